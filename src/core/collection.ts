@@ -52,6 +52,8 @@ interface CollectionBase {
   readonly about?: LayerAbout;
   /** The service that it belongs to; the default one when absent. */
   readonly service?: string;
+  /** On no surface, for nobody: operators alone see it. */
+  readonly isDisabled?: true;
   /** Surfaces that it is on; all when absent. */
   readonly protocols?: readonly ServiceProtocol[];
   /** How maps of its service are made. */

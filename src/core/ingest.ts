@@ -288,6 +288,8 @@ export interface GeoServicesLayer {
   readonly description?: string | undefined;
   readonly geometryType: GeometryType;
   readonly hasZ: boolean;
+  /** Its rows have no geometries. */
+  readonly isTable: boolean;
   readonly hasAttachments: boolean;
   readonly objectIdField: string;
   readonly fields: readonly GeoServicesField[];
@@ -316,6 +318,7 @@ export interface GeoServicesPageTask extends RemoteRequest {
   readonly objectIdField: string;
   readonly geometryType: GeometryType;
   readonly hasZ: boolean;
+  readonly isTable: boolean;
   readonly srid: number;
   /** Columns, and the fields that they are read from. */
   readonly columns: readonly { readonly name: string; readonly field: string; readonly type: FieldType }[];

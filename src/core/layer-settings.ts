@@ -25,12 +25,19 @@ export interface CodedValueDomain {
   readonly codedValues: readonly { readonly code: string | number; readonly name: string }[];
 }
 
+/** Null where there is no bound. */
+export interface RangeDomain {
+  readonly type: 'range';
+  readonly name: string;
+  readonly range: readonly [min: number | null, max: number | null];
+}
+
 export interface FieldSettings {
   readonly name: string;
   readonly alias?: string;
   /** The field exists on no surface, for nobody. */
   readonly hidden?: boolean;
-  readonly domain?: CodedValueDomain;
+  readonly domain?: CodedValueDomain | RangeDomain;
 }
 
 export const FILTER_LANGUAGES = ['arcgis-sql', 'cql2-text', 'cql2-json'] as const;
@@ -68,6 +75,10 @@ export interface LayerSettings {
   readonly filter?: PermanentFilter;
   readonly relationships?: readonly Relationship[];
   readonly mosaicOrder?: MosaicOrder;
+  /** The service that it belongs to, where the source does not say it. */
+  readonly service?: string;
+  /** False: the layer is on no surface. */
+  readonly enabled?: boolean;
 }
 
 /** What licences and sources of a layer may lead to: pages have links to it. */

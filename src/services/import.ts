@@ -69,6 +69,10 @@ export interface RemoteKind<S> {
   goesOn?: boolean;
   /** Writes a file into a folder that is the job's, and is removed when it ends. May be called again after a crash. */
   fetch(context: JobContext<RemoteInput<S>>, folder: string): Promise<Fetched>;
+  /** What has to be there before the collection is. May be called again. */
+  precede?(context: JobContext<RemoteInput<S>>): Promise<void>;
+  /** Takes back what preceded a collection that did not come to be. */
+  withdraw?(input: RemoteInput<S>): Promise<void>;
   /** What follows once the collection is published; the folder is still there. May be called again. */
   follow?(context: JobContext<RemoteInput<S>>, report: unknown, folder: string): Promise<void>;
 }
@@ -197,7 +201,10 @@ export class ImportService {
       resumable: true,
       ofFolder: true,
       run: (context) => this.#runRemote(context, remote),
-      cleanup: (input, id, outcome) => this.#cleanup({ ...input, file: '' }, id, outcome),
+      cleanup: async (input, id, outcome) => {
+        if (outcome.state !== 'Succeeded') await remote.withdraw?.(input);
+        await this.#cleanup({ ...input, file: '' }, id, outcome);
+      },
     });
   }
 
@@ -295,7 +302,8 @@ export class ImportService {
       await mkdir(folder, { recursive: true });
       return context.step('fetch', 'Reading the other server', () => remote.fetch(context, folder));
     };
-    const result = await this.#run(context as unknown as JobContext<ImportInput>, fetch);
+    const precede = () => remote.precede?.(context);
+    const result = await this.#run(context as unknown as JobContext<ImportInput>, { fetch, precede });
     if (remote.follow)
       await context.step(
         'settle',
@@ -306,11 +314,15 @@ export class ImportService {
     return result;
   }
 
-  async #run(context: JobContext<ImportInput>, fetch?: () => Promise<Fetched>): Promise<ImportResult> {
+  async #run(
+    context: JobContext<ImportInput>,
+    { fetch, precede }: { fetch?: () => Promise<Fetched>; precede?: () => Promise<void> | undefined } = {},
+  ): Promise<ImportResult> {
     const staging = this.#stagingPath(context.id);
     const saved = savedOf(context) ?? (await this.#prepare(context, staging, fetch));
     const { table, merge } = context.input;
     if (merge) return this.#merge(context, { collection: table, merge, staging }, saved);
+    await precede?.();
     // No staging file after it was written: the load of an earlier run has committed.
     if (!(savedOf(context) && !(await exists(staging)))) await this.#load(context, staging, saved);
     tell(context, LOADED);

@@ -77,13 +77,16 @@ export class VisibleCatalog {
     const { policy } = this.#reading;
     const refused: Collection[] = [];
     const collections = snapshot.collections.flatMap((collection) => {
+      if (collection.isDisabled) return [];
       const access = policy(principal, collection, 'read');
       if (access.allowed) return [narrowed(collection, access, this.#measurements)];
       refused.push(collection);
       return [];
     });
-    const same = collections.every((collection, i) => collection === snapshot.collections[i]);
-    if (same && refused.length === 0) return snapshot;
+    const same =
+      collections.length === snapshot.collections.length &&
+      collections.every((collection, i) => collection === snapshot.collections[i]);
+    if (same) return snapshot;
     const why = principal.kind === 'anonymous' ? 'unauthenticated' : 'forbidden';
     return snapshot.with({ collections, refused: { collections: refused, why } });
   }

@@ -109,6 +109,21 @@ describe('a layer', () => {
         ],
       },
     });
+    expect(byName.get('PEOPLE')).toMatchObject({
+      domain: { type: 'range', name: 'people', range: [0, 1000] },
+    });
+    for (const [people, status] of [
+      [1001, 400],
+      [999, 200],
+    ]) {
+      const response = await fetch(`${server.url}/ogc/features/collections/countries/items/1`, {
+        method: 'PATCH',
+        headers: { 'x-api-key': server.adminKey, 'content-type': 'application/merge-patch+json' },
+        body: JSON.stringify({ properties: { PEOPLE: people } }),
+      });
+      await response.arrayBuffer();
+      expect(response.status).toBe(status);
+    }
     const { body: style } = await call(server, 'GET', `/metadata/layers/${id}/style`);
     expect(style['data']).toMatchObject({
       styleVersion: 1,
@@ -152,6 +167,70 @@ describe('a layer', () => {
     for (const word of [/attachments/, /owners/, /heatmap/]) expect(warnings).toMatch(word);
   }, 120_000);
 
+  it('that is a table becomes features without geometries', async () => {
+    remote.layer = { type: 'Table', geometryType: undefined, extent: undefined, drawingInfo: undefined };
+    remote.change = ({ features }) => ({
+      features: (features as { attributes: Json }[]).map(({ attributes }) => ({ attributes })),
+    });
+    const job = await imported({ tableName: 'rows' });
+    expect(job).toMatchObject({
+      ...{ status: 8, errorMessage: null, warnings: [], featuresProcessed: remote.total },
+    });
+    const items = await itemsOf(server, 'rows', "limit=1000&filter=KIND='A'");
+    const { features, numberMatched } = items as unknown as {
+      numberMatched: number;
+      features: { properties: Json; geometry: unknown }[];
+    };
+    expect(numberMatched).toBe(remote.total / 2);
+    expect(features.every(({ geometry }) => geometry === null)).toBe(true);
+    expect(features[0]!.properties).toMatchObject({ OBJECTID: 7, KIND: 'A', FOUNDED: null });
+    const about = await fetch(`${server.url}/ogc/features/collections/rows?f=json`);
+    expect(await about.json()).toMatchObject({ id: 'rows' });
+    expect(await itemsOf(server, 'rows', 'bbox=-180,-90,180,90')).toMatchObject({ numberMatched: 0 });
+    const from = remote.queries.filter(({ returnGeometry }) => returnGeometry === 'false');
+    expect(from.length).toBeGreaterThan(0);
+  }, 120_000);
+
+  it('goes into a service, and on surfaces only when it is enabled', async () => {
+    const job = await imported({ tableName: 'held', serviceName: 'Field work', autoPublish: false });
+    expect(job).toMatchObject({ status: 8, serviceName: 'Field work', publishedLayerId: null });
+    const path = `/services/Field%20work/layers/${job['layerId']}/metadata`;
+    const surfaces = [
+      '/ogc/features/collections/held',
+      '/ogc/features/collections/held/items',
+      `/ogc/tiles/collections/${job['layerId']}`,
+      `/ogc/maps/collections/${job['layerId']}/map`,
+    ];
+    const statuses = () =>
+      Promise.all(
+        surfaces.map(async (at) => {
+          const response = await fetch(server.url + at, { headers: { 'x-api-key': server.adminKey } });
+          await response.arrayBuffer();
+          return response.status;
+        }),
+      );
+    expect(await statuses()).toEqual([404, 404, 404, 404]);
+    expect(await collections(server)).not.toContain('held');
+    const summaries = (await call(server, 'GET', '/services')).body as unknown as Json;
+    expect(JSON.stringify(summaries)).toContain('Field work');
+    const enable = (enabled: boolean) => call(server, 'PUT', path, { enabled });
+    expect(await enable(true)).toMatchObject({ status: 200, body: { data: { enabled: true } } });
+    expect(await statuses()).toEqual([200, 200, 200, 200]);
+    expect(await collections(server)).toContain('held');
+    expect(await enable(false)).toMatchObject({ status: 200, body: { data: { enabled: false } } });
+    expect(await statuses()).toEqual([404, 404, 404, 404]);
+  }, 120_000);
+
+  it('that does not come leaves no settings behind', async () => {
+    remote.change = (page) => ({ ...page, spatialReference: { wkid: 102100 } });
+    expect(
+      await imported({ tableName: 'again', serviceName: 'Field work', autoPublish: false }),
+    ).toMatchObject({ status: 10 });
+    remote.change = (page) => page;
+    expect(await imported({ tableName: 'again' })).toMatchObject({ status: 8, serviceName: 'default' });
+    expect(await collections(server)).toContain('again');
+  }, 120_000);
+
   it('takes the place of a table only when it is to', async () => {
     expect(await start({ tableName: 'countries' })).toMatchObject({ status: 409 });
     const job = await imported({
@@ -172,8 +251,7 @@ describe('a request that is wrong', () => {
     [{ layerId: -1 }],
     [{ targetSchema: 'other' }],
     [{ targetSrid: 999 }],
-    [{ serviceName: 'other' }],
-    [{ autoPublish: false }],
+    [{ serviceName: 'x'.repeat(201) }],
     [{ credentials: { password: 'p' } }],
     [{ credentials: { accessToken: 't' } }],
     [{ credentials: { accessTokenSecretReference: 'env:HOME' } }],
@@ -276,10 +354,10 @@ describe('a server that', () => {
       },
     ],
     [
-      'has a table',
-      /Table/,
+      'has a raster',
+      /Raster Layer/,
       () => {
-        remote.layer = { type: 'Table', geometryType: undefined };
+        remote.layer = { type: 'Raster Layer', geometryType: undefined };
       },
     ],
   ])('%s fails the job, and nothing is published', async (_name, reason, lie) => {

@@ -88,7 +88,7 @@ const LAYER: Json = {
   fields: [
     field('OBJECTID', 'OID'),
     field('NAME', 'String', { alias: 'Name of the country' }),
-    field('PEOPLE', 'Double'),
+    field('PEOPLE', 'Double', { domain: { type: 'range', name: 'people', range: [0, 1000] } }),
     field('KIND', 'String', {
       domain: {
         type: 'codedValue',

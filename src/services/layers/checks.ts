@@ -2,7 +2,7 @@ import { hasFeatures } from '../../core/abilities.js';
 import { type Collection, type VectorCollection, whole } from '../../core/collection.js';
 import { Cql2Error } from '../../core/cql2/index.js';
 import { ApiError } from '../../core/errors.js';
-import type { CodedValueDomain, LayerSettings, Relationship } from '../../core/layer-settings.js';
+import type { FieldSettings, LayerSettings, Relationship } from '../../core/layer-settings.js';
 import type { TableCheck } from '../../core/table-tasks.js';
 import type { Field, VectorSource } from '../../core/vector-source.js';
 import { permanentRows } from './settled.js';
@@ -43,15 +43,21 @@ function checkFields({ fields = [] }: LayerSettings, source: VectorSource): Tabl
   return fields.map(({ name, domain }) => {
     const field = source.fields.find((one) => one.name === name);
     if (!field) return error('field.missing', `There is no field ${name} any more.`);
-    const wrong = domain && codeProblem(field, domain);
+    const wrong = domain && domainProblem(field, domain);
     return wrong === undefined
       ? pass('field.settings', `The settings of ${name} fit.`)
       : error('field.domain', `The domain of ${name} does not fit: ${wrong}.`);
   });
 }
 
-/** Why codes of a domain cannot be values of a field. */
-export function codeProblem({ type }: Field, { codedValues }: CodedValueDomain): string | undefined {
+/** Why values of a domain cannot be values of a field. */
+export function domainProblem(
+  { type }: Field,
+  domain: NonNullable<FieldSettings['domain']>,
+): string | undefined {
+  if (domain.type === 'range')
+    return type === 'integer' || type === 'number' ? undefined : `a field of type ${type} has no range`;
+  const { codedValues } = domain;
   const form = type === 'integer' || type === 'number' ? 'number' : 'string';
   if (form === 'string' && type !== 'string') return `a field of type ${type} has no coded values`;
   const wrong = codedValues.find(

@@ -101,7 +101,7 @@ export class Layers {
 
   #settledOf(collection: Collection): Collection {
     const settings = this.settingsOf(collection);
-    const service = this.serviceSettings(collection.service ?? SERVICE);
+    const service = this.serviceSettings(settings.service ?? collection.service ?? SERVICE);
     if (settings === NOTHING && service === DEFAULTS) return collection;
     const facts = this.#facts;
     const before = this.#settled.get(collection.id);

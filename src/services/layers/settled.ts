@@ -25,13 +25,15 @@ export function settled(
   service: ServiceSettings,
   measurements: Measurements,
 ): Collection {
-  const { title, description, about } = settings;
+  const { title, description, about, service: serviceName, enabled } = settings;
   const { protocols, mapServer } = service;
   const told = {
     ...collection,
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description }),
     ...(about === undefined ? {} : { about: { ...collection.about, ...about } }),
+    ...(serviceName === undefined ? {} : { service: serviceName }),
+    ...(enabled === false ? { isDisabled: true as const } : {}),
     ...(protocols === undefined ? {} : { protocols }),
     ...(mapServer === undefined ? {} : { maps: mapServer }),
   };
@@ -77,12 +79,20 @@ function withFields(collection: VectorCollection, settings: readonly FieldSettin
 function fieldOf(field: Field, settings: ReadonlyMap<string, FieldSettings>): Field {
   const { alias, domain } = settings.get(field.name) ?? {};
   if (alias === undefined && domain === undefined) return field;
-  const codes = domain?.codedValues.map(({ code }) => code);
   return {
     ...field,
     ...(alias === undefined ? {} : { title: alias }),
-    ...(domain && codes ? { enumeration: codes, codedValues: domain.codedValues } : {}),
+    ...(domain ? valuesOf(domain) : {}),
   };
+}
+
+/** What a field may hold by its domain. */
+function valuesOf(
+  domain: NonNullable<FieldSettings['domain']>,
+): Pick<Field, 'enumeration' | 'codedValues' | 'range'> {
+  if (domain.type === 'range') return { range: [...domain.range] };
+  const { codedValues } = domain;
+  return { enumeration: codedValues.map(({ code }) => code), codedValues };
 }
 
 /** What `datetime` selects is another by other fields, so the version is. */

@@ -143,9 +143,8 @@ function resourceOf({ url }: RemoteService, layer: RemoteLayer): InventoryResour
 }
 
 function assess({ layerType, geometryType, featureCount, hasAttachments }: RemoteLayer): Compatibility {
-  if (layerType === 'Table')
-    return incompatible('no-geometry', 'It is a table: a collection needs a geometry.');
-  if (layerType !== 'Feature Layer')
+  const isTable = layerType === 'Table';
+  if (!isTable && layerType !== 'Feature Layer')
     return incompatible(
       'layer-type',
       `It is a ${layerType ?? 'layer of an unknown type'}, which has no features.`,
@@ -153,6 +152,8 @@ function assess({ layerType, geometryType, featureCount, hasAttachments }: Remot
   if (geometryType === 'esriGeometryMultiPatch')
     return incompatible('multipatch', 'Its geometries are bodies, which are not read.');
   if (featureCount === undefined) return incompatible('no-query', 'The layer cannot be queried.');
+  if (isTable && !hasAttachments)
+    return compatible('Its rows become a collection of features without geometries.');
   if (!hasAttachments) return compatible('Its features become a collection.');
   return partial('attachments', 'Its features become a collection; its attachments are files beside them.', {
     manualSteps: ['Copy the attachments that are needed.'],

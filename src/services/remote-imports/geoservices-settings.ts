@@ -1,14 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasFeatures } from '../../core/abilities.js';
+import { SERVICE } from '../../core/access.js';
 import { type CatalogSnapshot, type VectorCollection, whole } from '../../core/collection.js';
 import type { GeoServicesField } from '../../core/ingest.js';
-import type { CodedValueDomain, FieldSettings } from '../../core/layer-settings.js';
+import type {
+  CodedValueDomain,
+  FieldSettings,
+  LayerSettings,
+  RangeDomain,
+} from '../../core/layer-settings.js';
 import { LIMITS } from '../../core/limits.js';
 import { importDrawingInfo } from '../../core/style/drawing-info/import.js';
 import type { RemoteInput } from '../import.js';
 import type { JobContext } from '../jobs/kinds.js';
-import { codeProblem } from '../layers/checks.js';
+import { domainProblem } from '../layers/checks.js';
 import type { Layers } from '../layers/layers.js';
 import type { Styles } from '../styles/index.js';
 import { targetOf } from '../styles/translations.js';
@@ -30,6 +36,20 @@ export class GeoServicesSettings {
     private readonly catalog: () => CatalogSnapshot,
   ) {}
 
+  /** The service of a new collection, and whether it is on surfaces, are settled before it is there. */
+  async place({ table, remote }: RemoteInput<GeoServicesSource>): Promise<void> {
+    const id = table.toLowerCase();
+    if (!this.catalog().byId(id)) await this.layers.put({ id }, placeOf(remote), IMPORT);
+  }
+
+  async withdraw({ table }: RemoteInput<GeoServicesSource>): Promise<void> {
+    const id = table.toLowerCase();
+    const { service, enabled } = this.layers.settingsOf({ id });
+    const isPlaced = service !== undefined || enabled !== undefined;
+    if (isPlaced && !this.catalog().byId(id))
+      await this.layers.put({ id }, { service: undefined, enabled: undefined }, IMPORT);
+  }
+
   /** What has no counterpart here becomes warnings of the job. May be called again. */
   async take(context: Context, folder: string): Promise<void> {
     const notes = JSON.parse(await readFile(join(folder, 'layer.json'), 'utf8')) as LayerNotes;
@@ -37,13 +57,17 @@ export class GeoServicesSettings {
     const collection = await shownCollection(this.catalog, input.table, hasFeatures, signal);
     const warnings = [
       ...leftBehind(notes, context.input.remote),
-      ...(await this.#describe(collection, notes)),
+      ...(await this.#describe(collection, notes, input.remote)),
       ...(await this.#draw(collection, notes)),
     ];
     for (const warning of warnings) await context.warn(warning);
   }
 
-  async #describe(collection: VectorCollection, { layer, columns }: LayerNotes): Promise<string[]> {
+  async #describe(
+    collection: VectorCollection,
+    { layer, columns }: LayerNotes,
+    { service, disabled }: GeoServicesSource,
+  ): Promise<string[]> {
     const warnings: string[] = [];
     const before = new Map(this.layers.settingsOf(collection).fields?.map((one) => [one.name, one]));
     for (const { name, field } of columns) {
@@ -61,11 +85,12 @@ export class GeoServicesSettings {
     }
     const fields: FieldSettings[] = [...before.values()].filter((one) => Object.keys(one).length > 1);
     const description = layer.description?.slice(0, DESCRIPTION);
-    await this.layers.put(
-      collection,
-      { fields: fields.length > 0 ? fields : undefined, ...(description ? { description } : {}) },
-      IMPORT,
-    );
+    const settings: LayerSettings = {
+      ...(fields.length > 0 ? { fields } : { fields: undefined }),
+      ...(description ? { description } : {}),
+      ...placeOf({ service, disabled }, this.layers.settingsOf(collection)),
+    };
+    await this.layers.put(collection, settings, IMPORT);
     return warnings;
   }
 
@@ -99,31 +124,63 @@ function leftBehind({ layer, columns }: LayerNotes, { relatesLater }: GeoService
   ];
 }
 
+/** What an import says of the service and of surfaces; what it leaves open stays as it was. */
+function placeOf(
+  { service, disabled }: Pick<GeoServicesSource, 'service' | 'disabled'>,
+  before: LayerSettings = {},
+): Record<'service', string | undefined> & Record<'enabled', boolean | undefined> {
+  return {
+    service: service === SERVICE ? undefined : (service ?? before.service),
+    enabled: disabled ? false : before.enabled,
+  };
+}
+
 function domainOf(
   { domain: value }: GeoServicesField,
   name: string,
   { source }: VectorCollection,
   warnings: string[],
-): CodedValueDomain | undefined {
+): CodedValueDomain | RangeDomain | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
-  const domain = value as { type?: unknown; name?: unknown; codedValues?: unknown };
+  const domain = value as RemoteDomain;
   const field = source.fields.find((one) => one.name === name);
+  const read = domain.type === 'range' ? rangeOf(domain, name) : codesOf(domain, name);
+  if (read && field && domainProblem(field, read) === undefined) return read;
+  warnings.push(`The domain of ${name} (${String(domain.type).slice(0, 40)}) was left out.`);
+  return undefined;
+}
+
+interface RemoteDomain {
+  readonly type?: unknown;
+  readonly name?: unknown;
+  readonly codedValues?: unknown;
+  readonly range?: unknown;
+}
+
+const nameOf = ({ name }: RemoteDomain, field: string) => String(name ?? field).slice(0, CHARACTERS);
+
+function rangeOf(domain: RemoteDomain, field: string): RangeDomain | undefined {
+  const { range } = domain;
+  const [min = null, max = null] = Array.isArray(range) && range.length === 2 ? (range as unknown[]) : [];
+  const isBound = (bound: unknown): bound is number | null => bound === null || Number.isFinite(bound);
+  if (!isBound(min) || !isBound(max) || (min === null && max === null)) return undefined;
+  if (min !== null && max !== null && min > max) return undefined;
+  return { type: 'range', name: nameOf(domain, field), range: [min, max] };
+}
+
+function codesOf(domain: RemoteDomain, field: string): CodedValueDomain | undefined {
   const codes = Array.isArray(domain.codedValues) ? domain.codedValues : [];
   const isSound =
     domain.type === 'codedValue' &&
     codes.length > 0 &&
     codes.length <= CODED_VALUES &&
     codes.every((one) => isCode(one?.code) && typeof one?.name === 'string');
-  const read: CodedValueDomain | undefined = isSound
-    ? {
-        type: 'codedValue',
-        name: String(domain.name ?? name).slice(0, CHARACTERS),
-        codedValues: codes.map(({ code, name: label }) => ({ code, name: label.slice(0, CHARACTERS) })),
-      }
-    : undefined;
-  if (read && field && codeProblem(field, read) === undefined) return read;
-  warnings.push(`The domain of ${name} (${String(domain.type).slice(0, 40)}) was left out.`);
-  return undefined;
+  if (!isSound) return undefined;
+  return {
+    type: 'codedValue',
+    name: nameOf(domain, field),
+    codedValues: codes.map(({ code, name: label }) => ({ code, name: label.slice(0, CHARACTERS) })),
+  };
 }
 
 const isCode = (code: unknown) =>

@@ -30,6 +30,10 @@ export interface GeoServicesSource {
   maxRetries: number;
   requestMs: number;
   credentials: SecretReferences;
+  /** Service that the collection belongs to; it stays in that of a collection that it replaces when absent. */
+  service?: string | undefined;
+  /** Imported, and on no surface until somebody enables it. */
+  disabled?: true;
   /** Whoever began the import takes over relationships, when both ends are there. */
   relatesLater?: boolean;
 }
@@ -82,6 +86,8 @@ export function geoServices(
       const request = await requestFor(context.input.remote, secrets);
       return new LayerReading(pools, context, folder, request).run();
     },
+    precede: ({ input }) => settings.place(input),
+    withdraw: (input) => settings.withdraw(input),
     follow: (context, _report, folder) => settings.take(context, folder),
   };
 }
@@ -161,8 +167,9 @@ class LayerReading {
     srid: number,
     report: GeoServicesReport,
   ): Promise<void> {
-    const { objectIdField, geometryType, hasZ } = layer;
-    const fixed = { ...this.request, idsPath: this.#idsPath, objectIdField, geometryType, hasZ, srid };
+    const { objectIdField, geometryType, hasZ, isTable } = layer;
+    const rows = { objectIdField, geometryType, hasZ, srid, isTable };
+    const fixed = { ...this.request, idsPath: this.#idsPath, ...rows };
     while (report.features < report.matched) {
       const task = { ...fixed, columns, output: this.#output, offset: report.offset };
       const count = Math.min(this.#batchSize(layer), report.matched - report.features);

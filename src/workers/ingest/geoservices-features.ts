@@ -53,8 +53,9 @@ const PAGE = 1000;
 export async function describeLayer(task: GeoServicesTask, asking: Asking): Promise<GeoServicesLayer> {
   const layer = await ask(task, '', {}, asking);
   const type = string(layer['type']);
-  const geometryType = GEOMETRY_TYPES[String(layer['geometryType'])];
-  if (type !== 'Feature Layer' || geometryType === undefined)
+  const isTable = type === 'Table';
+  const geometryType = isTable ? 'Geometry' : GEOMETRY_TYPES[String(layer['geometryType'])];
+  if (!(isTable || type === 'Feature Layer') || geometryType === undefined)
     throw refused(
       `it is a ${(type ?? 'resource').slice(0, 40)} of ${String(layer['geometryType'] ?? 'no geometry').slice(0, 40)}`,
     );
@@ -72,7 +73,8 @@ export async function describeLayer(task: GeoServicesTask, asking: Asking): Prom
     name: string(layer['name']) ?? 'layer',
     description: string(layer['description']),
     geometryType,
-    hasZ: layer['hasZ'] === true,
+    hasZ: !isTable && layer['hasZ'] === true,
+    isTable,
     hasAttachments: layer['hasAttachments'] === true,
     objectIdField,
     fields: fields.filter(isReadable).flatMap(fieldOf),
@@ -166,23 +168,24 @@ async function query(
   ids: readonly number[],
   asking: Asking,
 ): Promise<[number, Json][]> {
-  const { columns, objectIdField, hasZ, srid } = task;
+  const { columns, objectIdField, hasZ, isTable, srid } = task;
   const page = await ask(
     task,
     '/query',
     {
       objectIds: ids.join(','),
       outFields: [...new Set([objectIdField, ...columns.map(({ field }) => field)])].join(','),
-      returnGeometry: 'true',
-      returnZ: String(hasZ),
-      returnM: 'false',
-      returnTrueCurves: 'false',
-      outSR: String(srid),
+      ...(isTable
+        ? { returnGeometry: 'false' }
+        : {
+            ...{ returnGeometry: 'true', returnZ: String(hasZ), returnM: 'false' },
+            ...{ returnTrueCurves: 'false', outSR: String(srid) },
+          }),
     },
     asking,
   );
   if (!Array.isArray(page['features'])) throw refused('a page has no features');
-  requireReference(page, srid);
+  if (!isTable) requireReference(page, srid);
   const pending = new Set(ids);
   return objects(page['features']).map((feature) => {
     const id = integer(object(feature['attributes'])[objectIdField]);
@@ -202,11 +205,11 @@ function requireReference(page: Json, srid: number): void {
     throw refused('it does not say which coordinate reference system it answers in');
 }
 
-function featureOf(feature: Json, id: number, { columns, hasZ }: GeoServicesPageTask): Json {
+function featureOf(feature: Json, id: number, { columns, hasZ, isTable }: GeoServicesPageTask): Json {
   const attributes = object(feature['attributes']);
   const properties: Record<string, unknown> = {};
   for (const { name, field, type } of columns) properties[name] = attributeOf(attributes[field], type, field);
-  return { id, geometry: geometryOf(feature['geometry'], hasZ), properties };
+  return { id, geometry: isTable ? null : geometryOf(feature['geometry'], hasZ), properties };
 }
 
 /** Milliseconds of the farthest instants that a date can name. */

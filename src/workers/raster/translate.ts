@@ -231,6 +231,8 @@ async function geometryTypesIn(source: Dataset, layer: Layer): Promise<Set<strin
   const table = `"${layer.name.replaceAll('"', '\\"')}"`;
   const result = await source.executeSQLAsync(
     `SELECT DISTINCT OGR_GEOMETRY FROM ${table} WHERE OGR_GEOMETRY IS NOT NULL`,
+    undefined,
+    'OGRSQL',
   );
   return new Set(result.features.map((feature) => String(feature.fields.get(0)).toUpperCase()));
 }

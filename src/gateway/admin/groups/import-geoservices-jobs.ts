@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { SERVICE } from '../../../core/access.js';
 import { ApiError } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange } from '../../../core/operation.js';
@@ -45,10 +46,16 @@ const Body = Type.Object({
   targetSchema: Type.Optional(Type.String({ description: 'Only main: the embedded store has one schema.' })),
   targetSrid: Type.Optional(Type.Integer({ default: 4326 })),
   serviceName: Type.Optional(
-    Type.String({ description: 'Only default: imported collections belong to that service.' }),
+    Type.String({
+      maxLength: 200,
+      description: 'Service that the collection belongs to; default when absent.',
+    }),
   ),
   autoPublish: Type.Optional(
-    Type.Boolean({ default: true, description: 'Only true: what the embedded store holds is published.' }),
+    Type.Boolean({
+      default: true,
+      description: 'False: the collection is on no surface until its metadata has enabled: true.',
+    }),
   ),
   overwriteExisting: Type.Optional(Type.Boolean({ default: false })),
   whereClause: Type.Optional(Type.String({ maxLength: LIMITS.geoServicesWhere })),
@@ -149,8 +156,6 @@ async function start(
   deps: AdminDeps,
 ): Promise<Static<typeof Queued>> {
   const { body } = x;
-  if (body.autoPublish === false)
-    throw wrong('autoPublish', 'can only be true: what the embedded store holds is published');
   const input = layerImport(body, deps.connections.settings.secrets);
   const { id } = await deps.imports.submitRemote(GEOSERVICES, input, ownerOf(x));
   return {
@@ -168,8 +173,6 @@ export function layerImport(
   prefix = '',
 ): RemoteInput<GeoServicesSource> {
   requireSchema(`${prefix}targetSchema`, body.targetSchema);
-  if (body.serviceName && body.serviceName !== 'default')
-    throw wrong(`${prefix}serviceName`, 'can only be default: imported collections belong to that service');
   return {
     table: requireTable(`${prefix}tableName`, body.tableName),
     targetCrs: requireSrid('targetSrid', body.targetSrid ?? 4326),
@@ -191,6 +194,8 @@ function sourceOf(body: StartBody, secrets: readonly string[], member: string): 
     maxRetries: body.maxRetries ?? 3,
     requestMs: (body.requestTimeoutSeconds ?? 120) * 1000,
     credentials: referencesOf(body.credentials ?? {}, secrets),
+    ...(body.serviceName ? { service: body.serviceName } : {}),
+    ...(body.autoPublish === false ? { disabled: true as const } : {}),
   };
 }
 
@@ -248,7 +253,8 @@ function viewOf(job: JobRow, { catalog }: AdminDeps): Static<typeof Job> {
   const { table, remote } = JSON.parse(job.input_json) as RemoteInput<GeoServicesSource>;
   const reading = reportOf(job);
   const result = job.result_json === null ? undefined : (JSON.parse(job.result_json) as ImportResult);
-  const layerId = result ? (catalog().byId(table.toLowerCase())?.layerId ?? null) : null;
+  const collection = result && catalog().byId(table.toLowerCase());
+  const layerId = collection?.layerId ?? null;
   return {
     jobId: job.id,
     status: statusOf(job, reading),
@@ -258,8 +264,8 @@ function viewOf(job: JobRow, { catalog }: AdminDeps): Static<typeof Job> {
     sourceLayerId: remote.layerId,
     sourceLayerName: reading?.layerName ?? null,
     tableName: table,
-    serviceName: 'default',
-    publishedLayerId: layerId,
+    serviceName: collection?.service ?? remote.service ?? SERVICE,
+    publishedLayerId: collection?.isDisabled ? null : layerId,
     layerId,
     featuresProcessed: result?.features ?? reading?.features ?? 0,
     failedFeatures: 0,

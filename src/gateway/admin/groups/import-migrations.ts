@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { SERVICE } from '../../../core/access.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
@@ -29,7 +30,7 @@ const LayerBody = Type.Object({
   layerId: Type.Integer({ minimum: 0, maximum: 2_147_483_647 }),
   tableName: S,
   targetSchema: Type.Optional(S),
-  serviceName: Type.Optional(S),
+  serviceName: Type.Optional(Type.String({ maxLength: 200 })),
   dependsOn: Type.Optional(Type.Array(Id, { maxItems: LIMITS.batchLayers })),
 });
 
@@ -204,7 +205,7 @@ function childView({ layer, state, note, jobId }: BatchChild, ordinal: number, {
     serviceUrl: remote.serviceUrl,
     sourceLayerId: remote.layerId,
     tableName: table,
-    serviceName: 'default',
+    serviceName: remote.service ?? SERVICE,
     dependsOn: [...layer.dependsOn],
     status: state,
     statusNote: note,

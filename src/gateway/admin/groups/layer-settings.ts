@@ -6,7 +6,7 @@ import { type Collection, type VectorCollection, whole } from '../../../core/col
 import { Cql2Error } from '../../../core/cql2/index.js';
 import { ApiError, notFound } from '../../../core/errors.js';
 import { FILTER_LANGUAGES, type FieldSettings, type Relationship } from '../../../core/layer-settings.js';
-import { checkLayer, codeProblem, hasField } from '../../../services/layers/checks.js';
+import { checkLayer, domainProblem, hasField } from '../../../services/layers/checks.js';
 import { permanentRows } from '../../../services/layers/settled.js';
 import type { AdminDeps } from '../deps.js';
 import { actor } from '../documents.js';
@@ -230,11 +230,12 @@ function fieldsView(collection: VectorCollection, { layers }: AdminDeps): Static
     const { hidden = false, domain } = settings.get(name) ?? {};
     return {
       ...{ name, type, alias: title ?? null, hidden },
-      domain: domain
-        ? { ...domain, codedValues: [...domain.codedValues] }
-        : range
-          ? { type: 'range' as const, name, range: [...range] }
-          : null,
+      domain:
+        domain?.type === 'codedValue'
+          ? { ...domain, codedValues: [...domain.codedValues] }
+          : range
+            ? { type: 'range' as const, name: domain?.name ?? name, range: [...range] }
+            : null,
     };
   });
   return { layerId: collection.layerId, fields: views };
@@ -254,7 +255,7 @@ function requireFields(changes: readonly Static<typeof FieldChange>[], { source 
     changes.map(({ name, domain }, n) => {
       const field = source.fields.find((one) => one.name === name);
       if (!field) return problem(`fields/${n}/name`, 'is no field of the layer');
-      const wrong = domain && codeProblem(field, domain);
+      const wrong = domain && domainProblem(field, domain);
       return wrong ? problem(`fields/${n}/domain`, wrong) : undefined;
     }),
   );

@@ -71,6 +71,9 @@ const LayerChange = Type.Object({
     ]),
   ),
   accessPolicy: Type.Optional(Type.Union([AccessChange, Type.Null()])),
+  enabled: Type.Optional(
+    Type.Union([Type.Boolean({ description: 'False: the layer is on no surface.' }), Type.Null()]),
+  ),
 });
 type LayerChange = Static<typeof LayerChange>;
 
@@ -80,6 +83,7 @@ const LayerMetadata = Type.Object({
   layerName: Type.String(),
   description: Type.String(),
   keywords: Type.Array(Type.String()),
+  enabled: Type.Boolean(),
   accessPolicy: AccessPolicy,
   timeInfo: TimeInfoSchema,
   rasterMosaic: Type.Union([Type.Object({ mergeStrategy: Type.Enum([...MOSAIC_ORDERS]) }), Type.Null()], {
@@ -179,7 +183,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
   }),
   action('PUT /services/{serviceName}/layers/{layerId}/metadata', 'Update Layer Metadata', {
     description:
-      'Null, as leaving out, keeps a member; an empty text or list clears it. title, description and keywords are ours.',
+      'Null, as leaving out, keeps a member; an empty text or list clears it. title, description, keywords and enabled are ours.',
     params: { serviceName, layerId },
     body: jsonBody(LayerChange),
     data: LayerMetadata,
@@ -248,7 +252,7 @@ async function putMetadata(
   deps: AdminDeps,
   by: string,
 ): Promise<void> {
-  const { accessPolicy, rasterMosaic, timeInfo, title, description, keywords, ...words } = change;
+  const { accessPolicy, rasterMosaic, timeInfo, title, description, keywords, enabled, ...words } = change;
   const mosaicOrder = rasterMosaic ? mosaicOrderOf(rasterMosaic.mergeStrategy, collection) : undefined;
   requireUrls(words);
   const { layers } = deps;
@@ -260,6 +264,7 @@ async function putMetadata(
     title: changed(before.title, title),
     description: changed(before.description, description),
     timeInfo: time,
+    enabled: (enabled ?? before.enabled) === false ? false : undefined,
     about: {
       keywords: keywords ? (keywords.length > 0 ? keywords : undefined) : before.about?.keywords,
       ...Object.fromEntries(WORDS.map((member) => [member, changed(before.about?.[member], words[member])])),
@@ -339,7 +344,7 @@ function settingsOf(name: string, { layers, rules }: AdminDeps): Static<typeof S
 }
 
 function layerView(collection: Collection, { layers, rules }: AdminDeps): Static<typeof LayerMetadata> {
-  const { layerId, title, description } = collection;
+  const { layerId, title, description, isDisabled = false } = collection;
   const { about = {}, timeInfo, mosaicOrder } = layers.settingsOf(collection);
   const { keywords = [], license, licenseUrl, attribution, publisher, sourceUrl } = about;
   return {
@@ -347,6 +352,7 @@ function layerView(collection: Collection, { layers, rules }: AdminDeps): Static
     layerName: title,
     description,
     keywords: [...keywords],
+    enabled: !isDisabled,
     accessPolicy: accessView(rules.current.accessOf(collection)),
     timeInfo: timeInfo ?? null,
     rasterMosaic: mosaicOrder === undefined ? null : { mergeStrategy: mosaicOrder },

@@ -40,17 +40,26 @@ const CodedValue = Type.Object({
   name: Type.String({ maxLength: 256 }),
 });
 
+const Bound = Type.Union([Type.Number(), Type.Null()]);
+
 const Field = Type.Object(
   {
     name: NAME,
     alias: words(256),
     hidden: Type.Optional(Type.Boolean()),
     domain: Type.Optional(
-      Type.Object({
-        type: Type.Literal('codedValue'),
-        name: Type.String({ maxLength: 256 }),
-        codedValues: Type.Array(CodedValue, { minItems: 1, maxItems: 512 }),
-      }),
+      Type.Union([
+        Type.Object({
+          type: Type.Literal('codedValue'),
+          name: Type.String({ maxLength: 256 }),
+          codedValues: Type.Array(CodedValue, { minItems: 1, maxItems: 512 }),
+        }),
+        Type.Object({
+          type: Type.Literal('range'),
+          name: Type.String({ maxLength: 256 }),
+          range: Type.Array(Bound, { minItems: 2, maxItems: 2 }),
+        }),
+      ]),
     ),
   },
   CLOSED,
@@ -107,6 +116,8 @@ export const LayerSpec = Type.Object(
     ),
     relationships: Type.Optional(Type.Array(Relationship, { maxItems: 64 })),
     mosaicOrder: Type.Optional(Type.Enum([...MOSAIC_ORDERS])),
+    service: Type.Optional(NAME),
+    enabled: Type.Optional(Type.Boolean()),
   },
   CLOSED,
 );
