@@ -291,6 +291,20 @@ export const LIMITS = {
   replicaConflicts: 10_000,
   /** Milliseconds that a synchronisation waits until the feed tells of all edits. */
   replicaSettleMs: 20_000,
+  /** An attachment: bytes, pixels of an image; and how many a feature has. */
+  attachmentBytes: 10_485_760,
+  attachmentPixels: 100_000_000,
+  featureAttachments: 100,
+  /** Characters of the name of an attachment, and of its keywords. */
+  attachmentName: 255,
+  attachmentKeywords: 1024,
+  /** Attachments that one answer lists, or ids in one request; and that are left out before them. */
+  attachmentsListed: 1000,
+  attachmentOffset: 100_000,
+  /** Milliseconds that bytes are kept which nobody has attached yet, or any more. */
+  attachmentOrphanMs: 3_600_000,
+  /** Milliseconds between two looks for attachments that nobody has any more. */
+  attachmentSweepMs: 3_600_000,
   /** Coverages of another server that are imported in one request. */
   remoteCoverages: 200,
   /** Tiles of another server that are imported in one request, and those of them that are asked for at a time. */

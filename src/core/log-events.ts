@@ -72,6 +72,7 @@ export const LOG_EVENTS = {
 
   'job.engine.failed': error(1500, 'the job engine failed'),
   'import.files.left': warning(1501, 'left files could not be removed'),
+  'attachments.left': warning(1502, 'attachments that nobody has any more could not be removed'),
 
   'key.use.failed': warning(1600, 'the last use of API keys could not be noted'),
   'audit.failed': error(1601, 'an audit row could not be written'),

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { hasFeatures } from '../core/abilities.js';
 import type { CatalogSnapshot, Collection } from '../core/collection.js';
 import type { Config, Setting } from '../core/config.js';
+import { LIMITS } from '../core/limits.js';
 import type { Operation, Principal } from '../core/operation.js';
 import type { Pools } from '../core/tasks.js';
 import { version } from '../core/version.js';
@@ -98,6 +99,8 @@ export interface ManagementOptions {
   publishedLayers: PublishedLayers;
   sourceLayers: SourceLayers;
   edits: Edits;
+  /** Removes attachments of features that are no more, and bytes of none. */
+  sweepAttachments(): Promise<void>;
   /** What a principal may do with a collection. */
   access: AccessPolicy;
 }
@@ -137,6 +140,7 @@ export function startManagement(options: ManagementOptions): Management {
     publish: (collection) => publish(`${collection.id} was imported`),
     isPublished: (id) => catalog.current.byId(id) !== undefined,
     isIn: (id, store) => isTableOf(catalog.current.byId(id), store),
+    forget: (id, job) => state.attachments.forgetAll(id, job),
     merges,
   });
   const sealing = new Sealing(config.security.stateKey);
@@ -265,8 +269,13 @@ export function startManagement(options: ManagementOptions): Management {
     ),
     rejectedRowsDownload(imports, merges),
   ];
+  const sweepAttachments = () =>
+    options.sweepAttachments().catch((error: unknown) => log.write('attachments.left', exception(error)));
+  let sweeping: NodeJS.Timeout | undefined;
   const start = () => {
     jobs.start();
+    void sweepAttachments();
+    sweeping = setInterval(() => void sweepAttachments(), LIMITS.attachmentSweepMs).unref();
     Promise.all([
       rasters.imports.sweep(),
       imports.trim(),
@@ -280,7 +289,11 @@ export function startManagement(options: ManagementOptions): Management {
       if ((error as Error).name === 'TimeoutError') return jobs.get(job.id);
       throw error;
     });
-  return { operations, processes, waitFor, start, close: () => jobs.stop() };
+  const close = () => {
+    clearInterval(sweeping);
+    return jobs.stop();
+  };
+  return { operations, processes, waitFor, start, close };
 }
 
 function isTableOf(collection: Collection | undefined, store: string): boolean {

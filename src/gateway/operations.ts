@@ -6,6 +6,10 @@ import { coveragesOperations } from './surfaces/coverages/operations.js';
 import type { EditDeps } from './surfaces/features/edits/operations.js';
 import type { ItemDeps } from './surfaces/features/item-operations.js';
 import { featuresOperations } from './surfaces/features/operations.js';
+import {
+  type AttachmentSurface,
+  attachmentOperations,
+} from './surfaces/geoservices/attachment-operations.js';
 import { type ReplicaDeps, replicaOperations } from './surfaces/geoservices/replica-operations.js';
 import { unbuiltOperations } from './surfaces/geoservices/unbuilt.js';
 import { mapsOperations } from './surfaces/maps/operations.js';
@@ -32,6 +36,7 @@ export type SurfaceDeps = StreamingDeps &
   OAuthDeps &
   ReplicaDeps &
   ProcessesDeps &
+  AttachmentSurface &
   Omit<SiteDeps, 'surfaces'>;
 
 /** Every operation of the data surfaces, the site and the probes. */
@@ -57,6 +62,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...stacOperations(onEarth('Stac')),
     ...streamingOperations(onEarth('Streaming')),
     ...replicaOperations(onEarth('FeatureServer')),
+    ...attachmentOperations(deps),
     ...unbuiltOperations(),
     ...processesOperations(deps),
     ...stylesOperations(),

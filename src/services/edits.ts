@@ -32,6 +32,8 @@ export class Edits {
     private readonly pools: Pools,
     /** Called for every committed edit, before its answer is sent. */
     private readonly committed: (note: EditNote) => void,
+    /** Called with the features that an edit has deleted, or without them where nobody names them. Never rejects. */
+    private readonly deleted: (collection: string, ids?: readonly string[]) => Promise<void> = async () => {},
   ) {}
 
   async run(
@@ -45,6 +47,11 @@ export class Edits {
     const work = async () => {
       const result = await whilePresent(x.hold, run);
       if (result.change) this.committed({ collection: collection.id, change: result.change });
+      const ids = edit.operations.flatMap(({ type }, i) => {
+        const outcome = result.outcomes[i];
+        return type === 'delete' && outcome?.ok ? [outcome.id] : [];
+      });
+      if (ids.length > 0) await this.deleted(collection.id, ids);
       return result;
     };
     return source.path !== undefined ? this.#inTurn(source.path, x.signal, work) : work();
@@ -64,6 +71,7 @@ export class Edits {
         ...{ toTheEnd: true, begun: true, stop: signal },
       });
       if (result.change) this.committed({ collection: collection.id, change: result.change });
+      if (merge.request.mode === 'replace') await this.deleted(collection.id);
       return result;
     };
     return source.path !== undefined ? this.#inTurn(source.path, signal, work, Infinity) : work();

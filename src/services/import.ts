@@ -111,6 +111,8 @@ export interface ImportDeps {
   isPublished(id: string): boolean;
   /** Whether the collection of this id is a table of that store. None is, when absent. */
   isIn?(id: string, store: string): boolean;
+  /** Removes what belongs to features of a collection whose place the features of this job have taken. */
+  forget?(id: string, job: string): Promise<void>;
   /** Takes rows over into collections; none can be, when absent. */
   merges?: Merges;
 }
@@ -325,6 +327,7 @@ export class ImportService {
     await precede?.();
     // No staging file after it was written: the load of an earlier run has committed.
     if (!(savedOf(context) && !(await exists(staging)))) await this.#load(context, staging, saved);
+    if (context.input.replace) await this.#deps.forget?.(table.toLowerCase(), context.id);
     tell(context, LOADED);
     const collection = { id: table, title: saved.title, store: this.#store, features: saved.features };
     // What is loaded is published, even when the job is asked to stop meanwhile: no half of it stays.

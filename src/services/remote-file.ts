@@ -60,7 +60,7 @@ export async function fetchFile(
     const task = { url: url.href, path, maxBytes, timeoutMs: LIMITS.downloadMs };
     const { bytes } = await pools.run('ingest.download', task, { signal });
     onBytes?.(bytes);
-    return { path, fileName: name, size: bytes };
+    return { path, fileName: name, mediaType: '', size: bytes };
   } catch (error) {
     throw refusalOf(error);
   } finally {

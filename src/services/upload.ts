@@ -28,8 +28,8 @@ export interface UploadWatch {
 export interface UploadRules {
   directory: string;
   maxBytes: number;
-  /** File name endings that are taken, lower case with the dot. */
-  extensions: ReadonlySet<string>;
+  /** File name endings that are taken, lower case with the dot; all when absent. */
+  extensions?: ReadonlySet<string>;
   /** Why files of other names are not taken, where there is more to say. */
   refusalOf?(fileName: string): string | undefined;
   /** Parts, by their names in lower case, that are small texts: they are among the fields, sent as files or not. */
@@ -42,6 +42,8 @@ export interface Upload {
   path: string;
   /** Name that the client gave, without directories. */
   fileName: string;
+  /** As its part of the form states it. */
+  mediaType: string;
   size: number;
   /** Field names in lower case: form fields bind case-insensitively. */
   fields: ReadonlyMap<string, string>;
@@ -53,6 +55,7 @@ type Form = InstanceType<typeof Busboy>;
 
 interface Received {
   fileName: string;
+  mediaType: string;
   path: string;
   size: number;
 }
@@ -96,11 +99,13 @@ async function receive(source: UploadSource, rules: UploadRules): Promise<Upload
     if (writing.length > 0) refuse(tooManyParts());
     stream.on('limit', () => refuse(tooLarge(rules.maxBytes)));
     rules.watch?.file(name ?? '', mediaType);
-    const file = write(stream, name ?? '', rules, stop.signal).catch((error: unknown) => {
-      const failure = broken(error);
-      refuse(failure);
-      return failure;
-    });
+    const file = write(stream, { fileName: name ?? '', mediaType }, rules, stop.signal).catch(
+      (error: unknown) => {
+        const failure = broken(error);
+        refuse(failure);
+        return failure;
+      },
+    );
     writing.push(file);
   });
   for (const limit of ['filesLimit', 'fieldsLimit', 'partsLimit'] as const) {
@@ -167,12 +172,12 @@ export function endingOf(fileName: string): string {
 
 async function write(
   stream: Readable,
-  fileName: string,
+  { fileName, mediaType }: Pick<Received, 'fileName' | 'mediaType'>,
   { directory, extensions, refusalOf, watch }: UploadRules,
   signal: AbortSignal,
 ): Promise<Received> {
-  const extension = endingOf(fileName);
-  if (!extensions.has(extension)) {
+  const extension = extensions ? endingOf(fileName) : '';
+  if (extensions && !extensions.has(extension)) {
     // Nobody reads it: what becomes of it must not go unheard either.
     stream.on('error', () => {}).resume();
     const list = [...extensions].join(', ');
@@ -191,7 +196,7 @@ async function write(
     const writing = pipeline(stream, out, { signal });
     stream.on('data', (part: Buffer) => watch?.bytes(part.byteLength));
     await writing;
-    return { fileName, path, size: out.bytesWritten };
+    return { fileName, mediaType, path, size: out.bytesWritten };
   } catch (error) {
     // The file may only now come into being: a stream that was ended while it opened closes after that.
     if (!out.closed) await new Promise<void>((closed) => out.once('close', () => closed()));

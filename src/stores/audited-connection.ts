@@ -5,7 +5,7 @@ import type { Vocabulary } from './vocabulary.js';
 
 /** Statements whose effect is what an audited request did; the others keep books. */
 const AUDITED =
-  /^\s*(insert into|update|delete from) "(api_keys|documents|jobs|registered_rasters|styles|deliveries)"/;
+  /^\s*(insert into|update|delete from) "(api_keys|documents|jobs|registered_rasters|styles|deliveries|attachments)"/;
 
 /** A connection to a state database that writes the row of an audited request together with its change. */
 export abstract class AuditedConnection implements DatabaseConnection {

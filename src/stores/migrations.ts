@@ -21,6 +21,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0010-users': { up: users },
   '0011-limits': { up: limits },
   '0012-replicas': { up: replicas },
+  '0013-attachments': { up: attachments },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -282,4 +283,23 @@ const REPLICAS = [
     body_json TEXT NOT NULL, resolution_json TEXT) STRICT`,
   `CREATE INDEX replica_conflicts_by_replica ON replica_conflicts (replica_id, detected_at, id)`,
   `CREATE INDEX replica_conflicts_open ON replica_conflicts (replica_id, layer_id, object_id) WHERE status <> 'resolved'`,
+];
+
+async function attachments(db: StateDb): Promise<void> {
+  await runAll(db, ATTACHMENTS);
+}
+
+const ATTACHMENTS = [
+  `CREATE TABLE attachment_contents (
+    key TEXT PRIMARY KEY, digest TEXT NOT NULL, size INTEGER NOT NULL, folder TEXT NOT NULL, used_at INTEGER NOT NULL,
+    UNIQUE (digest, folder)) STRICT`,
+  `CREATE INDEX attachment_contents_by_age ON attachment_contents (folder, used_at)`,
+
+  `CREATE TABLE attachments (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, collection TEXT NOT NULL, feature_id TEXT NOT NULL, global_id TEXT NOT NULL,
+    name TEXT NOT NULL, media_type TEXT NOT NULL, size INTEGER NOT NULL, keywords TEXT NOT NULL,
+    content_key TEXT NOT NULL REFERENCES attachment_contents (key), origin TEXT, created_by TEXT NOT NULL,
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, UNIQUE (collection, origin)) STRICT`,
+  `CREATE INDEX attachments_by_feature ON attachments (collection, feature_id, id)`,
+  `CREATE INDEX attachments_by_content ON attachments (content_key)`,
 ];

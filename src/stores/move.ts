@@ -43,8 +43,16 @@ const KEYS: Readonly<Record<Table, readonly string[]>> = {
   replicas: ['id'],
   replica_syncs: ['id'],
   replica_conflicts: ['id'],
+  attachment_contents: ['key'],
+  attachments: ['id'],
 };
-const NUMBERED: readonly NumberedTable[] = ['collection_ids', 'job_logs', 'deliveries', 'registered_rasters'];
+const NUMBERED: readonly NumberedTable[] = [
+  'collection_ids',
+  'job_logs',
+  'deliveries',
+  'registered_rasters',
+  'attachments',
+];
 
 const PAGE = 500;
 

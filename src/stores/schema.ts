@@ -377,6 +377,35 @@ export interface ReplicaConflictTable {
   resolution_json: string | null;
 }
 
+/** Bytes of attachments in a storage: that of a data folder, or the one that all servers have, whose folder is ''. */
+export interface AttachmentContentTable {
+  key: string;
+  /** SHA-256. */
+  digest: string;
+  size: number;
+  folder: string;
+  /** When somebody last began to attach it. */
+  used_at: number;
+}
+
+/** A file of a feature. */
+export interface AttachmentTable {
+  id: Generated<number>;
+  collection: string;
+  feature_id: string;
+  global_id: string;
+  name: string;
+  media_type: string;
+  size: number;
+  keywords: string;
+  content_key: string;
+  /** What an import brought it from, once. */
+  origin: string | null;
+  created_by: string;
+  created_at: number;
+  updated_at: number;
+}
+
 export interface StateTables {
   collection_ids: CollectionIdTable;
   collections: CollectionTable;
@@ -405,4 +434,6 @@ export interface StateTables {
   replicas: ReplicaTable;
   replica_syncs: ReplicaSyncTable;
   replica_conflicts: ReplicaConflictTable;
+  attachment_contents: AttachmentContentTable;
+  attachments: AttachmentTable;
 }

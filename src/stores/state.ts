@@ -11,6 +11,7 @@ import type { Config } from '../core/config.js';
 import { StateLink } from '../workers/state/link.js';
 import { AnnouncementStore } from './announcements.js';
 import { ApiKeyStore } from './api-keys.js';
+import { AttachmentStore } from './attachments.js';
 import { AuditStore } from './audit.js';
 import { CollectionStore } from './collections.js';
 import { type StateDb, within } from './database.js';
@@ -55,6 +56,7 @@ export interface State {
   readonly embedUsage: EmbedUsageStore;
   readonly replicas: ReplicaStore;
   readonly replicaConflicts: ReplicaConflictStore;
+  readonly attachments: AttachmentStore;
   /** Runs changes of documents, styles and ids that become durable together, or not at all. */
   atomically<T>(
     work: (stores: Pick<State, 'collections' | 'documents' | 'rasters' | 'styles'>) => Promise<T>,
@@ -140,6 +142,7 @@ function storesOf(db: StateDb): State {
     embedUsage: new EmbedUsageStore(db),
     replicas: new ReplicaStore(db),
     replicaConflicts: new ReplicaConflictStore(db),
+    attachments: new AttachmentStore(db),
     atomically: (work) =>
       within(db, (trx) =>
         work({

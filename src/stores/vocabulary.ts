@@ -32,7 +32,12 @@ export interface Vocabulary {
 }
 
 /** Tables that number their rows themselves, in a column `id`. */
-export type NumberedTable = 'collection_ids' | 'job_logs' | 'deliveries' | 'registered_rasters';
+export type NumberedTable =
+  | 'collection_ids'
+  | 'job_logs'
+  | 'deliveries'
+  | 'registered_rasters'
+  | 'attachments';
 
 interface Lockable {
   forUpdate(): Lockable;

@@ -5,6 +5,8 @@ import { audienceOf, isKeptFromStrangers, rulePolicy } from '../../services/acce
 import { AccessRules } from '../../services/access/rules.js';
 import { Sealing } from '../../services/access/sealing.js';
 import { SecretKeys } from '../../services/access/secret-keys.js';
+import { Attachments } from '../../services/attachments/service.js';
+import { type SweepDeps, sweepAttachments, sweepCollection } from '../../services/attachments/sweep.js';
 import { DataVersions } from '../../services/cache/data-versions.js';
 import { type Caching, startCaching } from '../../services/cache/index.js';
 import { ItemReplies } from '../../services/cache/item-replies.js';
@@ -31,6 +33,7 @@ import { tellLostStyles } from '../../services/styles/of-files.js';
 import { exception } from '../../services/telemetry/log.js';
 import { labelLayers } from '../../services/telemetry/task-metrics.js';
 import { VisibleCatalog } from '../../services/visible-catalog.js';
+import { folderName } from '../../stores/private-files.js';
 import { AllowedHosts } from '../../workers/remote/allowed.js';
 import { type Foundation, retentionOf } from './foundation.js';
 import { tellQuarantined } from './quarantine.js';
@@ -57,6 +60,9 @@ export interface Data {
   readonly edits: Edits;
   /** Offline copies of layers. */
   readonly replicas: Replicas;
+  readonly attachments: Attachments;
+  /** Removes attachments of features that are no more, and bytes of none. */
+  readonly sweepAttachments: () => Promise<void>;
   /** Databases that operators connected, the tables that they publish, and how these are shown. */
   readonly connections: Connections;
   readonly sourceLayers: SourceLayers;
@@ -105,10 +111,18 @@ export async function startData(foundation: Foundation): Promise<Data> {
   const versions = new DataVersions();
   const events = await startDataEvents(foundation, { catalog, visible, versions, caching });
   const allowed = new AllowedHosts(config.remote.allow);
-  const edits = new Edits(pools, (note) => {
-    caching.edited(note);
-    events.edited(note.collection);
-  });
+  const attached = {
+    ...{ store: state.attachments, storage, pools, catalog: current },
+    folder: storage.isShared || config.state.url === '' ? '' : folderName(dataDir),
+  };
+  const edits = new Edits(
+    pools,
+    (note) => {
+      caching.edited(note);
+      events.edited(note.collection);
+    },
+    (id, ids) => forgetDeleted(attached, log, id, ids),
+  );
   const published = publishing(foundation, { catalog, databases, allowed });
   const data: Data = {
     ...published,
@@ -141,6 +155,12 @@ export async function startData(foundation: Foundation): Promise<Data> {
       settle: () => cluster.settle(),
     }),
     edits,
+    sweepAttachments: () => sweepAttachments(attached),
+    attachments: new Attachments({
+      ...attached,
+      ...{ access, edits },
+      visible: (principal) => visible.of(principal).onEarth.serving('FeatureServer'),
+    }),
     replicas: new Replicas({
       ...{ pools, access, edits },
       catalog: current,
@@ -159,6 +179,21 @@ export async function startData(foundation: Foundation): Promise<Data> {
   followCatalog(foundation, data);
   cluster.announcements.on('catalog', () => catalog.refresh());
   return data;
+}
+
+/** What an edit leaves when the state does not answer, the next sweep removes. */
+async function forgetDeleted(
+  attached: SweepDeps,
+  log: Foundation['log'],
+  id: string,
+  ids: readonly string[] | undefined,
+): Promise<void> {
+  try {
+    if (ids) await attached.store.forget(id, ids);
+    else await sweepCollection(attached, id);
+  } catch (error) {
+    log.write('attachments.left', { Collection: id, ...exception(error) });
+  }
 }
 
 /** Milliseconds within which a database must answer when it is tried. */

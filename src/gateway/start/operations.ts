@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Operation } from '../../core/operation.js';
 import { version } from '../../core/version.js';
@@ -32,7 +33,7 @@ export function workerOperations(foundation: Foundation, data: Data, access: Acc
 }
 
 function surfaceDeps(
-  { config, pools, state }: Foundation,
+  { config, pools, state, dataDir }: Foundation,
   data: Data,
   { authenticator, identity }: Access,
 ): Omit<SurfaceDeps, 'processes' | 'waitFor'> {
@@ -51,6 +52,8 @@ function surfaceDeps(
     rules: () => data.rules.current,
     edits: data.edits,
     replicas: data.replicas,
+    attachments: data.attachments,
+    uploads: join(dataDir, 'uploads'),
     licensing,
     tiles: caching.tiles,
     items: data.items,

@@ -18,6 +18,7 @@ export class FolderStorage implements Storage {
     if (path === place) return;
     await mkdir(dirname(place), { recursive: true });
     await rename(path, place);
+    await syncFolder(dirname(place));
   }
 
   async stat(key: string): Promise<StoredObject | undefined> {
@@ -64,6 +65,16 @@ async function stateOf(file: FileHandle): Promise<StoredObject> {
   const { ino, size, mtimeMs } = await file.stat();
   const tag = createHash('sha1').update(`${ino} ${size} ${mtimeMs}`).digest('base64url').slice(0, 20);
   return { bytes: size, tag };
+}
+
+/** Makes names of a folder survive a loss of power. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
 }
 
 function changed(): TaskFailure {

@@ -1,13 +1,14 @@
 import Type from 'typebox';
 import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
-import { defineOperation, type Exchange, type Operation, type Param } from '../../../core/operation.js';
+import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { requireService } from '../../../services/replicas/layer-view.js';
 import { type Replicas, requireActive } from '../../../services/replicas/service.js';
 import type { SurfaceDeps } from '../common.js';
 import { inBandFailure, jsonReply, textReply } from './in-band.js';
 import { choiceOf, type Members, textOf } from './members.js';
+import { member } from './query-members.js';
 import {
   createdReplica,
   extractedChanges,
@@ -24,11 +25,6 @@ const PATH = `/rest/services/{serviceId}/${SERVER}`;
 
 const serviceId = pathString('serviceId', 'Name of a service.');
 const replicaID = pathString('replicaID', 'Id of a replica.');
-
-/** What is wrong with it is said in band. */
-function member(name: string, description: string): Param<string | undefined> {
-  return { name, in: 'query', description, schema: Type.String(), parse: (raw) => raw };
-}
 
 const f = member('f', 'json, or pjson for people.');
 const changeParams = {

@@ -11,7 +11,7 @@ const RESOURCES: readonly (readonly [path: string, names: string])[] = [
   [`${SERVICE}/FeatureServer`, ' query applyEdits append queryDomains relationships'],
   [
     `${SERVICE}/FeatureServer/{layerId}`,
-    ' query applyEdits append addFeatures updateFeatures deleteFeatures queryRelatedRecords queryTopFeatures queryBins queryDateBins calculate validateSQL generateRenderer queryAttachments queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
+    ' query applyEdits append addFeatures updateFeatures deleteFeatures queryRelatedRecords queryTopFeatures queryBins queryDateBins calculate validateSQL generateRenderer queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
   ],
   [`${SERVICE}/MapServer`, ' export identify find legend layers generateKml'],
   [`${SERVICE}/MapServer/{layerId}`, ' query'],

@@ -1,0 +1,31 @@
+import type { VectorCollection } from '../../core/collection.js';
+import type { Expression } from '../../core/cql2/ast.js';
+import { and, oneOf } from '../../core/cql2/index.js';
+import { CRS84 } from '../../core/crs.js';
+import { featureTexts } from '../../core/feature-text.js';
+import type { Pools } from '../../core/tasks.js';
+import { runTask, type TaskContext } from '../run-task.js';
+
+/** Features that one task looks for. */
+const PAGE = 500;
+
+/** Those of some features, by their numbers, that are there and pass a filter. */
+export async function featuresThere(
+  x: TaskContext,
+  pools: Pick<Pools, 'run'>,
+  { source }: VectorCollection,
+  { ids, filter }: { ids: readonly string[]; filter: Expression | undefined },
+): Promise<Set<string>> {
+  const there = new Set<string>();
+  for (let from = 0; from < ids.length; from += PAGE) {
+    const page = ids.slice(from, from + PAGE);
+    const { features } = await runTask(x, pools as Pools, 'vector.items', {
+      source,
+      filter: and(filter, oneOf(source.idColumn, page.map(Number)))!,
+      ...{ format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: 7 },
+      ...{ fields: [], skipGeometry: true, limit: page.length, offset: 0 },
+    });
+    for (const { id } of featureTexts(features)) there.add(id);
+  }
+  return there;
+}

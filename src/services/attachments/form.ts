@@ -1,0 +1,48 @@
+import { badParameter } from '../../core/errors.js';
+import { LIMITS } from '../../core/limits.js';
+import { receiveUpload, type UploadSource } from '../upload.js';
+import { type CheckedFile, checkFile, withFile } from './intake.js';
+
+/** What came with a form, by the names of its fields in lower case, and the file, if it has one. */
+export interface AttachmentForm {
+  readonly fields: Readonly<Record<string, string>>;
+  readonly file: CheckedFile | undefined;
+}
+
+/** Part of the form that is the file. */
+const FILE = 'attachment';
+/** Bytes of a form without a file. */
+const FORM_BYTES = 65_536;
+
+/** Receives a form, with its file on the disk while `work` runs. Throws 400 naming the field that is wrong, 413, 415. */
+export async function withForm<T>(
+  source: UploadSource,
+  directory: string,
+  work: (form: AttachmentForm) => Promise<T>,
+): Promise<T> {
+  if (/^application\/x-www-form-urlencoded\b/i.test(source.contentType ?? ''))
+    return work({ fields: fieldsOf(new URLSearchParams(await textOf(source.bytes))), file: undefined });
+  const { path, fileName, mediaType, fields } = await receiveUpload(source, {
+    directory,
+    maxBytes: LIMITS.attachmentBytes,
+  });
+  return withFile(path, async () => {
+    const file = await checkFile(path, { name: fileName, mediaType }, FILE);
+    return work({ fields: fieldsOf(fields), file });
+  });
+}
+
+function fieldsOf(entries: Iterable<readonly [string, string]>): Readonly<Record<string, string>> {
+  return Object.fromEntries([...entries].map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of bytes) {
+    size += part.byteLength;
+    if (size > FORM_BYTES) throw badParameter('body', `must not have more than ${FORM_BYTES} bytes`);
+    parts.push(Buffer.from(part));
+  }
+  return Buffer.concat(parts).toString('utf8');
+}

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
+import { ApiError, badParameter } from '../../core/errors.js';
+import { imageSize, SIZED_IMAGES } from '../../core/image-size.js';
+import { LIMITS } from '../../core/limits.js';
+import { checkedMediaType, type FileWords } from '../../core/media-signature.js';
+
+/** A file that was looked at: what it is, and what names its bytes. */
+export interface CheckedFile {
+  readonly path: string;
+  readonly name: string;
+  readonly mediaType: string;
+  readonly size: number;
+  /** SHA-256 in hexadecimal digits. */
+  readonly digest: string;
+}
+
+/** Bytes in which the kind of a file and the size of an image are looked for. */
+const HEAD = 1_048_576;
+
+/** What no name has: characters that control, and those that part folders. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what names must not have.
+const UNNAMEABLE = /[\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069/\\]/g;
+
+/** Looks at a file on the disk. Throws 400 naming `parameter` for one that is not what its sender says, or too large. */
+export async function checkFile(path: string, words: FileWords, parameter: string): Promise<CheckedFile> {
+  const name = words.name.replace(UNNAMEABLE, '_').trim().slice(-LIMITS.attachmentName);
+  if (name === '') throw badParameter(parameter, 'has no file name');
+  const head = await headOf(path);
+  const type = checkedMediaType(head, words);
+  if ('problem' in type) throw badParameter(parameter, type.problem);
+  requireSize(type.mediaType, head, parameter);
+  return { path, name, mediaType: type.mediaType, ...(await digestOf(path)) };
+}
+
+async function headOf(path: string): Promise<Uint8Array> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD), 0, HEAD, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+function requireSize(mediaType: string, head: Uint8Array, parameter: string): void {
+  if (!SIZED_IMAGES.has(mediaType)) return;
+  const size = imageSize(mediaType, head);
+  if (!size) throw badParameter(parameter, `is a damaged image (${mediaType})`);
+  if (size.width * size.height > LIMITS.attachmentPixels)
+    throw badParameter(
+      parameter,
+      `has ${size.width} x ${size.height} pixels, more than ${LIMITS.attachmentPixels} in all`,
+    );
+}
+
+async function digestOf(path: string): Promise<{ digest: string; size: number }> {
+  const hash = createHash('sha256');
+  let size = 0;
+  for await (const part of createReadStream(path) as AsyncIterable<Buffer>) {
+    hash.update(part);
+    size += part.length;
+  }
+  return { digest: hash.digest('hex'), size };
+}
+
+/** Runs `work` with a file, which is removed where it is still there afterwards. */
+export async function withFile<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+export function tooManyAttachments(): ApiError {
+  return new ApiError('conflict', `A feature has at most ${LIMITS.featureAttachments} attachments.`);
+}

@@ -1,0 +1,252 @@
+import type { Expression } from '../../core/cql2/ast.js';
+import { CRS84 } from '../../core/crs.js';
+import type { EditOrigin } from '../../core/edits.js';
+import { ApiError, notFound } from '../../core/errors.js';
+import { LIMITS } from '../../core/limits.js';
+import type { Exchange, Principal } from '../../core/operation.js';
+import type { StoredObject } from '../../core/storage.js';
+import type { Pools } from '../../core/tasks.js';
+import type { Attachment, AttachmentStore, NewAttachment } from '../../stores/attachments.js';
+import type { AccessPolicy } from '../access/access.js';
+import { editBounds } from '../edit-bounds.js';
+import type { Edits } from '../edits.js';
+import { type Catalogs, type LayerView, layerView, requireLayer } from '../replicas/layer-view.js';
+import type { Storage } from '../storage/storage.js';
+import { featuresThere } from './features.js';
+import { type CheckedFile, tooManyAttachments } from './intake.js';
+
+export interface AttachmentDeps extends Catalogs {
+  readonly store: AttachmentStore;
+  readonly storage: Storage;
+  /** Names the folder of the storage among those of the servers of a state; '' where they all have the same. */
+  readonly folder: string;
+  readonly pools: Pools;
+  readonly edits: Pick<Edits, 'run'>;
+  readonly access: AccessPolicy;
+}
+
+/** Where an attachment is, or is to be. */
+export interface FeatureAddress {
+  readonly service: string;
+  readonly layerId: number;
+  readonly objectId: number;
+}
+
+/** The part of a request that attachments need. */
+export type AttachmentContext = Pick<
+  Exchange,
+  'principal' | 'signal' | 'timing' | 'correlationId' | 'span' | 'hold'
+>;
+
+/** Bytes that can be sent. */
+export interface StoredContent {
+  readonly attachment: Attachment;
+  readonly object: StoredObject;
+}
+
+/** What of a layer's attachments is asked for. */
+export interface AttachmentSearch {
+  /** All features when absent. */
+  readonly objectIds?: readonly number[] | undefined;
+  /** Features that pass. */
+  readonly filter?: ((view: LayerView) => Expression | undefined) | undefined;
+  /** Whether an attachment is meant. */
+  fits(attachment: Attachment): boolean;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** How often bytes are put again that were removed while they were attached. */
+const ATTEMPTS = 3;
+/** Attachments that are read at once. */
+const PAGE = 1000;
+
+/**
+ * Files of features. Whoever may read a feature may read its attachments, and whoever may change it may change them: each
+ * change goes through an edit of the feature that changes none of its values, so rights, policies and events are those of
+ * edits.
+ */
+export class Attachments {
+  constructor(private readonly deps: AttachmentDeps) {}
+
+  /** The attachments of a feature. */
+  async list(x: AttachmentContext, address: FeatureAddress): Promise<Attachment[]> {
+    const { id: collection } = await this.#requireFeature(x, address);
+    const featureIds = [String(address.objectId)];
+    return this.deps.store.list({ collection, featureIds, limit: LIMITS.featureAttachments });
+  }
+
+  async content(x: AttachmentContext, address: FeatureAddress, id: number): Promise<StoredContent> {
+    const { store, storage, folder } = this.deps;
+    const { id: collection } = await this.#requireFeature(x, address);
+    const attachment = await store.get(collection, String(address.objectId), id);
+    if (!attachment) throw notFound('attachment', `${id}`);
+    const place = await store.folderOf(attachment.contentKey);
+    if (place !== undefined && place !== '' && place !== folder)
+      throw new ApiError(
+        'unavailable',
+        'The attachment lies in the data folder of another server. Servers that share a state need storage.url.',
+      );
+    const object = await storage.stat(attachment.contentKey);
+    if (!object) throw notFound('content of attachment', `${id}`);
+    return { attachment, object };
+  }
+
+  read({ attachment, object }: StoredContent, start: number, length: number): AsyncIterable<Uint8Array> {
+    return this.deps.storage.read(attachment.contentKey, object.tag, start, length);
+  }
+
+  /** Attachments of a layer that are there for the caller, in the order of their ids, and whether more follow. */
+  async search(
+    x: AttachmentContext,
+    { service, layerId }: Pick<FeatureAddress, 'service' | 'layerId'>,
+    search: AttachmentSearch,
+  ): Promise<{ attachments: Attachment[]; more: boolean }> {
+    const { store, pools } = this.deps;
+    const visible = requireLayer(this.deps, x.principal, { service, layerId, parameter: 'layerId' });
+    const plain = layerView(this.deps, visible, undefined);
+    const view = layerView(this.deps, visible, search.filter?.(plain));
+    const query = {
+      collection: visible.id,
+      ...(search.objectIds ? { featureIds: search.objectIds.map(String) } : {}),
+      limit: PAGE,
+    };
+    const attachments: Attachment[] = [];
+    const most = search.offset + search.limit;
+    for (let after: number | undefined; attachments.length <= most; ) {
+      const page = await store.list({ ...query, ...(after === undefined ? {} : { after }) });
+      const ids = [...new Set(page.map(({ featureId }) => featureId))];
+      const there = await featuresThere(x, pools, view.collection, { ids, filter: view.filter });
+      attachments.push(...page.filter((one) => there.has(one.featureId) && search.fits(one)));
+      if (page.length < PAGE) break;
+      after = page.at(-1)!.id;
+    }
+    return { attachments: attachments.slice(search.offset, most), more: attachments.length > most };
+  }
+
+  async add(
+    x: AttachmentContext,
+    address: FeatureAddress,
+    file: CheckedFile,
+    keywords: string,
+  ): Promise<Attachment> {
+    const collection = await this.#edit(x, address);
+    return this.#keep(file, async (contentKey) => {
+      const attachment = { collection, featureId: String(address.objectId), keywords, contentKey };
+      return this.#taken({ ...attachment, ...wordsOf(file), createdBy: x.principal.id });
+    });
+  }
+
+  /** Attaches what an import brings, once for each origin. */
+  bring(
+    file: CheckedFile,
+    attachment: Pick<NewAttachment, 'collection' | 'featureId' | 'keywords' | 'createdBy'> & {
+      origin: string;
+    },
+  ): Promise<Attachment> {
+    return this.#keep(file, (contentKey) => this.#taken({ ...attachment, ...wordsOf(file), contentKey }));
+  }
+
+  /** Other bytes, other keywords, or both. */
+  async change(
+    x: AttachmentContext,
+    address: FeatureAddress,
+    id: number,
+    { file, keywords }: { file?: CheckedFile | undefined; keywords?: string | undefined },
+  ): Promise<Attachment> {
+    const featureId = String(address.objectId);
+    const { id: collection } = await this.#requireFeature(x, address);
+    if (!(await this.deps.store.get(collection, featureId, id))) throw notFound('attachment', `${id}`);
+    await this.#edit(x, address);
+    const change = async (contentKey?: string) => {
+      const changed = await this.deps.store.change(
+        { collection, featureId, id },
+        {
+          ...(file ? wordsOf(file) : {}),
+          ...(contentKey === undefined ? {} : { contentKey }),
+          ...(keywords === undefined ? {} : { keywords }),
+        },
+      );
+      if (!changed) throw notFound('attachment', `${id}`);
+      return changed;
+    };
+    const result = file ? await this.#keep(file, change) : await change();
+    return result as Attachment;
+  }
+
+  /** Ids of those that were there. */
+  async remove(
+    x: AttachmentContext,
+    address: FeatureAddress,
+    ids: readonly number[],
+  ): Promise<ReadonlySet<number>> {
+    const collection = await this.#edit(x, address);
+    return new Set(await this.deps.store.remove(collection, String(address.objectId), ids));
+  }
+
+  async #taken(attachment: NewAttachment): Promise<Attachment | 'gone'> {
+    const added = await this.deps.store.add(attachment);
+    if (!added) throw tooManyAttachments();
+    return added;
+  }
+
+  /** Puts bytes into the storage, and has their row written. */
+  async #keep(
+    file: CheckedFile,
+    write: (contentKey: string) => Promise<Attachment | 'gone'>,
+  ): Promise<Attachment> {
+    const { store, storage, folder } = this.deps;
+    const { digest, size, path, mediaType } = file;
+    const signal = AbortSignal.timeout(LIMITS.requestDeadlineMs);
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const key = await store.place({ digest, size, folder });
+      if (!(await storage.stat(key))) await storage.take(path, key, { mediaType, signal });
+      const result = await write(key);
+      if (result !== 'gone') return result;
+    }
+    throw new ApiError('unavailable', 'The file could not be stored; send it again.');
+  }
+
+  /** Throws 404 for a feature that is not there for the caller. */
+  async #requireFeature(
+    x: AttachmentContext,
+    { service, layerId, objectId }: FeatureAddress,
+  ): Promise<LayerView['collection']> {
+    const visible = requireLayer(this.deps, x.principal, { service, layerId, parameter: 'layerId' });
+    const view = layerView(this.deps, visible, undefined);
+    const id = String(objectId);
+    const there = await featuresThere(x, this.deps.pools, view.collection, {
+      ids: [id],
+      filter: view.filter,
+    });
+    if (!there.has(id)) throw notFound('feature', id);
+    return view.collection;
+  }
+
+  /** An edit of a feature that changes no value of it: checks rights, and tells the others. Returns its collection's id. */
+  async #edit(x: AttachmentContext, { service, layerId, objectId }: FeatureAddress): Promise<string> {
+    const { edits, access } = this.deps;
+    const visible = requireLayer(this.deps, x.principal, { service, layerId, parameter: 'layerId' });
+    const { collection } = layerView(this.deps, visible, undefined);
+    const { outcomes } = await edits.run(x, collection, {
+      ...editBounds(visible, access(x.principal, collection, 'write')),
+      ...{ crs: CRS84.proj, swapAxes: false, mode: 'each' },
+      operations: [{ type: 'update', id: String(objectId), feature: {} }],
+      origin: originOf(x.principal, x.correlationId, { collection: collection.id, layerId }),
+    });
+    const [outcome] = outcomes;
+    if (outcome?.ok) return collection.id;
+    if (outcome?.reason === 'not-found') throw notFound('feature', `${objectId}`);
+    throw new ApiError(outcome?.reason === 'forbidden' ? 'forbidden' : 'conflict', outcome!.message);
+  }
+}
+
+function originOf(
+  { id: actor }: Principal,
+  requestId: string,
+  layer: Pick<EditOrigin, 'collection' | 'layerId'>,
+): EditOrigin {
+  return { ...layer, protocol: 'FeatureServer', requestId, actor };
+}
+
+const wordsOf = ({ name, mediaType, size }: CheckedFile) => ({ name, mediaType, size });

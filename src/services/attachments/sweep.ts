@@ -1,0 +1,54 @@
+import { hasFeatures } from '../../core/abilities.js';
+import { type CatalogSnapshot, whole } from '../../core/collection.js';
+import { LIMITS } from '../../core/limits.js';
+import type { Pools } from '../../core/tasks.js';
+import { hasIntegerIds } from '../../core/vector-source.js';
+import type { AttachmentStore } from '../../stores/attachments.js';
+import type { Storage } from '../storage/storage.js';
+import { featuresThere } from './features.js';
+
+export interface SweepDeps {
+  readonly store: AttachmentStore;
+  readonly storage: Storage;
+  readonly folder: string;
+  readonly pools: Pick<Pools, 'run'>;
+  catalog(): CatalogSnapshot;
+}
+
+/** Keys of bytes of attachments begin so. */
+const KEYS = 'attachments/';
+/** Features that are looked for together. */
+const PAGE = 500;
+
+/** Removes attachments of features that are no more, and bytes that belong to no attachment. */
+export async function sweepAttachments(deps: SweepDeps): Promise<void> {
+  for (const collection of await deps.store.collections()) await sweepCollection(deps, collection);
+  await sweepContents(deps);
+}
+
+/** Collections that are not there now keep theirs: a database may be away. */
+export async function sweepCollection(
+  { store, pools, catalog }: Pick<SweepDeps, 'store' | 'pools' | 'catalog'>,
+  id: string,
+): Promise<void> {
+  const collection = catalog().byId(id);
+  if (!hasFeatures(collection) || !hasIntegerIds(collection.source)) return;
+  const x = { timing: () => {} };
+  for (let after = ''; ; ) {
+    const ids = await store.features(id, after, PAGE);
+    if (ids.length === 0) return;
+    const there = await featuresThere(x, pools, whole(collection), { ids, filter: undefined });
+    await store.forget(
+      id,
+      ids.filter((one) => !there.has(one)),
+    );
+    after = ids.at(-1)!;
+  }
+}
+
+async function sweepContents({ store, storage, folder }: SweepDeps): Promise<void> {
+  // Keys first: whoever puts bytes there later has written their place down before.
+  const keys = await storage.keys(KEYS);
+  const unused = await store.takeUnused(folder, Date.now() - LIMITS.attachmentOrphanMs);
+  for (const key of new Set([...unused, ...(await store.strays(keys))])) await storage.remove(key);
+}
