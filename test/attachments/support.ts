@@ -63,7 +63,7 @@ export class Files {
     const { bytes, name = 'photo.png', type = 'image/png', fields = {} } = sent;
     const form = new FormData();
     for (const [field, value] of Object.entries(fields)) form.set(field, value);
-    if (bytes !== undefined) form.set('attachment', new Blob([bytes], { type }), name);
+    if (bytes !== undefined) form.set('attachment', new Blob([bytes as BlobPart], { type }), name);
     const response = await fetch(this.url(path), { method: 'POST', body: form, headers });
     if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
     return response.json();
