@@ -326,12 +326,28 @@ export interface GeoServicesPageTask extends RemoteRequest {
   readonly offset: number;
 }
 
+/** Attachments of some features of a layer. */
+export interface GeoServicesAttachmentsTask extends RemoteRequest {
+  readonly objectIds: readonly number[];
+}
+
+export interface GeoServicesAttachment {
+  readonly objectId: number;
+  readonly id: number;
+  readonly name: string;
+  readonly mediaType: string | undefined;
+  /** As the server says. */
+  readonly size: number | undefined;
+  readonly keywords: string;
+}
+
 export interface IngestTasks {
   /** A layer of GeoServices, described and counted. */
   'ingest.geoservicesLayer': { input: GeoServicesTask; output: GeoServicesLayer };
   /** Writes the ids of the features that pass into a file, in their order, and tells how many they are. */
   'ingest.geoservicesIds': { input: GeoServicesIdsTask; output: number };
   'ingest.geoservicesPage': { input: GeoServicesPageTask; output: Pick<Page, 'offset' | 'count'> };
+  'ingest.geoservicesAttachments': { input: GeoServicesAttachmentsTask; output: GeoServicesAttachment[] };
   'ingest.wfsPlan': { input: WfsPlanTask; output: WfsPlan };
   /** Features of a type, as the server says; null when it does not. */
   'ingest.wfsCount': { input: WfsQuery; output: number | null };

@@ -298,6 +298,9 @@ export const LIMITS = {
   /** Characters of the name of an attachment, and of its keywords. */
   attachmentName: 255,
   attachmentKeywords: 1024,
+  /** Attachments of a layer of another server that are imported, and bytes of all. */
+  importedAttachments: 100_000,
+  importedAttachmentBytes: 10_737_418_240,
   /** Attachments that one answer lists, or ids in one request; and that are left out before them. */
   attachmentsListed: 1000,
   attachmentOffset: 100_000,

@@ -19,6 +19,7 @@ import { Sealing } from '../services/access/sealing.js';
 import type { Tenants } from '../services/access/tenants.js';
 import type { Users } from '../services/access/users.js';
 import type { AlertStream } from '../services/alerts.js';
+import type { Attachments } from '../services/attachments/service.js';
 import type { CacheControl } from '../services/cache/cache-control.js';
 import type { TileCache } from '../services/cache/tile-cache.js';
 import type { Catalog } from '../services/catalog.js';
@@ -42,6 +43,7 @@ import { manageRasters } from '../services/rasters/managed.js';
 import { objectUrl } from '../services/rasters/places.js';
 import { CoverageImports } from '../services/remote-imports/coverages.js';
 import { geoServices } from '../services/remote-imports/geoservices.js';
+import { AttachmentImport } from '../services/remote-imports/geoservices-attachments.js';
 import { GeoServicesSettings } from '../services/remote-imports/geoservices-settings.js';
 import { ogcFeatures } from '../services/remote-imports/ogc-features.js';
 import { wfs } from '../services/remote-imports/wfs.js';
@@ -99,6 +101,7 @@ export interface ManagementOptions {
   publishedLayers: PublishedLayers;
   sourceLayers: SourceLayers;
   edits: Edits;
+  attachments: Attachments;
   /** Removes attachments of features that are no more, and bytes of none. */
   sweepAttachments(): Promise<void>;
   /** What a principal may do with a collection. */
@@ -147,7 +150,11 @@ export function startManagement(options: ManagementOptions): Management {
   imports.addRemote(ogcFeatures(pools));
   imports.addRemote(wfs(pools, sealing, config.connections.secrets));
   const settings = new GeoServicesSettings(options.layers, options.styles, () => catalog.current);
-  imports.addRemote(geoServices(pools, config.connections.secrets, settings));
+  const attachmentImport = new AttachmentImport({
+    ...{ pools, attachments: options.attachments, store: state.attachments },
+    catalog: () => catalog.current,
+  });
+  imports.addRemote(geoServices(pools, config.connections.secrets, settings, attachmentImport));
   imports.trim().catch((error: unknown) => log.write('job.engine.failed', exception(error)));
   const { cache, tiles, visible } = options;
   const exports = new Exports({ pools, jobs, dataDir: options.dataDir, visible });

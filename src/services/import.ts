@@ -75,6 +75,8 @@ export interface RemoteKind<S> {
   withdraw?(input: RemoteInput<S>): Promise<void>;
   /** What follows once the collection is published; the folder is still there. May be called again. */
   follow?(context: JobContext<RemoteInput<S>>, report: unknown, folder: string): Promise<void>;
+  /** Brings the files of its features, and notes in the report what became of them. May be called again. */
+  attach?(context: JobContext<RemoteInput<S>>, report: unknown, folder: string): Promise<void>;
 }
 
 export interface ImportResult {
@@ -312,6 +314,10 @@ export class ImportService {
         'Taking over settings',
         () => remote.follow!(context, result.report, folder),
         true,
+      );
+    if (remote.attach)
+      await context.step('attach', 'Copying attachments', () =>
+        remote.attach!(context, result.report, folder),
       );
     return result;
   }

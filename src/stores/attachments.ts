@@ -169,6 +169,10 @@ export class AttachmentStore {
     return row && attachmentOf(row);
   }
 
+  async hasOrigin(collection: string, origin: string): Promise<boolean> {
+    return (await ofOrigin(this.db, collection, origin)) !== undefined;
+  }
+
   /** The folder that has the bytes, '' for the storage of all; undefined when nobody keeps them. */
   async folderOf(contentKey: string): Promise<string | undefined> {
     const row = await this.db

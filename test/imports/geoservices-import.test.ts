@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Files, png } from '../attachments/support.js';
+import { townOf } from '../replicas/support.js';
 import { type GeoServicesRemote, LAYER_PATH, startGeoServices } from '../support/geoservices.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { call, collections, itemsOf, type Json, leftovers, REMOTE_HOST, sendJson } from './support.js';
@@ -19,6 +21,7 @@ afterEach(() => {
   remote.change = (page) => page;
   remote.layer = {};
   remote.most = 30;
+  remote.attachments.clear();
 });
 
 afterAll(async () => {
@@ -157,14 +160,13 @@ describe('a layer', () => {
 
   it('needs a review where something was left behind', async () => {
     remote.layer = {
-      hasAttachments: true,
       relationships: [{ id: 3, name: 'owners' }],
       drawingInfo: { renderer: { type: 'heatmap' } },
     };
     const job = await imported({ tableName: 'reviewed' });
     expect(job).toMatchObject({ status: 9 });
     const warnings = (job['warnings'] as string[]).join('\n');
-    for (const word of [/attachments/, /owners/, /heatmap/]) expect(warnings).toMatch(word);
+    for (const word of [/owners/, /heatmap/]) expect(warnings).toMatch(word);
   }, 120_000);
 
   it('that is a table becomes features without geometries', async () => {
@@ -425,5 +427,115 @@ describe('while it reads', () => {
     expect(again.some(({ objectIds }) => objectIds!.split(',').includes('7'))).toBe(false);
     expect((await itemsOf(server, 'killed'))['numberMatched']).toBe(remote.total);
     await vi.waitFor(() => expect(leftovers(server)).toEqual([]), { timeout: 60_000 });
+  }, 240_000);
+});
+
+describe('attachments', () => {
+  const photo = (id: number, bytes = png(id, id, 100 * id)) => ({
+    ...{ id, name: `photo ${id}.png`, contentType: 'image/png', keywords: `k${id}` },
+    bytes: Buffer.from(bytes),
+  });
+  const ids = (i: number) => 3 * i + 7;
+  const filesOf = async (job: Json) => new Files(await townOf(server), job['layerId'] as number);
+  /** Our id of a feature of the other server. */
+  const ours = async (table: string, objectId: number) => {
+    const { features } = (await itemsOf(server, table, `filter=OBJECTID=${objectId}`)) as {
+      features: { id: number }[];
+    };
+    return features[0]!.id;
+  };
+
+  it('come with their features, as they are', async () => {
+    remote.layer = { hasAttachments: true };
+    remote.attachments.set(ids(0), [photo(1), photo(2)]);
+    remote.attachments.set(ids(50), [photo(3)]);
+    const from = remote.asked.length;
+    const credentials = { accessTokenSecretReference: 'env:CONNECTION_TOKEN' };
+    const job = await imported({ tableName: 'pictured', credentials });
+    expect(job).toMatchObject({
+      ...{ status: 8, warnings: [], errorMessage: null },
+      ...{ attachmentsProcessed: 3, failedAttachments: 0 },
+    });
+    const files = await filesOf(job);
+    const first = await ours('pictured', ids(0));
+    const infos = await files.infos(first);
+    expect(infos).toMatchObject([
+      { name: 'photo 1.png', contentType: 'image/png', keywords: 'k1' },
+      { name: 'photo 2.png', contentType: 'image/png', keywords: 'k2' },
+    ]);
+    const response = await files.fetch(`${first}/attachments/${infos[1].id}`);
+    expect(Buffer.from(await response.arrayBuffer()).equals(photo(2).bytes)).toBe(true);
+    expect(await files.infos(await ours('pictured', ids(50)))).toHaveLength(1);
+    expect(await files.infos(await ours('pictured', ids(1)))).toEqual([]);
+    expect(remote.asked.slice(from).join()).not.toContain('token');
+    expect(leftovers(server)).toEqual([]);
+
+    // Their features are replaced: what belonged to the old ones goes.
+    remote.attachments.clear();
+    const again = await imported({ tableName: 'pictured', overwriteExisting: true });
+    expect(again).toMatchObject({ status: 8, attachmentsProcessed: 0 });
+    expect(await files.get('queryAttachments')).toEqual({ attachmentGroups: [] });
+  }, 120_000);
+
+  it('that lie, are too large or cannot be had are left behind with the reason, and the others come', async () => {
+    remote.layer = { hasAttachments: true };
+    remote.attachments.set(ids(0), [
+      photo(1),
+      { ...photo(2), bytes: Buffer.from('<html>Sign in</html>') },
+      { ...photo(3), size: 20_000_000 },
+      { ...photo(4), size: 5 },
+    ]);
+    const job = await imported({ tableName: 'partly' });
+    expect(job).toMatchObject({ status: 9, attachmentsProcessed: 1, failedAttachments: 3 });
+    const warnings = (job['warnings'] as string[]).join('\n');
+    for (const word of [/3 attachments were left behind/, /text\/html/, /more than 10485760 bytes/, /says 5/])
+      expect(warnings).toMatch(word);
+    expect(await (await filesOf(job)).infos(await ours('partly', ids(0)))).toHaveLength(1);
+  }, 120_000);
+
+  it('that nobody lists are left behind, and the features come', async () => {
+    remote.layer = { hasAttachments: true };
+    remote.behaviour = (query, response) => {
+      const lists = query['objectIds'] !== undefined && query['outFields'] === undefined;
+      if (lists) sendJson(response, { error: { code: 400, message: 'Invalid operation' } });
+      return lists;
+    };
+    const job = await imported({ tableName: 'unlisted' });
+    expect(job).toMatchObject({ status: 9, featuresProcessed: remote.total, attachmentsProcessed: 0 });
+    expect((job['warnings'] as string[]).join()).toMatch(/could not be listed/);
+  }, 120_000);
+
+  it('go on after kill -9: each comes once, and those that were there are not asked for again', async () => {
+    remote.layer = { hasAttachments: true };
+    for (let i = 0; i < 30; i++) remote.attachments.set(ids(i), [photo(i + 1)]);
+    let downloads = 0;
+    // Forms are empty where bytes are asked for.
+    const isDownload = (query: Record<string, string>) => Object.keys(query).length === 0;
+    remote.behaviour = (query) => isDownload(query) && ++downloads > 10;
+    const { dataDir } = server;
+    const { body } = await start({ tableName: 'interrupted' });
+    const path = `/import/geoservices/jobs/${body['jobId']}`;
+    await vi.waitFor(
+      async () => {
+        expect((await call(server, 'GET', path)).body['status']).toBe(6);
+        expect(downloads).toBeGreaterThan(10);
+      },
+      { timeout: 60_000 },
+    );
+    process.kill(server.process.pid!, 'SIGKILL');
+    downloads = 0;
+    remote.behaviour = (query) => {
+      if (isDownload(query)) downloads++;
+      return false;
+    };
+    server = await startServer({ sources: [], dataDir, env });
+    const job = await ended(body['jobId']);
+    expect(job).toMatchObject({ status: 8, attachmentsProcessed: 30, failedAttachments: 0 });
+    expect(downloads).toBeLessThanOrEqual(24);
+    const { attachmentGroups } = await (await filesOf(job)).get('queryAttachments');
+    expect(attachmentGroups).toHaveLength(30);
+    expect(
+      attachmentGroups.every((group: { attachmentInfos: unknown[] }) => group.attachmentInfos.length === 1),
+    ).toBe(true);
   }, 240_000);
 });

@@ -13,12 +13,24 @@ export interface GeoServicesRemote extends Remote {
   layer: Json;
   /** Relationships of layers 0 and 1, which have the same features. */
   relationships: Json[][];
+  /** By the object ids of their features. */
+  attachments: Map<number, RemoteAttachment[]>;
   /** Features that one answer has at most. */
   most: number;
   /** Answers in place of the server when it returns true. */
   behaviour: ((query: Record<string, string>, response: ServerResponse) => boolean) | undefined;
   /** Changes an answer with features on its way. */
   change: (answer: Json) => Json;
+}
+
+export interface RemoteAttachment {
+  id: number;
+  name: string;
+  contentType: string;
+  keywords: string;
+  bytes: Uint8Array;
+  /** As the server says; that of the bytes when absent. */
+  size?: number;
 }
 
 interface Feature {
@@ -117,6 +129,7 @@ export async function startGeoServices(): Promise<GeoServicesRemote> {
     total: features.length,
     layer: {},
     relationships: [],
+    attachments: new Map<number, RemoteAttachment[]>(),
     most: 30,
     behaviour: undefined,
     change: (page: Json) => page,
@@ -125,6 +138,9 @@ export async function startGeoServices(): Promise<GeoServicesRemote> {
     const form = Object.fromEntries(new URLSearchParams(await text(request)));
     server.queries.push(form);
     if (server.behaviour?.(form, response)) return;
+    if (/queryAttachments$/.test(pathname)) return sendJson(response, listOf(form));
+    const [, feature, attachment] = /\/(\d+)\/attachments\/(\d+)$/.exec(pathname) ?? [];
+    if (feature !== undefined) return sendBytes(Number(feature), Number(attachment), response);
     const [, id, query] = /^\/([01])(\/query)?$/.exec(pathname.replace(LAYER_PATH, '')) ?? [];
     if (id !== undefined && query === undefined)
       return sendJson(response, {
@@ -146,6 +162,20 @@ export async function startGeoServices(): Promise<GeoServicesRemote> {
         features: page.slice(0, server.most),
       }),
     );
+  }
+  function listOf({ objectIds }: Record<string, string>): Json {
+    const ids = objectIds!.split(',').map(Number);
+    const attachmentGroups = ids.flatMap((parentObjectId) => {
+      const list = server.attachments.get(parentObjectId) ?? [];
+      const attachmentInfos = list.map(({ bytes, size = bytes.length, ...info }) => ({ ...info, size }));
+      return list.length > 0 ? [{ parentObjectId, attachmentInfos }] : [];
+    });
+    return { attachmentGroups };
+  }
+  function sendBytes(feature: number, id: number, response: ServerResponse): void {
+    const attachment = server.attachments.get(feature)?.find((one) => one.id === id);
+    if (!attachment) return sendJson(response, { error: { code: 404, message: 'Not found' } });
+    response.writeHead(200, { 'content-type': attachment.contentType }).end(attachment.bytes);
   }
   function selected({ where }: Record<string, string>): Feature[] {
     if (where === '1=1') return features;

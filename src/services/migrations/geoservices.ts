@@ -9,7 +9,6 @@ import {
   type InventoryContainer,
   type InventoryResource,
   incompatible,
-  partial,
   type Scan,
 } from './inventory.js';
 
@@ -152,10 +151,8 @@ function assess({ layerType, geometryType, featureCount, hasAttachments }: Remot
   if (geometryType === 'esriGeometryMultiPatch')
     return incompatible('multipatch', 'Its geometries are bodies, which are not read.');
   if (featureCount === undefined) return incompatible('no-query', 'The layer cannot be queried.');
-  if (isTable && !hasAttachments)
-    return compatible('Its rows become a collection of features without geometries.');
-  if (!hasAttachments) return compatible('Its features become a collection.');
-  return partial('attachments', 'Its features become a collection; its attachments are files beside them.', {
-    manualSteps: ['Copy the attachments that are needed.'],
-  });
+  const rows = isTable
+    ? 'rows become a collection of features without geometries'
+    : 'features become a collection';
+  return compatible(`Its ${rows}${hasAttachments ? ', with their attachments' : ''}.`);
 }

@@ -111,9 +111,8 @@ export class GeoServicesSettings {
 }
 
 function leftBehind({ layer, columns }: LayerNotes, { relatesLater }: GeoServicesSource): string[] {
-  const { hasAttachments, unreadable, relationships } = layer;
+  const { unreadable, relationships } = layer;
   return [
-    ...(hasAttachments ? ['The layer has attachments, which were left behind.'] : []),
     ...unreadable.map((name) => `The field ${name} has values that JSON cannot hold, and was left out.`),
     ...relationships
       .filter(({ keyField }) => !relatesLater || !columns.some(({ field }) => field === keyField))

@@ -13,6 +13,7 @@ import type { FieldType } from '../../core/vector-source.js';
 import { crsOfEpsg } from '../../native/crs.js';
 import { FETCHED, type Fetched, type RemoteInput, type RemoteKind } from '../import.js';
 import type { JobContext } from '../jobs/kinds.js';
+import type { AttachmentCounts, AttachmentImport } from './geoservices-attachments.js';
 import type { GeoServicesSettings } from './geoservices-settings.js';
 import { askAgain } from './retries.js';
 import { requestWith, type SecretReferences } from './secret-references.js';
@@ -50,6 +51,7 @@ export interface GeoServicesReport {
   relationships: readonly GeoServicesRelationship[];
   /** Where the next page begins in the file. */
   offset: number;
+  attachments?: AttachmentCounts;
 }
 
 export const GEOSERVICES = 'import-geoservices';
@@ -77,6 +79,7 @@ export function geoServices(
   pools: Pick<Pools, 'run'>,
   secrets: readonly string[],
   settings: GeoServicesSettings,
+  attachments: AttachmentImport,
 ): RemoteKind<GeoServicesSource> {
   return {
     kind: GEOSERVICES,
@@ -89,6 +92,10 @@ export function geoServices(
     precede: ({ input }) => settings.place(input),
     withdraw: (input) => settings.withdraw(input),
     follow: (context, _report, folder) => settings.take(context, folder),
+    async attach(context, report, folder) {
+      const request = await requestFor(context.input.remote, secrets);
+      (report as GeoServicesReport).attachments = await attachments.run(context, folder, request);
+    },
   };
 }
 

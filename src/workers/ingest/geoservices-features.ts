@@ -51,7 +51,7 @@ const PAGE = 1000;
 
 /** Body of task `ingest.geoservicesLayer`. */
 export async function describeLayer(task: GeoServicesTask, asking: Asking): Promise<GeoServicesLayer> {
-  const layer = await ask(task, '', {}, asking);
+  const layer = await askLayer(task, '', {}, asking);
   const type = string(layer['type']);
   const isTable = type === 'Table';
   const geometryType = isTable ? 'Geometry' : GEOMETRY_TYPES[String(layer['geometryType'])];
@@ -64,7 +64,7 @@ export async function describeLayer(task: GeoServicesTask, asking: Asking): Prom
     string(layer['objectIdField']) ??
     string(fields.find((field) => field['type'] === 'esriFieldTypeOID')?.['name']);
   if (objectIdField === undefined) throw refused('the layer has no field of object ids');
-  const { count } = await ask(task, '/query', { where: task.where, returnCountOnly: 'true' }, asking);
+  const { count } = await askLayer(task, '/query', { where: task.where, returnCountOnly: 'true' }, asking);
   const total = integer(count);
   if (total === undefined || total < 0) throw refused('it does not count the features of the layer');
   const isReadable = (field: Json) => FIELD_TYPES[String(field['type'])] !== undefined;
@@ -115,7 +115,7 @@ function relationshipOf(one: Json): GeoServicesRelationship {
 
 /** Body of task `ingest.geoservicesIds`. */
 export async function listIds(task: GeoServicesIdsTask, asking: Asking): Promise<number> {
-  const answer = await ask(task, '/query', { where: task.where, returnIdsOnly: 'true' }, asking);
+  const answer = await askLayer(task, '/query', { where: task.where, returnIdsOnly: 'true' }, asking);
   const { objectIds } = answer;
   const ids = objectIds === null ? [] : objectIds;
   if (!Array.isArray(ids) || !ids.every(Number.isSafeInteger)) throw refused('it does not list object ids');
@@ -169,7 +169,7 @@ async function query(
   asking: Asking,
 ): Promise<[number, Json][]> {
   const { columns, objectIdField, hasZ, isTable, srid } = task;
-  const page = await ask(
+  const page = await askLayer(
     task,
     '/query',
     {
@@ -235,7 +235,7 @@ function instantOf(value: unknown, field: string): string {
 }
 
 /** Sends a form to a resource below the layer. Failures that pass are `store-unavailable`, whichever way they are told. */
-async function ask(
+export async function askLayer(
   { url: text, timeoutMs, headers }: RemoteRequest,
   path: string,
   parameters: Readonly<Record<string, string>>,

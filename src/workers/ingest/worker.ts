@@ -9,6 +9,7 @@ import { downloadCoverage, planCoverages } from './coverages.js';
 import { discover } from './discover/index.js';
 import { readGeoServer } from './geoserver/catalog.js';
 import { describeService } from './geoservices.js';
+import { listAttachments } from './geoservices-attachments.js';
 import { describeLayer, listIds, readPage } from './geoservices-features.js';
 import { type Asking, download } from './http.js';
 import { listObjects } from './objects.js';
@@ -46,6 +47,7 @@ const TASKS: {
   'ingest.geoservicesLayer': describeLayer,
   'ingest.geoservicesIds': listIds,
   'ingest.geoservicesPage': readPage,
+  'ingest.geoservicesAttachments': listAttachments,
   'ingest.collect': collect,
   'ingest.objects': listObjects,
   'ingest.download': download,

@@ -230,7 +230,14 @@ async function jobOf(id: string, { jobs }: AdminDeps): Promise<JobRow> {
 }
 
 const STATES = { Queued: 0, Failed: 10, Cancelled: 11 } as const;
-const PHASES: Readonly<Record<string, number>> = { fetch: 2, translate: 3, load: 4, publish: 5, settle: 7 };
+const PHASES: Readonly<Record<string, number>> = {
+  fetch: 2,
+  translate: 3,
+  load: 4,
+  publish: 5,
+  attach: 6,
+  settle: 7,
+};
 
 function statusOf({ state, phase, warnings_json }: JobRow, reading: GeoServicesReport | undefined): number {
   if (state === 'Succeeded') return warnings_json === '[]' ? 8 : 9;
@@ -269,8 +276,8 @@ function viewOf(job: JobRow, { catalog }: AdminDeps): Static<typeof Job> {
     layerId,
     featuresProcessed: result?.features ?? reading?.features ?? 0,
     failedFeatures: 0,
-    attachmentsProcessed: 0,
-    failedAttachments: 0,
+    attachmentsProcessed: reading?.attachments?.processed ?? 0,
+    failedAttachments: reading?.attachments?.failed ?? 0,
     batchesCompleted: reading?.batches ?? 0,
     totalBatches: reading?.totalBatches ?? null,
     estimatedTotalFeatures: reading?.matched ?? null,
