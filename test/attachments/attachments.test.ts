@@ -7,9 +7,14 @@ import { Files, png } from './support.js';
 
 /** Files of features: as clients attach, list, get and delete them, and who may. */
 
+async function postgisTown(): Promise<EditableStore> {
+  const store = await postgisStore();
+  return { ...store, env: { ...store.env, SVC_STATE__URL: store.sources[0]! } };
+}
+
 const STORES: [string, () => EditableStore | Promise<EditableStore>][] = [
   ['a GeoPackage', geoPackageStore],
-  ['PostGIS', () => postgisStore()],
+  ['PostGIS, with the state in PostgreSQL', postgisTown],
 ];
 
 describe.each(STORES)('attachments of features of %s', (_name, makeStore) => {

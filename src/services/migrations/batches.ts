@@ -5,11 +5,8 @@ import type { ImportResult, ImportService, RemoteInput } from '../import.js';
 import type { JobEngine } from '../jobs/engine.js';
 import { type JobContext, JobStopped } from '../jobs/kinds.js';
 import { nextToEnd } from '../jobs/next-end.js';
-import {
-  GEOSERVICES,
-  type GeoServicesReport,
-  type GeoServicesSource,
-} from '../remote-imports/geoservices.js';
+import { GEOSERVICES } from '../remote-imports/geoservices.js';
+import type { GeoServicesReport, GeoServicesSource } from '../remote-imports/geoservices-source.js';
 import type { BatchRelationships, RelatedLayer } from './relationships.js';
 
 /** A layer of a batch, and the layers of it that must be there first, by their `id`. */

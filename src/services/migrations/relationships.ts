@@ -4,7 +4,7 @@ import type { GeoServicesRelationship } from '../../core/ingest.js';
 import type { Relationship } from '../../core/layer-settings.js';
 import type { RemoteInput } from '../import.js';
 import type { Layers } from '../layers/layers.js';
-import type { GeoServicesSource } from '../remote-imports/geoservices.js';
+import type { GeoServicesSource } from '../remote-imports/geoservices-source.js';
 import { shownCollection } from '../remote-imports/shown-collection.js';
 import { IMPORT } from '../remote-imports/source-style.js';
 

@@ -17,16 +17,10 @@ import { checkFile, withFile } from '../attachments/intake.js';
 import type { Attachments } from '../attachments/service.js';
 import type { RemoteInput } from '../import.js';
 import type { JobContext } from '../jobs/kinds.js';
-import type { GeoServicesSource, LayerNotes } from './geoservices.js';
+import type { AttachmentCounts, GeoServicesSource, LayerNotes } from './geoservices-source.js';
 import { askAgain } from './retries.js';
 import { shownCollection } from './shown-collection.js';
 import { IMPORT } from './source-style.js';
-
-/** What became of the attachments of a layer. */
-export interface AttachmentCounts {
-  processed: number;
-  failed: number;
-}
 
 type Context = JobContext<RemoteInput<GeoServicesSource>>;
 

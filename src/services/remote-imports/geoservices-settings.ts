@@ -18,7 +18,7 @@ import { domainProblem } from '../layers/checks.js';
 import type { Layers } from '../layers/layers.js';
 import type { Styles } from '../styles/index.js';
 import { targetOf } from '../styles/translations.js';
-import type { GeoServicesSource, LayerNotes } from './geoservices.js';
+import type { GeoServicesSource, LayerNotes } from './geoservices-source.js';
 import { shownCollection } from './shown-collection.js';
 import { hasOwnStyle, IMPORT, putSourceStyle, STYLE_STAYS } from './source-style.js';
 

@@ -1,73 +1,19 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
-import type {
-  GeoServicesLayer,
-  GeoServicesRelationship,
-  IngestTasks,
-  RemoteRequest,
-} from '../../core/ingest.js';
+import type { GeoServicesLayer, IngestTasks, RemoteRequest } from '../../core/ingest.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Pools } from '../../core/tasks.js';
-import type { FieldType } from '../../core/vector-source.js';
 import { crsOfEpsg } from '../../native/crs.js';
 import { FETCHED, type Fetched, type RemoteInput, type RemoteKind } from '../import.js';
 import type { JobContext } from '../jobs/kinds.js';
-import type { AttachmentCounts, AttachmentImport } from './geoservices-attachments.js';
+import type { AttachmentImport } from './geoservices-attachments.js';
 import type { GeoServicesSettings } from './geoservices-settings.js';
+import type { Column, GeoServicesReport, GeoServicesSource, LayerNotes } from './geoservices-source.js';
 import { askAgain } from './retries.js';
-import { requestWith, type SecretReferences } from './secret-references.js';
-
-/** A layer of a FeatureServer or MapServer. */
-export interface GeoServicesSource {
-  serviceUrl: string;
-  layerId: number;
-  targetSrid: number;
-  /** Condition in SQL. */
-  where: string;
-  /** All when absent. */
-  fields?: readonly string[] | undefined;
-  batchSize?: number | undefined;
-  maxRetries: number;
-  requestMs: number;
-  credentials: SecretReferences;
-  /** Service that the collection belongs to; it stays in that of a collection that it replaces when absent. */
-  service?: string | undefined;
-  /** Imported, and on no surface until somebody enables it. */
-  disabled?: true;
-  /** Whoever began the import takes over relationships, when both ends are there. */
-  relatesLater?: boolean;
-}
-
-/** How far the reading is, and what it came to. */
-export interface GeoServicesReport {
-  layerName: string;
-  features: number;
-  matched: number;
-  batches: number;
-  totalBatches: number;
-  fields: readonly string[];
-  /** With columns for fields. */
-  relationships: readonly GeoServicesRelationship[];
-  /** Where the next page begins in the file. */
-  offset: number;
-  attachments?: AttachmentCounts;
-}
+import { requestWith } from './secret-references.js';
 
 export const GEOSERVICES = 'import-geoservices';
-
-/** What becomes a column of the table. */
-export interface Column {
-  readonly name: string;
-  readonly field: string;
-  readonly type: FieldType;
-}
-
-/** Kept beside the features, for the settings that follow. */
-export interface LayerNotes {
-  readonly layer: GeoServicesLayer;
-  readonly columns: readonly Column[];
-}
 
 type Context = JobContext<RemoteInput<GeoServicesSource>>;
 

@@ -6,11 +6,11 @@ import type { Exchange } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { referenceProblem } from '../../../services/connections/secrets.js';
 import type { ImportResult, RemoteInput } from '../../../services/import.js';
-import {
-  GEOSERVICES,
-  type GeoServicesReport,
-  type GeoServicesSource,
-} from '../../../services/remote-imports/geoservices.js';
+import { GEOSERVICES } from '../../../services/remote-imports/geoservices.js';
+import type {
+  GeoServicesReport,
+  GeoServicesSource,
+} from '../../../services/remote-imports/geoservices-source.js';
 import type { SecretReferences } from '../../../services/remote-imports/secret-references.js';
 import type { JobRow } from '../../../stores/jobs.js';
 import { anyCaseBody } from '../any-case.js';
