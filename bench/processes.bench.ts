@@ -88,7 +88,10 @@ async function whole({ process: task }: Case): Promise<void> {
 
 try {
   const figures = new Map<string, { 'CPU ms': number[]; 'wall ms': number[] }>();
-  const ratios: Ratio[] = CASES.map(({ name }) => ({ what: `${name}: process / GEOS alone, CPU`, rounds: [] }));
+  const ratios: Ratio[] = CASES.map(({ name }) => ({
+    what: `${name}: process / GEOS alone, CPU`,
+    rounds: [],
+  }));
   const keep = (name: string, { cpu, wall }: Cost) => {
     const figure = figures.get(name) ?? { 'CPU ms': [], 'wall ms': [] };
     figures.set(name, figure);
@@ -110,7 +113,10 @@ try {
     about: `${N.toLocaleString('en')} buildings of 21 positions in the mean, SYNTHETIC, in a GeoPackage: a process reads them, gives them to GEOS and writes a GeoPackage with all attributes, in one thread. GEOS alone does the same to the same geometries in memory, as many at a time, and throws the results away; its results are GeoPackage blobs, too.`,
     figures: [...figures].map(([name, values]) => ({ name, rounds: values })),
     ratios,
-    notes: ['The goal is at most 1.25 for buffer and simplify; other work ran on the machine, so processor time counts.', `Resident memory at the end: ${Math.round(process.memoryUsage().rss / 2 ** 20)} MiB, of which the geometries in memory are a part.`],
+    notes: [
+      'The goal is at most 1.25 for buffer and simplify; other work ran on the machine, so processor time counts.',
+      `Resident memory at the end: ${Math.round(process.memoryUsage().rss / 2 ** 20)} MiB, of which the geometries in memory are a part.`,
+    ],
   });
 } finally {
   closeAll();
