@@ -37,7 +37,7 @@ const SIGNATURES: readonly Signature[] = [
   ['audio/mpeg', 0, '\xff\xfb'],
 ];
 
-const KNOWN: ReadonlySet<string> = new Set(SIGNATURES.map(([mediaType]) => mediaType));
+const SIGNATURE_TYPES: ReadonlySet<string> = new Set(SIGNATURES.map(([mediaType]) => mediaType));
 
 /** What else one media type is called. */
 const ALIASES: Readonly<Record<string, string>> = {
@@ -120,7 +120,7 @@ function agrees(word: string, bytes: string): boolean {
   if (word === bytes || isNarrower(word, bytes)) return true;
   if (bytes === XML) return word === TEXT;
   // What has no signature here may be anything that has none.
-  const isPlain = !KNOWN.has(word) && !isText(word) && !ACTIVE.has(word) && word !== XML;
+  const isPlain = !SIGNATURE_TYPES.has(word) && !isText(word) && !ACTIVE.has(word) && word !== XML;
   return bytes === OCTETS && isPlain && !isNarrower(word, ZIP) && !isNarrower(word, OLE);
 }
 

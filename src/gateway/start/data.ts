@@ -111,7 +111,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
   const versions = new DataVersions();
   const events = await startDataEvents(foundation, { catalog, visible, versions, caching });
   const allowed = new AllowedHosts(config.remote.allow);
-  const attached = {
+  const attachmentParts = {
     ...{ store: state.attachments, storage, pools, catalog: current },
     folder: storage.isShared || config.state.url === '' ? '' : folderName(dataDir),
   };
@@ -121,7 +121,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
       caching.edited(note);
       events.edited(note.collection);
     },
-    (id, ids) => forgetDeleted(attached, log, id, ids),
+    (id, ids) => forgetDeleted(attachmentParts, log, id, ids),
   );
   const published = publishing(foundation, { catalog, databases, allowed });
   const data: Data = {
@@ -155,9 +155,9 @@ export async function startData(foundation: Foundation): Promise<Data> {
       settle: () => cluster.settle(),
     }),
     edits,
-    sweepAttachments: () => sweepAttachments(attached),
+    sweepAttachments: () => sweepAttachments(attachmentParts),
     attachments: new Attachments({
-      ...attached,
+      ...attachmentParts,
       ...{ access, edits },
       visible: (principal) => visible.of(principal).onEarth.serving('FeatureServer'),
     }),
@@ -183,14 +183,14 @@ export async function startData(foundation: Foundation): Promise<Data> {
 
 /** What an edit leaves when the state does not answer, the next sweep removes. */
 async function forgetDeleted(
-  attached: SweepDeps,
+  attachmentParts: SweepDeps,
   log: Foundation['log'],
   id: string,
   ids: readonly string[] | undefined,
 ): Promise<void> {
   try {
-    if (ids) await attached.store.forget(id, ids);
-    else await sweepCollection(attached, id);
+    if (ids) await attachmentParts.store.forget(id, ids);
+    else await sweepCollection(attachmentParts, id);
   } catch (error) {
     log.write('attachments.left', { Collection: id, ...exception(error) });
   }

@@ -163,7 +163,7 @@ const formOf = (...mediaTypes: string[]) => ({
 
 function writingOperations({ attachments, uploads }: AttachmentSurface): Operation[] {
   const writing = { method: 'POST', audited: true, params: featureParams } as const;
-  const received = <T>(x: Exchange, work: (form: AttachmentForm) => Promise<T>) =>
+  const withUpload = <T>(x: Exchange, work: (form: AttachmentForm) => Promise<T>) =>
     withForm({ contentType: x.header('content-type'), bytes: x.upload }, uploads, work);
   return [
     defineOperation({
@@ -174,7 +174,7 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
       summary: 'Attach a file to a feature',
       body: formOf(MULTIPART),
       run: (x) =>
-        received(x, async ({ fields, file }) => {
+        withUpload(x, async ({ fields, file }) => {
           const format = formatOf(fields);
           if (!file) throw badParameter('attachment', 'is missing');
           const added = await attachments.add(x, addressOf(x.params), file, keywordsOf(fields) ?? '');
@@ -189,7 +189,7 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
       summary: 'Replace an attachment, or its keywords',
       body: formOf(MULTIPART, URLENCODED),
       run: (x) =>
-        received(x, async ({ fields, file }) => {
+        withUpload(x, async ({ fields, file }) => {
           const format = formatOf(fields);
           const id = numberOf({ attachmentId: fields['attachmentid'] }, 'attachmentId');
           if (id === undefined) throw badParameter('attachmentId', 'is missing');
