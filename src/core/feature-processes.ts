@@ -22,6 +22,16 @@ export type FeatureProcess =
   | { kind: 'intersect' }
   /** What only one of both has, with the attributes that it has. */
   | { kind: 'symmetric-difference' }
+  /**
+   * Features with the attributes of those that they meet: of the first, or a feature for each; or with their number alone.
+   * `innerOnly`: features that meet none are left out.
+   */
+  | {
+      kind: 'join';
+      predicate: 'intersects' | 'contains' | 'within';
+      mode: 'first' | 'each' | 'count';
+      innerOnly: boolean;
+    }
   /** What both share and what only one has. */
   | { kind: 'union' };
 
@@ -37,7 +47,8 @@ export interface FeatureProcessTask {
 
 /** A feature that could not be processed, and why. */
 export interface FeatureFault {
-  id: string;
+  /** Absent in overlays, which read copies. */
+  id?: string;
   reason: string;
 }
 

@@ -61,11 +61,11 @@ export interface Relationship {
   readonly esriRelationshipId: number | null;
 }
 
-/** Settings of a layer, as they are kept by the id of its collection. */
 /** Which raster of a mosaic is on top where several lie. */
 export const MOSAIC_ORDERS = ['newest', 'oldest'] as const;
 export type MosaicOrder = (typeof MOSAIC_ORDERS)[number];
 
+/** Settings of a layer, as they are kept by the id of its collection. */
 export interface LayerSettings {
   readonly title?: string;
   readonly description?: string;

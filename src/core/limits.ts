@@ -96,10 +96,13 @@ export const LIMITS = {
   joinPairs: 1_000_000,
   /** Features that a process could not do, of which it says why. */
   processFaults: 100,
+  /** Properties of features that are sent: each becomes a column. */
+  processProperties: 1000,
   /** Groups that features are dissolved into. */
   processGroups: 1_000_000,
-  /** Bytes of geometries that a process takes together. */
+  /** Bytes of geometries that a process takes together, and of those that it dissolves into several groups. */
   processTogetherBytes: 536_870_912,
+  processGroupBytes: 2_147_483_648,
   /** Features of an overlay whose envelopes meet that of a thousand neighbours. */
   processWindow: 1_000_000,
   /** Bytes of the body of an execution, and of a file that it names. */

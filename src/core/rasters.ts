@@ -3,6 +3,7 @@ import type { Color } from './color-ramps.js';
 import type { StoreCredentials } from './object-stores.js';
 import type { PictureComparison, PictureComparisonTask } from './parity.js';
 import type { RasterLook } from './raster-look.js';
+import type { RasterProcessResult, RasterProcessTask } from './raster-processes.js';
 
 /** Rasters: where their pixels are, what is known of them, and the tasks that read them. */
 
@@ -298,7 +299,7 @@ export interface RasterImportResult {
   ignored: ('crs' | 'geoTransform')[];
 }
 
-/** Tasks of the engines' raster thread, and `raster.import`, which runs in a process of its own. */
+/** Tasks of the engines' raster thread; `raster.import` and `raster.process` run in a process of their own. */
 export interface RasterTasks {
   /** Lists what is in a tile index, a netCDF or HDF5 file, or the folder of a Zarr store. */
   'raster.layers': { input: { path: string }; output: RasterLayers };
@@ -308,4 +309,5 @@ export interface RasterTasks {
   'raster.image': { input: RasterImageTask; output: ImageResult };
   'raster.compare': { input: PictureComparisonTask; output: PictureComparison };
   'raster.import': { input: RasterImportTask; output: RasterImportResult };
+  'raster.process': { input: RasterProcessTask; output: RasterProcessResult };
 }

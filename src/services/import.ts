@@ -236,6 +236,7 @@ export class ImportService {
     const task = { staging, stagingTable, store: this.#store, table: id, title, token: context.id };
     await mkdir(join(this.#store, '..'), { recursive: true });
     await this.#deps.pools.run('vector.load', task, { signal: context.signal });
+    await this.#deps.forget?.(id, context.id);
     await this.#deps.publish({ id, title, store: this.#store, features });
   }
 
@@ -333,7 +334,8 @@ export class ImportService {
     await precede?.();
     // No staging file after it was written: the load of an earlier run has committed.
     if (!(savedOf(context) && !(await exists(staging)))) await this.#load(context, staging, saved);
-    if (context.input.replace) await this.#deps.forget?.(table.toLowerCase(), context.id);
+    // What another collection of that name had.
+    await this.#deps.forget?.(table.toLowerCase(), context.id);
     tell(context, LOADED);
     const collection = { id: table, title: saved.title, store: this.#store, features: saved.features };
     // What is loaded is published, even when the job is asked to stop meanwhile: no half of it stays.

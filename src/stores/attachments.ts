@@ -205,13 +205,14 @@ export class AttachmentStore {
         .execute();
   }
 
-  /** Removes all attachments of a collection, except those that this import brought. */
-  async forgetAll(collection: string, job: string): Promise<void> {
-    await this.db
-      .deleteFrom('attachments')
-      .where('collection', '=', collection)
-      .where((eb) => eb.or([eb('origin', 'is', null), eb('origin', 'not like', `${job}:%`)]))
-      .execute();
+  /** Removes all attachments of a collection, except those that an import brought. */
+  async forgetAll(collection: string, job?: string): Promise<void> {
+    const all = this.db.deleteFrom('attachments').where('collection', '=', collection);
+    const others =
+      job === undefined
+        ? all
+        : all.where((eb) => eb.or([eb('origin', 'is', null), eb('origin', 'not like', `${job}:%`)]));
+    await others.execute();
   }
 
   async collections(): Promise<string[]> {

@@ -225,6 +225,27 @@ it('an overlay has the attributes of both', async () => {
   expect([...ours].sort()).toEqual(pairs.rows.map(({ a, b }) => `${a} ${b}`).sort());
 });
 
+it('analytics.spatial-join counts, and carries attributes', async () => {
+  const { rows: counts } = await run('analytics.spatial-join', { mode: 'count' });
+  const theirs = await sql.query(
+    'SELECT count(p.id)::int AS n FROM countries c LEFT JOIN provinces p ON ST_Intersects(c.geom, p.geom) GROUP BY c.id',
+  );
+  const sorted = (numbers: unknown[]) => numbers.map(Number).sort((a, b) => a - b);
+  expect(sorted(counts.map(({ matchCount }) => matchCount))).toEqual(sorted(theirs.rows.map(({ n }) => n)));
+  const { rows: pairs } = await run('analytics.spatial-join', { mode: 'each', innerOnly: true });
+  const all = await sql.query(
+    'SELECT c.code AS a, p.code AS b, count(*)::int AS n FROM countries c JOIN provinces p ON ST_Intersects(c.geom, p.geom) GROUP BY 1, 2 ORDER BY 1, 2',
+  );
+  const ours = new Map<string, number>();
+  for (const row of pairs) {
+    const key = `${row['iso_a2']} ${row['iso_a2_']}`;
+    ours.set(key, (ours.get(key) ?? 0) + 1);
+  }
+  expect([...ours].sort()).toEqual(all.rows.map(({ a, b, n }) => [`${a} ${b}`, n]));
+  const { rows: first } = await run('analytics.spatial-join', {});
+  expect(first).toHaveLength(6);
+});
+
 it('geometry.dissolve makes a feature for each group, with statistics', async () => {
   const statistics = [{ type: 'count', field: 'iso_a2', name: 'provinces' }];
   const { rows } = await run('geometry.dissolve', { groupBy: ['iso_a2'], statistics }, PROVINCES);

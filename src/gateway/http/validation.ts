@@ -98,7 +98,7 @@ export function bodyReader(spec: BodySpec, check: SchemaCheck, pools: Pick<Pools
   return async (x) => {
     const bounds = x.principal.kind === 'anonymous' ? anonymous : keyed;
     const parts = await received(x, bounds.bytes).catch((error: unknown) => {
-      throw advised(error, spec);
+      throw withAdvice(error, spec);
     });
     if (parts.length === 0) {
       if (spec.required) throw new ApiError('invalid-body', 'The request body is missing.');
@@ -118,7 +118,7 @@ export function bodyReader(spec: BodySpec, check: SchemaCheck, pools: Pick<Pools
 }
 
 /** A body that is too large, with what to do instead. */
-function advised(error: unknown, { advice }: BodySpec): unknown {
+function withAdvice(error: unknown, { advice }: BodySpec): unknown {
   if (advice === undefined || !(error instanceof ApiError) || error.code !== 'payload-too-large')
     return error;
   return new ApiError(error.code, `${error.message} ${advice}`, { cause: error });

@@ -204,7 +204,7 @@ function publishing(
   { config, dataDir, state, pools, cluster, log }: Foundation,
   { catalog, databases, allowed }: Pick<Data, 'catalog' | 'databases'> & { allowed: AllowedHosts },
 ): Pick<Data, 'connections' | 'sourceLayers' | 'publishedLayers' | 'display'> {
-  const { documents, collections, rasters } = state;
+  const { documents, collections, rasters, attachments } = state;
   const settle = async () => void (await cluster.settle());
   const keys = new SecretKeys(documents, new Sealing(config.security.stateKey));
   const connections = new Connections({
@@ -225,6 +225,7 @@ function publishing(
   const publishedLayers = new PublishedLayers({
     ...{ documents, collections, connections, pools, settle },
     sources: sourceLayers,
+    forget: (id) => attachments.forgetAll(id),
     catalog: () => catalog.current,
   });
   const display = new LayerDisplay({

@@ -15,20 +15,31 @@ inline uint32_t lengthOf(napi_env env, napi_value array) {
   return length;
 }
 
+/** Closes itself, whatever is thrown: Node ends the process for one that is left open. */
+class HandleScope {
+ public:
+  explicit HandleScope(napi_env env) : env_(env) { check(napi_open_handle_scope(env, &scope_)); }
+  ~HandleScope() { napi_close_handle_scope(env_, scope_); }
+  HandleScope(const HandleScope&) = delete;
+  HandleScope& operator=(const HandleScope&) = delete;
+
+ private:
+  napi_env env_;
+  napi_handle_scope scope_ = nullptr;
+};
+
 /** Calls `visit(i, blob, size)` for each element; the blob is null when it is no Uint8Array. */
 template <typename Visit>
 void eachBlob(napi_env env, napi_value array, Visit&& visit) {
   const uint32_t n = lengthOf(env, array);
   for (uint32_t i = 0; i < n; ++i) {
-    napi_handle_scope scope;
-    check(napi_open_handle_scope(env, &scope));
+    const HandleScope scope(env);
     napi_value element;
     check(napi_get_element(env, array, i, &element));
     const uint8_t* blob = nullptr;
     size_t size = 0;
     if (!bytesOf(env, element, blob, size)) blob = nullptr;
     visit(i, blob, size);
-    check(napi_close_handle_scope(env, scope));
   }
 }
 

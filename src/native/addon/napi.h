@@ -32,7 +32,7 @@ struct Environment {
   GeoJsonGeometryWriter geometryWriter;
   GeoJsonReader geometryReader;
   /** Made on first use. */
-  std::unique_ptr<Geos> geos;
+  std::shared_ptr<Geos> geos;
   Geometry geometry;
   ByteBuffer text;
 };

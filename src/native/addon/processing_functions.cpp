@@ -25,10 +25,30 @@ napi_value null(napi_env env) {
   return value;
 }
 
-/** A geometry argument as GEOS holds it; null where there is none, or none that it can hold. */
-GeosGeometry readGeos(Environment& environment, const uint8_t* blob, size_t size) {
-  if (!readInto(blob, size, environment.geometry)) return geosOf(environment).own(nullptr);
-  return geosOf(environment).read(environment.geometry);
+/** A geometry argument, and why there is none where one was sent; both are empty where none was, or an empty one. */
+struct Operand {
+  GeosGeometry geometry;
+  std::string reason;
+};
+
+Operand readOperand(Environment& environment, const uint8_t* blob, size_t size) {
+  Geos& geos = geosOf(environment);
+  if (blob == nullptr) return {geos.own(nullptr), {}};
+  BlobHeader header;
+  const ReadStatus status = readBlob(blob, size, header, environment.geometry);
+  if (status != ReadStatus::Ok) return {geos.own(nullptr), describe(status)};
+  if (header.empty || environment.geometry.empty()) return {geos.own(nullptr), {}};
+  geos.forgetError();
+  GeosGeometry geometry = geos.read(environment.geometry);
+  if (geometry != nullptr) return {std::move(geometry), {}};
+  return {std::move(geometry), geos.error().empty() ? "the geometry cannot be read" : geos.error()};
+}
+
+/** The same where a geometry that cannot be read must not be passed over. */
+GeosGeometry requireGeos(Environment& environment, const uint8_t* blob, size_t size) {
+  Operand operand = readOperand(environment, blob, size);
+  if (!operand.reason.empty()) throw Failure{operand.reason, false};
+  return std::move(operand.geometry);
 }
 
 /** A geometry as a GeoPackage blob: null for an empty one; the reason, as text, where GEOS failed. */
@@ -36,7 +56,8 @@ napi_value toBlob(napi_env env, const GEOSGeometry* geometry, int32_t srsId) {
   Environment& environment = environmentOf(env);
   environment.text.clear();
   if (!writeGeoPackageBlob(geosOf(environment), geometry, srsId, environment.text)) {
-    return toText(env, geosOf(environment).error());
+    const std::string& error = geosOf(environment).error();
+    return toText(env, error.empty() ? "the geometry cannot be processed" : error);
   }
   if (environment.text.empty()) return null(env);
   return toBuffer(env, environment.text.data(), environment.text.size());
@@ -84,7 +105,11 @@ napi_value processGeometries(napi_env env, napi_callback_info info) {
   eachBlob(env, arguments[0], [&](uint32_t i, const uint8_t* blob, size_t size) {
     environment.text.clear();
     napi_value value;
-    if (!readInto(blob, size, environment.geometry)) {
+    BlobHeader header;
+    const ReadStatus status = blob == nullptr ? ReadStatus::Ok : readBlob(blob, size, header, environment.geometry);
+    if (status != ReadStatus::Ok) {
+      value = toText(env, describe(status));
+    } else if (blob == nullptr || header.empty) {
       value = null(env);
     } else if (!processor.process(environment.geometry, srsId, environment.text, reason)) {
       value = toText(env, reason);
@@ -109,7 +134,7 @@ napi_value processCollection(napi_env env, napi_callback_info info) {
   Geos& geos = geosOf(environment);
   std::vector<GEOSGeometry*> geometries;
   eachBlob(env, arguments[0], [&](uint32_t, const uint8_t* blob, size_t size) {
-    GeosGeometry geometry = readGeos(environment, blob, size);
+    GeosGeometry geometry = requireGeos(environment, blob, size);
     if (geometry != nullptr) geometries.push_back(geometry.release());
   });
   std::vector<GeosGeometry> parts;
@@ -128,14 +153,19 @@ napi_value overlayGeometries(napi_env env, napi_callback_info info) {
   Environment& environment = environmentOf(env);
   Overlay overlay(geosOf(environment));
   eachBlob(env, arguments[1], [&](uint32_t, const uint8_t* blob, size_t size) {
-    overlay.add(readGeos(environment, blob, size));
+    overlay.add(requireGeos(environment, blob, size));
   });
   overlay.build();
   napi_value list = makeList(env, mode == "intersect" ? 0 : lengthOf(env, arguments[0]));
   std::vector<uint32_t> pairs;
   eachBlob(env, arguments[0], [&](uint32_t i, const uint8_t* blob, size_t size) {
-    const GeosGeometry left = readGeos(environment, blob, size);
+    Operand operand = readOperand(environment, blob, size);
+    const GeosGeometry left = repair(geosOf(environment), std::move(operand.geometry));
     if (mode == "intersect") {
+      if (!operand.reason.empty()) {
+        check(napi_set_element(env, list, static_cast<uint32_t>(pairs.size() / 2), toText(env, operand.reason)));
+        pairs.insert(pairs.end(), {i, 0});
+      }
       if (left == nullptr) return;
       for (const Overlay::Piece& piece : overlay.intersect(left.get())) {
         check(napi_set_element(env, list, static_cast<uint32_t>(pairs.size() / 2), toBlob(env, piece.geometry.get(), srsId)));
@@ -146,7 +176,10 @@ napi_value overlayGeometries(napi_env env, napi_callback_info info) {
     const GeosGeometry rest = left == nullptr ? geosOf(environment).own(nullptr)
                               : mode == "clip" ? overlay.clip(left.get())
                                                : overlay.subtract(left.get());
-    check(napi_set_element(env, list, i, left == nullptr ? null(env) : toBlob(env, rest.get(), srsId)));
+    napi_value value = !operand.reason.empty() ? toText(env, operand.reason)
+                       : left == nullptr       ? null(env)
+                                               : toBlob(env, rest.get(), srsId);
+    check(napi_set_element(env, list, i, value));
   });
   if (mode != "intersect") return list;
   napi_value result;
@@ -164,7 +197,7 @@ napi_value geometryParts(napi_env env, napi_callback_info info) {
   std::vector<uint32_t> owners;
   std::vector<GeosGeometry> parts;
   eachBlob(env, arguments[0], [&](uint32_t i, const uint8_t* blob, size_t size) {
-    const GeosGeometry whole = readGeos(environment, blob, size);
+    const GeosGeometry whole = requireGeos(environment, blob, size);
     if (whole != nullptr) appendParts(geosOf(environment), whole.get(), parts);
     owners.resize(parts.size(), i);
   });
@@ -177,10 +210,11 @@ napi_value geometryParts(napi_env env, napi_callback_info info) {
 
 namespace {
 
-/** A union and the context that its geometries are in. */
+/** A union and the context that its geometries are in, which is that of its thread. */
 struct UnionState {
-  Geos geos;
-  GrowingUnion all{geos};
+  explicit UnionState(std::shared_ptr<Geos> context) : geos(std::move(context)), all(*geos) {}
+  std::shared_ptr<Geos> geos;
+  GrowingUnion all;
 };
 
 UnionState& unionOf(napi_env env, napi_value value) {
@@ -193,9 +227,10 @@ UnionState& unionOf(napi_env env, napi_value value) {
 
 /** () -> union */
 napi_value createUnion(napi_env env, napi_callback_info) {
+  geosOf(environmentOf(env));
   const auto destroy = [](napi_env, void* data, void*) { delete static_cast<UnionState*>(data); };
   napi_value result;
-  check(napi_create_external(env, new UnionState(), destroy, nullptr, &result));
+  check(napi_create_external(env, new UnionState(environmentOf(env).geos), destroy, nullptr, &result));
   return result;
 }
 
@@ -203,10 +238,10 @@ napi_value createUnion(napi_env env, napi_callback_info) {
 napi_value addToUnion(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);
   UnionState& state = unionOf(env, arguments[0]);
-  Geometry& geometry = environmentOf(env).geometry;
+  Environment& environment = environmentOf(env);
   eachBlob(env, arguments[1], [&](uint32_t, const uint8_t* blob, size_t size) {
-    if (!readInto(blob, size, geometry)) return;
-    if (!state.all.add(state.geos.read(geometry))) throw Failure{state.geos.error(), false};
+    GeosGeometry geometry = repair(*state.geos, requireGeos(environment, blob, size));
+    if (!state.all.add(std::move(geometry))) throw Failure{state.geos->error(), false};
   });
   return nullptr;
 }
@@ -219,7 +254,7 @@ napi_value takeUnion(napi_env env, napi_callback_info info) {
   const GeosGeometry whole = state.all.take();
   ByteBuffer& out = environmentOf(env).text;
   out.clear();
-  if (!writeGeoPackageBlob(state.geos, whole.get(), srsId, out)) throw Failure{state.geos.error(), false};
+  if (!writeGeoPackageBlob(*state.geos, whole.get(), srsId, out)) throw Failure{state.geos->error(), false};
   return out.empty() ? null(env) : toBuffer(env, out.data(), out.size());
 }
 

@@ -39,6 +39,7 @@ class Geos {
 
   /** What GEOS said of the latest failure. */
   const std::string& error() const { return error_; }
+  void forgetError() { error_.clear(); }
 
  private:
   GEOSGeometry* readNode(const Geometry& geometry, size_t& node);

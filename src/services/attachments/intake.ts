@@ -19,13 +19,14 @@ export interface CheckedFile {
 /** Bytes in which the kind of a file and the size of an image are looked for. */
 const HEAD = 1_048_576;
 
-/** What no name has: characters that control, and those that part folders. */
+/** What no name has: characters that control, those that part folders, halves of others. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what names must not have.
-const UNNAMEABLE = /[\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069/\\]/g;
+const UNNAMEABLE = /[\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069/\\]|\p{Surrogate}/gu;
 
 /** Looks at a file on the disk. Throws 400 naming `parameter` for one that is not what its sender says, or too large. */
 export async function checkFile(path: string, words: FileWords, parameter: string): Promise<CheckedFile> {
-  const name = words.name.replace(UNNAMEABLE, '_').trim().slice(-LIMITS.attachmentName);
+  const characters = [...words.name.replace(UNNAMEABLE, '_').trim()];
+  const name = characters.slice(-LIMITS.attachmentName).join('');
   if (name === '') throw badParameter(parameter, 'has no file name');
   const head = await headOf(path);
   const type = checkedMediaType(head, words);

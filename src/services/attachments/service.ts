@@ -1,7 +1,7 @@
 import type { Expression } from '../../core/cql2/ast.js';
 import { CRS84 } from '../../core/crs.js';
 import type { EditOrigin } from '../../core/edits.js';
-import { ApiError, notFound } from '../../core/errors.js';
+import { ApiError, badParameter, notFound } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Exchange, Principal } from '../../core/operation.js';
 import type { StoredObject } from '../../core/storage.js';
@@ -60,6 +60,8 @@ export interface AttachmentSearch {
 const ATTEMPTS = 3;
 /** Attachments that are read at once. */
 const PAGE = 1000;
+/** Pages that one search reads. */
+const MOST_PAGES = 100;
 
 /**
  * Files of features. Whoever may read a feature may read its attachments, and whoever may change it may change them: each
@@ -113,7 +115,10 @@ export class Attachments {
     };
     const attachments: Attachment[] = [];
     const most = search.offset + search.limit;
-    for (let after: number | undefined; attachments.length <= most; ) {
+    let looks = 0;
+    for (let after: number | undefined; attachments.length <= most; looks++) {
+      if (looks >= MOST_PAGES)
+        throw badParameter('objectIds', 'is needed: too many attachments would have to be looked through');
       const page = await store.list({ ...query, ...(after === undefined ? {} : { after }) });
       const ids = [...new Set(page.map(({ featureId }) => featureId))];
       const there = await featuresThere(x, pools, view.collection, { ids, filter: view.filter });
@@ -224,6 +229,13 @@ export class Attachments {
   }
 
   /** An edit of a feature that changes no value of it: checks rights, and tells the others. Returns its collection's id. */
+  /** Throws what keeps the caller from changing attachments of the layer, before anything is received. */
+  requireEditable(x: Pick<AttachmentContext, 'principal'>, { service, layerId }: FeatureAddress): void {
+    const visible = requireLayer(this.deps, x.principal, { service, layerId, parameter: 'layerId' });
+    const { collection } = layerView(this.deps, visible, undefined);
+    editBounds(visible, this.deps.access(x.principal, collection, 'write'));
+  }
+
   async #edit(x: AttachmentContext, { service, layerId, objectId }: FeatureAddress): Promise<string> {
     const { edits, access } = this.deps;
     const visible = requireLayer(this.deps, x.principal, { service, layerId, parameter: 'layerId' });

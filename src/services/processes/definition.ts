@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
 import type { FeatureProcess } from '../../core/feature-processes.js';
+import type { RasterProcess } from '../../core/raster-processes.js';
 import type { VectorSource } from '../../core/vector-source.js';
 import type { CrsDescription } from '../../native/index.js';
 
@@ -22,6 +23,8 @@ export interface InputDefinition {
   readonly isOptional?: boolean;
   /** It is features, however they come. */
   readonly isFeatures?: boolean;
+  /** It is a raster: a collection, or the result of another job. */
+  readonly isRaster?: boolean;
 }
 
 export interface OutputDefinition {
@@ -30,6 +33,8 @@ export interface OutputDefinition {
   readonly schema: TSchema;
   /** It is features: a file of the job, which is shown in formats. */
   readonly isFeatures?: boolean;
+  /** It is a raster: a file of the job. */
+  readonly isRaster?: boolean;
 }
 
 /** Values of inputs that passed their schemas, without features. */
@@ -60,6 +65,18 @@ export type ProcessWork =
       readonly overlay?: string;
       readonly output: string;
       plan(values: InputValues, facts: FeaturesFacts): FeaturesPlan;
+    }
+  /** A raster becomes a raster or features. Throws 400 naming an input that does not fit the raster. */
+  | {
+      readonly kind: 'raster';
+      readonly input: string;
+      readonly output: string;
+      plan(values: InputValues, facts: RasterFacts): RasterProcess;
     };
+
+/** What a plan must know of a raster. */
+export interface RasterFacts {
+  readonly crs: Pick<CrsDescription, 'isGeographic' | 'metresPerUnit'>;
+}
 
 export const PROCESS_VERSION = '1.0.0';

@@ -7,14 +7,15 @@ import type { Pools } from '../../core/tasks.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { PROCESSES } from './catalogue/index.js';
 import type { InputValues, ProcessDefinition, ProcessWork } from './definition.js';
-import type { FeaturesReference } from './features-input.js';
-import type { FeatureSources, ResolvedFeatures } from './sources.js';
+import type { SourceReference } from './source-input.js';
+import type { FeaturesSource, ProcessSources } from './sources.js';
 
 /** What a job of a process is given. */
-export interface ProcessInput {
+export interface ExecutionInput {
   process: string;
   values: InputValues;
-  features: Readonly<Record<string, FeaturesReference>>;
+  /** Features and rasters, by the names of their inputs. */
+  sources: Readonly<Record<string, SourceReference>>;
   outputs: Readonly<Record<string, OutputRequest>>;
   response: 'document' | 'raw';
   /** It reads what this principal may read then. */
@@ -22,17 +23,23 @@ export interface ProcessInput {
 }
 
 export interface OutputRequest {
-  transmissionMode: 'value' | 'reference';
+  /** As the output usually goes when absent: features by value, rasters by reference. */
+  transmissionMode?: 'value' | 'reference';
   /** The features become a collection. */
   publish?: { collection: string; title?: string };
 }
 
-/** A file with features that a job has made. */
+/** A file that a job has made. */
 export interface ResultFile {
   path: string;
-  features: number;
+  mediaType: string;
   bytes: number;
+  /** Of a GeoPackage. */
+  features?: number;
 }
+
+export const GEOPACKAGE = 'application/geopackage+sqlite3';
+export const GEOTIFF = 'image/tiff; application=geotiff';
 
 /** What is kept of a job that succeeded. */
 export interface ProcessResult {
@@ -44,7 +51,7 @@ export interface ProcessResult {
 
 export interface RunDeps {
   pools: Pick<Pools, 'run'>;
-  sources: FeatureSources;
+  sources: ProcessSources;
   /** Makes a table of a GeoPackage a collection; once for each token. */
   publish(
     context: JobContext,
@@ -53,6 +60,7 @@ export interface RunDeps {
 }
 
 type FeaturesWork = Extract<ProcessWork, { kind: 'features' }>;
+type RasterWork = Extract<ProcessWork, { kind: 'raster' }>;
 
 /** Milliseconds between looks at how far a process is. */
 const LOOK_MS = 250;
@@ -61,7 +69,7 @@ const PROCESSED = 0.9;
 
 /** One run of a process: whatever an earlier run has left in the folder is made again. */
 export async function runProcess(
-  context: JobContext<ProcessInput>,
+  context: JobContext<ExecutionInput>,
   folder: string,
   deps: RunDeps,
 ): Promise<ProcessResult> {
@@ -72,42 +80,74 @@ export async function runProcess(
     return { values: work.compute(context.input.values), files: {}, collections: {} };
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const path = join(folder, `${work.output}.gpkg`);
-  const sides = await context.step('read', 'Reading the inputs', () =>
-    resolveSides(context, work, folder, deps),
-  );
-  const result = await context.step('process', definition.title, () =>
-    processSides(context, work, sides, path, deps),
-  );
-  await tellFaults(context, result);
-  const { size: bytes } = await stat(path);
-  const file = { path, features: result.features, bytes };
-  await context.log('info', `${result.read} features were read, ${result.features} written.`);
+  const file =
+    work.kind === 'raster'
+      ? await runRaster(context, definition, work, folder, deps)
+      : await runFeatures(context, definition, work, folder, deps);
   const collections = await publishOutput(context, definition, work.output, file, deps);
   await context.artifact({
-    ...{ label: work.output, kind: 'process-output', content_type: 'application/geopackage+sqlite3' },
-    ...{ size_bytes: bytes, location: path },
+    ...{ label: work.output, kind: 'process-output', content_type: file.mediaType },
+    ...{ size_bytes: file.bytes, location: file.path },
   });
   return { values: {}, files: { [work.output]: file }, collections };
 }
 
+async function runFeatures(
+  context: JobContext<ExecutionInput>,
+  { title }: ProcessDefinition,
+  work: FeaturesWork,
+  folder: string,
+  deps: RunDeps,
+): Promise<ResultFile> {
+  const path = join(folder, `${work.output}.gpkg`);
+  const sides = await context.step('read', 'Reading the inputs', () =>
+    resolveSides(context, work, folder, deps),
+  );
+  const result = await context.step('process', title, () => processSides(context, work, sides, path, deps));
+  await tellFaults(context, result);
+  await context.log('info', `${result.read} features were read, ${result.features} written.`);
+  return { path, mediaType: GEOPACKAGE, bytes: (await stat(path)).size, features: result.features };
+}
+
+async function runRaster(
+  context: JobContext<ExecutionInput>,
+  { title }: ProcessDefinition,
+  work: RasterWork,
+  folder: string,
+  { sources, pools }: RunDeps,
+): Promise<ResultFile> {
+  const { sources: references, principal, values } = context.input;
+  const { signal } = context;
+  const { source, facts } = await sources.raster(work.input, references[work.input]!, principal, signal);
+  const isRaster = work.output === 'raster';
+  const path = join(folder, `${work.output}.${isRaster ? 'tif' : 'gpkg'}`);
+  const band = (values['band'] as number | undefined) ?? 1;
+  const task = { process: work.plan(values, facts), source, band, output: path };
+  const onProgress = (fraction: number) => context.progress(fraction * PROCESSED);
+  const { features } = await context.step('process', title, () =>
+    pools.run('raster.process', task, { signal, onProgress }),
+  );
+  const mediaType = isRaster ? GEOTIFF : GEOPACKAGE;
+  return { path, mediaType, bytes: (await stat(path)).size, ...(features === undefined ? {} : { features }) };
+}
+
 interface Sides {
-  input: ResolvedFeatures;
-  overlay?: ResolvedFeatures;
+  input: FeaturesSource;
+  overlay?: FeaturesSource;
 }
 
 async function resolveSides(
-  { input: { features, principal }, signal }: JobContext<ProcessInput>,
+  { input: { sources: references, principal }, signal }: JobContext<ExecutionInput>,
   { input, overlay }: FeaturesWork,
   folder: string,
   { sources }: RunDeps,
 ): Promise<Sides> {
-  const resolve = (name: string) => sources.resolve(name, features[name]!, principal, folder, signal);
+  const resolve = (name: string) => sources.resolve(name, references[name]!, principal, folder, signal);
   return { input: await resolve(input), ...(overlay ? { overlay: await resolve(overlay) } : {}) };
 }
 
 async function processSides(
-  context: JobContext<ProcessInput>,
+  context: JobContext<ExecutionInput>,
   work: FeaturesWork,
   { input, overlay }: Sides,
   output: string,
@@ -132,9 +172,11 @@ async function processSides(
 }
 
 /** Features that could not be processed fail the job, or are told with it. */
-async function tellFaults(context: JobContext<ProcessInput>, result: FeatureProcessResult): Promise<void> {
+async function tellFaults(context: JobContext<ExecutionInput>, result: FeatureProcessResult): Promise<void> {
   if (result.faults === 0) return;
-  const list = result.faultList.map(({ id, reason }) => `${id} (${reason})`).join(', ');
+  const list = result.faultList
+    .map(({ id, reason }) => (id === undefined ? reason : `${id} (${reason})`))
+    .join(', ');
   const more = result.faults > result.faultList.length ? ', and others' : '';
   const message = `${result.faults} features cannot be processed: ${list}${more}.`;
   if (context.input.values['invalidGeometries'] === 'fail') throw new TaskFailure('invalid-input', message);
@@ -142,10 +184,10 @@ async function tellFaults(context: JobContext<ProcessInput>, result: FeatureProc
 }
 
 async function publishOutput(
-  context: JobContext<ProcessInput>,
+  context: JobContext<ExecutionInput>,
   definition: ProcessDefinition,
   output: string,
-  { path, features }: ResultFile,
+  { path, features = 0 }: ResultFile,
   { publish }: RunDeps,
 ): Promise<Record<string, string>> {
   const request = context.input.outputs[output]?.publish;

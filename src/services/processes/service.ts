@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { copyFile, mkdir, open, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { CatalogSnapshot } from '../../core/collection.js';
@@ -10,21 +9,23 @@ import type { Principal } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
 import type { JobQuery, JobRow } from '../../stores/jobs.js';
 import { permits } from '../access/permissions.js';
+import { exists } from '../exists.js';
 import type { ImportService } from '../import.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
+import { removeStrays } from '../jobs/kept-uploads.js';
 import type { JobContext, JobKind } from '../jobs/kinds.js';
 import { removeOldFiles } from '../old-files.js';
-import { PROCESSES } from './catalogue/index.js';
-import type { InputValues, ProcessDefinition } from './definition.js';
-import type { FeaturesReference, SentFeatures } from './features-input.js';
+import { PROCESSES, processOf } from './catalogue/index.js';
+import type { InputValues, ProcessDefinition, ProcessWork } from './definition.js';
 import {
+  type ExecutionInput,
   type OutputRequest,
-  type ProcessInput,
   type ProcessResult,
   type ResultFile,
   runProcess,
 } from './job.js';
-import { FeatureSources } from './sources.js';
+import type { CollectionReference, SentSource, SourceReference } from './source-input.js';
+import { ProcessSources } from './sources.js';
 
 export interface ProcessesDeps {
   pools: Pools;
@@ -40,7 +41,8 @@ export interface ProcessesDeps {
 /** An execution whose inputs passed their schemas. */
 export interface Execution {
   values: InputValues;
-  features: Readonly<Record<string, SentFeatures>>;
+  /** Features and rasters, by the names of their inputs. */
+  sources: Readonly<Record<string, SentSource>>;
   outputs: Readonly<Record<string, OutputRequest>>;
   response: 'document' | 'raw';
 }
@@ -51,8 +53,8 @@ export const PROCESS_KIND = 'process';
 export const processResource = (id: string) => `process:${id}`;
 
 const DAY_MS = 86_400_000;
-/** Milliseconds after which features that were sent belong to no job. */
-const STRAY_MS = 3_600_000;
+/** Milliseconds between looks for what is past its time, while jobs end. */
+const TRIM_MS = 600_000;
 const EXCEPTIONS = 'http://www.opengis.net/def/exceptions/ogcapi-processes-1/1.0';
 
 /** Processes, and the jobs that execute them (OGC 18-062r2). */
@@ -61,13 +63,14 @@ export class Processes {
   /** A folder for each job, and files of features that were sent. */
   readonly #folder: string;
   readonly #sent: string;
-  readonly #sources: FeatureSources;
+  readonly #sources: ProcessSources;
+  #trimmedAt = 0;
 
   constructor(deps: ProcessesDeps) {
     this.#deps = deps;
     this.#folder = join(resolve(deps.dataDir), 'processes');
     this.#sent = join(this.#folder, 'sent');
-    this.#sources = new FeatureSources({
+    this.#sources = new ProcessSources({
       ...{ pools: deps.pools, visible: deps.visible },
       resultFile: async (jobId, output, principal) => (await this.file(jobId, output, principal)).path,
     });
@@ -80,7 +83,7 @@ export class Processes {
 
   /** Throws `not-found`. */
   get(id: string): ProcessDefinition {
-    const process = PROCESSES.get(id);
+    const process = processOf(id);
     if (process) return process;
     throw new ApiError('not-found', `There is no process '${id.slice(0, 100)}'.`, {
       type: `${EXCEPTIONS}/no-such-process`,
@@ -98,22 +101,22 @@ export class Processes {
       throw new ApiError('forbidden', `Approval required: ${process.id} is not executed without.`);
     const { sessionHash: _, ...caller } = principal;
     await this.#refuse(process, execution, caller);
-    const features = await this.#keep(execution.features);
+    const sources = await this.#keep(execution.sources);
     const { values, outputs, response } = execution;
-    const input: ProcessInput = {
+    const input: ExecutionInput = {
       process: process.id,
       values,
-      features,
+      sources,
       outputs,
       response,
       principal: caller,
     };
-    const resources = [processResource(process.id), ...collectionsOf(features, outputs)];
+    const resources = [processResource(process.id), ...collectionsOf(sources, outputs)];
     try {
       const submit = { owner: ownerOf(principal), resources, ...options };
       return (await this.#deps.jobs.submit(PROCESS_KIND, input, submit)).job;
     } catch (error) {
-      await removeSent(features);
+      await removeSent(sources);
       throw error;
     }
   }
@@ -122,9 +125,7 @@ export class Processes {
   async job(id: string, principal: Principal): Promise<JobRow> {
     const job = await this.#deps.jobs.store.get(id);
     if (job?.kind === PROCESS_KIND && mayRead(job, principal)) return job;
-    throw new ApiError('not-found', `There is no job '${id.slice(0, 100)}'.`, {
-      type: `${EXCEPTIONS}/no-such-job`,
-    });
+    throw noJob(id);
   }
 
   /** Jobs of this caller, newest first; of all for who manages jobs. */
@@ -136,20 +137,23 @@ export class Processes {
   /** Stops a job, and forgets its results. Doing it twice is no error; `conflict` for one that has ended otherwise. */
   async dismiss(id: string, principal: Principal): Promise<JobRow> {
     const job = await this.job(id, principal);
+    if (job.owner !== ownerOf(principal) && !permits(principal, 'admin:jobs:write'))
+      throw new ApiError('forbidden', 'The job is not yours.');
     return this.#deps.jobs.cancel(job.id);
   }
 
-  /** What a job came to. Throws 404 before its end, 410 once it was dismissed, 500 when it failed. */
+  /** What a job of this caller came to: it may hold what others may not read. Throws 404 before its end, 410 once it was dismissed, 500 when it failed. */
   async result(
     id: string,
     principal: Principal,
-  ): Promise<{ job: JobRow; input: ProcessInput; result: ProcessResult }> {
+  ): Promise<{ job: JobRow; input: ExecutionInput; result: ProcessResult }> {
     const job = await this.job(id, principal);
+    if (job.owner !== ownerOf(principal)) throw noJob(id);
     switch (job.state) {
       case 'Succeeded':
         return {
           job,
-          input: JSON.parse(job.input_json) as ProcessInput,
+          input: JSON.parse(job.input_json) as ExecutionInput,
           result: JSON.parse(job.result_json!) as ProcessResult,
         };
       case 'Cancelled':
@@ -157,6 +161,8 @@ export class Processes {
       case 'Failed':
         throw new ApiError('internal', `The job failed: ${job.failure_message}`);
       default:
+        if (job.cancel_requested_at !== null)
+          throw new ApiError('gone', 'The job was dismissed: it has no results.');
         throw new ApiError('not-found', 'The job has not ended yet.', {
           type: `${EXCEPTIONS}/result-not-ready`,
         });
@@ -169,14 +175,15 @@ export class Processes {
     const file = Object.hasOwn(result.files, output) ? result.files[output] : undefined;
     if (!file)
       throw new ApiError('not-found', `The job has no output '${output.slice(0, 100)}' that is a file.`);
-    if (!existsSync(file.path))
+    if (!(await exists(file.path)))
       throw new ApiError('gone', 'The results are past their time, and were removed.');
     return file;
   }
 
   /** Removes results past their time, and features that were sent and belong to no job. */
   async trim(now = Date.now()): Promise<void> {
-    await removeOldFiles(this.#sent, () => STRAY_MS, now);
+    this.#trimmedAt = now;
+    await removeStrays(this.#deps.jobs.store, this.#sent);
     const isJob = (name: string) => name !== 'sent';
     await removeOldFiles(
       this.#folder,
@@ -188,14 +195,11 @@ export class Processes {
   /** Throws what the job would fail with at once: collections and jobs that there are not, fields that do not fit. */
   async #refuse(
     { work }: ProcessDefinition,
-    { values, features, outputs }: Execution,
+    { values, sources, outputs }: Execution,
     principal: Principal,
   ): Promise<void> {
-    for (const [name, reference] of Object.entries(features)) {
-      if (reference.kind === 'collection') {
-        const { facts } = this.#sources.collection(name, reference, principal);
-        if (work.kind === 'features' && work.input === name) work.plan(values, facts);
-      }
+    for (const [name, reference] of Object.entries(sources)) {
+      if (reference.kind === 'collection') this.#refusePlan(work, name, reference, values, principal);
       if (reference.kind === 'result') await this.file(reference.jobId, reference.output, principal);
     }
     for (const { publish } of Object.values(outputs)) {
@@ -206,10 +210,25 @@ export class Processes {
     }
   }
 
+  #refusePlan(
+    work: ProcessWork,
+    name: string,
+    reference: CollectionReference,
+    values: InputValues,
+    principal: Principal,
+  ): void {
+    if (work.kind === 'raster') {
+      work.plan(values, this.#sources.coverage(name, reference, principal).facts);
+    } else {
+      const { facts } = this.#sources.collection(name, reference, principal);
+      if (work.kind === 'features' && work.input === name) work.plan(values, facts);
+    }
+  }
+
   /** Writes features that were sent into files, which go with the job. */
-  async #keep(features: Execution['features']): Promise<Record<string, FeaturesReference>> {
-    const references: Record<string, FeaturesReference> = {};
-    for (const [name, sent] of Object.entries(features)) {
+  async #keep(all: Execution['sources']): Promise<Record<string, SourceReference>> {
+    const references: Record<string, SourceReference> = {};
+    for (const [name, sent] of Object.entries(all)) {
       if (sent.kind !== 'inline') {
         references[name] = sent;
         continue;
@@ -222,7 +241,7 @@ export class Processes {
     return references;
   }
 
-  #kind(): JobKind<ProcessInput, ProcessResult> {
+  #kind(): JobKind<ExecutionInput, ProcessResult> {
     const { pools } = this.#deps;
     return {
       kind: PROCESS_KIND,
@@ -236,11 +255,15 @@ export class Processes {
           ...{ pools, sources: this.#sources },
           publish: (job, table) => this.#publish(job, table),
         }),
-      cleanup: async ({ features }, id, { state }) => {
-        await removeSent(features);
+      cleanup: async ({ sources }, id, { state }) => {
+        await removeSent(sources);
         if (state !== 'Succeeded') await rm(this.#folderOf(id), { recursive: true, force: true });
-        await this.trim();
+        if (Date.now() - this.#trimmedAt > TRIM_MS) await this.trim();
       },
+      refuseRetry: async ({ sources }) =>
+        Object.values(sources).some(({ kind }) => kind === 'file')
+          ? 'The features that were sent are not there any more: execute the process again.'
+          : undefined,
     };
   }
 
@@ -264,14 +287,19 @@ export function ownerOf({ kind, id }: Pick<Principal, 'kind' | 'id'>): string {
   return `${kind}:${id}`;
 }
 
+function noJob(id: string): ApiError {
+  const type = `${EXCEPTIONS}/no-such-job`;
+  return new ApiError('not-found', `There is no job '${id.slice(0, 100)}'.`, { type });
+}
+
 const managesJobs = (principal: Principal) => permits(principal, 'admin:jobs:read');
 
 function mayRead(job: JobRow, principal: Principal): boolean {
   return job.owner === ownerOf(principal) || managesJobs(principal);
 }
 
-function collectionsOf(features: Record<string, FeaturesReference>, outputs: Execution['outputs']): string[] {
-  const read = Object.values(features).flatMap((one) => (one.kind === 'collection' ? [one.id] : []));
+function collectionsOf(sources: Record<string, SourceReference>, outputs: Execution['outputs']): string[] {
+  const read = Object.values(sources).flatMap((one) => (one.kind === 'collection' ? [one.id] : []));
   const published = Object.values(outputs).flatMap(({ publish }) => (publish ? [publish.collection] : []));
   return [...new Set([...read, ...published])].map((id) => `collection:${id}`);
 }
@@ -286,6 +314,6 @@ async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-async function removeSent(features: Record<string, FeaturesReference>): Promise<void> {
-  for (const one of Object.values(features)) if (one.kind === 'file') await rm(one.path, { force: true });
+async function removeSent(sources: ExecutionInput['sources']): Promise<void> {
+  for (const one of Object.values(sources)) if (one.kind === 'file') await rm(one.path, { force: true });
 }

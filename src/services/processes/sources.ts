@@ -1,6 +1,6 @@
 import { extname, join } from 'node:path';
-import { hasFeatures } from '../../core/abilities.js';
-import { type CatalogSnapshot, readable } from '../../core/collection.js';
+import { hasCoverage, hasFeatures } from '../../core/abilities.js';
+import { type CatalogSnapshot, type Collection, readable } from '../../core/collection.js';
 import { and } from '../../core/cql2/index.js';
 import { defaultCrs } from '../../core/crs.js';
 import { ApiError, notFound } from '../../core/errors.js';
@@ -9,21 +9,28 @@ import type { ProcessFeatures } from '../../core/feature-processes.js';
 import { plainFields } from '../../core/field-masks.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Principal } from '../../core/operation.js';
+import type { RasterSource } from '../../core/rasters.js';
 import type { Pools } from '../../core/tasks.js';
 import type { VectorSource } from '../../core/vector-source.js';
 import { describeCrs } from '../../native/index.js';
 import { checkFilter, parseFilter } from '../filters.js';
 import { IMPORT_FORMATS } from '../import-formats.js';
 import { isZipped } from '../publish/formats.js';
-import type { FeaturesFacts } from './definition.js';
-import type { CollectionReference, FeaturesReference } from './features-input.js';
+import type { FeaturesFacts, RasterFacts } from './definition.js';
+import type { CollectionReference, SourceReference } from './source-input.js';
 
 /** Features that a process reads, and what its plan must know of them. */
-export interface ResolvedFeatures {
+export interface FeaturesSource {
   readonly features: ProcessFeatures;
   readonly facts: FeaturesFacts;
   /** How many there are, as far as that is known. */
   readonly count: number | undefined;
+}
+
+/** A raster that a process reads, and what its plan must know of it. */
+export interface RasterInput {
+  readonly source: RasterSource;
+  readonly facts: RasterFacts;
 }
 
 export interface SourcesDeps {
@@ -34,47 +41,70 @@ export interface SourcesDeps {
   resultFile(jobId: string, output: string, principal: Principal): Promise<string>;
 }
 
-/** Finds out where features come from. */
-export class FeatureSources {
+/** Finds out where features and rasters come from. */
+export class ProcessSources {
   constructor(private readonly deps: SourcesDeps) {}
 
   /** A collection as a principal may read it. Throws what is wrong with the reference. */
-  collection(name: string, reference: CollectionReference, principal: Principal): ResolvedFeatures {
-    const collection = this.deps.visible(principal).byId(reference.id);
-    if (!collection || !hasFeatures(collection))
-      throw new ApiError(
-        'invalid-parameter',
-        `/inputs/${name}: there is no collection '${reference.id.slice(0, 100)}'.`,
-        {
-          errors: [{ name: `/inputs/${name}/collection`, detail: 'is no collection of features' }],
-        },
-      );
+  collection(name: string, reference: CollectionReference, principal: Principal): FeaturesSource {
+    const collection = this.#named(reference, principal);
+    if (!hasFeatures(collection)) throw noCollection(name, reference, 'features');
     const { source, fields, filter: rows } = readable(collection);
     const own = filterOf(name, reference, { source, crs: defaultCrs(collection) });
     const filter = and(rows, own);
     const count = filter === undefined ? collection.featureCount : undefined;
-    return resolved({ source, ...(filter === undefined ? {} : { filter }) }, fields, count);
+    return sourceOf({ source, ...(filter === undefined ? {} : { filter }) }, fields, count);
+  }
+
+  /** A raster as a principal may read it. Throws what is wrong with the reference. */
+  coverage(name: string, reference: CollectionReference, principal: Principal): RasterInput {
+    const collection = this.#named(reference, principal);
+    if (!hasCoverage(collection)) throw noCollection(name, reference, 'rasters');
+    const { source, crs } = collection.raster;
+    return { source, facts: { crs: factsOf(crs) } };
+  }
+
+  /** A collection, or the raster that another job has made. */
+  async raster(
+    name: string,
+    reference: SourceReference,
+    principal: Principal,
+    signal: AbortSignal,
+  ): Promise<RasterInput> {
+    if (reference.kind === 'collection') return this.coverage(name, reference, principal);
+    if (reference.kind !== 'result')
+      throw new TaskFailure('invalid-input', `The input ${name} is no raster.`);
+    const path = await this.deps.resultFile(reference.jobId, reference.output, principal);
+    const source: RasterSource = { kind: 'file', path };
+    const { crs } = await this.deps.pools.run('raster.inspect', { source }, { signal });
+    return { source, facts: { crs: factsOf(crs) } };
   }
 
   /** Wherever they come from; GeoJSON becomes a table in `folder`. */
   async resolve(
     name: string,
-    reference: FeaturesReference,
+    reference: SourceReference,
     principal: Principal,
     folder: string,
     signal: AbortSignal,
-  ): Promise<ResolvedFeatures> {
+  ): Promise<FeaturesSource> {
     if (reference.kind === 'collection') return this.collection(name, reference, principal);
     const { pools } = this.deps;
     const path = await this.#file(reference, principal, join(folder, `input-${name}`), signal);
     const [layer] = await pools.run('vector.inspect', { kind: 'geopackage', path }, { signal });
     if (!layer) throw notFound('result', path);
-    return resolved({ source: layer.source }, undefined, layer.featureCount);
+    return sourceOf({ source: layer.source }, undefined, layer.featureCount);
+  }
+
+  /** By its number, or by its id, which may look like a number too. */
+  #named({ id }: CollectionReference, principal: Principal): Collection | undefined {
+    const catalog = this.deps.visible(principal);
+    return (/^\d{1,10}$/.test(id) ? catalog.byLayerId(Number(id)) : undefined) ?? catalog.byId(id);
   }
 
   /** A GeoPackage with the features. */
   async #file(
-    reference: Exclude<FeaturesReference, CollectionReference>,
+    reference: Exclude<SourceReference, CollectionReference>,
     principal: Principal,
     stem: string,
     signal: AbortSignal,
@@ -104,22 +134,32 @@ export class FeatureSources {
   }
 }
 
+function noCollection(name: string, { id }: CollectionReference, what: string): ApiError {
+  return new ApiError(
+    'invalid-parameter',
+    `/inputs/${name}: '${id.slice(0, 100)}' is no collection of ${what}.`,
+    {
+      errors: [{ name: `/inputs/${name}/collection`, detail: `is no collection of ${what}` }],
+    },
+  );
+}
+
 const REMOTE_TABLE = 'remote';
 
-function resolved(
+function sourceOf(
   query: Pick<ProcessFeatures, 'source' | 'filter'>,
   visibleFields: readonly string[] | undefined,
   count: number | undefined,
-): ResolvedFeatures {
+): FeaturesSource {
   const { source } = query;
   const fields = source.fields
     .filter(({ name, type }) => type !== 'binary' && (!visibleFields || visibleFields.includes(name)))
     .map(({ name }) => name);
-  return { features: { ...query, fields }, facts: { source, fields, crs: factsOf(source) }, count };
+  return { features: { ...query, fields }, facts: { source, fields, crs: factsOf(source.crs) }, count };
 }
 
 /** Coordinates without a place on Earth are metres of a plane. */
-function factsOf({ crs }: VectorSource): FeaturesFacts['crs'] {
+function factsOf(crs: string): FeaturesFacts['crs'] {
   try {
     const { isGeographic, metresPerUnit } = describeCrs(crs);
     return { isGeographic, metresPerUnit };

@@ -44,6 +44,8 @@ export interface LayersDeps {
   readonly sources: Pick<SourceLayers, 'list'>;
   readonly pools: Pools;
   catalog(): CatalogSnapshot;
+  /** Removes the attachments of a collection. */
+  forget(id: string): Promise<void>;
   /** Waits until every process shows what changed. */
   settle(): Promise<void>;
 }
@@ -179,9 +181,10 @@ export class PublishedLayers {
     });
   }
 
-  /** Its id stays its own. */
+  /** Its id stays its own. Attachments of its features go with it: another table may come under its name. */
   async remove({ id, body }: StoredLayer): Promise<void> {
     if (!(await this.#documents.remove(PUBLISHED_LAYER, id))) missing(body.layerId);
+    await this.deps.forget(id);
     await this.deps.settle();
   }
 

@@ -9,7 +9,7 @@ import { watchFaults } from '../../supervisor/faults.js';
 import { Connection } from './connection.js';
 import { engineSettings, SCRATCH_VARIABLE } from './settings.js';
 import { EngineThreads } from './threads.js';
-import { Translators } from './translate-process.js';
+import { isTranslatorTask, Translators } from './translate-process.js';
 
 const REPLACEMENT_INTERVAL_MS = 60_000;
 const FAREWELL_MS = 1000;
@@ -85,7 +85,7 @@ server.on('connection', (socket) => {
   const connection = new Connection(
     socket,
     (task, input, options) =>
-      task === 'ogr.stage' || task === 'ogr.translate' || task === 'ogr.unpack' || task === 'raster.import'
+      isTranslatorTask(task)
         ? translators.run(task, input as TaskInput<typeof task>, options)
         : threads.run(task, input, options),
     (error) => supervisor.log('process.connection.closed', `a connection was closed: ${String(error)}`),

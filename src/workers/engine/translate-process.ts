@@ -1,6 +1,6 @@
 /**
- * Tasks `ogr.stage`, `ogr.translate`, `ogr.unpack` and `raster.import`, in a process of their own: GDAL cannot be told to stop half way, but a process can be killed;
- * and a foreign file that crashes its driver takes nothing else with it.
+ * Tasks that write files with GDAL, in a process of their own: GDAL cannot be told to stop half way, but a process can be
+ * killed; and a foreign file that crashes its driver takes nothing else with it.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
@@ -11,6 +11,16 @@ import type { FromTranslator, TranslatorTask } from '../raster/translation.js';
 import { Lane } from './lane.js';
 import type { EngineTaskOptions } from './threads.js';
 import type { FromStarter, ToStarter } from './translate-starter.js';
+
+const TASKS: ReadonlySet<string> = new Set<TranslatorTask>([
+  'ogr.stage',
+  'ogr.translate',
+  'ogr.unpack',
+  'raster.import',
+  'raster.process',
+]);
+
+export const isTranslatorTask = (task: string): task is TranslatorTask => TASKS.has(task);
 
 /** Imports are long and disk-bound: more at once would only slow the reads. */
 const lane = new Lane({ name: 'import', concurrency: 2, maxQueue: 64, graceMs: 60_000, onStuck: () => {} });

@@ -42,6 +42,7 @@ export const ENGINE_TASKS: ReadonlySet<string> = new Set<EngineTaskName>([
   'ogr.translate',
   'ogr.unpack',
   'raster.import',
+  'raster.process',
 ]);
 
 export const KIND = {

@@ -58,6 +58,7 @@ async function groupsOf(run: Run, { by, statistics }: Dissolve): Promise<Iterabl
   const { input } = run.task;
   const place = new Map(input.fields.map((name, i) => [name, i]));
   const groups = new Map<string, Dissolved>();
+  let bytes = 0;
   for await (const rows of run.rows(input)) {
     const batches = new Map<Dissolved, (Uint8Array | null)[]>();
     for (const row of rows) {
@@ -72,9 +73,24 @@ async function groupsOf(run: Run, { by, statistics }: Dissolve): Promise<Iterabl
       if (batch) batch.push(row.geometry);
       else batches.set(group, [row.geometry]);
     }
-    for (const [{ union }, blobs] of batches) union.add(blobs);
+    for (const [{ union }, blobs] of batches) unite(union, blobs);
+    bytes = rows.reduce((sum, { geometry }) => sum + (geometry?.byteLength ?? 0), bytes);
+    // Several unions hold about as much as they were made of.
+    if (groups.size > 1 && bytes > LIMITS.processGroupBytes)
+      throw new TaskFailure(
+        'too-large',
+        `Geometries of more than ${LIMITS.processGroupBytes} bytes cannot be dissolved into several groups.`,
+      );
   }
   return groups.values();
+}
+
+function unite(union: GeometryUnion, blobs: (Uint8Array | null)[]): void {
+  try {
+    union.add(blobs);
+  } catch (error) {
+    throw new TaskFailure('invalid-input', `Geometries cannot be united: ${(error as Error).message}`);
+  }
 }
 
 function groupOf(

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import type { FeatureProcessResult, FeatureProcessTask } from '../../core/feature-processes.js';
 import type { Cancellation } from '../cancellation.js';
 import { dissolveFeatures } from './dissolve.js';
+import { joinFeatures } from './join.js';
 import { mapFeatures } from './map.js';
 import { overlayFeatures } from './overlay.js';
 import { Run } from './run.js';
@@ -27,6 +28,8 @@ function write(run: Run): Promise<number> {
       return dissolveFeatures(run, process);
     case 'together':
       return processTogether(run, process);
+    case 'join':
+      return joinFeatures(run, process);
     default:
       return overlayFeatures(run, process.kind);
   }

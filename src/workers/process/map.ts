@@ -6,10 +6,10 @@ import { geometryParts, processGeometries } from '../../native/processing.js';
 import { attributesOf, geometriesOf, type Run } from './run.js';
 import { FeatureTable } from './table.js';
 
-type Map = Extract<FeatureProcess, { kind: 'map' }>;
+type MapProcess = Extract<FeatureProcess, { kind: 'map' }>;
 
 /** Each feature for itself. Integer ids stay, others become an attribute; parts of a feature get ids of their own. */
-export async function mapFeatures(run: Run, { operation, parts = false, crs }: Map): Promise<number> {
+export async function mapFeatures(run: Run, { operation, parts = false, crs }: MapProcess): Promise<number> {
   const { input, output } = run.task;
   const { source } = input;
   const keepsIds = hasIntegerIds(source) && !parts;

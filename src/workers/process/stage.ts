@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { TaskFailure } from '../../core/failure.js';
 import type { StageFeaturesTask } from '../../core/feature-processes.js';
+import { LIMITS } from '../../core/limits.js';
 import type { FieldType } from '../../core/vector-source.js';
 import { geojsonToWkb, wkbToGeoPackage } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
@@ -75,10 +76,17 @@ function blobOf(geometry: unknown, index: number, srsId: number): Uint8Array | n
 
 /** A column for each property, of the type that all of its values have. */
 function attributesOf(features: readonly Feature[]): Attribute[] {
-  const types = new Map<string, FieldType>();
+  const types = new Map<string, FieldType | undefined>();
   const cases = new Map<string, string>();
   for (const { properties } of features) {
     for (const [name, value] of Object.entries(properties ?? {})) {
+      if (name.includes('\0'))
+        throw new TaskFailure('invalid-input', 'The name of a property has a null character.');
+      if (!types.has(name) && types.size >= LIMITS.processProperties)
+        throw new TaskFailure(
+          'too-large',
+          `The features have more than ${LIMITS.processProperties} properties.`,
+        );
       const first = cases.get(name.toLowerCase());
       if (first !== undefined && first !== name)
         throw new TaskFailure(
@@ -86,10 +94,10 @@ function attributesOf(features: readonly Feature[]): Attribute[] {
           `The properties ${first} and ${name} differ in their case alone.`,
         );
       cases.set(name.toLowerCase(), name);
-      types.set(name, commonType(types.get(name), typeOf(value)) ?? 'string');
+      types.set(name, commonType(types.get(name), typeOf(value)));
     }
   }
-  return [...types].map(([name, type]) => ({ name, type }));
+  return [...types].map(([name, type = 'string']) => ({ name, type }));
 }
 
 function typeOf(value: unknown): FieldType | undefined {

@@ -78,7 +78,12 @@ export class FeatureTable {
     createCore(db);
     db.exec('BEGIN');
     const taken = new Set(attributes.map(({ name }) => name.toLowerCase()));
-    return new FeatureTable(db, crs, freeName('fid', taken), freeName('geom', taken), attributes);
+    try {
+      return new FeatureTable(db, crs, freeName('fid', taken), freeName('geom', taken), attributes);
+    } catch (error) {
+      db.close();
+      throw error;
+    }
   }
 
   get features(): number {
@@ -92,7 +97,7 @@ export class FeatureTable {
     id: number | bigint | null = null,
   ): void {
     if (geometry) this.#types.add(typeNumber(geometry));
-    this.#insert.run(id, geometry, ...values.map(stored));
+    this.#insert.run(id, geometry, ...values.map(columnValue));
     this.#features++;
   }
 
@@ -144,7 +149,7 @@ export class FeatureTable {
   }
 }
 
-function stored(value: AttributeValue): string | number | bigint | Uint8Array | null {
+function columnValue(value: AttributeValue): string | number | bigint | Uint8Array | null {
   if (value === undefined) return null;
   return typeof value === 'boolean' ? Number(value) : value;
 }

@@ -4,6 +4,7 @@ import { answer } from '../failure.js';
 import { gdal } from './gdal.js';
 import { importRaster } from './import.js';
 import { partPath, removePart } from './parts.js';
+import { processRaster } from './process.js';
 import { stage } from './stage.js';
 import { translate } from './translate.js';
 import type { FromTranslator, TranslatorOrder, TranslatorTask } from './translation.js';
@@ -16,6 +17,7 @@ const BODIES = {
   'ogr.translate': translate,
   'ogr.unpack': unpack,
   'raster.import': importRaster,
+  'raster.process': processRaster,
 };
 
 // What is written has another name until it is whole: a journal on the disk would save nothing.

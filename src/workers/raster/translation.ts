@@ -8,7 +8,12 @@ import type { Answer } from '../failure.js';
 import { unreadable } from './gdal.js';
 
 /** Tasks that run in such a process. */
-export type TranslatorTask = 'ogr.stage' | 'ogr.translate' | 'ogr.unpack' | 'raster.import';
+export type TranslatorTask =
+  | 'ogr.stage'
+  | 'ogr.translate'
+  | 'ogr.unpack'
+  | 'raster.import'
+  | 'raster.process';
 
 export interface TranslatorOrder<N extends TranslatorTask> {
   task: N;

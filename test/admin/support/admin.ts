@@ -192,6 +192,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     publishedLayers: new PublishedLayers({
       ...{ documents: t.state.documents, collections: t.state.collections, connections, pools },
       sources: sourceLayers,
+      forget: (id) => t.state.attachments.forgetAll(id),
       catalog: () => new CatalogSnapshot([], [], 0),
       settle: async () => {},
     }),

@@ -163,8 +163,13 @@ const formOf = (...mediaTypes: string[]) => ({
 
 function writingOperations({ attachments, uploads }: AttachmentSurface): Operation[] {
   const writing = { method: 'POST', audited: true, params: featureParams } as const;
-  const withUpload = <T>(x: Exchange, work: (form: AttachmentForm) => Promise<T>) =>
-    withForm({ contentType: x.header('content-type'), bytes: x.upload }, uploads, work);
+  const withUpload = async <T>(
+    x: Exchange<typeof featureParams>,
+    work: (form: AttachmentForm) => Promise<T>,
+  ) => {
+    attachments.requireEditable(x, addressOf(x.params));
+    return withForm({ contentType: x.header('content-type'), bytes: x.upload }, uploads, work);
+  };
   return [
     defineOperation({
       ...common('addAttachment'),

@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../core/operation.js';
 import { PROCESS_VERSION, type ProcessDefinition } from '../../../services/processes/definition.js';
-import type { ProcessInput } from '../../../services/processes/job.js';
+import type { ExecutionInput } from '../../../services/processes/job.js';
 import type { JobRow, JobState } from '../../../stores/jobs.js';
 import { formatLinks, type Link, META_FORMATS } from '../common.js';
 
@@ -84,9 +84,9 @@ export function statesOf(codes: readonly string[]): JobState[] {
 
 /** How a job is (OGC 18-062r2, 7.12). */
 export function statusInfo(x: Exchange, job: JobRow) {
-  const { process } = JSON.parse(job.input_json) as ProcessInput;
+  const { process } = JSON.parse(job.input_json) as ExecutionInput;
   return {
-    ...{ processID: process, type: 'process', jobID: job.id, status: STATUS[job.state] },
+    ...{ processID: process, type: 'process', jobID: job.id, status: STATUS[stateOf(job)] },
     message: messageOf(job),
     created: timestamp(job.created_at),
     ...(job.started_at === null ? {} : { started: timestamp(job.started_at) }),
@@ -97,7 +97,10 @@ export function statusInfo(x: Exchange, job: JobRow) {
   };
 }
 
-export type StatusInfo = ReturnType<typeof statusInfo>;
+/** A job that runs stops at its next safe point; it is dismissed from the request on all the same. */
+function stateOf({ state, cancel_requested_at: dismissedAt }: JobRow): JobState {
+  return state === 'Running' && dismissedAt !== null ? 'Cancelled' : state;
+}
 
 function jobLinks(x: Exchange, job: JobRow, process: string): Link[] {
   const path = jobPath(job.id);

@@ -5,10 +5,11 @@ import { LIMITS } from '../../../core/limits.js';
 import type { BodySpec } from '../../../core/operation.js';
 import { tableName } from '../../../services/import.js';
 import type { InputDefinition, ProcessDefinition } from '../../../services/processes/definition.js';
-import { readFeatures, type SentFeatures } from '../../../services/processes/features-input.js';
 import type { OutputRequest } from '../../../services/processes/job.js';
 import type { Execution } from '../../../services/processes/service.js';
+import { readFeatures, readRaster, type SentSource } from '../../../services/processes/source-input.js';
 import { compileSchema, type SchemaCheck } from '../../http/validation.js';
+import { jobPath } from './documents.js';
 
 /** What an execution is asked with (OGC 18-062r2, 7.11). */
 export const executeBody = {
@@ -38,29 +39,36 @@ export const executeBody = {
   bounds: { values: LIMITS.editValues, names: LIMITS.editNames, depth: LIMITS.searchDepth },
 } satisfies BodySpec;
 
+interface OutputBody {
+  transmissionMode?: string;
+  format?: { mediaType?: string };
+  publish?: { collection: string; title?: string };
+}
+
 interface ExecuteBody {
   inputs?: Record<string, unknown>;
-  outputs?: Record<string, { transmissionMode?: string; publish?: { collection: string; title?: string } }>;
+  outputs?: Record<string, OutputBody>;
   response?: string;
 }
 
 /** Reads an execution. Throws 400 with all that is wrong, each named by its JSON pointer. */
 export function readExecution(process: ProcessDefinition, body: ExecuteBody, baseUrl: string): Execution {
   const errors: FieldError[] = [];
-  const sent = body.inputs ?? {};
+  const sent = clientInputs(process, body.inputs ?? {}, baseUrl);
   for (const name of Object.keys(sent))
     if (!Object.hasOwn(process.inputs, name))
       errors.push(fault(`/inputs/${name}`, 'is no input of the process', 'additionalProperties'));
   const values: Record<string, unknown> = {};
-  const features: Record<string, SentFeatures> = {};
+  const sources: Record<string, SentSource> = {};
   for (const [name, input] of Object.entries(process.inputs)) {
-    const value = Object.hasOwn(sent, name) ? unqualified(sent[name]) : undefined;
+    const value = Object.hasOwn(sent, name) ? plainValue(sent[name]) : undefined;
     if (value === undefined || value === null) {
       if (!input.isOptional) errors.push(fault(`/inputs/${name}`, 'is required', 'required'));
       continue;
     }
     try {
-      if (input.isFeatures) features[name] = readFeatures(name, value, baseUrl);
+      if (input.isFeatures) sources[name] = readFeatures(name, value, baseUrl);
+      else if (input.isRaster) sources[name] = readRaster(name, value, baseUrl);
       else values[name] = checkValue(process, name, input, value);
     } catch (error) {
       if (!(error instanceof ApiError) || !error.errors) throw error;
@@ -72,7 +80,26 @@ export function readExecution(process: ProcessDefinition, body: ExecuteBody, bas
     const detail = errors.map(({ name, detail: what }) => `${name} ${what}`).join('; ');
     throw new ApiError('invalid-body', detail.slice(0, 1000), { errors });
   }
-  return { values, features, outputs, response: responseOf(body) };
+  return { values, sources, outputs, response: responseOf(body) };
+}
+
+/** Existing clients name the features that a process works on in ways of their own. */
+function clientInputs(
+  { work }: ProcessDefinition,
+  inputs: Record<string, unknown>,
+  baseUrl: string,
+): Record<string, unknown> {
+  const { inputGeoJson, queryResultId, layerId, where, ...others } = inputs;
+  if (work.kind !== 'features' || Object.hasOwn(inputs, work.input)) return inputs;
+  const filter = where === undefined || where === '' ? {} : { filter: where };
+  const isPlain = Object.keys(filter).length === 0;
+  if (inputGeoJson !== undefined && isPlain) return { ...others, [work.input]: inputGeoJson };
+  if (queryResultId !== undefined && isPlain) {
+    const href = `${baseUrl}${jobPath(String(queryResultId))}/results/features`;
+    return { ...others, [work.input]: { href } };
+  }
+  if (layerId !== undefined) return { ...others, [work.input]: { collection: String(layerId), ...filter } };
+  return inputs;
 }
 
 function fault(name: string, detail: string, code: string): FieldError {
@@ -80,7 +107,7 @@ function fault(name: string, detail: string, code: string): FieldError {
 }
 
 /** A value may come qualified, with its media type (OGC 18-062r2, 7.11.2.4). */
-function unqualified(value: unknown): unknown {
+function plainValue(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || !('value' in value))
     return value;
   const isQualified = Object.keys(value).every((name) =>
@@ -99,7 +126,7 @@ function checkValue(
 ): unknown {
   let check = checks.get(schema);
   if (!check) checks.set(schema, (check = compileSchema(schema)));
-  const typed = coerced(schema, value);
+  const typed = typedValue(schema, value);
   const errors = check(typed).map((error) => ({
     ...error,
     name: `/inputs/${name}${error.name === '/' ? '' : error.name}`,
@@ -111,7 +138,7 @@ function checkValue(
 }
 
 /** Existing clients send numbers and booleans as text. */
-function coerced(schema: TSchema, value: unknown): unknown {
+function typedValue(schema: TSchema, value: unknown): unknown {
   if (typeof value !== 'string') return value;
   const { type } = schema as { type?: string };
   if ((type === 'number' || type === 'integer') && value.trim() !== '' && Number.isFinite(Number(value)))
@@ -126,18 +153,25 @@ function readOutputs(
   errors: FieldError[],
 ): Record<string, OutputRequest> {
   const requests: Record<string, OutputRequest> = {};
-  for (const [name, { transmissionMode, publish }] of Object.entries(outputs)) {
+  for (const [name, { transmissionMode, format, publish }] of Object.entries(outputs)) {
     const output = Object.hasOwn(process.outputs, name) ? process.outputs[name] : undefined;
     if (!output) {
       errors.push(fault(`/outputs/${name}`, 'is no output of the process', 'additionalProperties'));
       continue;
     }
+    const { contentMediaType: mediaType = 'application/json' } = output.schema as {
+      contentMediaType?: string;
+    };
+    if (format?.mediaType !== undefined && format.mediaType !== mediaType)
+      errors.push(fault(`/outputs/${name}/format/mediaType`, `must be ${mediaType}`, 'enum'));
     if (publish && !output.isFeatures)
       errors.push(fault(`/outputs/${name}/publish`, 'is for features alone', 'invalid'));
     if (publish && publish.collection !== tableName(publish.collection))
       errors.push(fault(`/outputs/${name}/publish/collection`, 'is no name of a collection', 'pattern'));
     requests[name] = {
-      transmissionMode: transmissionMode === 'reference' ? 'reference' : 'value',
+      ...(transmissionMode === undefined
+        ? {}
+        : { transmissionMode: transmissionMode as 'value' | 'reference' }),
       ...(publish ? { publish } : {}),
     };
   }

@@ -3,13 +3,13 @@ import { badParameter } from '../../../core/errors.js';
 import { defineOperation, type Exchange, type Operation, type Param } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
 import { PROCESS_PERMISSIONS } from '../../../services/access/policy.js';
+import { GEOPACKAGE, GEOTIFF } from '../../../services/processes/job.js';
 import { type Processes, processResource } from '../../../services/processes/service.js';
 import type { JobQuery, JobRow } from '../../../stores/jobs.js';
-import { fileReply } from '../../http/file-reply.js';
 import { jobPage, jobsPage } from '../../pages/processes.js';
 import { documentReply, formatLinks, LinkSchema, META_FORMATS, otherTypes } from '../common.js';
 import { PROCESSES_PATH, STATUS_CODES, statesOf, statusInfo } from './documents.js';
-import { featuresReply, type ResultDeps, resultsReply } from './results.js';
+import { outputReply, type ResultDeps, resultsReply } from './results.js';
 
 const jobId = pathString('jobId', 'Id of a job.');
 const outputId = pathString('outputId', 'Name of an output.');
@@ -65,8 +65,21 @@ export function list(
   };
 }
 
+const USUAL_JOBS = 100;
+const MOST_JOBS = 1000;
+
 function seconds(name: string, description: string): Param<number | undefined> {
   return integer(name, { min: 0, max: 1_000_000_000, default: undefined }, { description });
+}
+
+/** More than are listed at once may be asked for. */
+function mostJobs(): Param<number> {
+  const any = integer(
+    'limit',
+    { min: 1, max: Number.MAX_SAFE_INTEGER, default: USUAL_JOBS },
+    { description: `Most jobs of the answer, which never has more than ${MOST_JOBS}.` },
+  );
+  return { ...any, parse: (raw) => Math.min(MOST_JOBS, any.parse(raw)) };
 }
 
 function instants(): Param<{ from?: number; to?: number } | undefined> {
@@ -94,7 +107,7 @@ function instant(text: string): number | undefined {
 }
 
 const jobListParams = {
-  limit: integer('limit', { min: 1, max: 1000, default: 100 }, { description: 'Most jobs of the answer.' }),
+  limit: mostJobs(),
   type: list('type', 'Only process.', ['process']),
   processID: list('processID', 'Jobs of these processes.'),
   status: list('status', 'Jobs of these states.', STATUS_CODES),
@@ -176,9 +189,7 @@ export function jobOperations(deps: JobDeps): Operation[] {
       },
       async run(x) {
         const job = await processes.dismiss(x.params.jobId, x.principal);
-        // A job that runs stops at its next safe point; it is dismissed from now on all the same.
-        const document = { ...statusInfo(x, { ...job, state: 'Cancelled' }) };
-        return { status: 200, mediaType: 'application/json', body: JSON.stringify(document) };
+        return { status: 200, mediaType: 'application/json', body: JSON.stringify(statusInfo(x, job)) };
       },
     }),
     defineOperation({
@@ -205,13 +216,14 @@ export function jobOperations(deps: JobDeps): Operation[] {
       method: 'GET',
       path: `${PROCESSES_PATH}/jobs/{jobId}/results/{outputId}`,
       summary: 'One output of a job',
-      description: 'Features as GeoJSON in WGS 84, or as the GeoPackage that the job made, in their own CRS.',
+      description:
+        'Features as GeoJSON in WGS 84, or as the GeoPackage that the job made, in their own CRS; rasters as GeoTIFF.',
       permission: PROCESS_PERMISSIONS.read,
       params: { jobId, outputId, f: list('f', 'geojson or gpkg.', ['geojson', 'gpkg']) },
       responses: {
         200: {
           description: 'The output',
-          content: { 'application/geo+json': Type.Object({}), 'application/geopackage+sqlite3': null },
+          content: { 'application/geo+json': Type.Object({}), [GEOPACKAGE]: null, [GEOTIFF]: null },
         },
         404: { description: 'No such job or output, or it has not ended' },
         410: { description: 'The job was dismissed, or its results are past their time' },
@@ -220,9 +232,7 @@ export function jobOperations(deps: JobDeps): Operation[] {
       },
       async run(x) {
         const { jobId: id, outputId: output, f } = x.params;
-        if (f?.[0] !== 'gpkg') return featuresReply(x, deps, id, output);
-        const { path } = await processes.file(id, output, x.principal);
-        return fileReply(x, { path, mediaType: 'application/geopackage+sqlite3' });
+        return outputReply(x, deps, id, output, f?.[0] === 'gpkg');
       },
     }),
   ];
@@ -232,18 +242,20 @@ type ListExchange = Exchange<typeof jobListParams>;
 
 /** Jobs that pass all parameters: those that the store cannot tell apart are passed over. */
 async function select({ processes }: JobDeps, { params, principal }: ListExchange): Promise<JobRow[]> {
-  const { limit, status, processID, datetime } = params;
+  const { limit, status, processID, datetime, minDuration, maxDuration } = params;
   const query: Omit<JobQuery, 'kinds' | 'owner' | 'limit'> = {
     ...datetime,
     ...(status ? { states: statesOf(status) } : {}),
     ...(processID?.length === 1 ? { resource: processResource(processID[0]!) } : {}),
   };
+  const isWhole = (processID?.length ?? 0) <= 1 && minDuration === undefined && maxDuration === undefined;
+  const size = isWhole ? limit : PAGE;
   const rows: JobRow[] = [];
   let before: JobQuery['before'];
-  for (let looks = 0; looks < LOOKS; looks += PAGE) {
-    const page = await processes.jobs({ ...query, ...(before ? { before } : {}), limit: PAGE }, principal);
+  for (let looks = 0; looks < LOOKS; looks += size) {
+    const page = await processes.jobs({ ...query, ...(before ? { before } : {}), limit: size }, principal);
     rows.push(...page.filter((job) => passes(job, params)));
-    if (rows.length >= limit || page.length < PAGE) break;
+    if (rows.length >= limit || page.length < size) break;
     const last = page.at(-1)!;
     before = { createdAt: last.created_at, id: last.id };
   }

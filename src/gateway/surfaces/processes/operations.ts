@@ -39,8 +39,6 @@ const limit = integer(
 const MOST_WAIT = 60;
 
 interface Preference {
-  /** As it is told to have been applied. */
-  applied: string;
   /** Seconds that the client waits; 0 when it does not. */
   wait: number;
 }
@@ -52,9 +50,9 @@ const prefer: Param<Preference> = {
   schema: Type.String({ maxLength: 200 }),
   parse(raw) {
     const wait = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,6})"?/i.exec(raw ?? '');
-    if (wait) return { applied: `wait=${wait[1]}`, wait: Math.min(MOST_WAIT, Number(wait[1])) };
+    if (wait) return { wait: Math.min(MOST_WAIT, Number(wait[1])) };
     if (raw !== undefined && raw.length > 200) throw badParameter('Prefer', 'is longer than 200 characters');
-    return { applied: 'respond-async', wait: 0 };
+    return { wait: 0 };
   },
 };
 
@@ -159,13 +157,13 @@ function executeOperation(deps: ProcessesDeps): Operation {
       const job = await processes.execute(process, execution, x.principal, {
         correlationId: x.correlationId,
       });
-      const { wait, applied } = x.params.prefer;
-      const headers = { location: `${x.baseUrl}${jobPath(job.id)}`, 'preference-applied': applied };
+      const { wait } = x.params.prefer;
       const end = wait > 0 ? await deps.waitFor(job, wait * 1000) : job;
       if (end.state === 'Succeeded') {
         const reply = await resultsReply(x, deps, job.id);
-        return { ...reply, headers: { ...reply.headers, 'preference-applied': applied } };
+        return { ...reply, headers: { ...reply.headers, 'preference-applied': `wait=${wait}` } };
       }
+      const headers = { location: `${x.baseUrl}${jobPath(job.id)}`, 'preference-applied': 'respond-async' };
       const body = JSON.stringify(statusInfo(x, end));
       return { status: 201, mediaType: 'application/json', headers, cacheControl: 'no-store', body };
     },

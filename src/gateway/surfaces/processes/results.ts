@@ -1,10 +1,19 @@
 import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { ApiError } from '../../../core/errors.js';
 import type { ItemsTask } from '../../../core/features.js';
+import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
 import { exportParts } from '../../../services/exports/write.js';
-import type { ProcessInput, ProcessResult } from '../../../services/processes/job.js';
+import {
+  type ExecutionInput,
+  GEOTIFF,
+  type ProcessResult,
+  type ResultFile,
+} from '../../../services/processes/job.js';
 import type { Processes } from '../../../services/processes/service.js';
+import { fileReply } from '../../http/file-reply.js';
 import { FEATURES_PATH } from '../features/documents.js';
 import { jobPath } from './documents.js';
 
@@ -24,13 +33,13 @@ export async function resultsReply(x: Exchange, deps: ResultDeps, jobId: string)
   const { input, result } = await deps.processes.result(jobId, x.principal);
   if (input.response === 'raw') return rawReply(x, deps, jobId, input, result);
   const members = await documentParts(x, deps, jobId, input, result);
-  return { status: 200, mediaType: 'application/json', cacheControl: 'no-store', body: joined(members) };
+  return { status: 200, mediaType: 'application/json', cacheControl: 'no-store', body: bodyOf(members) };
 }
 
 type Part = string | AsyncIterable<Uint8Array>;
 
 /** Names of the outputs that are asked for; all where none is. */
-function outputsOf({ outputs }: ProcessInput, { values, files }: ProcessResult): string[] {
+function outputsOf({ outputs }: ExecutionInput, { values, files }: ProcessResult): string[] {
   const all = [...Object.keys(values), ...Object.keys(files)];
   const names = Object.keys(outputs);
   return names.length === 0 ? all : all.filter((name) => names.includes(name));
@@ -40,7 +49,7 @@ async function documentParts(
   x: Exchange,
   deps: ResultDeps,
   jobId: string,
-  input: ProcessInput,
+  input: ExecutionInput,
   result: ProcessResult,
 ): Promise<Part[]> {
   const parts: Part[] = [];
@@ -49,8 +58,9 @@ async function documentParts(
     const value = Object.hasOwn(result.values, name)
       ? result.values[name]
       : reference(x, jobId, name, input, result);
-    if (value === undefined) parts.push(await featuresOf(x, deps, jobId, name));
-    else parts.push(JSON.stringify(value));
+    if (value !== undefined) parts.push(JSON.stringify(value));
+    else if (isRaster(result, name)) parts.push(JSON.stringify(await inBase64(result.files[name]!)));
+    else parts.push(await featuresOf(x, deps, jobId, name));
   }
   return parts.length === 0 ? ['{}'] : [...parts, '}'];
 }
@@ -60,17 +70,30 @@ function reference(
   { baseUrl }: Exchange,
   jobId: string,
   name: string,
-  { outputs }: ProcessInput,
-  { collections }: ProcessResult,
+  { outputs }: ExecutionInput,
+  result: ProcessResult,
 ): { href: string; type: string; title?: string } | undefined {
-  const collection = collections[name];
+  const collection = result.collections[name];
   if (collection !== undefined)
     return {
       href: `${baseUrl}${FEATURES_PATH}/collections/${collection}`,
       ...{ type: 'application/json', title: `Collection ${collection}` },
     };
-  if (outputs[name]?.transmissionMode !== 'reference') return undefined;
-  return { href: `${baseUrl}${jobPath(jobId)}/results/${name}`, type: GEOJSON };
+  const raster = isRaster(result, name);
+  const mode = outputs[name]?.transmissionMode ?? (raster ? 'reference' : 'value');
+  if (mode === 'value') return undefined;
+  return { href: `${baseUrl}${jobPath(jobId)}/results/${name}`, type: raster ? GEOTIFF : GEOJSON };
+}
+
+function isRaster({ files }: ProcessResult, name: string): boolean {
+  return Object.hasOwn(files, name) && files[name]!.mediaType === GEOTIFF;
+}
+
+/** A file as a qualified value (OGC 18-062r2, 7.11.2.4). Throws 413 for one that is too large for that. */
+async function inBase64({ path, bytes, mediaType }: ResultFile) {
+  if (bytes > LIMITS.processBodyBytes)
+    throw new ApiError('payload-too-large', `The raster has ${bytes} bytes: ask for it by reference.`);
+  return { value: await readFile(path, 'base64'), mediaType, encoding: 'base64' };
 }
 
 /** One output as it is; several as the parts of one answer (OGC 18-062r2, table 11). */
@@ -78,7 +101,7 @@ async function rawReply(
   x: Exchange,
   deps: ResultDeps,
   jobId: string,
-  input: ProcessInput,
+  input: ExecutionInput,
   result: ProcessResult,
 ): Promise<Reply> {
   const [name, ...others] = outputsOf(input, result);
@@ -86,7 +109,7 @@ async function rawReply(
   if (others.length > 0) return multipart(x, deps, jobId, [name, ...others], { input, result });
   const link = reference(x, jobId, name, input, result);
   if (link) return { status: 204, headers: { link: `<${link.href}>; rel="${name}"; type="${link.type}"` } };
-  if (!Object.hasOwn(result.values, name)) return featuresReply(x, deps, jobId, name);
+  if (!Object.hasOwn(result.values, name)) return outputReply(x, deps, jobId, name, false);
   const body = JSON.stringify(result.values[name]);
   return { status: 200, mediaType: 'application/json', cacheControl: 'no-store', body };
 }
@@ -96,7 +119,7 @@ async function multipart(
   deps: ResultDeps,
   jobId: string,
   names: readonly string[],
-  { input, result }: { input: ProcessInput; result: ProcessResult },
+  { input, result }: { input: ExecutionInput; result: ProcessResult },
 ): Promise<Reply> {
   const boundary = `graticule-${randomUUID()}`;
   const parts: Part[] = [];
@@ -110,7 +133,7 @@ async function multipart(
       parts.push(isValue ? JSON.stringify(result.values[name]) : await featuresOf(x, deps, jobId, name));
     parts.push('\r\n');
   }
-  const body = joined([...parts, `--${boundary}--\r\n`]);
+  const body = bodyOf([...parts, `--${boundary}--\r\n`]);
   return {
     status: 200,
     mediaType: `multipart/related; boundary=${boundary}`,
@@ -119,13 +142,16 @@ async function multipart(
   };
 }
 
-/** An output as GeoJSON. */
-export async function featuresReply(
+/** An output as it is: a raster as its file, features as GeoJSON, or as the file with them. */
+export async function outputReply(
   x: Exchange,
   deps: ResultDeps,
   jobId: string,
   output: string,
+  asFile: boolean,
 ): Promise<Reply> {
+  const file = await deps.processes.file(jobId, output, x.principal);
+  if (asFile || file.mediaType === GEOTIFF) return fileReply(x, file);
   const body = await featuresOf(x, deps, jobId, output);
   return { status: 200, mediaType: GEOJSON, cacheControl: 'no-store', body };
 }
@@ -170,7 +196,7 @@ async function* collection(
 }
 
 /** A body of text alone is one; else it goes out part by part. */
-function joined(parts: readonly Part[]): string | AsyncIterable<Uint8Array> {
+function bodyOf(parts: readonly Part[]): string | AsyncIterable<Uint8Array> {
   if (parts.every((part) => typeof part === 'string')) return parts.join('');
   return (async function* () {
     for (const part of parts) {

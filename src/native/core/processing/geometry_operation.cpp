@@ -67,6 +67,11 @@ GEOSGeometry* makeValid(GEOSContextHandle_t handle, const GEOSGeometry* g, bool 
   return valid;
 }
 
+/** Whether an operation takes an invalid area for another one, and says nothing. */
+bool needsValid(const std::string& name) {
+  return name == "buffer" || name == "centroid" || name == "point-on-surface" || name == "snap-to-grid";
+}
+
 GEOSGeometry* boundingCircle(GEOSContextHandle_t handle, const GEOSGeometry* g) {
   double radius = 0;
   GEOSGeometry* centre = nullptr;
@@ -96,9 +101,9 @@ bool parseGeometryOperation(std::string_view json, GeometryOperation& operation,
   return false;
 }
 
-GeosGeometry repaired(Geos& geos, const GEOSGeometry* geometry) {
-  if (GEOSisValid_r(geos.handle(), geometry) == 1) return geos.own(GEOSGeom_clone_r(geos.handle(), geometry));
-  return geos.own(makeValid(geos.handle(), geometry, false));
+GeosGeometry repair(Geos& geos, GeosGeometry geometry) {
+  if (geometry == nullptr || GEOSisValid_r(geos.handle(), geometry.get()) == 1) return geometry;
+  return geos.own(makeValid(geos.handle(), geometry.get(), false));
 }
 
 bool writeGeoPackageBlob(Geos& geos, const GEOSGeometry* geometry, int32_t srsId, ByteBuffer& out) {
@@ -148,8 +153,18 @@ GeosGeometry GeometryProcessor::apply(const GEOSGeometry* g) {
   return geos_.own(GEOSGeom_clone_r(h, g));
 }
 
+bool GeometryProcessor::tooLarge(const GEOSGeometry* g) const {
+  constexpr double kMostVertices = 1e7;
+  double vertices = GEOSGetNumCoordinates_r(geos_.handle(), g);
+  double length = 0;
+  if (operation_.name == "smooth") vertices *= std::pow(2.0, operation_.iterations);
+  if (operation_.name == "densify" && GEOSLength_r(geos_.handle(), g, &length) == 1) vertices += length / operation_.distance;
+  return !(vertices <= kMostVertices);
+}
+
 bool GeometryProcessor::process(const Geometry& geometry, int32_t srsId, ByteBuffer& out, std::string& reason) {
   if (geometry.empty()) return true;
+  geos_.forgetError();
   Invalidity why;
   if (operation_.strict && !validate(geos_, geometry, why)) {
     reason = why.reason;
@@ -159,11 +174,16 @@ bool GeometryProcessor::process(const Geometry& geometry, int32_t srsId, ByteBuf
   if (operation_.ground) {
     result = bufferOnGround(geometry);
   } else {
-    const GeosGeometry whole = geos_.read(geometry);
+    GeosGeometry whole = geos_.read(geometry);
+    if (!operation_.strict && needsValid(operation_.name)) whole = repair(geos_, std::move(whole));
+    if (whole != nullptr && tooLarge(whole.get())) {
+      reason = "the result would have more than 10 million vertices";
+      return false;
+    }
     if (whole != nullptr) result = apply(whole.get());
-    if (result == nullptr && whole != nullptr && !operation_.strict) {
-      const GeosGeometry valid = repaired(geos_, whole.get());
-      if (valid != nullptr) result = apply(valid.get());
+    if (result == nullptr && !operation_.strict) {
+      whole = repair(geos_, std::move(whole));
+      if (whole != nullptr) result = apply(whole.get());
     }
   }
   if (result != nullptr && !target_->identity() && GEOSisEmpty_r(geos_.handle(), result.get()) == 0) {
@@ -188,7 +208,9 @@ GeosGeometry GeometryProcessor::bufferOnGround(const Geometry& geometry) {
   if (!projected_.project(geometry, *toLonLat_)) return geos_.own(nullptr);
   buffers.add(projected_.geometry());
   GeosGeometry lonLat = buffers.unite();
-  if (lonLat == nullptr) return geos_.own(GEOSGeom_createEmptyPolygon_r(geos_.handle()));
+  // A buffer of more than no metres is never empty.
+  if (lonLat == nullptr && operation_.distance == 0) return geos_.own(GEOSGeom_createEmptyPolygon_r(geos_.handle()));
+  if (lonLat == nullptr) return lonLat;
   return fromLonLat_->identity() ? std::move(lonLat) : project(lonLat.get(), *fromLonLat_);
 }
 

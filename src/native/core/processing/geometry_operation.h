@@ -53,6 +53,8 @@ class GeometryProcessor {
 
  private:
   GeosGeometry apply(const GEOSGeometry* g);
+  /** Whether the operation would add vertices without a bound. */
+  bool tooLarge(const GEOSGeometry* g) const;
   GeosGeometry bufferOnGround(const Geometry& geometry);
   /** A geometry through another CRS; null when a position has no image there. */
   GeosGeometry project(const GEOSGeometry* geometry, const Reprojector& reprojector);
@@ -71,7 +73,7 @@ class GeometryProcessor {
 /** Appends a geometry as GeoPackage blob (OGC 12-128r18, 2.1.3); nothing for null and empty ones. False: it cannot be written. */
 bool writeGeoPackageBlob(Geos& geos, const GEOSGeometry* geometry, int32_t srsId, ByteBuffer& out);
 
-/** The geometry, or where it is not valid, what GEOS makes of it: areas stay areas. */
-GeosGeometry repaired(Geos& geos, const GEOSGeometry* geometry);
+/** The geometry, or where it is not valid, what GEOS makes of it: areas stay areas. Null for null. */
+GeosGeometry repair(Geos& geos, GeosGeometry geometry);
 
 }  // namespace graticule

@@ -15,8 +15,8 @@ template <typename Binary>
 GeosGeometry robust(Geos& geos, const GEOSGeometry* a, const GEOSGeometry* b, Binary&& binary) {
   GeosGeometry result = geos.own(binary(geos.handle(), a, b));
   if (result != nullptr) return result;
-  const GeosGeometry left = repaired(geos, a);
-  const GeosGeometry right = repaired(geos, b);
+  const GeosGeometry left = repair(geos, geos.own(GEOSGeom_clone_r(geos.handle(), a)));
+  const GeosGeometry right = repair(geos, geos.own(GEOSGeom_clone_r(geos.handle(), b)));
   if (left == nullptr || right == nullptr) return result;
   return geos.own(binary(geos.handle(), left.get(), right.get()));
 }
@@ -48,8 +48,7 @@ Overlay::~Overlay() {
 }
 
 void Overlay::add(GeosGeometry geometry) {
-  if (geometry != nullptr && GEOSisValid_r(geos_.handle(), geometry.get()) != 1) geometry = repaired(geos_, geometry.get());
-  right_.push_back(std::move(geometry));
+  right_.push_back(repair(geos_, std::move(geometry)));
 }
 
 void Overlay::build() {

@@ -1,7 +1,5 @@
 #include "unions.h"
 
-#include "geometry_operation.h"
-
 namespace graticule {
 namespace {
 
@@ -29,7 +27,8 @@ GeosGeometry uniteParts(Geos& geos, std::vector<GEOSGeometry*>& parts) {
   if (all == nullptr) return geos.own(nullptr);
   GeosGeometry whole = geos.own(GEOSUnaryUnion_r(geos.handle(), all.get()));
   if (whole != nullptr) return whole;
-  const GeosGeometry valid = repaired(geos, all.get());
+  // Rounding can bring edges to cross that did not.
+  const GeosGeometry valid = geos.own(GEOSMakeValid_r(geos.handle(), all.get()));
   return geos.own(valid == nullptr ? nullptr : GEOSUnaryUnion_r(geos.handle(), valid.get()));
 }
 

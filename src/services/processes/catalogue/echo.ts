@@ -4,20 +4,26 @@ import { optional } from './parts.js';
 
 /** Its inputs come back as outputs of the same names: tools that test conformance ask for such a process. */
 
+const SHORT = { maxLength: 1000 };
+
 const VALUES = {
   stringInput: ['A text.', Type.String({ enum: ['Value1', 'Value2', 'Value3'] })],
   measureInput: [
     'A measure.',
-    Type.Object({ measurement: Type.Number(), uom: Type.String(), reference: Type.Optional(Type.String()) }),
+    Type.Object({
+      measurement: Type.Number(),
+      uom: Type.String(SHORT),
+      reference: Type.Optional(Type.String(SHORT)),
+    }),
   ],
-  dateInput: ['An instant.', Type.String({ format: 'date-time' })],
+  dateInput: ['An instant.', Type.String({ format: 'date-time', ...SHORT })],
   doubleInput: ['A number from 0 to 10.', Type.Number({ minimum: 0, maximum: 10 })],
   arrayInput: ['From 2 to 10 whole numbers.', Type.Array(Type.Integer(), { minItems: 2, maxItems: 10 })],
   complexObjectInput: [
     'An object.',
     Type.Object({
-      property1: Type.String(),
-      property2: Type.Optional(Type.String()),
+      property1: Type.String(SHORT),
+      property2: Type.Optional(Type.String(SHORT)),
       property3: Type.Optional(Type.Number()),
       property5: Type.Boolean(),
     }),
@@ -27,7 +33,7 @@ const VALUES = {
     Type.String({
       contentEncoding: 'base64',
       contentMediaType: 'application/octet-stream',
-      maxLength: 1_000_000,
+      maxLength: 10_000,
     }),
   ],
   mixedInput: ['A number or a text.', Type.Union([Type.Number(), Type.String({ maxLength: 1000 })])],
@@ -35,7 +41,7 @@ const VALUES = {
     'A bounding box.',
     Type.Object({
       bbox: Type.Array(Type.Number(), { minItems: 4, maxItems: 6 }),
-      crs: Type.Optional(Type.String()),
+      crs: Type.Optional(Type.String(SHORT)),
     }),
   ],
 } as const;

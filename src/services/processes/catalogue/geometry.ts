@@ -46,7 +46,9 @@ function mapProcess({
     },
     outputs: { features: FEATURES_OUTPUT },
     work: {
-      ...{ kind: 'features', input: 'features', output: 'features' },
+      kind: 'features',
+      input: 'features',
+      output: 'features',
       plan: (values, facts) => ({
         process: {
           ...{ kind: 'map', parts },
@@ -61,6 +63,9 @@ function mapProcess({
 /** One without parameters. */
 const plain = (id: string, name: GeometryOperationName, title: string, description: string) =>
   mapProcess({ id, title, description, operation: () => ({ name }) });
+
+/** Beyond it buffers over the ground are off by more than one per cent. */
+const MOST_METRES = 1_000_000;
 
 const CAPS = ['round', 'flat', 'square'];
 const JOINS = ['round', 'mitre', 'bevel'];
@@ -108,6 +113,8 @@ const buffer = mapProcess({
     const metres = metresOnGround(values, 'distance', facts);
     if (metres === undefined) return planeBuffer(values, facts);
     if (metres < 0) throw badParameter('/inputs/distance', 'must not be negative in a geographic CRS');
+    if (metres > MOST_METRES)
+      throw badParameter('/inputs/distance', `must be at most ${MOST_METRES} m in a geographic CRS`);
     return { name: 'buffer', distance: metres, ground: true };
   },
 });

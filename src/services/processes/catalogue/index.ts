@@ -3,11 +3,26 @@ import type { InputDefinition, ProcessDefinition } from '../definition.js';
 import { echo } from './echo.js';
 import { GEOMETRY_PROCESSES } from './geometry.js';
 import { LAYER_PROCESSES } from './layers.js';
+import { RASTER_PROCESSES } from './rasters.js';
 
 /** Everything that can be processed, by its id. */
 export const PROCESSES: ReadonlyMap<string, ProcessDefinition> = new Map(
-  [...GEOMETRY_PROCESSES, ...LAYER_PROCESSES, echo].map((process) => [process.id, process]),
+  [...GEOMETRY_PROCESSES, ...LAYER_PROCESSES, ...RASTER_PROCESSES, echo].map((process) => [
+    process.id,
+    process,
+  ]),
 );
+
+/** Ids that existing clients send, and the processes that they mean. */
+const OTHER_IDS: Readonly<Record<string, string>> = {
+  'generalization.simplify-layer': 'geometry.simplify',
+  'generalization.dissolve': 'geometry.dissolve',
+  'conversion.feature-project': 'geometry.project',
+};
+
+export function processOf(id: string): ProcessDefinition | undefined {
+  return PROCESSES.get(Object.hasOwn(OTHER_IDS, id) ? OTHER_IDS[id]! : id);
+}
 
 /** What there is, as tools that are to become processes are told. */
 export const PROCESS_DESCRIPTIONS: readonly ProcessDescription[] = [...PROCESSES.values()].map(
@@ -21,6 +36,6 @@ export const PROCESS_DESCRIPTIONS: readonly ProcessDescription[] = [...PROCESSES
   }),
 );
 
-function typeOf({ isFeatures, schema }: InputDefinition): string {
-  return isFeatures ? 'layer' : String((schema as { type?: string }).type ?? 'object');
+function typeOf({ isFeatures, isRaster, schema }: InputDefinition): string {
+  return isFeatures || isRaster ? 'layer' : String((schema as { type?: string }).type ?? 'object');
 }

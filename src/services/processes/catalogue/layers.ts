@@ -19,7 +19,7 @@ import {
 /** Processes over whole layers: their features together, or laid over those of another one. */
 
 function overlayProcess(
-  kind: Exclude<FeatureProcess['kind'], 'map' | 'dissolve' | 'together'>,
+  kind: Exclude<FeatureProcess['kind'], 'map' | 'dissolve' | 'together' | 'join'>,
   about: { id: string; title: string; description: string },
 ): ProcessDefinition {
   return {
@@ -34,7 +34,10 @@ function overlayProcess(
     },
     outputs: { features: FEATURES_OUTPUT },
     work: {
-      ...{ kind: 'features', input: 'features', overlay: 'overlay', output: 'features' },
+      kind: 'features',
+      input: 'features',
+      overlay: 'overlay',
+      output: 'features',
       plan: () => ({ process: { kind } }),
     },
   };
@@ -51,7 +54,9 @@ function togetherProcess(
     inputs: { features: featuresInput('Features', 'The features to work on, all together.'), ...inputs },
     outputs: { features: FEATURES_OUTPUT },
     work: {
-      ...{ kind: 'features', input: 'features', output: 'features' },
+      kind: 'features',
+      input: 'features',
+      output: 'features',
       plan: (values, facts) => ({
         process: { kind: 'together', operation: operation(values, facts) },
         fields: [],
@@ -94,7 +99,9 @@ const dissolve: ProcessDefinition = {
   },
   outputs: { features: FEATURES_OUTPUT },
   work: {
-    ...{ kind: 'features', input: 'features', output: 'features' },
+    kind: 'features',
+    input: 'features',
+    output: 'features',
     plan(values, facts) {
       const by = fieldNames(values, 'groupBy', facts);
       const statistics = statisticsOf(values, facts, by);
@@ -136,10 +143,61 @@ const union: ProcessDefinition = {
   inputs: { features: featuresInput('Features', 'The features to work on.'), parts: partsInput },
   outputs: { features: FEATURES_OUTPUT },
   work: {
-    ...{ kind: 'features', input: 'features', output: 'features' },
+    kind: 'features',
+    input: 'features',
+    output: 'features',
     plan: (values) => ({
       process: { kind: 'dissolve', by: [], statistics: [], parts: values['parts'] === true },
       fields: [],
+    }),
+  },
+};
+
+const PREDICATES = ['intersects', 'contains', 'within'] as const;
+const MODES = ['first', 'each', 'count'] as const;
+
+const spatialJoin: ProcessDefinition = {
+  id: 'analytics.spatial-join',
+  title: 'Spatial join',
+  description:
+    'Features with the attributes of those of another layer that they meet, or with the number of these: how many points lie in each polygon, in which polygon each point lies.',
+  keywords: ['vector', 'join'],
+  inputs: {
+    features: featuresInput('Features', 'The features to work on.'),
+    join: featuresInput(
+      'Join',
+      'The features that are looked for; they are projected to the CRS of the others.',
+    ),
+    predicate: optional({
+      title: 'Predicate',
+      description: 'What a feature does to those that are looked for, in the plane of its CRS.',
+      schema: Type.String({ enum: [...PREDICATES], default: 'intersects' }),
+    }),
+    mode: optional({
+      title: 'Mode',
+      description:
+        'first: attributes of the first match; each: a feature for each match; count: matchCount alone.',
+      schema: Type.String({ enum: [...MODES], default: 'first' }),
+    }),
+    innerOnly: optional({
+      title: 'Matches only',
+      description: 'Features that meet nothing are left out.',
+      schema: Type.Boolean({ default: false }),
+    }),
+  },
+  outputs: { features: FEATURES_OUTPUT },
+  work: {
+    kind: 'features',
+    input: 'features',
+    overlay: 'join',
+    output: 'features',
+    plan: (values) => ({
+      process: {
+        kind: 'join',
+        predicate: (values['predicate'] ?? 'intersects') as (typeof PREDICATES)[number],
+        mode: (values['mode'] ?? 'first') as (typeof MODES)[number],
+        innerOnly: values['innerOnly'] === true,
+      },
     }),
   },
 };
@@ -178,6 +236,7 @@ export const LAYER_PROCESSES: readonly ProcessDefinition[] = [
   }),
   dissolve,
   union,
+  spatialJoin,
   togetherProcess(
     {
       id: 'geometry.voronoi',

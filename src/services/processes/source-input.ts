@@ -1,10 +1,9 @@
 import { badParameter } from '../../core/errors.js';
-import { parseJsonText } from '../../core/json-bounds.js';
 import { plainText } from '../../core/percent.js';
 import { sourceUrl } from '../remote-file.js';
 
-/** A features input as it is sent: by value, by reference, or a collection. */
-export type SentFeatures =
+/** Features or a raster as they are sent: by value, by reference, or a collection. */
+export type SentSource =
   | { kind: 'inline'; text: string }
   | CollectionReference
   /** An output of another job. */
@@ -20,7 +19,7 @@ export interface CollectionReference {
 }
 
 /** The same as a job keeps it. */
-export type FeaturesReference = Exclude<SentFeatures, { kind: 'inline' }> | { kind: 'file'; path: string };
+export type SourceReference = Exclude<SentSource, { kind: 'inline' }> | { kind: 'file'; path: string };
 
 const TYPES = new Set([
   'FeatureCollection',
@@ -35,33 +34,40 @@ const TYPES = new Set([
 ]);
 
 const RESULT_PATH = /^\/ogc\/processes\/jobs\/([\w-]+)\/results(?:\/([\w.-]+))?\/?(?:\?.*)?$/;
-const COLLECTION_PATH = /^\/ogc\/features\/collections\/([^/?#]+)(?:\/items)?\/?$/;
+const COLLECTION_PATH = /^\/ogc\/(?:features|coverages)\/collections\/([^/?#]+)(?:\/(?:items|coverage))?\/?$/;
 
-/** Throws 400 naming the input. */
-export function readFeatures(name: string, value: unknown, baseUrl: string): SentFeatures {
+/** Throws 400 naming the input. Text is GeoJSON, which is read when the job runs. */
+export function readFeatures(name: string, value: unknown, baseUrl: string): SentSource {
   const at = `/inputs/${name}`;
-  const sent = typeof value === 'string' ? parsed(at, value) : value;
-  if (typeof sent !== 'object' || sent === null || Array.isArray(sent))
+  if (typeof value === 'string' && /^\s*\{/.test(value)) return { kind: 'inline', text: value };
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw badParameter(at, 'must be GeoJSON, a link, or a collection');
-  const members = sent as Record<string, unknown>;
+  const members = value as Record<string, unknown>;
+  // Features may have foreign members of any name.
+  if (TYPES.has(String(members['type']))) {
+    if (members['type'] === 'FeatureCollection' && !Array.isArray(members['features']))
+      throw badParameter(`${at}/features`, 'must be an array');
+    return { kind: 'inline', text: JSON.stringify(value) };
+  }
   if (typeof members['collection'] === 'string') return collectionReference(at, members, baseUrl);
-  if (typeof members['href'] === 'string') return linked(at, members['href'], baseUrl);
-  if (!TYPES.has(String(members['type'])))
-    throw badParameter(
-      at,
-      'must be GeoJSON (a FeatureCollection, a Feature, a geometry), a link, or a collection',
-    );
-  if (members['type'] === 'FeatureCollection' && !Array.isArray(members['features']))
-    throw badParameter(`${at}/features`, 'must be an array');
-  return { kind: 'inline', text: JSON.stringify(sent) };
+  if (typeof members['href'] === 'string') return linkTo(at, members['href'], baseUrl);
+  throw badParameter(
+    at,
+    'must be GeoJSON (a FeatureCollection, a Feature, a geometry), a link, or a collection',
+  );
 }
 
-function parsed(at: string, text: string): unknown {
-  try {
-    return parseJsonText(text);
-  } catch (error) {
-    throw badParameter(at, `is no JSON: ${(error as Error).message.slice(0, 120)}`);
-  }
+/** The same of a raster, which is a collection or the result of another job. */
+export function readRaster(name: string, value: unknown, baseUrl: string): SentSource {
+  const at = `/inputs/${name}`;
+  const { collection, href } = (typeof value === 'object' && value !== null ? value : {}) as Record<
+    string,
+    unknown
+  >;
+  if (typeof collection === 'string') return collectionReference(at, { collection }, baseUrl);
+  const sent = typeof href === 'string' ? linkTo(at, href, baseUrl) : undefined;
+  if (sent?.kind === 'result' || sent?.kind === 'collection') return sent;
+  throw badParameter(at, 'must be a collection of this server, or the results of another job');
 }
 
 function collectionReference(
@@ -84,7 +90,7 @@ function collectionReference(
   };
 }
 
-function linked(at: string, href: string, baseUrl: string): SentFeatures {
+function linkTo(at: string, href: string, baseUrl: string): SentSource {
   const path = href.startsWith(`${baseUrl}/`) ? href.slice(baseUrl.length) : '';
   const result = RESULT_PATH.exec(path);
   if (result) return { kind: 'result', jobId: result[1]!, output: result[2] ?? 'features' };

@@ -1,0 +1,273 @@
+import Type from 'typebox';
+import { badParameter } from '../../../core/errors.js';
+import type { RasterProcess } from '../../../core/raster-processes.js';
+import { RESAMPLINGS, type Resampling } from '../../../core/rasters.js';
+import { resolveCrs } from '../../../native/crs.js';
+import type {
+  InputDefinition,
+  InputValues,
+  OutputDefinition,
+  ProcessDefinition,
+  RasterFacts,
+} from '../definition.js';
+import { FEATURES_OUTPUT, numberOf, optional } from './parts.js';
+
+/** Processes of rasters, by GDAL. */
+
+const rasterInput: InputDefinition = {
+  title: 'Raster',
+  description: 'The raster to work on.',
+  schema: Type.Union([
+    Type.Object(
+      { collection: Type.String({ description: 'Id or address of a collection of this server.' }) },
+      { description: 'A collection.' },
+    ),
+    Type.Object(
+      { href: Type.String({ description: 'Results of another job of this server.' }) },
+      { description: 'A raster by reference.' },
+    ),
+  ]),
+  isRaster: true,
+};
+
+const bandInput = optional({
+  title: 'Band',
+  description: 'The band that is read, counted from 1.',
+  schema: Type.Integer({ minimum: 1, maximum: 65_535, default: 1 }),
+});
+
+const RASTER_OUTPUT: OutputDefinition = {
+  title: 'Raster',
+  description: 'A cloud optimized GeoTIFF, by reference unless it is asked for by value.',
+  schema: Type.String({ contentEncoding: 'base64', contentMediaType: 'image/tiff; application=geotiff' }),
+  isRaster: true,
+};
+
+interface RasterSpec {
+  id: string;
+  title: string;
+  description: string;
+  inputs?: Record<string, InputDefinition>;
+  /** All bands are worked on. */
+  allBands?: boolean;
+  output?: 'raster' | 'features';
+  plan(values: InputValues, facts: RasterFacts): RasterProcess;
+}
+
+function rasterProcess({
+  id,
+  title,
+  description,
+  inputs,
+  allBands,
+  output = 'raster',
+  plan,
+}: RasterSpec): ProcessDefinition {
+  return {
+    ...{ id, title, description, keywords: ['raster'] },
+    inputs: { raster: rasterInput, ...(allBands ? {} : { band: bandInput }), ...inputs },
+    outputs: output === 'raster' ? { raster: RASTER_OUTPUT } : { features: FEATURES_OUTPUT },
+    work: { kind: 'raster', input: 'raster', output, plan },
+  };
+}
+
+function number(title: string, description: string, bounds: Record<string, number>): InputDefinition {
+  return optional({ title, description, schema: Type.Number(bounds) });
+}
+
+const zFactor = number('Z factor', 'Heights are multiplied by it.', {
+  minimum: 0.000001,
+  maximum: 1e9,
+  default: 1,
+});
+
+/** Metres of a unit along a meridian, for heights in metres; what GDAL takes for degrees. */
+const scaleOf = ({ crs }: RasterFacts) => ['-s', String(crs.isGeographic ? 111_120 : 1 / crs.metresPerUnit)];
+
+const hillshade = rasterProcess({
+  id: 'surface.hillshade',
+  title: 'Hillshade',
+  description: 'Shaded relief, from 1 (dark) to 255 (bright), of heights in metres.',
+  inputs: {
+    azimuth: number('Azimuth', 'Where the light comes from, in degrees from north.', {
+      minimum: 0,
+      maximum: 360,
+      default: 315,
+    }),
+    altitude: number('Altitude', 'Height of the light, in degrees.', {
+      minimum: 0,
+      maximum: 90,
+      default: 45,
+    }),
+    zFactor,
+  },
+  plan: (values, facts) => ({
+    ...{ kind: 'terrain', mode: 'hillshade' },
+    options: [
+      ...['-az', String(numberOf(values, 'azimuth', 315)), '-alt', String(numberOf(values, 'altitude', 45))],
+      ...['-z', String(numberOf(values, 'zFactor', 1)), ...scaleOf(facts)],
+    ],
+  }),
+});
+
+const slope = rasterProcess({
+  id: 'surface.slope',
+  title: 'Slope',
+  description: 'Steepness of heights in metres, in degrees or per cent.',
+  inputs: {
+    units: optional({
+      title: 'Units',
+      description: 'degrees, or percent.',
+      schema: Type.String({ enum: ['degrees', 'percent'], default: 'degrees' }),
+    }),
+    zFactor,
+  },
+  plan(values, facts) {
+    // GDAL knows no factor for heights here: horizontal lengths are divided by it.
+    const [flag, scale] = scaleOf(facts);
+    const units = values['units'] === 'percent' ? ['-p'] : [];
+    return {
+      ...{ kind: 'terrain', mode: 'slope' },
+      options: [...units, flag!, String(Number(scale) / numberOf(values, 'zFactor', 1))],
+    };
+  },
+});
+
+const plain = (
+  id: string,
+  mode: Extract<RasterProcess, { kind: 'terrain' }>['mode'],
+  title: string,
+  description: string,
+) => rasterProcess({ id, title, description, plan: () => ({ kind: 'terrain', mode, options: [] }) });
+
+const contour = rasterProcess({
+  id: 'surface.contour',
+  title: 'Contours',
+  description: 'Lines of equal value, with the attribute elevation.',
+  inputs: {
+    interval: {
+      title: 'Interval',
+      description: 'Difference of the values of two lines.',
+      schema: Type.Number({ minimum: 0.000001, maximum: 1e9 }),
+    },
+    base: number('Base', 'A value that would have a line.', { minimum: -1e9, maximum: 1e9, default: 0 }),
+  },
+  output: 'features',
+  plan: (values) => ({
+    kind: 'contour',
+    interval: numberOf(values, 'interval'),
+    base: numberOf(values, 'base'),
+  }),
+});
+
+const polygonize = rasterProcess({
+  id: 'raster.polygonize',
+  title: 'Areas of equal value',
+  description:
+    'A polygon for each area of equal value, with the attribute value; pixels without data have none.',
+  inputs: {
+    diagonals: optional({
+      title: 'Diagonals',
+      description: 'Pixels that share a corner alone belong together.',
+      schema: Type.Boolean({ default: false }),
+    }),
+  },
+  output: 'features',
+  plan: (values) => ({ kind: 'polygonize', diagonals: values['diagonals'] === true }),
+});
+
+const resamplingInput = optional({
+  title: 'Resampling',
+  description: 'How values between pixels are found.',
+  schema: Type.String({ enum: [...RESAMPLINGS], default: 'nearest' }),
+});
+const cellSizeInput: InputDefinition = {
+  title: 'Cell size',
+  description: 'Side of a pixel, in units of the CRS.',
+  schema: Type.Number({ minimum: 1e-9, maximum: 1e9 }),
+};
+const resamplingOf = (values: InputValues) => (values['resampling'] as Resampling | undefined) ?? 'nearest';
+
+const reproject = rasterProcess({
+  id: 'raster.reproject',
+  title: 'Reproject a raster',
+  description: 'All bands in another coordinate reference system.',
+  inputs: {
+    targetCrs: optional({
+      title: 'Target CRS',
+      description: 'EPSG:3857, an address or a URN; targetSrid is the same as a number.',
+      schema: Type.String({ minLength: 1, maxLength: 200 }),
+    }),
+    targetSrid: optional({
+      title: 'Target SRID',
+      description: 'An EPSG code.',
+      schema: Type.Integer({ minimum: 1 }),
+    }),
+    cellSize: optional(cellSizeInput),
+    resampling: resamplingInput,
+  },
+  allBands: true,
+  plan(values) {
+    const { targetCrs, targetSrid, cellSize } = values;
+    if ((targetCrs === undefined) === (targetSrid === undefined))
+      throw badParameter('/inputs/targetCrs', 'is required, or targetSrid, and not both');
+    const name = targetCrs === undefined ? 'targetSrid' : 'targetCrs';
+    const { proj: crs } = resolveCrs(
+      `/inputs/${name}`,
+      targetCrs === undefined ? `EPSG:${targetSrid}` : String(targetCrs),
+    );
+    const pixelSize = cellSize as number | undefined;
+    return {
+      kind: 'warp',
+      crs,
+      resampling: resamplingOf(values),
+      ...(pixelSize === undefined ? {} : { pixelSize }),
+    };
+  },
+});
+
+const resample = rasterProcess({
+  id: 'raster.resample',
+  title: 'Resample a raster',
+  description: 'All bands with pixels of another size.',
+  inputs: { cellSize: cellSizeInput, resampling: resamplingInput },
+  allBands: true,
+  plan: (values) => ({
+    kind: 'warp',
+    pixelSize: numberOf(values, 'cellSize'),
+    resampling: resamplingOf(values),
+  }),
+});
+
+export const RASTER_PROCESSES: readonly ProcessDefinition[] = [
+  hillshade,
+  slope,
+  plain(
+    'surface.aspect',
+    'aspect',
+    'Aspect',
+    'Where slopes face, in degrees from north; nothing where it is level.',
+  ),
+  plain(
+    'surface.roughness',
+    'Roughness',
+    'Roughness',
+    'Difference of the greatest and the least value around each pixel.',
+  ),
+  plain(
+    'surface.rugosity-tri',
+    'TRI',
+    'Terrain ruggedness',
+    'Root of the squared differences from the pixels around (Riley).',
+  ),
+  plain(
+    'surface.rugosity-tpi',
+    'TPI',
+    'Topographic position',
+    'Difference from the mean of the pixels around.',
+  ),
+  contour,
+  polygonize,
+  reproject,
+  resample,
+];
