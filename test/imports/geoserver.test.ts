@@ -326,15 +326,15 @@ describe('a scan of GeoServices', () => {
       status: 200,
       body: {
         ...{ sourceKind: 'arcgis-geoservices-rest', scanCompleteness: { status: 'complete' } },
-        summary: { containerCount: 1, resourceCount: 2, partiallyCompatibleCount: 1, incompatibleCount: 1 },
+        summary: { containerCount: 1, resourceCount: 2, partiallyCompatibleCount: 0, incompatibleCount: 0 },
         resources: [
           {
             featureCount: 7,
             hasAttachments: true,
-            compatibility: { code: 'attachments' },
+            compatibility: { code: null },
             fields: [{ name: 'pop' }],
           },
-          { kind: 'Table', compatibility: { code: 'no-geometry' } },
+          { kind: 'Table', compatibility: { code: null } },
         ],
       },
     });

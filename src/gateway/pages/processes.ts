@@ -52,7 +52,7 @@ ${representationLine(links)}
 ${section('Inputs', table('Inputs', ['Input', 'What it is', 'Values'], Object.entries(inputs).map(inputRow)))}
 ${section('Outputs', table('Outputs', ['Output', 'What it is', 'Values'], Object.entries(outputs).map(inputRow)))}
 ${section('Execute', html`<pre><code>${command}</code></pre>`)}
-${section('Links', linkList(resources(links)))}`;
+${section('Links', linkList(resources(links).filter(({ rel }) => !rel.endsWith('/execute'))))}`;
   return page({ ...whereOf(x, { [id]: title }), title, body, alternates: links });
 }
 
