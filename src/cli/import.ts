@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
-import { ImportService, tableName } from '../services/import.js';
+import { ImportService } from '../services/import.js';
 import { JobEngine } from '../services/jobs/engine.js';
 import { ARCHIVE, GRIDDED, nameOf, RASTER, reasonNotRead } from '../services/publish/formats.js';
 import { isStac } from '../services/publish/stac.js';
+import { tableName } from '../services/table-name.js';
 import { folderName } from '../stores/private-files.js';
 import { openStateOf } from '../stores/state.js';
 import { CommandError } from './command-error.js';

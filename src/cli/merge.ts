@@ -1,7 +1,8 @@
 import { ApiError } from '../core/errors.js';
 import { MERGE_MODES, type MergeRequest } from '../core/merges.js';
 import { Edits } from '../services/edits.js';
-import { type ImportResult, ImportService } from '../services/import.js';
+import { ImportService } from '../services/import.js';
+import type { ImportResult } from '../services/import-input.js';
 import { JobEngine } from '../services/jobs/engine.js';
 import { Merges } from '../services/merges.js';
 import { folderName } from '../stores/private-files.js';

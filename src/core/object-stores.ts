@@ -34,22 +34,25 @@ export interface ListedObject {
   readonly modified: string | null;
 }
 
-/** What keeps a store from being read, as a word for programs and for people. */
+/** What keeps a store from being read, as a word for programs. */
+export type StoreReason =
+  | 'host-not-allowed'
+  | 'name-not-found'
+  | 'refused'
+  | 'unreachable'
+  | 'timeout'
+  | 'tls-unavailable'
+  | 'certificate'
+  | 'password'
+  | 'rights'
+  | 'bucket-missing'
+  | 'region'
+  | 'clock'
+  | 'other';
+
+/** The same for people, too. */
 export interface StoreProblem {
-  readonly reason:
-    | 'host-not-allowed'
-    | 'name-not-found'
-    | 'refused'
-    | 'unreachable'
-    | 'timeout'
-    | 'tls-unavailable'
-    | 'certificate'
-    | 'password'
-    | 'rights'
-    | 'bucket-missing'
-    | 'region'
-    | 'clock'
-    | 'other';
+  readonly reason: StoreReason;
   readonly message: string;
 }
 

@@ -82,6 +82,11 @@ export interface Principal {
   readonly layers?: readonly string[];
 }
 
+/** Names a caller where something is kept of it: `api-key:1`. */
+export function actorOf({ kind, id }: Pick<Principal, 'kind' | 'id'>): string {
+  return `${kind}:${id}`;
+}
+
 export const ANONYMOUS: Principal = {
   kind: 'anonymous',
   id: 'anonymous',

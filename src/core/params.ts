@@ -186,6 +186,26 @@ export function list(
   };
 }
 
+/** Some of several words, separated by commas or given one by one. */
+export function words(
+  name: string,
+  all: readonly string[],
+  description: string,
+): Param<string[] | undefined> {
+  const any = list(name, all.length, description);
+  return {
+    ...any,
+    repeatable: true,
+    schema: Type.Array(Type.String({ enum: [...all] })),
+    parse(raw) {
+      const some = any.parse(raw);
+      if (some && !some.every((word) => all.includes(word)))
+        throw badParameter(name, `must be of ${all.join(', ')}`);
+      return some;
+    },
+  };
+}
+
 /** The `f` parameter of an operation, documented from its formats; the dispatcher negotiates. */
 export function formatParam(formats: readonly Format[]): Param<string | undefined> {
   const names = [...new Set(formatNames(formats))];

@@ -244,7 +244,7 @@ describe('refusals', () => {
   });
 
   it('results of somebody else do not exist', async () => {
-    const made = await fetch(`${server.url}/api/v1/admin/api-keys`, {
+    const answer = await fetch(`${server.url}/api/v1/admin/api-keys`, {
       method: 'POST',
       headers: { authorization: `Bearer ${server.adminKey}`, 'content-type': 'application/json' },
       body: JSON.stringify({
@@ -252,7 +252,7 @@ describe('refusals', () => {
         permissions: ['processes:execute', 'processes:read', 'admin:jobs:read'],
       }),
     });
-    const secret = ((await made.json()) as Json).data.key;
+    const secret = ((await answer.json()) as Json).data.key;
     const stranger = new ProcessClient({ url: server.url, adminKey: secret });
     const { jobID } = await client.run('geometry.centroid', {
       inputs: { features: collection(point(1, 2)) },

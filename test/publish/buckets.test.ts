@@ -73,9 +73,9 @@ const tile = async () => (await fetch(`${server.url}/tiles/summer-scene/12/1651/
 
 describe('a bucket', () => {
   it('is connected to; the secret is never shown', async () => {
-    const made = await admin('POST', '/connections', draft());
-    expect(made.status, made.text).toBe(201);
-    expect(made.body.data).toMatchObject({
+    const answer = await admin('POST', '/connections', draft());
+    expect(answer.status, answer.text).toBe(201);
+    expect(answer.body.data).toMatchObject({
       ...{ provider: 'AwsS3', owner: 'api', databaseName: store.bucket, username: reader.accessKeyId },
       ...{ sslMode: 'Disable', sslRequired: false, healthStatus: 'unknown' },
     });
@@ -83,7 +83,7 @@ describe('a bucket', () => {
     expect(detail.body.data.encryptionVersion).toBe(1);
     const tested = await admin('POST', '/connections/scenes/test');
     expect(tested.body.data, tested.text).toMatchObject({ isHealthy: true, reason: 'ok' });
-    for (const { text } of [made, detail, tested]) expect(text).not.toContain(reader.secretAccessKey);
+    for (const { text } of [answer, detail, tested]) expect(text).not.toContain(reader.secretAccessKey);
     const state = ['state.db', 'state.db-wal'].map((name) =>
       readFileSync(join(work, 'data', name), 'latin1'),
     );
@@ -119,15 +119,15 @@ describe('a bucket', () => {
 
   it('publishes a raster under a name of choice, read with its own key', async () => {
     expect((await admin('POST', '/cloud-rasters', raster({ connection: undefined }))).status).toBe(400);
-    const made = await admin('POST', '/cloud-rasters', raster());
-    expect(made.status, made.text).toBe(201);
-    expect(made.body).toMatchObject({ width: 600, bandCount: 6, connection: expect.any(String) });
-    expect(made.text).not.toContain(reader.secretAccessKey);
+    const answer = await admin('POST', '/cloud-rasters', raster());
+    expect(answer.status, answer.text).toBe(201);
+    expect(answer.body).toMatchObject({ width: 600, bandCount: 6, connection: expect.any(String) });
+    expect(answer.text).not.toContain(reader.secretAccessKey);
     expect(await tile()).toBe(200);
     const items = await (await fetch(`${server.url}/stac/collections/summer-scene/items?f=json`)).text();
     expect(items).not.toContain(reader.secretAccessKey);
     expect((await admin('POST', '/cloud-rasters', raster())).status).toBe(409);
-    expect((await admin('POST', `/cloud-rasters/${made.body.id}/refresh`)).status).toBe(200);
+    expect((await admin('POST', `/cloud-rasters/${answer.body.id}/refresh`)).status).toBe(200);
     await server.stop();
     server = await start();
     expect(await tile()).toBe(200);

@@ -88,10 +88,10 @@ describe('sources of the configuration', () => {
         i === 0 ? expect.stringMatching(/^postgres@/) : text,
       ),
     ]);
-    const made = await admin('POST', '/connections', {
+    const answer = await admin('POST', '/connections', {
       ...{ name: 'own', host: 'localhost', databaseName: 'x', username: 'y' },
     });
-    expect(made.body.data).toMatchObject({ owner: 'api', provider: 'PostGIS' });
+    expect(answer.body.data).toMatchObject({ owner: 'api', provider: 'PostGIS' });
     expect((await admin('GET', '/connections')).text).not.toContain('hidden-word');
   });
 

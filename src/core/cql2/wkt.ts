@@ -1,22 +1,11 @@
 import type { Geometry, Position } from 'geojson';
+import { GEOJSON_GEOMETRIES } from '../geojson-types.js';
 import type { BoxLiteral, GeometryLiteral } from './ast.js';
 import type { Tokens } from './tokens.js';
 
 /** Spatial literals of CQL2 text: well-known text with an optional Z, and BBOX. Coordinates stay as written. */
 
-const TYPES = new Map<string, Geometry['type']>(
-  (
-    [
-      'Point',
-      'LineString',
-      'Polygon',
-      'MultiPoint',
-      'MultiLineString',
-      'MultiPolygon',
-      'GeometryCollection',
-    ] as const
-  ).map((type) => [type.toLowerCase(), type]),
-);
+const TYPES = new Map<string, Geometry['type']>(GEOJSON_GEOMETRIES.map((type) => [type.toLowerCase(), type]));
 
 /** The geometry type that a word names when a parenthesis follows: `POINT(`, `POINT Z (`, `POINTZ(`. */
 export function geometryAhead(tokens: Tokens): Geometry['type'] | undefined {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { notFound } from '../../core/errors.js';
-import type { Exchange, Principal } from '../../core/operation.js';
+import { actorOf, type Exchange } from '../../core/operation.js';
 import { pathString } from '../../core/params.js';
 import type { StoredDocument } from '../../stores/documents.js';
 import type { AdminDeps } from './deps.js';
@@ -75,7 +75,7 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
       async answer({ body, principal }, deps) {
         const { store, settle } = keeping(about, deps);
         const document = about.make(body as Static<C>, deps) as object;
-        const stored = await store.create(kind, randomUUID(), document, actor(principal));
+        const stored = await store.create(kind, randomUUID(), document, actorOf(principal));
         await settle();
         return view(stored);
       },
@@ -97,7 +97,7 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
       async answer(x, deps) {
         const { store, settle } = keeping(about, deps);
         const change = (before: object) => about.change(before as Static<B>, x.body as Static<U>) as object;
-        const changed = await store.update(kind, x.params.id, actor(x.principal), change, ifMatch(x));
+        const changed = await store.update(kind, x.params.id, actorOf(x.principal), change, ifMatch(x));
         await settle();
         return view(changed);
       },
@@ -128,9 +128,4 @@ export async function viewsOf<T extends { readonly id: string }, F, V>(
 
 function missing(kind: string, id: string): never {
   throw notFound(kind, id);
-}
-
-/** Who made or changed something, as documents keep it. */
-export function actor({ kind, id }: Principal): string {
-  return `${kind}:${id}`;
 }

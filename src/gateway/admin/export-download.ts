@@ -1,8 +1,8 @@
-import { defineOperation, type Operation } from '../../core/operation.js';
+import { actorOf, defineOperation, type Operation } from '../../core/operation.js';
 import { pathString } from '../../core/params.js';
 import { EXPORT_FORMATS } from '../../services/exports/formats.js';
 import { fileReply, type ServedFile } from '../http/file-reply.js';
-import { actor } from './documents.js';
+
 import { errorDocs } from './envelope.js';
 import { BASE_PATH } from './kit.js';
 
@@ -32,7 +32,7 @@ export function exportDownload(fileOf: (jobId: string, owner: string) => Promise
       ...errorDocs([404, 409, 416]),
     },
     async run(x) {
-      const { path, mediaType } = await fileOf(x.params.jobId, actor(x.principal));
+      const { path, mediaType } = await fileOf(x.params.jobId, actorOf(x.principal));
       return fileReply(x, { path, mediaType });
     },
   });

@@ -3,7 +3,7 @@ import { hasFeatures } from '../../core/abilities.js';
 import type { Collection } from '../../core/collection.js';
 import { badParameter, notFound } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
-import type { Exchange, Param, Reply } from '../../core/operation.js';
+import { actorOf, type Exchange, type Param, type Reply } from '../../core/operation.js';
 import { bboxParam, list, text } from '../../core/params.js';
 import { json } from '../../core/reply.js';
 import { EXPORT_FORMATS, EXPORT_NAMES, type ExportName } from '../../services/exports/formats.js';
@@ -11,7 +11,7 @@ import { type ExportRequest, fileName, isLong, planExport } from '../../services
 
 import { findCollection } from '../surfaces/common.js';
 import type { AdminDeps } from './deps.js';
-import { actor } from './documents.js';
+
 import { exportPath } from './export-download.js';
 import { BASE_PATH, type Row, report } from './kit.js';
 
@@ -95,7 +95,7 @@ export function layerExport(
       const plan = planExport(collection, request);
       const total = await deps.exports.count(x, plan);
       if (isLong(total)) {
-        const options = { owner: actor(x.principal), correlationId: x.correlationId };
+        const options = { owner: actorOf(x.principal), correlationId: x.correlationId };
         const job = await deps.exports.submit(collection, request, x.principal, options);
         return queued(job.id, total);
       }

@@ -1,5 +1,5 @@
 import { ApiError } from '../../core/errors.js';
-import type { Exchange } from '../../core/operation.js';
+import { actorOf, type Exchange } from '../../core/operation.js';
 import type { SubmitOptions } from '../../services/jobs/engine.js';
 import type { JobRow } from '../../stores/jobs.js';
 import type { AdminDeps } from './deps.js';
@@ -24,7 +24,7 @@ export function requireTable(member: string, table: string): string {
 }
 
 export function ownerOf(x: Exchange): SubmitOptions {
-  return { owner: `${x.principal.kind}:${x.principal.id}`, correlationId: x.correlationId };
+  return { owner: actorOf(x.principal), correlationId: x.correlationId };
 }
 
 /** The job once it has ended. It is cancelled when the client goes away: nobody would hear what became of it. */

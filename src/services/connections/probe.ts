@@ -2,33 +2,22 @@ import { readFile } from 'node:fs/promises';
 import type { ConnectionOptions } from 'node:tls';
 import type { Client, ClientConfig } from 'pg';
 import type { Config } from '../../core/config.js';
+import type { StoreReason } from '../../core/object-stores.js';
 import { type Address, requiresSsl, type SslMode } from './connection.js';
 import { hostProblem } from './hosts.js';
 
 /** What was found out, as a word for programs. */
 export type ConnectionReason =
+  | StoreReason
   | 'ok'
-  | 'host-not-allowed'
-  | 'name-not-found'
-  | 'refused'
-  | 'unreachable'
-  | 'timeout'
-  | 'tls-unavailable'
   | 'tls-required'
-  | 'certificate'
-  | 'password'
   | 'database-missing'
-  | 'rights'
   | 'no-postgis'
   | 'postgis-version'
   | 'too-many-connections'
   | 'starting'
   | 'secret'
-  | 'missing'
-  | 'bucket-missing'
-  | 'region'
-  | 'clock'
-  | 'other';
+  | 'missing';
 
 export interface ConnectionHealth {
   readonly isHealthy: boolean;

@@ -46,9 +46,20 @@ export function planExport(collection: VectorCollection, request: ExportRequest)
   const fields = chosenFields(collection, request.outFields);
   const query = queryOf(collection, request);
   const format = formatOf(request.format);
-  const task: ItemsTask = {
+  const task = partTask(query, { format: request.format === 'csv' ? 'csv' : 'geojson', crs, fields });
+  if (format.driver === 'ESRI Shapefile' && collection.source.geometryType === 'GeometryCollection')
+    throw badParameter('format', 'cannot be shapefile: it has no geometry collections');
+  return { format: request.format, collection, query, fields, crs, task };
+}
+
+/** Reads the first part of what is written as a whole. */
+export function partTask(
+  query: FeatureQuery,
+  { format, crs, fields }: Pick<ExportPlan, 'crs' | 'fields'> & Pick<ItemsTask, 'format'>,
+): ItemsTask {
+  return {
     ...query,
-    format: request.format === 'csv' ? 'csv' : 'geojson',
+    format,
     crs: crs.proj,
     swapAxes: false,
     precision: crs.geographic ? IN_DEGREES : IN_METRES,
@@ -57,9 +68,6 @@ export function planExport(collection: VectorCollection, request: ExportRequest)
     maxBytes: PART_BYTES,
     offset: 0,
   };
-  if (format.driver === 'ESRI Shapefile' && collection.source.geometryType === 'GeometryCollection')
-    throw badParameter('format', 'cannot be shapefile: it has no geometry collections');
-  return { format: request.format, collection, query, fields, crs, task };
 }
 
 function outputCrs(collection: VectorCollection, { format, outSR }: ExportRequest): Crs {

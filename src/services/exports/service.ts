@@ -16,7 +16,7 @@ import { passingFile } from '../passing-file.js';
 import { runTask, type TaskContext } from '../run-task.js';
 import { type ExportName, formatOf } from './formats.js';
 import { countOf, type ExportPlan, type ExportRequest, fileName, isLong, planExport } from './plan.js';
-import { exportBytes, exportParts, writeExport } from './write.js';
+import { openExport, writeExport } from './write.js';
 
 export interface ExportDeps {
   pools: Pools;
@@ -69,10 +69,7 @@ export class Exports {
   ): Promise<{ body: AsyncIterable<Uint8Array>; length?: number }> {
     const { pools } = this.#deps;
     if (!formatOf(plan.format).driver) {
-      const parts = exportParts(x, pools, plan);
-      // What fails before the first byte is answered with a status.
-      const first = await parts.next();
-      return { body: exportBytes(plan, resumed(first, parts)) };
+      return { body: await openExport(x, pools, plan) };
     }
     const folder = join(this.#folder, `request-${randomUUID()}`);
     await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -163,9 +160,3 @@ export class Exports {
 export { isLong };
 
 const endingOf = (format: ExportName) => formatOf(format).ending;
-
-async function* resumed<T>(first: IteratorResult<T>, rest: AsyncGenerator<T>): AsyncGenerator<T> {
-  if (first.done) return;
-  yield first.value;
-  yield* rest;
-}

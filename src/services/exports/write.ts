@@ -15,7 +15,7 @@ import { type ExportPlan, layerName, refusal } from './plan.js';
 type Runner = Pick<Pools, 'run' | 'status' | 'close'>;
 
 /** Reads part by part, each from the key of the last feature: the memory that it takes does not grow. */
-export async function* exportParts(
+async function* exportParts(
   x: TaskContext,
   pools: Runner,
   { task }: Pick<ExportPlan, 'task'>,
@@ -34,9 +34,29 @@ export async function* exportParts(
   }
 }
 
+/** What of an export says how its bytes are read and written. */
+type PartPlan = Pick<ExportPlan, 'task' | 'fields' | 'crs'>;
+
+/** The bytes of an export that the store writes itself, once its first part is there: what fails before has a status. */
+export async function openExport(
+  x: TaskContext,
+  pools: Runner,
+  plan: PartPlan,
+): Promise<AsyncIterable<Uint8Array>> {
+  const parts = exportParts(x, pools, plan);
+  const first = await parts.next();
+  return exportBytes(plan, resumed(first, parts));
+}
+
+async function* resumed<T>(first: IteratorResult<T>, rest: AsyncGenerator<T>): AsyncGenerator<T> {
+  if (first.done) return;
+  yield first.value;
+  yield* rest;
+}
+
 /** The bytes of an export that the store writes itself. `progress` is told of the features so far. */
-export async function* exportBytes(
-  plan: ExportPlan,
+async function* exportBytes(
+  plan: PartPlan,
   parts: AsyncIterable<ItemsResult>,
   progress: (features: number) => void = () => {},
 ): AsyncGenerator<Uint8Array> {
@@ -54,7 +74,7 @@ export async function* exportBytes(
 }
 
 /** Programs take the coordinates for longitudes and latitudes where no other CRS is named. */
-function geoJsonHead({ crs }: ExportPlan): string {
+function geoJsonHead({ crs }: PartPlan): string {
   const name = `urn:ogc:def:crs:EPSG::${crs.epsg}`;
   const member =
     crs.proj === 'OGC:CRS84' || crs.isPlane || !crs.proj.startsWith('EPSG:')

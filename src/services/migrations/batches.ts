@@ -1,7 +1,8 @@
 import { ApiError, notFound } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import type { JobRow } from '../../stores/jobs.js';
-import type { ImportResult, ImportService, RemoteInput } from '../import.js';
+import type { ImportService } from '../import.js';
+import type { ImportResult, RemoteInput } from '../import-input.js';
 import type { JobEngine } from '../jobs/engine.js';
 import { type JobContext, JobStopped } from '../jobs/kinds.js';
 import { nextToEnd } from '../jobs/next-end.js';

@@ -2,7 +2,7 @@ import { hasFeatures } from '../../core/abilities.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import type { GeoServicesRelationship } from '../../core/ingest.js';
 import type { Relationship } from '../../core/layer-settings.js';
-import type { RemoteInput } from '../import.js';
+import type { RemoteInput } from '../import-input.js';
 import type { Layers } from '../layers/layers.js';
 import type { GeoServicesSource } from '../remote-imports/geoservices-source.js';
 import { shownCollection } from '../remote-imports/shown-collection.js';

@@ -2,8 +2,10 @@ import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
 import type { FeatureProcessResult } from '../../core/feature-processes.js';
+import { GEOTIFF_FORMAT } from '../../core/media.js';
 import type { Principal } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
+import { EXPORT_FORMATS } from '../exports/formats.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { PROCESSES } from './catalogue/index.js';
 import type { InputValues, ProcessDefinition, ProcessWork } from './definition.js';
@@ -38,8 +40,8 @@ export interface ResultFile {
   features?: number;
 }
 
-export const GEOPACKAGE = 'application/geopackage+sqlite3';
-export const GEOTIFF = 'image/tiff; application=geotiff';
+export const { mediaType: GEOPACKAGE } = EXPORT_FORMATS.gpkg;
+export const { mediaType: GEOTIFF } = GEOTIFF_FORMAT;
 
 /** What is kept of a job that succeeded. */
 export interface ProcessResult {

@@ -5,7 +5,7 @@ import type { CatalogSnapshot } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import { RESULT_TABLE } from '../../core/feature-processes.js';
 import { LIMITS } from '../../core/limits.js';
-import type { Principal } from '../../core/operation.js';
+import { actorOf, type Principal } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
 import type { JobQuery, JobRow } from '../../stores/jobs.js';
 import { permits } from '../access/permissions.js';
@@ -24,7 +24,7 @@ import {
   type ResultFile,
   runProcess,
 } from './job.js';
-import type { CollectionReference, SentSource, SourceReference } from './source-input.js';
+import type { CollectionReference, SourceReference, SourceValue } from './source-input.js';
 import { ProcessSources } from './sources.js';
 
 export interface ProcessesDeps {
@@ -42,7 +42,7 @@ export interface ProcessesDeps {
 export interface Execution {
   values: InputValues;
   /** Features and rasters, by the names of their inputs. */
-  sources: Readonly<Record<string, SentSource>>;
+  sources: Readonly<Record<string, SourceValue>>;
   outputs: Readonly<Record<string, OutputRequest>>;
   response: 'document' | 'raw';
 }
@@ -62,14 +62,14 @@ export class Processes {
   readonly #deps: ProcessesDeps;
   /** A folder for each job, and files of features that were sent. */
   readonly #folder: string;
-  readonly #sent: string;
+  readonly #uploads: string;
   readonly #sources: ProcessSources;
   #trimmedAt = 0;
 
   constructor(deps: ProcessesDeps) {
     this.#deps = deps;
     this.#folder = join(resolve(deps.dataDir), 'processes');
-    this.#sent = join(this.#folder, 'sent');
+    this.#uploads = join(this.#folder, 'sent');
     this.#sources = new ProcessSources({
       ...{ pools: deps.pools, visible: deps.visible },
       resultFile: async (jobId, output, principal) => (await this.file(jobId, output, principal)).path,
@@ -113,10 +113,10 @@ export class Processes {
     };
     const resources = [processResource(process.id), ...collectionsOf(sources, outputs)];
     try {
-      const submit = { owner: ownerOf(principal), resources, ...options };
+      const submit = { owner: actorOf(principal), resources, ...options };
       return (await this.#deps.jobs.submit(PROCESS_KIND, input, submit)).job;
     } catch (error) {
-      await removeSent(sources);
+      await removeUploads(sources);
       throw error;
     }
   }
@@ -130,14 +130,14 @@ export class Processes {
 
   /** Jobs of this caller, newest first; of all for who manages jobs. */
   jobs(query: Omit<JobQuery, 'kinds' | 'owner'>, principal: Principal): Promise<JobRow[]> {
-    const owner = managesJobs(principal) ? {} : { owner: ownerOf(principal) };
+    const owner = managesJobs(principal) ? {} : { owner: actorOf(principal) };
     return this.#deps.jobs.store.list({ ...query, ...owner, kinds: [PROCESS_KIND] });
   }
 
   /** Stops a job, and forgets its results. Doing it twice is no error; `conflict` for one that has ended otherwise. */
   async dismiss(id: string, principal: Principal): Promise<JobRow> {
     const job = await this.job(id, principal);
-    if (job.owner !== ownerOf(principal) && !permits(principal, 'admin:jobs:write'))
+    if (job.owner !== actorOf(principal) && !permits(principal, 'admin:jobs:write'))
       throw new ApiError('forbidden', 'The job is not yours.');
     return this.#deps.jobs.cancel(job.id);
   }
@@ -148,7 +148,7 @@ export class Processes {
     principal: Principal,
   ): Promise<{ job: JobRow; input: ExecutionInput; result: ProcessResult }> {
     const job = await this.job(id, principal);
-    if (job.owner !== ownerOf(principal)) throw noJob(id);
+    if (job.owner !== actorOf(principal)) throw noJob(id);
     switch (job.state) {
       case 'Succeeded':
         return {
@@ -183,7 +183,7 @@ export class Processes {
   /** Removes results past their time, and features that were sent and belong to no job. */
   async trim(now = Date.now()): Promise<void> {
     this.#trimmedAt = now;
-    await removeStrays(this.#deps.jobs.store, this.#sent);
+    await removeStrays(this.#deps.jobs.store, this.#uploads);
     const isJob = (name: string) => name !== 'sent';
     await removeOldFiles(
       this.#folder,
@@ -233,8 +233,8 @@ export class Processes {
         references[name] = sent;
         continue;
       }
-      await mkdir(this.#sent, { recursive: true, mode: 0o700 });
-      const path = join(this.#sent, `${randomUUID()}.geojson`);
+      await mkdir(this.#uploads, { recursive: true, mode: 0o700 });
+      const path = join(this.#uploads, `${randomUUID()}.geojson`);
       references[name] = { kind: 'file', path };
       await writeDurably(path, sent.text);
     }
@@ -256,7 +256,7 @@ export class Processes {
           publish: (job, table) => this.#publish(job, table),
         }),
       cleanup: async ({ sources }, id, { state }) => {
-        await removeSent(sources);
+        await removeUploads(sources);
         if (state !== 'Succeeded') await rm(this.#folderOf(id), { recursive: true, force: true });
         if (Date.now() - this.#trimmedAt > TRIM_MS) await this.trim();
       },
@@ -283,10 +283,6 @@ export class Processes {
   }
 }
 
-export function ownerOf({ kind, id }: Pick<Principal, 'kind' | 'id'>): string {
-  return `${kind}:${id}`;
-}
-
 function noJob(id: string): ApiError {
   const type = `${EXCEPTIONS}/no-such-job`;
   return new ApiError('not-found', `There is no job '${id.slice(0, 100)}'.`, { type });
@@ -295,7 +291,7 @@ function noJob(id: string): ApiError {
 const managesJobs = (principal: Principal) => permits(principal, 'admin:jobs:read');
 
 function mayRead(job: JobRow, principal: Principal): boolean {
-  return job.owner === ownerOf(principal) || managesJobs(principal);
+  return job.owner === actorOf(principal) || managesJobs(principal);
 }
 
 function collectionsOf(sources: Record<string, SourceReference>, outputs: Execution['outputs']): string[] {
@@ -314,6 +310,6 @@ async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-async function removeSent(sources: ExecutionInput['sources']): Promise<void> {
+async function removeUploads(sources: ExecutionInput['sources']): Promise<void> {
   for (const one of Object.values(sources)) if (one.kind === 'file') await rm(one.path, { force: true });
 }

@@ -1,9 +1,10 @@
 import { badParameter } from '../../core/errors.js';
+import { GEOJSON_GEOMETRIES } from '../../core/geojson-types.js';
 import { plainText } from '../../core/percent.js';
 import { sourceUrl } from '../remote-file.js';
 
 /** Features or a raster as they are sent: by value, by reference, or a collection. */
-export type SentSource =
+export type SourceValue =
   | { kind: 'inline'; text: string }
   | CollectionReference
   /** An output of another job. */
@@ -19,25 +20,15 @@ export interface CollectionReference {
 }
 
 /** The same as a job keeps it. */
-export type SourceReference = Exclude<SentSource, { kind: 'inline' }> | { kind: 'file'; path: string };
+export type SourceReference = Exclude<SourceValue, { kind: 'inline' }> | { kind: 'file'; path: string };
 
-const TYPES = new Set([
-  'FeatureCollection',
-  'Feature',
-  'Point',
-  'LineString',
-  'Polygon',
-  'MultiPoint',
-  'MultiLineString',
-  'MultiPolygon',
-  'GeometryCollection',
-]);
+const TYPES: ReadonlySet<string> = new Set(['FeatureCollection', 'Feature', ...GEOJSON_GEOMETRIES]);
 
 const RESULT_PATH = /^\/ogc\/processes\/jobs\/([\w-]+)\/results(?:\/([\w.-]+))?\/?(?:\?.*)?$/;
 const COLLECTION_PATH = /^\/ogc\/(?:features|coverages)\/collections\/([^/?#]+)(?:\/(?:items|coverage))?\/?$/;
 
 /** Throws 400 naming the input. Text is GeoJSON, which is read when the job runs. */
-export function readFeatures(name: string, value: unknown, baseUrl: string): SentSource {
+export function readFeatures(name: string, value: unknown, baseUrl: string): SourceValue {
   const at = `/inputs/${name}`;
   if (typeof value === 'string' && /^\s*\{/.test(value)) return { kind: 'inline', text: value };
   if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -58,7 +49,7 @@ export function readFeatures(name: string, value: unknown, baseUrl: string): Sen
 }
 
 /** The same of a raster, which is a collection or the result of another job. */
-export function readRaster(name: string, value: unknown, baseUrl: string): SentSource {
+export function readRaster(name: string, value: unknown, baseUrl: string): SourceValue {
   const at = `/inputs/${name}`;
   const { collection, href } = (typeof value === 'object' && value !== null ? value : {}) as Record<
     string,
@@ -90,7 +81,7 @@ function collectionReference(
   };
 }
 
-function linkTo(at: string, href: string, baseUrl: string): SentSource {
+function linkTo(at: string, href: string, baseUrl: string): SourceValue {
   const path = href.startsWith(`${baseUrl}/`) ? href.slice(baseUrl.length) : '';
   const result = RESULT_PATH.exec(path);
   if (result) return { kind: 'result', jobId: result[1]!, output: result[2] ?? 'features' };

@@ -15,7 +15,7 @@ import type { Pools } from '../../core/tasks.js';
 import type { AttachmentStore } from '../../stores/attachments.js';
 import { checkFile, withFile } from '../attachments/intake.js';
 import type { Attachments } from '../attachments/service.js';
-import type { RemoteInput } from '../import.js';
+import type { RemoteInput } from '../import-input.js';
 import type { JobContext } from '../jobs/kinds.js';
 import type { AttachmentCounts, GeoServicesSource, LayerNotes } from './geoservices-source.js';
 import { askAgain } from './retries.js';

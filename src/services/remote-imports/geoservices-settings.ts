@@ -12,7 +12,7 @@ import type {
 } from '../../core/layer-settings.js';
 import { LIMITS } from '../../core/limits.js';
 import { importDrawingInfo } from '../../core/style/drawing-info/import.js';
-import type { RemoteInput } from '../import.js';
+import type { RemoteInput } from '../import-input.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { domainProblem } from '../layers/checks.js';
 import type { Layers } from '../layers/layers.js';

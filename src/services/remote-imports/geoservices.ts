@@ -5,7 +5,8 @@ import type { GeoServicesLayer, IngestTasks, RemoteRequest } from '../../core/in
 import { LIMITS } from '../../core/limits.js';
 import type { Pools } from '../../core/tasks.js';
 import { crsOfEpsg } from '../../native/crs.js';
-import { FETCHED, type Fetched, type RemoteInput, type RemoteKind } from '../import.js';
+import { FETCHED } from '../import.js';
+import type { Fetched, RemoteInput, RemoteKind } from '../import-input.js';
 import type { JobContext } from '../jobs/kinds.js';
 import type { AttachmentImport } from './geoservices-attachments.js';
 import type { GeoServicesSettings } from './geoservices-settings.js';

@@ -3,7 +3,8 @@ import { SourceFault, TaskFailure } from '../../core/failure.js';
 import type { ItemsPage, ItemsPlan } from '../../core/ingest.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Pools } from '../../core/tasks.js';
-import { FETCHED, type Fetched, type RemoteInput, type RemoteKind } from '../import.js';
+import { FETCHED } from '../import.js';
+import type { Fetched, RemoteInput, RemoteKind } from '../import-input.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { type PagePlace, restored } from './page-place.js';
 

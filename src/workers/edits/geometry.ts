@@ -1,5 +1,6 @@
 import type { EditTask } from '../../core/edits.js';
 import type { FieldError } from '../../core/errors.js';
+import { GEOJSON_GEOMETRIES } from '../../core/geojson-types.js';
 import type { GeometryType } from '../../core/vector-source.js';
 import {
   type GeoJsonError,
@@ -12,16 +13,7 @@ import { haveAPlace } from '../providers/domain.js';
 import { extremePositions } from './extremes.js';
 
 /** Geometry types by their WKB code. */
-const TYPES: readonly (GeometryType | undefined)[] = [
-  undefined,
-  'Point',
-  'LineString',
-  'Polygon',
-  'MultiPoint',
-  'MultiLineString',
-  'MultiPolygon',
-  'GeometryCollection',
-];
+const TYPES: readonly (GeometryType | undefined)[] = [undefined, ...GEOJSON_GEOMETRIES];
 
 const PROMOTED: Partial<Record<GeometryType, GeometryType>> = {
   Point: 'MultiPoint',

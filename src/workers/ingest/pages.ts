@@ -2,6 +2,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { TaskFailure } from '../../core/failure.js';
+import { GEOJSON_GEOMETRIES } from '../../core/geojson-types.js';
 import type { PageIdsTask } from '../../core/ingest.js';
 import { refused } from '../remote/allowed.js';
 import { isObject, type Json, object } from './json.js';
@@ -123,15 +124,7 @@ export function featuresOf(page: Json): Json[] {
   return features as Json[];
 }
 
-const GEOMETRIES = new Set([
-  'Point',
-  'LineString',
-  'Polygon',
-  'MultiPoint',
-  'MultiLineString',
-  'MultiPolygon',
-  'GeometryCollection',
-]);
+const GEOMETRIES: ReadonlySet<string> = new Set(GEOJSON_GEOMETRIES);
 
 function isGeometry(value: unknown): boolean {
   if (value === null || value === undefined) return true;

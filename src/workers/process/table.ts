@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { freeName } from '../../core/column-names.js';
 import { RESULT_TABLE } from '../../core/feature-processes.js';
+import { GEOJSON_GEOMETRIES } from '../../core/geojson-types.js';
 import type { FieldType } from '../../core/vector-source.js';
 import Database from '../../native/sqlite.js';
 import { quote } from '../providers/geopackage/connection.js';
@@ -29,16 +30,7 @@ const COLUMN_TYPES: Readonly<Record<FieldType, string>> = {
 };
 
 /** By their numbers in WKB. */
-const TYPE_NAMES = [
-  'GEOMETRY',
-  'POINT',
-  'LINESTRING',
-  'POLYGON',
-  'MULTIPOINT',
-  'MULTILINESTRING',
-  'MULTIPOLYGON',
-  'GEOMETRYCOLLECTION',
-];
+const TYPE_NAMES = ['GEOMETRY', ...GEOJSON_GEOMETRIES.map((type) => type.toUpperCase())];
 const MULTI = 3;
 const Z = 1000;
 

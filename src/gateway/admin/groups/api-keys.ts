@@ -1,10 +1,11 @@
 import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors.js';
+import { actorOf } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { keyStatus } from '../../../services/access/api-keys.js';
 import { isGrant, requireHeld } from '../../../services/access/permissions.js';
 import type { StoredApiKey } from '../../../stores/api-keys.js';
-import { actor } from '../documents.js';
+
 import { ExpiresAt, endOf, KEY_MEMBERS, KeyStatus, Secret, timesOf } from '../key-schemas.js';
 import { action, group, jsonBody, report } from '../kit.js';
 
@@ -45,7 +46,7 @@ export const apiKeys = group({ tag: 'API keys', scope: 'api-keys', envelope: 'wr
       requireHeld(principal, body.permissions ?? []);
       const { name, permissions: labels = [] } = body;
       const newKey = { name, permissions: labels, expiresAt: endOf(body) ?? undefined };
-      const { key, secret } = await keys.create(newKey, actor(principal));
+      const { key, secret } = await keys.create(newKey, actorOf(principal));
       return { apiKey: view(key), key: secret };
     },
   }),

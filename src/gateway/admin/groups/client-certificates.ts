@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { actorOf } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import {
   MappingBody,
@@ -24,7 +25,7 @@ import {
   revocationView,
   ValidationSchema,
 } from '../certificate-views.js';
-import { actor, ifMatch } from '../documents.js';
+import { ifMatch } from '../documents.js';
 import { etag } from '../entity-tags.js';
 import { Acknowledgement, AcknowledgementSchema } from '../envelope.js';
 import { group, implement, jsonBody, report, resource } from '../kit.js';
@@ -56,7 +57,7 @@ const profiles = resource(
       location: ({ profileId }: Static<typeof ProfileSchema>) => `${BASE}/${profileId}`,
       etag,
       answer: async ({ body, principal }, { certificates }) =>
-        profileView(await certificates.create(changedProfile(undefined, body), actor(principal))),
+        profileView(await certificates.create(changedProfile(undefined, body), actorOf(principal))),
     }),
     get: implement({
       params: ofProfile,
@@ -76,7 +77,9 @@ const profiles = resource(
         const { profileId } = x.params;
         requireRights(x.principal, (await deps.certificates.get(profileId)).mappings, deps);
         const change = (before: Parameters<typeof changedProfile>[0]) => changedProfile(before, x.body);
-        return profileView(await deps.certificates.update(profileId, actor(x.principal), change, ifMatch(x)));
+        return profileView(
+          await deps.certificates.update(profileId, actorOf(x.principal), change, ifMatch(x)),
+        );
       },
     }),
     remove: implement({
@@ -86,7 +89,7 @@ const profiles = resource(
       errors: [404, 412],
       etag,
       async answer(x, { certificates }) {
-        const by = actor(x.principal);
+        const by = actorOf(x.principal);
         return profileView(await certificates.update(x.params.profileId, by, disable, ifMatch(x)));
       },
     }),
@@ -123,7 +126,7 @@ const mappings = resource(
         const mapping = changedMapping(undefined, { ...body, profileId }, deps);
         requireNoOther(mapping, whole.mappings);
         requireRights(principal, [{ body: mapping }], deps);
-        return mappingView(await deps.certificates.addMapping(mapping, actor(principal)));
+        return mappingView(await deps.certificates.addMapping(mapping, actorOf(principal)));
       },
     }),
     update: implement({
@@ -146,7 +149,7 @@ const mappings = resource(
           return after;
         };
         return mappingView(
-          await deps.certificates.changeMapping(x.params, actor(x.principal), change, ifMatch(x)),
+          await deps.certificates.changeMapping(x.params, actorOf(x.principal), change, ifMatch(x)),
         );
       },
     }),
@@ -158,7 +161,7 @@ const mappings = resource(
       etag,
       async answer(x, { certificates }) {
         return mappingView(
-          await certificates.changeMapping(x.params, actor(x.principal), disable, ifMatch(x)),
+          await certificates.changeMapping(x.params, actorOf(x.principal), disable, ifMatch(x)),
         );
       },
     }),
@@ -190,7 +193,7 @@ const revocations = resource(
       etag,
       async answer({ params: { profileId }, body, principal }, { certificates }) {
         await certificates.get(profileId);
-        const by = actor(principal);
+        const by = actorOf(principal);
         return revocationView(await certificates.revoke(newRevocation(profileId, body, by), by));
       },
     }),

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import { badParameter } from '../../../core/errors.js';
+import { actorOf } from '../../../core/operation.js';
 import { integer, pathString, text } from '../../../core/params.js';
 import { keyVersionOf } from '../../../services/access/secret-keys.js';
 import {
@@ -30,7 +31,7 @@ import {
 import { referenceProblem } from '../../../services/connections/secrets.js';
 import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
-import { actor, ifMatch } from '../documents.js';
+import { ifMatch } from '../documents.js';
 import {
   Acknowledgement,
   AcknowledgementSchema,
@@ -174,7 +175,7 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
           const stored = await deps.connections.create(
             { ...targetOf(body, deps), name, description: description ?? null, isActive: true },
             credentialOf(body, deps),
-            actor(principal),
+            actorOf(principal),
           );
           return summary(stored, deps.connections);
         },
@@ -205,7 +206,7 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
           const change = { ...target, isActive, ...(description === undefined ? {} : { description }) };
           const changed = await connections.update(
             before,
-            actor(x.principal),
+            actorOf(x.principal),
             () => change,
             credentialOf(x.body, deps),
             ifMatch(x),
@@ -290,7 +291,7 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
     }),
     errors: [400],
     async answer({ principal }, { connections }) {
-      const { before, after, secrets } = await connections.passwords.rotate(actor(principal));
+      const { before, after, secrets } = await connections.passwords.rotate(actorOf(principal));
       return {
         ...{ previousKeyVersion: before, newKeyVersion: after.version },
         rotatedAt: timestamp(after.createdAt),

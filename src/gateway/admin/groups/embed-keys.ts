@@ -1,11 +1,12 @@
 import Type, { type Static } from 'typebox';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import { EMBED_EVENTS, EMBED_GROUPS, type EmbedGroup, type EmbedScope } from '../../../core/embed-keys.js';
+import { actorOf } from '../../../core/operation.js';
 import { choice, pathString, text } from '../../../core/params.js';
 import { keyStatus } from '../../../services/access/api-keys.js';
 import type { StoredEmbedKey } from '../../../services/access/embed-keys.js';
 import { requireHeld } from '../../../services/access/permissions.js';
-import { actor, viewsOf } from '../documents.js';
+import { viewsOf } from '../documents.js';
 import { OptionalStringSchema } from '../envelope.js';
 import { ExpiresAt, endOf, KEY_MEMBERS, Secret, timesOf } from '../key-schemas.js';
 import { action, group, implement, jsonBody, report, resource } from '../kit.js';
@@ -65,7 +66,7 @@ export const embedKeys = group({ tag: 'Embed keys', scope: 'embed-keys', envelop
             scope.allowedContentIds.map((id) => `read:default/${id}`),
           );
           const newKey = { name: body.name, scope, expiresAt: endOf(body) };
-          const { key, secret } = await deps.embedKeys.create(newKey, actor(principal));
+          const { key, secret } = await deps.embedKeys.create(newKey, actorOf(principal));
           return { embedKey: view(key), key: secret };
         },
       }),
@@ -83,7 +84,7 @@ export const embedKeys = group({ tag: 'Embed keys', scope: 'embed-keys', envelop
     data: IssuedKey,
     errors: [404],
     async answer({ params: { id }, principal }, { embedKeys: keys }) {
-      const { key, secret } = await keys.rotate(id, actor(principal));
+      const { key, secret } = await keys.rotate(id, actorOf(principal));
       return { embedKey: view(key, (await keys.lastUses()).get(id)), key: secret };
     },
   }),
@@ -92,7 +93,7 @@ export const embedKeys = group({ tag: 'Embed keys', scope: 'embed-keys', envelop
     data: KeySchema,
     errors: [404],
     answer: async ({ params: { id }, principal }, { embedKeys: keys }) =>
-      view(await keys.revoke(id, actor(principal)), (await keys.lastUses()).get(id)),
+      view(await keys.revoke(id, actorOf(principal)), (await keys.lastUses()).get(id)),
   }),
   report('GET /embed/usage', 'Query Embed Usage', {
     params: {

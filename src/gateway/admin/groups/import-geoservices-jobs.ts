@@ -5,7 +5,7 @@ import { LIMITS } from '../../../core/limits.js';
 import type { Exchange } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { referenceProblem } from '../../../services/connections/secrets.js';
-import type { ImportResult, RemoteInput } from '../../../services/import.js';
+import type { ImportResult, RemoteInput } from '../../../services/import-input.js';
 import { GEOSERVICES } from '../../../services/remote-imports/geoservices.js';
 import type {
   GeoServicesReport,

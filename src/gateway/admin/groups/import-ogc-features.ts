@@ -4,13 +4,14 @@ import { ApiError } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import { datetimeParam } from '../../../core/params.js';
-import { type ImportResult, type RemoteInput, tableName } from '../../../services/import.js';
+import type { ImportResult, RemoteInput } from '../../../services/import-input.js';
 import { sourceUrl } from '../../../services/remote-file.js';
 import {
   type ItemsReport,
   OGC_FEATURES,
   type OgcFeaturesSource,
 } from '../../../services/remote-imports/ogc-features.js';
+import { tableName } from '../../../services/table-name.js';
 import type { JobRow } from '../../../stores/jobs.js';
 import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors.js';
 import { parseJsonText } from '../../../core/json-bounds.js';
 import { LIMITS } from '../../../core/limits.js';
-import type { Exchange, Reply } from '../../../core/operation.js';
+import { actorOf, type Exchange, type Reply } from '../../../core/operation.js';
 import { json } from '../../../core/reply.js';
 import type { ImportAbout, ImportedRaster, RasterImportOutcome } from '../../../services/rasters/import.js';
 import { receiveUpload } from '../../../services/upload.js';
@@ -126,7 +126,7 @@ async function upload(x: Exchange, deps: AdminDeps): Promise<Reply> {
   try {
     const { zooms: levels, ...form } = parseRasterForm(file.fields);
     zooms = levels;
-    const owner = `${x.principal.kind}:${x.principal.id}`;
+    const owner = actorOf(x.principal);
     job = await imports.submit({ ...form, file: file.path }, { owner, correlationId: x.correlationId });
   } catch (error) {
     // Until the job is durable the file is ours to remove.

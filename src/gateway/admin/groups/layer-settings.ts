@@ -6,10 +6,11 @@ import { type Collection, type VectorCollection, whole } from '../../../core/col
 import { Cql2Error } from '../../../core/cql2/index.js';
 import { ApiError, notFound } from '../../../core/errors.js';
 import { FILTER_LANGUAGES, type FieldSettings, type Relationship } from '../../../core/layer-settings.js';
+import { actorOf } from '../../../core/operation.js';
 import { checkLayer, domainProblem, hasField } from '../../../services/layers/checks.js';
 import { permanentRows } from '../../../services/layers/settled.js';
 import type { AdminDeps } from '../deps.js';
-import { actor } from '../documents.js';
+
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../envelope.js';
 import { implement, jsonBody } from '../kit.js';
 import { layerId } from '../layers.js';
@@ -76,7 +77,7 @@ export const fields = {
       await deps.layers.put(
         collection,
         { fields: changed.length > 0 ? changed : undefined },
-        actor(principal),
+        actorOf(principal),
       );
       return fieldsView(requireFeatures(params.layerId, deps), deps);
     },
@@ -108,7 +109,7 @@ export const filter = {
       const filterOfBody = body?.permanentFilter ?? undefined;
       const permanent = filterOfBody && { language: 'arcgis-sql' as const, ...filterOfBody };
       if (permanent) requireFilter(permanent, collection);
-      await deps.layers.put(collection, { filter: permanent }, actor(principal));
+      await deps.layers.put(collection, { filter: permanent }, actorOf(principal));
       return filterView(collection, deps);
     },
   }),
@@ -163,7 +164,7 @@ export const relationships = {
       await deps.layers.put(
         collection,
         { relationships: related.length > 0 ? related : undefined },
-        actor(principal),
+        actorOf(principal),
       );
       return relationshipsView(collection, deps);
     },

@@ -1,10 +1,11 @@
 import Type, { type Static } from 'typebox';
 import { SERVICE } from '../../../core/access.js';
 import { problem, requireSound } from '../../../core/body-problems.js';
+import { actorOf } from '../../../core/operation.js';
 import type { TableChoice, TableReport } from '../../../core/table-tasks.js';
 import type { NewLayer, StoredLayer } from '../../../services/publish/layers.js';
 import { anyCaseBody } from '../any-case.js';
-import { actor } from '../documents.js';
+
 import { Acknowledgement, AcknowledgementSchema, OptionalStringSchema } from '../envelope.js';
 import { action, group, report } from '../kit.js';
 import { layerId } from '../layers.js';
@@ -99,7 +100,7 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
     errors: [400, 404, 409, 503],
     async answer({ params, body, principal }, { connections, publishedLayers: layers }) {
       const connection = await connections.get(params.id);
-      return view(await layers.publish(connection, layerOf(body), actor(principal)));
+      return view(await layers.publish(connection, layerOf(body), actorOf(principal)));
     },
   }),
   action('PUT /connections/{id}/layers/{layerId}/enabled', 'Set Layer Enabled', {
@@ -112,7 +113,7 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
     async answer({ params, body, principal }, { connections, publishedLayers: layers }) {
       const { id } = await connections.get(params.id);
       const layer = await layers.get(id, params.layerId, params.serviceName);
-      const [changed] = await layers.enable([layer], body.enabled, actor(principal));
+      const [changed] = await layers.enable([layer], body.enabled, actorOf(principal));
       return view(changed!);
     },
   }),
@@ -125,7 +126,7 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
     async answer({ params, body, principal }, { connections, publishedLayers: layers }) {
       const { id } = await connections.get(params.id);
       const all = await layers.ofService(id, params.serviceName ?? SERVICE);
-      return (await layers.enable(all, body.enabled, actor(principal))).map(view);
+      return (await layers.enable(all, body.enabled, actorOf(principal))).map(view);
     },
   }),
   report('POST /connections/{id}/tables/validate', 'Validate Table For Layer Publishing', {
@@ -148,7 +149,7 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
       const connection = await connections.get(params.id);
       const name = params.serviceName ?? SERVICE;
       const all = await layers.list(connection.id, name);
-      const refreshed = await layers.refreshExtents(connection, all, actor(principal));
+      const refreshed = await layers.refreshExtents(connection, all, actorOf(principal));
       return extentView(name, refreshed);
     },
   }),
@@ -163,7 +164,7 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
     async answer({ params, principal }, { connections, publishedLayers: layers, cache }) {
       const connection = await connections.get(params.id);
       const layer = await layers.get(connection.id, params.layerId);
-      const { body } = await layers.refresh(connection, layer, actor(principal));
+      const { body } = await layers.refresh(connection, layer, actorOf(principal));
       await cache.invalidate({ kind: 'layer', layerId: params.layerId });
       const { schema, table } = body.choice;
       return {

@@ -1,10 +1,11 @@
 import Type, { type Static } from 'typebox';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import { ApiError, badParameter, notFound } from '../../../core/errors.js';
+import { actorOf } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
 import { PROCESS_DESCRIPTIONS } from '../../../services/processes/catalogue/index.js';
 import { type Classification, classify } from '../../../services/toolbox.js';
-import { actor } from '../documents.js';
+
 import { timestamp } from '../envelope.js';
 import { action, group, jsonBody, report } from '../kit.js';
 import {
@@ -79,7 +80,7 @@ export const migrationArtifacts = group({ tag: 'Import', scope: 'import-services
     async answer({ params: { runId }, body, principal }, { state }) {
       requireRunId(runId);
       requireManifest(body.manifest);
-      const by = actor(principal);
+      const by = actorOf(principal);
       const record = recordOf(runId, body, by);
       await state.documents.together([RECORDS, runId], async (store) => {
         await store.remove(PARITIES, runId);
@@ -106,7 +107,7 @@ export const migrationArtifacts = group({ tag: 'Import', scope: 'import-services
     async answer({ params: { runId }, body: { parity }, principal }, { state }) {
       requireRunId(runId);
       requireParity(parity);
-      const by = actor(principal);
+      const by = actorOf(principal);
       await state.documents.together([RECORDS, runId], async (store) => {
         if (!(await store.get(RECORDS, runId)))
           throw new ApiError('conflict', 'The manifest of the run is to be recorded first.');

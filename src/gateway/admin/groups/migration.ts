@@ -2,11 +2,11 @@ import Type, { type Static } from 'typebox';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import { ApiError, notFound } from '../../../core/errors.js';
 import { fingerprintOf, fingerprintWithin } from '../../../core/fingerprint.js';
-import type { Reply } from '../../../core/operation.js';
+import { actorOf, type Reply } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
 import { json } from '../../../core/reply.js';
 import type { DocumentStore, StoredDocument } from '../../../stores/documents.js';
-import { actor } from '../documents.js';
+
 import { timestamp } from '../envelope.js';
 import { action, group, implement, jsonBody, report, resource } from '../kit.js';
 import {
@@ -119,7 +119,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
         errors: [400, 409],
         async answer({ body, principal }, { state }) {
           const run = begun(body as Static<typeof RunStart>);
-          return (await state.documents.create(RUNS, run.runId, run, actor(principal))).body;
+          return (await state.documents.create(RUNS, run.runId, run, actorOf(principal))).body;
         },
       }),
       get: implement({
@@ -147,7 +147,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
           if (pack) await store.put<Pack>(PACKS, runId, pack, by);
           return (run) => ended(requireRunning(run), body, pack);
         },
-        actor(principal),
+        actorOf(principal),
       );
     },
   }),
@@ -166,7 +166,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
           statusNote: body?.reason ?? run.statusNote,
           completedAt: timestamp(Date.now()),
         }),
-        actor(principal),
+        actorOf(principal),
       ),
   }),
   report('GET /migration/runs/{runId}/evidence-pack', 'Download Migration Run Evidence Pack', {
@@ -210,7 +210,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
             reconciliationScorecardFingerprint: body.fingerprint,
           });
         },
-        actor(principal),
+        actorOf(principal),
       );
     },
   }),

@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors.js';
+import { actorOf } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import {
   EXTENSIONS,
@@ -87,7 +88,7 @@ export const multidimCoverages = group(
       status: 202,
       errors: [404, 503],
       async answer({ params, principal, correlationId }, deps) {
-        const owner = `${principal.kind}:${principal.id}`;
+        const owner = actorOf(principal);
         return jobView(await deps.rasters.multidim.refresh(params.id, { owner, correlationId }), deps);
       },
     }),

@@ -1,11 +1,12 @@
 import Type, { type Static } from 'typebox';
 import { problem, requireSound } from '../../../core/body-problems.js';
+import { actorOf } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { keyStatus } from '../../../services/access/api-keys.js';
 import { GRANT_TYPES, type StoredClient, type StoredScope } from '../../../services/access/oauth-clients.js';
 import { isGrant, requireHeld } from '../../../services/access/permissions.js';
 import type { AdminDeps } from '../deps.js';
-import { actor, viewsOf } from '../documents.js';
+import { viewsOf } from '../documents.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,
@@ -83,7 +84,7 @@ export const oauth = group({ tag: 'OAuth clients and scopes', scope: 'oauth', en
           const { clients } = deps.identity;
           const about = await clientOf(body, deps);
           requireHeld(principal, await clients.labelsOf(about.allowedScopes));
-          const { client, secret } = await clients.create(about, actor(principal));
+          const { client, secret } = await clients.create(about, actorOf(principal));
           return { client: clientView(client), clientSecret: secret };
         },
       }),
@@ -102,7 +103,7 @@ export const oauth = group({ tag: 'OAuth clients and scopes', scope: 'oauth', en
         data: Client,
         errors: [404],
         async answer({ params: { id }, principal }, { identity: { clients } }) {
-          return clientView(await clients.revoke(id, actor(principal)), (await clients.uses()).get(id));
+          return clientView(await clients.revoke(id, actorOf(principal)), (await clients.uses()).get(id));
         },
       }),
     },
@@ -125,7 +126,7 @@ export const oauth = group({ tag: 'OAuth clients and scopes', scope: 'oauth', en
           requireLabels(labels, permissions());
           requireHeld(principal, labels);
           const definition = { description, permissions: [...new Set(labels)] };
-          return scopeView(await identity.clients.defineScope(scope, definition, actor(principal)));
+          return scopeView(await identity.clients.defineScope(scope, definition, actorOf(principal)));
         },
       }),
     },

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { labelsOf } from '../../../core/access.js';
 import { type BodyProblem, problem, requireSound } from '../../../core/body-problems.js';
-import type { Principal } from '../../../core/operation.js';
+import { actorOf, type Principal } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import {
   type OidcProvider,
@@ -12,7 +12,7 @@ import {
 import { requireHeld } from '../../../services/access/permissions.js';
 import type { RuleSet } from '../../../services/access/rules.js';
 import type { AdminDeps } from '../deps.js';
-import { actor, ifMatch, viewsOf } from '../documents.js';
+import { ifMatch, viewsOf } from '../documents.js';
 import { etag, tagged } from '../entity-tags.js';
 import {
   Acknowledgement,
@@ -86,7 +86,7 @@ export const oidc = group({ tag: 'OIDC providers', scope: 'oidc', envelope: 'wra
           const { providers } = deps.identity;
           const provider = changed(BLANK, body, deps);
           requireRights(provider, principal, deps.rules.current);
-          return view(await providers.create(provider, actor(principal)));
+          return view(await providers.create(provider, actorOf(principal)));
         },
       }),
       get: implement({
@@ -112,7 +112,7 @@ export const oidc = group({ tag: 'OIDC providers', scope: 'oidc', envelope: 'wra
             return after;
           };
           const { id } = x.params;
-          const stored = await providers.update(id, actor(x.principal), change, ifMatch(x));
+          const stored = await providers.update(id, actorOf(x.principal), change, ifMatch(x));
           return view(stored, (await providers.checks()).get(id));
         },
       }),

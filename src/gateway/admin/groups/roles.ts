@@ -10,13 +10,13 @@ import {
 } from '../../../core/access.js';
 import { problem, refuse, requireSound } from '../../../core/body-problems.js';
 import { notFound } from '../../../core/errors.js';
-import type { Exchange } from '../../../core/operation.js';
+import { actorOf, type Exchange } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { isGrant, requireHeld } from '../../../services/access/permissions.js';
 import { RULE_KINDS } from '../../../services/access/rules.js';
 import type { StoredDocument } from '../../../stores/documents.js';
 import type { AdminDeps } from '../deps.js';
-import { actor, ifMatch } from '../documents.js';
+import { ifMatch } from '../documents.js';
 import {
   Acknowledgement,
   AcknowledgementSchema,
@@ -71,7 +71,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
         async answer({ body: { name, description = null }, principal }, deps) {
           await requireFree(name, undefined, deps);
           const role = { name, description, permissions: [] } satisfies Role;
-          const stored = await rulesOf(deps).create(KIND, randomUUID(), role, actor(principal));
+          const stored = await rulesOf(deps).create(KIND, randomUUID(), role, actorOf(principal));
           await deps.settle();
           return view(stored);
         },
@@ -144,7 +144,7 @@ async function changeRole(
   deps: AdminDeps,
   change: (role: Role) => Role,
 ): Promise<StoredDocument<Role>> {
-  const changed = await rulesOf(deps).update(KIND, x.params.id, actor(x.principal), change, ifMatch(x));
+  const changed = await rulesOf(deps).update(KIND, x.params.id, actorOf(x.principal), change, ifMatch(x));
   await deps.settle();
   return changed;
 }

@@ -13,11 +13,12 @@ import {
   WEB_ADDRESS,
 } from '../../../core/layer-settings.js';
 import { LIMITS } from '../../../core/limits.js';
+import { actorOf } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { RULE_KINDS, type RuleSet, serviceAccessId } from '../../../services/access/rules.js';
 import { mapSettings } from '../../../services/layers/map-settings.js';
 import type { AdminDeps } from '../deps.js';
-import { actor } from '../documents.js';
+
 import { action, group, jsonBody, report } from '../kit.js';
 import { layerExport } from '../layer-export.js';
 import { layerId } from '../layers.js';
@@ -132,7 +133,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
       );
       const protocols = PROTOCOLS.filter((one) => names.includes(one));
       const change = { protocols: protocols.length === PROTOCOLS.length ? undefined : protocols };
-      await deps.layers.putService(params.serviceName, change, actor(principal));
+      await deps.layers.putService(params.serviceName, change, actorOf(principal));
       return settingsOf(params.serviceName, deps);
     },
   }),
@@ -148,7 +149,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
       const before = deps.layers.serviceSettings(params.serviceName).mapServer;
       const mapServer = { ...before, ...(body as Partial<MapSettings>) };
       requireMapServer(mapServer);
-      await deps.layers.putService(params.serviceName, { mapServer }, actor(principal));
+      await deps.layers.putService(params.serviceName, { mapServer }, actorOf(principal));
       return settingsOf(params.serviceName, deps);
     },
   }),
@@ -162,7 +163,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
       const { serviceName: name } = params;
       requireService(name, deps);
       const before = deps.rules.current.accessOfNamed(name);
-      await putAccess(deps, serviceAccessId(name), body, before, actor(principal));
+      await putAccess(deps, serviceAccessId(name), body, before, actorOf(principal));
       return settingsOf(name, deps);
     },
   }),
@@ -177,7 +178,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
       requireService(name, deps);
       const timeInfo = changedTime(body, deps.layers.serviceSettings(name).timeInfo);
       requireTimeFields(timeInfo, layersOf(name, deps), '');
-      await deps.layers.putService(name, { timeInfo }, actor(principal));
+      await deps.layers.putService(name, { timeInfo }, actorOf(principal));
       return settingsOf(name, deps);
     },
   }),
@@ -190,7 +191,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
     errors: [400, 404, 501],
     async answer({ params, body, principal }, deps) {
       const collection = requireLayerOf(params.serviceName, params.layerId, deps);
-      await putMetadata(collection, body, deps, actor(principal));
+      await putMetadata(collection, body, deps, actorOf(principal));
       return layerView(deps.catalog().byLayerId(params.layerId) ?? collection, deps);
     },
   }),

@@ -1,10 +1,10 @@
 import Type, { type Static } from 'typebox';
-import type { Principal } from '../../../core/operation.js';
+import { actorOf, type Principal } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import type { Tenant, TenantStatus } from '../../../core/rate-limits.js';
 import type { StoredDocument } from '../../../stores/documents.js';
 import type { AdminDeps } from '../deps.js';
-import { actor } from '../documents.js';
+
 import { OptionalStringSchema, OptionalTimestampSchema, TimestampSchema, timestamp } from '../envelope.js';
 import { action, group, implement, jsonBody, report, resource } from '../kit.js';
 import { NAME } from '../rule-schemas.js';
@@ -65,7 +65,7 @@ function becoming(status: TenantStatus, description?: string) {
     answer: async (
       { params, principal }: { params: { tenantId: string }; principal: Principal },
       deps: AdminDeps,
-    ) => view(await deps.tenants.become(params.tenantId, status, actor(principal))),
+    ) => view(await deps.tenants.become(params.tenantId, status, actorOf(principal))),
   };
 }
 
@@ -85,7 +85,8 @@ export const tenants = group({ tag: 'Tenants', scope: 'tenants', envelope: 'wrap
         status: 201,
         errors: [400, 409],
         location: ({ tenantId }: TenantView) => `/tenants/${tenantId}`,
-        answer: async ({ body, principal }, deps) => view(await deps.tenants.create(body, actor(principal))),
+        answer: async ({ body, principal }, deps) =>
+          view(await deps.tenants.create(body, actorOf(principal))),
       }),
       get: implement({
         params: byId,

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import type { CatalogSnapshot, Collection } from '../../../core/collection.js';
 import { ApiError, type FieldError } from '../../../core/errors.js';
-import type { Principal } from '../../../core/operation.js';
+import { actorOf, type Principal } from '../../../core/operation.js';
 import { compileOnUse } from '../../http/validation.js';
 import type { AdminDeps } from '../deps.js';
-import { actor } from '../documents.js';
+
 import type { Owner } from '../owner.js';
 import type { Entry, Kind, Stores, Targets } from './kind.js';
 import { KINDS, requireRight } from './kinds.js';
@@ -185,7 +185,7 @@ export async function carryOut(
   deps: AdminDeps,
   { record, applied: objects = objectsOf(steps) }: Also = {},
 ): Promise<void> {
-  const by = actor(principal);
+  const by = actorOf(principal);
   await deps.state.atomically(async (stores) => {
     for (const { action, kind, name, after, prepared } of writing(steps))
       if (action !== 'skipped') await kind.write(stores, name, after, by, prepared);

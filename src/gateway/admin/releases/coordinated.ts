@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Static } from 'typebox';
 import { ApiError, notFound } from '../../../core/errors.js';
-import type { Principal } from '../../../core/operation.js';
+import { actorOf, type Principal } from '../../../core/operation.js';
 import type { StoredDocument } from '../../../stores/documents.js';
 import type { AdminDeps } from '../deps.js';
-import { actor } from '../documents.js';
+
 import type { Stores } from '../manifest/kind.js';
 import { type Approval, type Body, viewOf } from './coordinated-view.js';
 import { type CoordinatedOperation, GATES, type Gate } from './operation-schemas.js';
@@ -49,7 +49,7 @@ export async function createCoordinated(
     if (all.some((one) => one.id === id)) return undefined;
     if (all.some((one) => isWaiting(one, request)))
       throw new ApiError('conflict', 'A coordinated release of the package waits at its gates already.');
-    return store.create(OPERATION, id, body, actor(principal));
+    return store.create(OPERATION, id, body, actorOf(principal));
   });
   return viewOf(operation ?? (await operationOfKey<Body>(OPERATION, id, request, deps))!);
 }
@@ -68,7 +68,7 @@ export async function approve(
   deps: AdminDeps,
 ): Promise<View> {
   const { request } = (await required(id, deps)).body;
-  const approval: Approval = { by: actor(principal), at: Date.now(), reason: reason ?? null };
+  const approval: Approval = { by: actorOf(principal), at: Date.now(), reason: reason ?? null };
   const change = (body: Body) => approved(body, gate, approval);
   const isHere = request.targetEnvironment === deps.releases.environment;
   if (gate === 'metadata' && isHere) await applied(id, change, principal, deps);
@@ -101,7 +101,7 @@ async function applied(
   const done = (before: Body): Body => ({
     ...{ ...change(before), status: 'Succeeded', blockers: [], isApplied: true },
   });
-  const record = ({ documents }: Stores) => documents.update<Body>(OPERATION, id, actor(principal), done);
+  const record = ({ documents }: Stores) => documents.update<Body>(OPERATION, id, actorOf(principal), done);
   try {
     await applyPackage(stored, id, record, principal, deps);
   } catch (error) {
@@ -122,7 +122,7 @@ export async function rollBack(
   deps: AdminDeps,
 ): Promise<View> {
   const { body } = await required(id, deps);
-  const rollback: Approval = { by: actor(principal), at: Date.now(), reason: reason ?? null };
+  const rollback: Approval = { by: actorOf(principal), at: Date.now(), reason: reason ?? null };
   const change = (before: Body) => rolledBack(before, rollback);
   if (body.status !== 'RolledBack') await (body.isApplied ? restored(id, change, principal, deps) : ended());
   return viewOf(await required(id, deps));
@@ -148,7 +148,7 @@ async function restored(
   deps: AdminDeps,
 ): Promise<void> {
   const { documents } = deps.state;
-  const by = actor(principal);
+  const by = actorOf(principal);
   try {
     await restoreSnapshot(
       id,

@@ -1,9 +1,9 @@
 import { ApiError, notFound } from '../../../core/errors.js';
-import type { Principal } from '../../../core/operation.js';
+import { actorOf, type Principal } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
 import { permits } from '../../../services/access/permissions.js';
 import { anyCaseBody } from '../any-case.js';
-import { actor } from '../documents.js';
+
 import { timestamp } from '../envelope.js';
 import { group, implement, report, resource } from '../kit.js';
 import { enumeration, filter } from '../params.js';
@@ -115,7 +115,7 @@ export const releases = group({ tag: 'Metadata and capabilities', scope: 'releas
         location: ({ packageId }: { packageId: string }) => `/metadata/release-packages/${packageId}`,
         async answer({ body, principal }, deps) {
           requireManifest(principal);
-          return viewOf(await createPackage(body, actor(principal), deps));
+          return viewOf(await createPackage(body, actorOf(principal), deps));
         },
       }),
       get: implement({

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Static } from 'typebox';
 import { ApiError, notFound } from '../../../core/errors.js';
-import type { Principal } from '../../../core/operation.js';
+import { actorOf, type Principal } from '../../../core/operation.js';
 import type { StoredDocument } from '../../../stores/documents.js';
 import type { AdminDeps } from '../deps.js';
-import { actor } from '../documents.js';
+
 import { timestamp } from '../envelope.js';
 import { holdingsOf } from './inventory.js';
 import type { ReleaseOperation, ReleaseRequest } from './operation-schemas.js';
@@ -50,7 +50,7 @@ export async function createReleaseOperation(
   if (isHere) await requireRevision(request, deps);
   try {
     if (isHere) await carriedOut(id, body, stored, principal, deps);
-    else await deps.state.documents.create(OPERATION, id, body, actor(principal));
+    else await deps.state.documents.create(OPERATION, id, body, actorOf(principal));
   } catch (error) {
     // Another request with this key may have been first.
     const first = await operationOfKey<Body>(OPERATION, id, request, deps);
@@ -60,7 +60,7 @@ export async function createReleaseOperation(
 }
 
 function carriedOut(id: string, body: Body, stored: StoredPackage, principal: Principal, deps: AdminDeps) {
-  const by = actor(principal);
+  const by = actorOf(principal);
   return applyPackage(
     stored,
     id,

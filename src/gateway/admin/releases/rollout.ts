@@ -1,10 +1,10 @@
 import { problem, requireSound } from '../../../core/body-problems.js';
 import { ApiError } from '../../../core/errors.js';
-import type { Principal } from '../../../core/operation.js';
+import { actorOf, type Principal } from '../../../core/operation.js';
 import { permits } from '../../../services/access/permissions.js';
 import type { StoredDocument } from '../../../stores/documents.js';
 import type { AdminDeps } from '../deps.js';
-import { actor } from '../documents.js';
+
 import { carryOut, fingerprint, lastApplied, plan, type Resource, type Step } from '../manifest/apply.js';
 import type { Stores } from '../manifest/kind.js';
 import { holdingsOf } from './inventory.js';
@@ -45,7 +45,7 @@ export async function applyPackage(
   const snapshot: Snapshot = { objects: changedBy(steps), applied: await lastApplied(deps) };
   await carryOut(steps, principal, deps, {
     async record(stores) {
-      await stores.documents.create(SNAPSHOT, operationId, snapshot, actor(principal));
+      await stores.documents.create(SNAPSHOT, operationId, snapshot, actorOf(principal));
       await record(stores);
     },
   });

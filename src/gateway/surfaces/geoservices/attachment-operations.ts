@@ -8,6 +8,7 @@ import type { Attachments, FeatureAddress } from '../../../services/attachments/
 import { contentReply, downloadFailure } from './attachment-content.js';
 import { attachmentGroups, attachmentInfo, editResult } from './attachment-documents.js';
 import { attachmentSearch, keywordsOf } from './attachment-requests.js';
+import { common, f, SERVER } from './feature-server.js';
 import { inBandFailure, jsonReply } from './in-band.js';
 import { choiceOf, type Members, numberOf, numbersOf, wholeNumber } from './members.js';
 import { member } from './query-members.js';
@@ -18,34 +19,16 @@ export interface AttachmentSurface {
   readonly uploads: string;
 }
 
-const SERVER = 'FeatureServer';
 const LAYER = `/rest/services/{serviceId}/${SERVER}/{layerId}`;
 const FEATURE = `${LAYER}/{objectId}`;
 
-const f = member('f', 'json, or pjson for people.');
 const layerParams = {
   serviceId: pathString('serviceId', 'Name of a service.'),
   layerId: pathString('layerId', 'Number of a layer.'),
 };
 const featureParams = { ...layerParams, objectId: pathString('objectId', 'Object id of a feature.') };
 
-const responses = {
-  200: {
-    description: 'The answer, or a member error that says what failed',
-    content: { 'application/json': Type.Object({}) },
-  },
-};
-
-const common = (verb: string) =>
-  ({
-    surface: 'geoservices',
-    protocol: SERVER,
-    permission: 'public',
-    tag: 'Attachments',
-    openQuery: true,
-    responses,
-    failure: inBandFailure(SERVER, verb),
-  }) as const;
+const about = (verb: string) => common('Attachments', verb);
 
 /** Files of features, as clients of GeoServices list, get and change them. */
 export function attachmentOperations(surface: AttachmentSurface): Operation[] {
@@ -69,7 +52,7 @@ const formatOf = (members: Members) =>
 function readingOperations({ attachments }: AttachmentSurface): Operation[] {
   return [
     defineOperation({
-      ...common('attachments'),
+      ...about('attachments'),
       id: 'geoservices.attachments',
       method: 'GET',
       path: `${FEATURE}/attachments`,
@@ -82,7 +65,7 @@ function readingOperations({ attachments }: AttachmentSurface): Operation[] {
       },
     }),
     defineOperation({
-      ...common('attachment'),
+      ...about('attachment'),
       id: 'geoservices.attachment',
       method: 'GET',
       path: `${FEATURE}/attachments/{attachmentId}`,
@@ -120,21 +103,21 @@ function queryOperations({ attachments }: AttachmentSurface): Operation[] {
     const url = `${x.baseUrl}/rest/services/${encodeURIComponent(layer.service)}/${SERVER}/${layer.layerId}`;
     return jsonReply(attachmentGroups(result, { ...wants, url }), format);
   };
-  const about = {
-    ...common('queryAttachments'),
+  const attachmentQuery = {
+    ...about('queryAttachments'),
     path: `${LAYER}/queryAttachments`,
     summary: 'Attachments of the features of a layer',
   };
   return [
     defineOperation({
-      ...about,
+      ...attachmentQuery,
       id: 'geoservices.queryAttachments',
       method: 'GET',
       params: { ...layerParams, f, ...queryParams },
       run: (x) => query(x, x.params, Object.fromEntries(new URLSearchParams(x.query))),
     }),
     defineOperation({
-      ...about,
+      ...attachmentQuery,
       id: 'geoservices.postQueryAttachments',
       method: 'POST',
       params: layerParams,
@@ -172,7 +155,7 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
   };
   return [
     defineOperation({
-      ...common('addAttachment'),
+      ...about('addAttachment'),
       ...writing,
       id: 'geoservices.addAttachment',
       path: `${FEATURE}/addAttachment`,
@@ -187,7 +170,7 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
         }),
     }),
     defineOperation({
-      ...common('updateAttachment'),
+      ...about('updateAttachment'),
       ...writing,
       id: 'geoservices.updateAttachment',
       path: `${FEATURE}/updateAttachment`,
@@ -206,7 +189,7 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
         }),
     }),
     defineOperation({
-      ...common('deleteAttachments'),
+      ...about('deleteAttachments'),
       ...writing,
       id: 'geoservices.deleteAttachments',
       path: `${FEATURE}/deleteAttachments`,

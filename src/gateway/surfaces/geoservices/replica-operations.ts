@@ -6,7 +6,8 @@ import { pathString } from '../../../core/params.js';
 import { requireService } from '../../../services/replicas/layer-view.js';
 import { type Replicas, requireActive } from '../../../services/replicas/service.js';
 import type { SurfaceDeps } from '../common.js';
-import { inBandFailure, jsonReply, textReply } from './in-band.js';
+import { common, f, SERVER } from './feature-server.js';
+import { jsonReply, textReply } from './in-band.js';
 import { choiceOf, type Members, textOf } from './members.js';
 import { member } from './query-members.js';
 import {
@@ -20,13 +21,11 @@ import { changeRequests, replicaDraft, syncRequest } from './replica-requests.js
 
 export type ReplicaDeps = Pick<SurfaceDeps, 'catalog' | 'visible'> & { replicas: Replicas };
 
-const SERVER = 'FeatureServer';
 const PATH = `/rest/services/{serviceId}/${SERVER}`;
 
 const serviceId = pathString('serviceId', 'Name of a service.');
 const replicaID = pathString('replicaID', 'Id of a replica.');
 
-const f = member('f', 'json, or pjson for people.');
 const changeParams = {
   layers: member('layers', 'Numbers of layers, separated by commas.'),
   layerServerGens: member('layerServerGens', 'JSON array of {id, serverGen}.'),
@@ -54,11 +53,6 @@ const form = {
   bounds: { values: LIMITS.editValues, names: LIMITS.editNames },
 };
 
-const JSON_TYPE = { 'application/json': Type.Object({}) };
-const responses = {
-  200: { description: 'The answer, or a member error that says what failed', content: JSON_TYPE },
-};
-
 type Verb =
   | 'replicas'
   | 'replica'
@@ -67,16 +61,7 @@ type Verb =
   | 'unRegisterReplica'
   | 'extractChanges';
 
-const common = (verb: Verb) =>
-  ({
-    surface: 'geoservices',
-    protocol: SERVER,
-    permission: 'public',
-    tag: 'Replicas',
-    openQuery: true,
-    responses,
-    failure: inBandFailure(SERVER, verb),
-  }) as const;
+const about = (verb: Verb) => common('Replicas', verb);
 
 /** Offline copies of the layers of a service, as clients of GeoServices make and synchronise them. */
 export function replicaOperations(deps: ReplicaDeps): Operation[] {
@@ -87,7 +72,7 @@ function readingOperations(deps: ReplicaDeps): Operation[] {
   const { replicas } = deps;
   return [
     defineOperation({
-      ...common('replicas'),
+      ...about('replicas'),
       id: 'geoservices.replicas',
       method: 'GET',
       path: `${PATH}/replicas`,
@@ -101,7 +86,7 @@ function readingOperations(deps: ReplicaDeps): Operation[] {
       },
     }),
     defineOperation({
-      ...common('replica'),
+      ...about('replica'),
       id: 'geoservices.replica',
       method: 'GET',
       path: `${PATH}/replicas/{replicaID}`,
@@ -121,21 +106,21 @@ function changeOperations(deps: ReplicaDeps): Operation[] {
     const { requests, crs, wants } = changeRequests(deps, { principal: x.principal, service }, members);
     return textReply(extractedChanges(await deps.replicas.extract(x, requests, crs), wants));
   };
-  const about = {
-    ...common('extractChanges'),
+  const extraction = {
+    ...about('extractChanges'),
     path: `${PATH}/extractChanges`,
     summary: 'Changes of layers since generations',
   };
   return [
     defineOperation({
-      ...about,
+      ...extraction,
       id: 'geoservices.extractChanges',
       method: 'GET',
       params: { serviceId, f, ...changeParams },
       run: (x) => extract(x, x.params.serviceId, x.params),
     }),
     defineOperation({
-      ...about,
+      ...extraction,
       id: 'geoservices.postExtractChanges',
       method: 'POST',
       params: { serviceId },
@@ -150,7 +135,7 @@ function writingOperations(deps: ReplicaDeps): Operation[] {
   const writing = { method: 'POST', audited: true, params: { serviceId }, body: form } as const;
   return [
     defineOperation({
-      ...common('createReplica'),
+      ...about('createReplica'),
       ...writing,
       id: 'geoservices.createReplica',
       path: `${PATH}/createReplica`,
@@ -166,7 +151,7 @@ function writingOperations(deps: ReplicaDeps): Operation[] {
       },
     }),
     defineOperation({
-      ...common('synchronizeReplica'),
+      ...about('synchronizeReplica'),
       ...writing,
       id: 'geoservices.synchronizeReplica',
       path: `${PATH}/synchronizeReplica`,
@@ -186,7 +171,7 @@ function writingOperations(deps: ReplicaDeps): Operation[] {
       },
     }),
     defineOperation({
-      ...common('unRegisterReplica'),
+      ...about('unRegisterReplica'),
       ...writing,
       id: 'geoservices.unRegisterReplica',
       path: `${PATH}/unRegisterReplica`,

@@ -3,11 +3,11 @@ import Type from 'typebox';
 import { ApiError, type FieldError } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { BodySpec } from '../../../core/operation.js';
-import { tableName } from '../../../services/import.js';
 import type { InputDefinition, ProcessDefinition } from '../../../services/processes/definition.js';
 import type { OutputRequest } from '../../../services/processes/job.js';
 import type { Execution } from '../../../services/processes/service.js';
-import { readFeatures, readRaster, type SentSource } from '../../../services/processes/source-input.js';
+import { readFeatures, readRaster, type SourceValue } from '../../../services/processes/source-input.js';
+import { tableName } from '../../../services/table-name.js';
 import { compileSchema, type SchemaCheck } from '../../http/validation.js';
 import { jobPath } from './documents.js';
 
@@ -59,7 +59,7 @@ export function readExecution(process: ProcessDefinition, body: ExecuteBody, bas
     if (!Object.hasOwn(process.inputs, name))
       errors.push(fault(`/inputs/${name}`, 'is no input of the process', 'additionalProperties'));
   const values: Record<string, unknown> = {};
-  const sources: Record<string, SentSource> = {};
+  const sources: Record<string, SourceValue> = {};
   for (const [name, input] of Object.entries(process.inputs)) {
     const value = Object.hasOwn(sent, name) ? plainValue(sent[name]) : undefined;
     if (value === undefined || value === null) {

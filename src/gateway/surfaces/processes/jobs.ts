@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { badParameter } from '../../../core/errors.js';
 import { defineOperation, type Exchange, type Operation, type Param } from '../../../core/operation.js';
-import { integer, pathString } from '../../../core/params.js';
+import { integer, list, pathString, words } from '../../../core/params.js';
 import { PROCESS_PERMISSIONS } from '../../../services/access/policy.js';
 import { GEOPACKAGE, GEOTIFF } from '../../../services/processes/job.js';
 import { type Processes, processResource } from '../../../services/processes/service.js';
@@ -43,30 +43,10 @@ const NO_JOB = { 404: { description: 'No such job' } };
 
 export const COMMON = { surface: 'processes', protocol: 'OGC-Processes', tag: 'Jobs' } as const;
 
-export function list(
-  name: string,
-  description: string,
-  values?: readonly string[],
-): Param<string[] | undefined> {
-  const items = values ? Type.String({ enum: [...values] }) : Type.String({ maxLength: 200 });
-  return {
-    name,
-    in: 'query',
-    description,
-    repeatable: true,
-    schema: Type.Array(items),
-    parse(raw) {
-      if (raw === undefined || raw === '') return undefined;
-      const names = raw.split(',').map((part) => part.trim());
-      const wrong = values && names.find((one) => !values.includes(one));
-      if (wrong !== undefined) throw badParameter(name, `must be of ${values!.join(', ')}`);
-      return names;
-    },
-  };
-}
-
 const USUAL_JOBS = 100;
 const MOST_JOBS = 1000;
+/** Processes that a list may be asked for. */
+const MOST_PROCESSES = 100;
 
 function seconds(name: string, description: string): Param<number | undefined> {
   return integer(name, { min: 0, max: 1_000_000_000, default: undefined }, { description });
@@ -108,9 +88,9 @@ function instant(text: string): number | undefined {
 
 const jobListParams = {
   limit: mostJobs(),
-  type: list('type', 'Only process.', ['process']),
-  processID: list('processID', 'Jobs of these processes.'),
-  status: list('status', 'Jobs of these states.', STATUS_CODES),
+  type: words('type', ['process'], 'Only process.'),
+  processID: { ...list('processID', MOST_PROCESSES, 'Jobs of these processes.'), repeatable: true },
+  status: words('status', STATUS_CODES, 'Jobs of these states.'),
   datetime: instants(),
   minDuration: seconds('minDuration', 'Jobs that took at least so many seconds, or run for as long.'),
   maxDuration: seconds('maxDuration', 'Jobs that took at most so many seconds.'),
@@ -219,7 +199,7 @@ export function jobOperations(deps: JobDeps): Operation[] {
       description:
         'Features as GeoJSON in WGS 84, or as the GeoPackage that the job made, in their own CRS; rasters as GeoTIFF.',
       permission: PROCESS_PERMISSIONS.read,
-      params: { jobId, outputId, f: list('f', 'geojson or gpkg.', ['geojson', 'gpkg']) },
+      params: { jobId, outputId, f: words('f', ['geojson', 'gpkg'], 'geojson or gpkg.') },
       responses: {
         200: {
           description: 'The output',

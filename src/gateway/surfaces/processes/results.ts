@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { CRS84 } from '../../../core/crs.js';
 import { ApiError } from '../../../core/errors.js';
-import type { ItemsTask } from '../../../core/features.js';
 import { LIMITS } from '../../../core/limits.js';
+import { GEOJSON_FORMAT } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
-import { exportParts } from '../../../services/exports/write.js';
+import { partTask } from '../../../services/exports/plan.js';
+import { openExport } from '../../../services/exports/write.js';
 import {
   type ExecutionInput,
   GEOTIFF,
@@ -22,11 +24,7 @@ export interface ResultDeps {
   pools: Pools;
 }
 
-/** Decimal places that keep a tenth of a millimetre. */
-const PLACES = 9;
-const PART_FEATURES = 5000;
-const PART_BYTES = 524_288;
-const GEOJSON = 'application/geo+json';
+const { mediaType: GEOJSON } = GEOJSON_FORMAT;
 
 /** The results of a job: a document, or one output as it is. */
 export async function resultsReply(x: Exchange, deps: ResultDeps, jobId: string): Promise<Reply> {
@@ -126,7 +124,7 @@ async function multipart(
   for (const name of names) {
     const link = reference(x, jobId, name, input, result);
     const isValue = Object.hasOwn(result.values, name);
-    const type = link ? 'application/json' : isValue ? 'application/json' : GEOJSON;
+    const type = link || isValue ? 'application/json' : GEOJSON;
     const place = link ? `Content-Location: ${link.href}\r\n` : '';
     parts.push(`--${boundary}\r\nContent-ID: <${name}>\r\nContent-Type: ${type}\r\n${place}\r\n`);
     if (!link)
@@ -165,34 +163,9 @@ async function featuresOf(
   const { path } = await processes.file(jobId, output, x.principal);
   const [layer] = await pools.run('vector.inspect', { kind: 'geopackage', path });
   const { source } = layer!;
-  const task: ItemsTask = {
-    ...{ source, format: 'geojson', crs: 'OGC:CRS84', swapAxes: false, precision: PLACES },
-    ...{
-      fields: source.fields.map(({ name }) => name),
-      limit: PART_FEATURES,
-      maxBytes: PART_BYTES,
-      offset: 0,
-    },
-  };
-  const parts = exportParts(x, pools, { task });
-  // What fails before the first byte is answered with a status.
-  const first = await parts.next();
-  return collection(first, parts);
-}
-
-async function* collection(
-  first: Awaited<ReturnType<ReturnType<typeof exportParts>['next']>>,
-  rest: ReturnType<typeof exportParts>,
-): AsyncGenerator<Uint8Array> {
-  yield Buffer.from('{"type":"FeatureCollection","features":[\n');
-  let isFirst = true;
-  for (let part = first; !part.done; part = await rest.next()) {
-    if (part.value.returned === 0) continue;
-    if (!isFirst) yield Buffer.from(',\n');
-    isFirst = false;
-    yield part.value.features;
-  }
-  yield Buffer.from('\n]}');
+  const { fields } = source;
+  const task = partTask({ source }, { format: 'geojson', crs: CRS84, fields });
+  return openExport(x, pools, { task, fields, crs: CRS84 });
 }
 
 /** A body of text alone is one; else it goes out part by part. */

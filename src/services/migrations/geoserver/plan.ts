@@ -1,5 +1,5 @@
 import type { GeoServerCatalog, GeoServerLayer } from '../../../core/geoserver.js';
-import { tableName } from '../../import.js';
+import { tableName } from '../../table-name.js';
 import type { Compatibility } from '../inventory.js';
 import { type GeoServerAssessment, storeId } from './assessment.js';
 import { unprocessable } from './choice.js';

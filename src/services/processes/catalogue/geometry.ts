@@ -6,6 +6,7 @@ import type { FeaturesFacts, InputDefinition, InputValues, ProcessDefinition } f
 import {
   FEATURES_OUTPUT,
   featuresInput,
+  featuresWork,
   invalidInput,
   isStrict,
   lengthInCrs,
@@ -45,18 +46,13 @@ function mapProcess({
       invalidGeometries: invalidInput,
     },
     outputs: { features: FEATURES_OUTPUT },
-    work: {
-      kind: 'features',
-      input: 'features',
-      output: 'features',
-      plan: (values, facts) => ({
-        process: {
-          ...{ kind: 'map', parts },
-          operation: { ...operation(values, facts), strict: isStrict(values) },
-          ...(crs ? { crs: crs(values) } : {}),
-        },
-      }),
-    },
+    work: featuresWork((values, facts) => ({
+      process: {
+        ...{ kind: 'map', parts },
+        operation: { ...operation(values, facts), strict: isStrict(values) },
+        ...(crs ? { crs: crs(values) } : {}),
+      },
+    })),
   };
 }
 

@@ -8,6 +8,7 @@ import { holesInput, ratioInput } from './geometry.js';
 import {
   FEATURES_OUTPUT,
   featuresInput,
+  featuresWork,
   fieldNames,
   lengthInCrs,
   lengthInput,
@@ -33,13 +34,7 @@ function overlayProcess(
       ),
     },
     outputs: { features: FEATURES_OUTPUT },
-    work: {
-      kind: 'features',
-      input: 'features',
-      overlay: 'overlay',
-      output: 'features',
-      plan: () => ({ process: { kind } }),
-    },
+    work: featuresWork(() => ({ process: { kind } }), 'overlay'),
   };
 }
 
@@ -53,15 +48,10 @@ function togetherProcess(
     keywords: ['vector'],
     inputs: { features: featuresInput('Features', 'The features to work on, all together.'), ...inputs },
     outputs: { features: FEATURES_OUTPUT },
-    work: {
-      kind: 'features',
-      input: 'features',
-      output: 'features',
-      plan: (values, facts) => ({
-        process: { kind: 'together', operation: operation(values, facts) },
-        fields: [],
-      }),
-    },
+    work: featuresWork((values, facts) => ({
+      process: { kind: 'together', operation: operation(values, facts) },
+      fields: [],
+    })),
   };
 }
 
@@ -98,17 +88,12 @@ const dissolve: ProcessDefinition = {
     parts: partsInput,
   },
   outputs: { features: FEATURES_OUTPUT },
-  work: {
-    kind: 'features',
-    input: 'features',
-    output: 'features',
-    plan(values, facts) {
-      const by = fieldNames(values, 'groupBy', facts);
-      const statistics = statisticsOf(values, facts, by);
-      const fields = [...new Set([...by, ...statistics.map(({ field }) => field)])];
-      return { process: { kind: 'dissolve', by, statistics, parts: values['parts'] === true }, fields };
-    },
-  },
+  work: featuresWork((values, facts) => {
+    const by = fieldNames(values, 'groupBy', facts);
+    const statistics = statisticsOf(values, facts, by);
+    const fields = [...new Set([...by, ...statistics.map(({ field }) => field)])];
+    return { process: { kind: 'dissolve', by, statistics, parts: values['parts'] === true }, fields };
+  }),
 };
 
 interface StatisticInput {
@@ -142,15 +127,10 @@ const union: ProcessDefinition = {
   keywords: ['vector'],
   inputs: { features: featuresInput('Features', 'The features to work on.'), parts: partsInput },
   outputs: { features: FEATURES_OUTPUT },
-  work: {
-    kind: 'features',
-    input: 'features',
-    output: 'features',
-    plan: (values) => ({
-      process: { kind: 'dissolve', by: [], statistics: [], parts: values['parts'] === true },
-      fields: [],
-    }),
-  },
+  work: featuresWork((values) => ({
+    process: { kind: 'dissolve', by: [], statistics: [], parts: values['parts'] === true },
+    fields: [],
+  })),
 };
 
 const PREDICATES = ['intersects', 'contains', 'within'] as const;
@@ -186,12 +166,8 @@ const spatialJoin: ProcessDefinition = {
     }),
   },
   outputs: { features: FEATURES_OUTPUT },
-  work: {
-    kind: 'features',
-    input: 'features',
-    overlay: 'join',
-    output: 'features',
-    plan: (values) => ({
+  work: featuresWork(
+    (values) => ({
       process: {
         kind: 'join',
         predicate: (values['predicate'] ?? 'intersects') as (typeof PREDICATES)[number],
@@ -199,7 +175,8 @@ const spatialJoin: ProcessDefinition = {
         innerOnly: values['innerOnly'] === true,
       },
     }),
-  },
+    'join',
+  ),
 };
 
 const toleranceInputs = {

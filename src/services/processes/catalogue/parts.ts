@@ -1,6 +1,12 @@
 import Type from 'typebox';
 import { badParameter } from '../../../core/errors.js';
-import type { FeaturesFacts, InputDefinition, InputValues, OutputDefinition } from '../definition.js';
+import type {
+  FeaturesFacts,
+  InputDefinition,
+  InputValues,
+  OutputDefinition,
+  ProcessWork,
+} from '../definition.js';
 
 /** Inputs and outputs that many processes have. */
 
@@ -43,6 +49,20 @@ export const FEATURES_OUTPUT: OutputDefinition = {
   ),
   isFeatures: true,
 };
+
+/** Features become features; those of the input `overlay` are laid over them. */
+export function featuresWork(
+  plan: Extract<ProcessWork, { kind: 'features' }>['plan'],
+  overlay?: string,
+): ProcessWork {
+  return {
+    kind: 'features',
+    input: 'features',
+    ...(overlay === undefined ? {} : { overlay }),
+    output: 'features',
+    plan,
+  };
+}
 
 export function optional(input: InputDefinition): InputDefinition {
   return { ...input, isOptional: true };

@@ -1,0 +1,10 @@
+/** Types of geometries of GeoJSON (RFC 7946, 1.4), in the order of their numbers in WKB, which begin at 1. */
+export const GEOJSON_GEOMETRIES = [
+  'Point',
+  'LineString',
+  'Polygon',
+  'MultiPoint',
+  'MultiLineString',
+  'MultiPolygon',
+  'GeometryCollection',
+] as const;
