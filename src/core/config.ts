@@ -139,6 +139,12 @@ export const ConfigSchema = section({
       description: 'Ids of processes that nobody executes without approval.',
       default: [],
     }),
+    spool: whole(
+      'Bytes that the steps of a plan may leave for each other, of each job.',
+      LIMITS.planSpoolBytes,
+      1_048_576,
+      2 ** 50,
+    ),
   }),
   postgis: section({
     connections: whole('Connections to each PostGIS database, per gateway process.', 8, 1, 1000),

@@ -103,6 +103,14 @@ export class ApiError extends Error {
   }
 }
 
+/** All errors in one text. */
+export function errorsDetail(errors: readonly FieldError[]): string {
+  return errors
+    .map(({ name, detail }) => `${name} ${detail}`)
+    .join('; ')
+    .slice(0, 1000);
+}
+
 /** A parameter with a wrong value: 400, and the body names it. */
 export function badParameter(name: string, detail: string): ApiError {
   return new ApiError('invalid-parameter', `${name}: ${detail}`, { errors: [{ name, detail }] });

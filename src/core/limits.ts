@@ -107,6 +107,9 @@ export const LIMITS = {
   processWindow: 1_000_000,
   /** Bytes of the body of an execution, and of a file that it names. */
   processBodyBytes: 8_388_608,
+  /** Steps of a plan, and bytes that these leave for each other where the settings do not say. */
+  planSteps: 50,
+  planSpoolBytes: 8_589_934_592,
   processFileBytes: 268_435_456,
   /** Days that results are there. */
   processResultDays: 7,

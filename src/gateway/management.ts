@@ -161,6 +161,7 @@ export function startManagement(options: ManagementOptions): Management {
   const processes = new Processes({
     ...{ pools, jobs, imports, visible, dataDir: options.dataDir },
     approval: config.processes.approval,
+    spoolBytes: config.processes.spool,
   });
   const resumableUploads = new ResumableUploads(options.dataDir, imports);
   const tileJobs = new TileJobs({

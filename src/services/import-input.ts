@@ -87,4 +87,6 @@ export interface NewTable {
   collection: string;
   title: string;
   features: number;
+  /** Loads with the same token are done once; the id of the job when absent. */
+  token?: string;
 }

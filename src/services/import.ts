@@ -140,8 +140,8 @@ export class ImportService {
 
   /** Loads a table that a job has made, and makes it a collection; once for each job. */
   async publishTable(context: JobContext, table: NewTable): Promise<void> {
-    const { staging, stagingTable, collection: id, title, features } = table;
-    const task = { staging, stagingTable, store: this.#store, table: id, title, token: context.id };
+    const { staging, stagingTable, collection: id, title, features, token = context.id } = table;
+    const task = { staging, stagingTable, store: this.#store, table: id, title, token };
     await mkdir(join(this.#store, '..'), { recursive: true });
     await this.#deps.pools.run('vector.load', task, { signal: context.signal });
     await this.#deps.forget?.(id, context.id);

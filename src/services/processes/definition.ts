@@ -72,7 +72,9 @@ export type ProcessWork =
       readonly input: string;
       readonly output: string;
       plan(values: InputValues, facts: RasterFacts): RasterProcess;
-    };
+    }
+  /** Several processes, one after the other. */
+  | { readonly kind: 'plan' };
 
 /** What a plan must know of a raster. */
 export interface RasterFacts {

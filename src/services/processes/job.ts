@@ -9,6 +9,8 @@ import { EXPORT_FORMATS } from '../exports/formats.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { PROCESSES } from './catalogue/index.js';
 import type { InputValues, ProcessDefinition, ProcessWork } from './definition.js';
+import type { Plan } from './plan.js';
+import { runPlan } from './plan-run.js';
 import type { SourceReference } from './source-input.js';
 import type { FeaturesSource, ProcessSources } from './sources.js';
 
@@ -18,6 +20,8 @@ export interface ExecutionInput {
   values: InputValues;
   /** Features and rasters, by the names of their inputs. */
   sources: Readonly<Record<string, SourceReference>>;
+  /** Of the process that does several. */
+  plan?: Plan<SourceReference>;
   outputs: Readonly<Record<string, OutputRequest>>;
   response: 'document' | 'raw';
   /** It reads what this principal may read then. */
@@ -52,6 +56,8 @@ export interface ProcessResult {
 }
 
 export interface RunDeps {
+  /** Bytes that the steps of a plan may leave for each other. */
+  spoolBytes: number;
   pools: Pick<Pools, 'run'>;
   sources: ProcessSources;
   /** Makes a table of a GeoPackage a collection; once for each token. */
@@ -75,23 +81,48 @@ export async function runProcess(
   folder: string,
   deps: RunDeps,
 ): Promise<ProcessResult> {
+  const { plan } = context.input;
+  const results = plan
+    ? await runPlan(context, plan, folder, deps, runWork)
+    : await runWork(context, folder, deps);
+  const collections: Record<string, string> = {};
+  for (const [output, { file, title }] of Object.entries(results.files)) {
+    const collection = await publishOutput(context, title, output, file, deps);
+    if (collection !== undefined) collections[output] = collection;
+    await context.artifact({
+      ...{ label: output, kind: 'process-output', content_type: file.mediaType },
+      ...{ size_bytes: file.bytes, location: file.path },
+    });
+  }
+  const files = Object.entries(results.files).map(([output, { file }]) => [output, file] as const);
+  return { values: results.values, files: Object.fromEntries(files), collections };
+}
+
+/** What a process has made, before anything of it is published. */
+export interface WorkResult {
+  values: Record<string, unknown>;
+  /** By output; `title` is that of the process. */
+  files: Record<string, { file: ResultFile; title: string }>;
+}
+
+/** The work of one process; its files lie in `folder`, which is emptied first. */
+export async function runWork(
+  context: JobContext<ExecutionInput>,
+  folder: string,
+  deps: RunDeps,
+): Promise<WorkResult> {
   const definition = PROCESSES.get(context.input.process);
-  if (!definition) throw new TaskFailure('invalid-input', `There is no process ${context.input.process}.`);
-  const { work } = definition;
-  if (work.kind === 'values')
-    return { values: work.compute(context.input.values), files: {}, collections: {} };
+  if (!definition || definition.work.kind === 'plan')
+    throw new TaskFailure('invalid-input', `There is no process ${context.input.process}.`);
+  const { work, title } = definition;
+  if (work.kind === 'values') return { values: work.compute(context.input.values), files: {} };
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const file =
     work.kind === 'raster'
       ? await runRaster(context, definition, work, folder, deps)
       : await runFeatures(context, definition, work, folder, deps);
-  const collections = await publishOutput(context, definition, work.output, file, deps);
-  await context.artifact({
-    ...{ label: work.output, kind: 'process-output', content_type: file.mediaType },
-    ...{ size_bytes: file.bytes, location: file.path },
-  });
-  return { values: {}, files: { [work.output]: file }, collections };
+  return { values: {}, files: { [work.output]: { file, title } } };
 }
 
 async function runFeatures(
@@ -187,15 +218,15 @@ async function tellFaults(context: JobContext<ExecutionInput>, result: FeaturePr
 
 async function publishOutput(
   context: JobContext<ExecutionInput>,
-  definition: ProcessDefinition,
+  titleOfProcess: string,
   output: string,
   { path, features = 0 }: ResultFile,
   { publish }: RunDeps,
-): Promise<Record<string, string>> {
+): Promise<string | undefined> {
   const request = context.input.outputs[output]?.publish;
-  if (!request) return {};
-  const { collection, title = definition.title } = request;
+  if (!request) return undefined;
+  const { collection, title = titleOfProcess } = request;
   const work = () => publish(context, { path, features, collection, title });
   await context.step('publish', `Publishing ${collection}`, work, true);
-  return { [output]: collection };
+  return collection;
 }

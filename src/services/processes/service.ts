@@ -16,7 +16,7 @@ import { removeStrays } from '../jobs/kept-uploads.js';
 import type { JobContext, JobKind } from '../jobs/kinds.js';
 import { removeOldFiles } from '../old-files.js';
 import { PROCESSES, processOf } from './catalogue/index.js';
-import type { InputValues, ProcessDefinition, ProcessWork } from './definition.js';
+import type { FeaturesFacts, InputValues, ProcessDefinition, ProcessWork } from './definition.js';
 import {
   type ExecutionInput,
   type OutputRequest,
@@ -24,6 +24,8 @@ import {
   type ResultFile,
   runProcess,
 } from './job.js';
+import { errorWithin, orderSteps, type Plan, type PlanStep } from './plan.js';
+import { factsAfter } from './plan-facts.js';
 import type { CollectionReference, SourceReference, SourceValue } from './source-input.js';
 import { ProcessSources } from './sources.js';
 
@@ -36,6 +38,8 @@ export interface ProcessesDeps {
   visible(principal: Principal): CatalogSnapshot;
   /** Ids of processes that nobody may execute without approval. */
   approval: readonly string[];
+  /** Bytes that the steps of a plan may leave for each other. */
+  spoolBytes: number;
 }
 
 /** An execution whose inputs passed their schemas. */
@@ -45,7 +49,12 @@ export interface Execution {
   sources: Readonly<Record<string, SourceValue>>;
   outputs: Readonly<Record<string, OutputRequest>>;
   response: 'document' | 'raw';
+  /** Of the process that does several. */
+  plan?: Plan<SourceValue>;
 }
+
+/** One process with its inputs: an execution, or a step of one. */
+type Call = Pick<Execution, 'values'> & { sources: PlanStep<SourceValue>['sources'] };
 
 export const PROCESS_KIND = 'process';
 
@@ -97,26 +106,20 @@ export class Processes {
     principal: Principal,
     options: Pick<SubmitOptions, 'correlationId'>,
   ): Promise<JobRow> {
-    if (this.#deps.approval.includes(process.id))
-      throw new ApiError('forbidden', `Approval required: ${process.id} is not executed without.`);
     const { sessionHash: _, ...caller } = principal;
     await this.#refuse(process, execution, caller);
-    const sources = await this.#keep(execution.sources);
     const { values, outputs, response } = execution;
     const input: ExecutionInput = {
-      process: process.id,
-      values,
-      sources,
-      outputs,
-      response,
-      principal: caller,
+      ...{ process: process.id, values, outputs, response, principal: caller },
+      sources: await this.#keep(execution.sources),
+      ...(execution.plan ? { plan: await this.#keepPlan(execution.plan) } : {}),
     };
-    const resources = [processResource(process.id), ...collectionsOf(sources, outputs)];
+    const resources = [processResource(process.id), ...collectionsOf(input)];
     try {
       const submit = { owner: actorOf(principal), resources, ...options };
       return (await this.#deps.jobs.submit(PROCESS_KIND, input, submit)).job;
     } catch (error) {
-      await removeUploads(sources);
+      await removeUploads(input);
       throw error;
     }
   }
@@ -193,16 +196,10 @@ export class Processes {
   }
 
   /** Throws what the job would fail with at once: collections and jobs that there are not, fields that do not fit. */
-  async #refuse(
-    { work }: ProcessDefinition,
-    { values, sources, outputs }: Execution,
-    principal: Principal,
-  ): Promise<void> {
-    for (const [name, reference] of Object.entries(sources)) {
-      if (reference.kind === 'collection') this.#refusePlan(work, name, reference, values, principal);
-      if (reference.kind === 'result') await this.file(reference.jobId, reference.output, principal);
-    }
-    for (const { publish } of Object.values(outputs)) {
+  async #refuse(process: ProcessDefinition, execution: Execution, principal: Principal): Promise<void> {
+    if (execution.plan) await this.#refusePlan(execution.plan, principal);
+    await this.#refuseCall(process, execution, principal);
+    for (const { publish } of Object.values(execution.outputs)) {
       if (!publish) continue;
       if (!permits(principal, 'admin:import:write'))
         throw new ApiError('forbidden', 'You may not publish collections.');
@@ -210,7 +207,46 @@ export class Processes {
     }
   }
 
-  #refusePlan(
+  async #refusePlan({ steps }: NonNullable<Execution['plan']>, principal: Principal): Promise<void> {
+    const facts = new Map<string, FeaturesFacts | undefined>();
+    for (const step of orderSteps('/inputs/plan/steps', steps)) {
+      const process = this.get(step.process);
+      const check = async () => {
+        await this.#refuseCall(process, step, principal);
+        facts.set(step.stepId, this.#factsOf(process, step, facts, principal));
+      };
+      await within(`/inputs/plan/steps/${steps.indexOf(step)}`, check);
+    }
+  }
+
+  /** What is certain of the features of a step before it runs. Throws 400 for values that do not fit what it reads. */
+  #factsOf(
+    { work }: ProcessDefinition,
+    { values, sources }: Call,
+    facts: ReadonlyMap<string, FeaturesFacts | undefined>,
+    principal: Principal,
+  ): FeaturesFacts | undefined {
+    if (work.kind !== 'features') return undefined;
+    const reference = sources[work.input]!;
+    if (reference.kind === 'step') return factsAfter(work, values, facts.get(reference.step));
+    if (reference.kind !== 'collection') return undefined;
+    return factsAfter(work, values, this.#sources.collection(work.input, reference, principal).facts);
+  }
+
+  async #refuseCall(
+    { id, work }: ProcessDefinition,
+    { values, sources }: Call,
+    principal: Principal,
+  ): Promise<void> {
+    if (this.#deps.approval.includes(id))
+      throw new ApiError('forbidden', `Approval required: ${id} is not executed without.`);
+    for (const [name, reference] of Object.entries(sources)) {
+      if (reference.kind === 'collection') this.#refuseValues(work, name, reference, values, principal);
+      if (reference.kind === 'result') await this.file(reference.jobId, reference.output, principal);
+    }
+  }
+
+  #refuseValues(
     work: ProcessWork,
     name: string,
     reference: CollectionReference,
@@ -223,6 +259,12 @@ export class Processes {
       const { facts } = this.#sources.collection(name, reference, principal);
       if (work.kind === 'features' && work.input === name) work.plan(values, facts);
     }
+  }
+
+  async #keepPlan(plan: NonNullable<Execution['plan']>): Promise<NonNullable<ExecutionInput['plan']>> {
+    const steps = [];
+    for (const step of plan.steps) steps.push({ ...step, sources: await this.#keep(step.sources) });
+    return { ...plan, steps };
   }
 
   /** Writes features that were sent into files, which go with the job. */
@@ -242,7 +284,7 @@ export class Processes {
   }
 
   #kind(): JobKind<ExecutionInput, ProcessResult> {
-    const { pools } = this.#deps;
+    const { pools, spoolBytes } = this.#deps;
     return {
       kind: PROCESS_KIND,
       title: 'Process',
@@ -252,16 +294,16 @@ export class Processes {
       ofFolder: true,
       run: (context) =>
         runProcess(context, this.#folderOf(context.id), {
-          ...{ pools, sources: this.#sources },
+          ...{ pools, sources: this.#sources, spoolBytes },
           publish: (job, table) => this.#publish(job, table),
         }),
-      cleanup: async ({ sources }, id, { state }) => {
-        await removeUploads(sources);
+      cleanup: async (input, id, { state }) => {
+        await removeUploads(input);
         if (state !== 'Succeeded') await rm(this.#folderOf(id), { recursive: true, force: true });
         if (Date.now() - this.#trimmedAt > TRIM_MS) await this.trim();
       },
-      refuseRetry: async ({ sources }) =>
-        Object.values(sources).some(({ kind }) => kind === 'file')
+      refuseRetry: async (input) =>
+        sourcesOf(input).some(({ kind }) => kind === 'file')
           ? 'The features that were sent are not there any more: execute the process again.'
           : undefined,
     };
@@ -274,7 +316,8 @@ export class Processes {
     // The load removes what it has read, and the results stay.
     const staging = join(this.#folderOf(context.id), 'publish.gpkg');
     await copyFile(path, staging);
-    await this.#deps.imports.publishTable(context, { staging, stagingTable: RESULT_TABLE, ...table });
+    const token = `${context.id}/${table.collection}`;
+    await this.#deps.imports.publishTable(context, { staging, stagingTable: RESULT_TABLE, token, ...table });
     await rm(staging, { force: true });
   }
 
@@ -294,9 +337,25 @@ function mayRead(job: JobRow, principal: Principal): boolean {
   return job.owner === actorOf(principal) || managesJobs(principal);
 }
 
-function collectionsOf(sources: Record<string, SourceReference>, outputs: Execution['outputs']): string[] {
-  const read = Object.values(sources).flatMap((one) => (one.kind === 'collection' ? [one.id] : []));
-  const published = Object.values(outputs).flatMap(({ publish }) => (publish ? [publish.collection] : []));
+/** What an execution reads, in all its steps. */
+function sourcesOf({ sources, plan }: ExecutionInput): SourceReference[] {
+  return [sources, ...(plan?.steps ?? []).map((step) => step.sources)].flatMap((one) => Object.values(one));
+}
+
+/** What goes wrong within a part of the inputs is told of that part. */
+async function within<T>(at: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof ApiError ? errorWithin(at, error) : error;
+  }
+}
+
+function collectionsOf(input: ExecutionInput): string[] {
+  const read = sourcesOf(input).flatMap((one) => (one.kind === 'collection' ? [one.id] : []));
+  const published = Object.values(input.outputs).flatMap(({ publish }) =>
+    publish ? [publish.collection] : [],
+  );
   return [...new Set([...read, ...published])].map((id) => `collection:${id}`);
 }
 
@@ -310,6 +369,6 @@ async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-async function removeUploads(sources: ExecutionInput['sources']): Promise<void> {
-  for (const one of Object.values(sources)) if (one.kind === 'file') await rm(one.path, { force: true });
+async function removeUploads(input: ExecutionInput): Promise<void> {
+  for (const one of sourcesOf(input)) if (one.kind === 'file') await rm(one.path, { force: true });
 }

@@ -10,7 +10,9 @@ export type SourceValue =
   /** An output of another job. */
   | { kind: 'result'; jobId: string; output: string }
   /** A file of another server, of any format that is imported. */
-  | { kind: 'remote'; url: string };
+  | { kind: 'remote'; url: string }
+  /** An output of an earlier step of the same plan. */
+  | { kind: 'step'; step: string; output: string };
 
 export interface CollectionReference {
   kind: 'collection';
@@ -19,8 +21,11 @@ export interface CollectionReference {
   filterLang: 'cql2-text' | 'cql2-json';
 }
 
-/** The same as a job keeps it. */
-export type SourceReference = Exclude<SourceValue, { kind: 'inline' }> | { kind: 'file'; path: string };
+/** The same as a job keeps it. `file` is GeoJSON that was sent, `spool` what a step of the job has written. */
+export type SourceReference =
+  | Exclude<SourceValue, { kind: 'inline' }>
+  | { kind: 'file'; path: string }
+  | { kind: 'spool'; path: string };
 
 const TYPES: ReadonlySet<string> = new Set(['FeatureCollection', 'Feature', ...GEOJSON_GEOMETRIES]);
 

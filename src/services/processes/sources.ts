@@ -61,7 +61,7 @@ export class ProcessSources {
     const collection = this.#named(reference, principal);
     if (!hasCoverage(collection)) throw noCollection(name, reference, 'rasters');
     const { source, crs } = collection.raster;
-    return { source, facts: { crs: factsOf(crs) } };
+    return { source, facts: { crs: crsFacts(crs) } };
   }
 
   /** A collection, or the raster that another job has made. */
@@ -72,12 +72,15 @@ export class ProcessSources {
     signal: AbortSignal,
   ): Promise<RasterInput> {
     if (reference.kind === 'collection') return this.coverage(name, reference, principal);
-    if (reference.kind !== 'result')
+    if (reference.kind !== 'result' && reference.kind !== 'spool')
       throw new TaskFailure('invalid-input', `The input ${name} is no raster.`);
-    const path = await this.deps.resultFile(reference.jobId, reference.output, principal);
+    const path =
+      reference.kind === 'spool'
+        ? reference.path
+        : await this.deps.resultFile(reference.jobId, reference.output, principal);
     const source: RasterSource = { kind: 'file', path };
     const { crs } = await this.deps.pools.run('raster.inspect', { source }, { signal });
-    return { source, facts: { crs: factsOf(crs) } };
+    return { source, facts: { crs: crsFacts(crs) } };
   }
 
   /** Wherever they come from; GeoJSON becomes a table in `folder`. */
@@ -111,10 +114,12 @@ export class ProcessSources {
   ): Promise<string> {
     const { pools, resultFile } = this.deps;
     if (reference.kind === 'result') return resultFile(reference.jobId, reference.output, principal);
+    if (reference.kind === 'spool') return reference.path;
     const output = `${stem}.gpkg`;
     if (reference.kind === 'file')
       await pools.run('process.stage', { path: reference.path, output }, { signal });
-    else await this.#fetch(reference.url, stem, output, signal);
+    else if (reference.kind === 'remote') await this.#fetch(reference.url, stem, output, signal);
+    else throw new Error(`the step ${reference.step} was not bound to its results`);
     return output;
   }
 
@@ -155,11 +160,11 @@ function sourceOf(
   const fields = source.fields
     .filter(({ name, type }) => type !== 'binary' && (!visibleFields || visibleFields.includes(name)))
     .map(({ name }) => name);
-  return { features: { ...query, fields }, facts: { source, fields, crs: factsOf(source.crs) }, count };
+  return { features: { ...query, fields }, facts: { source, fields, crs: crsFacts(source.crs) }, count };
 }
 
 /** Coordinates without a place on Earth are metres of a plane. */
-function factsOf(crs: string): FeaturesFacts['crs'] {
+export function crsFacts(crs: string): FeaturesFacts['crs'] {
   try {
     const { isGeographic, metresPerUnit } = describeCrs(crs);
     return { isGeographic, metresPerUnit };

@@ -7,6 +7,7 @@ import {
   FEATURES_OUTPUT,
   featuresInput,
   featuresWork,
+  fieldNames,
   invalidInput,
   isStrict,
   lengthInCrs,
@@ -241,6 +242,27 @@ const singlePart = mapProcess({
   operation: () => ({ name: 'none' }),
 });
 
+const select: ProcessDefinition = {
+  id: 'conversion.feature-select',
+  title: 'Select features',
+  description:
+    'The features as they are, with some of their attributes: all of a collection, or those that pass a filter.',
+  keywords: ['vector'],
+  inputs: {
+    features: featuresInput('Features', 'The features to work on.'),
+    fields: optional({
+      title: 'Fields',
+      description: 'Attributes that stay; all when absent.',
+      schema: Type.Array(Type.String(), { maxItems: 1000 }),
+    }),
+  },
+  outputs: { features: FEATURES_OUTPUT },
+  work: featuresWork((values, facts) => ({
+    process: { kind: 'map', operation: { name: 'none' } },
+    ...(values['fields'] === undefined ? {} : { fields: fieldNames(values, 'fields', facts) }),
+  })),
+};
+
 export const GEOMETRY_PROCESSES: readonly ProcessDefinition[] = [
   buffer,
   simplify,
@@ -283,5 +305,6 @@ export const GEOMETRY_PROCESSES: readonly ProcessDefinition[] = [
   makeValid,
   snapToGrid,
   project,
+  select,
   singlePart,
 ];

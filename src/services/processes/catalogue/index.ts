@@ -3,11 +3,12 @@ import type { InputDefinition, ProcessDefinition } from '../definition.js';
 import { echo } from './echo.js';
 import { GEOMETRY_PROCESSES } from './geometry.js';
 import { LAYER_PROCESSES } from './layers.js';
+import { plan } from './plan.js';
 import { RASTER_PROCESSES } from './rasters.js';
 
 /** Everything that can be processed, by its id. */
 export const PROCESSES: ReadonlyMap<string, ProcessDefinition> = new Map(
-  [...GEOMETRY_PROCESSES, ...LAYER_PROCESSES, ...RASTER_PROCESSES, echo].map((process) => [
+  [...GEOMETRY_PROCESSES, ...LAYER_PROCESSES, ...RASTER_PROCESSES, plan, echo].map((process) => [
     process.id,
     process,
   ]),

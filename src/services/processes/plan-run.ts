@@ -1,0 +1,131 @@
+import { open, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TaskFailure } from '../../core/failure.js';
+import type { JobContext } from '../jobs/kinds.js';
+import type { ExecutionInput, RunDeps, runWork, WorkResult } from './job.js';
+import { orderSteps, type Plan, type PlanStep, planOutputs } from './plan.js';
+import type { SourceReference } from './source-input.js';
+
+type JobPlan = Plan<SourceReference>;
+type Step = PlanStep<SourceReference>;
+
+/** Results of steps by their ids, as the job keeps them while it runs. */
+type Results = Record<string, WorkResult>;
+
+/** Share of a job that its steps are; publishing is the rest. */
+const STEPS = 0.9;
+
+/**
+ * Runs the steps of a plan, one after the other. Each step that has ended is kept with the job, so that a run that follows
+ * goes on with the next; what no later step reads is removed.
+ */
+export async function runPlan(
+  context: JobContext<ExecutionInput>,
+  plan: JobPlan,
+  folder: string,
+  deps: RunDeps,
+  run: typeof runWork,
+): Promise<WorkResult> {
+  const steps = orderSteps('/inputs/plan/steps', plan.steps);
+  const outputs = planOutputs(steps);
+  const results = await begin(context, folder);
+  for (const [i, step] of steps.entries()) {
+    if (Object.hasOwn(results, step.stepId)) continue;
+    const share = { begin: (STEPS * i) / steps.length, length: STEPS / steps.length };
+    const work = run(stepContext(context, step, results, share), join(folder, folderOf(step)), deps);
+    results[step.stepId] = await work;
+    await settle(results[step.stepId]!);
+    await requireRoom(folder, deps.spoolBytes);
+    await context.checkpoint(results);
+    // Only then: what was removed must not be needed by a run that goes on.
+    await forgetInputs(steps, i, folder);
+  }
+  const last = new Set([...outputs.values()].map(({ step }) => step));
+  for (const step of steps) if (!last.has(step.stepId)) await removeStep(step, folder);
+  const all: WorkResult = { values: {}, files: {} };
+  for (const [name, { step, output }] of outputs) {
+    const { values, files } = results[step]!;
+    if (Object.hasOwn(files, output)) all.files[name] = files[output]!;
+    else if (Object.hasOwn(values, output)) all.values[name] = values[output];
+  }
+  return all;
+}
+
+/** Names of steps are a client's. */
+const folderOf = ({ stepId }: Step) => `step-${Buffer.from(stepId).toString('hex')}`;
+
+/** What the run before has left, as far as the job knows of it. */
+async function begin({ saved }: JobContext, folder: string): Promise<Results> {
+  if (saved === undefined) await rm(folder, { recursive: true, force: true });
+  return { ...(saved as Results | undefined) };
+}
+
+/** The job as a step sees it, whose progress is a part of that of the job. */
+function stepContext(
+  context: JobContext<ExecutionInput>,
+  step: Step,
+  results: Results,
+  share: { begin: number; length: number },
+): JobContext<ExecutionInput> {
+  const { stepId, process, values } = step;
+  const sources = Object.entries(step.sources).map(([name, one]) => [name, bind(one, results)] as const);
+  return {
+    id: context.id,
+    attempt: context.attempt,
+    saved: undefined,
+    signal: context.signal,
+    input: { ...context.input, process, values, sources: Object.fromEntries(sources), outputs: {} },
+    progress: (fraction) => context.progress(share.begin + share.length * fraction),
+    step: (phase, message, work, always) =>
+      context.step(`${stepId}: ${phase}`, `${stepId}: ${message}`, work, always),
+    log: (level, message) => context.log(level, `${stepId}: ${message}`),
+    warn: (message) => context.warn(`${stepId}: ${message}`),
+    checkpoint: async () => {},
+    artifact: (artifact) => context.artifact(artifact),
+    divide: (parts, tell) => context.divide(parts, tell),
+  };
+}
+
+function bind(reference: SourceReference, results: Results): SourceReference {
+  if (reference.kind !== 'step') return reference;
+  return { kind: 'spool', path: results[reference.step]!.files[reference.output]!.file.path };
+}
+
+/** Files are whole on disk before the job says that the step has ended. */
+async function settle({ files }: WorkResult): Promise<void> {
+  for (const { file } of Object.values(files)) {
+    const handle = await open(file.path, 'r');
+    try {
+      await handle.datasync();
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
+/** Removes the results that step `last` was the last to read. */
+async function forgetInputs(steps: readonly Step[], last: number, folder: string): Promise<void> {
+  const later = new Set(steps.slice(last + 1).flatMap(({ dependsOn }) => dependsOn));
+  for (const id of steps[last]!.dependsOn) {
+    if (later.has(id)) continue;
+    await removeStep(steps.find(({ stepId }) => stepId === id)!, folder);
+  }
+}
+
+function removeStep(step: Step, folder: string): Promise<void> {
+  return rm(join(folder, folderOf(step)), { recursive: true, force: true });
+}
+
+async function requireRoom(folder: string, most: number): Promise<void> {
+  const names = await readdir(folder, { recursive: true }).catch(() => []);
+  let bytes = 0;
+  for (const name of names) {
+    const entry = await stat(join(folder, name));
+    if (entry.isFile()) bytes += entry.size;
+  }
+  if (bytes > most)
+    throw new TaskFailure(
+      'invalid-input',
+      `The results of the steps have ${bytes} bytes, and ${most} are allowed.`,
+    );
+}

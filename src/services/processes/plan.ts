@@ -1,0 +1,91 @@
+import { ApiError, badParameter, errorsDetail, type FieldError } from '../../core/errors.js';
+import { PROCESSES } from './catalogue/index.js';
+import type { InputValues, OutputDefinition } from './definition.js';
+import type { SourceReference } from './source-input.js';
+
+/** Several processes as the steps of one job. */
+export interface Plan<Source = SourceReference> {
+  readonly planId: string;
+  /** As they were sent. */
+  readonly steps: readonly PlanStep<Source>[];
+}
+
+/** One process of a plan. */
+export interface PlanStep<Source = SourceReference> {
+  readonly stepId: string;
+  readonly process: string;
+  readonly values: InputValues;
+  /** Features and rasters, by the names of their inputs. */
+  readonly sources: Readonly<Record<string, Source>>;
+  readonly dependsOn: readonly string[];
+}
+
+/** An output of a plan: one of a step that no other step reads. */
+export interface PlanOutput {
+  readonly step: string;
+  readonly output: string;
+  readonly definition: OutputDefinition;
+}
+
+/** Steps in an order in which each comes after those that it depends on; else as they come. Throws 400 for a cycle. */
+export function orderSteps<T extends Pick<PlanStep, 'stepId' | 'dependsOn'>>(
+  at: string,
+  steps: readonly T[],
+): T[] {
+  const order: T[] = [];
+  const placed = new Set<string>();
+  let rest = steps;
+  while (rest.length > 0) {
+    const ready = rest.filter(({ dependsOn }) => dependsOn.every((id) => placed.has(id)));
+    if (ready.length === 0)
+      throw badParameter(at, `form a cycle: ${rest.map(({ stepId }) => stepId).join(', ')}`);
+    for (const step of ready) placed.add(step.stepId);
+    order.push(...ready);
+    rest = rest.filter(({ stepId }) => !placed.has(stepId));
+  }
+  return order;
+}
+
+/** An error of the inputs of a step, told of where the plan has these. */
+export function errorWithin(at: string, error: ApiError): ApiError {
+  if (!error.errors) return error;
+  const errors = error.errors.map((one) => fieldErrorWithin(at, one));
+  return new ApiError(error.code, errorsDetail(errors), { errors });
+}
+
+export function fieldErrorWithin(at: string, error: FieldError): FieldError {
+  return {
+    ...error,
+    name: `${at}${error.name}`,
+    ...(error.path === undefined ? {} : { path: `${at}${error.path}` }),
+    code: CODES[error.code ?? ''] ?? 'INVALID_PARAMETER_VALUE',
+  };
+}
+
+/** What clients of plans know the rules by that inputs break. */
+const CODES: Readonly<Record<string, string>> = {
+  required: 'MISSING_REQUIRED_PARAMETER',
+  additionalProperties: 'UNKNOWN_PARAMETER',
+};
+
+/**
+ * Outputs of a plan by their names: that of the step, followed by a point and the name of the output where a process has
+ * several.
+ */
+export function planOutputs(
+  steps: readonly Pick<PlanStep, 'stepId' | 'process' | 'dependsOn'>[],
+): Map<string, PlanOutput> {
+  const read = new Set(steps.flatMap(({ dependsOn }) => dependsOn));
+  const outputs = new Map<string, PlanOutput>();
+  for (const { stepId, process } of steps) {
+    if (read.has(stepId)) continue;
+    const definitions = Object.entries(PROCESSES.get(process)!.outputs);
+    for (const [output, definition] of definitions)
+      outputs.set(definitions.length === 1 ? stepId : `${stepId}.${output}`, {
+        step: stepId,
+        output,
+        definition,
+      });
+  }
+  return outputs;
+}

@@ -1,0 +1,227 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { gateways } from '../e2e/support/processes.js';
+import { startServer, type TestServer } from '../support/server.js';
+import { type Json, ProcessClient } from './support.js';
+
+/** Several processes as the steps of one job. */
+
+const PLAN = 'svc-geoprocessing';
+const SPOOL = 1_048_576;
+const folder = mkdtempSync(join(tmpdir(), 'graticule-plans-'));
+
+let server: TestServer;
+let client: ProcessClient;
+
+async function start(spool = 1_000_000_000) {
+  const env = { SVC_PROCESSES__SPOOL: String(spool), SVC_PROCESSES__APPROVAL: 'geometry.union' };
+  server = await startServer({ sources: ['demo/data/world_map.gpkg'], dataDir: folder, env });
+  client = new ProcessClient(server);
+}
+
+beforeAll(() => start());
+afterAll(async () => {
+  await server?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const france = { collection: 'countries', filter: "iso_a2 = 'FR'" };
+const planOf = (steps: Json[], more: Json = {}) => ({ inputs: { plan: { planId: 'p', steps, ...more } } });
+const geoprocess = (stepId: string, processId: string, inputs: Json, more: Json = {}) => ({
+  ...{ kind: 'geoprocess', stepId, processId, inputs },
+  ...more,
+});
+async function logOf(id: string): Promise<string[]> {
+  const { items } = await client.json(`/api/v1/admin/jobs/${id}/logs`);
+  return items.map(({ message }: Json) => message);
+}
+const jobFolder = (id: string) => join(folder, 'processes', id);
+const filesOf = (id: string) =>
+  readdirSync(jobFolder(id), { recursive: true, encoding: 'utf8' }).filter((name) => /\.\w+$/.test(name));
+
+describe('steps', () => {
+  it('read what others make, and come to the same as one job after the other', async () => {
+    const { collections } = await client.json('/ogc/tiles/collections');
+    const layerId = collections.find(({ title }: Json) => /^countries$/i.test(title)).id;
+    const steps = [
+      // In any order: a step waits for what it reads.
+      geoprocess('parts', 'geometry.multipart-to-singlepart', { features: 'wide.features' }),
+      geoprocess('wide', 'geometry.buffer', { distance: '10', unit: 'kilometre' }, { dependsOn: ['rows'] }),
+      {
+        ...{ kind: 'queryFeatures', stepId: 'rows' },
+        inputs: { layerId: String(layerId), where: "iso_a2 = 'FR'", fields: ['NAME', 'iso_a2'] },
+      },
+    ];
+    const { jobID } = await client.run(PLAN, planOf(steps, { outputs: ['featureLayer'] }));
+    const result = await client.json(`/ogc/processes/jobs/${jobID}/results`);
+    expect(Object.keys(result)).toEqual(['parts']);
+    const single = await client.run('geometry.buffer', {
+      inputs: { features: france, distance: 10, unit: 'kilometre' },
+    });
+    const href = `${server.url}/ogc/processes/jobs/${single.jobID}/results/features`;
+    const parts = await client.results('geometry.multipart-to-singlepart', {
+      inputs: { features: { href } },
+    });
+    const shapes = (list: Json[]) => list.map(({ geometry }) => JSON.stringify(geometry)).sort();
+    expect(result.parts.features.length).toBeGreaterThan(2);
+    expect(shapes(result.parts.features)).toEqual(shapes(parts.features.features));
+    expect(Object.keys(result.parts.features[0].properties).sort()).toEqual(['NAME', 'fid', 'iso_a2']);
+    expect(filesOf(jobID)).toEqual([expect.stringMatching(/^step-\w+\/features\.gpkg$/)]);
+  });
+
+  it('may branch, and each end is an output, by reference, published, or with others', async () => {
+    const steps = [
+      geoprocess('rows', 'conversion.feature-select', { features: france }),
+      geoprocess('middle', 'geometry.centroid', { features: { step: 'rows' } }),
+      geoprocess('box', 'geometry.envelope', { queryResultId: 'rows' }),
+      geoprocess('same', 'echo', { doubleInput: 3, stringInput: 'Value1' }),
+    ];
+    const outputs = {
+      middle: { publish: { collection: 'middles' } },
+      box: { publish: { collection: 'boxes', title: 'Boxes' } },
+      'same.doubleOutput': {},
+    };
+    const result = await client.results(PLAN, { ...planOf(steps), outputs });
+    expect(result).toEqual({
+      middle: expect.objectContaining({ href: `${server.url}/ogc/features/collections/middles` }),
+      box: expect.objectContaining({ href: `${server.url}/ogc/features/collections/boxes` }),
+      'same.doubleOutput': 3,
+    });
+    const items = async (id: string) =>
+      (await client.json(`/ogc/features/collections/${id}/items`)).features.map(
+        ({ geometry }: Json) => geometry.type,
+      );
+    expect([await items('middles'), await items('boxes')]).toEqual([['Point'], ['Polygon']]);
+  });
+
+  it('without an id are numbered, and a plan may be text', async () => {
+    const { inputs } = planOf([{ kind: 'queryFeatures', inputs: { features: france } }]);
+    const result = await client.results(PLAN, { inputs: { plan: JSON.stringify(inputs.plan) } });
+    expect(result.s1.features).toHaveLength(1);
+  });
+
+  it('fail the job with the name of the step, and leave nothing', async () => {
+    const line = {
+      type: 'LineString',
+      coordinates: [
+        [0, 0],
+        [1, 1],
+      ],
+    };
+    const steps = [
+      geoprocess('good', 'geometry.centroid', { features: line }),
+      geoprocess(
+        'bad',
+        'geometry.centroid',
+        { features: { href: `${server.url}/none.geojson` } },
+        { dependsOn: ['good'] },
+      ),
+    ];
+    const status = await client.run(PLAN, planOf(steps));
+    expect([status.status, existsSync(jobFolder(status.jobID))]).toEqual(['failed', false]);
+    expect(await logOf(status.jobID)).toContain('bad: Reading the inputs');
+  });
+});
+
+it('all that is wrong is told at once, by the codes that clients of plans know', async () => {
+  const steps = [
+    { kind: 'geoprocess', inputs: {} },
+    geoprocess('b', 'geometry.nothing', {}),
+    geoprocess('c', 'geometry.buffer', { features: france, other: 1 }),
+    geoprocess('d', 'geometry.buffer', { features: france, distance: 'far' }, { dependsOn: ['none'] }),
+    geoprocess('e', 'geometry.buffer', { features: 'f', distance: 1 }),
+    geoprocess('f', 'echo', {}),
+  ];
+  const response = await client.execute(PLAN, planOf(steps));
+  const { errors } = (await response.json()) as Json;
+  const at = '/inputs/plan/steps';
+  expect([response.status, errors.map(({ name, code }: Json) => [name, code])]).toEqual([
+    400,
+    [
+      [`${at}/0/processId`, 'MISSING_PROCESS_ID'],
+      [`${at}/1/processId`, 'UNKNOWN_PROCESS'],
+      [`${at}/2/inputs/other`, 'UNKNOWN_PARAMETER'],
+      [`${at}/2/inputs/distance`, 'MISSING_REQUIRED_PARAMETER'],
+      [`${at}/3/dependsOn`, 'INVALID_PARAMETER_VALUE'],
+      [`${at}/3/inputs/distance`, 'INVALID_PARAMETER_VALUE'],
+      [`${at}/4/inputs/features`, 'INVALID_PARAMETER_VALUE'],
+    ],
+  ]);
+});
+
+it.each([
+  [
+    'a cycle',
+    [
+      geoprocess('a', 'geometry.centroid', { features: 'b' }),
+      geoprocess('b', 'geometry.centroid', { features: 'a' }),
+    ],
+    {},
+    'cycle: a, b',
+  ],
+  ['two steps of one id', [geoprocess('a', 'echo', {}), geoprocess('a', 'echo', {})], {}, 'same stepId'],
+  ['no steps', [], {}, '/inputs/plan/steps'],
+  ['another kind', [{ kind: 'paint' }], {}, '/inputs/plan/steps/0/kind'],
+  ['a plan as a step', [geoprocess('a', PLAN, {})], {}, "no process 'svc-geoprocessing'"],
+  [
+    'a kind of output that nothing makes',
+    [geoprocess('a', 'echo', {})],
+    { outputs: ['raster'] },
+    'makes a raster',
+  ],
+  [
+    'a collection that is not there',
+    [geoprocess('a', 'geometry.centroid', { features: { collection: 'none' } })],
+    {},
+    '/inputs/plan/steps/0/inputs/features',
+  ],
+  [
+    'a field that an earlier step drops',
+    [
+      geoprocess('a', 'conversion.feature-select', { features: france, fields: ['NAME'] }),
+      geoprocess('b', 'geometry.centroid', { features: 'a' }),
+      geoprocess('c', 'geometry.dissolve', { features: 'b', groupBy: ['iso_a2'] }),
+    ],
+    {},
+    "/inputs/plan/steps/2/inputs/groupBy there is no field 'iso_a2'",
+  ],
+])('%s is refused before anything runs', async (_what, steps, more, detail) => {
+  const response = await client.execute(PLAN, planOf(steps, more));
+  expect([response.status, ((await response.json()) as Json).detail]).toEqual([
+    400,
+    expect.stringContaining(detail),
+  ]);
+});
+
+it('a process that needs approval needs it as a step, too', async () => {
+  const steps = [geoprocess('a', 'geometry.union', { features: france })];
+  expect((await client.execute(PLAN, planOf(steps))).status).toBe(403);
+});
+
+it('kill -9 in the middle: what has ended is not done again, and what it may leave on disk is bounded', async () => {
+  const whole = { collection: 'countries' };
+  const steps = [
+    geoprocess('rows', 'geometry.densify', {
+      features: { collection: 'states_provinces' },
+      segmentLength: 5,
+      unit: 'kilometre',
+    }),
+    geoprocess('pieces', 'geometry.intersect', { features: 'rows', overlay: whole }),
+  ];
+  const { jobID } = (await (await client.execute(PLAN, planOf(steps))).json()) as Json;
+  await vi.waitFor(() => expect(readdirSync(jobFolder(jobID))).toHaveLength(2), {
+    timeout: 60_000,
+    interval: 5,
+  });
+  process.kill(gateways(server.process.pid!)[0]!, 'SIGKILL');
+  server.process.kill('SIGKILL');
+  await start(SPOOL);
+  expect((await client.ended(jobID)).status).toBe('failed');
+  const log = await logOf(jobID);
+  const times = (text: string) => log.filter((message) => message === text).length;
+  expect([times('rows: Reading the inputs'), times('pieces: Reading the inputs')]).toEqual([1, 2]);
+  expect(log.at(-1)).toContain(`${SPOOL} are allowed`);
+  expect(existsSync(jobFolder(jobID))).toBe(false);
+});
