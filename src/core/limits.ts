@@ -107,6 +107,8 @@ export const LIMITS = {
   processWindow: 1_000_000,
   /** Bytes of the body of an execution, and of a file that it names. */
   processBodyBytes: 8_388_608,
+  /** Milliseconds between what subscribers of a process are told of its progress. */
+  callbackProgressMs: 5000,
   /** Steps of a plan, and bytes that these leave for each other where the settings do not say. */
   planSteps: 50,
   planSpoolBytes: 8_589_934_592,

@@ -240,6 +240,8 @@ export interface Operation {
   readonly permission: string;
   /** False: the path is reserved by the contract and answers 501. */
   readonly built: boolean;
+  /** Requests that this server makes for who calls it: the runtime expression of the address, by name (OpenAPI). */
+  readonly callbacks?: Readonly<Record<string, string>>;
   /** True: a request with an Idempotency-Key is carried out once, and whoever repeats it gets the first answer. */
   readonly repeatable?: boolean;
   /** True: the operation looks at the Authorization header itself, and nobody is known by it. */

@@ -36,6 +36,7 @@ import { MigrationBatches } from '../services/migrations/batches.js';
 import { LayerWords } from '../services/migrations/geoserver/layer-words.js';
 import { GeoServerMigrations } from '../services/migrations/geoserver/migrations.js';
 import { BatchRelationships } from '../services/migrations/relationships.js';
+import { Callbacks } from '../services/processes/callbacks.js';
 import { Processes } from '../services/processes/service.js';
 import type { PublishedLayers } from '../services/publish/layers.js';
 import type { SourceLayers } from '../services/publish/source-layers.js';
@@ -62,6 +63,7 @@ import { Uploads } from '../services/uploads.js';
 import type { JobRow } from '../stores/jobs.js';
 import { folderName } from '../stores/private-files.js';
 import type { State } from '../stores/state.js';
+import { AllowedHosts } from '../workers/remote/allowed.js';
 import type { ConfigDocument } from './admin/config-document.js';
 import type { AdminDeps } from './admin/deps.js';
 import { exportDownload } from './admin/export-download.js';
@@ -69,6 +71,8 @@ import { adminOperations, extensionOperations } from './admin/index.js';
 import { rejectedRowsDownload } from './admin/rejected-rows.js';
 import { tileDownload } from './admin/tile-download.js';
 import { openApiDocument } from './http/openapi.js';
+import { statusInfo } from './surfaces/processes/documents.js';
+import { resultLinks } from './surfaces/processes/results.js';
 
 export interface ManagementOptions {
   config: Config;
@@ -162,6 +166,10 @@ export function startManagement(options: ManagementOptions): Management {
     ...{ pools, jobs, imports, visible, dataDir: options.dataDir },
     approval: config.processes.approval,
     spoolBytes: config.processes.spool,
+    callbacks: new Callbacks({
+      ...{ jobs, allowed: new AllowedHosts(config.remote.allow) },
+      documents: { status: (job, baseUrl) => statusInfo({ baseUrl }, job), results: resultLinks },
+    }),
   });
   const resumableUploads = new ResumableUploads(options.dataDir, imports);
   const tileJobs = new TileJobs({

@@ -135,6 +135,7 @@ export const STANDARDS: readonly Standard[] = [
       'job-list':
         'job-list-op job-list-success limit-definition limit-response links processID-definition processID-mandatory processID-response status-definition status-response type-definition type-response datetime-definition datetime-response duration-definition duration-response',
       dismiss: 'job-dismiss-op job-dismiss-success',
+      callback: 'job-callback',
     },
   },
   {

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
 import { type Json, ProcessClient } from './support.js';
 
@@ -26,12 +26,21 @@ let client: ProcessClient;
 /** Another server, with features in a file. */
 let other: Server;
 let otherUrl: string;
+/** What that server was told. */
+const calls: { url: string; body: Json }[] = [];
 
 beforeAll(async () => {
   other = createServer((request, response) => {
     if (request.url === '/points.geojson')
       response.end(JSON.stringify({ type: 'FeatureCollection', features: [feature({ n: 7 })] }));
-    else response.writeHead(404).end();
+    else if (request.url!.startsWith('/calls/')) {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk) => chunks.push(chunk));
+      request.on('end', () => {
+        calls.push({ url: request.url!, body: JSON.parse(Buffer.concat(chunks).toString()) });
+        response.writeHead(request.url === '/calls/unwilling' && calls.length === 1 ? 503 : 204).end();
+      });
+    } else response.writeHead(404).end();
   }).listen(0, '127.0.0.1');
   await new Promise((resolve) => other.once('listening', resolve));
   otherUrl = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
@@ -312,6 +321,56 @@ it('/req/job-list/{job-list-op,job-list-success,limit-definition,limit-response,
   expect(await ids('minDuration=600')).not.toContain(jobID);
   for (const wrong of ['limit=0', 'limit=x', 'status=none', 'type=other', 'datetime=x', 'minDuration=-1'])
     expect([wrong, (await client.get(`${PROCESSES}/jobs?${wrong}`)).status]).toEqual([wrong, 400]);
+});
+
+it('/req/callback/job-callback: who subscribes is told of the job and of its results', async () => {
+  calls.length = 0;
+  const subscriber = Object.fromEntries(
+    ['successUri', 'inProgressUri', 'failedUri'].map((name) => [name, `${otherUrl}/calls/${name}`]),
+  );
+  const inputs = { features: { collection: 'countries' }, distance: 10, unit: 'kilometre' };
+  const { jobID } = await client.run('geometry.buffer', { inputs, subscriber });
+  await vi.waitFor(() => expect(calls.map(({ url }) => url)).toContain('/calls/successUri'), {
+    timeout: 30_000,
+  });
+  const [first] = calls;
+  expect([first!.url, first!.body]).toEqual([
+    '/calls/inProgressUri',
+    expect.objectContaining({ jobID, status: expect.stringMatching(/accepted|running/) }),
+  ]);
+  const href = `${server.url}${PROCESSES}/jobs/${jobID}/results/features`;
+  expect(calls.at(-1)!.body).toEqual({ features: { href, type: 'application/geo+json' } });
+  const failure = { features: { href: `${otherUrl}/none.geojson` } };
+  const { jobID: failed } = await client.run('geometry.centroid', { inputs: failure, subscriber });
+  await vi.waitFor(
+    () =>
+      expect(calls.at(-1)).toMatchObject({
+        url: '/calls/failedUri',
+        body: { jobID: failed, status: 'failed' },
+      }),
+    { timeout: 30_000 },
+  );
+  for (const successUri of [
+    'nowhere',
+    'ftp://127.0.0.1/',
+    'http://192.0.2.1/',
+    'https://user:secret@example.org/',
+  ]) {
+    const response = await client.execute('echo', { inputs: {}, subscriber: { successUri } });
+    expect([successUri, response.status]).toEqual([successUri, 400]);
+  }
+});
+
+it('a subscriber that does not answer is asked again', async () => {
+  calls.length = 0;
+  const subscriber = { successUri: `${otherUrl}/calls/unwilling` };
+  await client.run('echo', { inputs: { doubleInput: 3 }, subscriber });
+  await vi.waitFor(() => expect(calls).toHaveLength(2), { timeout: 30_000 });
+  expect(calls.map(({ body }) => body)).toEqual([{ doubleOutput: 3 }, { doubleOutput: 3 }]);
+  const { items } = await client.json('/api/v1/admin/jobs?status=Succeeded');
+  expect(items.some(({ workloadName }: Json) => workloadName === 'Tell the subscriber of a process')).toBe(
+    true,
+  );
 });
 
 it('/req/html/{definition,content}: documents are pages, too', async () => {

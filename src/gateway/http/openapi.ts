@@ -72,10 +72,21 @@ function operationDocument(operation: Operation) {
         }
       : {}),
     responses: responseDocuments(operation),
+    ...(operation.callbacks ? { callbacks: callbackDocuments(operation.callbacks) } : {}),
     ...(operation.permission === 'public'
       ? {}
       : { security: [{ apiKey: [] }, { bearer: [] }, { basic: [] }] }),
   };
+}
+
+function callbackDocuments(callbacks: NonNullable<Operation['callbacks']>) {
+  const request = {
+    requestBody: { content: { 'application/json': { schema: { type: 'object' } } } },
+    responses: { 200: { description: 'It was taken' } },
+  };
+  return Object.fromEntries(
+    Object.entries(callbacks).map(([name, address]) => [name, { [address]: { post: request } }]),
+  );
 }
 
 const idempotencyKey: Param = {

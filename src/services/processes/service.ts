@@ -15,6 +15,7 @@ import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import { removeStrays } from '../jobs/kept-uploads.js';
 import type { JobContext, JobKind } from '../jobs/kinds.js';
 import { removeOldFiles } from '../old-files.js';
+import type { Callbacks, Subscriber } from './callbacks.js';
 import { PROCESSES, processOf } from './catalogue/index.js';
 import type { FeaturesFacts, InputValues, ProcessDefinition, ProcessWork } from './definition.js';
 import {
@@ -40,6 +41,7 @@ export interface ProcessesDeps {
   approval: readonly string[];
   /** Bytes that the steps of a plan may leave for each other. */
   spoolBytes: number;
+  callbacks: Callbacks;
 }
 
 /** An execution whose inputs passed their schemas. */
@@ -51,6 +53,7 @@ export interface Execution {
   response: 'document' | 'raw';
   /** Of the process that does several. */
   plan?: Plan<SourceValue>;
+  subscriber?: Subscriber;
 }
 
 /** One process with its inputs: an execution, or a step of one. */
@@ -104,9 +107,11 @@ export class Processes {
     process: ProcessDefinition,
     execution: Execution,
     principal: Principal,
-    options: Pick<SubmitOptions, 'correlationId'>,
+    { baseUrl, ...options }: Pick<SubmitOptions, 'correlationId'> & { baseUrl: string },
   ): Promise<JobRow> {
     const { sessionHash: _, ...caller } = principal;
+    const { callbacks } = this.#deps;
+    if (execution.subscriber) callbacks.refuse(execution.subscriber);
     await this.#refuse(process, execution, caller);
     const { values, outputs, response } = execution;
     const input: ExecutionInput = {
@@ -117,7 +122,9 @@ export class Processes {
     const resources = [processResource(process.id), ...collectionsOf(input)];
     try {
       const submit = { owner: actorOf(principal), resources, ...options };
-      return (await this.#deps.jobs.submit(PROCESS_KIND, input, submit)).job;
+      const { job } = await this.#deps.jobs.submit(PROCESS_KIND, input, submit);
+      if (execution.subscriber) await callbacks.subscribe(job, execution.subscriber, baseUrl);
+      return job;
     } catch (error) {
       await removeUploads(input);
       throw error;

@@ -83,7 +83,7 @@ export function statesOf(codes: readonly string[]): JobState[] {
 }
 
 /** How a job is (OGC 18-062r2, 7.12). */
-export function statusInfo(x: Exchange, job: JobRow) {
+export function statusInfo(x: Pick<Exchange, 'baseUrl'>, job: JobRow) {
   const { process } = JSON.parse(job.input_json) as ExecutionInput;
   return {
     ...{ processID: process, type: 'process', jobID: job.id, status: STATUS[stateOf(job)] },
@@ -102,7 +102,7 @@ function stateOf({ state, cancel_requested_at: dismissedAt }: JobRow): JobState 
   return state === 'Running' && dismissedAt !== null ? 'Cancelled' : state;
 }
 
-function jobLinks(x: Exchange, job: JobRow, process: string): Link[] {
+function jobLinks(x: Pick<Exchange, 'baseUrl'>, job: JobRow, process: string): Link[] {
   const path = jobPath(job.id);
   const results: Link = {
     ...{

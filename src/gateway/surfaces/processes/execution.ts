@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { ApiError, errorsDetail, type FieldError } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { BodySpec } from '../../../core/operation.js';
+import type { Subscriber } from '../../../services/processes/callbacks.js';
 import type { ProcessDefinition } from '../../../services/processes/definition.js';
 import type { OutputRequest } from '../../../services/processes/job.js';
 import { planOutputs } from '../../../services/processes/plan.js';
@@ -9,6 +10,8 @@ import type { Execution } from '../../../services/processes/service.js';
 import { tableName } from '../../../services/table-name.js';
 import { fault, noInput, readInputs } from './inputs.js';
 import { readPlan } from './plans.js';
+
+const address = Type.Optional(Type.String({ minLength: 1, maxLength: 2000 }));
 
 /** What an execution is asked with (OGC 18-062r2, 7.11). */
 export const executeBody = {
@@ -30,6 +33,12 @@ export const executeBody = {
       ),
     ),
     response: Type.Optional(Type.String({ maxLength: 40 })),
+    subscriber: Type.Optional(
+      Type.Object(
+        { successUri: address, inProgressUri: address, failedUri: address },
+        { additionalProperties: false, description: 'Addresses that are told of the job, by POST.' },
+      ),
+    ),
   }),
   mediaTypes: ['application/json'],
   required: true,
@@ -48,6 +57,7 @@ interface ExecuteBody {
   inputs?: Record<string, unknown>;
   outputs?: Record<string, OutputBody>;
   response?: string;
+  subscriber?: Subscriber;
 }
 
 /** Reads an execution. Throws 400 with all that is wrong, each named by its JSON pointer. */
@@ -59,7 +69,8 @@ export function readExecution(process: ProcessDefinition, body: ExecuteBody, bas
     : { ...readInputs(process, body.inputs ?? {}, baseUrl, errors), definitions: process.outputs };
   const outputs = definitions ? readOutputs(definitions, body.outputs ?? {}, errors) : {};
   if (errors.length > 0) throw new ApiError('invalid-body', errorsDetail(errors), { errors });
-  return { ...inputs, outputs, response: responseOf(body) };
+  const { subscriber } = body;
+  return { ...inputs, outputs, response: responseOf(body), ...(subscriber ? { subscriber } : {}) };
 }
 
 /** The outputs of a plan are defined where the plan can be read. */

@@ -140,6 +140,11 @@ function executeOperation(deps: ProcessesDeps): Operation {
     permission: PROCESS_PERMISSIONS.execute,
     audited: true,
     repeatable: true,
+    callbacks: {
+      jobSuccess: '{$request.body#/subscriber/successUri}',
+      jobInProgress: '{$request.body#/subscriber/inProgressUri}',
+      jobFailed: '{$request.body#/subscriber/failedUri}',
+    },
     params: { processId, prefer },
     body: executeBody,
     responses: {
@@ -155,7 +160,7 @@ function executeOperation(deps: ProcessesDeps): Operation {
       const process = processes.get(x.params.processId);
       const execution = readExecution(process, x.body, x.baseUrl);
       const job = await processes.execute(process, execution, x.principal, {
-        correlationId: x.correlationId,
+        ...{ correlationId: x.correlationId, baseUrl: x.baseUrl },
       });
       const { wait } = x.params.prefer;
       const end = wait > 0 ? await deps.waitFor(job, wait * 1000) : job;

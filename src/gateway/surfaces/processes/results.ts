@@ -15,6 +15,7 @@ import {
   type ResultFile,
 } from '../../../services/processes/job.js';
 import type { Processes } from '../../../services/processes/service.js';
+import type { JobRow } from '../../../stores/jobs.js';
 import { fileReply } from '../../http/file-reply.js';
 import { FEATURES_PATH } from '../features/documents.js';
 import { jobPath } from './documents.js';
@@ -63,12 +64,24 @@ async function documentParts(
   return parts.length === 0 ? ['{}'] : [...parts, '}'];
 }
 
+/** What a job came to, with links in place of its files: what subscribers are told. */
+export function resultLinks({ id, input_json, result_json }: JobRow, baseUrl: string) {
+  const input = JSON.parse(input_json) as ExecutionInput;
+  const result = JSON.parse(result_json!) as ProcessResult;
+  const entries = outputsOf(input, result).map((name) => {
+    const file = { transmissionMode: 'reference' as const };
+    const link = reference({ baseUrl }, id, name, { outputs: { [name]: file } }, result);
+    return [name, Object.hasOwn(result.values, name) ? result.values[name] : link] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
 /** Where an output is that is not to be written into the answer. */
 function reference(
-  { baseUrl }: Exchange,
+  { baseUrl }: Pick<Exchange, 'baseUrl'>,
   jobId: string,
   name: string,
-  { outputs }: ExecutionInput,
+  { outputs }: Pick<ExecutionInput, 'outputs'>,
   result: ProcessResult,
 ): { href: string; type: string; title?: string } | undefined {
   const collection = result.collections[name];

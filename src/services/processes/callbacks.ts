@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { badParameter } from '../../core/errors.js';
+import { SourceFault } from '../../core/failure.js';
+import { LIMITS } from '../../core/limits.js';
+import { version } from '../../core/version.js';
+import type { JobRow } from '../../stores/jobs.js';
+import type { AllowedHosts } from '../../workers/remote/allowed.js';
+import type { JobEngine } from '../jobs/engine.js';
+import type { JobContext, JobKind } from '../jobs/kinds.js';
+import { post } from '../webhooks/post.js';
+
+/** Where the end of an execution, and how it goes, are told (OGC 18-062r2, 7.13). */
+export interface Subscriber {
+  successUri?: string;
+  inProgressUri?: string;
+  failedUri?: string;
+}
+
+/** What subscribers are told. */
+export interface CallbackDocuments {
+  status(job: JobRow, baseUrl: string): unknown;
+  /** Of a job that succeeded. */
+  results(job: JobRow, baseUrl: string): unknown;
+}
+
+interface CallbackInput {
+  jobId: string;
+  subscriber: Subscriber;
+  /** Address of this server, as who executed the process knows it. */
+  baseUrl: string;
+}
+
+export interface CallbacksDeps {
+  jobs: JobEngine;
+  allowed: AllowedHosts;
+  documents: CallbackDocuments;
+}
+
+const KIND = 'process-callback';
+/** Milliseconds after which a receiver that failed is asked again; each further wait is four times as long. */
+const FIRST_BACKOFF_MS = 1000;
+const BACKOFF_FACTOR = 4;
+
+/** Tells subscribers of executions, by jobs of their own: what was to be told survives a restart. */
+export class Callbacks {
+  readonly #deps: CallbacksDeps;
+
+  constructor(deps: CallbacksDeps) {
+    this.#deps = deps;
+    deps.jobs.register(this.#kind());
+  }
+
+  /** Throws 400 for an address that nothing may be sent to. */
+  refuse(subscriber: Subscriber): void {
+    for (const [name, uri] of Object.entries(subscriber)) {
+      const at = `/subscriber/${name}`;
+      if (!URL.canParse(uri)) throw badParameter(at, 'must be a URL');
+      const problem = this.#deps.allowed.problemOfReceiver(new URL(uri));
+      if (problem !== undefined) throw badParameter(at, problem);
+    }
+  }
+
+  /** Durable once resolved. */
+  async subscribe(job: JobRow, subscriber: Subscriber, baseUrl: string): Promise<void> {
+    const input: CallbackInput = { jobId: job.id, subscriber, baseUrl };
+    const { owner, correlation_id: correlationId } = job;
+    const options = {
+      owner,
+      resources: [`job:${job.id}`],
+      ...(correlationId === null ? {} : { correlationId }),
+    };
+    await this.#deps.jobs.submit(KIND, input, options);
+  }
+
+  #kind(): JobKind<CallbackInput, { notices: string[] }> {
+    return {
+      kind: KIND,
+      title: 'Tell the subscriber of a process',
+      console: 'Geoprocessing',
+      operationType: 9,
+      resumable: true,
+      waits: true,
+      run: (context) => this.#run(context),
+    };
+  }
+
+  async #run(context: JobContext<CallbackInput>): Promise<{ notices: string[] }> {
+    const { jobId, subscriber, baseUrl } = context.input;
+    const { documents } = this.#deps;
+    const notices: string[] = [];
+    const end = await this.#follow(context, (job) => documents.status(job, baseUrl), notices);
+    const isSuccess = end.state === 'Succeeded';
+    const uri = isSuccess ? subscriber.successUri : subscriber.failedUri;
+    if (uri === undefined) return { notices };
+    const document = isSuccess ? documents.results(end, baseUrl) : documents.status(end, baseUrl);
+    await context.step('callback', `Telling ${new URL(uri).host} of the end of ${jobId}`, () =>
+      this.#insist(context, uri, `${jobId}:end`, JSON.stringify(document)),
+    );
+    return { notices: [...notices, isSuccess ? 'success' : 'failed'] };
+  }
+
+  /** Resolves with the job once it has ended; until then tells how it goes, where it went on. */
+  async #follow(
+    { input: { jobId, subscriber }, signal }: JobContext<CallbackInput>,
+    statusOf: (job: JobRow) => unknown,
+    notices: string[],
+  ): Promise<JobRow> {
+    const { jobs } = this.#deps;
+    const { inProgressUri: uri } = subscriber;
+    if (uri === undefined) return jobs.finished(jobId, signal);
+    let last = '';
+    for (;;) {
+      const job = await jobs.get(jobId);
+      if (job.state !== 'Queued' && job.state !== 'Running') return job;
+      const body = JSON.stringify(statusOf(job));
+      // The next one makes up for one that did not arrive.
+      if (body !== last)
+        await this.#send(uri, jobId, body, signal).then(
+          () => notices.push('progress'),
+          () => {},
+        );
+      last = body;
+      const late = AbortSignal.any([signal, AbortSignal.timeout(LIMITS.callbackProgressMs)]);
+      await jobs.finished(jobId, late).catch((error: unknown) => {
+        if (signal.aborted) throw error;
+      });
+    }
+  }
+
+  async #insist(context: JobContext, uri: string, id: string, body: string): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#send(uri, id, body, context.signal);
+      } catch (error) {
+        context.signal.throwIfAborted();
+        const { message } = error as Error;
+        if (attempt === LIMITS.webhookAttempts)
+          throw new SourceFault('subscriber-unreachable', `The subscriber was not told: ${message}.`);
+        await context.log('warning', `Attempt ${attempt} failed: ${message}.`);
+        await sleep(FIRST_BACKOFF_MS * BACKOFF_FACTOR ** (attempt - 1), undefined, {
+          signal: context.signal,
+        });
+      }
+    }
+  }
+
+  #send(uri: string, id: string, body: string, signal: AbortSignal): Promise<void> {
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      'user-agent': `graticule/${version()}`,
+      'idempotency-key': id,
+    };
+    return post({ url: new URL(uri), method: 'POST', headers, body, allowed: this.#deps.allowed, signal });
+  }
+}
