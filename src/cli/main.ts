@@ -182,6 +182,20 @@ program
   .action(loaded(async () => (await import('./seed.js')).seed));
 
 program
+  .command('process')
+  .description(
+    'execute a process on a running server and wait for its results; list processes without a name',
+  )
+  .argument('[name]', 'id of the process, for example geometry.buffer')
+  .option('--input <name=value...>', 'an input: a value, JSON, @file, and of layers the id of a collection')
+  .option('--output <file>', 'file to write: .geojson .gpkg .tif, else the document of results')
+  .option('--publish <collection>', 'make the output a collection of this name')
+  .option('--describe', 'list the inputs of the process')
+  .option('--url <url>', 'the server (http://localhost:8080)')
+  .option('--key <key>', 'key of its management API (SVC_ADMIN_KEY)')
+  .action(loaded(async () => (await import('./process.js')).runProcess));
+
+program
   .command('inspect')
   .description('tell what would be published of a file, and why')
   .argument('<file>', 'file or folder of data')

@@ -1,10 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
 import { CommandError } from './command-error.js';
+import { type ServerOptions, sendTo } from './running-server.js';
 
-export interface ManifestOptions {
-  url?: string;
-  key?: string;
+export interface ManifestOptions extends ServerOptions {
   prune?: boolean;
 }
 
@@ -129,29 +128,8 @@ async function ask<T>(
   method: string,
   path: string,
   body: object | undefined,
-  { url = 'http://localhost:8080', key = process.env['SVC_ADMIN_KEY'] }: ManifestOptions,
+  options: ManifestOptions,
 ): Promise<T> {
-  if (!key) throw new CommandError('no key: give --key, or SVC_ADMIN_KEY in the environment');
-  const response = await fetch(url.replace(/\/$/, '') + path, {
-    method,
-    headers: { 'x-api-key': key, 'content-type': 'application/json' },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  }).catch((error: Error) => {
-    throw new CommandError(
-      `${url} does not answer: ${(error.cause as Error | undefined)?.message ?? error.message}`,
-    );
-  });
-  const answer = (await response.json().catch(() => ({}))) as { data?: T } & Problem;
-  if (response.ok && answer.data) return answer.data;
-  throw new CommandError(problemText(response.status, answer));
-}
-
-interface Problem {
-  detail?: string;
-  errors?: { name: string; detail: string }[];
-}
-
-function problemText(status: number, { detail, errors = [] }: Problem): string {
-  const lines = errors.map((one) => `  ${one.name} ${one.detail}`);
-  return [`the server answers ${status}${detail ? `: ${detail}` : ''}`, ...lines].join('\n');
+  const response = await sendTo(options, path, { method, ...(body ? { body } : {}) });
+  return ((await response.json()) as { data: T }).data;
 }

@@ -1,4 +1,5 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -200,6 +201,62 @@ it('a process that needs approval needs it as a step, too', async () => {
   expect((await client.execute(PLAN, planOf(steps))).status).toBe(403);
 });
 
+describe('graticule process', () => {
+  const graticule = (...args: string[]) => {
+    const env = { ...process.env, SVC_ADMIN_KEY: server.adminKey };
+    const all = ['dist/cli/main.js', 'process', ...args, '--url', server.url];
+    const run = spawnSync(process.execPath, all, { encoding: 'utf8', env, timeout: 60_000 });
+    return [run.status, run.stdout + run.stderr] as const;
+  };
+
+  it('executes a process, shows how it goes, and writes what comes of it', () => {
+    const file = join(folder, 'france.gpkg');
+    const input = `features=${JSON.stringify(france)}`;
+    const [code, output] = graticule('geometry.centroid', '--input', input, '--output', file);
+    expect([code, output]).toEqual([0, `written to ${file}\n`]);
+    expect(execFileSync('ogrinfo', ['-so', file, 'features'], { encoding: 'utf8' })).toContain(
+      'Feature Count: 1',
+    );
+    expect(
+      graticule(
+        'geometry.envelope',
+        '--input',
+        'features=countries',
+        'invalidGeometries=skip',
+        '--publish',
+        'frames',
+      )[0],
+    ).toBe(0);
+    writeFileSync(
+      join(folder, 'plan.json'),
+      JSON.stringify(planOf([geoprocess('a', 'echo', { doubleInput: 2 })]).inputs.plan),
+    );
+    expect(graticule(PLAN, '--input', `plan=@${join(folder, 'plan.json')}`)[1]).toContain(
+      '{"a.doubleOutput":2}',
+    );
+  });
+
+  it('lists and describes processes, and says what is wrong', () => {
+    expect(graticule()[1]).toMatch(/^geometry\.buffer +Buffer$/m);
+    const [, inputs] = graticule('geometry.buffer', '--describe');
+    expect(inputs).toMatch(
+      /--input features=\.\.\. {2}\(collection, @file or address\)[\s\S]*--input unit=\.\.\. {2}\(metre \| .*optional\)/,
+    );
+    expect(graticule('geometry.buffer', '--input', 'way=1')).toEqual([
+      64,
+      expect.stringContaining("no input 'way'"),
+    ]);
+    expect(graticule('geometry.buffer', '--input', 'features=none', 'distance=1')).toEqual([
+      64,
+      expect.stringContaining('/inputs/features'),
+    ]);
+    expect(graticule('geometry.centroid', '--input', `features=http://192.0.2.1/a.geojson`)).toEqual([
+      1,
+      expect.stringContaining('failed'),
+    ]);
+  });
+});
+
 it('kill -9 in the middle: what has ended is not done again, and what it may leave on disk is bounded', async () => {
   const whole = { collection: 'countries' };
   const steps = [
@@ -211,7 +268,7 @@ it('kill -9 in the middle: what has ended is not done again, and what it may lea
     geoprocess('pieces', 'geometry.intersect', { features: 'rows', overlay: whole }),
   ];
   const { jobID } = (await (await client.execute(PLAN, planOf(steps))).json()) as Json;
-  await vi.waitFor(() => expect(readdirSync(jobFolder(jobID))).toHaveLength(2), {
+  await vi.waitFor(async () => expect(await logOf(jobID)).toContain('pieces: Reading the inputs'), {
     timeout: 60_000,
     interval: 5,
   });

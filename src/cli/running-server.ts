@@ -1,0 +1,42 @@
+import { CommandError, EXIT_FAILED } from './command-error.js';
+
+/** A server that runs, and who asks it. */
+export interface ServerOptions {
+  url?: string;
+  key?: string;
+}
+
+interface Problem {
+  detail?: string;
+  errors?: { name: string; detail: string }[];
+}
+
+/** Asks a server that runs; a path, or an address of its own that it named. Ends the command unless it answers 2xx. */
+export async function sendTo(
+  { url = 'http://localhost:8080', key = process.env['SVC_ADMIN_KEY'] }: ServerOptions,
+  path: string,
+  {
+    method = 'GET',
+    body,
+    accept = 'application/json',
+  }: { method?: string; body?: object; accept?: string } = {},
+): Promise<Response> {
+  if (!key) throw new CommandError('no key: give --key, or SVC_ADMIN_KEY in the environment');
+  const response = await fetch(url.replace(/\/$/, '') + path, {
+    method,
+    headers: { 'x-api-key': key, accept, ...(body ? { 'content-type': 'application/json' } : {}) },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  }).catch((error: Error) => {
+    throw new CommandError(
+      `${url} does not answer: ${(error.cause as Error | undefined)?.message ?? error.message}`,
+      EXIT_FAILED,
+    );
+  });
+  if (response.ok) return response;
+  throw new CommandError(problemText(response.status, (await response.json().catch(() => ({}))) as Problem));
+}
+
+function problemText(status: number, { detail, errors = [] }: Problem): string {
+  const lines = errors.map((one) => `  ${one.name} ${one.detail}`);
+  return [`the server answers ${status}${detail ? `: ${detail}` : ''}`, ...lines].join('\n');
+}
