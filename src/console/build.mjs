@@ -75,6 +75,8 @@ async function bundle(worker) {
       position: join(browser, 'position.ts'),
       filter: join(browser, 'filter.ts'),
       account: join(browser, 'account.ts'),
+      process: join(browser, 'process.ts'),
+      job: join(browser, 'job.ts'),
       client: join(here, '../client/index.ts'),
     },
     outdir: out,

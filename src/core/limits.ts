@@ -109,6 +109,8 @@ export const LIMITS = {
   processBodyBytes: 8_388_608,
   /** Milliseconds between what subscribers of a process are told of its progress. */
   callbackProgressMs: 5000,
+  /** Lines of its log that the page of a job shows. */
+  processLogLines: 500,
   /** Steps of a plan, and bytes that these leave for each other where the settings do not say. */
   planSteps: 50,
   planSpoolBytes: 8_589_934_592,

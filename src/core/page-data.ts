@@ -144,3 +144,25 @@ export interface CoverageData {
   readonly pixel: number;
   readonly bands: readonly { readonly name: string; readonly unit: string | null }[];
 }
+
+/** How a value of an input is typed: `layer` is a collection or an address, `json` a document. */
+export type ProcessField = 'layer' | 'value' | 'json';
+
+/** What the form of a process sends, `<script type="application/json" id="process-data">`. Paths of this site. */
+export interface ProcessData {
+  readonly execution: string;
+  readonly jobs: string;
+  readonly signIn: string;
+  readonly inputs: Readonly<Record<string, ProcessField>>;
+  /** The output that may become a collection. */
+  readonly output: string | null;
+  /** Names of geometries, by the ids of collections. */
+  readonly geometries: Readonly<Record<string, string>>;
+}
+
+/** A job, `<script type="application/json" id="job-data">`. Paths of this site. */
+export interface JobData {
+  readonly job: string;
+  readonly retry: string;
+  readonly isActive: boolean;
+}

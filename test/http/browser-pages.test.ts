@@ -82,6 +82,11 @@ describe('a browser', () => {
     expect(page.headers['content-security-policy']).toContain("default-src 'none'");
     expect(page.headers['cache-control']).toBe('no-store');
     if (status === 401) expect(page.headers['www-authenticate']).toBeDefined();
+    const challenges = async (headers: Record<string, string>) =>
+      String((await open(`/${code}`, headers)).headers['www-authenticate'] ?? 'none');
+    const ownScript = { 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'empty' };
+    expect(await challenges(ownScript)).not.toContain('Basic');
+    expect((await challenges({ 'sec-fetch-site': 'same-origin' })).includes('Basic')).toBe(status === 401);
     const text = page.body.toString();
     expectSoundPage(text);
     expect(text).toContain('&lt;script&gt;');

@@ -27,16 +27,23 @@ const PAGE_CHALLENGE = { 'www-authenticate': 'Bearer realm="graticule"' };
 
 /** An error as a page, for clients that ask for HTML before anything else. */
 export function browserProblem(x: HttpExchange, error: ApiError, reply: Reply, pages: BrowserPages): Reply {
-  if (!asksForHtml(x.headerOf(ACCEPT))) return reply;
+  const challenge = error.status === 401 ? PAGE_CHALLENGE : {};
+  if (!asksForHtml(x.headerOf(ACCEPT)))
+    return isOwnScript(x) ? { ...reply, headers: { ...reply.headers, ...challenge } } : reply;
   const { baseUrl, path, correlationId } = x;
   const { status, title, message: detail, code, errors } = error;
   const about = { baseUrl, path, status, title, detail, code, correlationId, errors };
   return {
     ...reply,
     mediaType: HTML,
-    headers: { ...reply.headers, ...(status === 401 ? PAGE_CHALLENGE : {}), ...pages.headers },
+    headers: { ...reply.headers, ...challenge, ...pages.headers },
     body: pages.problemPage(about),
   };
+}
+
+/** A script of one of our pages, which says itself that somebody has to sign in: the browser must not ask for a password. */
+function isOwnScript(x: HttpExchange): boolean {
+  return x.header('sec-fetch-site') === 'same-origin' && x.header('sec-fetch-dest') === 'empty';
 }
 
 /**

@@ -1,12 +1,14 @@
+import type { Collection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
 import { crumbsOf } from './crumbs.js';
-import { documentPage as pageOfDocument } from './document.js';
 import type { PageRequest } from './index.js';
 import { page, section } from './layout.js';
 import { anchor, findLink, type Link, linkList, representationLine, resources } from './links.js';
+import { mapHead } from './map-frame.js';
+import { type FieldSchema, type FormInput, processForm } from './process-form.js';
 import { table } from './table.js';
 
-/** Pages of processes and their jobs, made from the documents that are their JSON representation. */
+/** Pages of processes, made from the documents that are their JSON representation. */
 
 interface ProcessSummary {
   readonly id: string;
@@ -30,51 +32,41 @@ ${table('Processes', ['Process', 'Id', 'What it does'], rows)}`;
   return page({ ...whereOf(x), title: 'Processes', body, alternates: links });
 }
 
-interface InputDocument {
-  readonly title: string;
-  readonly description: string;
-  readonly schema: unknown;
-  readonly minOccurs?: number;
-}
-
 export interface ProcessDocument extends ProcessSummary {
-  readonly inputs: Readonly<Record<string, InputDocument>>;
-  readonly outputs: Readonly<Record<string, InputDocument>>;
+  readonly inputs: Readonly<Record<string, FormInput>>;
+  readonly outputs: Readonly<Record<string, FormInput>>;
 }
 
-export function processPage(x: PageRequest, document: ProcessDocument): string {
+export function processPage(
+  x: PageRequest,
+  document: ProcessDocument,
+  collections: readonly Collection[],
+): string {
   const { id, title, description, inputs, outputs, links } = document;
   const execute = links.find(({ rel }) => rel.endsWith('/execute'))!.href;
   const command = `curl -X POST ${execute} -H 'Authorization: Bearer KEY' -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify({ inputs: sampleOf(inputs) })}'`;
   const body = html`<h1>${title}</h1>
 <p class="lead">${description}</p>
 ${representationLine(links)}
+${processForm({ ...document, baseUrl: x.baseUrl, collections })}
 ${section('Inputs', table('Inputs', ['Input', 'What it is', 'Values'], Object.entries(inputs).map(inputRow)))}
 ${section('Outputs', table('Outputs', ['Output', 'What it is', 'Values'], Object.entries(outputs).map(inputRow)))}
-${section('Execute', html`<pre><code>${command}</code></pre>`)}
+${section('By a program', html`<div class="code"><pre tabindex="0" role="region" aria-label="Command"><code>${command}</code></pre></div>`)}
 ${section('Links', linkList(resources(links).filter(({ rel }) => !rel.endsWith('/execute'))))}`;
-  return page({ ...whereOf(x, { [id]: title }), title, body, alternates: links });
+  const scripts = ['process.js'];
+  const head = mapHead(x.baseUrl);
+  return page({ ...whereOf(x, { [id]: title }), title, body, head, scripts, alternates: links });
 }
 
-function inputRow([name, { title, description, schema, minOccurs }]: [string, InputDocument]): Markup {
+function inputRow([name, { title, description, schema, minOccurs }]: [string, FormInput]): Markup {
   const isNeeded = minOccurs !== 0;
   return html`<tr><th scope="row"><code>${name}</code>${isNeeded ? '' : html` <span class="type">optional</span>`}</th>
 <td><bdi>${title}</bdi>: ${description}</td><td>${valuesOf(schema)}</td></tr>`;
 }
 
-interface Schema {
-  readonly type?: string;
-  readonly enum?: readonly unknown[];
-  readonly default?: unknown;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly anyOf?: readonly { readonly description?: string }[];
-  readonly items?: Schema;
-}
-
 /** What a schema lets through, in words. */
 function valuesOf(value: unknown): string {
-  const schema = value as Schema;
+  const schema = value as FieldSchema;
   if (schema.anyOf) return schema.anyOf.map(({ description = '' }) => description).join(' ');
   const parts = [schema.enum ? schema.enum.join(', ') : (schema.type ?? 'any')];
   if (schema.minimum !== undefined) parts.push(`from ${schema.minimum}`);
@@ -88,44 +80,11 @@ function sampleOf(inputs: ProcessDocument['inputs']): Record<string, unknown> {
   const needed = Object.entries(inputs).filter(([, { minOccurs }]) => minOccurs !== 0);
   return Object.fromEntries(
     needed.map(([name, { schema }]) => {
-      const { anyOf, type, minimum = 0 } = schema as Schema;
+      const { anyOf, type, minimum = 0 } = schema as FieldSchema;
       if (anyOf) return [name, { collection: 'COLLECTION' }];
       return [name, type === 'number' || type === 'integer' ? Math.max(minimum, 1000) : 'VALUE'];
     }),
   );
-}
-
-interface StatusDocument {
-  readonly processID: string;
-  readonly jobID: string;
-  readonly status: string;
-  readonly message: string;
-  readonly created: string;
-  readonly progress: number;
-  readonly links: readonly Link[];
-}
-
-export function jobsPage(
-  x: PageRequest,
-  { jobs, links }: { jobs: readonly StatusDocument[]; links: readonly Link[] },
-): string {
-  const rows = jobs.map(
-    (
-      job,
-    ) => html`<tr><td>${anchor(findLink(job.links, 'self')!.href, job.jobID)}</td><td><code>${job.processID}</code></td>
-<td>${job.status}</td><td>${job.progress} %</td><td><time datetime="${job.created}">${job.created}</time></td></tr>`,
-  );
-  const body = html`<h1>Jobs</h1>
-<p class="lead">Executions of processes, newest first.</p>
-${representationLine(links)}
-${jobs.length === 0 ? html`<p>There are none.</p>` : table('Jobs', ['Job', 'Process', 'Status', 'Progress', 'Created'], rows)}`;
-  return page({ ...whereOf(x), title: 'Jobs', body, alternates: links });
-}
-
-export function jobPage(x: PageRequest, document: StatusDocument): string {
-  const { processID, status, links } = document;
-  const title = `${processID}: ${status}`;
-  return pageOfDocument({ ...whereOf(x), title, document, links, hidden: ['type'] });
 }
 
 function whereOf({ baseUrl, path }: PageRequest, titles?: Record<string, string>) {

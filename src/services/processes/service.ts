@@ -7,7 +7,7 @@ import { RESULT_TABLE } from '../../core/feature-processes.js';
 import { LIMITS } from '../../core/limits.js';
 import { actorOf, type Principal } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
-import type { JobQuery, JobRow } from '../../stores/jobs.js';
+import type { JobLogRow, JobQuery, JobRow } from '../../stores/jobs.js';
 import { permits } from '../access/permissions.js';
 import { exists } from '../exists.js';
 import type { ImportService } from '../import.js';
@@ -136,6 +136,11 @@ export class Processes {
     const job = await this.#deps.jobs.store.get(id);
     if (job?.kind === PROCESS_KIND && mayRead(job, principal)) return job;
     throw noJob(id);
+  }
+
+  /** What a job has said, in order. */
+  log({ id }: JobRow): Promise<JobLogRow[]> {
+    return this.#deps.jobs.store.logs(id, 0, LIMITS.processLogLines);
   }
 
   /** Jobs of this caller, newest first; of all for who manages jobs. */

@@ -1,15 +1,22 @@
 import Type from 'typebox';
 import { badParameter } from '../../../core/errors.js';
-import { defineOperation, type Exchange, type Operation, type Param } from '../../../core/operation.js';
+import { HTML_FORMAT } from '../../../core/media.js';
+import {
+  actorOf,
+  defineOperation,
+  type Exchange,
+  type Operation,
+  type Param,
+} from '../../../core/operation.js';
 import { integer, list, pathString, words } from '../../../core/params.js';
 import { PROCESS_PERMISSIONS } from '../../../services/access/policy.js';
 import { GEOPACKAGE, GEOTIFF } from '../../../services/processes/job.js';
 import { type Processes, processResource } from '../../../services/processes/service.js';
 import type { JobQuery, JobRow } from '../../../stores/jobs.js';
-import { jobPage, jobsPage } from '../../pages/processes.js';
+import { type JobParts, jobPage, jobsPage } from '../../pages/jobs.js';
 import { documentReply, formatLinks, LinkSchema, META_FORMATS, otherTypes } from '../common.js';
 import { PROCESSES_PATH, STATUS_CODES, statesOf, statusInfo } from './documents.js';
-import { outputReply, type ResultDeps, resultsReply } from './results.js';
+import { outputReply, pageOutputs, type ResultDeps, resultsReply } from './results.js';
 
 const jobId = pathString('jobId', 'Id of a job.');
 const outputId = pathString('outputId', 'Name of an output.');
@@ -148,7 +155,9 @@ export function jobOperations(deps: JobDeps): Operation[] {
       async run(x) {
         const job = await processes.job(x.params.jobId, x.principal);
         const document = statusInfo(x, job);
-        return documentReply(x, document, () => jobPage(x, document));
+        // Only pages show these.
+        const parts = x.format === HTML_FORMAT ? await partsOf(x, deps, job) : { log: [], outputs: [] };
+        return documentReply(x, document, () => jobPage(x, document, parts));
       },
     }),
     defineOperation({
@@ -216,6 +225,12 @@ export function jobOperations(deps: JobDeps): Operation[] {
       },
     }),
   ];
+}
+
+async function partsOf(x: Exchange, { processes }: JobDeps, job: JobRow): Promise<JobParts> {
+  const log = await processes.log(job);
+  const isReady = job.state === 'Succeeded' && job.owner === actorOf(x.principal);
+  return { log, outputs: isReady ? pageOutputs(job, x.baseUrl) : [] };
 }
 
 type ListExchange = Exchange<typeof jobListParams>;

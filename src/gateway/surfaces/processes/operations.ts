@@ -1,6 +1,7 @@
 import Type from 'typebox';
+import type { CatalogSnapshot } from '../../../core/collection.js';
 import { badParameter } from '../../../core/errors.js';
-import { defineOperation, type Operation, type Param } from '../../../core/operation.js';
+import { defineOperation, type Operation, type Param, type Principal } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
 import { PROCESS_PERMISSIONS } from '../../../services/access/policy.js';
 import type { JobRow } from '../../../stores/jobs.js';
@@ -17,6 +18,8 @@ import { resultsReply } from './results.js';
 export type ProcessesDeps = JobDeps & {
   /** Resolves with a job once it has ended, or as it is after so many milliseconds. */
   waitFor(job: JobRow, ms: number): Promise<JobRow>;
+  /** The catalog as a principal may read it. */
+  visible(principal: Principal): CatalogSnapshot;
 };
 
 const REL = 'http://www.opengis.net/def/rel/ogc/1.0';
@@ -117,7 +120,9 @@ export function processesOperations(deps: ProcessesDeps): Operation[] {
       responses: { ...DOCUMENT, 404: { description: 'No such process' } },
       run(x) {
         const document = processDocument(x, processes.get(x.params.processId));
-        return documentReply(x, document, () => processPage(x, document));
+        return documentReply(x, document, () =>
+          processPage(x, document, deps.visible(x.principal).collections),
+        );
       },
     }),
     executeOperation(deps),

@@ -10,6 +10,7 @@ import { partTask } from '../../../services/exports/plan.js';
 import { openExport } from '../../../services/exports/write.js';
 import {
   type ExecutionInput,
+  GEOPACKAGE,
   GEOTIFF,
   type ProcessResult,
   type ResultFile,
@@ -17,6 +18,7 @@ import {
 import type { Processes } from '../../../services/processes/service.js';
 import type { JobRow } from '../../../stores/jobs.js';
 import { fileReply } from '../../http/file-reply.js';
+import type { JobOutput } from '../../pages/jobs.js';
 import { FEATURES_PATH } from '../features/documents.js';
 import { jobPath } from './documents.js';
 
@@ -74,6 +76,23 @@ export function resultLinks({ id, input_json, result_json }: JobRow, baseUrl: st
     return [name, Object.hasOwn(result.values, name) ? result.values[name] : link] as const;
   });
   return Object.fromEntries(entries);
+}
+
+/** What the page of a job that succeeded links to. A map shows features as far as a browser takes them. */
+export function pageOutputs(job: JobRow, baseUrl: string): JobOutput[] {
+  const { files, collections, values } = JSON.parse(job.result_json!) as ProcessResult;
+  const results = `${baseUrl}${jobPath(job.id)}/results`;
+  const outputs = Object.entries(files).map(([name, { mediaType, bytes, features }]) => ({
+    ...{ name, href: `${results}/${name}` },
+    title: features === undefined ? `${mediaType}, ${bytes} bytes` : `${features} features`,
+    isDrawn: mediaType === GEOPACKAGE && bytes <= LIMITS.processBodyBytes,
+  }));
+  const tables = Object.entries(collections).map(([name, id]) => ({
+    ...{ name: `collection ${id}`, href: `${baseUrl}${FEATURES_PATH}/collections/${id}` },
+    ...{ title: `${name}, published`, isDrawn: false },
+  }));
+  const others = { name: 'all values', href: results, title: 'the document', isDrawn: false };
+  return [...outputs, ...tables, ...(Object.keys(values).length > 0 ? [others] : [])];
 }
 
 /** Where an output is that is not to be written into the answer. */

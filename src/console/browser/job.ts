@@ -1,0 +1,68 @@
+import type { JobData } from '../../core/page-data.js';
+import { pageData } from './page.js';
+
+/** Brings the page of a job up to date while the job runs, and stops the job or tries it again. */
+
+interface Status {
+  status: string;
+  message: string;
+  progress: number;
+}
+
+const FIRST_MS = 500;
+const LONGEST_MS = 5000;
+
+const place = document.querySelector<HTMLElement>('[data-job]');
+if (place) void start(place, pageData<JobData>('job-data'));
+
+async function start(element: HTMLElement, data: JobData): Promise<void> {
+  connect(element, '[data-dismiss]', () => send(data.job, 'DELETE'));
+  connect(element, '[data-retry]', () => send(data.retry, 'POST'));
+  if (data.isActive) await follow(element, data);
+}
+
+/** Asks less often the longer it takes. At the end the page is loaded again, with the results. */
+async function follow(element: HTMLElement, { job }: JobData): Promise<void> {
+  for (let ms = FIRST_MS; ; ms = Math.min(LONGEST_MS, ms * 1.2)) {
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    const status = await statusOf(job);
+    if (!status) continue;
+    if (status.status !== 'accepted' && status.status !== 'running') return location.reload();
+    document.querySelector('[data-job-status]')!.textContent = status.status;
+    element.querySelector('[data-job-message]')!.textContent = status.message;
+    element.querySelector<HTMLProgressElement>('[data-job-progress]')!.value = status.progress;
+  }
+}
+
+/** Undefined where the server does not answer now. */
+async function statusOf(job: string): Promise<Status | undefined> {
+  const response = await fetch(job, { headers: { accept: 'application/json' } }).catch(() => undefined);
+  return response?.ok ? ((await response.json()) as Status) : undefined;
+}
+
+function connect(element: HTMLElement, selector: string, action: () => Promise<string | undefined>): void {
+  const button = element.querySelector<HTMLButtonElement>(selector);
+  if (!button) return;
+  button.hidden = false;
+  button.addEventListener('click', async () => {
+    button.disabled = true;
+    const problem = await action();
+    if (problem === undefined) return location.reload();
+    const fault = element.querySelector<HTMLElement>('[data-fault]')!;
+    fault.textContent = problem;
+    fault.hidden = false;
+    button.disabled = false;
+  });
+}
+
+/** What went wrong; undefined when nothing did. */
+async function send(path: string, method: string): Promise<string | undefined> {
+  try {
+    const response = await fetch(path, { method, headers: { accept: 'application/json' } });
+    if (response.ok) return undefined;
+    const { detail } = (await response.json().catch(() => ({}))) as { detail?: string };
+    return detail ?? `The server answered ${response.status}.`;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

@@ -1,0 +1,108 @@
+import type { ProcessData } from '../../core/page-data.js';
+import { drawnBox } from './filter/box.js';
+import { pageData } from './page.js';
+
+/** Sends the form of a process, and goes to the page of its job. */
+
+interface Problem {
+  detail?: string;
+  errors?: { name: string; detail: string }[];
+}
+
+const place = document.querySelector<HTMLElement>('[data-process]');
+if (place) connect(place, pageData<ProcessData>('process-data'));
+
+function connect(element: HTMLElement, data: ProcessData): void {
+  element.hidden = false;
+  const form = element.querySelector('form')!;
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    void execute(form, data);
+  });
+  for (const button of form.querySelectorAll<HTMLButtonElement>('[data-draw-box]'))
+    button.addEventListener('click', async () => {
+      const box = await drawnBox();
+      const field = fieldNamed(form, button.dataset['drawBox']!);
+      if (box && field) field.value = box.join(',');
+      field?.focus();
+    });
+}
+
+async function execute(form: HTMLFormElement, data: ProcessData): Promise<void> {
+  const fault = form.querySelector<HTMLElement>('[data-fault]')!;
+  fault.hidden = true;
+  for (const field of form.querySelectorAll('[aria-invalid]')) field.removeAttribute('aria-invalid');
+  const response = await fetch(data.execution, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json', prefer: 'respond-async' },
+    body: JSON.stringify(bodyOf(form, data)),
+  }).catch((error: Error) => new Response(JSON.stringify({ detail: error.message }), { status: 503 }));
+  const answer = (await response.json().catch(() => ({}))) as Problem & { jobID?: string };
+  if (response.ok && answer.jobID !== undefined)
+    return location.assign(`${data.jobs}/${answer.jobID}?f=html`);
+  fault.replaceChildren(...faultText(response.status, answer, data));
+  fault.hidden = false;
+  for (const { name } of answer.errors ?? []) {
+    const field = fieldNamed(form, name.split('/')[2] ?? '');
+    field?.setAttribute('aria-invalid', 'true');
+  }
+  fault.scrollIntoView({ block: 'nearest' });
+}
+
+function faultText(
+  status: number,
+  { detail, errors = [] }: Problem,
+  { signIn }: ProcessData,
+): (Node | string)[] {
+  if (status === 401) {
+    const link = document.createElement('a');
+    link.href = `${signIn}?to=${encodeURIComponent(location.pathname + location.search)}`;
+    link.textContent = 'Sign in';
+    return [link, ' to execute processes.'];
+  }
+  const texts = errors.map((error) => `${error.name.replace('/inputs/', '')} ${error.detail}`);
+  return [texts.length > 0 ? texts.join('; ') : (detail ?? `The server answered ${status}.`)];
+}
+
+function bodyOf(form: HTMLFormElement, data: ProcessData): object {
+  const inputs: Record<string, unknown> = {};
+  for (const [name, kind] of Object.entries(data.inputs)) {
+    const text = textOf(form, name);
+    if (text === '') continue;
+    if (kind === 'layer') inputs[name] = layerOf(form, name, text, data);
+    else inputs[name] = kind === 'json' ? jsonOf(text) : text;
+  }
+  const collection = textOf(form, ':publish');
+  if (collection === '' || data.output === null) return { inputs };
+  return { inputs, outputs: { [data.output]: { publish: { collection } } } };
+}
+
+/** A collection, perhaps with a filter and a box, or an address. */
+function layerOf(form: HTMLFormElement, name: string, text: string, { geometries }: ProcessData): unknown {
+  if (/^https?:/i.test(text)) return { href: text };
+  const filter = textOf(form, `${name}:filter`);
+  const box = textOf(form, `${name}:box`);
+  const geometry = (geometries[text] ?? 'geom').replaceAll('"', '""');
+  const parts = [
+    ...(filter === '' ? [] : [box === '' ? filter : `(${filter})`]),
+    ...(box === '' ? [] : [`S_INTERSECTS("${geometry}", BBOX(${box}))`]),
+  ];
+  return { collection: text, ...(parts.length === 0 ? {} : { filter: parts.join(' AND ') }) };
+}
+
+/** What is no JSON is sent as the text that it is; the server says what is wrong with it. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function fieldNamed(form: HTMLFormElement, name: string): HTMLInputElement | null {
+  return form.elements.namedItem(name) as HTMLInputElement | null;
+}
+
+function textOf(form: HTMLFormElement, name: string): string {
+  return fieldNamed(form, name)?.value.trim() ?? '';
+}
