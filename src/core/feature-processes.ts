@@ -9,6 +9,27 @@ export interface ProcessFeatures extends FeatureQuery {
   fields: string[];
 }
 
+/**
+ * `clip`, `subtract`: the parts of features inside of, or outside of, all features of the overlay. `intersect`: a feature
+ * for each pair that shares something, with the attributes of both. `symmetric-difference`: what only one of both has, with
+ * the attributes that it has. `union`: what both share and what only one has.
+ */
+export type OverlayKind = 'clip' | 'subtract' | 'intersect' | 'symmetric-difference' | 'union';
+
+/** How distances and sizes are measured, and the unit that they are told in. */
+export interface Measure {
+  /** Metres over the ground (WGS 84); else units of the plane. */
+  ground: boolean;
+  /** So many of these are one unit of length. */
+  perUnit: number;
+}
+
+/** A largest distance: metres over the ground, or units of the plane. */
+export interface Reach {
+  distance: number;
+  ground: boolean;
+}
+
 export type FeatureProcess =
   /** Each feature for itself; those that nothing is left of are left out. `parts`: a feature for each part. */
   | { kind: 'map'; operation: GeometryOperation; parts?: boolean; crs?: string }
@@ -16,24 +37,27 @@ export type FeatureProcess =
   | { kind: 'dissolve'; by: string[]; statistics: Statistic[]; parts?: boolean }
   /** All geometries together; the features have no attributes. */
   | { kind: 'together'; operation: CollectionOperation }
-  /** The parts of features inside of, or outside of, all features of the overlay. */
-  | { kind: 'clip' | 'subtract' }
-  /** A feature for each pair that shares something, with the attributes of both. */
-  | { kind: 'intersect' }
-  /** What only one of both has, with the attributes that it has. */
-  | { kind: 'symmetric-difference' }
+  /** Features laid over others. `measure`: pieces of `intersect` have their size and the shares that it is of both. */
+  | { kind: OverlayKind; measure?: Measure }
   /**
-   * Features with the attributes of those that they meet: of the first, or a feature for each; or with their number alone.
-   * `innerOnly`: features that meet none are left out.
+   * Features with the attributes of those that they meet: of the first, or a feature for each; or with their number, and
+   * statistics of theirs. `innerOnly`: features that meet none are left out.
    */
   | {
       kind: 'join';
-      predicate: 'intersects' | 'contains' | 'within';
+      /** `dwithin` takes those within `reach`, nearest first. */
+      predicate: 'intersects' | 'contains' | 'within' | 'dwithin';
+      reach?: Reach;
       mode: 'first' | 'each' | 'count';
+      /** Of the attribute with the number. */
+      countName: string;
+      statistics: Statistic[];
       innerOnly: boolean;
     }
-  /** What both share and what only one has. */
-  | { kind: 'union' };
+  /** A feature for each of the nearest others, with the attributes of both, the distance and the rank. */
+  | { kind: 'nearest'; count: number; measure: Measure; reach?: number; innerOnly: boolean }
+  /** A feature without geometry for each pair, with both ids and the distance. */
+  | { kind: 'distances'; measure: Measure };
 
 export interface FeatureProcessTask {
   process: FeatureProcess;

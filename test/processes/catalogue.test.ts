@@ -1,122 +1,14 @@
-import { execFileSync } from 'node:child_process';
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { FeatureProcessResult, ProcessFeatures } from '../../src/core/feature-processes.js';
-import { describeCrs } from '../../src/native/index.js';
-import Database from '../../src/native/sqlite.js';
-import { PROCESSES } from '../../src/services/processes/catalogue/index.js';
-import { processFeatures } from '../../src/workers/process/features.js';
-import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
-import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { note, Reference } from './reference.js';
 
 /** Every process of features against PostGIS, on countries and their provinces. */
 
-const folder = mkdtempSync(join(tmpdir(), 'graticule-catalogue-'));
-const COUNTRIES = join(folder, 'countries.gpkg');
-const PROVINCES = join(folder, 'provinces.gpkg');
-
-let postgres: TestPostgres;
-let sql: pg.Client;
+let reference: Reference;
 
 beforeAll(async () => {
-  const take = (layer: string, where: string, file: string) =>
-    execFileSync('ogr2ogr', [
-      '-q',
-      '-nln',
-      'layer',
-      '-where',
-      where,
-      file,
-      'demo/data/world_map.gpkg',
-      layer,
-    ]);
-  take('countries', "iso_a2 IN ('CH','AT','IT','BE','DK','LU')", COUNTRIES);
-  take('states_provinces', "iso_a2 IN ('CH','AT')", PROVINCES);
-  postgres = await startPostgres();
-  sql = new pg.Client({ connectionString: postgres.url });
-  await sql.connect();
-  await sql.query('CREATE EXTENSION IF NOT EXISTS postgis');
-  await load('countries', COUNTRIES);
-  await load('provinces', PROVINCES);
-  await sql.query('CREATE TABLE ours (id serial, geom geometry)');
+  reference = await Reference.start();
 });
-afterAll(async () => {
-  await sql?.end();
-  await postgres?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-/** A GeoPackage blob as hexadecimal WKB. */
-function wkbOf(blob: Buffer): string {
-  const envelope = [0, 32, 48, 48, 64][(blob[3]! >> 1) & 7]!;
-  return blob.subarray(8 + envelope).toString('hex');
-}
-
-function rowsOf(path: string): { geometry: string; row: Record<string, unknown> }[] {
-  const { source } = inspect(path)[0]!;
-  const db = new Database(path, { readonly: true });
-  const rows = db.prepare(`SELECT * FROM "${source.table}" ORDER BY 1`).all() as Record<string, unknown>[];
-  db.close();
-  return rows.map((row) => ({ geometry: wkbOf(row[source.geometryColumn] as Buffer), row }));
-}
-
-async function load(table: string, path: string): Promise<void> {
-  await sql.query(`CREATE TABLE ${table} (id int, code text, geom geometry)`);
-  for (const { geometry, row } of rowsOf(path))
-    await sql.query(`INSERT INTO ${table} VALUES ($1, $2, ST_SetSRID($3::geometry, 4326))`, [
-      ...[row['fid'], row['iso_a2'], geometry],
-    ]);
-}
-
-function featuresOf(path: string): ProcessFeatures {
-  const { source } = inspect(path)[0]!;
-  return { source, fields: source.fields.map(({ name }) => name) };
-}
-
-let runs = 0;
-
-/** Does a process to countries; its rows are in the table `ours` then. */
-async function run(
-  id: string,
-  values: Record<string, unknown>,
-  input = COUNTRIES,
-): Promise<{ result: FeatureProcessResult; rows: Record<string, unknown>[] }> {
-  const { work } = PROCESSES.get(id)!;
-  if (work.kind !== 'features') throw new Error(`${id} is not of features`);
-  const features = featuresOf(input);
-  const { isGeographic, metresPerUnit } = describeCrs(features.source.crs);
-  const facts = { source: features.source, fields: features.fields, crs: { isGeographic, metresPerUnit } };
-  const { process, fields } = work.plan(values, facts);
-  const output = join(folder, `result-${runs++}.gpkg`);
-  const result = await processFeatures({
-    ...{ process, output, count: new SharedArrayBuffer(4) },
-    input: { ...features, ...(fields ? { fields: [...fields] } : {}) },
-    ...(work.overlay ? { overlay: featuresOf(PROVINCES) } : {}),
-  });
-  const rows = result.features === 0 ? [] : rowsOf(output);
-  await sql.query('TRUNCATE ours RESTART IDENTITY');
-  for (const { geometry } of rows)
-    await sql.query('INSERT INTO ours (geom) VALUES ($1::geometry)', [geometry]);
-  return { result, rows: rows.map(({ row }) => row) };
-}
-
-/** The largest deviation of rows, one by one: of areas the share that only one covers, else the Hausdorff distance. */
-const DEVIATION = `
-  WITH theirs AS (SELECT row_number() OVER () AS n, ST_SetSRID(geom, 0) AS geom FROM (%s) t),
-    us AS (SELECT row_number() OVER (ORDER BY id) AS n, ST_SetSRID(geom, 0) AS geom FROM ours)
-  SELECT (SELECT count(*) FROM theirs)::int AS theirs, (SELECT count(*) FROM us)::int AS us,
-    max(CASE WHEN ST_OrderingEquals(us.geom, theirs.geom) THEN 0
-      WHEN ST_Dimension(theirs.geom) = 2 THEN
-        ST_Area(ST_SymDifference(ST_MakeValid(us.geom), ST_MakeValid(theirs.geom))) / greatest(1e-30, ST_Area(theirs.geom))
-      ELSE ST_HausdorffDistance(us.geom, theirs.geom) END) AS deviation
-  FROM us JOIN theirs USING (n)`;
-
-async function deviationFrom(query: string): Promise<{ theirs: number; us: number; deviation: number }> {
-  return (await sql.query(DEVIATION.replace('%s', query))).rows[0];
-}
+afterAll(() => reference?.stop());
 
 const each = (expression: string) => `SELECT ${expression} AS geom FROM countries ORDER BY id`;
 
@@ -166,26 +58,20 @@ const CASES: [id: string, values: Record<string, unknown>, reference: string, mo
   ],
 ];
 
-/** DEVIATIONS names a file that what was found is appended to, for the table in docs/processes.md. */
-function note(id: string, deviation: number): void {
-  const file = process.env['DEVIATIONS'];
-  if (file) appendFileSync(file, `${id} ${deviation.toPrecision(2)}\n`);
-}
-
-it.each(CASES)('%s %j is what PostGIS makes', async (id, values, reference, most) => {
-  await run(id, values);
-  const { theirs, us, deviation } = await deviationFrom(reference);
+it.each(CASES)('%s %j is what PostGIS makes', async (id, values, query, most) => {
+  await reference.run(id, values);
+  const { theirs, us, deviation } = await reference.deviationFrom(query);
   note(id, deviation);
   expect(us).toBe(theirs);
   expect(deviation).toBeLessThanOrEqual(most);
 });
 
 /** What two sets of areas cover alone, as a share of what the second covers. */
-async function shareApart(reference: string): Promise<number> {
-  const query = `WITH theirs AS (SELECT ST_Union(ST_SetSRID(geom, 0)) AS geom FROM (${reference}) t),
+async function shareApart(areas: string): Promise<number> {
+  const query = `WITH theirs AS (SELECT ST_Union(ST_SetSRID(geom, 0)) AS geom FROM (${areas}) t),
       us AS (SELECT ST_Union(ST_SetSRID(geom, 0)) AS geom FROM ours)
     SELECT ST_Area(ST_SymDifference(us.geom, theirs.geom)) / ST_Area(theirs.geom) AS share FROM us, theirs`;
-  return (await sql.query(query)).rows[0].share;
+  return (await reference.sql.query(query)).rows[0].share;
 }
 
 const LEFT = 'SELECT ST_Difference(c.geom, (SELECT ST_Union(geom) FROM provinces)) AS geom FROM countries c';
@@ -203,22 +89,22 @@ it.each([
   ['geometry.intersect', SHARED],
   ['geometry.symmetric-difference', `${LEFT} UNION ALL ${RIGHT}`],
   ['geometry.union-overlay', `${SHARED} UNION ALL ${LEFT} UNION ALL ${RIGHT}`],
-])('%s of countries and provinces is what PostGIS makes', async (id, reference) => {
-  const { rows } = await run(id, {});
-  const share = await shareApart(AREAS(reference));
+])('%s of countries and provinces is what PostGIS makes', async (id, query) => {
+  const { rows } = await reference.run(id, {});
+  const share = await shareApart(AREAS(query));
   note(id, share);
   expect(share).toBeLessThan(1e-9);
-  const { rows: theirs } = await sql.query(
-    `SELECT count(*)::int AS n, sum(ST_Area(geom)) AS area FROM (${AREAS(reference)}) a`,
+  const { rows: theirs } = await reference.sql.query(
+    `SELECT count(*)::int AS n, sum(ST_Area(geom)) AS area FROM (${AREAS(query)}) a`,
   );
-  const { rows: ours } = await sql.query('SELECT sum(ST_Area(geom)) AS area FROM ours');
+  const { rows: ours } = await reference.sql.query('SELECT sum(ST_Area(geom)) AS area FROM ours');
   expect(rows).toHaveLength(theirs[0].n);
   expect(ours[0].area / theirs[0].area).toBeCloseTo(1, 9);
 });
 
 it('an overlay has the attributes of both', async () => {
-  const { rows } = await run('geometry.intersect', {});
-  const pairs = await sql.query(
+  const { rows } = await reference.run('geometry.intersect', {});
+  const pairs = await reference.sql.query(
     'SELECT DISTINCT c.code AS a, p.code AS b FROM countries c, provinces p WHERE ST_Area(ST_Intersection(c.geom, p.geom)) > 0',
   );
   const ours = new Set(rows.map((row) => `${row['iso_a2']} ${row['iso_a2_']}`));
@@ -226,14 +112,14 @@ it('an overlay has the attributes of both', async () => {
 });
 
 it('analytics.spatial-join counts, and carries attributes', async () => {
-  const { rows: counts } = await run('analytics.spatial-join', { mode: 'count' });
-  const theirs = await sql.query(
+  const { rows: counts } = await reference.run('analytics.spatial-join', { mode: 'count' });
+  const theirs = await reference.sql.query(
     'SELECT count(p.id)::int AS n FROM countries c LEFT JOIN provinces p ON ST_Intersects(c.geom, p.geom) GROUP BY c.id',
   );
   const sorted = (numbers: unknown[]) => numbers.map(Number).sort((a, b) => a - b);
   expect(sorted(counts.map(({ matchCount }) => matchCount))).toEqual(sorted(theirs.rows.map(({ n }) => n)));
-  const { rows: pairs } = await run('analytics.spatial-join', { mode: 'each', innerOnly: true });
-  const all = await sql.query(
+  const { rows: pairs } = await reference.run('analytics.spatial-join', { mode: 'each', innerOnly: true });
+  const all = await reference.sql.query(
     'SELECT c.code AS a, p.code AS b, count(*)::int AS n FROM countries c JOIN provinces p ON ST_Intersects(c.geom, p.geom) GROUP BY 1, 2 ORDER BY 1, 2',
   );
   const ours = new Map<string, number>();
@@ -242,18 +128,23 @@ it('analytics.spatial-join counts, and carries attributes', async () => {
     ours.set(key, (ours.get(key) ?? 0) + 1);
   }
   expect([...ours].sort()).toEqual(all.rows.map(({ a, b, n }) => [`${a} ${b}`, n]));
-  const { rows: first } = await run('analytics.spatial-join', {});
+  const { rows: first } = await reference.run('analytics.spatial-join', {});
   expect(first).toHaveLength(6);
 });
 
 it('geometry.dissolve makes a feature for each group, with statistics', async () => {
   const statistics = [{ type: 'count', field: 'iso_a2', name: 'provinces' }];
-  const { rows } = await run('geometry.dissolve', { groupBy: ['iso_a2'], statistics }, PROVINCES);
-  const reference = 'SELECT ST_Union(geom) AS geom FROM provinces GROUP BY code ORDER BY min(id)';
-  const { deviation } = await deviationFrom(reference);
+  const { rows } = await reference.run(
+    'geometry.dissolve',
+    { groupBy: ['iso_a2'], statistics },
+    reference.file('provinces'),
+  );
+  const { deviation } = await reference.deviationFrom(
+    'SELECT ST_Union(geom) AS geom FROM provinces GROUP BY code ORDER BY min(id)',
+  );
   note('geometry.dissolve', deviation);
   expect(deviation).toBeLessThan(1e-9);
-  const counts = await sql.query(
+  const counts = await reference.sql.query(
     'SELECT code, count(*)::int AS n FROM provinces GROUP BY code ORDER BY min(id)',
   );
   expect(rows.map((row) => [row['iso_a2'], row['featureCount'], row['provinces']])).toEqual(
@@ -271,23 +162,22 @@ it.each([
     'geometry.polygonize',
     'SELECT (ST_Dump(ST_Polygonize(g))).geom AS geom FROM (SELECT ST_UnaryUnion(ST_Collect(geom)) AS g FROM provinces) p',
   ],
-])('%s of the provinces has as many parts as in PostGIS, of the same area', async (id, reference) => {
-  const { rows } = await run(id, {}, PROVINCES);
-  const { rows: theirs } = await sql.query(
-    `SELECT count(*)::int AS n, sum(ST_Area(geom)) AS area FROM (${reference}) a`,
+])('%s of the provinces has as many parts as in PostGIS, of the same area', async (id, query) => {
+  const { rows } = await reference.run(id, {}, reference.file('provinces'));
+  const { rows: theirs } = await reference.sql.query(
+    `SELECT count(*)::int AS n, sum(ST_Area(geom)) AS area FROM (${query}) a`,
   );
-  const { rows: ours } = await sql.query('SELECT sum(ST_Area(geom)) AS area FROM ours');
+  const { rows: ours } = await reference.sql.query('SELECT sum(ST_Area(geom)) AS area FROM ours');
   note(id, Math.abs(1 - ours[0].area / theirs[0].area));
   expect(rows).toHaveLength(theirs[0].n);
   expect(ours[0].area / theirs[0].area).toBeCloseTo(1, 9);
 });
 
 it('geometry.line-merge joins lines as PostGIS does', async () => {
-  await run('geometry.boundary', {});
-  const lines = join(folder, `result-${runs - 1}.gpkg`);
-  await sql.query('CREATE TABLE boundaries AS SELECT * FROM ours');
-  await run('geometry.line-merge', {}, lines);
-  const { us, theirs, deviation } = await deviationFrom(
+  const { path: lines } = await reference.run('geometry.boundary', {});
+  await reference.sql.query('CREATE TABLE boundaries AS SELECT * FROM ours');
+  await reference.run('geometry.line-merge', {}, lines);
+  const { us, theirs, deviation } = await reference.deviationFrom(
     'SELECT ST_LineMerge(geom) AS geom FROM boundaries ORDER BY id',
   );
   note('geometry.line-merge', deviation);

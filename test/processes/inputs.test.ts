@@ -157,6 +157,35 @@ describe('invalid geometries', () => {
   });
 });
 
+describe('two layers', () => {
+  const countries = { collection: 'countries', filter: "iso_a2 IN ('FR', 'DE')" };
+
+  it('of which one is sent are compared, and pairs have no geometry', async () => {
+    const targets = collection(point(2.35, 48.85), point(13.4, 52.5), point(0, 0));
+    const inputs = { features: countries, targets, unit: 'kilometre' };
+    const { features } = (await client.results('analytics.distance-matrix', { inputs })).features;
+    expect(features.map(({ geometry }: Json) => geometry)).toEqual(new Array(6).fill(null));
+    const inside = features.filter(({ properties }: Json) => properties.distance === 0);
+    expect(inside.map(({ properties }: Json) => properties.targetId).sort()).toEqual([1, 2]);
+  });
+
+  it('are looked at before the job begins: fields of the second, distances that nothing takes', async () => {
+    const join = { collection: 'states_provinces' };
+    const wrong = [
+      [{ mode: 'count', statistics: [{ type: 'sum', field: 'no_such' }] }, '/inputs/statistics/0/field'],
+      [{ statistics: [{ type: 'count', field: 'iso_a2' }] }, '/inputs/statistics'],
+      [{ predicate: 'dwithin' }, '/inputs/distance'],
+      [{ distance: 5 }, '/inputs/distance'],
+    ] as const;
+    for (const [values, name] of wrong) {
+      const answer = await client.execute('analytics.spatial-join', {
+        inputs: { features: countries, join, ...values },
+      });
+      expect([answer.status, ((await answer.json()) as Json).errors?.[0].name]).toEqual([400, name]);
+    }
+  });
+});
+
 describe('outputs', () => {
   it('become a collection, which other surfaces show', async () => {
     const inputs = {

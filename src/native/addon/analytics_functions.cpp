@@ -13,7 +13,6 @@
 #include "../core/analytics/lonlat_polygon.h"
 #include "../core/analytics/projected_geometry.h"
 #include "../core/analytics/spatial_join.h"
-#include "../core/wkb_writer.h"
 #include "arrays.h"
 
 namespace graticule::addon {
@@ -193,21 +192,6 @@ napi_value bufferUnion(napi_env env, napi_callback_info info) {
 }
 
 namespace {
-
-/** Feeds blobs, reprojected, to `take(i, wkb, size)`. */
-template <typename Take>
-void eachProjected(napi_env env, napi_value blobs, const Reprojector& reprojector, Take&& take) {
-  Environment& environment = environmentOf(env);
-  ProjectedGeometry projected;
-  ByteBuffer wkb;
-  eachBlob(env, blobs, [&](uint32_t i, const uint8_t* blob, size_t size) {
-    if (reprojector.identity()) return take(i, blob, size);
-    wkb.clear();
-    const bool usable = readInto(blob, size, environment.geometry) && projected.project(environment.geometry, reprojector);
-    if (usable) writeWkb(projected.geometry(), wkb);
-    take(i, usable ? wkb.data() : nullptr, wkb.size());
-  });
-}
 
 std::unique_ptr<SpatialJoin> joinOf(const std::string& predicate, double metres) {
   auto geos = std::make_shared<Geos>();

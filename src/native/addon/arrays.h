@@ -4,7 +4,9 @@
 #include <memory>
 #include <string>
 
+#include "../core/analytics/projected_geometry.h"
 #include "../core/wkb.h"
+#include "../core/wkb_writer.h"
 #include "napi.h"
 
 namespace graticule::addon {
@@ -48,16 +50,33 @@ inline bool readInto(const uint8_t* blob, size_t size, Geometry& geometry) {
   return blob != nullptr && readBlob(blob, size, header, geometry) == ReadStatus::Ok && !header.empty;
 }
 
-inline Geos& geosOf(Environment& environment) {
-  if (environment.geos == nullptr) environment.geos = std::make_unique<Geos>();
-  return *environment.geos;
+inline std::shared_ptr<Geos> sharedGeosOf(Environment& environment) {
+  if (environment.geos == nullptr) environment.geos = std::make_shared<Geos>();
+  return environment.geos;
 }
+
+inline Geos& geosOf(Environment& environment) { return *sharedGeosOf(environment); }
 
 inline std::shared_ptr<const Reprojector> reprojectorFor(napi_env env, const std::string& from, const std::string& to) {
   std::string error;
   auto found = environmentOf(env).reprojectors.find(from, to, error);
   if (found == nullptr) throw Failure{error, false};
   return found;
+}
+
+/** Feeds blobs, reprojected, to `take(i, wkb, size)`. */
+template <typename Take>
+void eachProjected(napi_env env, napi_value blobs, const Reprojector& reprojector, Take&& take) {
+  Environment& environment = environmentOf(env);
+  ProjectedGeometry projected;
+  ByteBuffer wkb;
+  eachBlob(env, blobs, [&](uint32_t i, const uint8_t* blob, size_t size) {
+    if (reprojector.identity()) return take(i, blob, size);
+    wkb.clear();
+    const bool usable = readInto(blob, size, environment.geometry) && projected.project(environment.geometry, reprojector);
+    if (usable) writeWkb(projected.geometry(), wkb);
+    take(i, usable ? wkb.data() : nullptr, wkb.size());
+  });
 }
 
 /** A new typed array of `length` elements; `data` is where they are. */

@@ -3,6 +3,7 @@
 #include "napi.h"
 #include "pg_client.h"
 #include "processing_functions.h"
+#include "proximity_functions.h"
 
 namespace graticule::addon {
 namespace {
@@ -40,6 +41,9 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "createUnion", guarded<createUnion>);
   setFunction(env, exports, "addToUnion", guarded<addToUnion>);
   setFunction(env, exports, "takeUnion", guarded<takeUnion>);
+  setFunction(env, exports, "nearestGeometries", guarded<nearestGeometries>);
+  setFunction(env, exports, "distanceMatrix", guarded<distanceMatrix>);
+  setFunction(env, exports, "measureGeometries", guarded<measureGeometries>);
   setFunction(env, exports, "gzip", guarded<gzip>);
   setFunction(env, exports, "gunzip", guarded<gunzip>);
   setFunction(env, exports, "gunzippedSize", guarded<gunzippedSize>);

@@ -107,6 +107,10 @@ bool Geos::write(const GEOSGeometry* geometry, ByteBuffer& wkb) {
   return true;
 }
 
+GeosGeometry rectangleOf(Geos& geos, const Box& b) {
+  return geos.own(GEOSGeom_createRectangle_r(geos.handle(), b.minX, b.minY, b.maxX, b.maxY));
+}
+
 bool validate(Geos& geos, const Geometry& geometry, Invalidity& why) {
   why = {{}, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
   const GeosGeometry g = geos.read(geometry);

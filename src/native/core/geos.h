@@ -52,6 +52,9 @@ class Geos {
   std::vector<double> scratch_;
 };
 
+/** The box as an area. */
+GeosGeometry rectangleOf(Geos& geos, const Box& box);
+
 /** Why a geometry is not valid (OGC 06-103r4, 6.1) and where. */
 struct Invalidity {
   std::string reason;

@@ -64,7 +64,8 @@ export type ProcessWork =
       readonly input: string;
       readonly overlay?: string;
       readonly output: string;
-      plan(values: InputValues, facts: FeaturesFacts): FeaturesPlan;
+      /** `overlay` is absent where it is not known yet: then what is asked of it is not looked at. */
+      plan(values: InputValues, facts: FeaturesFacts, overlay?: FeaturesFacts): FeaturesPlan;
     }
   /** A raster becomes a raster or features. Throws 400 naming an input that does not fit the raster. */
   | {

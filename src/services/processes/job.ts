@@ -186,7 +186,7 @@ async function processSides(
   output: string,
   { pools }: RunDeps,
 ): Promise<FeatureProcessResult> {
-  const { process, fields } = work.plan(context.input.values, input.facts);
+  const { process, fields } = work.plan(context.input.values, input.facts, overlay?.facts);
   const count = new SharedArrayBuffer(4);
   const task = {
     ...{ process, output, count },

@@ -12,9 +12,10 @@ export function factsAfter(
   work: FeaturesWork,
   values: InputValues,
   facts: FeaturesFacts | undefined,
+  overlay: FeaturesFacts | undefined,
 ): FeaturesFacts | undefined {
   if (!facts) return undefined;
-  const { process, fields = facts.fields } = work.plan(values, facts);
+  const { process, fields = facts.fields } = work.plan(values, facts, overlay);
   switch (process.kind) {
     case 'map': {
       const { source } = facts;

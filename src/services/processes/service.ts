@@ -239,10 +239,14 @@ export class Processes {
     principal: Principal,
   ): FeaturesFacts | undefined {
     if (work.kind !== 'features') return undefined;
-    const reference = sources[work.input]!;
-    if (reference.kind === 'step') return factsAfter(work, values, facts.get(reference.step));
-    if (reference.kind !== 'collection') return undefined;
-    return factsAfter(work, values, this.#sources.collection(work.input, reference, principal).facts);
+    const factsOf = (name: string | undefined) => {
+      const reference = name === undefined ? undefined : sources[name];
+      if (reference?.kind === 'step') return facts.get(reference.step);
+      return reference?.kind === 'collection'
+        ? this.#sources.collection(name!, reference, principal).facts
+        : undefined;
+    };
+    return factsAfter(work, values, factsOf(work.input), factsOf(work.overlay));
   }
 
   async #refuseCall(
@@ -252,25 +256,31 @@ export class Processes {
   ): Promise<void> {
     if (this.#deps.approval.includes(id))
       throw new ApiError('forbidden', `Approval required: ${id} is not executed without.`);
-    for (const [name, reference] of Object.entries(sources)) {
-      if (reference.kind === 'collection') this.#refuseValues(work, name, reference, values, principal);
+    this.#refuseValues(work, sources, values, principal);
+    for (const reference of Object.values(sources)) {
       if (reference.kind === 'result') await this.file(reference.jobId, reference.output, principal);
     }
   }
 
   #refuseValues(
     work: ProcessWork,
-    name: string,
-    reference: CollectionReference,
+    sources: Execution['sources'],
     values: InputValues,
     principal: Principal,
   ): void {
+    const references = Object.entries(sources).flatMap(([name, one]): [string, CollectionReference][] =>
+      one.kind === 'collection' ? [[name, one]] : [],
+    );
     if (work.kind === 'raster') {
-      work.plan(values, this.#sources.coverage(name, reference, principal).facts);
-    } else {
-      const { facts } = this.#sources.collection(name, reference, principal);
-      if (work.kind === 'features' && work.input === name) work.plan(values, facts);
+      for (const [name, reference] of references)
+        work.plan(values, this.#sources.coverage(name, reference, principal).facts);
+      return;
     }
+    const facts = new Map(
+      references.map(([name, one]) => [name, this.#sources.collection(name, one, principal).facts]),
+    );
+    const input = work.kind === 'features' && facts.get(work.input);
+    if (input) work.plan(values, input, facts.get(work.overlay ?? ''));
   }
 
   async #keepPlan(plan: NonNullable<Execution['plan']>): Promise<NonNullable<ExecutionInput['plan']>> {

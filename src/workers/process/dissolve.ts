@@ -6,6 +6,7 @@ import { LIMITS } from '../../core/limits.js';
 import { GeometryUnion, geometryParts } from '../../native/processing.js';
 import { Group } from '../vector/analytics/statistics.js';
 import type { Run } from './run.js';
+import { statisticAttributes } from './statistics.js';
 import { type Attribute, type AttributeValue, FeatureTable } from './table.js';
 
 type Dissolve = Extract<FeatureProcess, { kind: 'dissolve' }>;
@@ -25,11 +26,7 @@ export async function dissolveFeatures(run: Run, process: Dissolve): Promise<num
   const attributes: Attribute[] = [
     ...process.by.map((name) => ({ name, type: type(name) })),
     { name: 'featureCount', type: 'integer' },
-    ...process.statistics.map(({ name, field, type: statistic }) => ({
-      name,
-      type:
-        statistic === 'count' ? ('integer' as const) : isOrder(statistic) ? type(field) : ('number' as const),
-    })),
+    ...statisticAttributes(source, process.statistics),
   ];
   const table = FeatureTable.create(output, source.crs, attributes);
   const place = new Map(fields.map((name, i) => [name, i]));
@@ -51,8 +48,6 @@ export async function dissolveFeatures(run: Run, process: Dissolve): Promise<num
     table.abandon();
   }
 }
-
-const isOrder = (statistic: string) => statistic === 'min' || statistic === 'max';
 
 async function groupsOf(run: Run, { by, statistics }: Dissolve): Promise<Iterable<Dissolved>> {
   const { input } = run.task;

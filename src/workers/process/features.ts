@@ -3,8 +3,10 @@ import { dirname } from 'node:path';
 import type { FeatureProcessResult, FeatureProcessTask } from '../../core/feature-processes.js';
 import type { Cancellation } from '../cancellation.js';
 import { dissolveFeatures } from './dissolve.js';
+import { distancesOf } from './distances.js';
 import { joinFeatures } from './join.js';
 import { mapFeatures } from './map.js';
+import { nearestFeatures } from './nearest.js';
 import { overlayFeatures } from './overlay.js';
 import { Run } from './run.js';
 import { processTogether } from './together.js';
@@ -30,7 +32,11 @@ function write(run: Run): Promise<number> {
       return processTogether(run, process);
     case 'join':
       return joinFeatures(run, process);
+    case 'nearest':
+      return nearestFeatures(run, process);
+    case 'distances':
+      return distancesOf(run, process);
     default:
-      return overlayFeatures(run, process.kind);
+      return overlayFeatures(run, process);
   }
 }

@@ -1,33 +1,35 @@
 import type { FeatureProcess } from '../../core/feature-processes.js';
 import type { FeatureRow } from '../../core/features.js';
 import { spatialJoin } from '../../native/analytics.js';
+import { Group } from '../vector/analytics/statistics.js';
+import type { IndexedCopy } from './copy.js';
+import { neighboursWithin } from './near.js';
 import { geometriesOf, type Run, windowOf } from './run.js';
 import { type Sides, withSides } from './sides.js';
-import type { FeatureTable } from './table.js';
+import { statisticAttributes } from './statistics.js';
+import type { AttributeValue, FeatureTable } from './table.js';
 
 type Join = Extract<FeatureProcess, { kind: 'join' }>;
-
-const COUNT = 'matchCount';
 
 /** Features with what they meet in another source, which is projected to the CRS of the input. */
 export function joinFeatures(run: Run, join: Join): Promise<number> {
   const carries = join.mode !== 'count';
-  const extra = carries ? [] : [{ name: COUNT, type: 'integer' } as const];
+  const { source } = run.task.overlay!;
+  const count = { name: join.countName, type: 'integer' } as const;
+  const extra = carries ? [] : [count, ...statisticAttributes(source, join.statistics)];
   return withSides(run, { carries, extra }, (sides, table) => fill(run, join, sides, table));
 }
 
-async function fill(run: Run, join: Join, sides: Sides, table: FeatureTable): Promise<void> {
-  const { left, right } = sides;
-  const { crs } = left.source;
+async function fill(run: Run, join: Join, { left, right }: Sides, table: FeatureTable): Promise<void> {
+  const summary = summaryOf(join, right);
   const nothing = new Array(right.fields.length).fill(null);
   for await (const rows of run.rows(left)) {
-    const near = await windowOf(run, rows, right);
-    const matches = matchesOf(rows, near, crs, join);
+    const matches = await matchesOf(run, join, rows, right);
     for (const [i, row] of rows.entries()) {
-      const met = matches.get(i) ?? [];
+      const met = matches[i]!;
       if (met.length === 0 && join.innerOnly) continue;
       if (join.mode === 'count') {
-        table.add(row.geometry, [...row.values, met.length]);
+        table.add(row.geometry, [...row.values, ...summary(met)]);
         continue;
       }
       const joined = met.length === 0 ? [nothing] : met.map(({ values }) => values);
@@ -37,21 +39,36 @@ async function fill(run: Run, join: Join, sides: Sides, table: FeatureTable): Pr
   }
 }
 
-/** By the index of the left row, in the order of the right ones. */
-function matchesOf(
+/** The number of rows, and their statistics. */
+function summaryOf(
+  { statistics }: Join,
+  { fields }: IndexedCopy,
+): (rows: readonly FeatureRow[]) => AttributeValue[] {
+  const place = new Map(statistics.map(({ field }) => [field, fields.indexOf(field)]));
+  return (rows) => {
+    const group = new Group(statistics);
+    for (const { values } of rows) group.add((field) => values[place.get(field)!]!);
+    const numbers = group.properties();
+    return [group.count, ...statistics.map(({ name }) => numbers[name])];
+  };
+}
+
+/** What each row meets: in the order of the others, or nearest first where a distance counts. */
+async function matchesOf(
+  run: Run,
+  { predicate, reach }: Join,
   rows: readonly FeatureRow[],
-  near: readonly FeatureRow[],
-  crs: string,
-  { predicate }: Join,
-): Map<number, FeatureRow[]> {
-  const [left, right] = [rows, near].map((side) => ({ blobs: geometriesOf(side), crs }));
-  const { pairs } = spatialJoin(left!, right!, predicate, 0, Number.MAX_SAFE_INTEGER);
-  const matches = new Map<number, FeatureRow[]>();
-  for (let i = 0; i < pairs.length; i += 2) {
-    const met = matches.get(pairs[i]!);
-    const row = near[pairs[i + 1]!]!;
-    if (met) met.push(row);
-    else matches.set(pairs[i]!, [row]);
+  right: IndexedCopy,
+): Promise<FeatureRow[][]> {
+  if (predicate === 'dwithin') {
+    const neighbours = await neighboursWithin(run, rows, right, reach!);
+    return neighbours.map((near) => near.map(({ row }) => row));
   }
+  const near = await windowOf(run, rows, right);
+  const { crs } = right.source;
+  const [left, others] = [rows, near].map((side) => ({ blobs: geometriesOf(side), crs }));
+  const { pairs } = spatialJoin(left!, others!, predicate, 0, Number.MAX_SAFE_INTEGER);
+  const matches: FeatureRow[][] = rows.map(() => []);
+  for (let i = 0; i < pairs.length; i += 2) matches[pairs[i]!]!.push(near[pairs[i + 1]!]!);
   return matches;
 }

@@ -3,7 +3,7 @@ import type { FeatureProcess } from '../../core/feature-processes.js';
 import type { FeatureRow } from '../../core/features.js';
 import { hasIntegerIds } from '../../core/vector-source.js';
 import { geometryParts, processGeometries } from '../../native/processing.js';
-import { attributesOf, geometriesOf, type Run } from './run.js';
+import { attributesOf, geometriesOf, idTypeOf, type Run } from './run.js';
 import { FeatureTable } from './table.js';
 
 type MapProcess = Extract<FeatureProcess, { kind: 'map' }>;
@@ -38,10 +38,6 @@ export async function mapFeatures(run: Run, { operation, parts = false, crs }: M
   } finally {
     table.abandon();
   }
-}
-
-function idTypeOf(source: Run['task']['input']['source']): 'integer' | 'string' {
-  return hasIntegerIds(source) ? 'integer' : 'string';
 }
 
 function addParts(

@@ -1,18 +1,20 @@
-import type { FeatureProcess, ProcessFeatures } from '../../core/feature-processes.js';
+import type { FeatureProcess, Measure, OverlayKind, ProcessFeatures } from '../../core/feature-processes.js';
 import type { FeatureRow } from '../../core/features.js';
 import { intersectGeometries, overlayGeometries } from '../../native/processing.js';
 import { geometriesOf, type Run, windowOf } from './run.js';
+import { SHARES, sharesOf } from './shares.js';
 import { type Sides, withSides } from './sides.js';
 import type { AttributeValue, FeatureTable } from './table.js';
 
-type OverlayKind = Exclude<FeatureProcess['kind'], 'map' | 'dissolve' | 'together' | 'join'>;
+type Overlay = Extract<FeatureProcess, { kind: OverlayKind }>;
 
 /** Features laid over those of another source, which are projected to the CRS of the input. */
-export function overlayFeatures(run: Run, kind: OverlayKind): Promise<number> {
+export function overlayFeatures(run: Run, { kind, measure }: Overlay): Promise<number> {
   const carries = kind !== 'clip' && kind !== 'subtract';
-  return withSides(run, { carries }, (sides, table) => {
+  const extra = measure ? SHARES : [];
+  return withSides(run, { carries, extra }, (sides, table) => {
     const widths = { left: sides.left.fields.length, right: carries ? sides.right.fields.length : 0 };
-    return fill(run, kind, sides, table, widths);
+    return fill(run, { kind, ...(measure ? { measure } : {}) }, sides, table, widths);
   });
 }
 
@@ -23,7 +25,7 @@ interface Widths {
 
 async function fill(
   run: Run,
-  kind: OverlayKind,
+  { kind, measure }: Overlay,
   sides: Sides,
   table: FeatureTable,
   widths: Widths,
@@ -32,7 +34,7 @@ async function fill(
   const ofLeft = (row: FeatureRow) => [...row.values, ...nulls(widths.right)];
   const ofRight = (row: FeatureRow) => [...nulls(widths.left), ...row.values];
   if (kind === 'clip') return cut(run, 'clip', left, right, table, ofLeft);
-  if (kind === 'intersect' || kind === 'union') await intersect(run, sides, table);
+  if (kind === 'intersect' || kind === 'union') await intersect(run, sides, table, measure);
   if (kind === 'intersect') return;
   await cut(run, 'subtract', left, right, table, ofLeft);
   if (kind !== 'subtract') await cut(run, 'subtract', right, left, table, ofRight);
@@ -59,14 +61,20 @@ async function cut(
   }
 }
 
-async function intersect(run: Run, { left, right }: Sides, table: FeatureTable): Promise<void> {
+async function intersect(
+  run: Run,
+  { left, right }: Sides,
+  table: FeatureTable,
+  measure: Measure | undefined,
+): Promise<void> {
   for await (const rows of run.rows(left)) {
     const near = await windowOf(run, rows, right);
     const { pairs, pieces } = intersectGeometries(geometriesOf(rows), geometriesOf(near), table.srsId);
+    const shares = measure && sharesOf({ rows, near, pairs, pieces }, left.source.crs, measure);
     pieces.forEach((piece, i) => {
       const [a, b] = [rows[pairs[2 * i]!]!, near[pairs[2 * i + 1]!]!];
       const geometry = run.take(piece, undefined);
-      if (geometry) table.add(geometry, [...a.values, ...b.values]);
+      if (geometry) table.add(geometry, [...a.values, ...b.values, ...(shares ? shares(i) : [])]);
     });
   }
 }

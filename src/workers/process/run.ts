@@ -5,6 +5,7 @@ import type { FeatureFault, FeatureProcessTask, ProcessFeatures } from '../../co
 import type { FeatureRow } from '../../core/features.js';
 import { fieldOf } from '../../core/features.js';
 import { LIMITS } from '../../core/limits.js';
+import { hasIntegerIds, type VectorSource } from '../../core/vector-source.js';
 import type { Processed } from '../../native/processing.js';
 import type { Cancellation } from '../cancellation.js';
 import { storeOf } from '../providers/store.js';
@@ -63,6 +64,11 @@ export function attributesOf({ source, fields }: ProcessFeatures): Attribute[] {
   return fields.map((name) => ({ name, type: fieldOf(source, name)!.type }));
 }
 
+/** Type of the attribute that the ids of a source become. */
+export function idTypeOf(source: VectorSource): 'integer' | 'string' {
+  return hasIntegerIds(source) ? 'integer' : 'string';
+}
+
 export const geometriesOf = (rows: readonly FeatureRow[]) => rows.map(({ geometry }) => geometry);
 
 /** The features whose envelope may meet that of some of the rows. */
@@ -71,19 +77,39 @@ export async function windowOf(
   rows: readonly FeatureRow[],
   others: ProcessFeatures,
 ): Promise<FeatureRow[]> {
+  const box = boxAround(rows);
+  const near = box ? await rowsIn(run, others, [box]) : [];
+  if (!near) throw crowded();
+  return near;
+}
+
+export const crowded = () =>
+  new TaskFailure('too-large', `More than ${LIMITS.processWindow} features lie in one place.`);
+
+/** The box around the geometries, which are GeoPackage blobs of ours. */
+export function boxAround(rows: readonly Pick<FeatureRow, 'geometry'>[]): Box | undefined {
   let box: Box | undefined;
   for (const { geometry } of rows) {
     const own = boxOf(geometry);
     if (own) box = box ? around(box, own) : own;
   }
-  if (!box) return [];
-  const { source } = others;
-  const near: FeatureRow[] = [];
-  const filter = bboxFilter(source.geometryColumn, box, source.crs);
-  for await (const batch of run.rows({ ...others, filter })) {
-    for (const row of batch) near.push(row);
-    if (near.length > LIMITS.processWindow)
-      throw new TaskFailure('too-large', `More than ${LIMITS.processWindow} features lie in one place.`);
+  return box;
+}
+
+/** The features whose envelope meets one of the boxes, each once; undefined when there are too many. */
+export async function rowsIn(
+  run: Run,
+  features: ProcessFeatures,
+  boxes: readonly Box[],
+): Promise<FeatureRow[] | undefined> {
+  const { source } = features;
+  const rows = new Map<FeatureRow['id'], FeatureRow>();
+  for (const box of boxes) {
+    const filter = bboxFilter(source.geometryColumn, box, source.crs);
+    for await (const batch of run.rows({ ...features, filter })) {
+      for (const row of batch) rows.set(row.id, row);
+      if (rows.size > LIMITS.processWindow) return undefined;
+    }
   }
-  return near;
+  return [...rows.values()];
 }

@@ -1,13 +1,12 @@
 import { freeName } from '../../core/column-names.js';
-import type { ProcessFeatures } from '../../core/feature-processes.js';
-import { indexedCopy, removeCopy } from './copy.js';
+import { type IndexedCopy, indexedCopy, removeCopy } from './copy.js';
 import { attributesOf, type Run } from './run.js';
 import { type Attribute, FeatureTable } from './table.js';
 
 /** Both layers of a process in one CRS, in an order and with an index that make windows of neighbours small. */
 export interface Sides {
-  readonly left: ProcessFeatures;
-  readonly right: ProcessFeatures;
+  readonly left: IndexedCopy;
+  readonly right: IndexedCopy;
 }
 
 interface Columns {

@@ -18,3 +18,27 @@ function inSource(box: Box, from: string, to: string): Box {
     throw new TaskFailure('invalid-input', message, (error as Error).message);
   }
 }
+
+/** A box with margins at its sides. */
+export const widened = ([minx, miny, maxx, maxy]: Box, x: number, y: number): Box => [
+  minx - x,
+  miny - y,
+  maxx + x,
+  maxy + y,
+];
+
+/** Degrees of latitude are shorter than those of the equator by less than this part. */
+const FLATTENING = 1.02;
+
+/** A box of degrees widened by a distance in degrees of the equator; cut where it passes the antimeridian. */
+export function aroundOnGlobe(box: Box, distance: number): Box[] {
+  const latitudes = distance * FLATTENING;
+  const highest = Math.max(Math.abs(box[1]), Math.abs(box[3])) + latitudes;
+  const longitudes = highest < 89 ? latitudes / Math.cos((highest * Math.PI) / 180) : 360;
+  const [minx, miny, maxx, maxy] = widened(box, longitudes, latitudes);
+  if (maxx - minx >= 360) return [[-180, miny, 180, maxy]];
+  const windows: Box[] = [[minx, miny, maxx, maxy]];
+  if (minx <= -180) windows.push([minx + 360, miny, 180, maxy]);
+  if (maxx >= 180) windows.push([-180, miny, maxx - 360, maxy]);
+  return windows;
+}

@@ -3,6 +3,7 @@ import { type Expression, isCall, isProperty, type Operand } from '../../core/cq
 import { SPATIAL } from '../../core/cql2/operators.js';
 import type { VectorSource } from '../../core/vector-source.js';
 import { describeCrs } from '../../native/index.js';
+import { aroundOnGlobe, widened } from './boxes.js';
 import { boxesOf, isSpatialLiteral, type SpatialLiteral } from './spatial-literal.js';
 
 /** What a filter says at its top, where an index may find the candidates. */
@@ -47,26 +48,3 @@ export function windowsOf(source: VectorSource, { literal, metres }: Nearby): Bo
 }
 
 const isPoint = (type: string) => type === 'Point' || type === 'MultiPoint';
-
-const widened = ([minx, miny, maxx, maxy]: Box, x: number, y: number): Box => [
-  minx - x,
-  miny - y,
-  maxx + x,
-  maxy + y,
-];
-
-/** Degrees of latitude are shorter than those of the equator by less than this part. */
-const FLATTENING = 1.02;
-
-/** A box of degrees widened by a distance in degrees of the equator; cut where it passes the antimeridian. */
-function aroundOnGlobe(box: Box, distance: number): Box[] {
-  const latitudes = distance * FLATTENING;
-  const highest = Math.max(Math.abs(box[1]), Math.abs(box[3])) + latitudes;
-  const longitudes = highest < 89 ? latitudes / Math.cos((highest * Math.PI) / 180) : 360;
-  const [minx, miny, maxx, maxy] = widened(box, longitudes, latitudes);
-  if (maxx - minx >= 360) return [[-180, miny, 180, maxy]];
-  const windows: Box[] = [[minx, miny, maxx, maxy]];
-  if (minx <= -180) windows.push([minx + 360, miny, 180, maxy]);
-  if (maxx >= 180) windows.push([-180, miny, maxx - 360, maxy]);
-  return windows;
-}

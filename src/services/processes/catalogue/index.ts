@@ -2,13 +2,14 @@ import type { ProcessDescription } from '../../../core/processes.js';
 import type { InputDefinition, ProcessDefinition } from '../definition.js';
 import { echo } from './echo.js';
 import { GEOMETRY_PROCESSES } from './geometry.js';
+import { JOIN_PROCESSES } from './joins.js';
 import { LAYER_PROCESSES } from './layers.js';
 import { plan } from './plan.js';
 import { RASTER_PROCESSES } from './rasters.js';
 
 /** Everything that can be processed, by its id. */
 export const PROCESSES: ReadonlyMap<string, ProcessDefinition> = new Map(
-  [...GEOMETRY_PROCESSES, ...LAYER_PROCESSES, ...RASTER_PROCESSES, plan, echo].map((process) => [
+  [...GEOMETRY_PROCESSES, ...LAYER_PROCESSES, ...JOIN_PROCESSES, ...RASTER_PROCESSES, plan, echo].map((process) => [
     process.id,
     process,
   ]),

@@ -1,7 +1,5 @@
 import Type from 'typebox';
-import { STATISTIC_TYPES, type StatisticType } from '../../../core/analytics.js';
-import { badParameter } from '../../../core/errors.js';
-import type { FeatureProcess } from '../../../core/feature-processes.js';
+import type { OverlayKind } from '../../../core/feature-processes.js';
 import type { CollectionOperation } from '../../../core/geometry-operations.js';
 import type { FeaturesFacts, InputDefinition, InputValues, ProcessDefinition } from '../definition.js';
 import { holesInput, ratioInput } from './geometry.js';
@@ -16,11 +14,12 @@ import {
   optional,
   unitInput,
 } from './parts.js';
+import { statisticsInput, statisticsOf } from './statistics.js';
 
 /** Processes over whole layers: their features together, or laid over those of another one. */
 
 function overlayProcess(
-  kind: Exclude<FeatureProcess['kind'], 'map' | 'dissolve' | 'together' | 'join'>,
+  kind: OverlayKind,
   about: { id: string; title: string; description: string },
 ): ProcessDefinition {
   return {
@@ -55,12 +54,6 @@ function togetherProcess(
   };
 }
 
-const Statistic = Type.Object({
-  type: Type.String({ enum: [...STATISTIC_TYPES] }),
-  field: Type.String(),
-  name: Type.Optional(Type.String({ description: 'Of the attribute; type_field when absent.' })),
-});
-
 const partsInput: InputDefinition = optional({
   title: 'Parts as features',
   description: 'A feature for each part of the union.',
@@ -80,45 +73,17 @@ const dissolve: ProcessDefinition = {
       description: 'Fields whose values make groups; all features are one group without.',
       schema: Type.Array(Type.String(), { maxItems: 20 }),
     }),
-    statistics: optional({
-      title: 'Statistics',
-      description: 'Numbers over the values of fields in each group.',
-      schema: Type.Array(Statistic, { maxItems: 50 }),
-    }),
+    statistics: statisticsInput('Numbers over the values of fields in each group.'),
     parts: partsInput,
   },
   outputs: { features: FEATURES_OUTPUT },
   work: featuresWork((values, facts) => {
     const by = fieldNames(values, 'groupBy', facts);
-    const statistics = statisticsOf(values, facts, by);
+    const statistics = statisticsOf(values, facts, ['featureCount', ...by]);
     const fields = [...new Set([...by, ...statistics.map(({ field }) => field)])];
     return { process: { kind: 'dissolve', by, statistics, parts: values['parts'] === true }, fields };
   }),
 };
-
-interface StatisticInput {
-  type: StatisticType;
-  field: string;
-  name?: string;
-}
-
-function statisticsOf(values: InputValues, facts: FeaturesFacts, by: readonly string[]) {
-  const list = (values['statistics'] as StatisticInput[] | undefined) ?? [];
-  const taken = new Set(['featurecount', 'fid', 'geom', ...by.map((name) => name.toLowerCase())]);
-  return list.map(({ type, field, name = `${type}_${field}` }, i) => {
-    const at = `/inputs/statistics/${i}`;
-    if (!facts.fields.includes(field))
-      throw badParameter(`${at}/field`, `there is no field '${field.slice(0, 60)}'`);
-    const sort = facts.source.fields.find((candidate) => candidate.name === field)!.type;
-    const isNumber = sort === 'integer' || sort === 'number';
-    if (!isNumber && !['count', 'min', 'max'].includes(type))
-      throw badParameter(`${at}/type`, `${type} needs numbers, and '${field.slice(0, 60)}' is ${sort}`);
-    if (taken.has(name.toLowerCase()))
-      throw badParameter(`${at}/name`, `there are two attributes '${name.slice(0, 60)}'`);
-    taken.add(name.toLowerCase());
-    return { type, field, name };
-  });
-}
 
 const union: ProcessDefinition = {
   id: 'geometry.union',
@@ -131,52 +96,6 @@ const union: ProcessDefinition = {
     process: { kind: 'dissolve', by: [], statistics: [], parts: values['parts'] === true },
     fields: [],
   })),
-};
-
-const PREDICATES = ['intersects', 'contains', 'within'] as const;
-const MODES = ['first', 'each', 'count'] as const;
-
-const spatialJoin: ProcessDefinition = {
-  id: 'analytics.spatial-join',
-  title: 'Spatial join',
-  description:
-    'Features with the attributes of those of another layer that they meet, or with the number of these: how many points lie in each polygon, in which polygon each point lies.',
-  keywords: ['vector', 'join'],
-  inputs: {
-    features: featuresInput('Features', 'The features to work on.'),
-    join: featuresInput(
-      'Join',
-      'The features that are looked for; they are projected to the CRS of the others.',
-    ),
-    predicate: optional({
-      title: 'Predicate',
-      description: 'What a feature does to those that are looked for, in the plane of its CRS.',
-      schema: Type.String({ enum: [...PREDICATES], default: 'intersects' }),
-    }),
-    mode: optional({
-      title: 'Mode',
-      description:
-        'first: attributes of the first match; each: a feature for each match; count: matchCount alone.',
-      schema: Type.String({ enum: [...MODES], default: 'first' }),
-    }),
-    innerOnly: optional({
-      title: 'Matches only',
-      description: 'Features that meet nothing are left out.',
-      schema: Type.Boolean({ default: false }),
-    }),
-  },
-  outputs: { features: FEATURES_OUTPUT },
-  work: featuresWork(
-    (values) => ({
-      process: {
-        kind: 'join',
-        predicate: (values['predicate'] ?? 'intersects') as (typeof PREDICATES)[number],
-        mode: (values['mode'] ?? 'first') as (typeof MODES)[number],
-        innerOnly: values['innerOnly'] === true,
-      },
-    }),
-    'join',
-  ),
 };
 
 const toleranceInputs = {
@@ -213,7 +132,6 @@ export const LAYER_PROCESSES: readonly ProcessDefinition[] = [
   }),
   dissolve,
   union,
-  spatialJoin,
   togetherProcess(
     {
       id: 'geometry.voronoi',

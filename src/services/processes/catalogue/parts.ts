@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { badParameter } from '../../../core/errors.js';
+import type { Measure } from '../../../core/feature-processes.js';
 import type {
   FeaturesFacts,
   InputDefinition,
@@ -118,6 +119,13 @@ export function metresOnGround(
 ): number | undefined {
   const unit = (values['unit'] as Unit | undefined) ?? 'metre';
   return unit === 'crs' || !crs.isGeographic ? undefined : numberOf(values, name) * METRES[unit];
+}
+
+/** How lengths are told: over the ground where a unit of length is asked for in a geographic CRS, else in the plane. */
+export function measureOf(values: InputValues, { crs }: FeaturesFacts): Measure {
+  const unit = (values['unit'] as Unit | undefined) ?? 'metre';
+  const ground = crs.isGeographic && unit !== 'crs';
+  return { ground, perUnit: unit === 'crs' ? 1 : METRES[unit] / (ground ? 1 : crs.metresPerUnit) };
 }
 
 /** Names of fields that the features have. Throws 400 naming the input. */

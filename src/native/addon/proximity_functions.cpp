@@ -1,0 +1,114 @@
+// Distances and measures of geometries, a batch at a time.
+#include "proximity_functions.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "../core/processing/measure.h"
+#include "../core/processing/nearest.h"
+#include "arrays.h"
+
+namespace graticule::addon {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kMostCount = 4294967295.0;
+constexpr const char* kLonLat = "OGC:CRS84";
+
+bool requireBoolean(napi_env env, napi_value value, const char* what) {
+  bool boolean = false;
+  if (napi_get_value_bool(env, value, &boolean) != napi_ok) throw Failure{std::string(what) + " must be a boolean", true};
+  return boolean;
+}
+
+/** From the CRS of geometries to where they are measured. */
+std::shared_ptr<const Reprojector> toSurface(napi_env env, const std::string& crs, Surface surface) {
+  return reprojectorFor(env, crs, surface == Surface::Ground ? kLonLat : crs);
+}
+
+template <typename T>
+napi_value toArray(napi_env env, napi_typedarray_type type, const std::vector<T>& values) {
+  T* out = nullptr;
+  napi_value array = makeArray(env, type, values.size(), out);
+  std::copy(values.begin(), values.end(), out);
+  return array;
+}
+
+std::vector<std::unique_ptr<SpatialOperand>> readOperands(napi_env env, napi_value blobs, const Reprojector& reprojector) {
+  const std::shared_ptr<Geos> geos = sharedGeosOf(environmentOf(env));
+  std::vector<std::unique_ptr<SpatialOperand>> operands;
+  eachProjected(env, blobs, reprojector, [&](uint32_t, const uint8_t* blob, size_t size) {
+    auto operand = std::make_unique<SpatialOperand>(geos);
+    if (blob == nullptr || operand->readCopy(blob, size) != ReadStatus::Ok || operand->empty()) operand.reset();
+    operands.push_back(std::move(operand));
+  });
+  return operands;
+}
+
+}  // namespace
+
+/** (left, right, crs, ground, count, reach) -> {pairs: Uint32Array of left, right, distances: Float64Array} */
+napi_value nearestGeometries(napi_env env, napi_callback_info info) {
+  const Arguments<6> arguments(env, info);
+  const std::string crs = requireText(env, arguments[2], "crs");
+  const Surface surface = requireBoolean(env, arguments[3], "ground") ? Surface::Ground : Surface::Plane;
+  const uint32_t count = requireWhole(env, arguments[4], "count", 1, kMostCount);
+  const double reach = requireNumber(env, arguments[5], "reach");
+  const auto reprojector = toSurface(env, crs, surface);
+  NearestSearch search(sharedGeosOf(environmentOf(env)), surface);
+  eachProjected(env, arguments[1], *reprojector, [&](uint32_t, const uint8_t* blob, size_t size) { search.add(blob, size); });
+  search.build();
+  std::vector<uint32_t> pairs;
+  std::vector<double> distances;
+  eachProjected(env, arguments[0], *reprojector, [&](uint32_t i, const uint8_t* blob, size_t size) {
+    for (const NearestSearch::Neighbour& neighbour : search.search(blob, size, count, reach)) {
+      pairs.insert(pairs.end(), {i, neighbour.index});
+      distances.push_back(neighbour.distance);
+    }
+  });
+  napi_value result;
+  check(napi_create_object(env, &result));
+  setProperty(env, result, "pairs", toArray(env, napi_uint32_array, pairs));
+  setProperty(env, result, "distances", toArray(env, napi_float64_array, distances));
+  return result;
+}
+
+/** (left, leftCrs, right, rightCrs, ground) -> Float64Array, left by left; NaN where there is none. */
+napi_value distanceMatrix(napi_env env, napi_callback_info info) {
+  const Arguments<5> arguments(env, info);
+  const std::string leftCrs = requireText(env, arguments[1], "leftCrs");
+  const std::string rightCrs = requireText(env, arguments[3], "rightCrs");
+  const Surface surface = requireBoolean(env, arguments[4], "ground") ? Surface::Ground : Surface::Plane;
+  const std::string plane = surface == Surface::Ground ? kLonLat : leftCrs;
+  const auto left = readOperands(env, arguments[0], *reprojectorFor(env, leftCrs, plane));
+  const auto right = readOperands(env, arguments[2], *reprojectorFor(env, rightCrs, plane));
+  double* out = nullptr;
+  napi_value result = makeArray(env, napi_float64_array, left.size() * right.size(), out);
+  for (const auto& a : left) {
+    if (a != nullptr) a->lasting = right.size() > 1;
+    for (const auto& b : right) {
+      *out++ = a == nullptr || b == nullptr ? kNaN : distanceBetween(surface, *a, *b).value_or(kNaN);
+    }
+  }
+  return result;
+}
+
+/** (blobs, crs, ground) -> Float64Array of area, length, perimeter; NaN where there is no geometry. */
+napi_value measureGeometries(napi_env env, napi_callback_info info) {
+  const Arguments<3> arguments(env, info);
+  const std::string crs = requireText(env, arguments[1], "crs");
+  const Surface surface = requireBoolean(env, arguments[2], "ground") ? Surface::Ground : Surface::Plane;
+  double* out = nullptr;
+  napi_value result = makeArray(env, napi_float64_array, size_t{3} * lengthOf(env, arguments[0]), out);
+  Geometry geometry;
+  eachProjected(env, arguments[0], *toSurface(env, crs, surface), [&](uint32_t, const uint8_t* blob, size_t size) {
+    Measures measures{kNaN, kNaN, kNaN};
+    if (readInto(blob, size, geometry)) measures = surface == Surface::Ground ? groundMeasures(geometry) : planarMeasures(geometry);
+    *out++ = measures.area;
+    *out++ = measures.length;
+    *out++ = measures.perimeter;
+  });
+  return result;
+}
+
+}  // namespace graticule::addon

@@ -1,0 +1,12 @@
+// Distances and measures of geometries; proximity.ts describes the functions.
+#pragma once
+
+#include "napi.h"
+
+namespace graticule::addon {
+
+napi_value nearestGeometries(napi_env env, napi_callback_info info);
+napi_value distanceMatrix(napi_env env, napi_callback_info info);
+napi_value measureGeometries(napi_env env, napi_callback_info info);
+
+}  // namespace graticule::addon

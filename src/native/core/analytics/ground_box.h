@@ -1,0 +1,15 @@
+// Envelopes in longitude and latitude, and distances over the ground.
+#pragma once
+
+#include <vector>
+
+#include "../geometry.h"
+
+namespace graticule {
+
+constexpr double kRadiansPerDegree = 0.017453292519943295769;
+
+/** The envelopes to look in for what lies within a distance: wider towards the poles, two at the antimeridian. */
+std::vector<Box> groundBoxes(const Box& box, double metres);
+
+}  // namespace graticule

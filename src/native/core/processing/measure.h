@@ -1,0 +1,23 @@
+// Areas and lengths.
+#pragma once
+
+#include "../geometry.h"
+
+namespace graticule {
+
+struct Measures {
+  /** Of polygons; 0 where there is none. */
+  double area = 0;
+  /** Of lines. */
+  double length = 0;
+  /** Of all rings of polygons. */
+  double perimeter = 0;
+};
+
+/** In units of the plane. */
+Measures planarMeasures(const Geometry& geometry);
+
+/** In metres over the ground, of longitudes and latitudes (WGS 84): edges are geodesics, as of ST_Area(geography). */
+Measures groundMeasures(const Geometry& geometry);
+
+}  // namespace graticule

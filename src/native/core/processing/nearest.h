@@ -1,0 +1,55 @@
+// The nearest geometries of one set to each of another.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "../spatial_predicate.h"
+
+namespace graticule {
+
+/** Distances in units of the plane; or metres over the ground, between longitudes and latitudes (WGS 84). */
+enum class Surface : uint8_t { Plane, Ground };
+
+/** The least distance; nothing for empty geometries, and where GEOS cannot tell. */
+std::optional<double> distanceBetween(Surface surface, SpatialOperand& a, SpatialOperand& b);
+
+/** Geometries under a tree of their envelopes, which answers what is nearest to others. */
+class NearestSearch {
+ public:
+  NearestSearch(std::shared_ptr<Geos> geos, Surface surface) : geos_(std::move(geos)), surface_(surface) {}
+  ~NearestSearch();
+  NearestSearch(const NearestSearch&) = delete;
+  NearestSearch& operator=(const NearestSearch&) = delete;
+
+  /** Adds a geometry as WKB or GeoPackage blob, which is copied; geometries are numbered in this order. */
+  void add(const uint8_t* blob, size_t size);
+  /** After the last geometry, before the first search(). */
+  void build();
+
+  struct Neighbour {
+    uint32_t index;
+    double distance;
+  };
+  /** The `count` nearest that are no further than `reach`, nearest first; of the same distance the first ones. */
+  std::vector<Neighbour> search(const uint8_t* blob, size_t size, uint32_t count, double reach);
+
+ private:
+  std::vector<uint32_t> within(const Box& box, double radius) const;
+  double farthest(const Box& box) const;
+
+  std::shared_ptr<Geos> geos_;
+  Surface surface_;
+  std::vector<std::unique_ptr<SpatialOperand>> all_;
+  /** The search that looked at each last; searches are counted from 1. */
+  std::vector<uint32_t> turns_;
+  uint32_t turn_ = 0;
+  Box extent_;
+  size_t usable_ = 0;
+  /** What the last search came to: those of neighbours come to about the same. */
+  double radius_ = 0;
+  GEOSSTRtree* tree_ = nullptr;
+};
+
+}  // namespace graticule

@@ -1,0 +1,75 @@
+/** Distances and measures of geometries, as TypeScript sees them. Blobs are GeoPackage blobs, WKB or EWKB. */
+import { nativeAddon } from './built.js';
+import type { Blobs } from './processing.js';
+
+interface NativeProximity {
+  nearestGeometries(
+    left: Blobs,
+    right: Blobs,
+    crs: string,
+    ground: boolean,
+    count: number,
+    reach: number,
+  ): Neighbours;
+  distanceMatrix(left: Blobs, leftCrs: string, right: Blobs, rightCrs: string, ground: boolean): Float64Array;
+  measureGeometries(blobs: Blobs, crs: string, ground: boolean): Float64Array;
+}
+
+const addon = () => nativeAddon() as NativeProximity;
+
+/** Pairs and their distances. */
+export interface Neighbours {
+  /** Indices, left and right by turns: left by left, the nearest first. */
+  pairs: Uint32Array;
+  /** Units of the plane, or metres over the ground. */
+  distances: Float64Array;
+}
+
+/** How many neighbours of each geometry are looked for, and how far away. */
+export interface NeighbourQuery {
+  /** 1 to 4294967295. */
+  count: number;
+  /** The largest distance; Infinity for any. */
+  reach: number;
+  /** Distances are metres over the ground (WGS 84), else those of the plane. */
+  ground: boolean;
+}
+
+/** The right geometries that are nearest to each left one; both are in one CRS. */
+export function nearestGeometries(
+  left: Blobs,
+  right: Blobs,
+  crs: string,
+  { count, reach, ground }: NeighbourQuery,
+): Neighbours {
+  return addon().nearestGeometries(left, right, crs, ground, count, reach);
+}
+
+export interface Side {
+  blobs: Blobs;
+  crs: string;
+}
+
+/** The distance of each left geometry to each right one, in the CRS of the left: left by left; NaN where there is none. */
+export function distanceMatrix(left: Side, right: Side, ground: boolean): Float64Array {
+  return addon().distanceMatrix(left.blobs, left.crs, right.blobs, right.crs, ground);
+}
+
+/** What a geometry measures, in units of its plane or in metres over the ground (edges are geodesics). */
+export interface Measures {
+  /** Of its areas. */
+  area: number;
+  /** Of its lines. */
+  length: number;
+  /** Of the rings of its areas. */
+  perimeter: number;
+}
+
+/** The measures of each geometry; undefined where there is none. */
+export function measureGeometries(blobs: Blobs, crs: string, ground: boolean): (Measures | undefined)[] {
+  const numbers = addon().measureGeometries(blobs, crs, ground);
+  return blobs.map((_, i) => {
+    const [area, length, perimeter] = [numbers[3 * i]!, numbers[3 * i + 1]!, numbers[3 * i + 2]!];
+    return Number.isNaN(area) ? undefined : { area, length, perimeter };
+  });
+}

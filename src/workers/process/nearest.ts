@@ -1,0 +1,28 @@
+import type { FeatureProcess } from '../../core/feature-processes.js';
+import { NearestWindows } from './near.js';
+import type { Run } from './run.js';
+import { type Sides, withSides } from './sides.js';
+import type { FeatureTable } from './table.js';
+
+type Nearest = Extract<FeatureProcess, { kind: 'nearest' }>;
+
+/** A feature for each of the nearest others, which are projected to the CRS of the input. */
+export function nearestFeatures(run: Run, process: Nearest): Promise<number> {
+  const extra = [{ name: 'distance', type: 'number' } as const, { name: 'rank', type: 'integer' } as const];
+  return withSides(run, { carries: true, extra }, (sides, table) => fill(run, process, sides, table));
+}
+
+async function fill(run: Run, process: Nearest, { left, right }: Sides, table: FeatureTable): Promise<void> {
+  const { count, measure, reach = Number.POSITIVE_INFINITY, innerOnly } = process;
+  const windows = new NearestWindows(run, right, { count, reach, ground: measure.ground });
+  const nothing = new Array(right.fields.length + 2).fill(null);
+  for await (const rows of run.rows(left)) {
+    const all = await windows.neighbours(rows);
+    for (const [i, { geometry, values }] of rows.entries()) {
+      all[i]!.forEach(({ row, distance }, rank) => {
+        table.add(geometry, [...values, ...row.values, distance / measure.perUnit, rank + 1]);
+      });
+      if (all[i]!.length === 0 && !innerOnly) table.add(geometry, [...values, ...nothing]);
+    }
+  }
+}
