@@ -1,8 +1,11 @@
 /** What processes do to features, in the threads for processes. */
 
 import type { Statistic } from './analytics.js';
+import type { Box } from './box.js';
+import type { Operand } from './cql2/index.js';
 import type { FeatureQuery } from './features.js';
 import type { CollectionOperation, GeometryOperation } from './geometry-operations.js';
+import type { FieldType } from './vector-source.js';
 
 /** Features of a source that a process reads, with these fields. */
 export interface ProcessFeatures extends FeatureQuery {
@@ -24,6 +27,15 @@ export interface Measure {
   perUnit: number;
 }
 
+/** A value that a share of the values of a field in a group does not exceed; between two of them where it falls there. */
+export interface Percentile {
+  /** 0 to 1. */
+  share: number;
+  field: string;
+  /** Of the attribute. */
+  name: string;
+}
+
 /** A largest distance: metres over the ground, or units of the plane. */
 export interface Reach {
   distance: number;
@@ -33,6 +45,16 @@ export interface Reach {
 export type FeatureProcess =
   /** Each feature for itself; those that nothing is left of are left out. `parts`: a feature for each part. */
   | { kind: 'map'; operation: GeometryOperation; parts?: boolean; crs?: string }
+  /** Each feature with its area, or the length of its lines and rings, as an attribute of that name. */
+  | { kind: 'measure'; of: 'area' | 'length'; measure: Measure }
+  /** Each feature with the value of an expression, which was checked against the input. */
+  | { kind: 'calculate'; name: string; type: FieldType; expression: Operand }
+  /** A feature without geometry for each group of equal values, with `featureCount`. */
+  | { kind: 'summarize'; by: string[]; statistics: Statistic[]; percentiles: Percentile[] }
+  /** The first of features that have the same vertices, the same values, or both. */
+  | { kind: 'deduplicate'; by: string[]; geometry: boolean }
+  /** A feature for each fault, where it is; and for all features, and the nulls of each field. `extent`: where they should be. */
+  | { kind: 'quality'; extent?: Box }
   /** One feature for each group of equal values, with the statistics and `featureCount`. */
   | { kind: 'dissolve'; by: string[]; statistics: Statistic[]; parts?: boolean }
   /** All geometries together; the features have no attributes. */

@@ -12,6 +12,7 @@ export type GeometryOperationName =
   | 'line-merge'
   | 'make-valid'
   | 'none'
+  | 'normalize'
   | 'oriented-box'
   | 'point-on-surface'
   | 'simplify'

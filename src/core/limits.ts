@@ -105,6 +105,8 @@ export const LIMITS = {
   processGroupBytes: 2_147_483_648,
   /** Features of an overlay whose envelopes meet that of a thousand neighbours. */
   processWindow: 1_000_000,
+  /** Numbers that the percentiles of a summary are taken of. */
+  processValues: 20_000_000,
   /** Pairs of features that a distance matrix has. */
   processPairs: 10_000_000,
   /** Bytes of the body of an execution, and of a file that it names. */

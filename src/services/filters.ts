@@ -3,9 +3,12 @@ import {
   type CheckOptions,
   Cql2Error,
   check,
+  checkOperand,
   type Expression,
   parseJson,
+  parseJsonOperand,
   parseText,
+  parseTextOperand,
   temporalFilter,
 } from '../core/cql2/index.js';
 import { ApiError } from '../core/errors.js';
@@ -32,6 +35,18 @@ export function parseFilter(parameter: string, { text, language }: FilterText): 
 /** Makes a filter fit for a store. One that names what a collection does not have is 400 naming `parameter`. */
 export function checkFilter(parameter: string, tree: Expression, options: CheckOptions): Expression {
   return named(parameter, () => check(tree, options));
+}
+
+/** A value of CQL2 that is worked out of a feature, fit for a store, and what it is. A wrong one is 400 naming `parameter`. */
+export function readValue(
+  parameter: string,
+  { text, language }: FilterText,
+  options: CheckOptions,
+): ReturnType<typeof checkOperand> {
+  return named(parameter, () => {
+    const tree = language === 'cql2-text' ? parseTextOperand(String(text)) : parseJsonOperand(jsonOf(text));
+    return checkOperand(tree, options);
+  });
 }
 
 function named<T>(parameter: string, read: () => T): T {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomNumbers } from '../support/random.js';
-import { note, type Point, Reference } from './reference.js';
+import { expectSame, note, numbers, type Point, Reference } from './reference.js';
 
 /** Processes that compare features with each other, against PostGIS. */
 
@@ -32,30 +32,6 @@ function degrees(count: number, seed: number): Point[] {
   }));
 }
 
-const numbers = (rows: readonly Record<string, unknown>[], name: string) =>
-  rows.map((row) => Number(row[name]));
-
-async function query(sql: string): Promise<Record<string, unknown>[]> {
-  return (await reference.sql.query(sql)).rows;
-}
-
-/** The largest difference of numbers in the same order, as a share. */
-function deviation(ours: number[], theirs: number[]): number {
-  expect(ours).toHaveLength(theirs.length);
-  const sorted = (list: number[]) => [...list].sort((a, b) => a - b);
-  const others = sorted(theirs);
-  return Math.max(
-    0,
-    ...sorted(ours).map((value, i) => Math.abs(value - others[i]!) / Math.max(1e-9, Math.abs(others[i]!))),
-  );
-}
-
-function same(id: string, ours: number[], theirs: number[], most: number): void {
-  const largest = deviation(ours, theirs);
-  note(id, largest);
-  expect(largest).toBeLessThanOrEqual(most);
-}
-
 describe('analytics.nearest', () => {
   it('finds the same neighbours as an index of PostGIS', async () => {
     const inputs = { count: 3, unit: 'kilometre' };
@@ -65,9 +41,9 @@ describe('analytics.nearest', () => {
       reference.file('shops'),
       reference.file('homes'),
     );
-    const theirs = await query(`SELECT ST_Distance(s.geom, n.geom) / 1000 AS distance FROM shops s
+    const theirs = await reference.query(`SELECT ST_Distance(s.geom, n.geom) / 1000 AS distance FROM shops s
       CROSS JOIN LATERAL (SELECT geom FROM homes ORDER BY s.geom <-> geom LIMIT 3) n`);
-    same('analytics.nearest', numbers(rows, 'distance'), numbers(theirs, 'distance'), 1e-12);
+    expectSame('analytics.nearest', numbers(rows, 'distance'), numbers(theirs, 'distance'), 1e-12);
     expect(numbers(rows, 'rank').filter((rank) => rank === 3)).toHaveLength(3000);
   });
 
@@ -79,10 +55,11 @@ describe('analytics.nearest', () => {
       reference.file('shops'),
       reference.file('homes'),
     );
-    const theirs = await query(`SELECT ST_Distance(s.geom, n.geom) AS distance FROM shops s CROSS JOIN LATERAL
+    const theirs =
+      await reference.query(`SELECT ST_Distance(s.geom, n.geom) AS distance FROM shops s CROSS JOIN LATERAL
       (SELECT geom FROM homes WHERE ST_DWithin(s.geom, geom, 150) ORDER BY s.geom <-> geom LIMIT 5) n`);
     expect(theirs.length).toBeGreaterThan(500);
-    same('analytics.nearest', numbers(rows, 'distance'), numbers(theirs, 'distance'), 1e-12);
+    expectSame('analytics.nearest', numbers(rows, 'distance'), numbers(theirs, 'distance'), 1e-12);
   });
 
   it('measures over the ground from areas, in degrees', async () => {
@@ -92,9 +69,9 @@ describe('analytics.nearest', () => {
       undefined,
       reference.file('stations'),
     );
-    const theirs = await query(`SELECT n.distance FROM countries c CROSS JOIN LATERAL
+    const theirs = await reference.query(`SELECT n.distance FROM countries c CROSS JOIN LATERAL
       (SELECT ST_Distance(c.geom::geography, geom::geography) AS distance FROM stations ORDER BY 1 LIMIT 2) n`);
-    same('analytics.nearest', numbers(rows, 'distance'), numbers(theirs, 'distance'), 1e-6);
+    expectSame('analytics.nearest', numbers(rows, 'distance'), numbers(theirs, 'distance'), 1e-6);
   });
 
   it('finds neighbours across the antimeridian and the pole', async () => {
@@ -120,18 +97,20 @@ describe('analytics.spatial-join', () => {
     const inputs = { predicate: 'dwithin', distance: 200, mode: 'each', innerOnly: true };
     const files = [reference.file('shops'), reference.file('homes')] as const;
     const { rows } = await reference.run('analytics.spatial-join', inputs, ...files);
-    const theirs = await query('SELECT h.value FROM shops s JOIN homes h ON ST_DWithin(s.geom, h.geom, 200)');
-    same('analytics.spatial-join', numbers(rows, 'value_'), numbers(theirs, 'value'), 0);
+    const theirs = await reference.query(
+      'SELECT h.value FROM shops s JOIN homes h ON ST_DWithin(s.geom, h.geom, 200)',
+    );
+    expectSame('analytics.spatial-join', numbers(rows, 'value_'), numbers(theirs, 'value'), 0);
     const statistics = [{ type: 'sum', field: 'value', name: 'total' }];
     const { rows: counts } = await reference.run(
       'analytics.spatial-join',
       { ...inputs, mode: 'count', statistics },
       ...files,
     );
-    const sums = await query(`SELECT count(*) AS n, sum(h.value) AS total FROM shops s
+    const sums = await reference.query(`SELECT count(*) AS n, sum(h.value) AS total FROM shops s
       JOIN homes h ON ST_DWithin(s.geom, h.geom, 200) GROUP BY s.id`);
-    same('analytics.spatial-join', numbers(counts, 'matchCount'), numbers(sums, 'n'), 0);
-    same('analytics.spatial-join', numbers(counts, 'total'), numbers(sums, 'total'), 0);
+    expectSame('analytics.spatial-join', numbers(counts, 'matchCount'), numbers(sums, 'n'), 0);
+    expectSame('analytics.spatial-join', numbers(counts, 'total'), numbers(sums, 'total'), 0);
   });
 });
 
@@ -143,16 +122,17 @@ it('analytics.points-in-polygons counts points, with statistics', async () => {
     reference.file('provinces'),
     reference.file('stations'),
   );
-  const theirs = await query(`SELECT count(s.id) AS n, coalesce(avg(s.value), 0) AS mean FROM provinces p
+  const theirs =
+    await reference.query(`SELECT count(s.id) AS n, coalesce(avg(s.value), 0) AS mean FROM provinces p
     LEFT JOIN stations s ON ST_Contains(p.geom, s.geom) GROUP BY p.id`);
-  same('analytics.points-in-polygons', numbers(rows, 'pointCount'), numbers(theirs, 'n'), 0);
-  same('analytics.points-in-polygons', numbers(rows, 'avg_value'), numbers(theirs, 'mean'), 1e-12);
+  expectSame('analytics.points-in-polygons', numbers(rows, 'pointCount'), numbers(theirs, 'n'), 0);
+  expectSame('analytics.points-in-polygons', numbers(rows, 'avg_value'), numbers(theirs, 'mean'), 1e-12);
 });
 
 it('analytics.distance-matrix has each pair, without geometry', async () => {
   const { rows } = await reference.run('analytics.distance-matrix', { unit: 'kilometre' });
   const theirs =
-    await query(`SELECT c.id AS a, p.id AS b, ST_Distance(c.geom::geography, p.geom::geography) / 1000 AS d
+    await reference.query(`SELECT c.id AS a, p.id AS b, ST_Distance(c.geom::geography, p.geom::geography) / 1000 AS d
     FROM countries c, provinces p`);
   const key = (a: unknown, b: unknown) => `${a} ${b}`;
   const distances = new Map(
@@ -167,12 +147,12 @@ it('analytics.distance-matrix has each pair, without geometry', async () => {
 
 it('analytics.overlay-shares has areas over the ground, and their shares', async () => {
   const { rows } = await reference.run('analytics.overlay-shares', { unit: 'kilometre' });
-  const theirs = await query(`SELECT ST_Area(i.geom::geography) / 1e6 AS area,
+  const theirs = await reference.query(`SELECT ST_Area(i.geom::geography) / 1e6 AS area,
       ST_Area(i.geom::geography) / ST_Area(c.geom::geography) AS feature,
       ST_Area(i.geom::geography) / ST_Area(p.geom::geography) AS overlay
     FROM countries c JOIN provinces p ON ST_Intersects(c.geom, p.geom),
       LATERAL (SELECT ST_CollectionExtract(ST_Intersection(c.geom, p.geom), 3) AS geom) i WHERE ST_Area(i.geom) > 0`);
-  same('analytics.overlay-shares', numbers(rows, 'sharedArea'), numbers(theirs, 'area'), 1e-6);
-  same('analytics.overlay-shares', numbers(rows, 'featureShare'), numbers(theirs, 'feature'), 1e-6);
-  same('analytics.overlay-shares', numbers(rows, 'overlayShare'), numbers(theirs, 'overlay'), 1e-6);
+  expectSame('analytics.overlay-shares', numbers(rows, 'sharedArea'), numbers(theirs, 'area'), 1e-6);
+  expectSame('analytics.overlay-shares', numbers(rows, 'featureShare'), numbers(theirs, 'feature'), 1e-6);
+  expectSame('analytics.overlay-shares', numbers(rows, 'overlayShare'), numbers(theirs, 'overlay'), 1e-6);
 });

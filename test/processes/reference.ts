@@ -1,14 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { expect } from 'vitest';
 import type { FeatureProcessResult, ProcessFeatures } from '../../src/core/feature-processes.js';
 import { describeCrs, geojsonToWkb, wkbToGeoPackage } from '../../src/native/index.js';
 import Database from '../../src/native/sqlite.js';
 import { PROCESSES } from '../../src/services/processes/catalogue/index.js';
 import type { FeaturesFacts } from '../../src/services/processes/definition.js';
 import { processFeatures } from '../../src/workers/process/features.js';
+import { stageFeatures } from '../../src/workers/process/stage.js';
 import { FeatureTable } from '../../src/workers/process/table.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
@@ -132,6 +134,19 @@ export class Reference {
     await this.sql.query(`CREATE INDEX ON ${name} USING gist (geom); ANALYZE ${name}`);
   }
 
+  /** GeoJSON features as a file. */
+  stage(name: string, features: readonly { geometry: unknown; properties: unknown }[]): string {
+    const path = join(this.folder, `${name}.geojson`);
+    const list = features.map((feature) => ({ type: 'Feature', ...feature }));
+    writeFileSync(path, JSON.stringify({ type: 'FeatureCollection', features: list }));
+    stageFeatures({ path, output: this.file(name) });
+    return this.file(name);
+  }
+
+  async query(sql: string): Promise<Record<string, unknown>[]> {
+    return (await this.sql.query(sql)).rows;
+  }
+
   /** Does a process to a file; its rows are in the table `ours` then. */
   async run(
     id: string,
@@ -161,6 +176,22 @@ export class Reference {
   async deviationFrom(query: string): Promise<{ theirs: number; us: number; deviation: number }> {
     return (await this.sql.query(DEVIATION.replace('%s', query))).rows[0];
   }
+}
+
+export const numbers = (rows: readonly Record<string, unknown>[], name: string) =>
+  rows.map((row) => Number(row[name]));
+
+/** Numbers are those of the reference, in any order, but for a share of each; the largest one is noted. */
+export function expectSame(id: string, ours: number[], theirs: number[], most: number): void {
+  expect(ours).toHaveLength(theirs.length);
+  const ordered = [ours, theirs].map((list) => [...list].sort((a, b) => a - b));
+  const apart = ordered[0]!.map((value, i) => {
+    const other = ordered[1]![i]!;
+    return Math.abs(value - other) / Math.max(1e-9, Math.abs(other));
+  });
+  const largest = Math.max(0, ...apart);
+  note(id, largest);
+  expect(largest).toBeLessThanOrEqual(most);
 }
 
 /** DEVIATIONS names a file that what was found is appended to, for the table in docs/processes.md. */

@@ -51,6 +51,12 @@ export function check(expression: Expression, options: CheckOptions): Expression
   return checked as Expression;
 }
 
+/** The same of any operand, and what it is. */
+export function checkOperand(operand: Operand, options: CheckOptions): { operand: Operand; kind: Kind } {
+  const checked = new Checker(options).operand(operand);
+  return { operand: checked, kind: kindOf(checked, options) };
+}
+
 const COMPARABLE: readonly Kind[] = ['string', 'number', 'boolean', 'date', 'timestamp'];
 const INSTANTS: readonly Kind[] = ['date', 'timestamp'];
 const TIMES: readonly Kind[] = ['date', 'timestamp', 'interval'];

@@ -1,10 +1,10 @@
 /** CQL2 (OGC 21-065r2): the one filter language of the server. */
 export type * from './ast.js';
 export { and, bboxFilter, equals, oneOf, rangeFilter, temporalFilter } from './build.js';
-export { type CheckOptions, check } from './check.js';
+export { type CheckOptions, check, checkOperand } from './check.js';
 export { Cql2Error } from './error.js';
 export { FUNCTIONS, type FunctionDefinition, type Kind } from './functions.js';
-export { parseJson } from './parse-json.js';
-export { parseText } from './parse-text.js';
+export { parseJson, parseJsonOperand } from './parse-json.js';
+export { parseText, parseTextOperand } from './parse-text.js';
 export { print, toJson } from './print.js';
 export type { FilterSchema } from './types.js';

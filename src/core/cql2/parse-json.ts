@@ -11,9 +11,14 @@ import { ARRAY, CONSTRUCTORS, isOneOf, operatorNamed, RESERVED } from './operato
  * it is trusted. Takes bounded time and stack. Throws `Cql2Error` with a JSON pointer.
  */
 export function parseJson(value: unknown): Expression {
+  return asExpression(parseJsonOperand(value));
+}
+
+/** Reads any operand: a predicate, or something that has another value. */
+export function parseJsonOperand(value: unknown): Operand {
   const expression = operand(value, '', 1);
   bound(expression);
-  return asExpression(expression);
+  return expression;
 }
 
 type Members = Readonly<Record<string, unknown>>;

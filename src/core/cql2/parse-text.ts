@@ -10,11 +10,16 @@ import { box, geometry, geometryAhead } from './wkt.js';
  * predicate. Takes bounded time and stack for any text. Throws `Cql2Error`; positions count characters from 1.
  */
 export function parseText(text: string): Expression {
+  return asExpression(parseTextOperand(text));
+}
+
+/** Reads any operand: a predicate, or something that has another value. */
+export function parseTextOperand(text: string): Operand {
   const tokens = new Tokens(text);
   const expression = disjunction(tokens);
   if (tokens.peek().kind !== 'end') tokens.fail('an operator or the end of the filter');
   bound(expression);
-  return asExpression(expression);
+  return expression;
 }
 
 const call = (op: string, ...args: Operand[]): Call => ({ op, args });

@@ -5,6 +5,7 @@ import { fieldOf } from '../../core/features.js';
 import { LIMITS } from '../../core/limits.js';
 import { GeometryUnion, geometryParts } from '../../native/processing.js';
 import { Group } from '../vector/analytics/statistics.js';
+import { Groups } from './groups.js';
 import type { Run } from './run.js';
 import { statisticAttributes } from './statistics.js';
 import { type Attribute, type AttributeValue, FeatureTable } from './table.js';
@@ -52,16 +53,14 @@ export async function dissolveFeatures(run: Run, process: Dissolve): Promise<num
 async function groupsOf(run: Run, { by, statistics }: Dissolve): Promise<Iterable<Dissolved>> {
   const { input } = run.task;
   const place = new Map(input.fields.map((name, i) => [name, i]));
-  const groups = new Map<string, Dissolved>();
+  const groups = new Groups<Dissolved>();
   let bytes = 0;
   for await (const rows of run.rows(input)) {
     const batches = new Map<Dissolved, (Uint8Array | null)[]>();
     for (const row of rows) {
-      const group = groupOf(
-        groups,
+      const group = groups.of(
         by.map((name) => row.values[place.get(name)!]!),
-        row,
-        statistics,
+        () => ({ values: row.values, union: new GeometryUnion(), statistics: new Group(statistics) }),
       );
       group.statistics.add((field) => row.values[place.get(field)!]!);
       const batch = batches.get(group);
@@ -77,7 +76,7 @@ async function groupsOf(run: Run, { by, statistics }: Dissolve): Promise<Iterabl
         `Geometries of more than ${LIMITS.processGroupBytes} bytes cannot be dissolved into several groups.`,
       );
   }
-  return groups.values();
+  return groups.all();
 }
 
 function unite(union: GeometryUnion, blobs: (Uint8Array | null)[]): void {
@@ -86,23 +85,4 @@ function unite(union: GeometryUnion, blobs: (Uint8Array | null)[]): void {
   } catch (error) {
     throw new TaskFailure('invalid-input', `Geometries cannot be united: ${(error as Error).message}`);
   }
-}
-
-function groupOf(
-  groups: Map<string, Dissolved>,
-  values: FeatureRow['values'],
-  row: FeatureRow,
-  statistics: Dissolve['statistics'],
-): Dissolved {
-  const key = JSON.stringify(values.map((value) => [typeof value, String(value)]));
-  let group = groups.get(key);
-  if (!group) {
-    if (groups.size >= LIMITS.processGroups)
-      throw new TaskFailure('too-large', `There are more than ${LIMITS.processGroups} groups.`);
-    groups.set(
-      key,
-      (group = { values: row.values, union: new GeometryUnion(), statistics: new Group(statistics) }),
-    );
-  }
-  return group;
 }

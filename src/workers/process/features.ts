@@ -2,13 +2,18 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { FeatureProcessResult, FeatureProcessTask } from '../../core/feature-processes.js';
 import type { Cancellation } from '../cancellation.js';
+import { calculateField } from './calculate.js';
+import { deduplicateFeatures } from './deduplicate.js';
 import { dissolveFeatures } from './dissolve.js';
 import { distancesOf } from './distances.js';
 import { joinFeatures } from './join.js';
 import { mapFeatures } from './map.js';
+import { measureFeatures } from './measure.js';
 import { nearestFeatures } from './nearest.js';
 import { overlayFeatures } from './overlay.js';
+import { reportQuality } from './quality.js';
 import { Run } from './run.js';
+import { summarizeFeatures } from './summarize.js';
 import { processTogether } from './together.js';
 
 /** Body of task `process.features`. */
@@ -26,6 +31,16 @@ function write(run: Run): Promise<number> {
   switch (process.kind) {
     case 'map':
       return mapFeatures(run, process);
+    case 'measure':
+      return measureFeatures(run, process);
+    case 'calculate':
+      return calculateField(run, process);
+    case 'summarize':
+      return summarizeFeatures(run, process);
+    case 'deduplicate':
+      return deduplicateFeatures(run, process);
+    case 'quality':
+      return reportQuality(run, process);
     case 'dissolve':
       return dissolveFeatures(run, process);
     case 'together':

@@ -4,40 +4,64 @@ import type { FeatureRow } from '../../core/features.js';
 import { hasIntegerIds } from '../../core/vector-source.js';
 import { geometryParts, processGeometries } from '../../native/processing.js';
 import { attributesOf, geometriesOf, idTypeOf, type Run } from './run.js';
-import { FeatureTable } from './table.js';
+import { type Attribute, type AttributeValue, distinct, FeatureTable } from './table.js';
 
 type MapProcess = Extract<FeatureProcess, { kind: 'map' }>;
 
-/** Each feature for itself. Integer ids stay, others become an attribute; parts of a feature get ids of their own. */
-export async function mapFeatures(run: Run, { operation, parts = false, crs }: MapProcess): Promise<number> {
+/** Attributes that features get. */
+export interface Addition {
+  attributes: readonly Attribute[];
+  /** Their values for each row of a batch; undefined leaves the feature out. */
+  valuesOf(rows: readonly FeatureRow[]): (AttributeValue[] | undefined)[];
+}
+
+/**
+ * Each feature for itself. Integer ids stay, others become an attribute; parts of a feature get ids of their own. With an
+ * addition features without geometry stay, too.
+ */
+export async function mapFeatures(
+  run: Run,
+  { operation, parts = false, crs }: MapProcess,
+  addition?: Addition,
+): Promise<number> {
   const { input, output } = run.task;
   const { source } = input;
   const keepsIds = hasIntegerIds(source) && !parts;
-  const attributes = attributesOf(input);
+  const attributes = distinct([...attributesOf(input), ...(addition?.attributes ?? [])]);
   const taken = new Set(attributes.map(({ name }) => name.toLowerCase()));
   const idAttribute = keepsIds
     ? []
     : [{ name: freeName(source.idColumn, taken), type: idTypeOf(source) } as const];
   const table = FeatureTable.create(output, crs ?? source.crs, [...idAttribute, ...attributes]);
   const planes = { crs: source.crs, target: table.crs, srsId: table.srsId };
-  const add = (geometry: Uint8Array | null, { id, values }: FeatureRow) =>
+  const add = (geometry: Uint8Array | null, { id, values }: Filled) =>
     keepsIds ? table.add(geometry, values, id as number) : table.add(geometry, [id, ...values]);
   try {
     for await (const rows of run.rows(input)) {
       const results = processGeometries(geometriesOf(rows), operation, planes);
       const geometries = rows.map(({ id }, i) => run.take(results[i]!, id));
-      if (parts) addParts(rows, geometries, table.srsId, add);
-      else {
-        for (const [i, row] of rows.entries()) {
-          const geometry = geometries[i];
-          if (geometry) add(geometry, row);
-        }
+      if (parts) {
+        addParts(rows, geometries, table.srsId, add);
+        continue;
+      }
+      const extra = addition?.valuesOf(rows);
+      for (const [i, row] of rows.entries()) {
+        const geometry = geometries[i];
+        const values = extra ? extra[i] : [];
+        if (geometry === undefined || (geometry === null && !extra) || !values) continue;
+        add(geometry, { id: row.id, values: [...row.values, ...values] });
       }
     }
     return table.finish();
   } finally {
     table.abandon();
   }
+}
+
+/** A row with the values that its feature gets. */
+interface Filled {
+  id: FeatureRow['id'];
+  values: readonly AttributeValue[];
 }
 
 function addParts(

@@ -27,13 +27,13 @@ export class Run {
   }
 
   /** Rows of features in batches; those of the input are counted. */
-  async *rows(features: ProcessFeatures): AsyncGenerator<FeatureRow[]> {
+  async *rows(features: ProcessFeatures, geometry = true): AsyncGenerator<FeatureRow[]> {
     const { source, filter, fields } = features;
     const query = {
       source,
       ...(filter ? { filter } : {}),
       fields,
-      geometry: true,
+      geometry,
       limit: Number.MAX_SAFE_INTEGER,
     };
     for await (const batch of storeOf(source).rows(query, this.cancellation)) {

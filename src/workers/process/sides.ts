@@ -1,7 +1,6 @@
-import { freeName } from '../../core/column-names.js';
 import { type IndexedCopy, indexedCopy, removeCopy } from './copy.js';
 import { attributesOf, type Run } from './run.js';
-import { type Attribute, FeatureTable } from './table.js';
+import { type Attribute, distinct, FeatureTable } from './table.js';
 
 /** Both layers of a process in one CRS, in an order and with an index that make windows of neighbours small. */
 export interface Sides {
@@ -39,14 +38,4 @@ export async function withSides(
   } finally {
     for (const path of Object.values(paths)) removeCopy(path);
   }
-}
-
-/** Columns do not tell cases apart. */
-function distinct(attributes: readonly Attribute[]): Attribute[] {
-  const taken = new Set<string>();
-  return attributes.map(({ name, type }) => {
-    const free = freeName(name, taken);
-    taken.add(free.toLowerCase());
-    return { name: free, type };
-  });
 }

@@ -16,6 +16,16 @@ export interface Attribute {
 
 export type AttributeValue = string | number | bigint | boolean | Uint8Array | null | undefined;
 
+/** Columns do not tell cases apart. */
+export function distinct(attributes: readonly Attribute[]): Attribute[] {
+  const taken = new Set<string>();
+  return attributes.map(({ name, type }) => {
+    const free = freeName(name, taken);
+    taken.add(free.toLowerCase());
+    return { name: free, type };
+  });
+}
+
 /** Column types of GeoPackage (OGC 12-128r18, table 1). */
 const COLUMN_TYPES: Readonly<Record<FieldType, string>> = {
   integer: 'INTEGER',

@@ -13,8 +13,8 @@ namespace {
 
 constexpr const char* kNames[] = {
     "boundary",   "bounding-circle", "buffer",           "centroid", "concave-hull", "convex-hull",       "densify",
-    "envelope",   "line-merge",      "make-valid",       "none",     "oriented-box", "point-on-surface",  "simplify",
-    "simplify-topology", "smooth",   "snap-to-grid",
+    "envelope",   "line-merge",      "make-valid",       "none",     "normalize",    "oriented-box",      "point-on-surface",
+    "simplify",   "simplify-topology", "smooth",         "snap-to-grid",
 };
 
 bool readCount(JsonReader& reader, uint32_t& value) {
@@ -70,6 +70,13 @@ GEOSGeometry* makeValid(GEOSContextHandle_t handle, const GEOSGeometry* g, bool 
 /** Whether an operation takes an invalid area for another one, and says nothing. */
 bool needsValid(const std::string& name) {
   return name == "buffer" || name == "centroid" || name == "point-on-surface" || name == "snap-to-grid";
+}
+
+GEOSGeometry* normalized(GEOSContextHandle_t handle, const GEOSGeometry* g) {
+  GEOSGeometry* copy = GEOSGeom_clone_r(handle, g);
+  if (copy == nullptr || GEOSNormalize_r(handle, copy) == 0) return copy;
+  GEOSGeom_destroy_r(handle, copy);
+  return nullptr;
 }
 
 GEOSGeometry* boundingCircle(GEOSContextHandle_t handle, const GEOSGeometry* g) {
@@ -149,6 +156,7 @@ GeosGeometry GeometryProcessor::apply(const GEOSGeometry* g) {
   if (name == "oriented-box") return geos_.own(GEOSMinimumRotatedRectangle_r(h, g));
   if (name == "bounding-circle") return geos_.own(boundingCircle(h, g));
   if (name == "line-merge") return geos_.own(GEOSLineMerge_r(h, g));
+  if (name == "normalize") return geos_.own(normalized(h, g));
   if (name == "snap-to-grid") return geos_.own(GEOSGeom_setPrecision_r(h, g, o.distance, 0));
   return geos_.own(GEOSGeom_clone_r(h, g));
 }

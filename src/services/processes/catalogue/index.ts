@@ -1,5 +1,6 @@
 import type { ProcessDescription } from '../../../core/processes.js';
 import type { InputDefinition, ProcessDefinition } from '../definition.js';
+import { ATTRIBUTE_PROCESSES } from './attributes.js';
 import { echo } from './echo.js';
 import { GEOMETRY_PROCESSES } from './geometry.js';
 import { JOIN_PROCESSES } from './joins.js';
@@ -9,10 +10,15 @@ import { RASTER_PROCESSES } from './rasters.js';
 
 /** Everything that can be processed, by its id. */
 export const PROCESSES: ReadonlyMap<string, ProcessDefinition> = new Map(
-  [...GEOMETRY_PROCESSES, ...LAYER_PROCESSES, ...JOIN_PROCESSES, ...RASTER_PROCESSES, plan, echo].map((process) => [
-    process.id,
-    process,
-  ]),
+  [
+    ...GEOMETRY_PROCESSES,
+    ...LAYER_PROCESSES,
+    ...JOIN_PROCESSES,
+    ...ATTRIBUTE_PROCESSES,
+    ...RASTER_PROCESSES,
+    plan,
+    echo,
+  ].map((process) => [process.id, process]),
 );
 
 /** Ids that existing clients send, and the processes that they mean. */

@@ -8,6 +8,7 @@ import {
   featuresInput,
   featuresWork,
   fieldNames,
+  groupByInput,
   lengthInCrs,
   lengthInput,
   numberOf,
@@ -68,11 +69,7 @@ const dissolve: ProcessDefinition = {
   keywords: ['vector'],
   inputs: {
     features: featuresInput('Features', 'The features to work on.'),
-    groupBy: optional({
-      title: 'Group by',
-      description: 'Fields whose values make groups; all features are one group without.',
-      schema: Type.Array(Type.String(), { maxItems: 20 }),
-    }),
+    groupBy: groupByInput,
     statistics: statisticsInput('Numbers over the values of fields in each group.'),
     parts: partsInput,
   },

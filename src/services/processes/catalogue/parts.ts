@@ -122,11 +122,45 @@ export function metresOnGround(
 }
 
 /** How lengths are told: over the ground where a unit of length is asked for in a geographic CRS, else in the plane. */
-export function measureOf(values: InputValues, { crs }: FeaturesFacts): Measure {
-  const unit = (values['unit'] as Unit | undefined) ?? 'metre';
-  const ground = crs.isGeographic && unit !== 'crs';
-  return { ground, perUnit: unit === 'crs' ? 1 : METRES[unit] / (ground ? 1 : crs.metresPerUnit) };
+export const measureOf = (values: InputValues, facts: FeaturesFacts): Measure =>
+  measureIn(METRES, (values['unit'] as Unit | undefined) ?? 'metre', facts);
+
+function measureIn<U extends string>(
+  metres: Readonly<Record<U, number>>,
+  unit: U | 'crs',
+  { crs }: FeaturesFacts,
+): Measure {
+  if (unit === 'crs') return { ground: false, perUnit: 1 };
+  return crs.isGeographic
+    ? { ground: true, perUnit: metres[unit] }
+    : { ground: false, perUnit: metres[unit] / crs.metresPerUnit };
 }
+
+/** What a square has as its side, in metres, for units of area. */
+const SIDES = {
+  'square-metre': 1,
+  hectare: 100,
+  'square-kilometre': 1000,
+  'square-foot': METRES.foot,
+  acre: Math.sqrt(4046.8564224),
+  'square-mile': METRES.mile,
+} as const;
+
+export const areaUnitInput: InputDefinition = optional({
+  title: 'Unit',
+  description: 'Unit of areas; crs is the square of that of the coordinates.',
+  schema: Type.String({ enum: [...Object.keys(SIDES), 'crs'], default: 'square-metre' }),
+});
+
+/** The same for areas; `perUnit` is of the sides. */
+export const areaMeasureOf = (values: InputValues, facts: FeaturesFacts): Measure =>
+  measureIn(SIDES, (values['unit'] as keyof typeof SIDES | 'crs' | undefined) ?? 'square-metre', facts);
+
+export const groupByInput = optional({
+  title: 'Group by',
+  description: 'Fields whose values make groups; all features are one group without.',
+  schema: Type.Array(Type.String(), { maxItems: 20 }),
+});
 
 /** Names of fields that the features have. Throws 400 naming the input. */
 export function fieldNames(values: InputValues, name: string, { fields }: FeaturesFacts): string[] {

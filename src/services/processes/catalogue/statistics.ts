@@ -1,50 +1,105 @@
 import Type from 'typebox';
 import { STATISTIC_TYPES, type Statistic, type StatisticType } from '../../../core/analytics.js';
 import { badParameter } from '../../../core/errors.js';
+import type { Percentile } from '../../../core/feature-processes.js';
 import type { FeaturesFacts, InputDefinition, InputValues } from '../definition.js';
 import { optional } from './parts.js';
 
 /** Statistics over the values of fields, as processes take them. */
 
+const NAME = Type.Optional(Type.String({ description: 'Of the attribute; type_field when absent.' }));
+
 const StatisticSchema = Type.Object({
   type: Type.String({ enum: [...STATISTIC_TYPES] }),
   field: Type.String(),
-  name: Type.Optional(Type.String({ description: 'Of the attribute; type_field when absent.' })),
+  name: NAME,
 });
 
+const SummaryStatisticSchema = Type.Object({
+  type: Type.String({ enum: [...STATISTIC_TYPES, 'median', 'percentile'] }),
+  field: Type.String(),
+  percentile: Type.Optional(
+    Type.Number({ minimum: 0, maximum: 100, description: 'Share of the values, for percentile.' }),
+  ),
+  name: NAME,
+});
+
+const MOST = { maxItems: 50 };
+
 export function statisticsInput(description: string): InputDefinition {
-  return optional({
-    title: 'Statistics',
-    description,
-    schema: Type.Array(StatisticSchema, { maxItems: 50 }),
-  });
+  return optional({ title: 'Statistics', description, schema: Type.Array(StatisticSchema, MOST) });
 }
 
-interface StatisticInput {
-  type: StatisticType;
+export function summaryStatisticsInput(description: string): InputDefinition {
+  return optional({ title: 'Statistics', description, schema: Type.Array(SummaryStatisticSchema, MOST) });
+}
+
+interface StatisticInput<T extends string> {
+  type: T;
   field: string;
+  percentile?: number;
   name?: string;
 }
 
-/** Those of the input `statistics`, over fields that the features have. Throws 400 naming what does not fit; `others` are attributes beside. */
+/** Statistics of values that have an order; others need numbers. */
+const OF_ANY: readonly string[] = ['count', 'min', 'max'];
+
+/**
+ * The items of the input `statistics` with the names of their attributes. Throws 400 naming what does not fit: fields that
+ * the features have not, values that are no numbers, names twice or among `others`.
+ */
+function namedStatistics<T extends string>(
+  values: InputValues,
+  { source, fields }: FeaturesFacts,
+  others: readonly string[],
+): (StatisticInput<T> & { name: string })[] {
+  const list = (values['statistics'] as StatisticInput<T>[] | undefined) ?? [];
+  const taken = new Set(['fid', 'geom', ...others.map((name) => name.toLowerCase())]);
+  return list.map((statistic, i) => {
+    const { type, field, percentile } = statistic;
+    const { name = [type, ...(percentile === undefined ? [] : [percentile]), field].join('_') } = statistic;
+    const at = `/inputs/statistics/${i}`;
+    if (!fields.includes(field))
+      throw badParameter(`${at}/field`, `there is no field '${field.slice(0, 60)}'`);
+    const sort = source.fields.find((candidate) => candidate.name === field)!.type;
+    const isNumber = sort === 'integer' || sort === 'number';
+    if (!isNumber && !OF_ANY.includes(type))
+      throw badParameter(`${at}/type`, `${type} needs numbers, and '${field.slice(0, 60)}' is ${sort}`);
+    if (taken.has(name.toLowerCase()))
+      throw badParameter(`${at}/name`, `there are two attributes '${name.slice(0, 60)}'`);
+    taken.add(name.toLowerCase());
+    return { ...statistic, name };
+  });
+}
+
+/** Those of the input `statistics`; `others` are attributes beside them. Throws 400 naming what does not fit. */
 export function statisticsOf(
   values: InputValues,
   facts: FeaturesFacts,
   others: readonly string[],
 ): Statistic[] {
-  const list = (values['statistics'] as StatisticInput[] | undefined) ?? [];
-  const taken = new Set(['fid', 'geom', ...others.map((name) => name.toLowerCase())]);
-  return list.map(({ type, field, name = `${type}_${field}` }, i) => {
-    const at = `/inputs/statistics/${i}`;
-    if (!facts.fields.includes(field))
-      throw badParameter(`${at}/field`, `there is no field '${field.slice(0, 60)}'`);
-    const sort = facts.source.fields.find((candidate) => candidate.name === field)!.type;
-    const isNumber = sort === 'integer' || sort === 'number';
-    if (!isNumber && !['count', 'min', 'max'].includes(type))
-      throw badParameter(`${at}/type`, `${type} needs numbers, and '${field.slice(0, 60)}' is ${sort}`);
-    if (taken.has(name.toLowerCase()))
-      throw badParameter(`${at}/name`, `there are two attributes '${name.slice(0, 60)}'`);
-    taken.add(name.toLowerCase());
-    return { type, field, name };
-  });
+  const list = namedStatistics<StatisticType>(values, facts, others);
+  return list.map(({ type, field, name }) => ({ type, field, name }));
+}
+
+/** The same where medians and percentiles are among them. */
+export function summaryOf(
+  values: InputValues,
+  facts: FeaturesFacts,
+  others: readonly string[],
+): { statistics: Statistic[]; percentiles: Percentile[] } {
+  const statistics: Statistic[] = [];
+  const percentiles: Percentile[] = [];
+  const list = namedStatistics<StatisticType | 'median' | 'percentile'>(values, facts, others);
+  for (const [i, { type, field, name, percentile }] of list.entries()) {
+    if ((type === 'percentile') !== (percentile !== undefined))
+      throw badParameter(
+        `/inputs/statistics/${i}/percentile`,
+        'goes with the type percentile, and it with this',
+      );
+    if (type === 'percentile' || type === 'median')
+      percentiles.push({ share: (percentile ?? 50) / 100, field, name });
+    else statistics.push({ type, field, name });
+  }
+  return { statistics, percentiles };
 }

@@ -1,0 +1,203 @@
+import Type from 'typebox';
+import { STATISTIC_TYPES } from '../../../core/analytics.js';
+import type { Box } from '../../../core/box.js';
+import type { Kind } from '../../../core/cql2/index.js';
+import { CRS84 } from '../../../core/crs.js';
+import { badParameter } from '../../../core/errors.js';
+import type { Measure } from '../../../core/feature-processes.js';
+import { plainFields } from '../../../core/field-masks.js';
+import type { FieldType } from '../../../core/vector-source.js';
+import { readValue } from '../../filters.js';
+import type { FeaturesFacts, InputDefinition, InputValues, ProcessDefinition } from '../definition.js';
+import {
+  areaMeasureOf,
+  areaUnitInput,
+  FEATURES_OUTPUT,
+  featuresInput,
+  featuresWork,
+  fieldNames,
+  groupByInput,
+  measureOf,
+  optional,
+  unitInput,
+} from './parts.js';
+import { summaryOf, summaryStatisticsInput } from './statistics.js';
+
+/** Processes that look at attributes, or give features new ones. */
+
+function measureProcess(
+  of: 'area' | 'length',
+  about: Pick<ProcessDefinition, 'title' | 'description'>,
+  unit: InputDefinition,
+  measure: (values: InputValues, facts: FeaturesFacts) => Measure,
+): ProcessDefinition {
+  return {
+    ...{ id: `geometry.${of}`, ...about, keywords: ['vector'] },
+    inputs: {
+      features: featuresInput('Features', 'The features to measure.'),
+      unit,
+      method: optional({
+        title: 'Method',
+        description:
+          'geodesic: over the ground; planar: in the plane of the coordinates. As fits the CRS when absent.',
+        schema: Type.String({ enum: ['geodesic', 'planar'] }),
+      }),
+    },
+    outputs: { features: FEATURES_OUTPUT },
+    work: featuresWork((values, facts) => ({
+      process: { kind: 'measure', of, measure: measure(values, withMethod(values, facts)) },
+    })),
+  };
+}
+
+/** Metres of a plane are metres over the ground, too, once they are asked for. */
+function withMethod({ method, unit }: InputValues, facts: FeaturesFacts): FeaturesFacts {
+  if (method === undefined) return facts;
+  if (method === 'geodesic' && unit === 'crs')
+    throw badParameter('/inputs/unit', 'must be one of the ground where the method is geodesic');
+  return { ...facts, crs: { ...facts.crs, isGeographic: method === 'geodesic' } };
+}
+
+/** Types of attributes that a value may become. */
+const TYPES: Partial<Record<Kind, FieldType>> = {
+  number: 'number',
+  string: 'string',
+  boolean: 'boolean',
+  date: 'date',
+  timestamp: 'date-time',
+};
+
+const calculateField: ProcessDefinition = {
+  id: 'analytics.calculate-field',
+  title: 'Calculate a field',
+  description:
+    'Features with a new attribute, whose value is an expression of CQL2: arithmetic, functions, predicates.',
+  keywords: ['table'],
+  inputs: {
+    features: featuresInput('Features', 'The features to work on.'),
+    name: {
+      title: 'Name',
+      description: 'Of the attribute.',
+      schema: Type.String({ minLength: 1, maxLength: 63, pattern: '^[^\\u0000]*$' }),
+    },
+    expression: {
+      title: 'Expression',
+      description: 'CQL2 text (population / area), or CQL2 JSON. Spatial literals are in WGS 84.',
+      schema: Type.Union([Type.String({ minLength: 1, maxLength: 100_000 }), Type.Object({})]),
+    },
+  },
+  outputs: { features: FEATURES_OUTPUT },
+  work: featuresWork((values, { source }) => {
+    const name = String(values['name']);
+    const names = [source.idColumn, ...source.fields.map((field) => field.name)];
+    if (names.some((other) => other.toLowerCase() === name.toLowerCase()))
+      throw badParameter('/inputs/name', `there is a field '${name}' already`);
+    const text = values['expression'];
+    const language = typeof text === 'string' ? 'cql2-text' : 'cql2-json';
+    const schema = { ...source, fields: [...plainFields(source.fields)], filterCrs: CRS84 };
+    const { operand, kind } = readValue('/inputs/expression', { text, language }, schema);
+    const type = TYPES[kind];
+    if (!type) throw badParameter('/inputs/expression', `is ${kind}, which is no value of an attribute`);
+    return { process: { kind: 'calculate', name, type, expression: operand } };
+  }),
+};
+
+const summaryStatistics: ProcessDefinition = {
+  id: 'analytics.summary-statistics',
+  title: 'Summary statistics',
+  description:
+    'A feature without geometry for each group of equal values, with their number and statistics over fields.',
+  keywords: ['table'],
+  inputs: {
+    features: featuresInput('Features', 'The features to summarize.'),
+    groupBy: groupByInput,
+    statistics: summaryStatisticsInput(
+      `${STATISTIC_TYPES.join(', ')}, median, or percentile with its share of 100.`,
+    ),
+  },
+  outputs: { features: FEATURES_OUTPUT },
+  work: featuresWork((values, facts) => {
+    const by = fieldNames(values, 'groupBy', facts);
+    const summary = summaryOf(values, facts, ['featureCount', ...by]);
+    const fields = [...summary.statistics, ...summary.percentiles].map(({ field }) => field);
+    return { process: { kind: 'summarize', by, ...summary }, fields: [...new Set([...by, ...fields])] };
+  }),
+};
+
+const deduplicate: ProcessDefinition = {
+  id: 'analytics.deduplicate',
+  title: 'Deduplicate',
+  description:
+    'The first of features that are the same: in their vertices, wherever rings begin; in fields; or in both.',
+  keywords: ['table'],
+  inputs: {
+    features: featuresInput('Features', 'The features to work on.'),
+    geometry: optional({
+      title: 'Geometry',
+      description: 'Whether features must have the same geometry to be the same.',
+      schema: Type.Boolean({ default: true }),
+    }),
+    fields: optional({
+      title: 'Fields',
+      description: 'Fields in which features must have the same values.',
+      schema: Type.Array(Type.String(), { maxItems: 100 }),
+    }),
+  },
+  outputs: { features: FEATURES_OUTPUT },
+  work: featuresWork((values, facts) => {
+    const by = fieldNames(values, 'fields', facts);
+    const geometry = values['geometry'] !== false;
+    if (!geometry && by.length === 0)
+      throw badParameter('/inputs/fields', 'must name a field where the geometry does not count');
+    return { process: { kind: 'deduplicate', by, geometry } };
+  }),
+};
+
+const dataQuality: ProcessDefinition = {
+  id: 'analytics.data-quality',
+  title: 'Data quality',
+  description:
+    'A report: null, empty, invalid (with the reason and the place) and duplicate geometries, those outside of an extent, nulls of each field.',
+  keywords: ['table'],
+  inputs: {
+    features: featuresInput('Features', 'The features to look at.'),
+    extent: optional({
+      title: 'Extent',
+      description:
+        'Where features should lie: minx, miny, maxx, maxy in the CRS of the features. The globe where that is geographic; not looked at elsewhere when absent.',
+      schema: Type.Array(Type.Number(), { minItems: 4, maxItems: 4 }),
+    }),
+  },
+  outputs: { features: FEATURES_OUTPUT },
+  work: featuresWork((values, { crs }) => {
+    const extent = (values['extent'] ?? (crs.isGeographic ? GLOBE : undefined)) as Box | undefined;
+    if (extent && (extent[0] > extent[2] || extent[1] > extent[3]))
+      throw badParameter('/inputs/extent', 'must have its least coordinates first');
+    return { process: { kind: 'quality', ...(extent ? { extent } : {}) } };
+  }),
+};
+
+const GLOBE: Box = [-180, -90, 180, 90];
+
+export const ATTRIBUTE_PROCESSES: readonly ProcessDefinition[] = [
+  measureProcess(
+    'area',
+    { title: 'Areas', description: 'Features with the area of each, holes left out, as an attribute area.' },
+    areaUnitInput,
+    areaMeasureOf,
+  ),
+  measureProcess(
+    'length',
+    {
+      title: 'Lengths',
+      description:
+        'Features with the length of their lines, and of the rings of areas, as an attribute length.',
+    },
+    unitInput,
+    measureOf,
+  ),
+  calculateField,
+  summaryStatistics,
+  deduplicate,
+  dataQuality,
+];

@@ -1,0 +1,32 @@
+import { TaskFailure } from '../../core/failure.js';
+import type { FeatureRow } from '../../core/features.js';
+import { LIMITS } from '../../core/limits.js';
+
+/** Equal values have the same text, and others another one. */
+export const keyOf = (values: FeatureRow['values']) =>
+  JSON.stringify(values.map((value) => [typeof value, String(value)]));
+
+/** What is gathered for each group of equal values, in the order in which the groups came. */
+export class Groups<T> {
+  readonly #groups = new Map<string, T>();
+
+  get size(): number {
+    return this.#groups.size;
+  }
+
+  /** The group of these values; the first time a new one. Throws `too-large`. */
+  of(values: FeatureRow['values'], create: () => T): T {
+    const key = keyOf(values);
+    let group = this.#groups.get(key);
+    if (group === undefined) {
+      if (this.size >= LIMITS.processGroups)
+        throw new TaskFailure('too-large', `There are more than ${LIMITS.processGroups} groups.`);
+      this.#groups.set(key, (group = create()));
+    }
+    return group;
+  }
+
+  all(): Iterable<T> {
+    return this.#groups.values();
+  }
+}

@@ -1,0 +1,82 @@
+import { TaskFailure } from '../../core/failure.js';
+import type { FeatureProcess } from '../../core/feature-processes.js';
+import { type FeatureRow, fieldOf } from '../../core/features.js';
+import { LIMITS } from '../../core/limits.js';
+import { Group } from '../vector/analytics/statistics.js';
+import { Groups } from './groups.js';
+import type { Run } from './run.js';
+import { statisticAttributes } from './statistics.js';
+import { type Attribute, type AttributeValue, FeatureTable } from './table.js';
+
+type Summarize = Extract<FeatureProcess, { kind: 'summarize' }>;
+
+interface Summary {
+  values: FeatureRow['values'];
+  statistics: Group;
+  /** The numbers of each percentile's field. */
+  numbers: number[][];
+}
+
+/** A feature without geometry for each group of equal values, in the order of their first features. */
+export async function summarizeFeatures(run: Run, process: Summarize): Promise<number> {
+  const { source } = run.task.input;
+  const groups = await groupsOf(run, process);
+  const attributes: Attribute[] = [
+    ...process.by.map((name) => ({ name, type: fieldOf(source, name)!.type })),
+    { name: 'featureCount', type: 'integer' },
+    ...statisticAttributes(source, process.statistics),
+    ...process.percentiles.map(({ name }) => ({ name, type: 'number' as const })),
+  ];
+  const table = FeatureTable.create(run.task.output, source.crs, attributes);
+  try {
+    for (const summary of groups.all()) table.add(null, rowOf(summary, process));
+    return table.finish();
+  } finally {
+    table.abandon();
+  }
+}
+
+async function groupsOf(run: Run, { by, statistics, percentiles }: Summarize): Promise<Groups<Summary>> {
+  const { input } = run.task;
+  const place = new Map(input.fields.map((name, i) => [name, i]));
+  const groups = new Groups<Summary>();
+  let gathered = 0;
+  for await (const rows of run.rows(input, false)) {
+    for (const { values } of rows) {
+      const own = by.map((name) => values[place.get(name)!]!);
+      const group = groups.of(own, () => ({
+        ...{ values: own, statistics: new Group(statistics) },
+        numbers: percentiles.map(() => []),
+      }));
+      group.statistics.add((field) => values[place.get(field)!]!);
+      for (const [i, { field }] of percentiles.entries()) {
+        const value = values[place.get(field)!]!;
+        if (value === null) continue;
+        group.numbers[i]!.push(Number(value));
+        gathered++;
+      }
+    }
+    if (gathered > LIMITS.processValues)
+      throw new TaskFailure('too-large', `Percentiles are taken of ${LIMITS.processValues} numbers at most.`);
+  }
+  return groups;
+}
+
+function rowOf({ values, statistics, numbers }: Summary, process: Summarize): AttributeValue[] {
+  const properties = statistics.properties();
+  return [
+    ...values,
+    statistics.count,
+    ...process.statistics.map(({ name }) => properties[name]),
+    ...process.percentiles.map(({ share }, i) => percentile(numbers[i]!, share)),
+  ];
+}
+
+/** As PERCENTILE_CONT of SQL: between the two numbers beside the share, in proportion. */
+function percentile(numbers: number[], share: number): number | null {
+  if (numbers.length === 0) return null;
+  const sorted = Float64Array.from(numbers).sort();
+  const at = share * (sorted.length - 1);
+  const [low, high] = [sorted[Math.floor(at)]!, sorted[Math.ceil(at)]!];
+  return low + (high - low) * (at - Math.floor(at));
+}

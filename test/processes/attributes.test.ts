@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { randomNumbers } from '../support/random.js';
+import { expectSame, numbers, Reference } from './reference.js';
+
+/** Processes that look at attributes or give features new ones, against PostGIS and PostgreSQL. */
+
+let reference: Reference;
+
+beforeAll(async () => {
+  reference = await Reference.start();
+  const random = randomNumbers(5);
+  const points = Array.from({ length: 11_000 }, () => ({
+    ...{ x: random(), y: random(), value: Math.round(random() * 1000) / 10 },
+  }));
+  await reference.points('points', 4326, points);
+});
+afterAll(() => reference?.stop());
+
+const run = (id: string, values: Record<string, unknown>, file?: string) =>
+  reference.run(id, values, file ?? reference.file('points'));
+
+describe('geometry.area and geometry.length', () => {
+  const measure = async (id: string, values: Record<string, unknown>, sql: string, file = 'countries') => {
+    const { rows } = await run(id, values, reference.file(file));
+    const theirs = await reference.query(`SELECT ${sql} AS value FROM countries`);
+    expectSame(id, numbers(rows, id.slice('geometry.'.length)), numbers(theirs, 'value'), 1e-9);
+  };
+
+  it('measure over the ground and in the plane', async () => {
+    await measure('geometry.area', { unit: 'hectare' }, 'ST_Area(geom::geography) / 10000');
+    await measure('geometry.area', { unit: 'crs' }, 'ST_Area(geom)');
+    await measure('geometry.length', { unit: 'mile' }, 'ST_Perimeter(geom::geography) / 1609.344');
+    await measure('geometry.length', { unit: 'crs' }, 'ST_Perimeter(geom)');
+  });
+
+  it('measure a projected layer in its plane, or over the ground where that is asked for', async () => {
+    const { path } = await reference.run('geometry.project', { targetCrs: 'EPSG:3035' });
+    const areas = async (values: Record<string, unknown>, sql: string) => {
+      const { rows } = await run('geometry.area', { unit: 'square-kilometre', ...values }, path);
+      const theirs = await reference.query(`SELECT ${sql} / 1e6 AS value FROM countries`);
+      expectSame('geometry.area', numbers(rows, 'area'), numbers(theirs, 'value'), 1e-8);
+    };
+    await areas({}, 'ST_Area(ST_Transform(geom, 3035))');
+    await areas({ method: 'geodesic' }, 'ST_Area(geom::geography)');
+  });
+
+  it('keep features without geometry', async () => {
+    const line = {
+      type: 'LineString',
+      coordinates: [
+        [0, 0],
+        [0, 1],
+      ],
+    };
+    const file = reference.stage('few', [
+      { geometry: null, properties: { n: 1 } },
+      { geometry: line, properties: { n: 2 } },
+    ]);
+    const { rows } = await run('geometry.length', { unit: 'crs' }, file);
+    expect(rows.map(({ n, length }) => [n, length])).toEqual([
+      [1, null],
+      [2, 1],
+    ]);
+  });
+});
+
+describe('analytics.calculate-field', () => {
+  it.each([
+    ['(value + 1) / 2 * sqrt(value) - fid % 7', '(value + 1) / 2 * sqrt(value) - mod(id, 7)'],
+    ['value / (fid - 5)', 'CASE WHEN id = 5 THEN 0 ELSE value / (id - 5) END'],
+    ['power(value, 2) + abs(value - 50)', 'value ^ 2 + abs(value - 50)'],
+  ])('%s is what PostgreSQL makes of it', async (expression, sql) => {
+    const { rows } = await run('analytics.calculate-field', { name: 'result', expression });
+    const theirs = await reference.query(`SELECT ${sql} AS result FROM points`);
+    expectSame('analytics.calculate-field', numbers(rows, 'result'), numbers(theirs, 'result'), 1e-12);
+  });
+
+  it('makes texts, booleans and distances, and takes CQL2 JSON', async () => {
+    const value = async (expression: unknown) => {
+      const { rows } = await run('analytics.calculate-field', { name: 'new', expression });
+      return rows[0]!['new'];
+    };
+    const [first] = await reference.query(
+      'SELECT value, ST_Distance(geom::geography, ST_Point(0, 0, 4326)::geography) AS d FROM points WHERE id = 1',
+    );
+    expect(await value("concat('a', upper('b'))")).toBe('aB');
+    expect(await value({ op: '<', args: [{ property: 'value' }, 101] })).toBe(1);
+    expect(await value({ op: '+', args: [{ property: 'value' }, 1] })).toBe(Number(first!['value']) + 1);
+    expect(await value('geodistance(geometry, POINT(0 0))')).toBeCloseTo(Number(first!['d']), 3);
+  });
+
+  it.each([
+    [{ name: 'VALUE', expression: '1' }, '/inputs/name'],
+    [{ name: 'new', expression: 'nothing + 1' }, '/inputs/expression'],
+    [{ name: 'new', expression: 'value +' }, '/inputs/expression'],
+    [{ name: 'new', expression: 'geometry' }, '/inputs/expression'],
+  ])('%j is refused', async (values, name) => {
+    await expect(run('analytics.calculate-field', values)).rejects.toMatchObject({
+      errors: [{ name }],
+    });
+  });
+});
+
+it('analytics.summary-statistics is what PostgreSQL makes of groups', async () => {
+  const { path } = await run('analytics.calculate-field', { name: 'tens', expression: 'floor(value / 10)' });
+  const statistics = ['count', 'sum', 'avg', 'min', 'max', 'stddev', 'median'].map((type) => ({
+    ...{ type, field: 'value' },
+  }));
+  const percentile = { type: 'percentile', percentile: 90, field: 'value', name: 'p90' };
+  const values = { groupBy: ['tens'], statistics: [...statistics, percentile] };
+  const { rows } = await run('analytics.summary-statistics', values, path);
+  const theirs = await reference.query(`SELECT floor(value / 10) AS tens, count(*) AS "featureCount",
+      count(value) AS count_value, sum(value) AS sum_value, avg(value) AS avg_value, min(value) AS min_value,
+      max(value) AS max_value, stddev(value) AS stddev_value,
+      percentile_cont(0.5) WITHIN GROUP (ORDER BY value) AS median_value,
+      percentile_cont(0.9) WITHIN GROUP (ORDER BY value) AS p90
+    FROM points GROUP BY 1`);
+  for (const name of Object.keys(theirs[0]!))
+    expectSame('analytics.summary-statistics', numbers(rows, name), numbers(theirs, name), 1e-9);
+});
+
+const square = (x: number, y: number, from = 0) => {
+  const corners = [
+    [x, y],
+    [x + 1, y],
+    [x + 1, y + 1],
+    [x, y + 1],
+  ];
+  const turned = [...corners.slice(from), ...corners.slice(0, from)];
+  return { type: 'Polygon', coordinates: [[...turned, turned[0]]] };
+};
+
+it('analytics.deduplicate keeps the first of the same', async () => {
+  const features = [
+    { geometry: square(0, 0), properties: { n: 1, s: 'a' } },
+    { geometry: square(0, 0, 2), properties: { n: 2, s: 'a' } },
+    { geometry: square(0, 0), properties: { n: 3, s: 'b' } },
+    { geometry: null, properties: { n: 4, s: 'b' } },
+    { geometry: null, properties: { n: 5, s: null } },
+    { geometry: square(1, 0), properties: { n: 6, s: null } },
+  ];
+  const file = reference.stage('duplicates', features);
+  const left = async (values: Record<string, unknown>) =>
+    numbers((await run('analytics.deduplicate', values, file)).rows, 'n');
+  expect(await left({})).toEqual([1, 4, 6]);
+  expect(await left({ fields: ['s'] })).toEqual([1, 3, 4, 5, 6]);
+  expect(await left({ geometry: false, fields: ['s'] })).toEqual([1, 3, 5]);
+});
+
+it('analytics.data-quality names each fault and its place', async () => {
+  const bowTie = {
+    type: 'Polygon',
+    coordinates: [
+      [
+        [0, 0],
+        [2, 2],
+        [2, 0],
+        [0, 2],
+        [0, 0],
+      ],
+    ],
+  };
+  const file = reference.stage('faults', [
+    { geometry: square(0, 0), properties: { n: 1, s: 'a' } },
+    { geometry: square(0, 0, 1), properties: { n: 2, s: null } },
+    { geometry: bowTie, properties: { n: 3, s: null } },
+    { geometry: null, properties: { n: 4, s: 'b' } },
+    { geometry: square(179.5, 0), properties: { n: 5, s: 'b' } },
+  ]);
+  const { rows } = await run('analytics.data-quality', {}, file);
+  const [place] = await reference.query(
+    `SELECT ST_AsText(location(ST_IsValidDetail('POLYGON((0 0,2 2,2 0,0 2,0 0))'))) AS p,
+      (SELECT ST_AsText(geom) FROM ours WHERE id = 2) AS ours`,
+  );
+  expect(place!['ours']).toBe(place!['p']);
+  expect(
+    rows.map((row) => [row['check'], row['featureId'], row['field'], row['detail'], row['count']]),
+  ).toEqual([
+    ['duplicate-geometry', 2, null, 'the same as 1', null],
+    ['invalid-geometry', 3, null, 'Self-intersection', null],
+    ['null-geometry', 4, null, null, null],
+    ['out-of-extent', 5, null, null, null],
+    ['null-values', null, 'n', null, 0],
+    ['null-values', null, 's', null, 2],
+    ['features', null, null, null, 5],
+  ]);
+});
