@@ -69,6 +69,8 @@
         "src/native/core/tile_values.cpp",
         "src/native/core/wkb.cpp",
         "src/native/core/wkb_writer.cpp",
+        "src/native/core/zonal/cell_shares.cpp",
+        "src/native/core/zonal/zone_tally.cpp",
       ],
     },
     {
@@ -92,6 +94,7 @@
         "src/native/addon/processing_functions.cpp",
         "src/native/addon/proximity_functions.cpp",
         "src/native/addon/tiff_functions.cpp",
+        "src/native/addon/zonal_functions.cpp",
       ],
       "cflags": ["<!@(pkg-config --cflags libpq)"],
       "libraries": ["<!@(pkg-config --libs proj libdeflate libpq)", "-lgeos_c"],

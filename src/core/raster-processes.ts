@@ -1,6 +1,22 @@
-/** What processes do to a band of a raster, in a process of its own. */
+/** What processes do to rasters, in a process of its own. */
 
 import type { RasterSource, Resampling } from './rasters.js';
+
+/** Statistics of the values in a zone. `stddev` is that of the population. */
+export const ZONE_STATISTICS = [
+  'count',
+  'sum',
+  'mean',
+  'min',
+  'max',
+  'stddev',
+  'median',
+  'majority',
+  'minority',
+  'variety',
+] as const;
+
+export type ZoneStatistic = (typeof ZONE_STATISTICS)[number];
 
 export type RasterProcess =
   /** A raster of the terrain of a band, as `gdaldem` makes it, with these of its options. */
@@ -13,12 +29,24 @@ export type RasterProcess =
   | { kind: 'contour'; interval: number; base: number }
   /** Areas of equal value, with the attribute `value`. */
   | { kind: 'polygonize'; diagonals: boolean }
+  /** Features with the statistics of a band in each of them. Pixels count by the share that a zone covers, or whole by their centres. */
+  | {
+      kind: 'zonal';
+      statistics: ZoneStatistic[];
+      /** 0 to 100. */
+      percentiles: number[];
+      byCentre: boolean;
+      /** Before the names of the attributes. */
+      prefix: string;
+    }
   /** All bands in another CRS, or with another size of pixels, in units of the CRS. */
   | { kind: 'warp'; crs?: string; pixelSize?: number; resampling: Resampling };
 
 export interface RasterProcessTask {
   process: RasterProcess;
   source: RasterSource;
+  /** GeoPackage with valid features in the CRS of the raster, for what takes these, too. */
+  features?: string;
   /** Counted from 1. */
   band: number;
   /** File to create: a cloud optimized GeoTIFF, or a GeoPackage with the table of results. Removed when the task fails. */

@@ -4,6 +4,7 @@
 #include "pg_client.h"
 #include "processing_functions.h"
 #include "proximity_functions.h"
+#include "zonal_functions.h"
 
 namespace graticule::addon {
 namespace {
@@ -44,6 +45,9 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "nearestGeometries", guarded<nearestGeometries>);
   setFunction(env, exports, "distanceMatrix", guarded<distanceMatrix>);
   setFunction(env, exports, "measureGeometries", guarded<measureGeometries>);
+  setFunction(env, exports, "createTallies", guarded<createTallies>);
+  setFunction(env, exports, "addToTallies", guarded<addToTallies>);
+  setFunction(env, exports, "readTallies", guarded<readTallies>);
   setFunction(env, exports, "gzip", guarded<gzip>);
   setFunction(env, exports, "gunzip", guarded<gunzip>);
   setFunction(env, exports, "gunzippedSize", guarded<gunzippedSize>);

@@ -71,11 +71,20 @@ export type ProcessWork =
   | {
       readonly kind: 'raster';
       readonly input: string;
+      /** Features that go with it, in its CRS and valid. */
+      readonly features?: RasterFeatures;
       readonly output: string;
       plan(values: InputValues, facts: RasterFacts): RasterProcess;
     }
   /** Several processes, one after the other. */
   | { readonly kind: 'plan' };
+
+export interface RasterFeatures {
+  /** Name of the input. */
+  readonly input: string;
+  /** What is done to them before; throws 400 naming an input that does not fit them. */
+  plan(values: InputValues, facts: FeaturesFacts): FeaturesPlan | undefined;
+}
 
 /** What a plan must know of a raster. */
 export interface RasterFacts {

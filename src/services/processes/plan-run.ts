@@ -2,7 +2,7 @@ import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
 import type { JobContext } from '../jobs/kinds.js';
-import type { ExecutionInput, RunDeps, runWork, WorkResult } from './job.js';
+import type { ExecutionInput, RunDeps, WorkResult } from './execution.js';
 import { orderSteps, type Plan, type PlanStep, planOutputs } from './plan.js';
 import type { SourceReference } from './source-input.js';
 
@@ -24,7 +24,7 @@ export async function runPlan(
   plan: JobPlan,
   folder: string,
   deps: RunDeps,
-  run: typeof runWork,
+  run: (context: JobContext<ExecutionInput>, folder: string, deps: RunDeps) => Promise<WorkResult>,
 ): Promise<WorkResult> {
   const steps = orderSteps('/inputs/plan/steps', plan.steps);
   const outputs = planOutputs(steps);

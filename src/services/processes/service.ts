@@ -18,13 +18,8 @@ import { removeOldFiles } from '../old-files.js';
 import type { Callbacks, Subscriber } from './callbacks.js';
 import { PROCESSES, processOf } from './catalogue/index.js';
 import type { FeaturesFacts, InputValues, ProcessDefinition, ProcessWork } from './definition.js';
-import {
-  type ExecutionInput,
-  type OutputRequest,
-  type ProcessResult,
-  type ResultFile,
-  runProcess,
-} from './job.js';
+import type { ExecutionInput, OutputRequest, ProcessResult, ResultFile } from './execution.js';
+import { runProcess } from './job.js';
 import { errorWithin, orderSteps, type Plan, type PlanStep } from './plan.js';
 import { factsAfter } from './plan-facts.js';
 import type { CollectionReference, SourceReference, SourceValue } from './source-input.js';
@@ -272,8 +267,7 @@ export class Processes {
       one.kind === 'collection' ? [[name, one]] : [],
     );
     if (work.kind === 'raster') {
-      for (const [name, reference] of references)
-        work.plan(values, this.#sources.coverage(name, reference, principal).facts);
+      for (const [name, reference] of references) this.#refuseRaster(work, name, reference, values, principal);
       return;
     }
     const facts = new Map(
@@ -281,6 +275,19 @@ export class Processes {
     );
     const input = work.kind === 'features' && facts.get(work.input);
     if (input) work.plan(values, input, facts.get(work.overlay ?? ''));
+  }
+
+  #refuseRaster(
+    work: Extract<ProcessWork, { kind: 'raster' }>,
+    name: string,
+    reference: CollectionReference,
+    values: InputValues,
+    principal: Principal,
+  ): void {
+    const { features } = work;
+    if (features?.input === name)
+      features.plan(values, this.#sources.collection(name, reference, principal).facts);
+    else work.plan(values, this.#sources.coverage(name, reference, principal).facts);
   }
 
   async #keepPlan(plan: NonNullable<Execution['plan']>): Promise<NonNullable<ExecutionInput['plan']>> {

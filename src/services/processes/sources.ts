@@ -30,6 +30,7 @@ export interface FeaturesSource {
 /** A raster that a process reads, and what its plan must know of it. */
 export interface RasterInput {
   readonly source: RasterSource;
+  readonly crs: string;
   readonly facts: RasterFacts;
 }
 
@@ -61,7 +62,7 @@ export class ProcessSources {
     const collection = this.#named(reference, principal);
     if (!hasCoverage(collection)) throw noCollection(name, reference, 'rasters');
     const { source, crs } = collection.raster;
-    return { source, facts: { crs: crsFacts(crs) } };
+    return { source, crs, facts: { crs: crsFacts(crs) } };
   }
 
   /** A collection, or the raster that another job has made. */
@@ -80,7 +81,7 @@ export class ProcessSources {
         : await this.deps.resultFile(reference.jobId, reference.output, principal);
     const source: RasterSource = { kind: 'file', path };
     const { crs } = await this.deps.pools.run('raster.inspect', { source }, { signal });
-    return { source, facts: { crs: crsFacts(crs) } };
+    return { source, crs, facts: { crs: crsFacts(crs) } };
   }
 
   /** Wherever they come from; GeoJSON becomes a table in `folder`. */
@@ -92,9 +93,12 @@ export class ProcessSources {
     signal: AbortSignal,
   ): Promise<FeaturesSource> {
     if (reference.kind === 'collection') return this.collection(name, reference, principal);
-    const { pools } = this.deps;
-    const path = await this.#file(reference, principal, join(folder, `input-${name}`), signal);
-    const [layer] = await pools.run('vector.inspect', { kind: 'geopackage', path }, { signal });
+    return this.table(await this.#file(reference, principal, join(folder, `input-${name}`), signal), signal);
+  }
+
+  /** The table of a GeoPackage that a process has made. */
+  async table(path: string, signal: AbortSignal): Promise<FeaturesSource> {
+    const [layer] = await this.deps.pools.run('vector.inspect', { kind: 'geopackage', path }, { signal });
     if (!layer) throw notFound('result', path);
     return sourceOf({ source: layer.source }, undefined, layer.featureCount);
   }

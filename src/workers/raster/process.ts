@@ -6,6 +6,7 @@ import type { RasterProcess, RasterProcessResult, RasterProcessTask } from '../.
 import { type Dataset, gdal } from './gdal.js';
 import { type RasterHandle, withRaster } from './handles.js';
 import { removePart } from './parts.js';
+import { zonalStatistics } from './processes/zonal.js';
 import { failureOf, publish, requireNewFile } from './translation.js';
 
 type OnProgress = (fraction: number) => void;
@@ -14,7 +15,7 @@ const COG = ['-of', 'COG', '-co', 'COMPRESS=DEFLATE', '-co', 'BIGTIFF=IF_SAFER',
 
 /** Writes `part`, then gives it its final name. Fails with `source-unreadable`, `invalid-input` and `storage-full`. */
 export async function processRaster(
-  { process, source, band, output }: RasterProcessTask,
+  { process, source, band, features, output }: RasterProcessTask,
   part: string,
   onProgress: OnProgress,
 ): Promise<RasterProcessResult> {
@@ -24,7 +25,9 @@ export async function processRaster(
     const result = await withRaster(source, (handle) => {
       if (band > handle.dataset.bands.count())
         throw new TaskFailure('invalid-input', `The raster has no band ${band}.`);
-      return write(process, handle, band, part, onProgress);
+      return process.kind === 'zonal'
+        ? zonalStatistics({ dataset: handle.dataset, band, features: features! }, process, part, onProgress)
+        : write(process, handle, band, part, onProgress);
     });
     await publish(part, output);
     return result;
@@ -36,7 +39,7 @@ export async function processRaster(
 }
 
 async function write(
-  process: RasterProcess,
+  process: Exclude<RasterProcess, { kind: 'zonal' }>,
   { dataset }: RasterHandle,
   band: number,
   part: string,

@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../core/operation.js';
 import { PROCESS_VERSION, type ProcessDefinition } from '../../../services/processes/definition.js';
-import type { ExecutionInput } from '../../../services/processes/job.js';
+import type { ExecutionInput } from '../../../services/processes/execution.js';
 import type { JobRow, JobState } from '../../../stores/jobs.js';
 import { formatLinks, type Link, META_FORMATS } from '../common.js';
 

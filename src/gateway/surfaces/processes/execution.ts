@@ -4,7 +4,7 @@ import { LIMITS } from '../../../core/limits.js';
 import type { BodySpec } from '../../../core/operation.js';
 import type { Subscriber } from '../../../services/processes/callbacks.js';
 import type { ProcessDefinition } from '../../../services/processes/definition.js';
-import type { OutputRequest } from '../../../services/processes/job.js';
+import type { OutputRequest } from '../../../services/processes/execution.js';
 import { planOutputs } from '../../../services/processes/plan.js';
 import type { Execution } from '../../../services/processes/service.js';
 import { tableName } from '../../../services/table-name.js';

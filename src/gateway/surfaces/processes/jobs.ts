@@ -10,7 +10,7 @@ import {
 } from '../../../core/operation.js';
 import { integer, list, pathString, words } from '../../../core/params.js';
 import { PROCESS_PERMISSIONS } from '../../../services/access/policy.js';
-import { GEOPACKAGE, GEOTIFF } from '../../../services/processes/job.js';
+import { GEOPACKAGE, GEOTIFF } from '../../../services/processes/execution.js';
 import { type Processes, processResource } from '../../../services/processes/service.js';
 import type { JobQuery, JobRow } from '../../../stores/jobs.js';
 import { type JobParts, jobPage, jobsPage } from '../../pages/jobs.js';

@@ -14,7 +14,7 @@ import {
   GEOTIFF,
   type ProcessResult,
   type ResultFile,
-} from '../../../services/processes/job.js';
+} from '../../../services/processes/execution.js';
 import type { Processes } from '../../../services/processes/service.js';
 import type { JobRow } from '../../../stores/jobs.js';
 import { fileReply } from '../../http/file-reply.js';

@@ -7,6 +7,7 @@ import { JOIN_PROCESSES } from './joins.js';
 import { LAYER_PROCESSES } from './layers.js';
 import { plan } from './plan.js';
 import { RASTER_PROCESSES } from './rasters.js';
+import { zonalStatistics } from './zonal.js';
 
 /** Everything that can be processed, by its id. */
 export const PROCESSES: ReadonlyMap<string, ProcessDefinition> = new Map(
@@ -16,6 +17,7 @@ export const PROCESSES: ReadonlyMap<string, ProcessDefinition> = new Map(
     ...JOIN_PROCESSES,
     ...ATTRIBUTE_PROCESSES,
     ...RASTER_PROCESSES,
+    zonalStatistics,
     plan,
     echo,
   ].map((process) => [process.id, process]),

@@ -3,77 +3,11 @@ import { badParameter } from '../../../core/errors.js';
 import type { RasterProcess } from '../../../core/raster-processes.js';
 import { RESAMPLINGS, type Resampling } from '../../../core/rasters.js';
 import { resolveCrs } from '../../../native/crs.js';
-import type {
-  InputDefinition,
-  InputValues,
-  OutputDefinition,
-  ProcessDefinition,
-  RasterFacts,
-} from '../definition.js';
-import { FEATURES_OUTPUT, numberOf, optional } from './parts.js';
+import type { InputDefinition, InputValues, ProcessDefinition, RasterFacts } from '../definition.js';
+import { numberOf, optional } from './parts.js';
+import { number, rasterProcess } from './raster-parts.js';
 
 /** Processes of rasters, by GDAL. */
-
-const rasterInput: InputDefinition = {
-  title: 'Raster',
-  description: 'The raster to work on.',
-  schema: Type.Union([
-    Type.Object(
-      { collection: Type.String({ description: 'Id or address of a collection of this server.' }) },
-      { description: 'A collection.' },
-    ),
-    Type.Object(
-      { href: Type.String({ description: 'Results of another job of this server.' }) },
-      { description: 'A raster by reference.' },
-    ),
-  ]),
-  isRaster: true,
-};
-
-const bandInput = optional({
-  title: 'Band',
-  description: 'The band that is read, counted from 1.',
-  schema: Type.Integer({ minimum: 1, maximum: 65_535, default: 1 }),
-});
-
-const RASTER_OUTPUT: OutputDefinition = {
-  title: 'Raster',
-  description: 'A cloud optimized GeoTIFF, by reference unless it is asked for by value.',
-  schema: Type.String({ contentEncoding: 'base64', contentMediaType: 'image/tiff; application=geotiff' }),
-  isRaster: true,
-};
-
-interface RasterSpec {
-  id: string;
-  title: string;
-  description: string;
-  inputs?: Record<string, InputDefinition>;
-  /** All bands are worked on. */
-  allBands?: boolean;
-  output?: 'raster' | 'features';
-  plan(values: InputValues, facts: RasterFacts): RasterProcess;
-}
-
-function rasterProcess({
-  id,
-  title,
-  description,
-  inputs,
-  allBands,
-  output = 'raster',
-  plan,
-}: RasterSpec): ProcessDefinition {
-  return {
-    ...{ id, title, description, keywords: ['raster'] },
-    inputs: { raster: rasterInput, ...(allBands ? {} : { band: bandInput }), ...inputs },
-    outputs: output === 'raster' ? { raster: RASTER_OUTPUT } : { features: FEATURES_OUTPUT },
-    work: { kind: 'raster', input: 'raster', output, plan },
-  };
-}
-
-function number(title: string, description: string, bounds: Record<string, number>): InputDefinition {
-  return optional({ title, description, schema: Type.Number(bounds) });
-}
 
 const zFactor = number('Z factor', 'Heights are multiplied by it.', {
   minimum: 0.000001,

@@ -1,0 +1,67 @@
+/** Statistics of a raster in zones, as TypeScript sees them. */
+import { nativeAddon } from './built.js';
+import type { Blobs } from './processing.js';
+
+/** In the order in which `read` gives them. */
+export const TALLY_STATISTICS = [
+  'count',
+  'sum',
+  'mean',
+  'min',
+  'max',
+  'stddev',
+  'majority',
+  'minority',
+  'variety',
+] as const;
+
+interface Tallies {
+  readonly brand: 'tallies';
+}
+
+interface NativeZonal {
+  createTallies(zones: number, holdsValues: boolean): Tallies;
+  addToTallies(
+    tallies: Tallies,
+    blobs: Blobs,
+    pixels: Float64Array,
+    width: number,
+    transform: Float64Array,
+    byCentre: boolean,
+  ): void;
+  readTallies(tallies: Tallies, quantiles: Float64Array): Float64Array;
+}
+
+const addon = () => nativeAddon() as NativeZonal;
+
+/** A window of a raster. What has no value is NaN. */
+export interface PixelWindow {
+  /** Row by row. */
+  pixels: Float64Array;
+  width: number;
+  /** column = t[0] + t[1] x + t[2] y, row = t[3] + t[4] x + t[5] y, both counted from the corner of the window. */
+  transform: Float64Array;
+}
+
+/** Statistics of the pixels in some zones. A raster may come window by window, each pixel once. */
+export class ZoneTallies {
+  readonly #tallies: Tallies;
+
+  /** `holdsValues`: majority, minority, variety and quantiles will be asked for. */
+  constructor(zones: number, holdsValues: boolean) {
+    this.#tallies = addon().createTallies(zones, holdsValues);
+  }
+
+  /**
+   * The zones are valid polygons, and come in the same order each time. `byCentre`: a pixel counts whole where its centre
+   * is in a zone; else by the share that the zone covers. Throws when a zone has more than 2^24 different values.
+   */
+  add(zones: Blobs, { pixels, width, transform }: PixelWindow, byCentre: boolean): void {
+    addon().addToTallies(this.#tallies, zones, pixels, width, transform, byCentre);
+  }
+
+  /** For each zone `TALLY_STATISTICS`, then the quantiles (shares from 0 to 1). NaN for what there is not. */
+  read(quantiles: readonly number[]): Float64Array {
+    return addon().readTallies(this.#tallies, Float64Array.from(quantiles));
+  }
+}

@@ -1,0 +1,82 @@
+import Type from 'typebox';
+import type { RasterProcess } from '../../../core/raster-processes.js';
+import type {
+  InputDefinition,
+  InputValues,
+  OutputDefinition,
+  ProcessDefinition,
+  RasterFacts,
+  RasterFeatures,
+} from '../definition.js';
+import { FEATURES_OUTPUT, optional } from './parts.js';
+
+/** Inputs and outputs that many processes of rasters have. */
+
+export const rasterInput: InputDefinition = {
+  title: 'Raster',
+  description: 'The raster to work on.',
+  schema: Type.Union([
+    Type.Object(
+      { collection: Type.String({ description: 'Id or address of a collection of this server.' }) },
+      { description: 'A collection.' },
+    ),
+    Type.Object(
+      { href: Type.String({ description: 'Results of another job of this server.' }) },
+      { description: 'A raster by reference.' },
+    ),
+  ]),
+  isRaster: true,
+};
+
+export const bandInput = optional({
+  title: 'Band',
+  description: 'The band that is read, counted from 1.',
+  schema: Type.Integer({ minimum: 1, maximum: 65_535, default: 1 }),
+});
+
+export const RASTER_OUTPUT: OutputDefinition = {
+  title: 'Raster',
+  description: 'A cloud optimized GeoTIFF, by reference unless it is asked for by value.',
+  schema: Type.String({ contentEncoding: 'base64', contentMediaType: 'image/tiff; application=geotiff' }),
+  isRaster: true,
+};
+
+interface RasterSpec {
+  id: string;
+  title: string;
+  description: string;
+  inputs?: Record<string, InputDefinition>;
+  /** All bands are worked on. */
+  allBands?: boolean;
+  output?: 'raster' | 'features';
+  /** Features that go with it. */
+  features?: RasterFeatures & { definition: InputDefinition };
+  plan(values: InputValues, facts: RasterFacts): RasterProcess;
+}
+
+export function rasterProcess({
+  id,
+  title,
+  description,
+  inputs,
+  allBands,
+  output = 'raster',
+  features,
+  plan,
+}: RasterSpec): ProcessDefinition {
+  return {
+    ...{ id, title, description, keywords: ['raster'] },
+    inputs: {
+      raster: rasterInput,
+      ...(allBands ? {} : { band: bandInput }),
+      ...(features ? { [features.input]: features.definition } : {}),
+      ...inputs,
+    },
+    outputs: output === 'raster' ? { raster: RASTER_OUTPUT } : { features: FEATURES_OUTPUT },
+    work: { kind: 'raster', input: 'raster', ...(features ? { features } : {}), output, plan },
+  };
+}
+
+export function number(title: string, description: string, bounds: Record<string, number>): InputDefinition {
+  return optional({ title, description, schema: Type.Number(bounds) });
+}

@@ -1,0 +1,69 @@
+import Type from 'typebox';
+import { badParameter } from '../../../core/errors.js';
+import { ZONE_STATISTICS, type ZoneStatistic } from '../../../core/raster-processes.js';
+import type { FeaturesFacts, FeaturesPlan, InputValues } from '../definition.js';
+import { featuresInput, optional } from './parts.js';
+import { rasterProcess } from './raster-parts.js';
+
+/** Statistics of a raster in the features of another layer. */
+
+const USUAL: readonly ZoneStatistic[] = ['count', 'mean', 'min', 'max', 'sum'];
+
+export const zonalStatistics = rasterProcess({
+  id: 'raster.zonal-statistics',
+  title: 'Zonal statistics',
+  description:
+    'Polygons with statistics of the pixels in each of them: what they cover counts by its share of a pixel, or pixels count whole by their centres.',
+  features: {
+    input: 'zones',
+    definition: featuresInput('Zones', 'Polygons; they are projected to the CRS of the raster.'),
+    plan: zonesOf,
+  },
+  inputs: {
+    zoneField: optional({
+      title: 'Zone field',
+      description: 'Polygons of equal value are one zone; each is a zone of its own without.',
+      schema: Type.String({ minLength: 1, maxLength: 200 }),
+    }),
+    statistics: optional({
+      title: 'Statistics',
+      description: 'What becomes attributes of the zones; count, mean, min, max and sum when absent.',
+      schema: Type.Array(Type.String({ enum: [...ZONE_STATISTICS] }), { maxItems: 20, uniqueItems: true }),
+    }),
+    percentiles: optional({
+      title: 'Percentiles',
+      description: 'From 0 to 100; they become percentile_25 and the like.',
+      schema: Type.Array(Type.Number({ minimum: 0, maximum: 100 }), { maxItems: 50, uniqueItems: true }),
+    }),
+    pixels: optional({
+      title: 'Pixels',
+      description:
+        'share: a pixel counts by the share that the zone covers; centre: whole where its centre is.',
+      schema: Type.String({ enum: ['share', 'centre'], default: 'share' }),
+    }),
+    prefix: optional({
+      title: 'Prefix',
+      description: 'Before the names of the attributes.',
+      schema: Type.String({ maxLength: 30, pattern: '^[A-Za-z0-9_]*$' }),
+    }),
+  },
+  output: 'features',
+  plan: (values) => ({
+    kind: 'zonal',
+    statistics: (values['statistics'] as ZoneStatistic[] | undefined) ?? [...USUAL],
+    percentiles: (values['percentiles'] as number[] | undefined) ?? [],
+    byCentre: values['pixels'] === 'centre',
+    prefix: (values['prefix'] as string | undefined) ?? '',
+  }),
+});
+
+/** Zones of equal value become one. */
+function zonesOf(values: InputValues, { fields, source }: FeaturesFacts): FeaturesPlan | undefined {
+  if (/Point|Line/.test(source.geometryType))
+    throw badParameter('/inputs/zones', `must be polygons, and these are of type ${source.geometryType}`);
+  const field = values['zoneField'] as string | undefined;
+  if (field === undefined) return undefined;
+  if (!fields.includes(field))
+    throw badParameter('/inputs/zoneField', `there is no field '${field.slice(0, 60)}'`);
+  return { process: { kind: 'dissolve', by: [field], statistics: [] }, fields: [field] };
+}

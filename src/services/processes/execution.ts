@@ -1,0 +1,69 @@
+import { GEOTIFF_FORMAT } from '../../core/media.js';
+import type { Principal } from '../../core/operation.js';
+import type { Pools } from '../../core/tasks.js';
+import { EXPORT_FORMATS } from '../exports/formats.js';
+import type { JobContext } from '../jobs/kinds.js';
+import type { InputValues } from './definition.js';
+import type { Plan } from './plan.js';
+import type { SourceReference } from './source-input.js';
+import type { ProcessSources } from './sources.js';
+
+/** What a job of a process is given. */
+export interface ExecutionInput {
+  process: string;
+  values: InputValues;
+  /** Features and rasters, by the names of their inputs. */
+  sources: Readonly<Record<string, SourceReference>>;
+  /** Of the process that does several. */
+  plan?: Plan<SourceReference>;
+  outputs: Readonly<Record<string, OutputRequest>>;
+  response: 'document' | 'raw';
+  /** It reads what this principal may read then. */
+  principal: Principal;
+}
+
+export interface OutputRequest {
+  /** As the output usually goes when absent: features by value, rasters by reference. */
+  transmissionMode?: 'value' | 'reference';
+  /** The features become a collection. */
+  publish?: { collection: string; title?: string };
+}
+
+/** A file that a job has made. */
+export interface ResultFile {
+  path: string;
+  mediaType: string;
+  bytes: number;
+  /** Of a GeoPackage. */
+  features?: number;
+}
+
+export const { mediaType: GEOPACKAGE } = EXPORT_FORMATS.gpkg;
+export const { mediaType: GEOTIFF } = GEOTIFF_FORMAT;
+
+/** What is kept of a job that succeeded. */
+export interface ProcessResult {
+  values: Record<string, unknown>;
+  files: Record<string, ResultFile>;
+  /** Ids of collections, by output. */
+  collections: Record<string, string>;
+}
+
+/** What a process has made, before anything of it is published. */
+export interface WorkResult {
+  values: Record<string, unknown>;
+  /** By output; `title` is that of the process. */
+  files: Record<string, { file: ResultFile; title: string }>;
+}
+
+export interface RunDeps {
+  /** Bytes that the steps of a plan may leave for each other. */
+  spoolBytes: number;
+  pools: Pick<Pools, 'run'>;
+  sources: ProcessSources;
+  /** Makes a table of a GeoPackage a collection; once for each token. */
+  publish(
+    context: JobContext,
+    table: { path: string; features: number; collection: string; title: string },
+  ): Promise<void>;
+}

@@ -1,0 +1,101 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TaskFailure } from '../../core/failure.js';
+import type { FeatureProcessResult } from '../../core/feature-processes.js';
+import type { JobContext } from '../jobs/kinds.js';
+import type { FeaturesPlan, ProcessDefinition, ProcessWork } from './definition.js';
+import { type ExecutionInput, GEOPACKAGE, type ResultFile, type RunDeps } from './execution.js';
+import type { FeaturesSource } from './sources.js';
+
+/** Processes of features, as steps of jobs. */
+
+type FeaturesWork = Extract<ProcessWork, { kind: 'features' }>;
+
+/** Milliseconds between looks at how far a process is. */
+const LOOK_MS = 250;
+/** Share of a job that the process itself is; publishing is the rest. */
+export const PROCESSED = 0.9;
+
+/** Features become features. */
+export async function runFeatures(
+  context: JobContext<ExecutionInput>,
+  { title }: ProcessDefinition,
+  work: FeaturesWork,
+  folder: string,
+  deps: RunDeps,
+): Promise<ResultFile> {
+  const path = join(folder, `${work.output}.gpkg`);
+  const sides = await context.step('read', 'Reading the inputs', () =>
+    resolveSides(context, work, folder, deps),
+  );
+  const result = await context.step('process', title, () => processSides(context, work, sides, path, deps));
+  await tellFaults(context, result);
+  await context.log('info', `${result.read} features were read, ${result.features} written.`);
+  return { path, mediaType: GEOPACKAGE, bytes: (await stat(path)).size, features: result.features };
+}
+
+interface Sides {
+  input: FeaturesSource;
+  overlay?: FeaturesSource;
+}
+
+async function resolveSides(
+  { input: { sources: references, principal }, signal }: JobContext<ExecutionInput>,
+  { input, overlay }: FeaturesWork,
+  folder: string,
+  { sources }: RunDeps,
+): Promise<Sides> {
+  const resolve = (name: string) => sources.resolve(name, references[name]!, principal, folder, signal);
+  return { input: await resolve(input), ...(overlay ? { overlay: await resolve(overlay) } : {}) };
+}
+
+function processSides(
+  context: JobContext<ExecutionInput>,
+  work: FeaturesWork,
+  { input, overlay }: Sides,
+  output: string,
+  deps: RunDeps,
+): Promise<FeatureProcessResult> {
+  const plan = work.plan(context.input.values, input.facts);
+  return processFeatures(context, plan, { input, ...(overlay ? { overlay } : {}) }, output, deps);
+}
+
+/** Runs one process into a file. */
+export async function processFeatures(
+  context: JobContext<ExecutionInput>,
+  { process, fields }: FeaturesPlan,
+  { input, overlay }: Sides,
+  output: string,
+  { pools }: RunDeps,
+): Promise<FeatureProcessResult> {
+  const count = new SharedArrayBuffer(4);
+  const task = {
+    ...{ process, output, count },
+    input: { ...input.features, ...(fields ? { fields: [...fields] } : {}) },
+    ...(overlay ? { overlay: overlay.features } : {}),
+  };
+  const read = new Int32Array(count);
+  const tell = () =>
+    input.count && context.progress(Math.min(1, Atomics.load(read, 0) / input.count) * PROCESSED);
+  const timer = setInterval(tell, LOOK_MS);
+  try {
+    return await pools.run('process.features', task, { signal: context.signal });
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Features that could not be processed fail the job, or are told with it. */
+export async function tellFaults(
+  context: JobContext<ExecutionInput>,
+  result: FeatureProcessResult,
+): Promise<void> {
+  if (result.faults === 0) return;
+  const list = result.faultList
+    .map(({ id, reason }) => (id === undefined ? reason : `${id} (${reason})`))
+    .join(', ');
+  const more = result.faults > result.faultList.length ? ', and others' : '';
+  const message = `${result.faults} features cannot be processed: ${list}${more}.`;
+  if (context.input.values['invalidGeometries'] === 'fail') throw new TaskFailure('invalid-input', message);
+  await context.warn(message.slice(0, 2000));
+}

@@ -1,0 +1,64 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { JobContext } from '../jobs/kinds.js';
+import type { ProcessDefinition, ProcessWork, RasterFeatures } from './definition.js';
+import { type ExecutionInput, GEOPACKAGE, GEOTIFF, type ResultFile, type RunDeps } from './execution.js';
+import { PROCESSED, processFeatures, tellFaults } from './run-features.js';
+
+/** Processes of rasters, as steps of jobs. */
+
+type RasterWork = Extract<ProcessWork, { kind: 'raster' }>;
+
+/** A raster becomes a raster or features. */
+export async function runRaster(
+  context: JobContext<ExecutionInput>,
+  { title }: ProcessDefinition,
+  work: RasterWork,
+  folder: string,
+  deps: RunDeps,
+): Promise<ResultFile> {
+  const { sources: references, principal, values } = context.input;
+  const { signal } = context;
+  const { sources, pools } = deps;
+  const { source, crs, facts } = await sources.raster(work.input, references[work.input]!, principal, signal);
+  const features = work.features && (await projectFeatures(context, work.features, crs, folder, deps));
+  const isRaster = work.output === 'raster';
+  const path = join(folder, `${work.output}.${isRaster ? 'tif' : 'gpkg'}`);
+  const band = (values['band'] as number | undefined) ?? 1;
+  const task = {
+    ...{ process: work.plan(values, facts), source, band, output: path },
+    ...(features === undefined ? {} : { features }),
+  };
+  const onProgress = (fraction: number) => context.progress(fraction * PROCESSED);
+  const result = await context.step('process', title, () =>
+    pools.run('raster.process', task, { signal, onProgress }),
+  );
+  const mediaType = isRaster ? GEOTIFF : GEOPACKAGE;
+  const count = result.features === undefined ? {} : { features: result.features };
+  return { path, mediaType, bytes: (await stat(path)).size, ...count };
+}
+
+/** A GeoPackage with the features as valid ones in the CRS of a raster, which goes with the job. */
+async function projectFeatures(
+  context: JobContext<ExecutionInput>,
+  { input, plan }: RasterFeatures,
+  crs: string,
+  folder: string,
+  deps: RunDeps,
+): Promise<string> {
+  const { sources: references, principal, values } = context.input;
+  const { signal } = context;
+  const output = join(folder, `${input}-projected.gpkg`);
+  return context.step('read', 'Reading the features', async () => {
+    let features = await deps.sources.resolve(input, references[input]!, principal, folder, signal);
+    const before = plan(values, features.facts);
+    if (before) {
+      const path = join(folder, `${input}-processed.gpkg`);
+      await tellFaults(context, await processFeatures(context, before, { input: features }, path, deps));
+      features = await deps.sources.table(path, signal);
+    }
+    const process = { kind: 'map', operation: { name: 'make-valid' }, crs } as const;
+    await tellFaults(context, await processFeatures(context, { process }, { input: features }, output, deps));
+    return output;
+  });
+}

@@ -1,0 +1,45 @@
+/** Values of a band, as processes read them. */
+
+import type { RasterBand } from 'gdal-async';
+
+/** A rectangle of pixels. */
+export interface PixelBox {
+  column: number;
+  row: number;
+  width: number;
+  height: number;
+}
+
+/** GDAL's GMF_ALL_VALID. */
+const ALL_VALID = 1;
+
+/** The values of a window, with scale and offset applied; NaN for pixels without one. */
+export async function readValues(
+  band: RasterBand,
+  { column, row, width, height }: PixelBox,
+): Promise<Float64Array> {
+  const values = await band.pixels.readAsync(
+    column,
+    row,
+    width,
+    height,
+    undefined as Float64Array | undefined,
+    {
+      data_type: 'Float64',
+    },
+  );
+  const { noDataValue, scale, offset } = band;
+  if (noDataValue !== null) blank(values, (i) => values[i] === noDataValue);
+  else {
+    const mask = (band.getMaskFlags() & ALL_VALID) === 0 ? band.getMaskBand() : null;
+    const valid = await mask?.pixels.readAsync(column, row, width, height);
+    if (valid) blank(values, (i) => valid[i] === 0);
+  }
+  if ((scale ?? 1) !== 1 || (offset ?? 0) !== 0)
+    for (let i = 0; i < values.length; i++) values[i] = values[i]! * (scale ?? 1) + (offset ?? 0);
+  return values;
+}
+
+function blank(values: Float64Array, isMissing: (i: number) => boolean): void {
+  for (let i = 0; i < values.length; i++) if (isMissing(i)) values[i] = Number.NaN;
+}

@@ -1,0 +1,145 @@
+/** Zones over a raster, in groups that are read together. */
+
+import type { Box } from '../../../core/box.js';
+import { TaskFailure } from '../../../core/failure.js';
+import { hilbertIndex } from '../../../core/hilbert.js';
+import { LIMITS } from '../../../core/limits.js';
+import type { GeoPackageSource } from '../../../core/vector-source.js';
+import type Database from '../../../native/sqlite.js';
+import { boxOf } from '../../process/blob.js';
+import { quote } from '../../providers/geopackage/connection.js';
+import type { GeoTransform } from '../georeference.js';
+import type { PixelBox } from './values.js';
+
+/** column = t[0] + t[1] x + t[2] y, row = t[3] + t[4] x + t[5] y. */
+export type PixelTransform = readonly [number, number, number, number, number, number];
+
+export function pixelTransformOf([x0, a, b, y0, c, d]: GeoTransform): PixelTransform {
+  const area = a * d - b * c;
+  return [(b * y0 - d * x0) / area, d / area, -b / area, (c * x0 - a * y0) / area, -c / area, a / area];
+}
+
+export interface Zone {
+  id: number;
+  /** Place among all zones. */
+  index: number;
+  /** The pixels that it may touch. */
+  box: PixelBox;
+}
+
+/** Pixels that are read at once, and sides of the windows that a larger zone is read in. */
+const WINDOW_PIXELS = 1 << 22;
+const WINDOW_SIDE = 1 << 11;
+/** Pixels that a group may be read with beyond those of its zones. */
+const SLACK = 1 << 16;
+const GROUP_ZONES = 1024;
+/** Side of the cells of the curve that zones follow each other on, in pixels; and its order. */
+const CELL = 256;
+const CURVE_ORDER = 24;
+/** Bytes of a blob in which its envelope lies. */
+const HEAD_BYTES = 72;
+
+/** Zones that meet the raster, neighbours after each other; and how many there are in all. Fails with `too-large`. */
+export function zonesOver(
+  db: Database.Database,
+  { table, idColumn, geometryColumn }: GeoPackageSource,
+  raster: { transform: PixelTransform; width: number; height: number },
+): { zones: Zone[]; count: number } {
+  const [id, geometry] = [quote(idColumn), quote(geometryColumn)];
+  const rows = db
+    .prepare(`SELECT ${id}, substr(${geometry}, 1, ${HEAD_BYTES}) FROM ${quote(table)} ORDER BY ${id}`)
+    .raw()
+    .iterate() as IterableIterator<[number, Uint8Array | null]>;
+  const zones: { zone: Zone; place: number }[] = [];
+  let count = 0;
+  for (const [number, head] of rows) {
+    const index = count++;
+    if (count > LIMITS.processZones)
+      throw new TaskFailure('too-large', `There are more than ${LIMITS.processZones} zones.`);
+    const box = boxOf(head);
+    const pixels = box && pixelBox(box, raster);
+    if (pixels) zones.push({ zone: { id: number, index, box: pixels }, place: placeOf(pixels) });
+  }
+  zones.sort((a, b) => a.place - b.place);
+  return { zones: zones.map(({ zone }) => zone), count };
+}
+
+function pixelBox(
+  [west, south, east, north]: Box,
+  { transform: [u, ux, uy, v, vx, vy], width, height }: Parameters<typeof zonesOver>[2],
+): PixelBox | undefined {
+  const corners = [
+    [west, south],
+    [east, south],
+    [west, north],
+    [east, north],
+  ] as const;
+  const columns = corners.map(([x, y]) => u + ux * x + uy * y);
+  const rows = corners.map(([x, y]) => v + vx * x + vy * y);
+  const [left, right] = [
+    Math.max(0, Math.floor(Math.min(...columns))),
+    Math.min(width, Math.ceil(Math.max(...columns))),
+  ];
+  const [top, bottom] = [
+    Math.max(0, Math.floor(Math.min(...rows))),
+    Math.min(height, Math.ceil(Math.max(...rows))),
+  ];
+  // Also false for what is not a number.
+  if (!(left < right && top < bottom)) return undefined;
+  return { column: left, row: top, width: right - left, height: bottom - top };
+}
+
+function placeOf({ column, row, width, height }: PixelBox): number {
+  const cell = (at: number) => Math.min(2 ** CURVE_ORDER - 1, Math.floor(at / CELL));
+  return hilbertIndex(CURVE_ORDER, cell(column + width / 2), cell(row + height / 2));
+}
+
+/** Zones whose boxes together are not much larger than each of them, with the box around them. */
+export function* groupsOf(zones: readonly Zone[]): Generator<{ zones: Zone[]; box: PixelBox }> {
+  let group: Zone[] = [];
+  let box: PixelBox | undefined;
+  let own = 0;
+  for (const zone of zones) {
+    const wider: PixelBox = box ? union(box, zone.box) : zone.box;
+    const pixels = areaOf(wider);
+    const fits = pixels <= WINDOW_PIXELS && pixels <= 2 * (own + areaOf(zone.box)) + SLACK;
+    if (box && (!fits || group.length === GROUP_ZONES)) {
+      yield { zones: group, box };
+      [group, box, own] = [[], undefined, 0];
+    }
+    box = box ? wider : zone.box;
+    own += areaOf(zone.box);
+    group.push(zone);
+  }
+  if (box) yield { zones: group, box };
+}
+
+/** A box in parts that may be read at once. */
+export function* windowsOf(box: PixelBox): Generator<PixelBox> {
+  if (areaOf(box) <= WINDOW_PIXELS) {
+    yield box;
+    return;
+  }
+  const [right, bottom] = [box.column + box.width, box.row + box.height];
+  // On the raster's own lines, so that blocks of files are read once.
+  const next = (at: number) => (Math.floor(at / WINDOW_SIDE) + 1) * WINDOW_SIDE;
+  for (let row = box.row; row < bottom; row = next(row)) {
+    for (let column = box.column; column < right; column = next(column))
+      yield {
+        ...{ column, row },
+        width: Math.min(right, next(column)) - column,
+        height: Math.min(bottom, next(row)) - row,
+      };
+  }
+}
+
+const areaOf = ({ width, height }: PixelBox) => width * height;
+
+function union(a: PixelBox, b: PixelBox): PixelBox {
+  const [column, row] = [Math.min(a.column, b.column), Math.min(a.row, b.row)];
+  return {
+    ...{ column, row },
+    width: Math.max(a.column + a.width, b.column + b.width) - column,
+    height: Math.max(a.row + a.height, b.row + b.height) - row,
+  };
+}

@@ -1,0 +1,117 @@
+import { expect, it } from 'vitest';
+import { geojsonToWkb } from '../../src/native/index.js';
+import { TALLY_STATISTICS, ZoneTallies } from '../../src/native/zonal.js';
+import { groupsOf, pixelTransformOf, windowsOf } from '../../src/workers/raster/processes/zones.js';
+
+const SIDE = 64;
+const pixels = Float64Array.from({ length: SIDE * SIDE }, (_, i) => (i * 7919) % 101);
+const IDENTITY = [0, 1, 0, 0, 0, 1] as const;
+
+/** A triangle with a hole, over most of the pixels and beyond them. */
+const RINGS = [
+  [
+    [-10, 3.3],
+    [70.2, 1.1],
+    [31.7, 60.9],
+    [-10, 3.3],
+  ],
+  [
+    [20, 10],
+    [20.5, 30.25],
+    [40.125, 12],
+    [20, 10],
+  ],
+];
+const wkb = (coordinates: number[][][]) =>
+  geojsonToWkb({ type: 'Polygon', coordinates }, { from: 'EPSG:3857', to: 'EPSG:3857' });
+
+const numbersOf = (tallies: ZoneTallies) => {
+  const values = tallies.read([0.5]);
+  return Object.fromEntries([...TALLY_STATISTICS, 'median'].map((name, i) => [name, values[i]!]));
+};
+
+it.each([true, false])(
+  'a raster that comes in windows has the statistics of the whole; by centres: %j',
+  (byCentre) => {
+    const zone = [wkb(RINGS)];
+    const whole = new ZoneTallies(1, true);
+    whole.add(zone, { pixels, width: SIDE, transform: Float64Array.from(IDENTITY) }, byCentre);
+    const parts = new ZoneTallies(1, true);
+    for (const [column, row, width, height] of [
+      [0, 0, 30, 17],
+      [30, 0, 34, 17],
+      [0, 17, 64, 47],
+    ] as const) {
+      const window = Float64Array.from({ length: width * height }, (_, i) => {
+        return pixels[(row + Math.floor(i / width)) * SIDE + column + (i % width)]!;
+      });
+      const transform = Float64Array.of(-column, 1, 0, -row, 0, 1);
+      parts.add(zone, { pixels: window, width, transform }, byCentre);
+    }
+    const [a, b] = [numbersOf(whole), numbersOf(parts)];
+    expect(a['count']).toBeGreaterThan(1000);
+    for (const [name, value] of Object.entries(a))
+      expect([name, b[name]]).toEqual([name, expect.closeTo(value, 6)]);
+  },
+);
+
+it('the shares of a polygon within the raster sum up to its area, however the raster is turned', () => {
+  const square = [
+    [
+      [20, 20],
+      [30, 22],
+      [28, 32],
+      [18, 30],
+      [20, 20],
+    ],
+  ];
+  // Pixels of 0.5 by 0.25, turned by 30 degrees.
+  const [cos, sin] = [Math.cos(Math.PI / 6), Math.sin(Math.PI / 6)];
+  const transform = pixelTransformOf([10, 0.5 * cos, 0.25 * sin, 25, 0.5 * sin, -0.25 * cos]);
+  const tallies = new ZoneTallies(1, false);
+  const [width, height] = [400, 400];
+  const values = new Float64Array(width * height).fill(3);
+  const shifted = Float64Array.from(transform, (value, i) => value + (i === 0 || i === 3 ? 200 : 0));
+  tallies.add([wkb(square)], { pixels: values, width, transform: shifted }, false);
+  const { count, sum, mean, stddev } = numbersOf(tallies);
+  expect(count! * 0.125).toBeCloseTo(104, 6);
+  expect([sum! / count!, mean, stddev]).toEqual([expect.closeTo(3, 9), 3, 0]);
+});
+
+it('windows cover a box once, and groups of zones are never much larger than these', () => {
+  const windows = [...windowsOf({ column: 100, row: 3000, width: 5000, height: 2500 })];
+  expect(windows.length).toBeGreaterThan(4);
+  expect(windows.reduce((sum, { width, height }) => sum + width * height, 0)).toBe(5000 * 2500);
+  expect(new Set(windows.map(({ column, row }) => `${column},${row}`)).size).toBe(windows.length);
+  const zone = (column: number, row: number, index: number) => ({
+    ...{ id: index, index },
+    box: { column, row, width: 10, height: 10 },
+  });
+  const groups = [...groupsOf([zone(0, 0, 0), zone(20, 5, 1), zone(100_000, 0, 2)])];
+  expect(groups.map(({ zones }) => zones.map(({ index }) => index))).toEqual([[0, 1], [2]]);
+  expect(groups[0]!.box).toEqual({ column: 0, row: 0, width: 30, height: 15 });
+});
+
+it('median and quantiles are those of the sorted values, and the commonest value is known', () => {
+  const tallies = new ZoneTallies(1, true);
+  const all = [
+    wkb([
+      [
+        ...[
+          [0, 0],
+          [6, 0],
+          [6, 1],
+          [0, 1],
+          [0, 0],
+        ],
+      ],
+    ]),
+  ];
+  const values = Float64Array.of(5, 1, 1, Number.NaN, 9, 2);
+  tallies.add(all, { pixels: values, width: 6, transform: Float64Array.from(IDENTITY) }, false);
+  const read = tallies.read([0, 0.25, 0.5, 0.75, 0.9, 1]);
+  const from = TALLY_STATISTICS.length;
+  // As numpy.quantile([1, 1, 2, 5, 9], ...) has them.
+  for (const [i, value] of [1, 1, 2, 5, 7.4, 9].entries()) expect(read[from + i]).toBeCloseTo(value, 9);
+  expect(numbersOf(tallies)).toMatchObject({ count: 5, sum: 18, majority: 1, minority: 2, variety: 4 });
+});

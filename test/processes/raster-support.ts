@@ -1,0 +1,81 @@
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import gdal from 'gdal-async';
+import { expect } from 'vitest';
+import { type Json, ProcessClient } from './support.js';
+
+export const DEM = 'demo/data/olinda_dem_utm25s.tif';
+export const DEM_COLLECTION = 'olinda_dem_utm25s';
+
+/** A folder of files that goes with a test. */
+export class Files {
+  readonly folder = mkdtempSync(join(tmpdir(), 'graticule-raster-processes-'));
+  #count = 0;
+
+  path(ending: string): string {
+    return join(this.folder, `${this.#count++}.${ending}`);
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs a program of GDAL. */
+export function tool(program: string, ...args: string[]): void {
+  execFileSync(program, [...args, '-q'], { env: { ...process.env, GDAL_PAM_ENABLED: 'NO' } });
+}
+
+/** Talks to the processes of rasters of a server. */
+export class RasterClient extends ProcessClient {
+  constructor(
+    server: ConstructorParameters<typeof ProcessClient>[0],
+    private readonly files: Files,
+  ) {
+    super(server);
+  }
+
+  /** The output of a process as a file; the raster is the heights of Olinda when none is named. */
+  async output(id: string, inputs: Json, name: 'raster' | 'features'): Promise<string> {
+    const status = await this.run(id, { inputs: { raster: { collection: DEM_COLLECTION }, ...inputs } });
+    expect([status.status, status.message]).toEqual(['successful', expect.any(String)]);
+    const response = await this.get(`/ogc/processes/jobs/${status.jobID}/results/${name}?f=gpkg`);
+    expect(response.headers.get('content-type')).toBe(
+      name === 'raster' ? 'image/tiff; application=geotiff' : 'application/geopackage+sqlite3',
+    );
+    const file = this.files.path(name === 'raster' ? 'tif' : 'gpkg');
+    await writeFile(file, Buffer.from(await response.arrayBuffer()));
+    return file;
+  }
+}
+
+interface Pixels {
+  x: number;
+  y: number;
+  pixels: Float64Array;
+}
+
+/** The values of a band. */
+export function pixelsOf(path: string, band = 1): Pixels {
+  const dataset = gdal.open(path);
+  const { x, y } = dataset.rasterSize;
+  const pixels = Float64Array.from(dataset.bands.get(band).pixels.read(0, 0, x, y) as ArrayLike<number>);
+  dataset.close();
+  return { x, y, pixels };
+}
+
+/** The largest difference of two rasters of the same size, pixel by pixel. */
+export function difference(a: string, b: string): number {
+  const [one, other] = [pixelsOf(a), pixelsOf(b)];
+  expect([one.x, one.y]).toEqual([other.x, other.y]);
+  return one.pixels.reduce((most, value, i) => Math.max(most, Math.abs(value - other.pixels[i]!)), 0);
+}
+
+/** DEVIATIONS names a file that what was found is appended to, for the table in docs/processes.md. */
+export function note(id: string, deviation: number): void {
+  const file = process.env['DEVIATIONS'];
+  if (file) appendFileSync(file, `${id} ${deviation.toPrecision(2)}\n`);
+}
