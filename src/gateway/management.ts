@@ -164,6 +164,7 @@ export function startManagement(options: ManagementOptions): Management {
   const exports = new Exports({ pools, jobs, dataDir: options.dataDir, visible });
   const processes = new Processes({
     ...{ pools, jobs, imports, visible, dataDir: options.dataDir },
+    ...{ storage: options.storage, reload: publish },
     approval: config.processes.approval,
     spoolBytes: config.processes.spool,
     callbacks: new Callbacks({

@@ -147,3 +147,48 @@ it('a band that the raster has not fails the job', async () => {
   });
   expect([status.status, status.message]).toEqual(['failed', 'The raster has no band 9.']);
 });
+
+it('a raster becomes a collection, which is served as others are, and whose name is taken then', async () => {
+  const body = {
+    inputs: { raster: { collection: DEM_COLLECTION } },
+    outputs: { raster: { publish: { collection: 'relief' } } },
+  };
+  const { jobID, status } = await client.run('surface.hillshade', body);
+  expect(status).toBe('successful');
+  const { raster } = await client.json(`/ogc/processes/jobs/${jobID}/results`);
+  expect(raster.href).toBe(`${server.url}/ogc/coverages/collections/relief`);
+  expect(await client.json(raster.href)).toMatchObject({ id: 'relief', title: 'Relief' });
+  const save = async (path: string) => {
+    const response = await client.get(path);
+    expect([path, response.status]).toEqual([path, 200]);
+    const file = files.path('tif');
+    await writeFile(file, Buffer.from(await response.arrayBuffer()));
+    return file;
+  };
+  const coverage = await save('/ogc/coverages/collections/relief/coverage?f=geotiff');
+  expect(difference(coverage, await save(`/ogc/processes/jobs/${jobID}/results/raster`))).toBe(0);
+  const { collections } = await client.json('/ogc/tiles/collections');
+  const { id: layerId } = collections.find(({ name }: Json) => name === 'relief');
+  for (const path of [
+    `/ogc/tiles/collections/${layerId}/tiles/WebMercatorQuad/12/2139/1651`,
+    `/ogc/maps/collections/${layerId}/map?width=50&height=50&f=png`,
+  ]) {
+    const picture = await client.get(path);
+    expect([path, picture.status, picture.headers.get('content-type')]).toEqual([path, 200, 'image/png']);
+  }
+  expect((await client.execute('surface.slope', body)).status).toBe(409);
+  // It is a raster for other processes, too.
+  const { raster: slope } = await client.results('surface.slope', {
+    inputs: { raster: { collection: 'relief' } },
+  });
+  expect(slope.href).toContain('/results/raster');
+});
+
+it('a raster that is published is named by its collection alone', async () => {
+  const response = await client.execute('surface.slope', {
+    inputs: { raster: { collection: DEM_COLLECTION } },
+    outputs: { raster: { publish: { collection: 'steep', title: 'Steep' } } },
+  });
+  const { errors } = (await response.json()) as Json;
+  expect([response.status, errors[0].name]).toEqual([400, '/outputs/raster/publish/title']);
+});

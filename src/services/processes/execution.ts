@@ -5,6 +5,7 @@ import { EXPORT_FORMATS } from '../exports/formats.js';
 import type { JobContext } from '../jobs/kinds.js';
 import type { InputValues } from './definition.js';
 import type { Plan } from './plan.js';
+import type { Publication } from './publish.js';
 import type { SourceReference } from './source-input.js';
 import type { ProcessSources } from './sources.js';
 
@@ -25,7 +26,7 @@ export interface ExecutionInput {
 export interface OutputRequest {
   /** As the output usually goes when absent: features by value, rasters by reference. */
   transmissionMode?: 'value' | 'reference';
-  /** The features become a collection. */
+  /** The output becomes a collection. A raster has no title but its name. */
   publish?: { collection: string; title?: string };
 }
 
@@ -61,9 +62,6 @@ export interface RunDeps {
   spoolBytes: number;
   pools: Pick<Pools, 'run'>;
   sources: ProcessSources;
-  /** Makes a table of a GeoPackage a collection; once for each token. */
-  publish(
-    context: JobContext,
-    table: { path: string; features: number; collection: string; title: string },
-  ): Promise<void>;
+  /** Makes a result a collection; once for each job and collection. */
+  publish(context: JobContext, publication: Publication): Promise<void>;
 }

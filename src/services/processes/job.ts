@@ -3,6 +3,7 @@ import { TaskFailure } from '../../core/failure.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { PROCESSES } from './catalogue/index.js';
 import type { ExecutionInput, ProcessResult, ResultFile, RunDeps, WorkResult } from './execution.js';
+import { partContext, type SavedParts } from './part-context.js';
 import { runPlan } from './plan-run.js';
 import { runFeatures } from './run-features.js';
 import { runRaster } from './run-raster.js';
@@ -14,12 +15,13 @@ export async function runProcess(
   deps: RunDeps,
 ): Promise<ProcessResult> {
   const { plan } = context.input;
+  const saved: SavedParts = { ...(context.saved as SavedParts | undefined) };
   const results = plan
-    ? await runPlan(context, plan, folder, deps, runWork)
+    ? await runPlan(partContext(context, 'steps', saved), plan, folder, deps, runWork)
     : await runWork(context, folder, deps);
   const collections: Record<string, string> = {};
   for (const [output, { file, title }] of Object.entries(results.files)) {
-    const collection = await publishOutput(context, title, output, file, deps);
+    const collection = await publishOutput(context, { title, output, file, saved }, deps);
     if (collection !== undefined) collections[output] = collection;
     await context.artifact({
       ...{ label: output, kind: 'process-output', content_type: file.mediaType },
@@ -50,17 +52,25 @@ async function runWork(
   return { values: {}, files: { [work.output]: { file, title } } };
 }
 
+interface Output {
+  /** Title of the process. */
+  readonly title: string;
+  readonly output: string;
+  readonly file: ResultFile;
+  readonly saved: SavedParts;
+}
+
 async function publishOutput(
   context: JobContext<ExecutionInput>,
-  titleOfProcess: string,
-  output: string,
-  { path, features = 0 }: ResultFile,
+  { title: titleOfProcess, output, file, saved }: Output,
   { publish }: RunDeps,
 ): Promise<string | undefined> {
   const request = context.input.outputs[output]?.publish;
   if (!request) return undefined;
   const { collection, title = titleOfProcess } = request;
-  const work = () => publish(context, { path, features, collection, title });
+  const { path, features } = file;
+  const publication = { path, collection, title, ...(features === undefined ? {} : { features }) };
+  const work = () => publish(partContext(context, `publish ${output}`, saved), publication);
   await context.step('publish', `Publishing ${collection}`, work, true);
   return collection;
 }

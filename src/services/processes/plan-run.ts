@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
 import type { JobContext } from '../jobs/kinds.js';
 import type { ExecutionInput, RunDeps, WorkResult } from './execution.js';
+import { derivedContext } from './part-context.js';
 import { orderSteps, type Plan, type PlanStep, planOutputs } from './plan.js';
 import type { SourceReference } from './source-input.js';
 
@@ -69,11 +70,8 @@ function stepContext(
 ): JobContext<ExecutionInput> {
   const { stepId, process, values } = step;
   const sources = Object.entries(step.sources).map(([name, one]) => [name, bind(one, results)] as const);
-  return {
-    id: context.id,
-    attempt: context.attempt,
+  return derivedContext(context, {
     saved: undefined,
-    signal: context.signal,
     input: { ...context.input, process, values, sources: Object.fromEntries(sources), outputs: {} },
     progress: (fraction) => context.progress(share.begin + share.length * fraction),
     step: (phase, message, work, always) =>
@@ -81,9 +79,7 @@ function stepContext(
     log: (level, message) => context.log(level, `${stepId}: ${message}`),
     warn: (message) => context.warn(`${stepId}: ${message}`),
     checkpoint: async () => {},
-    artifact: (artifact) => context.artifact(artifact),
-    divide: (parts, tell) => context.divide(parts, tell),
-  };
+  });
 }
 
 function bind(reference: SourceReference, results: Results): SourceReference {

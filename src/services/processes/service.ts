@@ -1,19 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { copyFile, mkdir, open, rm } from 'node:fs/promises';
+import { mkdir, open, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
-import { RESULT_TABLE } from '../../core/feature-processes.js';
 import { LIMITS } from '../../core/limits.js';
 import { actorOf, type Principal } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
 import type { JobLogRow, JobQuery, JobRow } from '../../stores/jobs.js';
 import { permits } from '../access/permissions.js';
 import { exists } from '../exists.js';
-import type { ImportService } from '../import.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import { removeStrays } from '../jobs/kept-uploads.js';
-import type { JobContext, JobKind } from '../jobs/kinds.js';
+import type { JobKind } from '../jobs/kinds.js';
 import { removeOldFiles } from '../old-files.js';
 import type { Callbacks, Subscriber } from './callbacks.js';
 import { PROCESSES, processOf } from './catalogue/index.js';
@@ -22,13 +20,13 @@ import type { ExecutionInput, OutputRequest, ProcessResult, ResultFile } from '.
 import { runProcess } from './job.js';
 import { errorWithin, orderSteps, type Plan, type PlanStep } from './plan.js';
 import { factsAfter } from './plan-facts.js';
+import { type PublishDeps, publishResult } from './publish.js';
 import type { CollectionReference, SourceReference, SourceValue } from './source-input.js';
 import { ProcessSources } from './sources.js';
 
-export interface ProcessesDeps {
+export interface ProcessesDeps extends PublishDeps {
   pools: Pools;
   jobs: JobEngine;
-  imports: ImportService;
   dataDir: string;
   /** The catalog as a principal may read it. */
   visible(principal: Principal): CatalogSnapshot;
@@ -267,7 +265,8 @@ export class Processes {
       one.kind === 'collection' ? [[name, one]] : [],
     );
     if (work.kind === 'raster') {
-      for (const [name, reference] of references) this.#refuseRaster(work, name, reference, values, principal);
+      for (const [name, reference] of references)
+        this.#refuseRaster(work, name, reference, values, principal);
       return;
     }
     const facts = new Map(
@@ -324,7 +323,7 @@ export class Processes {
       run: (context) =>
         runProcess(context, this.#folderOf(context.id), {
           ...{ pools, sources: this.#sources, spoolBytes },
-          publish: (job, table) => this.#publish(job, table),
+          publish: (job, result) => publishResult(job, result, this.#folderOf(job.id), this.#deps),
         }),
       cleanup: async (input, id, { state }) => {
         await removeUploads(input);
@@ -336,18 +335,6 @@ export class Processes {
           ? 'The features that were sent are not there any more: execute the process again.'
           : undefined,
     };
-  }
-
-  async #publish(
-    context: JobContext,
-    { path, ...table }: { path: string; features: number; collection: string; title: string },
-  ): Promise<void> {
-    // The load removes what it has read, and the results stay.
-    const staging = join(this.#folderOf(context.id), 'publish.gpkg');
-    await copyFile(path, staging);
-    const token = `${context.id}/${table.collection}`;
-    await this.#deps.imports.publishTable(context, { staging, stagingTable: RESULT_TABLE, token, ...table });
-    await rm(staging, { force: true });
   }
 
   #folderOf(jobId: string): string {

@@ -19,6 +19,7 @@ import type { Processes } from '../../../services/processes/service.js';
 import type { JobRow } from '../../../stores/jobs.js';
 import { fileReply } from '../../http/file-reply.js';
 import type { JobOutput } from '../../pages/jobs.js';
+import { COVERAGES_PATH } from '../coverages/documents.js';
 import { FEATURES_PATH } from '../features/documents.js';
 import { jobPath } from './documents.js';
 
@@ -104,12 +105,12 @@ function reference(
   result: ProcessResult,
 ): { href: string; type: string; title?: string } | undefined {
   const collection = result.collections[name];
+  const raster = isRaster(result, name);
   if (collection !== undefined)
     return {
-      href: `${baseUrl}${FEATURES_PATH}/collections/${collection}`,
+      href: `${baseUrl}${raster ? COVERAGES_PATH : FEATURES_PATH}/collections/${collection}`,
       ...{ type: 'application/json', title: `Collection ${collection}` },
     };
-  const raster = isRaster(result, name);
   const mode = outputs[name]?.transmissionMode ?? (raster ? 'reference' : 'value');
   if (mode === 'value') return undefined;
   return { href: `${baseUrl}${jobPath(jobId)}/results/${name}`, type: raster ? GEOTIFF : GEOJSON };

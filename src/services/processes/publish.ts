@@ -1,0 +1,65 @@
+import { copyFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ApiError } from '../../core/errors.js';
+import { RESULT_TABLE } from '../../core/feature-processes.js';
+import { GEOTIFF_FORMAT } from '../../core/media.js';
+import type { ImportService } from '../import.js';
+import type { JobContext } from '../jobs/kinds.js';
+import type { Storage } from '../storage/storage.js';
+
+/** Results of processes as collections. */
+
+export interface PublishDeps {
+  imports: ImportService;
+  storage: Pick<Storage, 'stat' | 'take'>;
+  /** Shows what was published. */
+  reload(reason: string): Promise<void>;
+}
+
+/** A file of a job, which stays, and the collection that it becomes. */
+export interface Publication {
+  path: string;
+  /** Of a GeoPackage; absent of a raster. */
+  features?: number;
+  collection: string;
+  title: string;
+}
+
+/** Makes a result a collection; once for each job and collection. Throws `conflict` for a name that another one has by now. */
+export async function publishResult(
+  context: JobContext,
+  publication: Publication,
+  folder: string,
+  deps: PublishDeps,
+): Promise<void> {
+  const { path, features, collection, title } = publication;
+  if (features === undefined) return publishRaster(context, publication, folder, deps);
+  // The load removes what it has read.
+  const staging = join(folder, 'publish.gpkg');
+  await copyFile(path, staging);
+  const token = `${context.id}/${collection}`;
+  const table = { staging, stagingTable: RESULT_TABLE, token, features, collection, title };
+  await deps.imports.publishTable(context, table);
+  await rm(staging, { force: true });
+}
+
+/** The file goes to the published archives, and is named after the collection. */
+async function publishRaster(
+  context: JobContext,
+  { path, collection }: Publication,
+  folder: string,
+  { imports, storage, reload }: PublishDeps,
+): Promise<void> {
+  const key = `published/${collection}.tif`;
+  // A run before this one that had the name may have taken it.
+  if (context.saved !== key) {
+    imports.refuse({ table: collection });
+    if (await storage.stat(key))
+      throw new ApiError('conflict', `There is a collection '${collection}' already.`);
+    await context.checkpoint(key);
+  }
+  const copy = join(folder, 'publish.tif');
+  await copyFile(path, copy);
+  await storage.take(copy, key, { mediaType: GEOTIFF_FORMAT.mediaType, signal: context.signal });
+  await reload(`${collection} was published`);
+}
