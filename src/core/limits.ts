@@ -100,6 +100,8 @@ export const LIMITS = {
   processProperties: 1000,
   /** Groups that features are dissolved into. */
   processGroups: 1_000_000,
+  /** Rasters that a process takes together. */
+  processRasters: 32,
   /** Zones that statistics of a raster are made in. */
   processZones: 1_000_000,
   /** Bytes of geometries that a process takes together, and of those that it dissolves into several groups. */

@@ -1,5 +1,6 @@
 /** What processes do to rasters, in a process of its own. */
 
+import type { BandExpression } from './band-math/index.js';
 import type { RasterSource, Resampling } from './rasters.js';
 
 /** Statistics of the values in a zone. `stddev` is that of the population. */
@@ -17,6 +18,18 @@ export const ZONE_STATISTICS = [
 ] as const;
 
 export type ZoneStatistic = (typeof ZONE_STATISTICS)[number];
+
+export const MOSAIC_OPERATORS = ['first', 'last', 'min', 'max', 'mean'] as const;
+
+/** Which value a pixel has that several rasters cover. */
+export type MosaicOperator = (typeof MOSAIC_OPERATORS)[number];
+
+/** Values from `min` up to, and without, `max` become `value`. */
+export interface RasterClass {
+  min: number;
+  max: number;
+  value: number;
+}
 
 export type RasterProcess =
   /** A raster of the terrain of a band, as `gdaldem` makes it, with these of its options. */
@@ -39,12 +52,22 @@ export type RasterProcess =
       /** Before the names of the attributes. */
       prefix: string;
     }
+  /**
+   * A band for each expression, over the bands of all rasters one after another; or, `oneBand`, over the band of each. On
+   * the pixels of the first raster.
+   */
+  | { kind: 'algebra'; expressions: BandExpression[]; oneBand: boolean; resampling: Resampling }
+  /** A band by classes, in ascending order and apart from each other. Other values stay, or become none. */
+  | { kind: 'reclassify'; classes: RasterClass[]; keepsOthers: boolean }
+  /** Several rasters as one, on the pixels of the first. */
+  | { kind: 'mosaic'; operator: MosaicOperator; resampling: Resampling }
   /** All bands in another CRS, or with another size of pixels, in units of the CRS. */
   | { kind: 'warp'; crs?: string; pixelSize?: number; resampling: Resampling };
 
 export interface RasterProcessTask {
   process: RasterProcess;
-  source: RasterSource;
+  /** The first one leads: results lie on its pixels. */
+  sources: RasterSource[];
   /** GeoPackage with valid features in the CRS of the raster, for what takes these, too. */
   features?: string;
   /** Counted from 1. */

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,9 +24,13 @@ export class Files {
   }
 }
 
-/** Runs a program of GDAL. */
+/** Runs a program of GDAL. Those in Python have an ending in some versions. */
 export function tool(program: string, ...args: string[]): void {
-  execFileSync(program, [...args, '-q'], { env: { ...process.env, GDAL_PAM_ENABLED: 'NO' } });
+  const script = `/usr/bin/${program}.py`;
+  const quiet = program === 'gdal_calc' ? '--quiet' : '-q';
+  execFileSync(existsSync(script) ? script : program, [...args, quiet], {
+    env: { ...process.env, GDAL_PAM_ENABLED: 'NO' },
+  });
 }
 
 /** Talks to the processes of rasters of a server. */
@@ -58,20 +62,28 @@ interface Pixels {
   pixels: Float64Array;
 }
 
-/** The values of a band. */
-export function pixelsOf(path: string, band = 1): Pixels {
+/** The values of a band; NaN where there is none. */
+export function pixelsOf(path: string, number = 1): Pixels {
   const dataset = gdal.open(path);
   const { x, y } = dataset.rasterSize;
-  const pixels = Float64Array.from(dataset.bands.get(band).pixels.read(0, 0, x, y) as ArrayLike<number>);
+  const band = dataset.bands.get(number);
+  const pixels = Float64Array.from(band.pixels.read(0, 0, x, y) as ArrayLike<number>);
+  const valid = band.getMaskBand()!.pixels.read(0, 0, x, y) as ArrayLike<number>;
+  for (let i = 0; i < pixels.length; i++) if (valid[i] === 0) pixels[i] = Number.NaN;
   dataset.close();
   return { x, y, pixels };
 }
 
-/** The largest difference of two rasters of the same size, pixel by pixel. */
-export function difference(a: string, b: string): number {
-  const [one, other] = [pixelsOf(a), pixelsOf(b)];
+/** The largest difference of two rasters of the same size, pixel by pixel; Infinity where one alone has a value. */
+export function difference(a: string, b: string, band = 1): number {
+  const [one, other] = [pixelsOf(a, band), pixelsOf(b, band)];
   expect([one.x, one.y]).toEqual([other.x, other.y]);
-  return one.pixels.reduce((most, value, i) => Math.max(most, Math.abs(value - other.pixels[i]!)), 0);
+  return one.pixels.reduce((most, value, i) => Math.max(most, distance(value, other.pixels[i]!)), 0);
+}
+
+function distance(a: number, b: number): number {
+  if (Number.isNaN(a) || Number.isNaN(b)) return Number.isNaN(a) === Number.isNaN(b) ? 0 : Infinity;
+  return Math.abs(a - b);
 }
 
 /** DEVIATIONS names a file that what was found is appended to, for the table in docs/processes.md. */

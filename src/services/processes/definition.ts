@@ -25,6 +25,8 @@ export interface InputDefinition {
   readonly isFeatures?: boolean;
   /** It is a raster: a collection, or the result of another job. */
   readonly isRaster?: boolean;
+  /** It is a list of rasters. */
+  readonly isRasterList?: boolean;
 }
 
 export interface OutputDefinition {
@@ -67,10 +69,11 @@ export type ProcessWork =
       /** `overlay` is absent where it is not known yet: then what is asked of it is not looked at. */
       plan(values: InputValues, facts: FeaturesFacts, overlay?: FeaturesFacts): FeaturesPlan;
     }
-  /** A raster becomes a raster or features. Throws 400 naming an input that does not fit the raster. */
+  /** Rasters become a raster or features. Throws 400 naming an input that does not fit the first raster. */
   | {
       readonly kind: 'raster';
-      readonly input: string;
+      /** Names of rasters, and of lists of them. */
+      readonly inputs: readonly string[];
       /** Features that go with it, in its CRS and valid. */
       readonly features?: RasterFeatures;
       readonly output: string;

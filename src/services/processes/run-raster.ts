@@ -4,6 +4,7 @@ import type { JobContext } from '../jobs/kinds.js';
 import type { ProcessDefinition, ProcessWork, RasterFeatures } from './definition.js';
 import { type ExecutionInput, GEOPACKAGE, GEOTIFF, type ResultFile, type RunDeps } from './execution.js';
 import { PROCESSED, processFeatures, tellFaults } from './run-features.js';
+import type { RasterInput } from './sources.js';
 
 /** Processes of rasters, as steps of jobs. */
 
@@ -17,16 +18,18 @@ export async function runRaster(
   folder: string,
   deps: RunDeps,
 ): Promise<ResultFile> {
-  const { sources: references, principal, values } = context.input;
+  const { values } = context.input;
   const { signal } = context;
-  const { sources, pools } = deps;
-  const { source, crs, facts } = await sources.raster(work.input, references[work.input]!, principal, signal);
+  const { pools } = deps;
+  const rasters = await resolveRasters(context, work, deps);
+  const { crs, facts } = rasters[0]!;
   const features = work.features && (await projectFeatures(context, work.features, crs, folder, deps));
   const isRaster = work.output === 'raster';
   const path = join(folder, `${work.output}.${isRaster ? 'tif' : 'gpkg'}`);
   const band = (values['band'] as number | undefined) ?? 1;
   const task = {
-    ...{ process: work.plan(values, facts), source, band, output: path },
+    ...{ process: work.plan(values, facts), band, output: path },
+    sources: rasters.map(({ source }) => source),
     ...(features === undefined ? {} : { features }),
   };
   const onProgress = (fraction: number) => context.progress(fraction * PROCESSED);
@@ -36,6 +39,26 @@ export async function runRaster(
   const mediaType = isRaster ? GEOTIFF : GEOPACKAGE;
   const count = result.features === undefined ? {} : { features: result.features };
   return { path, mediaType, bytes: (await stat(path)).size, ...count };
+}
+
+/** All rasters, in the order of the inputs. */
+async function resolveRasters(
+  { input: { sources: references, principal }, signal }: JobContext<ExecutionInput>,
+  { inputs }: RasterWork,
+  { sources }: RunDeps,
+): Promise<RasterInput[]> {
+  const names = inputs.flatMap((input) => namesOf(input, references));
+  const rasters: RasterInput[] = [];
+  for (const name of names) rasters.push(await sources.raster(name, references[name]!, principal, signal));
+  return rasters;
+}
+
+/** Members of a list are named as its JSON pointers go on. */
+function namesOf(input: string, references: ExecutionInput['sources']): string[] {
+  if (Object.hasOwn(references, input)) return [input];
+  return Object.keys(references)
+    .filter((name) => name.startsWith(`${input}/`))
+    .sort((a, b) => Number(a.slice(input.length + 1)) - Number(b.slice(input.length + 1)));
 }
 
 /** A GeoPackage with the features as valid ones in the CRS of a raster, which goes with the job. */

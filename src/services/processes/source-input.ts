@@ -1,5 +1,6 @@
 import { badParameter } from '../../core/errors.js';
 import { GEOJSON_GEOMETRIES } from '../../core/geojson-types.js';
+import { LIMITS } from '../../core/limits.js';
 import { plainText } from '../../core/percent.js';
 import { sourceUrl } from '../remote-file.js';
 
@@ -64,6 +65,15 @@ export function readRaster(name: string, value: unknown, baseUrl: string): Sourc
   const sent = typeof href === 'string' ? linkTo(at, href, baseUrl) : undefined;
   if (sent?.kind === 'result' || sent?.kind === 'collection') return sent;
   throw badParameter(at, 'must be a collection of this server, or the results of another job');
+}
+
+/** A list of rasters, by the names that their JSON pointers have. */
+export function readRasters(name: string, value: unknown, baseUrl: string): Record<string, SourceValue> {
+  if (!Array.isArray(value) || value.length === 0 || value.length > LIMITS.processRasters)
+    throw badParameter(`/inputs/${name}`, `must be a list of 1 to ${LIMITS.processRasters} rasters`);
+  return Object.fromEntries(
+    value.map((one, i) => [`${name}/${i}`, readRaster(`${name}/${i}`, one, baseUrl)]),
+  );
 }
 
 function collectionReference(

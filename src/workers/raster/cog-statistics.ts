@@ -5,12 +5,11 @@
 
 import type { RasterBand } from 'gdal-async';
 import type { Cancellation } from '../cancellation.js';
-import type { Dataset } from './gdal.js';
+import { ALL_VALID, type Dataset } from './gdal.js';
 import { type BandStatistics, Moments } from './statistics.js';
 
 /** Pixels that are read at once. */
 const STRIP_PIXELS = 1 << 20;
-const MASK_ALL_VALID = 1;
 /** As many digits as GDAL writes. */
 const DIGITS = 14;
 const PERCENT_DIGITS = 4;
@@ -33,7 +32,7 @@ export async function setStatistics(view: Dataset, cancellation: Cancellation): 
 
 async function momentsOf(band: RasterBand, cancellation: Cancellation): Promise<Moments> {
   const moments = new Moments();
-  const mask = (band.getMaskFlags() & MASK_ALL_VALID) === 0 ? band.getMaskBand() : null;
+  const mask = (band.getMaskFlags() & ALL_VALID) === 0 ? band.getMaskBand() : null;
   const { x: width, y: height } = band.size;
   const rows = Math.max(1, Math.floor(STRIP_PIXELS / width));
   for (let top = 0; top < height; top += rows) {

@@ -7,7 +7,7 @@ import type { Cancellation } from '../cancellation.js';
 import { described, needsOverviews, tileSide, writeCog } from './cog.js';
 import type { Grid } from './coverage-grid.js';
 import { MEDIA_TYPES } from './encode.js';
-import { type Dataset, gdal } from './gdal.js';
+import { type Dataset, gdal, resamplingName } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
 import { isMasked, isWritable, writeCogInMemory } from './geotiff/index.js';
 import type { BandTraits, RasterTraits } from './geotiff/traits.js';
@@ -186,15 +186,11 @@ function cropArguments(grid: Grid, method: Resampling): string[] {
   const { window, width, height } = grid;
   const cut = ['-srcwin', ...window!.map(String)];
   if (isUnscaled(grid)) return cut;
-  return [...cut, '-outsize', String(width), String(height), '-r', gdalName(method)];
+  return [...cut, '-outsize', String(width), String(height), '-r', resamplingName(method)];
 }
 
 function isUnscaled({ window, width, height }: Grid): boolean {
   return window![2] === width && window![3] === height;
-}
-
-function gdalName(method: Resampling): string {
-  return method === 'nearest' ? 'near' : method;
 }
 
 /** Where raw pixels go: to a file when something must read them by name, or when they are many. */
@@ -230,7 +226,7 @@ async function warp(
         ...outputArguments(output),
         ...['-t_srs', grid.crs.text, '-te', ...grid.box.map(String)],
         ...['-ts', String(grid.width), String(grid.height)],
-        ...['-r', gdalName(method), '-ovr', 'AUTO', '-et', '0.125'],
+        ...['-r', resamplingName(method), '-ovr', 'AUTO', '-et', '0.125'],
         ...(addsAlpha ? ['-dstalpha'] : []),
       ],
     );
@@ -242,7 +238,7 @@ async function warp(
 /** The raster at another size, made as it is read. */
 function scaled(view: Dataset, [width, height]: [number, number], method: Resampling): Promise<Dataset> {
   const size = ['-outsize', String(width), String(height)];
-  return gdal.translateAsync('', view, ['-of', 'VRT', ...size, '-r', gdalName(method)]);
+  return gdal.translateAsync('', view, ['-of', 'VRT', ...size, '-r', resamplingName(method)]);
 }
 
 function saysWhatIsValid(raster: Dataset): boolean {

@@ -9,6 +9,7 @@ import { stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import gdal, { type Dataset } from 'gdal-async';
 import { TaskFailure } from '../../core/failure.js';
+import type { Resampling } from '../../core/rasters.js';
 import { storageFailure } from '../../core/storage-faults.js';
 
 const CONFIGURATION: Record<string, string> = {
@@ -108,6 +109,14 @@ export async function openWith(path: string, drivers: readonly string[]): Promis
     }
   }
   throw failure;
+}
+
+/** GDAL's GMF_ALL_VALID: neither nodata nor mask nor alpha. */
+export const ALL_VALID = 1;
+
+/** GDAL's name of a way to find values between pixels. */
+export function resamplingName(resampling: Resampling): string {
+  return resampling === 'nearest' ? 'near' : resampling;
 }
 
 /** GDAL's name of a raster file, or of a table in it. */

@@ -14,9 +14,25 @@ export function copyPath(part: string): string {
 }
 const COPY = '.copy.gpkg';
 
+/** The same of a raster. */
+export function rasterCopyPath(part: string): string {
+  return `${part}${RASTER_COPY}`;
+}
+const RASTER_COPY = '.copy.tif';
+
 /** Removes the file or folder and what SQLite or the COG driver left beside it. */
 export async function removePart(part: string): Promise<void> {
-  const suffixes = ['', '-journal', '-wal', '-shm', '.ovr.tmp', '.msk.tmp', '.msk.ovr.tmp', COPY];
+  const suffixes = [
+    '',
+    '-journal',
+    '-wal',
+    '-shm',
+    '.ovr.tmp',
+    '.msk.tmp',
+    '.msk.ovr.tmp',
+    COPY,
+    RASTER_COPY,
+  ];
   await Promise.all(
     suffixes.map((suffix) => rm(part + suffix, { force: true, recursive: true }).catch(() => {})),
   );

@@ -3,31 +3,32 @@
 import { TaskFailure } from '../../core/failure.js';
 import { RESULT_TABLE } from '../../core/feature-processes.js';
 import type { RasterProcess, RasterProcessResult, RasterProcessTask } from '../../core/raster-processes.js';
-import { type Dataset, gdal } from './gdal.js';
-import { type RasterHandle, withRaster } from './handles.js';
+import type { RasterSource } from '../../core/rasters.js';
+import { type Dataset, gdal, resamplingName } from './gdal.js';
+import { withRaster } from './handles.js';
 import { removePart } from './parts.js';
+import { calculate } from './processes/algebra.js';
+import { COG } from './processes/cog.js';
+import { mosaic } from './processes/mosaic.js';
+import { reclassify } from './processes/reclassify.js';
 import { zonalStatistics } from './processes/zonal.js';
 import { failureOf, publish, requireNewFile } from './translation.js';
 
 type OnProgress = (fraction: number) => void;
 
-const COG = ['-of', 'COG', '-co', 'COMPRESS=DEFLATE', '-co', 'BIGTIFF=IF_SAFER', '-co', 'NUM_THREADS=1'];
-
 /** Writes `part`, then gives it its final name. Fails with `source-unreadable`, `invalid-input` and `storage-full`. */
 export async function processRaster(
-  { process, source, band, features, output }: RasterProcessTask,
+  { process, sources, band, features, output }: RasterProcessTask,
   part: string,
   onProgress: OnProgress,
 ): Promise<RasterProcessResult> {
   await requireNewFile(output);
   gdal.config.set('GDAL_PAM_ENABLED', 'NO');
   try {
-    const result = await withRaster(source, (handle) => {
-      if (band > handle.dataset.bands.count())
+    const result = await withRasters(sources, (datasets) => {
+      if (band > datasets[0]!.bands.count())
         throw new TaskFailure('invalid-input', `The raster has no band ${band}.`);
-      return process.kind === 'zonal'
-        ? zonalStatistics({ dataset: handle.dataset, band, features: features! }, process, part, onProgress)
-        : write(process, handle, band, part, onProgress);
+      return write(process, { datasets, band, features, part, onProgress });
     });
     await publish(part, output);
     return result;
@@ -38,15 +39,42 @@ export async function processRaster(
   }
 }
 
+/** Handles of all rasters at once. */
+function withRasters<T>(
+  [source, ...others]: readonly RasterSource[],
+  use: (datasets: Dataset[]) => Promise<T>,
+): Promise<T> {
+  return withRaster(source!, ({ dataset }) =>
+    others.length === 0 ? use([dataset]) : withRasters(others, (rest) => use([dataset, ...rest])),
+  );
+}
+
+interface Work {
+  datasets: Dataset[];
+  band: number;
+  features: string | undefined;
+  part: string;
+  onProgress: OnProgress;
+}
+
 async function write(
-  process: Exclude<RasterProcess, { kind: 'zonal' }>,
-  { dataset }: RasterHandle,
-  band: number,
-  part: string,
-  onProgress: OnProgress,
+  process: RasterProcess,
+  { datasets, band, features, part, onProgress }: Work,
 ): Promise<RasterProcessResult> {
   const options = { progress_cb: onProgress };
+  const dataset = datasets[0]!;
   switch (process.kind) {
+    case 'zonal':
+      return zonalStatistics({ dataset, band, features: features! }, process, part, onProgress);
+    case 'algebra':
+      await calculate({ datasets, band }, process, part, onProgress);
+      return {};
+    case 'reclassify':
+      await reclassify({ dataset, band }, process, part, onProgress);
+      return {};
+    case 'mosaic':
+      await mosaic(datasets, process, part, onProgress);
+      return {};
     case 'terrain': {
       const args = [...COG, '-b', String(band), '-compute_edges', ...process.options];
       (await gdal.demAsync(part, dataset, process.mode, args, undefined, options)).close();
@@ -81,7 +109,7 @@ function warpArguments({ crs, pixelSize, resampling }: Extract<RasterProcess, { 
     ...COG,
     ...(crs === undefined ? [] : ['-t_srs', crs]),
     ...(pixelSize === undefined ? [] : ['-tr', String(pixelSize), String(pixelSize)]),
-    ...['-r', resampling === 'nearest' ? 'near' : resampling],
+    ...['-r', resamplingName(resampling)],
   ];
 }
 

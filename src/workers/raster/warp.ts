@@ -3,7 +3,7 @@
 import type { Box } from '../../core/box.js';
 import { TaskFailure } from '../../core/failure.js';
 import { type Crs, gridOver, intersection, movedPoints, pointTransform } from './crs.js';
-import { type Dataset, gdal } from './gdal.js';
+import { ALL_VALID, type Dataset, gdal } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
 import type { RasterHandle } from './handles.js';
 import type { Rendering } from './palette.js';
@@ -42,9 +42,6 @@ export function isCovered(raster: Dataset, window: PictureWindow): boolean {
   const [minx, miny, maxx, maxy] = grown(box);
   return minx > extent[0] && miny > extent[1] && maxx < extent[2] && maxy < extent[3];
 }
-
-/** GDAL's GMF_ALL_VALID: neither nodata nor mask nor alpha. */
-const ALL_VALID = 1;
 
 function isValidAllOver({ bands }: Dataset): boolean {
   return Array.from({ length: bands.count() }, (_, index) => bands.get(index + 1)).every(

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import { ApiError, type FieldError } from '../../../core/errors.js';
 import type { InputDefinition, ProcessDefinition } from '../../../services/processes/definition.js';
-import { readFeatures, readRaster, type SourceValue } from '../../../services/processes/source-input.js';
+import { readFeatures, readRaster, readRasters, type SourceValue } from '../../../services/processes/source-input.js';
 import { compileSchema, type SchemaCheck } from '../../http/validation.js';
 import { jobPath } from './documents.js';
 
@@ -32,6 +32,7 @@ export function readInputs(
     try {
       if (input.isFeatures) sources[name] = readFeatures(name, value, baseUrl);
       else if (input.isRaster) sources[name] = readRaster(name, value, baseUrl);
+      else if (input.isRasterList) Object.assign(sources, readRasters(name, value, baseUrl));
       else values[name] = checkValue(process, name, input, value);
     } catch (error) {
       if (!(error instanceof ApiError) || !error.errors) throw error;

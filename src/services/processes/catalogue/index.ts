@@ -6,6 +6,7 @@ import { GEOMETRY_PROCESSES } from './geometry.js';
 import { JOIN_PROCESSES } from './joins.js';
 import { LAYER_PROCESSES } from './layers.js';
 import { plan } from './plan.js';
+import { RASTER_ALGEBRA } from './raster-algebra.js';
 import { RASTER_PROCESSES } from './rasters.js';
 import { zonalStatistics } from './zonal.js';
 
@@ -17,6 +18,7 @@ export const PROCESSES: ReadonlyMap<string, ProcessDefinition> = new Map(
     ...JOIN_PROCESSES,
     ...ATTRIBUTE_PROCESSES,
     ...RASTER_PROCESSES,
+    ...RASTER_ALGEBRA,
     zonalStatistics,
     plan,
     echo,
@@ -46,6 +48,8 @@ export const PROCESS_DESCRIPTIONS: readonly ProcessDescription[] = [...PROCESSES
   }),
 );
 
-function typeOf({ isFeatures, isRaster, schema }: InputDefinition): string {
-  return isFeatures || isRaster ? 'layer' : String((schema as { type?: string }).type ?? 'object');
+function typeOf({ isFeatures, isRaster, isRasterList, schema }: InputDefinition): string {
+  return isFeatures || isRaster || isRasterList
+    ? 'layer'
+    : String((schema as { type?: string }).type ?? 'object');
 }

@@ -1,5 +1,7 @@
 import Type from 'typebox';
+import { LIMITS } from '../../../core/limits.js';
 import type { RasterProcess } from '../../../core/raster-processes.js';
+import { RESAMPLINGS, type Resampling } from '../../../core/rasters.js';
 import type {
   InputDefinition,
   InputValues,
@@ -12,21 +14,36 @@ import { FEATURES_OUTPUT, optional } from './parts.js';
 
 /** Inputs and outputs that many processes of rasters have. */
 
-export const rasterInput: InputDefinition = {
-  title: 'Raster',
-  description: 'The raster to work on.',
-  schema: Type.Union([
-    Type.Object(
-      { collection: Type.String({ description: 'Id or address of a collection of this server.' }) },
-      { description: 'A collection.' },
-    ),
-    Type.Object(
-      { href: Type.String({ description: 'Results of another job of this server.' }) },
-      { description: 'A raster by reference.' },
-    ),
-  ]),
-  isRaster: true,
+const RasterReference = Type.Union([
+  Type.Object(
+    { collection: Type.String({ description: 'Id or address of a collection of this server.' }) },
+    { description: 'A collection.' },
+  ),
+  Type.Object(
+    { href: Type.String({ description: 'Results of another job of this server.' }) },
+    { description: 'A raster by reference.' },
+  ),
+]);
+
+export function rasterInput(title: string, description: string): InputDefinition {
+  return { title, description, schema: RasterReference, isRaster: true };
+}
+
+/** Several rasters; the first leads. */
+export const rasterListInput: InputDefinition = {
+  title: 'Sources',
+  description: 'Rasters; the result lies on the pixels of the first.',
+  schema: Type.Array(RasterReference, { minItems: 1, maxItems: LIMITS.processRasters }),
+  isRasterList: true,
 };
+
+export const resamplingInput = optional({
+  title: 'Resampling',
+  description: 'How values between pixels are found.',
+  schema: Type.String({ enum: [...RESAMPLINGS], default: 'nearest' }),
+});
+export const resamplingOf = (values: InputValues) =>
+  (values['resampling'] as Resampling | undefined) ?? 'nearest';
 
 export const bandInput = optional({
   title: 'Band',
@@ -46,6 +63,8 @@ interface RasterSpec {
   title: string;
   description: string;
   inputs?: Record<string, InputDefinition>;
+  /** Rasters in place of the one; the first leads. */
+  rasters?: Record<string, InputDefinition>;
   /** All bands are worked on. */
   allBands?: boolean;
   output?: 'raster' | 'features';
@@ -59,6 +78,7 @@ export function rasterProcess({
   title,
   description,
   inputs,
+  rasters = { raster: rasterInput('Raster', 'The raster to work on.') },
   allBands,
   output = 'raster',
   features,
@@ -67,13 +87,19 @@ export function rasterProcess({
   return {
     ...{ id, title, description, keywords: ['raster'] },
     inputs: {
-      raster: rasterInput,
+      ...rasters,
       ...(allBands ? {} : { band: bandInput }),
       ...(features ? { [features.input]: features.definition } : {}),
       ...inputs,
     },
     outputs: output === 'raster' ? { raster: RASTER_OUTPUT } : { features: FEATURES_OUTPUT },
-    work: { kind: 'raster', input: 'raster', ...(features ? { features } : {}), output, plan },
+    work: {
+      kind: 'raster',
+      inputs: Object.keys(rasters),
+      ...(features ? { features } : {}),
+      output,
+      plan,
+    },
   };
 }
 

@@ -1,11 +1,10 @@
 import Type from 'typebox';
 import { badParameter } from '../../../core/errors.js';
 import type { RasterProcess } from '../../../core/raster-processes.js';
-import { RESAMPLINGS, type Resampling } from '../../../core/rasters.js';
 import { resolveCrs } from '../../../native/crs.js';
-import type { InputDefinition, InputValues, ProcessDefinition, RasterFacts } from '../definition.js';
+import type { InputDefinition, ProcessDefinition, RasterFacts } from '../definition.js';
 import { numberOf, optional } from './parts.js';
-import { number, rasterProcess } from './raster-parts.js';
+import { number, rasterProcess, resamplingInput, resamplingOf } from './raster-parts.js';
 
 /** Processes of rasters, by GDAL. */
 
@@ -110,17 +109,11 @@ const polygonize = rasterProcess({
   plan: (values) => ({ kind: 'polygonize', diagonals: values['diagonals'] === true }),
 });
 
-const resamplingInput = optional({
-  title: 'Resampling',
-  description: 'How values between pixels are found.',
-  schema: Type.String({ enum: [...RESAMPLINGS], default: 'nearest' }),
-});
 const cellSizeInput: InputDefinition = {
   title: 'Cell size',
   description: 'Side of a pixel, in units of the CRS.',
   schema: Type.Number({ minimum: 1e-9, maximum: 1e9 }),
 };
-const resamplingOf = (values: InputValues) => (values['resampling'] as Resampling | undefined) ?? 'nearest';
 
 const reproject = rasterProcess({
   id: 'raster.reproject',

@@ -1,6 +1,7 @@
 /** Values of a band, as processes read them. */
 
 import type { RasterBand } from 'gdal-async';
+import { ALL_VALID } from '../gdal.js';
 
 /** A rectangle of pixels. */
 export interface PixelBox {
@@ -9,9 +10,6 @@ export interface PixelBox {
   width: number;
   height: number;
 }
-
-/** GDAL's GMF_ALL_VALID. */
-const ALL_VALID = 1;
 
 /** The values of a window, with scale and offset applied; NaN for pixels without one. */
 export async function readValues(

@@ -1,0 +1,171 @@
+import Type from 'typebox';
+import { BandMathError, parseBandMath } from '../../../core/band-math/index.js';
+import { badParameter } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
+import { MOSAIC_OPERATORS, type MosaicOperator, type RasterClass } from '../../../core/raster-processes.js';
+import type { InputValues, ProcessDefinition } from '../definition.js';
+import { numberOf, optional } from './parts.js';
+import {
+  number,
+  rasterInput,
+  rasterListInput,
+  rasterProcess,
+  resamplingInput,
+  resamplingOf,
+} from './raster-parts.js';
+
+/** Processes that work out the values of pixels from those of others at the same place. */
+
+/** Results have a band each. */
+const MOST_EXPRESSIONS = 16;
+
+function expressionsOf(text: string) {
+  try {
+    const expressions = parseBandMath(text);
+    if (expressions.length > MOST_EXPRESSIONS)
+      throw new BandMathError(`has more than ${MOST_EXPRESSIONS} expressions`);
+    return expressions;
+  } catch (error) {
+    if (error instanceof BandMathError) throw badParameter('/inputs/expression', error.message);
+    throw error;
+  }
+}
+
+const algebra = rasterProcess({
+  id: 'raster.map-algebra',
+  title: 'Raster calculator',
+  description:
+    'Band math over rasters: b1 is the first band of the first raster, and the bands of the others follow those of it. A pixel has a value where all bands of the expression have one.',
+  rasters: { sources: rasterListInput },
+  inputs: {
+    expression: {
+      title: 'Expression',
+      description: 'As (b2 - b1) / (b2 + b1); several with ; between them make a band each.',
+      schema: Type.String({ minLength: 1, maxLength: LIMITS.expressionCharacters }),
+    },
+    resampling: resamplingInput,
+  },
+  allBands: true,
+  plan: (values) => ({
+    ...{ kind: 'algebra', oneBand: false },
+    expressions: expressionsOf(String(values['expression'])),
+    resampling: resamplingOf(values),
+  }),
+});
+
+const METHODS = ['difference', 'ratio', 'percent', 'classes'] as const;
+
+/** Of b1 before and b2 after. */
+function changeOf(method: (typeof METHODS)[number], threshold: number): string {
+  switch (method) {
+    case 'difference':
+      return 'b2 - b1';
+    case 'ratio':
+      return 'b2 / b1';
+    case 'percent':
+      return '(b2 - b1) / b1 * 100';
+    case 'classes':
+      return `where(b2 - b1 > ${threshold}, 1, where(b1 - b2 > ${threshold}, -1, 0))`;
+  }
+}
+
+const change = rasterProcess({
+  id: 'raster.change',
+  title: 'Change between two dates',
+  description:
+    'How the values of a band have changed: by difference, ratio or per cent, or 1 where they rose, -1 where they fell by more than a threshold, else 0.',
+  rasters: {
+    before: rasterInput('Before', 'The raster of the earlier date; the result lies on its pixels.'),
+    after: rasterInput('After', 'The raster of the later date.'),
+  },
+  inputs: {
+    method: optional({
+      title: 'Method',
+      description: 'difference, ratio, percent or classes.',
+      schema: Type.String({ enum: [...METHODS], default: 'difference' }),
+    }),
+    threshold: number('Threshold', 'Lesser changes are none; of classes.', {
+      minimum: 0,
+      maximum: 1e30,
+      default: 0,
+    }),
+    resampling: resamplingInput,
+  },
+  plan: (values) => ({
+    ...{ kind: 'algebra', oneBand: true },
+    expressions: parseBandMath(
+      changeOf((values['method'] as (typeof METHODS)[number]) ?? 'difference', numberOf(values, 'threshold')),
+    ),
+    resampling: resamplingOf(values),
+  }),
+});
+
+const Class = Type.Object(
+  {
+    min: Type.Optional(Type.Number({ description: 'The least value; no bound when absent.' })),
+    max: Type.Optional(
+      Type.Number({ description: 'The value that ends the class, and is not in it; no bound when absent.' }),
+    ),
+    value: Type.Number({ description: 'What the values become.' }),
+  },
+  { additionalProperties: false },
+);
+
+/** In ascending order. Throws 400 naming the input. */
+function classesOf(values: InputValues): RasterClass[] {
+  const classes = (values['remap'] as Partial<RasterClass>[]).map(({ min, max, value }, i) => {
+    const [low, high] = [min ?? -Infinity, max ?? Infinity];
+    if (low >= high) throw badParameter(`/inputs/remap/${i}/max`, 'must be above min');
+    return { min: low, max: high, value: value!, i };
+  });
+  classes.sort((a, b) => a.min - b.min);
+  const overlap = classes.find((one, i) => i > 0 && classes[i - 1]!.max > one.min);
+  if (overlap) throw badParameter(`/inputs/remap/${overlap.i}`, 'has values that another class has, too');
+  return classes.map(({ min, max, value }) => ({ min, max, value }));
+}
+
+const reclassify = rasterProcess({
+  id: 'raster.reclassify',
+  title: 'Reclassify',
+  description: 'Values by classes: those from min up to max become the value of the class.',
+  inputs: {
+    remap: {
+      title: 'Classes',
+      description: 'Ranges of values, and what they become.',
+      schema: Type.Array(Class, { minItems: 1, maxItems: 1000 }),
+    },
+    others: optional({
+      title: 'Other values',
+      description: 'What values in no class become: nodata, or keep them.',
+      schema: Type.String({ enum: ['nodata', 'keep'], default: 'nodata' }),
+    }),
+  },
+  plan: (values) => ({
+    kind: 'reclassify',
+    classes: classesOf(values),
+    keepsOthers: values['others'] === 'keep',
+  }),
+});
+
+const mosaic = rasterProcess({
+  id: 'raster.mosaic',
+  title: 'Mosaic',
+  description: 'Several rasters as one, with all their bands, on the pixels of the first.',
+  rasters: { sources: rasterListInput },
+  inputs: {
+    operator: optional({
+      title: 'Operator',
+      description: 'Which value a pixel has that several rasters cover.',
+      schema: Type.String({ enum: [...MOSAIC_OPERATORS], default: 'last' }),
+    }),
+    resampling: resamplingInput,
+  },
+  allBands: true,
+  plan: (values) => ({
+    kind: 'mosaic',
+    operator: (values['operator'] as MosaicOperator | undefined) ?? 'last',
+    resampling: resamplingOf(values),
+  }),
+});
+
+export const RASTER_ALGEBRA: readonly ProcessDefinition[] = [algebra, change, reclassify, mosaic];

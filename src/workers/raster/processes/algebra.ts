@@ -1,0 +1,66 @@
+/** Band math over several rasters. */
+
+import type { RasterBand } from 'gdal-async';
+import { bandsOf } from '../../../core/band-math/index.js';
+import { TaskFailure } from '../../../core/failure.js';
+import type { RasterProcess } from '../../../core/raster-processes.js';
+import { BLOCK, compile } from '../band-math.js';
+import type { Dataset } from '../gdal.js';
+import { FLOAT_BANDS, shapeOf, writeBlocks } from './blocks.js';
+import { readValues } from './values.js';
+import { withViews } from './views.js';
+
+/** A band for each expression, on the pixels of the first raster. A pixel has a value where all bands that are named have one. */
+export async function calculate(
+  { datasets, band }: { datasets: readonly Dataset[]; band: number },
+  { expressions, oneBand, resampling }: Extract<RasterProcess, { kind: 'algebra' }>,
+  part: string,
+  onProgress: (fraction: number) => void,
+): Promise<void> {
+  const shape = shapeOf(datasets[0]!);
+  await withViews(datasets, shape, resampling, async (views) => {
+    const bands = views.flatMap((view) => bandsOfView(view, oneBand ? band : undefined));
+    const numbers = bandsOf(expressions);
+    const missing = numbers.find((number) => number > bands.length);
+    if (missing !== undefined)
+      throw new TaskFailure(
+        'invalid-input',
+        `There is no band b${missing}: the rasters have ${bands.length} band${bands.length === 1 ? '' : 's'}.`,
+      );
+    const evaluates = expressions.map(compile);
+    await writeBlocks(
+      shape,
+      { count: expressions.length, ...FLOAT_BANDS },
+      part,
+      async (box) => {
+        const values = new Map<number, Float32Array>();
+        for (const number of numbers)
+          values.set(number, Float32Array.from(await readValues(bands[number - 1]!, box)));
+        return evaluates.map((evaluate) => results(evaluate, values, box.width * box.height));
+      },
+      onProgress,
+    );
+  });
+}
+
+function bandsOfView({ bands }: Dataset, one: number | undefined): RasterBand[] {
+  if (one !== undefined && one > bands.count())
+    throw new TaskFailure('invalid-input', `A raster has no band ${one}.`);
+  return one === undefined ? [...bands] : [bands.get(one)];
+}
+
+function results(
+  evaluate: ReturnType<typeof compile>,
+  values: ReadonlyMap<number, Float32Array>,
+  count: number,
+): Float64Array {
+  const out = new Float64Array(count);
+  for (let from = 0; from < count; from += BLOCK) {
+    const size = Math.min(BLOCK, count - from);
+    out.set(evaluate(values, from, size).subarray(0, size), from);
+  }
+  for (let i = 0; i < count; i++) if (!Number.isFinite(out[i]!)) out[i] = Number.NaN;
+  for (const band of values.values())
+    for (let i = 0; i < count; i++) if (Number.isNaN(band[i]!)) out[i] = Number.NaN;
+  return out;
+}

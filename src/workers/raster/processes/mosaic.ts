@@ -1,0 +1,114 @@
+/** Several rasters as one. */
+
+import type { RasterBand } from 'gdal-async';
+import { TaskFailure } from '../../../core/failure.js';
+import { LIMITS } from '../../../core/limits.js';
+import type { MosaicOperator, RasterProcess } from '../../../core/raster-processes.js';
+import { outlineIn } from '../continuous.js';
+import type { Dataset } from '../gdal.js';
+import { georeferenceOf } from '../georeference.js';
+import { type BandShape, FLOAT_BANDS, type RasterShape, shapeOf, writeBlocks } from './blocks.js';
+import { readValues } from './values.js';
+import { withViews } from './views.js';
+
+/** All bands, on the pixels of the first raster, which go on around all of them. */
+export async function mosaic(
+  datasets: readonly Dataset[],
+  { operator, resampling }: Extract<RasterProcess, { kind: 'mosaic' }>,
+  part: string,
+  onProgress: (fraction: number) => void,
+): Promise<void> {
+  const count = datasets[0]!.bands.count();
+  if (datasets.some(({ bands }) => bands.count() !== count))
+    throw new TaskFailure('invalid-input', 'The rasters have different numbers of bands.');
+  const shape = shapeAround(datasets);
+  const combine = COMBINE[operator];
+  await withViews(datasets, shape, resampling, (views) =>
+    writeBlocks(
+      shape,
+      { count, ...bandShape(datasets[0]!.bands.get(1), operator) },
+      part,
+      async (box) => {
+        const bands: Float64Array[] = [];
+        for (let number = 1; number <= count; number++) {
+          const layers: Float64Array[] = [];
+          for (const view of views) layers.push(await readValues(view.bands.get(number), box));
+          bands.push(combine(layers));
+        }
+        return bands;
+      },
+      onProgress,
+    ),
+  );
+}
+
+type Combine = (layers: readonly Float64Array[]) => Float64Array;
+
+/** Pixel by pixel, of what has a value. */
+const reduced =
+  (merge: (all: number, one: number) => number): Combine =>
+  ([first, ...others]) => {
+    const out = first!;
+    for (const layer of others) {
+      for (let i = 0; i < out.length; i++) {
+        const value = layer[i]!;
+        if (Number.isNaN(value)) continue;
+        out[i] = Number.isNaN(out[i]!) ? value : merge(out[i]!, value);
+      }
+    }
+    return out;
+  };
+
+const COMBINE: Readonly<Record<MosaicOperator, Combine>> = {
+  first: reduced((all) => all),
+  last: reduced((_, one) => one),
+  min: reduced(Math.min),
+  max: reduced(Math.max),
+  mean(layers) {
+    const counts = new Float64Array(layers[0]!.length);
+    for (const layer of layers)
+      for (let i = 0; i < layer.length; i++) if (!Number.isNaN(layer[i]!)) counts[i]! += 1;
+    const sums = reduced((all, one) => all + one)(layers);
+    return sums.map((sum, i) => sum / counts[i]!);
+  },
+};
+
+/** The type of the first raster has all values but means. */
+function bandShape(
+  { dataType, noDataValue }: RasterBand,
+  operator: MosaicOperator,
+): Omit<BandShape, 'count'> {
+  if (operator === 'mean') return FLOAT_BANDS;
+  const nodata = noDataValue === null || Number.isNaN(noDataValue) ? 'mask' : noDataValue;
+  return { type: dataType ?? 'Float32', nodata };
+}
+
+/** Around all rasters, on the pixels of the first. Fails with `too-large`. */
+function shapeAround(datasets: readonly Dataset[]): RasterShape {
+  const lead = datasets[0]!;
+  const { geoTransform, crs, northUp } = georeferenceOf(lead);
+  if (!northUp) throw new TaskFailure('invalid-input', 'The first raster is turned: reproject it before.');
+  const [x0, dx, , y0, , dy] = geoTransform;
+  let [left, top, right, bottom] = [0, 0, lead.rasterSize.x, lead.rasterSize.y];
+  for (const dataset of datasets) {
+    const { extent, crs: own } = georeferenceOf(dataset);
+    const box = outlineIn(extent, own, crs);
+    if (!box)
+      throw new TaskFailure('invalid-input', 'A raster does not lie where the CRS of the first one reaches.');
+    left = Math.min(left, Math.floor((box[0] - x0) / dx + SLACK));
+    right = Math.max(right, Math.ceil((box[2] - x0) / dx - SLACK));
+    top = Math.min(top, Math.floor((box[3] - y0) / dy + SLACK));
+    bottom = Math.max(bottom, Math.ceil((box[1] - y0) / dy - SLACK));
+  }
+  const [width, height] = [right - left, bottom - top];
+  if (width * height * lead.bands.count() > LIMITS.importSamples)
+    throw new TaskFailure(
+      'too-large',
+      `The rasters together span more than ${LIMITS.importSamples} samples.`,
+    );
+  const origin = [x0 + left * dx, dx, 0, y0 + top * dy, 0, dy] as RasterShape['geoTransform'];
+  return { ...shapeOf(lead), width, height, geoTransform: origin };
+}
+
+/** Part of a pixel that rounding moves edges by. */
+const SLACK = 1e-3;
