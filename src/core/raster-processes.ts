@@ -59,6 +59,20 @@ export type RasterProcess =
   | { kind: 'algebra'; expressions: BandExpression[]; oneBand: boolean; resampling: Resampling }
   /** A band by classes, in ascending order and apart from each other. Other values stay, or become none. */
   | { kind: 'reclassify'; classes: RasterClass[]; keepsOthers: boolean }
+  /** Statistics of all bands. */
+  | { kind: 'statistics' }
+  /** Counts of the values of a band in ranges of equal width, between its least and its greatest where none are given. */
+  | { kind: 'histogram'; bins: number; min?: number; max?: number }
+  /** Points with the values of all bands: of the pixel they lie in, or between the four around them. */
+  | { kind: 'sample'; bilinear: boolean; prefix: string }
+  /** Values of a field, or one value, where features are; on the pixels of the raster. */
+  | { kind: 'rasterize'; field?: string; value: number; allTouched: boolean }
+  /** The pixels within polygons. */
+  | { kind: 'clip' }
+  /** Values for pixels without one, from those within so many pixels. */
+  | { kind: 'fill'; distance: number; smoothing: number }
+  /** Areas of less than so many pixels become those of their largest neighbour. */
+  | { kind: 'sieve'; threshold: number; diagonals: boolean }
   /** Several rasters as one, on the pixels of the first. */
   | { kind: 'mosaic'; operator: MosaicOperator; resampling: Resampling }
   /** All bands in another CRS, or with another size of pixels, in units of the CRS. */
@@ -79,4 +93,6 @@ export interface RasterProcessTask {
 export interface RasterProcessResult {
   /** Of what becomes features. */
   features?: number;
+  /** Outputs that are no file: none is written then. */
+  values?: Record<string, unknown>;
 }

@@ -86,6 +86,7 @@ it('windows cover a box once, and groups of zones are never much larger than the
   const zone = (column: number, row: number, index: number) => ({
     ...{ id: index, index },
     box: { column, row, width: 10, height: 10 },
+    middle: [column, row] as const,
   });
   const groups = [...groupsOf([zone(0, 0, 0), zone(20, 5, 1), zone(100_000, 0, 2)])];
   expect(groups.map(({ zones }) => zones.map(({ index }) => index))).toEqual([[0, 1], [2]]);

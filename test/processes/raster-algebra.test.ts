@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import gdal from 'gdal-async';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
 import {
@@ -7,6 +6,7 @@ import {
   DEM_COLLECTION,
   difference,
   Files,
+  geoTransformOf,
   note,
   pixelsOf,
   RasterClient,
@@ -90,11 +90,9 @@ it('several expressions make a band each, and rasters on other pixels are laid o
 
 /** The pixels of the heights, as arguments of gdalwarp. */
 function gridOf(): string[] {
-  const dataset = gdal.open(DEM);
-  const { x, y } = dataset.rasterSize;
-  const [left, width, , top, , height] = dataset.geoTransform!;
-  dataset.close();
-  const extent = [left!, top! + y * height!, left! + x * width!, top!];
+  const { x, y } = pixelsOf(DEM);
+  const [left, width, , top, , height] = geoTransformOf(DEM);
+  const extent = [left, top + y * height, left + x * width, top];
   return ['-t_srs', 'EPSG:31985', '-te', ...extent.map(String), '-ts', String(x), String(y)];
 }
 

@@ -62,6 +62,13 @@ interface Pixels {
   pixels: Float64Array;
 }
 
+export function geoTransformOf(path: string): [number, number, number, number, number, number] {
+  const dataset = gdal.open(path);
+  const transform = dataset.geoTransform as ReturnType<typeof geoTransformOf>;
+  dataset.close();
+  return transform;
+}
+
 /** The values of a band; NaN where there is none. */
 export function pixelsOf(path: string, number = 1): Pixels {
   const dataset = gdal.open(path);

@@ -49,6 +49,7 @@ async function runWork(
     work.kind === 'raster'
       ? await runRaster(context, definition, work, folder, deps)
       : await runFeatures(context, definition, work, folder, deps);
+  if ('values' in file) return { values: file.values, files: {} };
   return { values: {}, files: { [work.output]: { file, title } } };
 }
 

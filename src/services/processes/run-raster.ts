@@ -10,14 +10,14 @@ import type { RasterInput } from './sources.js';
 
 type RasterWork = Extract<ProcessWork, { kind: 'raster' }>;
 
-/** A raster becomes a raster or features. */
+/** Rasters become a raster, features, or values. */
 export async function runRaster(
   context: JobContext<ExecutionInput>,
   { title }: ProcessDefinition,
   work: RasterWork,
   folder: string,
   deps: RunDeps,
-): Promise<ResultFile> {
+): Promise<ResultFile | { values: Record<string, unknown> }> {
   const { values } = context.input;
   const { signal } = context;
   const { pools } = deps;
@@ -36,6 +36,7 @@ export async function runRaster(
   const result = await context.step('process', title, () =>
     pools.run('raster.process', task, { signal, onProgress }),
   );
+  if (result.values) return { values: result.values };
   const mediaType = isRaster ? GEOTIFF : GEOPACKAGE;
   const count = result.features === undefined ? {} : { features: result.features };
   return { path, mediaType, bytes: (await stat(path)).size, ...count };

@@ -1,16 +1,18 @@
 /** Body of task `raster.process`: what GDAL makes of a raster. */
 
 import { TaskFailure } from '../../core/failure.js';
-import { RESULT_TABLE } from '../../core/feature-processes.js';
 import type { RasterProcess, RasterProcessResult, RasterProcessTask } from '../../core/raster-processes.js';
 import type { RasterSource } from '../../core/rasters.js';
-import { type Dataset, gdal, resamplingName } from './gdal.js';
+import { type Dataset, gdal } from './gdal.js';
 import { withRaster } from './handles.js';
 import { removePart } from './parts.js';
 import { calculate } from './processes/algebra.js';
-import { COG } from './processes/cog.js';
+import { clip, fillNodata, rasterize, sieve } from './processes/edit.js';
+import { makeTerrain, trace, warp } from './processes/gdal.js';
 import { mosaic } from './processes/mosaic.js';
 import { reclassify } from './processes/reclassify.js';
+import { samplePoints } from './processes/sample.js';
+import { histogramOf, statisticsOf } from './processes/statistics.js';
 import { zonalStatistics } from './processes/zonal.js';
 import { failureOf, publish, requireNewFile } from './translation.js';
 
@@ -30,7 +32,7 @@ export async function processRaster(
         throw new TaskFailure('invalid-input', `The raster has no band ${band}.`);
       return write(process, { datasets, band, features, part, onProgress });
     });
-    await publish(part, output);
+    if (!result.values) await publish(part, output);
     return result;
   } catch (error) {
     throw await failureOf(part, 'The raster cannot be processed.', error);
@@ -49,6 +51,8 @@ function withRasters<T>(
   );
 }
 
+type ValueKind = 'statistics' | 'histogram' | 'zonal' | 'sample' | 'contour' | 'polygonize';
+
 interface Work {
   datasets: Dataset[];
   band: number;
@@ -61,78 +65,52 @@ async function write(
   process: RasterProcess,
   { datasets, band, features, part, onProgress }: Work,
 ): Promise<RasterProcessResult> {
-  const options = { progress_cb: onProgress };
   const dataset = datasets[0]!;
+  const work = { dataset, band, features: features! };
   switch (process.kind) {
+    case 'statistics':
+      return { values: { statistics: await statisticsOf(dataset, onProgress) } };
+    case 'histogram':
+      return { values: { histogram: await histogramOf(dataset, band, process, onProgress) } };
     case 'zonal':
-      return zonalStatistics({ dataset, band, features: features! }, process, part, onProgress);
-    case 'algebra':
-      await calculate({ datasets, band }, process, part, onProgress);
-      return {};
-    case 'reclassify':
-      await reclassify({ dataset, band }, process, part, onProgress);
-      return {};
-    case 'mosaic':
-      await mosaic(datasets, process, part, onProgress);
-      return {};
-    case 'terrain': {
-      const args = [...COG, '-b', String(band), '-compute_edges', ...process.options];
-      (await gdal.demAsync(part, dataset, process.mode, args, undefined, options)).close();
-      return {};
-    }
-    case 'warp':
-      (await gdal.warpAsync(part, null, [dataset], warpArguments(process), options)).close();
-      return {};
+      return zonalStatistics(work, process, part, onProgress);
+    case 'sample':
+      return samplePoints(work, process, part, onProgress);
     case 'contour':
-      return withFeatures(part, dataset, gdal.wkbLineString, 'elevation', (layer) =>
-        gdal.contourGenerateAsync({
-          ...{ src: dataset.bands.get(band), dst: layer, interval: process.interval, offset: process.base },
-          ...{ elevField: 0, progress_cb: onProgress },
-          ...nodataOf(dataset, band),
-        }),
-      );
     case 'polygonize':
-      return withFeatures(part, dataset, gdal.wkbPolygon, 'value', (layer) => {
-        const src = dataset.bands.get(band);
-        const mask = src.getMaskBand();
-        return gdal.polygonizeAsync({
-          ...{ src, dst: layer, pixValField: 0, useFloats: true },
-          ...(mask ? { mask } : {}),
-          ...{ connectedness: process.diagonals ? 8 : 4, progress_cb: onProgress },
-        });
-      });
+      return trace(work, process, part, onProgress);
+    default:
+      await makeRaster(process, datasets, work, part, onProgress);
+      return {};
   }
 }
 
-function warpArguments({ crs, pixelSize, resampling }: Extract<RasterProcess, { kind: 'warp' }>): string[] {
-  return [
-    ...COG,
-    ...(crs === undefined ? [] : ['-t_srs', crs]),
-    ...(pixelSize === undefined ? [] : ['-tr', String(pixelSize), String(pixelSize)]),
-    ...['-r', resamplingName(resampling)],
-  ];
-}
-
-function nodataOf(dataset: Dataset, band: number): { nodata?: number } {
-  const nodata = dataset.bands.get(band).noDataValue;
-  return nodata === null || Number.isNaN(nodata) ? {} : { nodata };
-}
-
-/** A table of features in the CRS of a raster, with one number as attribute. */
-async function withFeatures(
+/** What becomes a raster. */
+function makeRaster(
+  process: Exclude<RasterProcess, { kind: ValueKind }>,
+  datasets: Dataset[],
+  work: { dataset: Dataset; band: number; features: string },
   part: string,
-  { srs }: Dataset,
-  type: number,
-  attribute: string,
-  fill: (layer: ReturnType<Dataset['layers']['get']>) => Promise<void>,
-): Promise<RasterProcessResult> {
-  const target = await gdal.drivers.get('GPKG').createAsync(part, 0, 0, 0, gdal.GDT_Byte);
-  try {
-    const layer = target.layers.create(RESULT_TABLE, srs, type);
-    layer.fields.add(new gdal.FieldDefn(attribute, gdal.OFTReal));
-    await fill(layer);
-    return { features: layer.features.count() };
-  } finally {
-    target.close();
+  onProgress: OnProgress,
+): Promise<void> {
+  switch (process.kind) {
+    case 'algebra':
+      return calculate({ datasets, band: work.band }, process, part, onProgress);
+    case 'reclassify':
+      return reclassify(work, process, part, onProgress);
+    case 'mosaic':
+      return mosaic(datasets, process, part, onProgress);
+    case 'fill':
+      return fillNodata(work, process, part, onProgress);
+    case 'sieve':
+      return sieve(work, process, part, onProgress);
+    case 'rasterize':
+      return rasterize(work, process, part, onProgress);
+    case 'clip':
+      return clip(work, part, onProgress);
+    case 'terrain':
+      return makeTerrain(work, process, part, onProgress);
+    case 'warp':
+      return warp(work, process, part, onProgress);
   }
 }

@@ -7,6 +7,8 @@ import { JOIN_PROCESSES } from './joins.js';
 import { LAYER_PROCESSES } from './layers.js';
 import { plan } from './plan.js';
 import { RASTER_ALGEBRA } from './raster-algebra.js';
+import { RASTER_EDITS } from './raster-edit.js';
+import { RASTER_VALUES } from './raster-values.js';
 import { RASTER_PROCESSES } from './rasters.js';
 import { zonalStatistics } from './zonal.js';
 
@@ -19,6 +21,8 @@ export const PROCESSES: ReadonlyMap<string, ProcessDefinition> = new Map(
     ...ATTRIBUTE_PROCESSES,
     ...RASTER_PROCESSES,
     ...RASTER_ALGEBRA,
+    ...RASTER_EDITS,
+    ...RASTER_VALUES,
     zonalStatistics,
     plan,
     echo,

@@ -1,8 +1,10 @@
 import Type from 'typebox';
+import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { RasterProcess } from '../../../core/raster-processes.js';
 import { RESAMPLINGS, type Resampling } from '../../../core/rasters.js';
 import type {
+  FeaturesFacts,
   InputDefinition,
   InputValues,
   OutputDefinition,
@@ -45,6 +47,17 @@ export const resamplingInput = optional({
 export const resamplingOf = (values: InputValues) =>
   (values['resampling'] as Resampling | undefined) ?? 'nearest';
 
+export function prefixInput(description: string): InputDefinition {
+  const schema = Type.String({ maxLength: 30, pattern: '^[A-Za-z0-9_]*$' });
+  return optional({ title: 'Prefix', description, schema });
+}
+
+export const diagonalsInput = optional({
+  title: 'Diagonals',
+  description: 'Pixels that share a corner alone belong together.',
+  schema: Type.Boolean({ default: false }),
+});
+
 export const bandInput = optional({
   title: 'Band',
   description: 'The band that is read, counted from 1.',
@@ -67,10 +80,16 @@ interface RasterSpec {
   rasters?: Record<string, InputDefinition>;
   /** All bands are worked on. */
   allBands?: boolean;
-  output?: 'raster' | 'features';
+  /** A raster when absent; values have a schema. */
+  output?: 'features' | { name: string; definition: OutputDefinition };
   /** Features that go with it. */
   features?: RasterFeatures & { definition: InputDefinition };
   plan(values: InputValues, facts: RasterFacts): RasterProcess;
+}
+
+function outputOf(output: RasterSpec['output']): { name: string; definition: OutputDefinition } {
+  if (output === undefined) return { name: 'raster', definition: RASTER_OUTPUT };
+  return output === 'features' ? { name: 'features', definition: FEATURES_OUTPUT } : output;
 }
 
 export function rasterProcess({
@@ -80,10 +99,11 @@ export function rasterProcess({
   inputs,
   rasters = { raster: rasterInput('Raster', 'The raster to work on.') },
   allBands,
-  output = 'raster',
+  output,
   features,
   plan,
 }: RasterSpec): ProcessDefinition {
+  const { name, definition } = outputOf(output);
   return {
     ...{ id, title, description, keywords: ['raster'] },
     inputs: {
@@ -92,15 +112,21 @@ export function rasterProcess({
       ...(features ? { [features.input]: features.definition } : {}),
       ...inputs,
     },
-    outputs: output === 'raster' ? { raster: RASTER_OUTPUT } : { features: FEATURES_OUTPUT },
+    outputs: { [name]: definition },
     work: {
       kind: 'raster',
       inputs: Object.keys(rasters),
       ...(features ? { features } : {}),
-      output,
+      output: name,
       plan,
     },
   };
+}
+
+/** Features of lines or points are no areas. Throws 400 naming the input. */
+export function requirePolygons(input: string, { source }: FeaturesFacts): void {
+  if (/Point|Line/.test(source.geometryType))
+    throw badParameter(`/inputs/${input}`, `must be polygons, and these are of type ${source.geometryType}`);
 }
 
 export function number(title: string, description: string, bounds: Record<string, number>): InputDefinition {

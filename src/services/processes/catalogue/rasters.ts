@@ -4,7 +4,7 @@ import type { RasterProcess } from '../../../core/raster-processes.js';
 import { resolveCrs } from '../../../native/crs.js';
 import type { InputDefinition, ProcessDefinition, RasterFacts } from '../definition.js';
 import { numberOf, optional } from './parts.js';
-import { number, rasterProcess, resamplingInput, resamplingOf } from './raster-parts.js';
+import { diagonalsInput, number, rasterProcess, resamplingInput, resamplingOf } from './raster-parts.js';
 
 /** Processes of rasters, by GDAL. */
 
@@ -99,11 +99,7 @@ const polygonize = rasterProcess({
   description:
     'A polygon for each area of equal value, with the attribute value; pixels without data have none.',
   inputs: {
-    diagonals: optional({
-      title: 'Diagonals',
-      description: 'Pixels that share a corner alone belong together.',
-      schema: Type.Boolean({ default: false }),
-    }),
+    diagonals: diagonalsInput,
   },
   output: 'features',
   plan: (values) => ({ kind: 'polygonize', diagonals: values['diagonals'] === true }),

@@ -3,7 +3,7 @@ import { badParameter } from '../../../core/errors.js';
 import { ZONE_STATISTICS, type ZoneStatistic } from '../../../core/raster-processes.js';
 import type { FeaturesFacts, FeaturesPlan, InputValues } from '../definition.js';
 import { featuresInput, optional } from './parts.js';
-import { rasterProcess } from './raster-parts.js';
+import { prefixInput, rasterProcess, requirePolygons } from './raster-parts.js';
 
 /** Statistics of a raster in the features of another layer. */
 
@@ -41,11 +41,7 @@ export const zonalStatistics = rasterProcess({
         'share: a pixel counts by the share that the zone covers; centre: whole where its centre is.',
       schema: Type.String({ enum: ['share', 'centre'], default: 'share' }),
     }),
-    prefix: optional({
-      title: 'Prefix',
-      description: 'Before the names of the attributes.',
-      schema: Type.String({ maxLength: 30, pattern: '^[A-Za-z0-9_]*$' }),
-    }),
+    prefix: prefixInput('Before the names of the attributes.'),
   },
   output: 'features',
   plan: (values) => ({
@@ -58,12 +54,11 @@ export const zonalStatistics = rasterProcess({
 });
 
 /** Zones of equal value become one. */
-function zonesOf(values: InputValues, { fields, source }: FeaturesFacts): FeaturesPlan | undefined {
-  if (/Point|Line/.test(source.geometryType))
-    throw badParameter('/inputs/zones', `must be polygons, and these are of type ${source.geometryType}`);
+function zonesOf(values: InputValues, facts: FeaturesFacts): FeaturesPlan | undefined {
+  requirePolygons('zones', facts);
   const field = values['zoneField'] as string | undefined;
   if (field === undefined) return undefined;
-  if (!fields.includes(field))
+  if (!facts.fields.includes(field))
     throw badParameter('/inputs/zoneField', `there is no field '${field.slice(0, 60)}'`);
   return { process: { kind: 'dissolve', by: [field], statistics: [] }, fields: [field] };
 }

@@ -1,18 +1,25 @@
 /** Statistics of a band in zones. */
 
-import { freeName } from '../../../core/column-names.js';
 import { TaskFailure } from '../../../core/failure.js';
 import type { RasterProcess, RasterProcessResult } from '../../../core/raster-processes.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
 import type Database from '../../../native/sqlite.js';
 import { TALLY_STATISTICS, ZoneTallies } from '../../../native/zonal.js';
-import { type Attribute, type AttributeValue, FeatureTable } from '../../process/table.js';
 import { connect, quote } from '../../providers/geopackage/connection.js';
 import { inspect } from '../../providers/geopackage/inspect.js';
 import type { Dataset } from '../gdal.js';
 import { georeferenceOf } from '../georeference.js';
+import { writeNumbers } from './numbers.js';
 import { type PixelBox, readValues } from './values.js';
-import { groupsOf, type PixelTransform, pixelTransformOf, windowsOf, type Zone, zonesOver } from './zones.js';
+import {
+  groupsOf,
+  type PixelTransform,
+  pixelsAround,
+  pixelTransformOf,
+  windowsOf,
+  type Zone,
+  zonesOver,
+} from './zones.js';
 
 type ZonalProcess = Extract<RasterProcess, { kind: 'zonal' }>;
 
@@ -30,14 +37,11 @@ export async function zonalStatistics(
   const columns = columnsOf(process);
   const db = connect(features, true);
   try {
-    const { zones, count } = zonesOver(db, source, {
-      transform: pixelTransformOf(georeferenceOf(dataset).geoTransform),
-      ...{ width: dataset.rasterSize.x, height: dataset.rasterSize.y },
-    });
+    const { zones, count } = zonesOver(db, source, pixelsAround(dataset));
     const statistics = await compute({ dataset, band, db, source, process, columns }, zones, count, (done) =>
       onProgress(done * COMPUTED),
     );
-    return { features: write(db, source, columns, statistics, part) };
+    return { features: writeNumbers(db, source, { ...columns, numbers: statistics }, part) };
   } finally {
     db.close();
   }
@@ -139,35 +143,4 @@ const VALUES: ReadonlySet<string> = new Set(['median', 'majority', 'minority', '
 
 function moved([u, ux, uy, v, vx, vy]: PixelTransform, { column, row }: PixelBox): Float64Array {
   return Float64Array.of(u - column, ux, uy, v - row, vx, vy);
-}
-
-function write(
-  db: Database.Database,
-  { table, idColumn, geometryColumn, crs, fields }: GeoPackageSource,
-  { names, places, width }: Columns,
-  numbers: Float64Array,
-  part: string,
-): number {
-  const taken = new Set(fields.map(({ name }) => name.toLowerCase()));
-  const attributes: Attribute[] = names.map((name) => {
-    const free = freeName(name, taken);
-    taken.add(free.toLowerCase());
-    return { name: free, type: 'number' };
-  });
-  const output = FeatureTable.create(part, crs, [...fields, ...attributes]);
-  const columns = [idColumn, geometryColumn, ...fields.map(({ name }) => name)].map(quote).join(', ');
-  const rows = db.prepare(`SELECT ${columns} FROM ${quote(table)} ORDER BY ${quote(idColumn)}`).raw();
-  try {
-    let at = 0;
-    for (const [id, geometry, ...values] of rows.iterate() as IterableIterator<AttributeValue[]>) {
-      const own = places
-        .map((place) => numbers[at + place]!)
-        .map((value) => (Number.isNaN(value) ? null : value));
-      output.add(geometry as Uint8Array | null, [...values, ...own], id as number);
-      at += width;
-    }
-    return output.finish();
-  } finally {
-    output.abandon();
-  }
 }

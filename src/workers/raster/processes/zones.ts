@@ -8,7 +8,8 @@ import type { GeoPackageSource } from '../../../core/vector-source.js';
 import type Database from '../../../native/sqlite.js';
 import { boxOf } from '../../process/blob.js';
 import { quote } from '../../providers/geopackage/connection.js';
-import type { GeoTransform } from '../georeference.js';
+import type { Dataset } from '../gdal.js';
+import { type GeoTransform, georeferenceOf } from '../georeference.js';
 import type { PixelBox } from './values.js';
 
 /** column = t[0] + t[1] x + t[2] y, row = t[3] + t[4] x + t[5] y. */
@@ -25,6 +26,8 @@ export interface Zone {
   index: number;
   /** The pixels that it may touch. */
   box: PixelBox;
+  /** The middle of its envelope; where it is, if it is a point. */
+  middle: readonly [x: number, y: number];
 }
 
 /** Pixels that are read at once, and sides of the windows that a larger zone is read in. */
@@ -39,11 +42,14 @@ const CURVE_ORDER = 24;
 /** Bytes of a blob in which its envelope lies. */
 const HEAD_BYTES = 72;
 
-/** Zones that meet the raster, neighbours after each other; and how many there are in all. Fails with `too-large`. */
+/** The pixels that a box of coordinates concerns; undefined for none. */
+export type PixelsOf = (box: Box) => PixelBox | undefined;
+
+/** Features that concern pixels, neighbours after each other; and how many there are in all. Fails with `too-large`. */
 export function zonesOver(
   db: Database.Database,
   { table, idColumn, geometryColumn }: GeoPackageSource,
-  raster: { transform: PixelTransform; width: number; height: number },
+  pixelsOf: PixelsOf,
 ): { zones: Zone[]; count: number } {
   const [id, geometry] = [quote(idColumn), quote(geometryColumn)];
   const rows = db
@@ -55,38 +61,43 @@ export function zonesOver(
   for (const [number, head] of rows) {
     const index = count++;
     if (count > LIMITS.processZones)
-      throw new TaskFailure('too-large', `There are more than ${LIMITS.processZones} zones.`);
-    const box = boxOf(head);
-    const pixels = box && pixelBox(box, raster);
-    if (pixels) zones.push({ zone: { id: number, index, box: pixels }, place: placeOf(pixels) });
+      throw new TaskFailure('too-large', `There are more than ${LIMITS.processZones} features.`);
+    const bounds = boxOf(head);
+    const box = bounds && pixelsOf(bounds);
+    if (!box) continue;
+    const middle = [(bounds[0] + bounds[2]) / 2, (bounds[1] + bounds[3]) / 2] as const;
+    zones.push({ zone: { id: number, index, box, middle }, place: placeOf(box) });
   }
   zones.sort((a, b) => a.place - b.place);
   return { zones: zones.map(({ zone }) => zone), count };
 }
 
-function pixelBox(
-  [west, south, east, north]: Box,
-  { transform: [u, ux, uy, v, vx, vy], width, height }: Parameters<typeof zonesOver>[2],
-): PixelBox | undefined {
-  const corners = [
-    [west, south],
-    [east, south],
-    [west, north],
-    [east, north],
-  ] as const;
-  const columns = corners.map(([x, y]) => u + ux * x + uy * y);
-  const rows = corners.map(([x, y]) => v + vx * x + vy * y);
-  const [left, right] = [
-    Math.max(0, Math.floor(Math.min(...columns))),
-    Math.min(width, Math.ceil(Math.max(...columns))),
-  ];
-  const [top, bottom] = [
-    Math.max(0, Math.floor(Math.min(...rows))),
-    Math.min(height, Math.ceil(Math.max(...rows))),
-  ];
-  // Also false for what is not a number.
-  if (!(left < right && top < bottom)) return undefined;
-  return { column: left, row: top, width: right - left, height: bottom - top };
+/** Column and row of a position. */
+export function pixelAt([u, ux, uy, v, vx, vy]: PixelTransform, x: number, y: number): [number, number] {
+  return [u + ux * x + uy * y, v + vx * x + vy * y];
+}
+
+/** All pixels of a raster that a box meets. */
+export function pixelsAround(dataset: Dataset): PixelsOf {
+  const transform = pixelTransformOf(georeferenceOf(dataset).geoTransform);
+  const { x: width, y: height } = dataset.rasterSize;
+  return ([west, south, east, north]) => {
+    const corners = [
+      pixelAt(transform, west, south),
+      pixelAt(transform, east, south),
+      pixelAt(transform, west, north),
+      pixelAt(transform, east, north),
+    ];
+    const columns = corners.map(([column]) => column);
+    const rows = corners.map(([, row]) => row);
+    const left = Math.max(0, Math.floor(Math.min(...columns)));
+    const right = Math.min(width, Math.ceil(Math.max(...columns)));
+    const top = Math.max(0, Math.floor(Math.min(...rows)));
+    const bottom = Math.min(height, Math.ceil(Math.max(...rows)));
+    // Also false for what is not a number.
+    if (!(left < right && top < bottom)) return undefined;
+    return { column: left, row: top, width: right - left, height: bottom - top };
+  };
 }
 
 function placeOf({ column, row, width, height }: PixelBox): number {
@@ -100,7 +111,7 @@ export function* groupsOf(zones: readonly Zone[]): Generator<{ zones: Zone[]; bo
   let box: PixelBox | undefined;
   let own = 0;
   for (const zone of zones) {
-    const wider: PixelBox = box ? union(box, zone.box) : zone.box;
+    const wider: PixelBox = box ? unionOf(box, zone.box) : zone.box;
     const pixels = areaOf(wider);
     const fits = pixels <= WINDOW_PIXELS && pixels <= 2 * (own + areaOf(zone.box)) + SLACK;
     if (box && (!fits || group.length === GROUP_ZONES)) {
@@ -135,7 +146,7 @@ export function* windowsOf(box: PixelBox): Generator<PixelBox> {
 
 const areaOf = ({ width, height }: PixelBox) => width * height;
 
-function union(a: PixelBox, b: PixelBox): PixelBox {
+export function unionOf(a: PixelBox, b: PixelBox): PixelBox {
   const [column, row] = [Math.min(a.column, b.column), Math.min(a.row, b.row)];
   return {
     ...{ column, row },

@@ -1,0 +1,105 @@
+import Type from 'typebox';
+import { badParameter } from '../../../core/errors.js';
+import type { ProcessDefinition } from '../definition.js';
+import { featuresInput, numberOf, optional } from './parts.js';
+import { diagonalsInput, number, rasterProcess, requirePolygons } from './raster-parts.js';
+
+/** Processes that make rasters of features, and mend or cut rasters. */
+
+const rasterize = rasterProcess({
+  id: 'raster.rasterize',
+  title: 'Rasterize',
+  description:
+    'Features on the pixels of a raster: values of a field, or one value. Later features lie on top.',
+  features: {
+    input: 'features',
+    definition: featuresInput('Features', 'They are projected to the CRS of the raster.'),
+    plan(values, { fields, source }) {
+      const name = values['field'] as string | undefined;
+      if (name === undefined) return undefined;
+      const type = source.fields.find((field) => field.name === name)?.type;
+      if (!fields.includes(name))
+        throw badParameter('/inputs/field', `there is no field '${name.slice(0, 60)}'`);
+      if (type !== 'number' && type !== 'integer')
+        throw badParameter('/inputs/field', `must have numbers, and '${name.slice(0, 60)}' is ${type}`);
+      return undefined;
+    },
+  },
+  inputs: {
+    field: optional({
+      title: 'Field',
+      description: 'A field of numbers, whose values pixels get.',
+      schema: Type.String({ minLength: 1, maxLength: 200 }),
+    }),
+    value: number('Value', 'What pixels get where there is no field.', { default: 1 }),
+    allTouched: optional({
+      title: 'All touched',
+      description: 'Pixels that a feature touches get its value; else those whose centres lie in it.',
+      schema: Type.Boolean({ default: false }),
+    }),
+  },
+  allBands: true,
+  plan: (values) => ({
+    ...{ kind: 'rasterize', value: numberOf(values, 'value', 1), allTouched: values['allTouched'] === true },
+    ...(values['field'] === undefined ? {} : { field: String(values['field']) }),
+  }),
+});
+
+const clip = rasterProcess({
+  id: 'raster.clip',
+  title: 'Clip a raster',
+  description:
+    'All bands of the pixels whose centres lie in polygons, in the box of these. No pixel is moved.',
+  features: {
+    input: 'features',
+    definition: featuresInput('Polygons', 'They are projected to the CRS of the raster.'),
+    plan: (_, facts) => void requirePolygons('features', facts),
+  },
+  allBands: true,
+  plan: () => ({ kind: 'clip' }),
+});
+
+const fillNodata = rasterProcess({
+  id: 'raster.fill-nodata',
+  title: 'Fill nodata',
+  description: 'Pixels of a band without a value get one, weighted by distance, from those around them.',
+  inputs: {
+    distance: optional({
+      title: 'Distance',
+      description: 'How far values are looked for, in pixels.',
+      schema: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }),
+    }),
+    smoothing: optional({
+      title: 'Smoothing',
+      description: 'How often what was filled is averaged with its neighbours.',
+      schema: Type.Integer({ minimum: 0, maximum: 100, default: 0 }),
+    }),
+  },
+  plan: (values) => ({
+    ...{
+      kind: 'fill',
+      distance: numberOf(values, 'distance', 100),
+      smoothing: numberOf(values, 'smoothing'),
+    },
+  }),
+});
+
+const sieve = rasterProcess({
+  id: 'raster.sieve',
+  title: 'Sieve',
+  description:
+    'Areas of equal value that have few pixels get the value of their largest neighbour. Values are whole numbers.',
+  inputs: {
+    threshold: {
+      title: 'Threshold',
+      description: 'Areas of less pixels are merged.',
+      schema: Type.Integer({ minimum: 2, maximum: 1_000_000_000 }),
+    },
+    diagonals: diagonalsInput,
+  },
+  plan: (values) => ({
+    ...{ kind: 'sieve', threshold: numberOf(values, 'threshold'), diagonals: values['diagonals'] === true },
+  }),
+});
+
+export const RASTER_EDITS: readonly ProcessDefinition[] = [rasterize, clip, fillNodata, sieve];

@@ -1,0 +1,140 @@
+/** Rasters that GDAL changes in a copy of their own. */
+
+import type { RasterBand } from 'gdal-async';
+import { TaskFailure } from '../../../core/failure.js';
+import { RESULT_TABLE } from '../../../core/feature-processes.js';
+import type { RasterProcess } from '../../../core/raster-processes.js';
+import type { GeoPackageSource } from '../../../core/vector-source.js';
+import { connect } from '../../providers/geopackage/connection.js';
+import { inspect } from '../../providers/geopackage/inspect.js';
+import { type Dataset, gdal } from '../gdal.js';
+import { georeferenceOf } from '../georeference.js';
+import { rasterCopyPath } from '../parts.js';
+import { createFile, FLOAT_BANDS, FLOAT_NODATA, layOut, shapeOf } from './blocks.js';
+import { COG } from './cog.js';
+import type { PixelBox } from './values.js';
+import { pixelsAround, unionOf, zonesOver } from './zones.js';
+
+type OnProgress = (fraction: number) => void;
+
+interface Band {
+  dataset: Dataset;
+  band: number;
+}
+
+/** Share of the work after which the file has only to be laid out anew. */
+const CHANGED = 0.7;
+
+/** Pixels without a value get one from those around them (GDALFillNodata). */
+export function fillNodata(
+  source: Band,
+  { distance, smoothing }: Extract<RasterProcess, { kind: 'fill' }>,
+  part: string,
+  onProgress: OnProgress,
+): Promise<void> {
+  // gdal-async reads the second of these names, and documents the first.
+  const iterations = { smoothingIterations: smoothing, smoothIterations: smoothing };
+  return changeCopy(source, part, onProgress, (src, mask) =>
+    gdal.fillNodataAsync({ src, ...mask, searchDist: distance, ...iterations }),
+  );
+}
+
+/** Areas of few pixels become those of their largest neighbour (GDALSieveFilter). */
+export function sieve(
+  source: Band,
+  { threshold, diagonals }: Extract<RasterProcess, { kind: 'sieve' }>,
+  part: string,
+  onProgress: OnProgress,
+): Promise<void> {
+  return changeCopy(source, part, onProgress, (src, mask) =>
+    gdal.sieveFilterAsync({
+      ...{ src, dst: src, ...mask, threshold, connectedness: diagonals ? 8 : 4 },
+      progress_cb: (fraction: number) => onProgress(fraction * CHANGED),
+    }),
+  );
+}
+
+async function changeCopy(
+  { dataset, band }: Band,
+  part: string,
+  onProgress: OnProgress,
+  /** The mask is that of the source: the copy's own changes with its values. */
+  change: (band: RasterBand, mask: { mask?: RasterBand }) => Promise<void>,
+): Promise<void> {
+  const path = rasterCopyPath(part);
+  const args = ['-of', 'GTiff', '-b', String(band), '-co', 'TILED=YES', '-co', 'BIGTIFF=IF_SAFER'];
+  (await gdal.translateAsync(path, dataset, args)).close();
+  const copy = await gdal.openAsync(path, 'r+', ['GTiff']);
+  try {
+    const mask = dataset.bands.get(band).getMaskBand();
+    await change(copy.bands.get(1), mask ? { mask } : {});
+    await copy.flushAsync();
+  } finally {
+    copy.close();
+  }
+  await layOut(path, part, (fraction) => onProgress(CHANGED + fraction * (1 - CHANGED)));
+}
+
+/** Features on the pixels of a raster; later ones lie on top. */
+export async function rasterize(
+  { dataset, features }: { dataset: Dataset; features: string },
+  { field, value, allTouched }: Extract<RasterProcess, { kind: 'rasterize' }>,
+  part: string,
+  onProgress: OnProgress,
+): Promise<void> {
+  const path = rasterCopyPath(part);
+  const target = await createFile(path, shapeOf(dataset), { count: 1, ...FLOAT_BANDS });
+  const source = await gdal.openAsync(features, 'r', ['GPKG']);
+  try {
+    target.bands.get(1).fill(FLOAT_NODATA);
+    const burn = field === undefined ? ['-burn', String(value)] : ['-a', field];
+    const args = ['-l', RESULT_TABLE, '-b', '1', ...burn, ...(allTouched ? ['-at'] : [])];
+    await gdal.rasterizeAsync(target, source, args, {
+      progress_cb: (fraction: number) => onProgress(fraction * CHANGED),
+    });
+    await target.flushAsync();
+  } finally {
+    source.close();
+    target.close();
+  }
+  await layOut(path, part, (fraction) => onProgress(CHANGED + fraction * (1 - CHANGED)));
+}
+
+/** The pixels of a raster whose centres lie in polygons, in the box of these. No pixel is moved. */
+export async function clip(
+  { dataset, features }: { dataset: Dataset; features: string },
+  part: string,
+  onProgress: OnProgress,
+): Promise<void> {
+  const { geoTransform, northUp } = georeferenceOf(dataset);
+  if (!northUp) throw new TaskFailure('invalid-input', 'The raster is turned: reproject it before.');
+  const { column, row, width, height } = boxAround(dataset, features);
+  const [x, dx, , y, , dy] = geoTransform;
+  const [left, top] = [x + column * dx, y + row * dy];
+  const args = [
+    ...COG,
+    ...['-cutline', features, '-cl', RESULT_TABLE, ...missingArguments(dataset)],
+    ...['-te', ...[left, top + height * dy, left + width * dx, top].map(String)],
+    ...['-ts', String(width), String(height)],
+  ];
+  (await gdal.warpAsync(part, null, [dataset], args, { progress_cb: onProgress })).close();
+}
+
+/** What pixels outside become, where the raster has no value for that: the least float, or transparent. */
+function missingArguments({ bands }: Dataset): string[] {
+  const { noDataValue, dataType } = bands.get(1);
+  if (noDataValue !== null) return [];
+  return dataType?.startsWith('Float') ? ['-dstnodata', String(FLOAT_NODATA)] : ['-dstalpha'];
+}
+
+function boxAround(dataset: Dataset, features: string): PixelBox {
+  const source = inspect(features)[0]!.source as GeoPackageSource;
+  const db = connect(features, true);
+  try {
+    const [first, ...others] = zonesOver(db, source, pixelsAround(dataset)).zones.map(({ box }) => box);
+    if (!first) throw new TaskFailure('invalid-input', 'No polygon meets the raster.');
+    return others.reduce(unionOf, first);
+  } finally {
+    db.close();
+  }
+}

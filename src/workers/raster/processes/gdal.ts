@@ -1,0 +1,94 @@
+/** What GDAL's utilities make of a raster. */
+
+import { RESULT_TABLE } from '../../../core/feature-processes.js';
+import type { RasterProcess, RasterProcessResult } from '../../../core/raster-processes.js';
+import { type Dataset, gdal, resamplingName } from '../gdal.js';
+import { COG } from './cog.js';
+
+type OnProgress = (fraction: number) => void;
+
+interface Band {
+  dataset: Dataset;
+  band: number;
+}
+
+/** Shades, slopes and the like. */
+export async function makeTerrain(
+  { dataset, band }: Band,
+  { mode, options }: Extract<RasterProcess, { kind: 'terrain' }>,
+  part: string,
+  onProgress: OnProgress,
+): Promise<void> {
+  const args = [...COG, '-b', String(band), '-compute_edges', ...options];
+  (await gdal.demAsync(part, dataset, mode, args, undefined, { progress_cb: onProgress })).close();
+}
+
+/** All bands in another CRS, or with other pixels. */
+export async function warp(
+  { dataset }: Band,
+  process: Extract<RasterProcess, { kind: 'warp' }>,
+  part: string,
+  onProgress: OnProgress,
+): Promise<void> {
+  const args = warpArguments(process);
+  (await gdal.warpAsync(part, null, [dataset], args, { progress_cb: onProgress })).close();
+}
+
+/** Lines or areas of equal value. */
+export function trace(
+  { dataset, band }: Band,
+  process: Extract<RasterProcess, { kind: 'contour' | 'polygonize' }>,
+  part: string,
+  onProgress: OnProgress,
+): Promise<RasterProcessResult> {
+  const src = dataset.bands.get(band);
+  if (process.kind === 'contour')
+    return withFeatures(part, dataset, gdal.wkbLineString, 'elevation', (layer) =>
+      gdal.contourGenerateAsync({
+        ...{ src, dst: layer, interval: process.interval, offset: process.base },
+        ...{ elevField: 0, progress_cb: onProgress },
+        ...nodataOf(dataset, band),
+      }),
+    );
+  const mask = src.getMaskBand();
+  return withFeatures(part, dataset, gdal.wkbPolygon, 'value', (layer) =>
+    gdal.polygonizeAsync({
+      ...{ src, dst: layer, pixValField: 0, useFloats: true },
+      ...(mask ? { mask } : {}),
+      ...{ connectedness: process.diagonals ? 8 : 4, progress_cb: onProgress },
+    }),
+  );
+}
+
+function warpArguments({ crs, pixelSize, resampling }: Extract<RasterProcess, { kind: 'warp' }>): string[] {
+  return [
+    ...COG,
+    ...(crs === undefined ? [] : ['-t_srs', crs]),
+    ...(pixelSize === undefined ? [] : ['-tr', String(pixelSize), String(pixelSize)]),
+    ...['-r', resamplingName(resampling)],
+  ];
+}
+
+function nodataOf(dataset: Dataset, band: number): { nodata?: number } {
+  const nodata = dataset.bands.get(band).noDataValue;
+  return nodata === null || Number.isNaN(nodata) ? {} : { nodata };
+}
+
+/** A table of features in the CRS of a raster, with one number as attribute. */
+async function withFeatures(
+  part: string,
+  { srs }: Dataset,
+  type: number,
+  attribute: string,
+  fill: (layer: ReturnType<Dataset['layers']['get']>) => Promise<void>,
+): Promise<RasterProcessResult> {
+  const target = await gdal.drivers.get('GPKG').createAsync(part, 0, 0, 0, gdal.GDT_Byte);
+  try {
+    const layer = target.layers.create(RESULT_TABLE, srs, type);
+    layer.fields.add(new gdal.FieldDefn(attribute, gdal.OFTReal));
+    await fill(layer);
+    return { features: layer.features.count() };
+  } finally {
+    target.close();
+  }
+}

@@ -1,0 +1,234 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.js';
+import {
+  DEM,
+  DEM_COLLECTION,
+  difference,
+  Files,
+  geoTransformOf,
+  note,
+  pixelsOf,
+  RasterClient,
+  tool,
+} from './raster-support.js';
+import type { Json } from './support.js';
+
+/** Rasters of features, fillings, sieves, clips, and numbers of pixels, against the programs of GDAL and numpy. */
+
+const files = new Files();
+const gaps = join(files.folder, 'gaps.tif');
+const classes = join(files.folder, 'classes.tif');
+
+let server: TestServer;
+let client: RasterClient;
+
+beforeAll(async () => {
+  // Heights without those near the sea and some in a pattern; whole tens of metres.
+  const calc = '--calc=numpy.where((A<2)|(numpy.indices(A.shape).sum(axis=0)%9==0),-99,A)';
+  tool('gdal_calc', '-A', DEM, '--outfile', gaps, calc, '--NoDataValue=-99');
+  tool('gdal_calc', '-A', DEM, '--outfile', classes, '--calc=numpy.floor(A/10)', '--type=Int16');
+  server = await startServer({ sources: [DEM, gaps, classes] });
+  client = new RasterClient(server, files);
+});
+afterAll(async () => {
+  await server?.stop();
+  files.remove();
+});
+
+const polygon = (...ring: [number, number][]) => ({ type: 'Polygon', coordinates: [[...ring, ring[0]!]] });
+const FEATURES = {
+  type: 'FeatureCollection',
+  features: [
+    [7, polygon([-34.9, -8.02], [-34.87, -8.025], [-34.86, -7.97], [-34.905, -7.98])],
+    [-2.5, polygon([-34.87, -8.0], [-34.84, -8.0], [-34.84, -7.96])],
+    [
+      30,
+      {
+        type: 'LineString',
+        coordinates: [
+          [-34.91, -8.03],
+          [-34.83, -7.96],
+        ],
+      },
+    ],
+  ].map(([height, geometry]) => ({ type: 'Feature', properties: { height, name: 'a' }, geometry })),
+};
+const POLYGONS = { ...FEATURES, features: FEATURES.features.slice(0, 2) };
+
+/** The same features in the CRS of the heights, as a file. */
+function projected(features: Json): string {
+  const path = files.path('geojson');
+  writeFileSync(path, JSON.stringify(features));
+  const output = files.path('gpkg');
+  execFileSync('ogr2ogr', ['-t_srs', 'EPSG:31985', '-nln', 'layer', output, path]);
+  return output;
+}
+
+const grid = () => {
+  const empty = files.path('tif');
+  tool('gdal_calc', '-A', DEM, '--outfile', empty, '--calc=A*0-9999', '--NoDataValue=-9999');
+  return empty;
+};
+
+it.each([
+  [{ field: 'height' }, ['-a', 'height']],
+  [{ field: 'height', allTouched: true }, ['-a', 'height', '-at']],
+  [{ value: 4 }, ['-burn', '4']],
+])('raster.rasterize %j is what gdal_rasterize makes', async (inputs, args) => {
+  const ours = await client.output('raster.rasterize', { features: FEATURES, ...inputs }, 'raster');
+  const theirs = grid();
+  tool('gdal_rasterize', '-l', 'layer', ...args, projected(FEATURES), theirs);
+  const deviation = difference(ours, theirs);
+  note('raster.rasterize', deviation);
+  expect(deviation).toBe(0);
+  expect(pixelsOf(ours).pixels.filter((value) => !Number.isNaN(value)).length).toBeGreaterThan(100);
+});
+
+it('raster.clip is what gdalwarp leaves inside of a cutline', async () => {
+  const ours = await client.output('raster.clip', { features: POLYGONS }, 'raster');
+  const theirs = files.path('tif');
+  const cut = ['-cutline', projected(POLYGONS), '-dstnodata', '-9999'];
+  tool('gdalwarp', ...cut, DEM, theirs);
+  const [a, b] = [pixelsOf(ours), pixelsOf(theirs)];
+  const values = ({ pixels }: typeof a) => [...pixels].filter((value) => !Number.isNaN(value));
+  expect(values(a)).toEqual(values(b));
+  expect(values(a).length).toBeGreaterThan(100);
+  expect(a.x * a.y).toBeLessThan(b.x * b.y);
+});
+
+it.each([
+  [{ distance: 20 }, ['-md', '20']],
+  [{ distance: 3, smoothing: 2 }, ['-md', '3', '-si', '2']],
+])('raster.fill-nodata %j is what gdal_fillnodata makes', async (inputs, args) => {
+  const ours = await client.output(
+    'raster.fill-nodata',
+    { raster: { collection: 'gaps' }, ...inputs },
+    'raster',
+  );
+  const theirs = files.path('tif');
+  tool('gdal_fillnodata', ...args, gaps, theirs);
+  const deviation = difference(ours, theirs);
+  note('raster.fill-nodata', deviation);
+  expect(deviation).toBeLessThan(1e-4);
+  expect(difference(ours, gaps)).toBe(Infinity);
+});
+
+it.each([
+  [{ threshold: 12 }, ['-st', '12']],
+  [{ threshold: 30, diagonals: true }, ['-st', '30', '-8']],
+])('raster.sieve %j is what gdal_sieve makes', async (inputs, args) => {
+  const ours = await client.output(
+    'raster.sieve',
+    { raster: { collection: 'classes' }, ...inputs },
+    'raster',
+  );
+  const theirs = files.path('tif');
+  tool('gdal_sieve', ...args, classes, theirs);
+  const deviation = difference(ours, theirs);
+  note('raster.sieve', deviation);
+  expect(deviation).toBe(0);
+  expect(difference(ours, classes)).toBeGreaterThan(0);
+});
+
+it('raster.statistics and raster.histogram are those of all pixels', async () => {
+  const { pixels } = pixelsOf(gaps);
+  const values = [...pixels].filter((value) => !Number.isNaN(value));
+  const sum = values.reduce((all, value) => all + value, 0);
+  const mean = sum / values.length;
+  const raster = { collection: 'gaps' };
+  const { statistics } = await client.results('raster.statistics', { inputs: { raster } });
+  expect(statistics).toEqual([
+    {
+      ...{ band: 1, count: values.length, missing: pixels.length - values.length },
+      ...{ min: Math.min(...values), max: Math.max(...values), sum: expect.closeTo(sum, 3) },
+      mean: expect.closeTo(mean, 6),
+      stddev: expect.closeTo(
+        Math.sqrt(values.reduce((all, v) => all + (v - mean) ** 2, 0) / values.length),
+        6,
+      ),
+    },
+  ]);
+  const inputs = { raster, bins: 8, min: 10, max: 50 };
+  const { histogram } = await client.results('raster.histogram', { inputs });
+  const counts = Array.from({ length: 8 }, (_, i) => {
+    const [from, to] = [10 + 5 * i, 15 + 5 * i];
+    return values.filter((value) => value >= from && (value < to || (i === 7 && value === 50))).length;
+  });
+  const [below, above] = [
+    values.filter((value) => value < 10).length,
+    values.filter((value) => value > 50).length,
+  ];
+  expect(histogram).toEqual({ band: 1, min: 10, max: 50, counts, below, above });
+  const { histogram: whole } = await client.results('raster.histogram', { inputs: { raster } });
+  expect([whole.min, whole.max, whole.below, whole.above]).toEqual([
+    Math.min(...values),
+    Math.max(...values),
+    0,
+    0,
+  ]);
+  expect(whole.counts.reduce((all: number, count: number) => all + count, 0)).toBe(values.length);
+});
+
+it('raster.sample has the values of the pixels that points lie in, and between them', async () => {
+  const { pixels, x: width } = pixelsOf(gaps);
+  const [x0, side, , y0] = geoTransformOf(gaps);
+  const at = (column: number, row: number) => pixels[Math.floor(row) * width + Math.floor(column)]!;
+  const places = Array.from({ length: 60 }, (_, i) => [(i * 17.31) % 110.9, (i * 7.77) % 110.9] as const);
+  const points = files.path('csv');
+  writeFileSync(points, `x,y\n${places.map(([c, r]) => `${x0 + c * side},${y0 - r * side}`).join('\n')}\n`);
+  const json = execFileSync(
+    'ogr2ogr',
+    [
+      ...['-f', 'GeoJSON', '/vsistdout/', points, '-oo', 'X_POSSIBLE_NAMES=x', '-oo', 'Y_POSSIBLE_NAMES=y'],
+      ...['-s_srs', 'EPSG:31985', '-t_srs', 'EPSG:4326', '-lco', 'COORDINATE_PRECISION=12'],
+    ],
+    { encoding: 'utf8' },
+  );
+  const inputs = { raster: { collection: 'gaps' }, points: JSON.parse(json) };
+  const { features: nearest } = await client.results('raster.sample', { inputs });
+  const valueAt = (one: Json, name: string) => one.properties[name] ?? Number.NaN;
+  expect(nearest.features.map((one: Json) => valueAt(one, 'band_1'))).toEqual(
+    places.map(([c, r]) => at(c, r)),
+  );
+  const between = await client.results('raster.sample', {
+    inputs: { ...inputs, resampling: 'bilinear', prefix: 'height_' },
+  });
+  let count = 0;
+  for (const [i, [column, row]] of places.entries()) {
+    const [c, r] = [Math.floor(column - 0.5), Math.floor(row - 0.5)];
+    const corners = [at(c, r), at(c + 1, r), at(c, r + 1), at(c + 1, r + 1)];
+    if (corners.some((value) => !(value > -99)) || c < 0 || r < 0) continue;
+    const [u, v] = [column - 0.5 - c, row - 0.5 - r];
+    const top = corners[0]! * (1 - u) + corners[1]! * u;
+    const bottom = corners[2]! * (1 - u) + corners[3]! * u;
+    expect(valueAt(between.features.features[i], 'height_1')).toBeCloseTo(top * (1 - v) + bottom * v, 4);
+    count++;
+  }
+  expect(count).toBeGreaterThan(10);
+});
+
+const RASTER = { raster: { collection: DEM_COLLECTION } };
+
+it.each([
+  ['raster.rasterize', { ...RASTER }, '/inputs/features'],
+  ['raster.sieve', { ...RASTER, threshold: 1 }, '/inputs/threshold'],
+  ['raster.fill-nodata', { ...RASTER, distance: 0 }, '/inputs/distance'],
+  ['raster.histogram', { ...RASTER, min: 5, max: 5 }, '/inputs/max'],
+  ['raster.sample', { ...RASTER, points: { collection: DEM_COLLECTION } }, '/inputs/points/collection'],
+])('%s with %j is 400 naming %s', async (id, inputs, name) => {
+  const response = await client.execute(id, { inputs });
+  expect([response.status, ((await response.json()) as Json).errors?.[0]?.name]).toEqual([400, name]);
+});
+
+it.each([
+  ['raster.rasterize', { features: FEATURES, field: 'name' }, "must have numbers, and 'name' is string"],
+  ['raster.rasterize', { features: FEATURES, field: 'nothing' }, "there is no field 'nothing'"],
+  ['raster.sample', { points: POLYGONS }, 'must be points'],
+  ['raster.clip', { features: polygon([10, 50], [11, 50], [11, 51]) }, 'No polygon meets the raster.'],
+])('%s fails where features do not fit', async (id, inputs, reason) => {
+  const status = await client.run(id, { inputs: { ...RASTER, ...inputs } });
+  expect([status.status, status.message]).toEqual(['failed', expect.stringContaining(reason)]);
+});
