@@ -1,6 +1,6 @@
 /** What processes do to features, in the threads for processes. */
 
-import type { Statistic } from './analytics.js';
+import type { ClusterAlgorithm, Statistic } from './analytics.js';
 import type { Box } from './box.js';
 import type { Operand } from './cql2/index.js';
 import type { FeatureQuery } from './features.js';
@@ -26,6 +26,8 @@ export interface Measure {
   /** So many of these are one unit of length. */
   perUnit: number;
 }
+
+export type CellShape = 'square' | 'hexagon';
 
 /** A value that a share of the values of a field in a group does not exceed; between two of them where it falls there. */
 export interface Percentile {
@@ -55,6 +57,16 @@ export type FeatureProcess =
   | { kind: 'deduplicate'; by: string[]; geometry: boolean }
   /** A feature for each fault, where it is; and for all features, and the nulls of each field. `extent`: where they should be. */
   | { kind: 'quality'; extent?: Box }
+  /** The cells of a grid over the box around all features; `side` in units of the CRS. */
+  | { kind: 'grid'; shape: CellShape; side: number }
+  /** A feature for each H3 cell with the number of features whose centroids it holds. */
+  | { kind: 'h3'; resolution: number; statistics: Statistic[] }
+  /** Each feature with the cluster of its centroid. Distances are metres over the ground, or units of the plane. */
+  | { kind: 'clusters'; algorithm: ClusterAlgorithm; ground: boolean }
+  /** A feature for each cell near centroids; `side` and `radius` as in `measure`, `weight` is a field. */
+  | { kind: 'density'; shape: CellShape; side: number; radius: number; measure: Measure; weight?: string }
+  /** Each feature with Gi* of a field; `radius` is metres over the ground, or units of the plane. */
+  | { kind: 'hot-spots'; field: string; radius: number; ground: boolean }
   /** One feature for each group of equal values, with the statistics and `featureCount`. */
   | { kind: 'dissolve'; by: string[]; statistics: Statistic[]; parts?: boolean }
   /** All geometries together; the features have no attributes. */

@@ -111,6 +111,9 @@ export const LIMITS = {
   processWindow: 1_000_000,
   /** Numbers that the percentiles of a summary are taken of. */
   processValues: 20_000_000,
+  /** Features whose places a process compares, and cells that one makes. */
+  processPlaces: 5_000_000,
+  processCells: 1_000_000,
   /** Pairs of features that a distance matrix has. */
   processPairs: 10_000_000,
   /** Bytes of the body of an execution, and of a file that it names. */

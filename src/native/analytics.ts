@@ -4,9 +4,15 @@ import { nativeAddon } from './built.js';
 type Blobs = readonly (Uint8Array | null)[];
 
 interface NativeAnalytics {
-  centroids(blobs: Blobs, from: string): Float64Array;
+  centroids(blobs: Blobs, from: string, to: string): Float64Array;
   dbscan(points: Float64Array, dimensions: number, eps: number, minPoints: number): Int32Array;
   kmeans(points: Float64Array, dimensions: number, k: number): Int32Array;
+  neighbourSums(
+    points: Float64Array,
+    dimensions: number,
+    values: Float64Array,
+    radius: number,
+  ): NeighbourSums;
   h3Cells(positions: Float64Array, resolution: number): BigUint64Array;
   h3Polygons(cells: BigUint64Array): string[];
   ringsToGeoJson(positions: Float64Array, ends: Uint32Array): string[];
@@ -24,9 +30,9 @@ interface NativeAnalytics {
 
 const addon = () => nativeAddon() as NativeAnalytics;
 
-/** Centroids (ST_Centroid) as longitude, latitude pairs in WGS 84; NaN, NaN where there is none. */
-export function centroids(blobs: Blobs, from: string): Float64Array {
-  return addon().centroids(blobs, from);
+/** Centroids (ST_Centroid) as x, y pairs, longitude and latitude in WGS 84; NaN, NaN where there is none. */
+export function centroids(blobs: Blobs, from: string, to = 'OGC:CRS84'): Float64Array {
+  return addon().centroids(blobs, from, to);
 }
 
 /**
@@ -40,6 +46,21 @@ export function dbscan(points: Float64Array, dimensions: 2 | 3, eps: number, min
 /** k-means: the cluster of each point, numbered from 0 in the order of their first points. The same in every run. */
 export function kmeans(points: Float64Array, dimensions: 2 | 3, k: number): Int32Array {
   return addon().kmeans(points, dimensions, k);
+}
+
+export interface NeighbourSums {
+  counts: Float64Array;
+  sums: Float64Array;
+}
+
+/** For each point how many points lie within a radius of it, itself included, and the sum of their values. */
+export function neighbourSums(
+  points: Float64Array,
+  dimensions: 2 | 3,
+  values: Float64Array,
+  radius: number,
+): NeighbourSums {
+  return addon().neighbourSums(points, dimensions, values, radius);
 }
 
 /** The H3 cell of each longitude, latitude pair (degrees); 0 for NaN. Resolution 0 to 15. */

@@ -11,6 +11,7 @@
 #include "../core/analytics/h3_cells.h"
 #include "../core/analytics/kmeans.h"
 #include "../core/analytics/lonlat_polygon.h"
+#include "../core/analytics/neighbour_sums.h"
 #include "../core/analytics/projected_geometry.h"
 #include "../core/analytics/spatial_join.h"
 #include "arrays.h"
@@ -74,10 +75,10 @@ uint32_t requireCount(napi_env env, napi_value value, const char* what) {
 
 }  // namespace
 
-/** (blobs, from) -> Float64Array of longitude, latitude pairs; NaN where there is no centroid. */
+/** (blobs, from, to) -> Float64Array of x, y pairs in the CRS `to`; NaN where there is no centroid. */
 napi_value centroids(napi_env env, napi_callback_info info) {
-  const Arguments<2> arguments(env, info);
-  const auto reprojector = reprojectorFor(env, requireText(env, arguments[1], "from"), "OGC:CRS84");
+  const Arguments<3> arguments(env, info);
+  const auto reprojector = reprojectorFor(env, requireText(env, arguments[1], "from"), requireText(env, arguments[2], "to"));
   const uint32_t n = lengthOf(env, arguments[0]);
   double* out = nullptr;
   napi_value result = makeArray(env, napi_float64_array, size_t{n} * 2, out);
@@ -118,6 +119,27 @@ napi_value kmeans(napi_env env, napi_callback_info info) {
   const size_t n = points.size / static_cast<size_t>(dimensions);
   napi_value result = makeArray(env, napi_int32_array, n, labels);
   graticule::kmeans(points.data, n, dimensions, k, labels);
+  return result;
+}
+
+/** (points, dimensions, values, radius) -> {counts: Float64Array, sums: Float64Array} */
+napi_value neighbourSums(napi_env env, napi_callback_info info) {
+  const Arguments<4> arguments(env, info);
+  const auto points = requireDoubles(env, arguments[0], "points");
+  const int dimensions = requireDimensions(env, arguments[1], points.size);
+  requireFinite(points);
+  const size_t n = points.size / static_cast<size_t>(dimensions);
+  const auto values = requireDoubles(env, arguments[2], "values");
+  if (values.size != n) throw Failure{"there must be a value for each point", true};
+  const double radius = requireNumber(env, arguments[3], "radius");
+  if (!(radius > 0) || !std::isfinite(radius)) throw Failure{"radius must be positive", true};
+  double* counts = nullptr;
+  double* sums = nullptr;
+  napi_value result;
+  check(napi_create_object(env, &result));
+  setProperty(env, result, "counts", makeArray(env, napi_float64_array, n, counts));
+  setProperty(env, result, "sums", makeArray(env, napi_float64_array, n, sums));
+  graticule::neighbourSums(points.data, n, dimensions, values.data, radius, counts, sums);
   return result;
 }
 

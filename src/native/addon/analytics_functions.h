@@ -8,6 +8,7 @@ namespace graticule::addon {
 napi_value centroids(napi_env env, napi_callback_info info);
 napi_value dbscan(napi_env env, napi_callback_info info);
 napi_value kmeans(napi_env env, napi_callback_info info);
+napi_value neighbourSums(napi_env env, napi_callback_info info);
 napi_value h3Cells(napi_env env, napi_callback_info info);
 napi_value h3Polygons(napi_env env, napi_callback_info info);
 napi_value ringsToGeoJson(napi_env env, napi_callback_info info);

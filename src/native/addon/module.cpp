@@ -30,6 +30,7 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "centroids", guarded<centroids>);
   setFunction(env, exports, "dbscan", guarded<dbscan>);
   setFunction(env, exports, "kmeans", guarded<kmeans>);
+  setFunction(env, exports, "neighbourSums", guarded<neighbourSums>);
   setFunction(env, exports, "h3Cells", guarded<h3Cells>);
   setFunction(env, exports, "h3Polygons", guarded<h3Polygons>);
   setFunction(env, exports, "ringsToGeoJson", guarded<ringsToGeoJson>);

@@ -3,9 +3,14 @@ import { dirname } from 'node:path';
 import type { FeatureProcessResult, FeatureProcessTask } from '../../core/feature-processes.js';
 import type { Cancellation } from '../cancellation.js';
 import { calculateField } from './calculate.js';
+import { clusterFeatures } from './clusters.js';
 import { deduplicateFeatures } from './deduplicate.js';
+import { densityOf } from './density.js';
 import { dissolveFeatures } from './dissolve.js';
 import { distancesOf } from './distances.js';
+import { gridOver } from './grid.js';
+import { h3Aggregate } from './h3.js';
+import { hotSpots } from './hot-spots.js';
 import { joinFeatures } from './join.js';
 import { mapFeatures } from './map.js';
 import { measureFeatures } from './measure.js';
@@ -41,6 +46,16 @@ function write(run: Run): Promise<number> {
       return deduplicateFeatures(run, process);
     case 'quality':
       return reportQuality(run, process);
+    case 'grid':
+      return gridOver(run, process);
+    case 'h3':
+      return h3Aggregate(run, process);
+    case 'clusters':
+      return clusterFeatures(run, process);
+    case 'density':
+      return densityOf(run, process);
+    case 'hot-spots':
+      return hotSpots(run, process);
     case 'dissolve':
       return dissolveFeatures(run, process);
     case 'together':

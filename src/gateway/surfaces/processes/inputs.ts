@@ -1,7 +1,12 @@
 import type { TSchema } from 'typebox';
 import { ApiError, type FieldError } from '../../../core/errors.js';
 import type { InputDefinition, ProcessDefinition } from '../../../services/processes/definition.js';
-import { readFeatures, readRaster, readRasters, type SourceValue } from '../../../services/processes/source-input.js';
+import {
+  readFeatures,
+  readRaster,
+  readRasters,
+  type SourceValue,
+} from '../../../services/processes/source-input.js';
 import { compileSchema, type SchemaCheck } from '../../http/validation.js';
 import { jobPath } from './documents.js';
 

@@ -5,6 +5,7 @@ import { echo } from './echo.js';
 import { GEOMETRY_PROCESSES } from './geometry.js';
 import { JOIN_PROCESSES } from './joins.js';
 import { LAYER_PROCESSES } from './layers.js';
+import { PATTERN_PROCESSES } from './patterns.js';
 import { plan } from './plan.js';
 import { RASTER_ALGEBRA } from './raster-algebra.js';
 import { RASTER_EDITS } from './raster-edit.js';
@@ -19,6 +20,7 @@ export const PROCESSES: ReadonlyMap<string, ProcessDefinition> = new Map(
     ...LAYER_PROCESSES,
     ...JOIN_PROCESSES,
     ...ATTRIBUTE_PROCESSES,
+    ...PATTERN_PROCESSES,
     ...RASTER_PROCESSES,
     ...RASTER_ALGEBRA,
     ...RASTER_EDITS,

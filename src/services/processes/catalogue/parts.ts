@@ -162,11 +162,28 @@ export const groupByInput = optional({
   schema: Type.Array(Type.String(), { maxItems: 20 }),
 });
 
+/** A length over the ground, in metres, or in units of the plane. */
+export function measuredLength(values: InputValues, name: string, { perUnit }: Measure): number {
+  return numberOf(values, name) * perUnit;
+}
+
+/** A field of numbers. Throws 400 naming the input. */
+export function numberField(values: InputValues, name: string, { source, fields }: FeaturesFacts): string {
+  const field = String(values[name]);
+  const type = source.fields.find((candidate) => candidate.name === field)?.type;
+  if (!fields.includes(field)) throw noField(name, field);
+  if (type !== 'integer' && type !== 'number')
+    throw badParameter(`/inputs/${name}`, `must name numbers, and '${field.slice(0, 60)}' is ${type}`);
+  return field;
+}
+
+const noField = (name: string, field: string) =>
+  badParameter(`/inputs/${name}`, `there is no field '${field.slice(0, 60)}'`);
+
 /** Names of fields that the features have. Throws 400 naming the input. */
 export function fieldNames(values: InputValues, name: string, { fields }: FeaturesFacts): string[] {
   const names = (values[name] as string[] | undefined) ?? [];
   const missing = names.find((field) => !fields.includes(field));
-  if (missing !== undefined)
-    throw badParameter(`/inputs/${name}`, `there is no field '${missing.slice(0, 60)}'`);
+  if (missing !== undefined) throw noField(name, missing);
   return names;
 }

@@ -5,7 +5,7 @@ import type { Cancellation } from '../../cancellation.js';
 import { attributesOf, feature, geometryOf, joined, namedFields } from './features.js';
 import { convexHull } from './hull.js';
 import { columnsOf, type Located, located, readInput } from './input.js';
-import { inPlane, localPlane, metric } from './plane.js';
+import { inPlane, localPlane, type Metric, metric } from './plane.js';
 import { Group } from './statistics.js';
 
 /**
@@ -20,7 +20,7 @@ export async function clusters(task: ClustersTask, cancellation?: Cancellation):
   );
   const input = await readInput(task, fields, cancellation);
   const places = located(input.rows, task.source.crs);
-  const labels = labelsOf(places.positions, task.algorithm);
+  const labels = labelsOf(metric(places.positions), task.algorithm);
   if (task.hulls) return { ...hulls(task, places, labels, at), inputTruncated: input.truncated };
   const attributes = namedFields(task.source, task.fields);
   const features = places.rows.map((row, i) =>
@@ -34,8 +34,8 @@ export async function clusters(task: ClustersTask, cancellation?: Cancellation):
   return { features: joined(features), returned, inputTruncated: input.truncated, resultTruncated: false };
 }
 
-function labelsOf(positions: Float64Array, algorithm: ClustersTask['algorithm']): Int32Array {
-  const { points, dimensions } = metric(positions);
+/** The cluster of each point, numbered from 0; -1 is noise. */
+export function labelsOf({ points, dimensions }: Metric, algorithm: ClustersTask['algorithm']): Int32Array {
   return algorithm.name === 'dbscan'
     ? dbscan(points, dimensions, algorithm.eps, algorithm.minPoints)
     : kmeans(points, dimensions, algorithm.k);

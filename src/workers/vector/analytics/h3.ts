@@ -47,7 +47,8 @@ async function countCells(task: H3Task, cancellation?: Cancellation): Promise<Ma
   return groups;
 }
 
-function addBatch(
+/** Adds features to the groups of their cells. */
+export function addBatch(
   groups: Map<bigint, Group>,
   { rows, positions }: { rows: readonly FeatureRow[]; positions: Float64Array },
   resolution: number,
