@@ -1,7 +1,8 @@
 import type { Box } from './box.js';
 import type { GeoServerCatalog, GeoServerTask } from './geoserver.js';
-import type { ListedObjects, ListObjectsTask } from './object-stores.js';
+import type { ListedObjects, ListObjectsTask, ObjectTask } from './object-stores.js';
 import type { FeatureComparison, FeatureComparisonTask } from './parity.js';
+import type { RemoteProblem } from './remote-problems.js';
 import type { FieldType, GeometryType } from './vector-source.js';
 
 /** Tasks that ask other servers, where `remote.allow` lets them: no redirection is followed, and time and bytes are bounded. */
@@ -86,6 +87,13 @@ export interface Discovery {
   readonly services: readonly RemoteService[];
   readonly warnings: readonly string[];
 }
+
+/** A service whose kind is known. */
+export interface ServiceTask extends RemoteRequest {
+  readonly kind: SourceKind;
+}
+
+export type ServiceAnswer = RemoteService | { readonly problem: RemoteProblem };
 
 export interface ItemsPlanTask extends RemoteRequest {
   readonly collectionId: string;
@@ -363,6 +371,8 @@ export interface IngestTasks {
   'ingest.itemsPage': { input: ItemsPageTask; output: ItemsPage };
   /** Finds out what a URL leads to. `timeoutMs` is for all requests together. */
   'ingest.discover': { input: RemoteRequest; output: Discovery };
+  /** A service of one kind with its layers, or what keeps it from being read. `timeoutMs` is for all requests together. */
+  'ingest.service': { input: ServiceTask; output: ServiceAnswer };
   /** Coverages of a server, and how each is asked for. */
   'ingest.coveragePlan': { input: CoveragePlanTask; output: CoveragePlan };
   /** A whole coverage as a GeoTIFF onto the disk. */
@@ -382,6 +392,8 @@ export interface IngestTasks {
   'ingest.collect': { input: { readonly path: string; readonly output: string }; output: null };
   /** A page of the objects of a bucket. */
   'ingest.objects': { input: ListObjectsTask; output: ListedObjects };
+  /** An object of a bucket onto the disk. */
+  'ingest.object': { input: ObjectTask; output: Download };
   /** A remote file onto the disk. */
   'ingest.download': { input: DownloadTask; output: Download };
 }

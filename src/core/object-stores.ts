@@ -1,5 +1,7 @@
 /** Object stores that speak the protocol of S3. */
 
+import type { RemoteProblem } from './remote-problems.js';
+
 /** Who reads a store. It holds a secret: it is never logged, kept in the state or sent to a client. */
 export interface StoreCredentials {
   readonly accessKeyId: string;
@@ -34,26 +36,13 @@ export interface ListedObject {
   readonly modified: string | null;
 }
 
-/** What keeps a store from being read, as a word for programs. */
-export type StoreReason =
-  | 'host-not-allowed'
-  | 'name-not-found'
-  | 'refused'
-  | 'unreachable'
-  | 'timeout'
-  | 'tls-unavailable'
-  | 'certificate'
-  | 'password'
-  | 'rights'
-  | 'bucket-missing'
-  | 'region'
-  | 'clock'
-  | 'other';
-
-/** The same for people, too. */
-export interface StoreProblem {
-  readonly reason: StoreReason;
-  readonly message: string;
+export interface ObjectTask {
+  readonly store: ObjectStore;
+  readonly key: string;
+  /** File to create; must not exist. Removed again when the task fails. */
+  readonly path: string;
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
 }
 
 export interface ObjectPage {
@@ -62,7 +51,7 @@ export interface ObjectPage {
   readonly next?: string;
 }
 
-export type ListedObjects = ObjectPage | { readonly problem: StoreProblem };
+export type ListedObjects = ObjectPage | { readonly problem: RemoteProblem };
 
 /** The address of an object, in the form that all such stores take: the bucket is the first part of the path. */
 export function objectAddress({ endpoint, bucket }: ObjectStore, key: string): string {

@@ -54,6 +54,7 @@ import type {
   CaptureResult,
   CaptureTask,
   DiscoveredDatabase,
+  DropTask,
   InspectTask,
   LoadTask,
   OccupiedTask,
@@ -117,6 +118,8 @@ export interface Tasks
   'vector.archiveTiles': { input: ArchiveTilesTask; output: ArchiveTilesResult };
   /** Second half of an import: staging file into the store, one transaction, Hilbert order, rtree. */
   'vector.load': { input: LoadTask; output: { features: number } };
+  /** Removes a table of features from a store; nothing when it is gone. */
+  'vector.drop': { input: DropTask; output: null };
   /** First half of an import: any OGR file into a staging GeoPackage, with progress. */
   'ogr.stage': { input: StageTask; output: StagedLayer | StageProblem };
   /** Any OGR file into a GeoPackage or a file of another format, with progress. */

@@ -121,6 +121,12 @@ export interface OccupiedTask {
   boxes: readonly Box[];
 }
 
+export interface DropTask {
+  /** GeoPackage store. */
+  store: string;
+  table: string;
+}
+
 export interface LoadTask {
   /** A GeoPackage with one table, made by `ogr.translate`. Removed after the load. */
   staging: string;

@@ -38,6 +38,7 @@ import { GeoServerMigrations } from '../services/migrations/geoserver/migrations
 import { BatchRelationships } from '../services/migrations/relationships.js';
 import { Callbacks } from '../services/processes/callbacks.js';
 import { Processes } from '../services/processes/service.js';
+import { LayerCopies } from '../services/publish/copies.js';
 import type { PublishedLayers } from '../services/publish/layers.js';
 import type { SourceLayers } from '../services/publish/source-layers.js';
 import { manageRasters } from '../services/rasters/managed.js';
@@ -46,7 +47,9 @@ import { CoverageImports } from '../services/remote-imports/coverages.js';
 import { geoServices } from '../services/remote-imports/geoservices.js';
 import { AttachmentImport } from '../services/remote-imports/geoservices-attachments.js';
 import { GeoServicesSettings } from '../services/remote-imports/geoservices-settings.js';
+import { objects } from '../services/remote-imports/objects.js';
 import { ogcFeatures } from '../services/remote-imports/ogc-features.js';
+import type { SecretSource } from '../services/remote-imports/secret-references.js';
 import { wfs } from '../services/remote-imports/wfs.js';
 import type { Replicas } from '../services/replicas/service.js';
 import { ResumableUploads } from '../services/resumable-uploads.js';
@@ -148,17 +151,27 @@ export function startManagement(options: ManagementOptions): Management {
     isPublished: (id) => catalog.current.byId(id) !== undefined,
     isIn: (id, store) => isTableOf(catalog.current.byId(id), store),
     forget: (id, job) => state.attachments.forgetAll(id, job),
+    async withdraw(id) {
+      await state.attachments.forgetAll(id);
+      await publish(`${id} was removed`);
+    },
     merges,
   });
   const sealing = new Sealing(config.security.stateKey);
-  imports.addRemote(ogcFeatures(pools));
-  imports.addRemote(wfs(pools, sealing, config.connections.secrets));
+  const { connections } = options;
+  const secrets: SecretSource = {
+    allowed: config.connections.secrets,
+    credentialsOf: (id) => connections.credentialsOf(id),
+  };
+  imports.addRemote(ogcFeatures(pools, secrets));
+  imports.addRemote(wfs(pools, sealing, secrets));
+  imports.addRemote(objects(pools, async (id) => connections.storeOf(await connections.get(id))));
   const settings = new GeoServicesSettings(options.layers, options.styles, () => catalog.current);
   const attachmentImport = new AttachmentImport({
     ...{ pools, attachments: options.attachments, store: state.attachments },
     catalog: () => catalog.current,
   });
-  imports.addRemote(geoServices(pools, config.connections.secrets, settings, attachmentImport));
+  imports.addRemote(geoServices(pools, secrets, settings, attachmentImport));
   imports.trim().catch((error: unknown) => log.write('job.engine.failed', exception(error)));
   const { cache, tiles, visible } = options;
   const exports = new Exports({ pools, jobs, dataDir: options.dataDir, visible });
@@ -202,7 +215,7 @@ export function startManagement(options: ManagementOptions): Management {
     pools,
     jobs,
     urlOf: objectUrl(process.env),
-    storeOf: options.connections.storeFinder,
+    storeOf: connections.storeFinder,
     folders: () => catalog.sources,
   });
   const coverageImports = new CoverageImports({
@@ -246,13 +259,19 @@ export function startManagement(options: ManagementOptions): Management {
       ...{ pools, jobs, imports, coverages: coverageImports },
       dataDir: options.dataDir,
       words: new LayerWords(options.layers, options.styles, pools, () => catalog.current),
-      secrets: config.connections.secrets,
+      secrets,
       key: config.releases.key,
     }),
     styles: options.styles,
-    connections: options.connections,
+    connections,
     layers: options.layers,
     publishedLayers: options.publishedLayers,
+    layerCopies: new LayerCopies({
+      ...{ connections, pools, jobs, imports, layers: options.layers },
+      documents: state.documents,
+      collections: state.collections,
+      catalog: () => catalog.current,
+    }),
     sourceLayers: options.sourceLayers,
     pools,
     cache,

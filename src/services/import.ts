@@ -1,5 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { basename, extname, join, resolve } from 'node:path';
+import type { VectorCollection } from '../core/collection.js';
 import { isCsv } from '../core/csv.js';
 import { ApiError } from '../core/errors.js';
 import { TaskFailure } from '../core/failure.js';
@@ -37,6 +38,8 @@ export interface ImportDeps {
   isPublished(id: string): boolean;
   /** Whether the collection of this id is a table of that store. None is, when absent. */
   isIn?(id: string, store: string): boolean;
+  /** Takes a collection that is gone from every surface. None can be removed, when absent. */
+  withdraw?(id: string): Promise<void>;
   /** Removes what belongs to features of a collection whose place the features of this job have taken. */
   forget?(id: string, job: string): Promise<void>;
   /** Takes rows over into collections; none can be, when absent. */
@@ -146,6 +149,14 @@ export class ImportService {
     await this.#deps.pools.run('vector.load', task, { signal: context.signal });
     await this.#deps.forget?.(id, context.id);
     await this.#deps.publish({ id, title, store: this.#store, features });
+  }
+
+  /** Removes a collection that was imported, with its table. Throws `conflict` for another one. */
+  async remove({ id, source }: VectorCollection): Promise<void> {
+    if (!this.#deps.withdraw || !this.#deps.isIn?.(id, this.#store))
+      throw new ApiError('conflict', `The collection '${id}' was not imported.`);
+    await this.#deps.pools.run('vector.drop', { store: this.#store, table: source.table }, {});
+    await this.#deps.withdraw(id);
   }
 
   /** Removes uploads of failed imports that nobody tries again, and those that were cut off. */

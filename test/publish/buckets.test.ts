@@ -43,8 +43,18 @@ beforeAll(async () => {
   };
   await put('scenes/2026/a b+ü.tif', readFileSync(path));
   await put('scenes/broken.tif', 'no raster at all'.repeat(100));
-  await put('vectors/roads.fgb', 'not looked into');
-  await put('vectors/towns.parquet', 'not looked into');
+  const roads = join(work, 'roads.fgb');
+  execFileSync('ogr2ogr', [
+    '-f',
+    'FlatGeobuf',
+    '-limit',
+    '20',
+    roads,
+    'demo/data/world_map.gpkg',
+    'countries',
+  ]);
+  await put('vectors/roads.fgb', readFileSync(roads));
+  await put('vectors/towns.parquet', readFileSync('test/fixtures/parquet/types.parquet'));
   await put('notes/readme.txt', 'no geodata');
   reader = s3User(origin, 'reader', ['s3:ListBucket', 's3:GetObject']);
   stranger = s3User(origin, 'stranger', []);
@@ -226,9 +236,45 @@ describe('a bucket', () => {
     }
   });
 
-  it('has no tables that can be published', async () => {
-    const layer = { schema: store.bucket, table: 'scenes/broken.tif' };
-    expect((await admin('POST', '/connections/scenes/layers', layer)).status).toBe(400);
+  it('has files of vector data, which are published as copies and copied anew', async () => {
+    const listing = await listed('?prefix=vectors/');
+    const layers: Json[] = [];
+    for (const { schema, table } of listing.tables) {
+      const published = await admin('POST', '/connections/scenes/layers', {
+        schema,
+        table,
+        layerName: table,
+      });
+      expect(published.status, published.text).toBe(201);
+      layers.push(published.body.data);
+    }
+    expect(layers).toMatchObject([
+      { collectionId: 'vectors_roads_fgb', table: 'vectors/roads.fgb', srid: 4326 },
+      { collectionId: 'vectors_towns_parquet', table: 'vectors/towns.parquet' },
+    ]);
+    const { layerId } = layers[0];
+    const refreshed = await admin('POST', `/connections/scenes/layers/${layerId}/features/refresh`);
+    expect(refreshed.body.data, refreshed.text).toMatchObject({ materializedFeatureCount: 20 });
+    const items = await fetch(
+      `${server.url}/ogc/features/collections/vectors_roads_fgb/items?f=json&limit=50`,
+    );
+    expect(((await items.json()) as Json).features).toHaveLength(20);
+    for (const { layerId: id } of layers)
+      expect((await admin('DELETE', `/connections/scenes/layers/${id}`)).status).toBe(200);
+  });
+
+  it.each([
+    ['scenes/broken.tif', 400],
+    ['vectors/none.fgb', 422],
+    ['../../etc/passwd.geojson', 422],
+  ])('publishes no copy of %s', async (table, expected) => {
+    const layer = { schema: store.bucket, table, layerName: 'None' };
+    const { status, text } = await admin('POST', '/connections/scenes/layers', layer);
+    expect(status, text).toBe(expected);
+    expect((await admin('GET', '/connections/scenes/layers')).body.data).toEqual([]);
+  });
+
+  it('refuses a cursor of another', async () => {
     const cursor = await admin('GET', '/connections/scenes/tables?cursor=nonsense');
     expect([200, 400]).toContain(cursor.status);
   });

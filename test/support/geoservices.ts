@@ -141,6 +141,8 @@ export async function startGeoServices(): Promise<GeoServicesRemote> {
     if (/queryAttachments$/.test(pathname)) return sendJson(response, listOf(form));
     const [, feature, attachment] = /\/(\d+)\/attachments\/(\d+)$/.exec(pathname) ?? [];
     if (feature !== undefined) return sendBytes(Number(feature), Number(attachment), response);
+    if (pathname === LAYER_PATH)
+      return sendJson(response, { layers: [{ ...LAYER, ...server.layer }], tables: [] });
     const [, id, query] = /^\/([01])(\/query)?$/.exec(pathname.replace(LAYER_PATH, '')) ?? [];
     if (id !== undefined && query === undefined)
       return sendJson(response, {

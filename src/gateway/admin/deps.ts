@@ -20,6 +20,7 @@ import type { JobEngine } from '../../services/jobs/engine.js';
 import type { Layers } from '../../services/layers/layers.js';
 import type { MigrationBatches } from '../../services/migrations/batches.js';
 import type { GeoServerMigrations } from '../../services/migrations/geoserver/migrations.js';
+import type { LayerCopies } from '../../services/publish/copies.js';
 import type { PublishedLayers } from '../../services/publish/layers.js';
 import type { SourceLayers } from '../../services/publish/source-layers.js';
 import type { ManagedRasters } from '../../services/rasters/managed.js';
@@ -74,6 +75,7 @@ export interface AdminDeps {
   readonly layers: Layers;
   readonly connections: Connections;
   readonly publishedLayers: PublishedLayers;
+  readonly layerCopies: LayerCopies;
   readonly sourceLayers: SourceLayers;
   readonly pools: Pools;
   readonly cache: CacheControl;

@@ -212,6 +212,7 @@ function publishing(
     sources: () => (catalog.current.generation > 0 ? catalog.sources : config.data.sources),
     ping: (database) => pools.run('vector.ping', { database }, { deadlineMs: PING_MS }),
     listObjects: (store, query) => pools.run('ingest.objects', { store, ...query, timeoutMs: PING_MS }),
+    describe: (kind, request) => pools.run('ingest.service', { ...request, kind }),
     readProblem: (url) => allowed.problemOf(url),
     rastersOf: async (id) =>
       (await rasters.list({ kind: 'cloud' })).filter((one) => connectionOf(one) === id).length,

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import type { Config } from '../../core/config.js';
+import { SOURCE_KINDS } from '../../core/ingest.js';
 import type { StoredDocument } from '../../stores/documents.js';
 
 /** How libpq calls them, by the names of the wire. */
@@ -23,7 +24,10 @@ export interface Address {
 }
 
 /** What a connection leads to. Of these the configuration alone has files and folders, and single objects and URLs. */
-export const CONNECTION_PROVIDERS = ['PostGIS', 'Local', 'Web', 'AwsS3', 'AzureBlob'] as const;
+export const CONNECTION_PROVIDERS = [
+  ...(['PostGIS', 'Local', 'Web', 'AwsS3', 'AzureBlob'] as const),
+  ...SOURCE_KINDS,
+] as const;
 export type ConnectionProvider = (typeof CONNECTION_PROVIDERS)[number];
 
 /** Kind of the documents that connections are kept in. */
@@ -48,6 +52,9 @@ export interface Connection extends Address {
 
 export const providerOf = ({ provider = 'PostGIS' }: Pick<Connection, 'provider'>): ConnectionProvider =>
   provider;
+
+/** What operators connect; the others are of the configuration alone. */
+export const OWN_PROVIDERS: readonly ConnectionProvider[] = ['PostGIS', 'AwsS3', ...SOURCE_KINDS];
 
 export const requiresSsl = (mode: SslMode): boolean => /^(Require|Verify)/.test(mode);
 

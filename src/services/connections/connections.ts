@@ -3,10 +3,12 @@ import type { Config } from '../../core/config.js';
 import { isDatabase } from '../../core/database-url.js';
 import { ApiError, notFound } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
+import type { RemoteRequest, RemoteService, ServiceAnswer, SourceKind } from '../../core/ingest.js';
 import type { ListedObjects, ObjectStore } from '../../core/object-stores.js';
 import { isPath } from '../../core/sources.js';
 import type { DocumentStore } from '../../stores/documents.js';
 import type { SecretKeys } from '../access/secret-keys.js';
+import { type Credentials, requestOf } from '../remote-credentials.js';
 import {
   CONNECTION,
   type Connection,
@@ -27,9 +29,12 @@ import {
 import { ConnectionPasswords } from './passwords.js';
 import { type ConnectionHealth, probe } from './probe.js';
 import { secretAt } from './secrets.js';
+import { credentialsWith, isServiceKind, type ServiceAddress, serviceAddress } from './service-address.js';
 import { publicPlace, type SourceConnection, sourceConnections, sourceFinder } from './sources.js';
 
 export const PUBLISHED_LAYER = 'published layer';
+/** Kind of the documents of what was copied from a service or a bucket, and is published. */
+export const LAYER_COPY = 'layer copy';
 const CHECK = 'connection check';
 
 /** How a connection answered when it was tried last. */
@@ -59,6 +64,8 @@ export interface ConnectionsDeps {
   read(url: string): Promise<string | undefined>;
   /** A page of the objects of a bucket. */
   listObjects(store: ObjectStore, query: ObjectQuery): Promise<ListedObjects>;
+  /** A service of another server with its layers, or what keeps it from being read. */
+  describe(kind: SourceKind, request: RemoteRequest): Promise<ServiceAnswer>;
   /** Why a host may not be read over HTTP; undefined when it may (`remote.allow`). */
   readProblem(url: URL): string | undefined;
   /** How many rasters are registered from a connection. */
@@ -115,6 +122,12 @@ export class Connections {
 
   isSource({ id }: Pick<StoredConnection, 'id'>): boolean {
     return this.#sources.has(id);
+  }
+
+  /** A service or a bucket that operators connected: what is published of it is a copy. */
+  isRemote(connection: StoredConnection): boolean {
+    const provider = providerOf(connection.body);
+    return !this.isSource(connection) && (provider === 'AwsS3' || isServiceKind(provider));
   }
 
   #stored(): Promise<StoredConnection[]> {
@@ -195,7 +208,9 @@ export class Connections {
     const { id, body } = connection;
     const rasters = await this.#deps.rastersOf(id);
     await this.#documents.together([CONNECTION, id], async (store) => {
-      const layers = await store.list<{ connectionId: string }>(PUBLISHED_LAYER);
+      const kinds = [PUBLISHED_LAYER, LAYER_COPY];
+      const lists = await Promise.all(kinds.map((kind) => store.list<{ connectionId: string }>(kind)));
+      const layers = lists.flat();
       const count = rasters + layers.filter((layer) => layer.body.connectionId === id).length;
       if (count > 0)
         throw new ApiError(
@@ -292,9 +307,53 @@ export class Connections {
   }
 
   async #health(target: Target, secret: string): Promise<ConnectionHealth> {
-    if (target.provider !== 'AwsS3') return probe(target, secret, this.settings);
+    const provider = providerOf(target);
+    if (isServiceKind(provider)) return this.#serviceHealth({ ...target, provider }, secret);
+    if (provider !== 'AwsS3') return probe(target, secret, this.settings);
     const store = objectStoreOf(target, secret);
     return healthOf(await this.#deps.listObjects(store, { prefix: '', limit: 1 }), store.bucket);
+  }
+
+  async #serviceHealth(target: ServiceAddress, secret: string): Promise<ConnectionHealth> {
+    const answer = await this.#describe(target, secret, TEST_MS);
+    if ('problem' in answer) return { isHealthy: false, ...answer.problem };
+    const { name, layers } = answer;
+    const message = `The service ${name} answers: ${layers.length} layers.`;
+    return { isHealthy: true, reason: 'ok', message };
+  }
+
+  #describe(target: ServiceAddress, secret: string, timeoutMs: number): Promise<ServiceAnswer> {
+    const request = requestOf(serviceAddress(target), credentialsWith(target, secret), timeoutMs);
+    return this.#deps.describe(target.provider, request);
+  }
+
+  /** A service with its layers. Throws `unavailable` that says why it cannot be read. */
+  async service(connection: StoredConnection): Promise<RemoteService> {
+    const { address, secret } = await this.#serviceOf(connection);
+    const answer = await this.#describe(address, secret, DISCOVERY_MS);
+    if ('problem' in answer) throw new ApiError('unavailable', answer.problem.message);
+    return answer;
+  }
+
+  /** A request to a service with the credentials of its connection. Throws as `urlOf` does. */
+  async requestTo(connection: StoredConnection, timeoutMs: number): Promise<RemoteRequest> {
+    const { address, secret } = await this.#serviceOf(connection);
+    return requestOf(serviceAddress(address), credentialsWith(address, secret), timeoutMs);
+  }
+
+  async #serviceOf({ id, body }: StoredConnection): Promise<{ address: ServiceAddress; secret: string }> {
+    const provider = providerOf(body);
+    if (!isServiceKind(provider)) throw new ApiError('invalid-request', `'${body.name}' is no service.`);
+    if (!body.isActive) throw new ApiError('unavailable', `The connection '${body.name}' is switched off.`);
+    return { address: { ...body, provider }, secret: await this.#password(id, body) };
+  }
+
+  /** Credentials for jobs that read a service: they hold the id of its connection alone. Throws as `urlOf` does. */
+  async credentialsOf(id: string): Promise<Credentials> {
+    const stored = await this.#documents.get<Connection>(CONNECTION, id);
+    if (!stored) throw new ApiError('unavailable', 'The connection is not there any more.');
+    const { address, secret } = await this.#serviceOf(stored);
+    return credentialsWith(address, secret);
   }
 
   /** The bucket of a connection, with its secret. Throws `invalid-request` for another connection, and as `urlOf` does. */
@@ -329,8 +388,8 @@ export class Connections {
     return { objects: dataObjects(listed), next: listed.next };
   }
 
-  /** Why a bucket may not be connected; undefined when it may. */
-  storeProblem(address: StoreAddress): string | undefined {
+  /** Why a bucket or a service may not be connected; undefined when it may. */
+  remoteProblem(address: StoreAddress): string | undefined {
     return this.#deps.readProblem(new URL(endpointOf(address)));
   }
 
@@ -339,6 +398,10 @@ export class Connections {
     return new Map(checks.map(({ id, body }) => [id, body]));
   }
 }
+
+/** Milliseconds within which a service must answer when it is tried, and when its layers are listed. */
+const TEST_MS = 10_000;
+const DISCOVERY_MS = 30_000;
 
 export const isDatabaseConnection = ({ body }: Pick<StoredConnection, 'body'>): boolean =>
   providerOf(body) === 'PostGIS';

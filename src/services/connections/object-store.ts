@@ -1,5 +1,11 @@
 import { isIP } from 'node:net';
-import type { ListedObjects, ObjectPage, ObjectStore, StoreCredentials } from '../../core/object-stores.js';
+import type {
+  ListedObject,
+  ListedObjects,
+  ObjectPage,
+  ObjectStore,
+  StoreCredentials,
+} from '../../core/object-stores.js';
 import type { Address, Connection } from './connection.js';
 import type { ConnectionHealth } from './probe.js';
 
@@ -46,29 +52,34 @@ export function healthOf(listed: ListedObjects, bucket: string): ConnectionHealt
   return { isHealthy: true, reason: 'ok', message: `The bucket ${bucket} can be listed.` };
 }
 
-/** Formats by the endings of keys: what is read by ranges, and can be registered as a raster. */
-const FORMATS: readonly [RegExp, string, boolean][] = [
-  [/\.tiff?$/i, 'GeoTIFF', true],
-  [/\.fgb$/i, 'FlatGeobuf', false],
-  [/\.(geo)?parquet$/i, 'GeoParquet', false],
-  [/\.gpkg$/i, 'GeoPackage', false],
-  [/\.(geojson|json)$/i, 'GeoJSON', false],
-  [/\.pmtiles$/i, 'PMTiles', false],
-];
-
-export interface DataObject {
-  readonly key: string;
-  readonly bytes: number;
-  readonly modified: string | null;
+/** A format by the ending of its keys. */
+export interface ObjectFormat {
   readonly format: string;
   /** Whether it can be registered as a cloud raster. */
-  readonly isRaster: boolean;
+  readonly isRaster?: true;
+  /** Whether it can be published as a copy. */
+  readonly isCopied?: true;
 }
+
+const FORMATS: readonly [RegExp, ObjectFormat][] = [
+  [/\.tiff?$/i, { format: 'GeoTIFF', isRaster: true }],
+  [/\.fgb$/i, { format: 'FlatGeobuf', isCopied: true }],
+  [/\.(geo)?parquet$/i, { format: 'GeoParquet', isCopied: true }],
+  [/\.gpkg$/i, { format: 'GeoPackage', isCopied: true }],
+  [/\.(geojson|json)$/i, { format: 'GeoJSON', isCopied: true }],
+  [/\.pmtiles$/i, { format: 'PMTiles' }],
+];
+
+/** Undefined for what holds no geodata by its name. */
+export const formatOf = (key: string): ObjectFormat | undefined =>
+  FORMATS.find(([ending]) => ending.test(key))?.[1];
+
+export interface DataObject extends ListedObject, ObjectFormat {}
 
 /** Objects of a page that hold geodata by their names. */
 export function dataObjects({ objects }: ObjectPage): DataObject[] {
   return objects.flatMap((object) => {
-    const [, format, isRaster] = FORMATS.find(([ending]) => ending.test(object.key)) ?? [];
-    return format === undefined ? [] : [{ ...object, format, isRaster: isRaster! }];
+    const format = formatOf(object.key);
+    return format === undefined ? [] : [{ ...object, ...format }];
   });
 }

@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises';
 import type { ConnectionOptions } from 'node:tls';
 import type { Client, ClientConfig } from 'pg';
 import type { Config } from '../../core/config.js';
-import type { StoreReason } from '../../core/object-stores.js';
+import type { RemoteReason } from '../../core/remote-problems.js';
 import { type Address, requiresSsl, type SslMode } from './connection.js';
 import { hostProblem } from './hosts.js';
 
 /** What was found out, as a word for programs. */
 export type ConnectionReason =
-  | StoreReason
+  | RemoteReason
   | 'ok'
   | 'tls-required'
   | 'database-missing'

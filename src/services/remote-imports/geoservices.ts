@@ -12,7 +12,7 @@ import type { AttachmentImport } from './geoservices-attachments.js';
 import type { GeoServicesSettings } from './geoservices-settings.js';
 import type { Column, GeoServicesReport, GeoServicesSource, LayerNotes } from './geoservices-source.js';
 import { askAgain } from './retries.js';
-import { requestWith } from './secret-references.js';
+import { requestWith, type SecretSource } from './secret-references.js';
 
 export const GEOSERVICES = 'import-geoservices';
 
@@ -24,7 +24,7 @@ const IDS = 'ids';
 /** Import of a layer of GeoServices: its features by their object ids, some at a time. */
 export function geoServices(
   pools: Pick<Pools, 'run'>,
-  secrets: readonly string[],
+  secrets: SecretSource,
   settings: GeoServicesSettings,
   attachments: AttachmentImport,
 ): RemoteKind<GeoServicesSource> {
@@ -48,7 +48,7 @@ export function geoServices(
 
 async function requestFor(
   { serviceUrl, layerId, requestMs, credentials }: GeoServicesSource,
-  secrets: readonly string[],
+  secrets: SecretSource,
 ): Promise<RemoteRequest> {
   return requestWith(new URL(`${serviceUrl}/${layerId}`), credentials, requestMs, secrets);
 }

@@ -7,6 +7,7 @@ import { FETCHED } from '../import.js';
 import type { Fetched, RemoteInput, RemoteKind } from '../import-input.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { type PagePlace, restored } from './page-place.js';
+import { requestWith, type SecretReferences, type SecretSource } from './secret-references.js';
 
 /** Which features of a collection of OGC API Features are imported. */
 export interface OgcFeaturesSource {
@@ -21,6 +22,7 @@ export interface OgcFeaturesSource {
   maxPages: number;
   pageSize: number;
   timeoutSeconds: number;
+  credentials?: SecretReferences;
 }
 
 /** How far the reading is, and what it came to. */
@@ -48,13 +50,23 @@ const PREFIX = 'ogc_api_features.';
 type Context = JobContext<RemoteInput<OgcFeaturesSource>>;
 
 /** Import of a collection of OGC API Features: its pages, by their links, into one file. */
-export function ogcFeatures(pools: Pick<Pools, 'run'>): RemoteKind<OgcFeaturesSource> {
+export function ogcFeatures(pools: Pick<Pools, 'run'>, secrets: SecretSource): RemoteKind<OgcFeaturesSource> {
   return {
     kind: OGC_FEATURES,
     title: 'Import a collection of OGC API Features',
     goesOn: true,
-    fetch: (context, folder) => new ItemsReading(pools, context, folder).run().catch(throwFault),
+    async fetch(context, folder) {
+      const headers = await headersOf(context.input.remote, secrets);
+      return new ItemsReading(pools, headers, context, folder).run().catch(throwFault);
+    },
   };
+}
+
+async function headersOf(
+  { serviceUrl, credentials = {} }: OgcFeaturesSource,
+  secrets: SecretSource,
+): Promise<Readonly<Record<string, string>>> {
+  return (await requestWith(new URL(serviceUrl), credentials, 0, secrets)).headers ?? {};
 }
 
 class ItemsReading {
@@ -69,6 +81,7 @@ class ItemsReading {
 
   constructor(
     private readonly pools: Pick<Pools, 'run'>,
+    private readonly headers: Readonly<Record<string, string>>,
     private readonly context: Context,
     folder: string,
   ) {
@@ -92,7 +105,8 @@ class ItemsReading {
 
   async #plan(): Promise<ItemsPlan> {
     const { serviceUrl: url, collectionId, filter } = this.context.input.remote;
-    const task = { url, collectionId, isFiltered: filter !== undefined, timeoutMs: this.#left() };
+    const { headers } = this;
+    const task = { url, headers, collectionId, isFiltered: filter !== undefined, timeoutMs: this.#left() };
     const plan = await this.pools.run('ingest.itemsPlan', task, this.context);
     if (filter !== undefined && !plan.isFiltered)
       throw fault('invalid_filter', 'The server does not declare that it filters by CQL2 text.');
@@ -147,7 +161,10 @@ class ItemsReading {
 
   async #read(url: string, offset: number): Promise<ItemsPage> {
     const { context } = this;
-    const task = { url, output: this.#output, offset, limit: this.#room(), timeoutMs: this.#left() };
+    // Credentials are for the server that was named, wherever its links lead.
+    const isNamed = new URL(url).origin === new URL(context.input.remote.serviceUrl).origin;
+    const request = { url, timeoutMs: this.#left(), headers: isNamed ? this.headers : {} };
+    const task = { ...request, output: this.#output, offset, limit: this.#room() };
     const page = await this.pools.run('ingest.itemsPage', task, context);
     this.#requireAnswer(page);
     const report = this.#report;

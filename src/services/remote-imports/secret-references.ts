@@ -1,6 +1,6 @@
 import type { RemoteRequest } from '../../core/ingest.js';
 import { secretAt } from '../connections/secrets.js';
-import { requestOf } from '../remote-credentials.js';
+import { type Credentials, requestOf } from '../remote-credentials.js';
 
 /** Secrets stand in no job: it names where they are, and reads them when it runs. */
 export interface SecretReferences {
@@ -8,15 +8,26 @@ export interface SecretReferences {
   username?: string | undefined;
   passwordReference?: string | undefined;
   tokenReference?: string | undefined;
+  /** Id of the connection whose credentials these are. */
+  connection?: string | undefined;
 }
 
-/** A request with the secrets that are there now. `allowed` are the references that may be followed. */
+/** Where jobs find secrets when they run. */
+export interface SecretSource {
+  /** References that may be followed. */
+  readonly allowed: readonly string[];
+  /** Credentials of a connection, by its id. Throws `unavailable` while there are none. */
+  credentialsOf(connection: string): Promise<Credentials>;
+}
+
+/** A request with the secrets that are there now. */
 export async function requestWith(
   url: URL,
-  { mode, username, passwordReference, tokenReference }: SecretReferences,
+  { mode, username, passwordReference, tokenReference, connection }: SecretReferences,
   requestMs: number,
-  allowed: readonly string[],
+  { allowed, credentialsOf }: SecretSource,
 ): Promise<RemoteRequest> {
+  if (connection !== undefined) return requestOf(url, await credentialsOf(connection), requestMs);
   if (mode === 'none') return requestOf(url, {}, requestMs);
   const read = (reference: string | undefined) =>
     reference === undefined ? undefined : secretAt(reference, allowed);

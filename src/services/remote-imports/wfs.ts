@@ -7,7 +7,7 @@ import { FETCHED } from '../import.js';
 import type { Fetched, RemoteInput, RemoteKind } from '../import-input.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { type PagePlace, restored } from './page-place.js';
-import { requestWith, type SecretReferences } from './secret-references.js';
+import { requestWith, type SecretReferences, type SecretSource } from './secret-references.js';
 import { ID_PROPERTY, WfsPages, type WfsRead, type WfsType } from './wfs-pages.js';
 
 /** A feature type that is imported. */
@@ -39,7 +39,7 @@ export const WFS = 'import-ogc-wfs';
 export function wfs(
   pools: Pick<Pools, 'run'>,
   sealing: Sealing,
-  secrets: readonly string[],
+  secrets: SecretSource,
 ): RemoteKind<WfsSource> {
   return {
     kind: WFS,
@@ -55,7 +55,7 @@ export function wfs(
 async function headersOf(
   { serviceUrl, sealedHeaders, credentials = {}, requestMs }: WfsSource,
   sealing: Sealing,
-  secrets: readonly string[],
+  secrets: SecretSource,
 ): Promise<Readonly<Record<string, string>>> {
   if (sealedHeaders !== undefined) return JSON.parse(sealing.open(sealedHeaders)) as Record<string, string>;
   return (await requestWith(new URL(serviceUrl), credentials, requestMs, secrets)).headers ?? {};

@@ -1,13 +1,17 @@
 import { TaskFailure } from '../../core/failure.js';
-import type {
-  ListedObject,
-  ListedObjects,
-  ListObjectsTask,
-  ObjectStore,
-  StoreProblem,
+import type { Download } from '../../core/ingest.js';
+import {
+  type ListedObject,
+  type ListedObjects,
+  type ListObjectsTask,
+  type ObjectStore,
+  type ObjectTask,
+  objectAddress,
 } from '../../core/object-stores.js';
+import type { RemoteProblem, RemoteReason } from '../../core/remote-problems.js';
 import { signedHeaders } from '../remote/credentials.js';
-import { type Asking, get, type RemoteAnswer } from './http.js';
+import { type Asking, download, get, type RemoteAnswer } from './http.js';
+import { unanswered } from './unanswered.js';
 import { children, parseXml, textOf, type XmlNode } from './xml.js';
 
 /** A page of keys has 1000 of 1024 bytes at most, each escaped. */
@@ -23,8 +27,21 @@ export async function listObjects(task: ListObjectsTask, asking: Asking): Promis
     return pageOf(await get({ url: url.href, timeoutMs, headers }, asking, MAX_BYTES), store);
   } catch (error) {
     if (!(error instanceof TaskFailure) || error.code === 'cancelled') throw error;
-    return { problem: unanswered(error, url) };
+    return { problem: problemOf(error, url) };
   }
+}
+
+/** Stores lead from one region to another. */
+function problemOf(failure: TaskFailure, url: URL): RemoteProblem {
+  if (failure.code !== 'source-unreadable') return unanswered(failure, url);
+  return { reason: 'region', message: `${url.host} leads elsewhere: the bucket is in another region.` };
+}
+
+/** Writes an object of a bucket into a new file, which is there as a whole or not at all. Fails as `download` does. */
+export function downloadObject({ store, key, ...task }: ObjectTask, asking: Asking): Promise<Download> {
+  const url = new URL(objectAddress(store, key));
+  const headers = store.credentials ? signedHeaders(url, store.credentials) : {};
+  return download({ ...task, url: url.href, headers }, asking);
 }
 
 function queryOf({ prefix, cursor, limit }: ListObjectsTask): Record<string, string> {
@@ -73,7 +90,7 @@ function instantOf(text: string | undefined): string | null {
   return Number.isNaN(time) ? null : new Date(time).toISOString();
 }
 
-const CODES: Readonly<Record<string, StoreProblem['reason']>> = {
+const CODES: Readonly<Record<string, RemoteReason>> = {
   InvalidAccessKeyId: 'password',
   SignatureDoesNotMatch: 'password',
   InvalidClientTokenId: 'password',
@@ -89,13 +106,13 @@ function refusal(
   status: number,
   root: XmlNode,
   { bucket, endpoint, credentials }: ObjectStore,
-): StoreProblem {
+): RemoteProblem {
   const code = textOf(root, 'Code') ?? '';
   const byStatus = { 401: 'password', 403: 'rights', 404: 'bucket-missing' } as const;
   const reason = CODES[code] ?? byStatus[status as 401 | 403 | 404] ?? 'other';
   const said = code === '' ? `${status}` : `${status} ${code.slice(0, 100)}`;
   const user = credentials ? `The key ${credentials.accessKeyId}` : 'Everybody';
-  const words: Partial<Record<StoreProblem['reason'], string>> = {
+  const words: Partial<Record<RemoteReason, string>> = {
     password: `${endpoint} does not accept the access key with this secret`,
     rights: `${user} may not list the bucket ${bucket}: it needs s3:ListBucket, and s3:GetObject for its objects`,
     'bucket-missing': `There is no bucket ${bucket} at ${endpoint}`,
@@ -106,28 +123,4 @@ function refusal(
     reason,
     message: `${words[reason] ?? `${endpoint} does not list the bucket ${bucket}`} (${said}).`,
   };
-}
-
-const CAUSES: readonly [RegExp, StoreProblem['reason'], string][] = [
-  [/ENOTFOUND|EAI_AGAIN|EAI_FAIL/, 'name-not-found', 'leads to no address (DNS)'],
-  [/ECONNREFUSED/, 'refused', 'refuses connections: no server listens there'],
-  [/EHOSTUNREACH|ENETUNREACH/, 'unreachable', 'cannot be reached from this server'],
-  [/ETIMEDOUT/, 'timeout', 'did not answer in time'],
-  [/EPROTO|wrong version number|packet length|SSL routines/, 'tls-unavailable', 'speaks no TLS'],
-  [
-    /CERT|certificate|SELF_SIGNED|self.signed|altname/i,
-    'certificate',
-    'has a certificate that is not accepted',
-  ],
-];
-
-function unanswered(failure: TaskFailure, { host }: URL): StoreProblem {
-  const { code, message, cause_ = '' } = failure;
-  if (code === 'invalid-input') return { reason: 'host-not-allowed', message };
-  if (code === 'deadline-exceeded') return { reason: 'timeout', message };
-  if (code === 'source-unreadable')
-    return { reason: 'region', message: `${host} leads elsewhere: the bucket is in another region.` };
-  const [, reason = 'other' as const, words = 'does not answer'] =
-    CAUSES.find(([pattern]) => pattern.test(`${cause_}`)) ?? [];
-  return { reason, message: `${host} ${words}.` };
 }

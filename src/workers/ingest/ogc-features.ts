@@ -13,7 +13,10 @@ const GEOJSON = 'application/geo+json, application/json;q=0.9';
 export async function planItems(task: ItemsPlanTask, asking: Asking): Promise<ItemsPlan> {
   const base = task.url.replace(/\/$/, '');
   const url = `${base}/collections/${encodeURIComponent(task.collectionId)}`;
-  const answer = await get({ ...task, url, headers: { accept: 'application/json' } }, asking);
+  const answer = await get(
+    { ...task, url, headers: { ...task.headers, accept: 'application/json' } },
+    asking,
+  );
   if (answer.status === 404)
     throw new TaskFailure('source-missing', `The server has no collection '${task.collectionId}'.`);
   const document = parseObject(wellAnswered(answer, url).bytes);
@@ -34,7 +37,10 @@ export async function planItems(task: ItemsPlanTask, asking: Asking): Promise<It
 /** Whether the server declares filters in CQL2 text: one that does not may pass over them in silence. */
 async function canFilter(base: string, task: ItemsPlanTask, asking: Asking): Promise<boolean> {
   const url = `${base}/conformance`;
-  const answer = await get({ ...task, url, headers: { accept: 'application/json' } }, asking);
+  const answer = await get(
+    { ...task, url, headers: { ...task.headers, accept: 'application/json' } },
+    asking,
+  );
   if (answer.status !== 200) return false;
   const { conformsTo } = parseObject(answer.bytes);
   const classes = Array.isArray(conformsTo) ? conformsTo.map(String) : [];
@@ -44,7 +50,7 @@ async function canFilter(base: string, task: ItemsPlanTask, asking: Asking): Pro
 
 /** Body of task `ingest.itemsPage`: appends one page of features to a file. */
 export async function readItems(task: ItemsPageTask, asking: Asking): Promise<ItemsPage> {
-  const answer = await get({ ...task, headers: { accept: GEOJSON } }, asking);
+  const answer = await get({ ...task, headers: { ...task.headers, accept: GEOJSON } }, asking);
   if (answer.status === 400) return { ...NOTHING, offset: task.offset, refusal: refusalOf(answer.bytes) };
   wellAnswered(answer, task.url);
   if (!/json/.test(answer.mediaType))

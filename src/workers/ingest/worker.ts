@@ -12,9 +12,10 @@ import { describeService } from './geoservices.js';
 import { listAttachments } from './geoservices-attachments.js';
 import { describeLayer, listIds, readPage } from './geoservices-features.js';
 import { type Asking, download } from './http.js';
-import { listObjects } from './objects.js';
+import { downloadObject, listObjects } from './objects.js';
 import { planItems, readItems } from './ogc-features.js';
 import { collect, readPageIds } from './pages.js';
+import { describeKind } from './service.js';
 import { appendRead, countWfs, downloadGml, planWfs, readWfs } from './wfs.js';
 import { fetchTiles, planWmts } from './wmts.js';
 
@@ -29,6 +30,7 @@ const TASKS: {
   ) => Promise<IngestTasks[N]['output']>;
 } = {
   'ingest.discover': discover,
+  'ingest.service': describeKind,
   'ingest.wfsPlan': planWfs,
   'ingest.wfsCount': countWfs,
   'ingest.wfsPage': readWfs,
@@ -50,6 +52,7 @@ const TASKS: {
   'ingest.geoservicesAttachments': listAttachments,
   'ingest.collect': collect,
   'ingest.objects': listObjects,
+  'ingest.object': downloadObject,
   'ingest.download': download,
 };
 

@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { TaskFailure } from '../../core/failure.js';
-import type { LoadTask } from '../../core/vector-tasks.js';
+import type { DropTask, LoadTask } from '../../core/vector-tasks.js';
 import type Database from '../../native/sqlite.js';
 import { connect, quote } from '../providers/geopackage/connection.js';
 import {
@@ -51,6 +51,18 @@ export function load(task: LoadTask): { features: number } {
     db.pragma(task.unpublished ? 'journal_mode = WAL' : 'wal_checkpoint(PASSIVE)');
     rmSync(task.staging, { force: true });
     return { features };
+  } finally {
+    db.close();
+  }
+}
+
+/** Body of task `vector.drop`. */
+export function drop({ store, table }: DropTask): null {
+  const db = connect(store, false);
+  try {
+    db.transaction(() => dropTable(db, table)).immediate();
+    db.pragma('wal_checkpoint(PASSIVE)');
+    return null;
   } finally {
     db.close();
   }

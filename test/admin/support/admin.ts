@@ -33,6 +33,7 @@ import { MigrationBatches } from '../../../src/services/migrations/batches.js';
 import { LayerWords } from '../../../src/services/migrations/geoserver/layer-words.js';
 import { GeoServerMigrations } from '../../../src/services/migrations/geoserver/migrations.js';
 import { Peers } from '../../../src/services/peers.js';
+import { LayerCopies } from '../../../src/services/publish/copies.js';
 import { PublishedLayers } from '../../../src/services/publish/layers.js';
 import { SourceLayers } from '../../../src/services/publish/source-layers.js';
 import { manageRasters } from '../../../src/services/rasters/managed.js';
@@ -156,6 +157,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     ping: async () => {},
     read: async () => undefined,
     listObjects: async () => ({ objects: [] }),
+    describe: async () => ({ problem: { reason: 'refused', message: 'There are no services here.' } }),
     readProblem: () => undefined,
     rastersOf: async () => 0,
     settle: async () => {},
@@ -196,6 +198,10 @@ export async function adminHarness(temporary = () => temporaryState()) {
       forget: (id) => t.state.attachments.forgetAll(id),
       catalog: () => new CatalogSnapshot([], [], 0),
       settle: async () => {},
+    }),
+    layerCopies: new LayerCopies({
+      ...{ connections, pools, jobs, imports, layers },
+      ...{ documents: t.state.documents, collections: t.state.collections, catalog: visible },
     }),
     server: { version: '2026.3.0', releaseChannel: 'preview' },
     state: t.state,
@@ -241,7 +247,8 @@ export async function adminHarness(temporary = () => temporaryState()) {
     rasters,
     coverageImports,
     geoServerMigrations: new GeoServerMigrations({
-      ...{ pools, jobs, imports, coverages: coverageImports, dataDir, secrets: [] },
+      ...{ pools, jobs, imports, coverages: coverageImports, dataDir },
+      secrets: { allowed: [], credentialsOf: async () => ({}) },
       ...{ words: new LayerWords(layers, styles, pools, visible), key: '' },
     }),
     migrationBatches: new MigrationBatches({ jobs, imports, relationships: { apply: async () => [] } }),

@@ -8,6 +8,7 @@ import { anyCaseBody } from '../any-case.js';
 
 import { Acknowledgement, AcknowledgementSchema, OptionalStringSchema } from '../envelope.js';
 import { action, group, report } from '../kit.js';
+import { copyOf, copyReport, copyView } from '../layer-copies.js';
 import { layerId } from '../layers.js';
 import { filter } from '../params.js';
 import { LayerSchema, type LayerView } from '../published-layer.js';
@@ -21,10 +22,12 @@ const Identifier = Type.String({ minLength: 1, maxLength: 63 });
 const Name = Type.String({ minLength: 1, maxLength: 200 });
 const Note = Type.Optional(Type.String({ maxLength: 2000 }));
 const Srid = Type.Integer({ minimum: 1, maximum: 999_999 });
+/** Keys of objects are longer than names of tables. */
+const Place = Type.String({ minLength: 1, maxLength: 1024 });
 const Fields = Type.Optional(Type.Array(Identifier, { maxItems: 1600 }));
 
 const Publish = Type.Object({
-  ...{ schema: Identifier, table: Identifier, layerName: Type.Optional(Name), description: Note },
+  ...{ schema: Place, table: Place, layerName: Type.Optional(Name), description: Note },
   ...{
     geometryColumn: Type.Optional(Identifier),
     geometryType: Type.Optional(Type.String({ maxLength: 40 })),
@@ -34,7 +37,7 @@ const Publish = Type.Object({
   ...{ license: Note, licenseUrl: Note, attribution: Note, publisher: Note, sourceUrl: Note },
 });
 const Validate = Type.Object({
-  ...{ schema: Identifier, table: Identifier, layerName: Type.Optional(Name) },
+  ...{ schema: Place, table: Place, layerName: Type.Optional(Name) },
   ...{ serviceName: Type.Optional(Name), geometryColumn: Type.Optional(Identifier) },
   ...{ primaryKey: Type.Optional(Identifier), targetSrid: Type.Optional(Srid), fields: Fields },
   ...{ srid: Type.Optional(Srid), geometryType: Type.Optional(Type.String({ maxLength: 40 })) },
@@ -81,25 +84,29 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
     params: { ...byConnection, serviceName },
     data: Type.Array(LayerSchema),
     errors: [400, 404],
-    async answer({ params: { id: name, serviceName } }, { connections, publishedLayers, sourceLayers }) {
+    async answer({ params: { id: name, serviceName } }, deps) {
+      const { connections, publishedLayers, layerCopies, sourceLayers } = deps;
       const { id } = await connections.get(name);
-      const [published, configured] = await Promise.all([
+      const [published, copies, configured] = await Promise.all([
         publishedLayers.list(id, serviceName),
+        layerCopies.list(id, serviceName),
         sourceLayers.list(id, serviceName),
       ]);
-      return [...published.map(view), ...configured.map(sourceLayerView)];
+      return [...published.map(view), ...copies.map(copyView), ...configured.map(sourceLayerView)];
     },
   }),
   action('POST /connections/{id}/layers', 'Publish Layer', {
     description:
-      'Validates the table, and publishes it on every protocol and in all processes before this is answered. Without layerName it is called as the table.',
+      'Validates the table, and publishes it on every protocol and in all processes before this is answered. Without layerName it is called as the table. Of a layer of a service, or a file of a bucket, a copy is published: it is made by a job, whose end the answer waits for.',
     params: byConnection,
     body: anyCaseBody(Publish),
     data: LayerSchema,
     status: 201,
-    errors: [400, 404, 409, 503],
-    async answer({ params, body, principal }, { connections, publishedLayers: layers }) {
+    errors: [400, 404, 409, 422, 503],
+    async answer({ params, body, principal }, { connections, layerCopies, publishedLayers: layers }) {
       const connection = await connections.get(params.id);
+      if (connections.isRemote(connection))
+        return copyView(await layerCopies.publish(connection, copyOf(layerOf(body)), actorOf(principal)));
       return view(await layers.publish(connection, layerOf(body), actorOf(principal)));
     },
   }),
@@ -110,8 +117,14 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
     body: anyCaseBody(Enabled),
     data: LayerSchema,
     errors: [400, 404, 409],
-    async answer({ params, body, principal }, { connections, publishedLayers: layers }) {
-      const { id } = await connections.get(params.id);
+    async answer({ params, body, principal }, { connections, layerCopies, publishedLayers: layers }) {
+      const connection = await connections.get(params.id);
+      const { id } = connection;
+      if (connections.isRemote(connection)) {
+        const copy = await layerCopies.get(id, params.layerId, params.serviceName);
+        const [changed] = await layerCopies.enable([copy], body.enabled, actorOf(principal));
+        return copyView(changed!);
+      }
       const layer = await layers.get(id, params.layerId, params.serviceName);
       const [changed] = await layers.enable([layer], body.enabled, actorOf(principal));
       return view(changed!);
@@ -123,8 +136,13 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
     body: anyCaseBody(Enabled),
     data: Type.Array(LayerSchema),
     errors: [400, 404, 409],
-    async answer({ params, body, principal }, { connections, publishedLayers: layers }) {
-      const { id } = await connections.get(params.id);
+    async answer({ params, body, principal }, { connections, layerCopies, publishedLayers: layers }) {
+      const connection = await connections.get(params.id);
+      const { id } = connection;
+      if (connections.isRemote(connection)) {
+        const copies = await layerCopies.list(id, params.serviceName ?? SERVICE);
+        return (await layerCopies.enable(copies, body.enabled, actorOf(principal))).map(copyView);
+      }
       const all = await layers.ofService(id, params.serviceName ?? SERVICE);
       return (await layers.enable(all, body.enabled, actorOf(principal))).map(view);
     },
@@ -135,8 +153,10 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
     body: anyCaseBody(Validate),
     data: Validation,
     errors: [400, 404, 503],
-    async answer({ params, body }, { connections, publishedLayers: layers }) {
+    async answer({ params, body }, { connections, layerCopies, publishedLayers: layers }) {
       const connection = await connections.get(params.id);
+      if (connections.isRemote(connection))
+        return validationView(body, copyReport(await layerCopies.validate(connection, body, body.layerName)));
       const tableReport = await layers.validate(connection, choiceOf(body), body.layerName);
       return validationView(body, tableReport);
     },
@@ -154,15 +174,22 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
     },
   }),
   action('POST /connections/{id}/layers/{layerId}/features/refresh', 'Refresh Layer Feature Snapshot', {
-    description: 'Looks at the table anew, counts its rows, and drops what caches hold of the layer.',
+    description:
+      'Looks at the table anew, counts its rows, and drops what caches hold of the layer. A copy is made anew, by a job whose end the answer waits for.',
     params: { id: connectionId, layerId },
     data: Type.Object({
       ...{ layerId: I, layerName: Type.String(), schema: Type.String(), table: Type.String() },
       materializedFeatureCount: I,
     }),
-    errors: [400, 404, 409, 503],
-    async answer({ params, principal }, { connections, publishedLayers: layers, cache }) {
+    errors: [400, 404, 409, 422, 503],
+    async answer({ params, principal }, { connections, layerCopies, publishedLayers: layers, cache }) {
       const connection = await connections.get(params.id);
+      if (connections.isRemote(connection)) {
+        const copy = await layerCopies.get(connection.id, params.layerId);
+        const materializedFeatureCount = await layerCopies.refresh(connection, copy, actorOf(principal));
+        const { layerName, schema, table } = copy.stored.body;
+        return { layerId: params.layerId, layerName, schema, table, materializedFeatureCount };
+      }
       const layer = await layers.get(connection.id, params.layerId);
       const { body } = await layers.refresh(connection, layer, actorOf(principal));
       await cache.invalidate({ kind: 'layer', layerId: params.layerId });
@@ -178,13 +205,16 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
 /** Beyond the contract: layers can be deleted. */
 export const layerDeletion = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped' }, [
   action('DELETE /connections/{id}/layers/{layerId}', 'Delete Published Layer', {
-    description: 'The table stays as it is.',
+    description: 'The table stays as it is, and so does what a copy was made of.',
     params: byLayer,
     data: AcknowledgementSchema,
     errors: [400, 404, 409],
-    async answer({ params }, { connections, publishedLayers: layers }) {
-      const { id } = await connections.get(params.id);
-      await layers.remove(await layers.get(id, params.layerId, params.serviceName));
+    async answer({ params }, { connections, layerCopies, publishedLayers: layers }) {
+      const connection = await connections.get(params.id);
+      const { id } = connection;
+      if (connections.isRemote(connection))
+        await layerCopies.remove(await layerCopies.get(id, params.layerId, params.serviceName));
+      else await layers.remove(await layers.get(id, params.layerId, params.serviceName));
       return new Acknowledgement('The layer is deleted.');
     },
   }),

@@ -7,6 +7,8 @@ import {
   CONNECTION,
   type Connection,
   isHost,
+  OWN_PROVIDERS,
+  providerOf,
   SSL_MODES,
   type SslMode,
   type StoredConnection,
@@ -14,11 +16,13 @@ import {
 import {
   type Connections,
   isDatabaseConnection,
+  LAYER_COPY,
   PUBLISHED_LAYER,
 } from '../../../services/connections/connections.js';
 import { hostProblem } from '../../../services/connections/hosts.js';
 import { isBucket } from '../../../services/connections/object-store.js';
 import { referenceProblem } from '../../../services/connections/secrets.js';
+import { isServiceKind, pathProblem } from '../../../services/connections/service-address.js';
 import { layerCollection } from '../../../services/publish/layer-display.js';
 import type { PublishedLayer } from '../../../services/publish/layers.js';
 import { slug } from '../../../services/publish/slug.js';
@@ -38,13 +42,13 @@ const ConnectionSpec = Type.Object(
     description: OptionalText,
     host: Type.String({ minLength: 1, maxLength: 253 }),
     port: Type.Integer({ minimum: 1, maximum: 65_535 }),
-    databaseName: Identifier,
-    username: Type.String({ minLength: 1, maxLength: 128 }),
+    databaseName: Type.String({ maxLength: 2048 }),
+    username: Type.String({ maxLength: 256 }),
     sslMode: Type.Enum(Object.keys(SSL_MODES) as SslMode[]),
     secretReference: Type.Union([Type.String({ minLength: 1, maxLength: 1000 }), Type.Null()]),
     secretType: Type.Union([Type.String({ maxLength: 100 }), Type.Null()]),
     isActive: Type.Boolean(),
-    provider: Type.Optional(Type.Enum(['PostGIS', 'AwsS3'])),
+    provider: Type.Optional(Type.Enum([...OWN_PROVIDERS])),
     region: Type.Optional(Type.String({ pattern: '^[a-z0-9-]{1,40}$' })),
   },
   CLOSED,
@@ -87,7 +91,9 @@ export const connection: Kind = {
     }
     const before = (await documents.list<Connection>(CONNECTION)).find(({ body }) => body.name === name);
     if (!before) return;
-    const layers = await documents.list<PublishedLayer>(PUBLISHED_LAYER);
+    const kinds = [PUBLISHED_LAYER, LAYER_COPY];
+    const lists = await Promise.all(kinds.map((kind) => documents.list<{ connectionId: string }>(kind)));
+    const layers = lists.flat();
     const registered = await rasters.list({ kind: 'cloud' });
     if (
       layers.some(({ body }) => body.connectionId === before.id) ||
@@ -100,9 +106,19 @@ export const connection: Kind = {
 
 /** Why this may not be connected to; undefined when it may. */
 function placeProblem(spec: ConnectionSpec, connections: Connections): string | undefined {
-  if (spec.provider !== 'AwsS3') return hostProblem(spec, connections.settings.allow);
+  const provider = providerOf(spec);
+  if (isServiceKind(provider)) {
+    const wrongPath = pathProblem(spec.databaseName);
+    return wrongPath === undefined ? connections.remoteProblem(spec) : `databaseName ${wrongPath}`;
+  }
+  if (provider !== 'AwsS3') {
+    const isWhole = spec.databaseName !== '' && spec.username !== '';
+    return isWhole
+      ? hostProblem(spec, connections.settings.allow)
+      : 'databaseName and username must not be empty';
+  }
   return isBucket(spec.databaseName)
-    ? connections.storeProblem(spec)
+    ? connections.remoteProblem(spec)
     : 'databaseName must be the name of a bucket';
 }
 

@@ -7,7 +7,7 @@ import type { JobRow } from '../../../stores/jobs.js';
 import { exists } from '../../exists.js';
 import type { SubmitOptions } from '../../jobs/engine.js';
 import type { JobContext, JobOutcome } from '../../jobs/kinds.js';
-import { requestWith } from '../../remote-imports/secret-references.js';
+import { requestWith, type SecretSource } from '../../remote-imports/secret-references.js';
 import { unprocessable } from './choice.js';
 import { MigrationDiscovery } from './discovery.js';
 import { LayerImports, type LayerImportsDeps, progressOf } from './layer-imports.js';
@@ -24,8 +24,7 @@ export interface GeoServerMigrationsDeps extends LayerImportsDeps, ValidationDep
   readonly pools: Pools;
   readonly dataDir: string;
   readonly words: LayerWords;
-  /** References to secrets that may be followed. */
-  readonly secrets: readonly string[];
+  readonly secrets: SecretSource;
 }
 
 /** A migration as people see it. */

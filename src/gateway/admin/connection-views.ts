@@ -1,0 +1,96 @@
+import Type, { type Static } from 'typebox';
+import { keyVersionOf } from '../../services/access/secret-keys.js';
+import {
+  CONNECTION_PROVIDERS,
+  providerOf,
+  requiresSsl,
+  SSL_MODES,
+  type SslMode,
+  type StoredConnection,
+} from '../../services/connections/connection.js';
+import type { ConnectionCheck, Connections } from '../../services/connections/connections.js';
+import {
+  OptionalStringSchema,
+  OptionalTimestampSchema,
+  optionalTimestamp,
+  TimestampSchema,
+  timestamp,
+} from './envelope.js';
+import { OwnerSchema } from './owner.js';
+
+/** Connections as the management API shows them. */
+
+const Mode = Type.Enum(Object.keys(SSL_MODES) as SslMode[]);
+const I = Type.Integer();
+
+const SUMMARY = {
+  ...{ connectionId: Type.String(), name: Type.String(), description: OptionalStringSchema },
+  ...{ host: Type.String(), port: I, databaseName: Type.String(), username: Type.String() },
+  ...{ sslRequired: Type.Boolean(), sslMode: Mode, storageType: Type.Enum(['managed', 'external']) },
+  ...{ isActive: Type.Boolean(), healthStatus: Type.Enum(['unknown', 'healthy', 'unhealthy']) },
+  ...{
+    lastHealthCheck: OptionalTimestampSchema,
+    createdAt: TimestampSchema,
+    createdBy: OptionalStringSchema,
+  },
+  ...{ provider: Type.Enum([...CONNECTION_PROVIDERS]), owner: OwnerSchema },
+};
+export const SummarySchema = Type.Object(SUMMARY);
+export const DetailSchema = Type.Object({
+  ...SUMMARY,
+  credentialReference: OptionalStringSchema,
+  encryptionVersion: Type.Union([I, Type.Null()]),
+  updatedAt: TimestampSchema,
+});
+export const TestResultSchema = Type.Object({
+  ...{ connectionId: OptionalStringSchema, connectionName: Type.String(), isHealthy: Type.Boolean() },
+  ...{ testedAt: TimestampSchema, message: Type.String() },
+  reason: Type.String({ description: 'The finding as a word for programs.' }),
+});
+
+export function summary(
+  stored: StoredConnection,
+  connections: Connections,
+  check?: ConnectionCheck,
+): Static<typeof SummarySchema> {
+  const { id, body, createdAt, createdBy } = stored;
+  const { name, description, host, port, databaseName, username, sslMode, isActive } = body;
+  return {
+    ...{ connectionId: id, name, description, host, port, databaseName, username },
+    ...{ sslRequired: requiresSsl(sslMode), sslMode, storageType: 'external', isActive },
+    healthStatus: check === undefined ? 'unknown' : check.isHealthy ? 'healthy' : 'unhealthy',
+    lastHealthCheck: optionalTimestamp(check?.testedAt ?? null),
+    ...{ createdAt: timestamp(createdAt), createdBy, provider: providerOf(body) },
+    owner: connections.isSource(stored) ? 'configuration' : 'api',
+  };
+}
+
+export function detail(
+  stored: StoredConnection,
+  connections: Connections,
+  check?: ConnectionCheck,
+): Static<typeof DetailSchema> {
+  const { password, secretReference } = stored.body;
+  return {
+    ...summary(stored, connections, check),
+    credentialReference: secretReference,
+    encryptionVersion: password === null ? null : keyVersionOf(password),
+    updatedAt: timestamp(stored.updatedAt),
+  };
+}
+
+export function testResult(
+  id: string | null,
+  name: string,
+  check: ConnectionCheck,
+): Static<typeof TestResultSchema> {
+  const { isHealthy, testedAt, message, reason } = check;
+  return {
+    connectionId: id,
+    connectionName: name,
+    isHealthy,
+    testedAt: timestamp(testedAt),
+    message,
+    reason,
+  };
+}

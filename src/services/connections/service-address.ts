@@ -1,0 +1,38 @@
+import { SOURCE_KINDS, type SourceKind } from '../../core/ingest.js';
+import type { Credentials } from '../remote-credentials.js';
+import type { Address, ConnectionProvider } from './connection.js';
+import { endpointOf } from './object-store.js';
+
+/** Services of other servers: their path stands where databases have a name. */
+
+/** What a connection to a service is. */
+export interface ServiceAddress extends Address {
+  readonly provider: SourceKind;
+}
+
+export const isServiceKind = (provider: ConnectionProvider): provider is SourceKind =>
+  (SOURCE_KINDS as readonly string[]).includes(provider);
+
+/** Where a service is. Throws for a path that leads to another server. */
+export function serviceAddress(address: Pick<Address, 'host' | 'port' | 'sslMode' | 'databaseName'>): URL {
+  const endpoint = endpointOf(address);
+  const url = new URL(`${endpoint}/${address.databaseName.replace(/^\/+/, '')}`);
+  if (url.origin !== endpoint) throw new TypeError('The path leads to another server.');
+  return url;
+}
+
+/** What is wrong with the path of a service; undefined when nothing is. */
+export function pathProblem(path: string): string | undefined {
+  if (/[\s#\\]|[^\x21-\x7e]/.test(path)) return 'must be a path with its query, escaped as in a URL';
+  return undefined;
+}
+
+/** A secret without a user is a token. */
+export function credentialsWith(
+  { provider, username }: Pick<ServiceAddress, 'provider' | 'username'>,
+  secret: string,
+): Credentials {
+  if (username !== '') return { mode: 'basic', username, password: secret };
+  if (secret === '') return {};
+  return { mode: provider === 'arcgis-geoservices-rest' ? 'arcgis-token' : 'token', token: secret };
+}

@@ -1,0 +1,115 @@
+import { ApiError } from '../../core/errors.js';
+import type { RemoteLayer, SourceKind } from '../../core/ingest.js';
+import type { Pools } from '../../core/tasks.js';
+import type { StoredConnection } from '../connections/connection.js';
+import { providerOf } from '../connections/connection.js';
+import type { Connections } from '../connections/connections.js';
+import { formatOf } from '../connections/object-store.js';
+import { serviceAddress } from '../connections/service-address.js';
+import { remoteFailure } from '../remote-failure.js';
+import { GEOSERVICES } from '../remote-imports/geoservices.js';
+import type { GeoServicesSource } from '../remote-imports/geoservices-source.js';
+import { OBJECT, type ObjectSource } from '../remote-imports/objects.js';
+import { OGC_FEATURES, type OgcFeaturesSource } from '../remote-imports/ogc-features.js';
+import { WFS, type WfsSource } from '../remote-imports/wfs.js';
+
+/** What a copy is made of: a layer of a service, or an object of a bucket. */
+export interface CopyChoice {
+  /** As `tables` of the connection has them. */
+  readonly schema: string;
+  readonly table: string;
+}
+
+/** What a job imports it by. */
+export type CopySource =
+  | { jobKind: typeof OGC_FEATURES; remote: OgcFeaturesSource }
+  | { jobKind: typeof WFS; remote: WfsSource }
+  | { jobKind: typeof GEOSERVICES; remote: GeoServicesSource }
+  | { jobKind: typeof OBJECT; remote: ObjectSource };
+
+/** Where a layer belongs, and the CRS that it is stored in. */
+export interface CopyPlace {
+  readonly srid: number;
+  /** That of the layer as it is when absent. */
+  readonly service?: string | undefined;
+  readonly disabled?: true;
+}
+
+export interface CopySourceDeps {
+  readonly connections: Pick<Connections, 'service' | 'requestTo'>;
+  readonly pools: Pick<Pools, 'run'>;
+}
+
+const REQUEST_MS = 120_000;
+const PAGE = 1000;
+const RETRIES = 3;
+/** Of a whole collection, whose pages are read one after another. */
+const COLLECTION_SECONDS = 86_400;
+
+/** Layers of other services are seen by discovery alone. */
+const COPIED: ReadonlySet<string> = new Set(['ogc-api-features', 'ogc-wfs', 'arcgis-geoservices-rest']);
+
+/** Finds what is to be copied. Throws `invalid-body` for what is not there, and `unavailable` while nobody answers. */
+export async function copySource(
+  { connections, pools }: CopySourceDeps,
+  connection: StoredConnection,
+  { schema, table }: CopyChoice,
+  place: CopyPlace,
+): Promise<CopySource> {
+  const provider = providerOf(connection.body);
+  if (provider === 'AwsS3') return objectSource(connection, { schema, table });
+  if (!COPIED.has(provider))
+    throw new ApiError(
+      'invalid-request',
+      `Layers of '${connection.body.name}' (${provider}) are listed, and not published: they are no features.`,
+    );
+  const layer = layerNamed((await connections.service(connection)).layers, { schema, table }, provider);
+  const serviceUrl = serviceAddress(connection.body).href;
+  const credentials = { connection: connection.id };
+  if (provider === 'ogc-api-features') {
+    const bounds = { maxFeatures: 0, maxPages: 1_000_000, timeoutSeconds: COLLECTION_SECONDS };
+    const remote = { serviceUrl, collectionId: layer.name, pageSize: PAGE, ...bounds, credentials };
+    return { jobKind: OGC_FEATURES, remote };
+  }
+  if (provider === 'ogc-wfs') {
+    const request = await connections.requestTo(connection, REQUEST_MS);
+    const { version, geoJson } = await pools.run('ingest.wfsPlan', request).catch((error: unknown) => {
+      throw remoteFailure('table', error);
+    });
+    const title = (layer.title ?? layer.name).slice(0, 200);
+    const type = { serviceUrl, version, typeName: layer.name, title, geoJson, srid: layer.srid };
+    const reading = { pageSize: PAGE, requestMs: REQUEST_MS, maxRetries: RETRIES };
+    return { jobKind: WFS, remote: { ...type, ...reading, credentials } };
+  }
+  const { srid: targetSrid, ...where } = place;
+  const reading = { where: '1=1', maxRetries: RETRIES, requestMs: REQUEST_MS };
+  const remote = { serviceUrl, layerId: layer.layerId!, targetSrid, ...reading, ...where, credentials };
+  return { jobKind: GEOSERVICES, remote };
+}
+
+/** Layers of GeoServices go by their numbers. */
+export const tableOf = ({ name, layerId }: RemoteLayer): string =>
+  layerId === undefined ? name : String(layerId);
+
+function layerNamed(
+  layers: readonly RemoteLayer[],
+  { schema, table }: CopyChoice,
+  provider: SourceKind | string,
+): RemoteLayer {
+  const layer = schema === provider ? layers.find((one) => tableOf(one) === table) : undefined;
+  return layer ?? absent('table', `There is no layer ${table} of ${schema}.`);
+}
+
+/** Whether the object is there, the copy finds out. */
+function objectSource({ id, body }: StoredConnection, { schema, table }: CopyChoice): CopySource {
+  if (schema !== body.databaseName)
+    absent('schema', `The connection leads to the bucket ${body.databaseName}.`);
+  const format = formatOf(table);
+  if (format?.isCopied !== true)
+    absent('table', 'Only FlatGeobuf, GeoParquet, GeoPackage and GeoJSON are published from buckets.');
+  return { jobKind: OBJECT, remote: { connection: id, key: table } };
+}
+
+function absent(name: string, detail: string): never {
+  throw new ApiError('invalid-body', detail, { errors: [{ name: `/${name}`, detail }] });
+}

@@ -1,0 +1,337 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { scratchDirectory } from '../engine/support.js';
+import { startMapServer } from '../imports/mapserver.js';
+import { leftovers, REMOTE_HOST, type Remote, sendJson, startRemote } from '../imports/support.js';
+import { type GeoServicesRemote, LAYER_PATH, startGeoServices } from '../support/geoservices.js';
+import { freePort, startServer, type TestServer } from '../support/server.js';
+import { adminClient } from './support/admin-client.js';
+
+/** Services of other servers as connections: MapServer, a FeatureServer, and an OGC API that wants credentials. */
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into JSON of any shape
+type Json = any;
+
+const SECRET = 'a secret of the towns';
+const BASIC = `Basic ${Buffer.from(`reader:${SECRET}`).toString('base64')}`;
+const scratch = scratchDirectory();
+let mapServer: Remote;
+let geoServices: GeoServicesRemote;
+let api: Remote;
+let server: TestServer;
+/** Names of the towns that the OGC API has, and how it answers for its items. */
+let towns = ['Olinda', 'Recife', 'Natal'];
+let items = (response: ServerResponse): void => sendItems(response);
+const admin = adminClient(() => server);
+
+function sendItems(response: ServerResponse, matched = towns.length): void {
+  const features = towns.map((name, i) => ({
+    ...{ type: 'Feature', id: i, properties: { name } },
+    geometry: { type: 'Point', coordinates: [-35 + i, -8] },
+  }));
+  const counts = { numberReturned: features.length, numberMatched: matched };
+  sendJson(response, { type: 'FeatureCollection', features, ...counts }, 'application/geo+json');
+}
+
+/** Lets those in who have the password or the token; the others are told so. */
+function answer(url: URL, response: ServerResponse, authorization: string | undefined): void {
+  const base = `${api.url}/geo`;
+  if (authorization === 'Bearer barred') return sendJson(response, {}, 'application/json', 403);
+  if (authorization !== BASIC && authorization !== `Bearer ${SECRET}`)
+    return sendJson(response, {}, 'application/json', 401);
+  const collection = {
+    ...{ id: 'towns', title: 'Towns of the coast', itemType: 'feature' },
+    links: [{ rel: 'items', type: 'application/geo+json', href: `${base}/collections/towns/items` }],
+  };
+  if (url.pathname.endsWith('/items')) return items(response);
+  if (url.pathname.endsWith('/towns')) return sendJson(response, collection);
+  if (url.pathname.endsWith('/collections'))
+    return sendJson(response, { links: [], collections: [collection] });
+  if (url.pathname !== '/geo') return sendJson(response, {}, 'application/json', 404);
+  const links = [
+    { rel: 'conformance', type: 'application/json', href: `${base}/conformance` },
+    { rel: 'data', type: 'application/json', href: `${base}/collections` },
+  ];
+  sendJson(response, { title: 'Towns', links });
+}
+
+beforeAll(async () => {
+  mkdirSync(join(scratch.path, 'data'));
+  mapServer = await startMapServer(scratch.path);
+  geoServices = await startGeoServices();
+  api = await startRemote((url, response, request) => answer(url, response, request.headers.authorization));
+  server = await start();
+}, 120_000);
+afterAll(async () => {
+  await server?.stop();
+  for (const remote of [mapServer, geoServices, api]) await remote?.close();
+  scratch.remove();
+});
+
+const start = () =>
+  startServer({
+    sources: [],
+    dataDir: join(scratch.path, 'data'),
+    env: {
+      SVC_REMOTE__ALLOW: `["${REMOTE_HOST}", "*.invalid"]`,
+      SVC_SECURITY__STATE_KEY: 'the key of the state',
+      CONNECTION_TOWNS: SECRET,
+    },
+  });
+
+/** Its processes are killed, and another server begins with what they left. */
+async function restart(): Promise<void> {
+  const gateways = execFileSync('pgrep', ['-P', String(server.process.pid)], { encoding: 'utf8' });
+  server.process.kill('SIGKILL');
+  for (const pid of gateways.trim().split('\n')) process.kill(Number(pid), 'SIGKILL');
+  await once(server.process, 'close');
+  server = await start();
+}
+
+const draft = (url: string, provider: string, change: object = {}) => ({
+  ...{ name: provider, provider, host: REMOTE_HOST, port: Number(new URL(url).port) },
+  ...{ databaseName: new URL(url).pathname, username: '', sslMode: 'Disable' },
+  ...change,
+});
+const ofTowns = (change: object = {}) =>
+  draft(`${api.url}/geo`, 'ogc-api-features', { username: 'reader', password: SECRET, ...change });
+const connect = async (body: Json) => {
+  const answered = await admin('POST', '/connections', body);
+  expect(answered.status, answered.text).toBe(201);
+  return answered;
+};
+const publish = (connection: string, body: object) =>
+  admin('POST', `/connections/${connection}/layers`, body);
+const namesOf = async (id: string): Promise<unknown[] | number> => {
+  const response = await fetch(`${server.url}/ogc/features/collections/${id}/items?f=json&limit=100`);
+  if (response.status !== 200) return response.status;
+  const { features } = (await response.json()) as Json;
+  return features.map(({ properties }: Json) => properties.name);
+};
+
+describe('an OGC API with a password', () => {
+  let layerId: number;
+
+  it('is connected to; the secret is never shown', async () => {
+    const created = await connect(ofTowns({ name: 'towns' }));
+    expect(created.body.data).toMatchObject({
+      provider: 'ogc-api-features',
+      databaseName: '/geo',
+      owner: 'api',
+    });
+    const tested = await admin('POST', '/connections/towns/test');
+    expect(tested.body.data, tested.text).toMatchObject({ isHealthy: true, reason: 'ok' });
+    const state = ['state.db', 'state.db-wal'].map((name) =>
+      readFileSync(join(server.dataDir, name), 'latin1'),
+    );
+    for (const text of [created.text, tested.text, ...state]) expect(text).not.toContain(SECRET);
+  });
+
+  it('lists its collections as tables', async () => {
+    const { tables } = (await admin('GET', '/connections/towns/tables')).body;
+    expect(tables).toEqual([
+      expect.objectContaining({ schema: 'ogc-api-features', table: 'towns', title: 'Towns of the coast' }),
+    ]);
+  });
+
+  it('publishes a collection as a copy, which its job reads with the password of the connection', async () => {
+    const choice = { schema: 'ogc-api-features', table: 'towns' };
+    const report = await admin('POST', '/connections/towns/tables/validate', choice);
+    expect(report.body.data, report.text).toMatchObject({ isValid: true });
+    const published = await publish('towns', {
+      ...{ ...choice, layerName: 'Coastal towns', serviceName: 'coast', attribution: 'The towns' },
+    });
+    expect(published.status, published.text).toBe(201);
+    expect(published.body.data).toMatchObject({
+      ...{ collectionId: 'coastal_towns', layerName: 'Coastal towns', serviceName: 'coast', enabled: true },
+      ...{
+        schema: 'ogc-api-features',
+        table: 'towns',
+        geometryType: 'Point',
+        srid: 4326,
+        attribution: 'The towns',
+      },
+    });
+    ({ layerId } = published.body.data);
+    expect(await namesOf('coastal_towns')).toEqual(expect.arrayContaining(towns));
+    const listed = await admin('GET', '/connections/towns/layers');
+    expect(listed.body.data).toEqual([published.body.data]);
+    const jobs = await admin('GET', '/jobs');
+    const detail = await admin('GET', `/jobs/${jobs.body.items[0].jobId}`);
+    for (const text of [jobs.text, detail.text, server.log()]) expect(text).not.toContain(SECRET);
+    expect((await publish('towns', { ...choice, layerName: 'Coastal towns' })).status).toBe(409);
+  });
+
+  it('is copied anew by a refresh; what was there is served until then, and when it fails', async () => {
+    towns = ['Olinda', 'Fortaleza'];
+    const refresh = () => admin('POST', `/connections/towns/layers/${layerId}/features/refresh`);
+    const refreshed = await refresh();
+    expect(refreshed.body.data, refreshed.text).toMatchObject({ layerId, materializedFeatureCount: 2 });
+    expect(await namesOf('coastal_towns')).toEqual(expect.arrayContaining(towns));
+    items = (response) => sendItems(response, 7);
+    expect((await refresh()).status).toBe(422);
+    items = (response) => sendJson(response, {}, 'application/json', 500);
+    expect((await refresh()).status).toBe(503);
+    items = (response) => sendItems(response);
+    expect(await namesOf('coastal_towns')).toHaveLength(2);
+    expect(leftovers(server)).toEqual([]);
+  });
+
+  it('is switched off and on, and keeps its number', async () => {
+    const path = `/connections/towns/layers/${layerId}/enabled`;
+    expect((await admin('PUT', path, { enabled: false })).body.data).toMatchObject({
+      layerId,
+      enabled: false,
+    });
+    expect(await namesOf('coastal_towns')).toBe(404);
+    const all = await admin('PUT', '/connections/towns/layers/enabled?serviceName=coast', { enabled: true });
+    expect(all.body.data).toMatchObject([{ layerId, enabled: true }]);
+    expect(await namesOf('coastal_towns')).toHaveLength(2);
+  });
+
+  it('keeps its connection, which a manifest names without the secret', async () => {
+    expect((await admin('DELETE', '/connections/towns')).status).toBe(409);
+    const { resources } = (await admin('GET', '/metadata/manifest')).body.data;
+    const connection = resources.find(({ kind }: Json) => kind === 'Connection');
+    expect(connection.spec).toMatchObject({ provider: 'ogc-api-features', databaseName: '/geo' });
+    expect(JSON.stringify(resources)).not.toContain(SECRET);
+    const applied = await admin('POST', '/metadata/manifest/apply', { resources: [connection] });
+    expect(applied.status, applied.text).toBe(200);
+    const refreshed = await admin('POST', `/connections/towns/layers/${layerId}/features/refresh`);
+    expect(refreshed.status, refreshed.text).toBe(200);
+    const pruned = await admin('POST', '/metadata/manifest/apply', { resources: [], prune: true });
+    expect(pruned.status).toBe(409);
+    const elsewhere = { ...connection, spec: { ...connection.spec, host: '10.0.0.1' } };
+    expect((await admin('POST', '/metadata/manifest/apply', { resources: [elsewhere] })).status).toBe(400);
+  });
+
+  it('goes with its rows when it is deleted, and then its connection can be', async () => {
+    expect((await admin('DELETE', `/connections/towns/layers/${layerId}`)).status).toBe(200);
+    expect(await namesOf('coastal_towns')).toBe(404);
+    expect((await admin('GET', '/connections/towns/layers')).body.data).toEqual([]);
+    const again = await publish('towns', {
+      ...{ schema: 'ogc-api-features', table: 'towns', layerName: 'Coastal towns', enabled: false },
+    });
+    expect(again.body.data, again.text).toMatchObject({ layerId, enabled: false, serviceName: 'default' });
+    expect(await namesOf('coastal_towns')).toBe(404);
+    await admin('DELETE', `/connections/towns/layers/${layerId}`);
+    expect((await admin('DELETE', '/connections/towns')).status).toBe(200);
+  });
+
+  it('leaves nothing of a copy that fails', async () => {
+    await connect(ofTowns({ name: 'failing' }));
+    items = (response) => sendItems(response, 7);
+    const choice = { schema: 'ogc-api-features', table: 'towns', layerName: 'Lies', serviceName: 'coast' };
+    const { status, text } = await publish('failing', choice);
+    expect([status, text]).toEqual([422, expect.stringContaining('7 features')]);
+    items = (response) => sendItems(response);
+    expect((await admin('GET', '/connections/failing/layers')).body.data).toEqual([]);
+    expect(leftovers(server)).toEqual([]);
+    expect((await publish('failing', { ...choice, table: 'rivers' })).status).toBe(400);
+    expect((await publish('failing', { ...choice, primaryKey: 'id' })).status).toBe(400);
+    expect((await admin('DELETE', '/connections/failing')).status).toBe(200);
+  });
+
+  it('forgets a copy whose server was killed and whose job failed, and its connection can be deleted', async () => {
+    await connect(ofTowns({ name: 'killed' }));
+    let reached = (): void => {};
+    const isReached = new Promise<void>((resolve) => {
+      reached = resolve;
+    });
+    items = () => reached();
+    const lost = publish('killed', { schema: 'ogc-api-features', table: 'towns', layerName: 'Lost' });
+    await Promise.all([isReached, lost.catch(() => {}), isReached.then(() => restart())]);
+    items = (response) => sendItems(response, 7);
+    await expect
+      .poll(async () => (await admin('DELETE', '/connections/killed')).status, { timeout: 20_000 })
+      .toBe(200);
+    expect(leftovers(server)).toEqual([]);
+    items = (response) => sendItems(response);
+  });
+
+  it('is not asked by a connection that is switched off', async () => {
+    await connect(ofTowns({ name: 'off' }));
+    await admin('PUT', '/connections/off', { isActive: false });
+    const before = api.asked.length;
+    expect((await admin('GET', '/connections/off/tables')).status).toBe(503);
+    expect((await publish('off', { schema: 'ogc-api-features', table: 'towns' })).status).toBe(503);
+    expect(api.asked.length).toBe(before);
+  });
+});
+
+describe('MapServer and a FeatureServer', () => {
+  it('are copied with what they say of their layers', async () => {
+    await connect(draft(`${mapServer.url}/`, 'ogc-wfs'));
+    const { tables } = (await admin('GET', '/connections/ogc-wfs/tables')).body;
+    expect(tables.map(({ table }: Json) => table)).toEqual(['ms:countries', 'ms:borders']);
+    const borders = await publish('ogc-wfs', { schema: 'ogc-wfs', table: 'ms:borders' });
+    expect(borders.status, borders.text).toBe(201);
+    expect(borders.body.data).toMatchObject({ collectionId: 'ms_borders', srid: 4326 });
+    const place = `${geoServices.url}${LAYER_PATH}`;
+    await connect(draft(place, 'arcgis-geoservices-rest', { name: 'featureserver' }));
+    const [table] = (await admin('GET', '/connections/featureserver/tables')).body.tables;
+    expect(table).toMatchObject({ table: '0', title: 'Countries', geometryType: 'esriGeometryPolygon' });
+    expect(table.columns[0]).toMatchObject({ name: 'OBJECTID', isPrimaryKey: true });
+    const choice = { schema: table.schema, table: table.table, layerName: 'Lands', serviceName: 'lands' };
+    const lands = await publish('featureserver', choice);
+    expect(lands.body.data, lands.text).toMatchObject({
+      serviceName: 'lands',
+      description: 'Countries of the world',
+    });
+    const refresh = `/connections/featureserver/layers/${lands.body.data.layerId}/features/refresh`;
+    expect((await admin('POST', refresh)).body.data).toMatchObject({ materializedFeatureCount: 100 });
+  });
+
+  it('list maps, which are not published', async () => {
+    await connect(draft(`${mapServer.url}/`, 'ogc-wms'));
+    const { tables } = (await admin('GET', '/connections/ogc-wms/tables')).body;
+    expect(tables.map(({ table }: Json) => table)).toContain('countries');
+    const refused = await publish('ogc-wms', { schema: 'ogc-wms', table: 'countries' });
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('no features')]);
+  });
+});
+
+describe('a draft', () => {
+  it.each([
+    ['ok', {}],
+    ['ok', { username: '', password: SECRET }],
+    ['ok', { password: undefined, secretReference: 'env:CONNECTION_TOWNS' }],
+    ['password', { password: 'wrong' }],
+    ['rights', { username: '', password: 'barred' }],
+    ['service-missing', { databaseName: 'elsewhere' }],
+    ['service-missing', { provider: 'stac' }],
+    ['tls-unavailable', { sslMode: 'Require' }],
+    ['name-not-found', { host: 'nowhere.invalid' }],
+    ['refused', 'closed'],
+    ['secret', { password: undefined, secretReference: 'env:CONNECTION_NONE' }],
+  ])('is tried, and tells apart %s: %j', async (reason, change) => {
+    const sent = ofTowns(typeof change === 'string' ? { port: await freePort() } : change);
+    const { status, body, text } = await admin('POST', '/connections/test', sent);
+    expect(status, text).toBe(200);
+    expect(body.data, text).toMatchObject({ reason, isHealthy: reason === 'ok', connectionId: null });
+    expect(text).not.toContain(SECRET);
+  });
+
+  it.each([
+    ['host', { host: '10.0.0.1' }],
+    ['host', { host: '127.0.0.1' }],
+    ['host', { host: 'a/b' }],
+    ['databaseName', { databaseName: 'a b' }],
+    ['databaseName', { databaseName: 'geo#part' }],
+    ['username', { username: 'a\r\nb' }],
+    ['username', { username: 'a:b' }],
+    ['provider', { provider: 'ogc-sos' }],
+    ['region', { region: 'eu-central-1' }],
+    ['username', { provider: 'PostGIS', username: '', databaseName: 'city' }],
+    ['databaseName', { provider: 'PostGIS', databaseName: '' }],
+  ])('with a wrong %s is refused: %j', async (member, change) => {
+    for (const path of ['/connections', '/connections/test']) {
+      const { status, text } = await admin('POST', path, ofTowns({ name: 'wrong', ...change }));
+      expect([status, text]).toEqual([400, expect.stringContaining(member)]);
+    }
+  });
+});
