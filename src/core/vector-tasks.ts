@@ -121,10 +121,17 @@ export interface OccupiedTask {
   boxes: readonly Box[];
 }
 
+/** A table of a store. */
 export interface DropTask {
   /** GeoPackage store. */
   store: string;
   table: string;
+}
+
+export interface LayerStyleTask extends DropTask {
+  name: string;
+  /** Text of SLD. */
+  sld: string;
 }
 
 export interface LoadTask {

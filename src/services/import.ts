@@ -151,6 +151,21 @@ export class ImportService {
     await this.#deps.publish({ id, title, store: this.#store, features });
   }
 
+  /** Keeps a style in SLD beside a collection that was imported, under its name. False for another collection. */
+  async addStyle(
+    { id, title, source }: VectorCollection,
+    style: { name: string; sld: string },
+  ): Promise<boolean> {
+    if (!this.#deps.isIn?.(id, this.#store)) return false;
+    await this.#deps.pools.run(
+      'vector.layerStyle',
+      { store: this.#store, table: source.table, ...style },
+      {},
+    );
+    await this.#deps.publish({ id, title, store: this.#store, features: 0 });
+    return true;
+  }
+
   /** Removes a collection that was imported, with its table. Throws `conflict` for another one. */
   async remove({ id, source }: VectorCollection): Promise<void> {
     if (!this.#deps.withdraw || !this.#deps.isIn?.(id, this.#store))

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { family } from '../e2e/support/processes.js';
 import { scratchDirectory } from '../engine/support.js';
@@ -49,6 +50,8 @@ const jobOf = (id: unknown) => migrationJob(server, id);
 const ended = (id: unknown) => endedMigration(server, id);
 const states = (job: Json) => Object.fromEntries(layersOf(job).map((one) => [one.sourceLayer, one.status]));
 
+const groupsOf = (job: Json) => job['layerGroups'] as Json[];
+
 async function styleOf(layer: Layer | undefined): Promise<Json> {
   const { body } = await call(server, 'GET', `/metadata/layers/${layer!['publishedLayerId']}/style`);
   return body['data'] as Json;
@@ -89,7 +92,13 @@ describe('a migration of a GeoServer', () => {
       ['layer', 'topp:base map?', 'cascaded'],
     ]);
     expect((job['manualReview'] as Json[]).map(({ kind, id }) => [kind, id])).toEqual([
-      ['layerGroup', 'topp:world'],
+      ['style', 'topp:Red land'],
+    ]);
+    expect(job['layerGroups']).toMatchObject([
+      {
+        ...{ sourceGroup: 'topp:world', serviceName: 'topp_world', collectionIds: ['topp_countries'] },
+        warnings: [expect.stringContaining('topp:Geology')],
+      },
     ]);
     expect(job['warnings']).toEqual(expect.arrayContaining([expect.stringContaining('topp:Geology')]));
     expect(await collections(server)).toEqual([]);
@@ -158,11 +167,40 @@ describe('a migration of a GeoServer', () => {
       ...{ styleVersion: 1, revisedBy: 'import' },
     });
     expect(await styleOf(plane)).toMatchObject({ styleVersion: 0 });
+    expect(countries!['otherStyles']).toEqual(['topp:Red land']);
+    expect(job['manualReview']).toEqual([]);
     const coverage = await fetch(`${server.url}/ogc/coverages/collections/${heights!.collectionId}?f=json`);
     expect(await coverage.json()).toMatchObject({ id: 'styled_heights', title: 'Heights' });
     expect(states(await migrated({ layerNames: ['heights'], importOptions: options }))).toEqual({
       'topp:heights': 'skipped',
     });
+  }, 600_000);
+
+  it('offers the other styles of a layer under their names, and draws groups as one map', async () => {
+    const styles = await fetch(`${server.url}/ogc/maps/collections/styled_countries/styles?f=json`);
+    const ids = ((await styles.json()) as { styles: Json[] }).styles.map(({ id }) => id);
+    expect(ids).toEqual(['default', 'topp-red-land']);
+    const map = async (path: string) => {
+      const answer = await fetch(`${server.url}/ogc/maps${path}bbox=-20,0,20,40&width=64&height=64&f=png`);
+      expect(answer.status).toBe(200);
+      const { data } = await sharp(await answer.arrayBuffer())
+        .removeAlpha()
+        .raw()
+        .toBuffer({ resolveWithObject: true });
+      return [...data.subarray(3 * (64 * 20 + 32), 3 * (64 * 20 + 33))];
+    };
+    expect(await map('/collections/styled_countries/map?')).toEqual([0x22, 0x55, 0xcc]);
+    expect(await map('/collections/styled_countries/styles/topp-red-land/map?')).toEqual([0xcc, 0x22, 0x22]);
+    const { body } = await call(server, 'GET', '/services');
+    const world = (body['data'] as Json[]).find(({ serviceName }) => serviceName === 'styled_world');
+    expect(world).toMatchObject({ description: 'World' });
+    const { jobs } = (await call(server, 'GET', '/import/platform-b/jobs')).body as { jobs: Json[] };
+    const job = jobs.find((one) => groupsOf(one)[0]?.['serviceName'] === 'styled_world')!;
+    const [group] = groupsOf(job);
+    expect((await fetch(`${server.url}${group!['map']}&width=64&height=64`)).status).toBe(200);
+    const layer = layersOf(job).find(({ sourceLayer }) => sourceLayer === 'topp:countries')!;
+    const path = `/services/styled_world/layers/${layer['publishedLayerId']}/metadata`;
+    expect(await call(server, 'PUT', path, {})).toMatchObject({ status: 200 });
   }, 600_000);
 
   it('lets words and a style stay that somebody has put', async () => {

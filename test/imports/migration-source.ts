@@ -59,18 +59,25 @@ const LAND = `<StyledLayerDescriptor version="1.0.0" xmlns="http://www.opengis.n
     <Stroke><CssParameter name="stroke">#2255cc</CssParameter></Stroke>
   </PolygonSymbolizer></Rule></FeatureTypeStyle></UserStyle></NamedLayer></StyledLayerDescriptor>`;
 
-/** Countries are drawn by a style that can be read, and those in metres by one that cannot. */
+/** Countries are drawn by styles that can be read, and those in metres by one that cannot. */
 function addStyles({ documents, texts }: GeoServer): void {
   documents['services/wms/settings'] = { wms: { enabled: true } };
-  documents['workspaces/topp/styles'] = { styles: { style: [{ name: 'polygon' }, { name: 'land' }] } };
+  documents['workspaces/topp/styles'] = {
+    styles: { style: [{ name: 'polygon' }, { name: 'land' }, { name: 'Red land' }] },
+  };
   documents['workspaces/topp/styles/land'] = { style: { name: 'land', format: 'sld', filename: 'land.sld' } };
   texts['workspaces/topp/styles/land.sld'] = LAND;
+  documents['workspaces/topp/styles/Red land'] = {
+    style: { name: 'Red land', format: 'sld', filename: 'red.sld' },
+  };
+  texts['workspaces/topp/styles/Red land.sld'] = LAND.replaceAll('#2255cc', '#cc2222');
   for (const [name, style] of [
     ['countries', 'topp:land'],
     ['plane', 'broken'],
   ] as const) {
     const { layer } = documents[`layers/topp:${name}`] as { layer: Json };
-    documents[`layers/topp:${name}`] = { layer: { ...layer, defaultStyle: { name: style }, styles: '' } };
+    const styles = name === 'countries' ? { style: [{ name: 'topp:Red land' }] } : '';
+    documents[`layers/topp:${name}`] = { layer: { ...layer, defaultStyle: { name: style }, styles } };
   }
 }
 

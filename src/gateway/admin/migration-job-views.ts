@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import type { GroupPlan } from '../../services/migrations/geoserver/groups.js';
 import type { MigrationResult, MigrationView } from '../../services/migrations/geoserver/migrations.js';
 import { type LayerParity, scorecardOf } from '../../services/migrations/geoserver/parity/scorecard.js';
 import type { LeftPart } from '../../services/migrations/geoserver/plan.js';
@@ -49,8 +50,19 @@ const Layer = Type.Object({
   publishedLayerId: OptionalInteger,
   featureCount: OptionalInteger,
   sourceStyle: OptionalStringSchema,
+  otherStyles: Type.Array(S, { description: 'Styles that are offered beside it.' }),
   warnings: Type.Array(S),
   parity: Type.Union([Type.Object({ verdict: Verdict, probes: Type.Array(Probe) }), Type.Null()]),
+});
+
+const Group = Type.Object({
+  sourceGroup: S,
+  serviceName: S,
+  title: OptionalStringSchema,
+  collectionIds: Type.Array(S, { description: 'From the lowest to the highest.' }),
+  map: Type.String({ description: 'Path of a map that draws them together.' }),
+  style: Type.String({ description: 'Path of a MapLibre style that shows them together.' }),
+  warnings: Type.Array(S),
 });
 
 export const MigrationJob = Type.Object({
@@ -82,6 +94,7 @@ export const MigrationJob = Type.Object({
   dryRun: Type.Boolean(),
   sourceVersion: OptionalStringSchema,
   layers: Type.Array(Layer, { description: 'Empty until the source was read.' }),
+  layerGroups: Type.Array(Group),
   unsupported: Left,
   manualReview: Left,
   warnings: Type.Array(S),
@@ -111,6 +124,7 @@ export function migrationView(view: MigrationView, deps: AdminDeps): MigrationJo
     dryRun: request.dryRun,
     sourceVersion: plan?.version ?? null,
     layers: layersOf(view, deps),
+    layerGroups: (plan?.groups ?? []).map(groupView),
     unsupported: (plan?.unsupported ?? []).map(leftView),
     manualReview: (plan?.reviews ?? []).map(leftView),
     warnings: JSON.parse(job.warnings_json) as string[],
@@ -186,10 +200,25 @@ function layersOf({ plan, layers }: MigrationView, { catalog }: AdminDeps): Migr
       publishedLayerId: isThere ? (catalog().byId(layer.collection)?.layerId ?? null) : null,
       featureCount: progress?.features ?? null,
       sourceStyle: layer.styleId,
+      otherStyles: [...layer.otherStyles],
       warnings: [...layer.warnings, ...(progress?.notes ?? [])],
       parity: progress?.parity ? parityView(progress.parity) : null,
     };
   });
+}
+
+function groupView({ id, service, title, collections, warnings }: GroupPlan) {
+  const query = `collections=${collections.map(encodeURIComponent).join(',')}`;
+  return {
+    ...{
+      sourceGroup: id,
+      serviceName: service,
+      title,
+      collectionIds: [...collections],
+      warnings: [...warnings],
+    },
+    ...{ map: `/ogc/maps/map?${query}`, style: `/ogc/maps/styles/default?${query}` },
+  };
 }
 
 function parityView({ verdict, probes }: LayerParity) {

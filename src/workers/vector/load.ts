@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { TaskFailure } from '../../core/failure.js';
-import type { DropTask, LoadTask } from '../../core/vector-tasks.js';
+import type { DropTask, LayerStyleTask, LoadTask } from '../../core/vector-tasks.js';
 import type Database from '../../native/sqlite.js';
 import { connect, quote } from '../providers/geopackage/connection.js';
 import {
@@ -10,6 +10,7 @@ import {
   prepareStore,
   ROW_COLUMN,
 } from '../providers/geopackage/create.js';
+import { putLayerStyle } from '../providers/geopackage/layer-styles.js';
 
 type Db = Database.Database;
 
@@ -58,9 +59,18 @@ export function load(task: LoadTask): { features: number } {
 
 /** Body of task `vector.drop`. */
 export function drop({ store, table }: DropTask): null {
+  return changeStore(store, (db) => void dropTable(db, table));
+}
+
+/** Body of task `vector.layerStyle`. */
+export function keepLayerStyle({ store, table, ...style }: LayerStyleTask): null {
+  return changeStore(store, (db) => putLayerStyle(db, table, style));
+}
+
+function changeStore(store: string, change: (db: Db) => void): null {
   const db = connect(store, false);
   try {
-    db.transaction(() => dropTable(db, table)).immediate();
+    db.transaction(() => change(db)).immediate();
     db.pragma('wal_checkpoint(PASSIVE)');
     return null;
   } finally {

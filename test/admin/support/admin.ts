@@ -249,7 +249,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     geoServerMigrations: new GeoServerMigrations({
       ...{ pools, jobs, imports, coverages: coverageImports, dataDir },
       secrets: { allowed: [], credentialsOf: async () => ({}) },
-      ...{ words: new LayerWords(layers, styles, pools, visible), key: '' },
+      ...{ words: new LayerWords(layers, styles, pools, visible, imports), key: '' },
     }),
     migrationBatches: new MigrationBatches({ jobs, imports, relationships: { apply: async () => [] } }),
     alerts,

@@ -105,19 +105,13 @@ function assessGroup(
     ({ kind, id }) => kind === 'layerGroup' || (layers.get(id)?.level ?? 'incompatible') !== 'incompatible',
   );
   if (usable.length === 0) return incompatible('no-members', 'None of its layers can be taken over.');
-  return partial(
-    'group',
-    'Its layers can be drawn together in one map; the group itself has no counterpart.',
-    {
-      warnings:
-        usable.length < members.length
-          ? [`${members.length - usable.length} of its layers do not come along.`]
-          : [],
-      manualSteps: [
-        `Ask for its layers together in a map${mode === 'EO' ? ', and for its footprints' : ''}.`,
-      ],
-    },
-  );
+  return partial('group', 'Its layers become a service, and can be drawn together in one map.', {
+    warnings:
+      usable.length < members.length
+        ? [`${members.length - usable.length} of its layers do not come along.`]
+        : [],
+    manualSteps: [`Ask for its layers together in a map${mode === 'EO' ? ', and for its footprints' : ''}.`],
+  });
 }
 
 async function assessStyle(

@@ -65,7 +65,9 @@ export class MigrationDiscovery {
         left.push(leftLayer(id, 'not-offered', `The WFS at ${url} does not offer it.`));
       else layers[id] = notesOf(layer, catalog, type);
     }
-    const used = new Set(plan.layers.flatMap(({ styleId }) => styleId ?? []));
+    const used = new Set(
+      plan.layers.flatMap(({ styleId, otherStyles }) => [styleId ?? [], otherStyles].flat()),
+    );
     const styles = Object.fromEntries(
       catalog.styles.flatMap(({ id, content }) =>
         used.has(id) && content !== undefined ? [[id, content] as const] : [],

@@ -1,8 +1,9 @@
-import { isDrawable } from '../../../core/abilities.js';
+import { hasFeatures, isDrawable } from '../../../core/abilities.js';
 import type { CatalogSnapshot } from '../../../core/collection.js';
 import { type LayerAbout, type LayerSettings, WEB_ADDRESS } from '../../../core/layer-settings.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Pools } from '../../../core/tasks.js';
+import type { ImportService } from '../../import.js';
 import type { Layers } from '../../layers/layers.js';
 import { shownCollection } from '../../remote-imports/shown-collection.js';
 import { IMPORT, putSourceStyle } from '../../remote-imports/source-style.js';
@@ -17,10 +18,11 @@ const TITLE = 200;
 /** What a GeoServer says of a layer, and how it draws it, as settings and style of the collection. */
 export class LayerWords {
   constructor(
-    private readonly layers: Pick<Layers, 'settingsOf' | 'put'>,
+    readonly layers: Pick<Layers, 'settingsOf' | 'serviceSettings' | 'put' | 'putService'>,
     private readonly styles: Styles,
     private readonly pools: Pick<Pools, 'run'>,
     private readonly catalog: () => CatalogSnapshot,
+    private readonly imports: Pick<ImportService, 'addStyle'>,
   ) {}
 
   collection(id: string, signal: AbortSignal): Promise<StyledCollection> {
@@ -57,6 +59,21 @@ export class LayerWords {
     const change = { drawingInfo: null, changeSummary: `SLD ${name ?? ''} of GeoServer`.replace('  ', ' ') };
     const refusals = await putSourceStyle(this.styles, collection, layers, change);
     return { isDrawn: refusals.length === 0, warnings: [...refusals, ...lost] };
+  }
+
+  /** Offers a style in SLD beside the one in force, under its name. May be called again. */
+  async offer(
+    collection: StyledCollection,
+    name: string,
+    sld: string,
+    signal: AbortSignal,
+  ): Promise<string[]> {
+    const task = { xml: Buffer.from(sld), target: targetOf(collection) };
+    const { layers, diagnostics } = await this.pools.run('vector.sld', task, { signal });
+    if (layers.length === 0) return [`Nothing of the style ${name} can be drawn.`];
+    const isKept = hasFeatures(collection) && (await this.imports.addStyle(collection, { name, sld }));
+    if (!isKept) return [`The style ${name} was left behind.`];
+    return diagnostics.map(({ construct, message }) => `Style ${name}: ${construct}: ${message}`);
   }
 }
 

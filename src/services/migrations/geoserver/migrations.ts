@@ -17,6 +17,7 @@ import type { EvidencePack } from './parity/evidence.js';
 import { type MigrationPlan, policyOf, requireSupported } from './plan.js';
 import { type LayerProgress, type MigrationProgress, MigrationState } from './progress.js';
 import type { MigrationRequest } from './request.js';
+import { settleGroups } from './settle-groups.js';
 import { settleLayers } from './settle-layers.js';
 import { MigrationValidation, PACK, type ValidationDeps } from './validation.js';
 
@@ -139,9 +140,11 @@ export class GeoServerMigrations {
       await context.step('layers', `Importing ${state.plan.layers.length} layers`, () =>
         new LayerImports(this.#deps, context, state, request).run(),
       );
-    await context.step('styles', 'Taking over descriptions and styles', () =>
-      settleLayers(this.#deps.words, context, state),
-    );
+    await context.step('styles', 'Taking over descriptions, styles and groups', async () => {
+      await settleLayers(this.#deps.words, context, state);
+      for (const warning of await settleGroups(this.#deps.words.layers, state, context.signal))
+        await context.warn(warning);
+    });
     const counts = await countsOf(context, state);
     const evidence = await context.step('validate', 'Comparing the layers with their source', () =>
       new MigrationValidation(this.#deps, context, state, this.#folderOf(context.id)).run(request),

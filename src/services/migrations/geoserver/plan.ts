@@ -1,8 +1,9 @@
 import type { GeoServerCatalog, GeoServerLayer } from '../../../core/geoserver.js';
-import { tableName } from '../../table-name.js';
 import type { Compatibility } from '../inventory.js';
 import { type GeoServerAssessment, storeId } from './assessment.js';
 import { unprocessable } from './choice.js';
+import { type GroupPlan, groupsOf, membersOf } from './groups.js';
+import { nameOf } from './names.js';
 import type { MigrationRequest, UnsupportedPolicy } from './request.js';
 
 /** A part of the source that is not taken over, and what people can do about it. */
@@ -25,12 +26,15 @@ export interface LayerPlan {
   readonly warnings: readonly string[];
   /** Style that is taken over; null when it has none, or none that is taken over. */
   readonly styleId: string | null;
+  /** Styles beside that one which are taken over. */
+  readonly otherStyles: readonly string[];
 }
 
 export interface MigrationPlan {
   /** Version of the GeoServer. */
   readonly version: string | null;
   readonly layers: readonly LayerPlan[];
+  readonly groups: readonly GroupPlan[];
   /** Layers, stores and styles that cannot be taken over. */
   readonly unsupported: readonly LeftPart[];
   /** What has no counterpart here, and is for people to look at. */
@@ -61,15 +65,22 @@ export function planLayers(
       collection: freeName(nameOf(layer, request), names),
       warnings: warningsOf(verdict),
       styleId: request.importStyles ? (layer.defaultStyle ?? null) : null,
+      otherStyles: request.importStyles && layer.resource.kind === 'featureType' ? layer.styles : [],
     });
   }
   const left = request.importStyles ? unsupportedStyles(layers, assessment) : [];
   const gone = new Set(left.map(({ id }) => id));
+  const planned = layers.map((one) => ({
+    ...one,
+    styleId: gone.has(one.styleId ?? '') ? null : one.styleId,
+    otherStyles: one.otherStyles.filter((id) => !gone.has(id)),
+  }));
   return {
     version: catalog.version ?? null,
-    layers: layers.map((one) => (gone.has(one.styleId ?? '') ? { ...one, styleId: null } : one)),
+    layers: planned,
+    groups: groupsOf(planned, catalog, request),
     unsupported: [...unsupported, ...left],
-    reviews: reviewsOf(choice, catalog, assessment),
+    reviews: reviewsOf(choice, planned, { catalog, assessment }),
     gaps: catalog.gaps.map(({ path, reason }) => `${path}: ${reason}`),
   };
 }
@@ -80,6 +91,12 @@ export function withoutLayers(plan: MigrationPlan, left: readonly LeftPart[]): M
   return {
     ...plan,
     layers: plan.layers.filter(({ id }) => !ids.has(id)),
+    groups: plan.groups.map((group) => ({
+      ...group,
+      collections: group.collections.filter(
+        (id) => !plan.layers.some((one) => one.collection === id && ids.has(one.id)),
+      ),
+    })),
     unsupported: [...plan.unsupported, ...left],
   };
 }
@@ -92,14 +109,6 @@ export function requireSupported({ unsupported }: MigrationPlan, request: Migrat
 
 export function policyOf(kind: LeftPart['kind'], { unsupported }: MigrationRequest): UnsupportedPolicy {
   return kind === 'layerGroup' ? 'skip' : unsupported[kind];
-}
-
-/** `topp:tasmania roads` as `topp_tasmania_roads`. */
-function nameOf({ workspace, name }: GeoServerLayer, request: MigrationRequest): string {
-  const { workspaceNames, defaultWorkspace } = request;
-  const source = workspace ?? defaultWorkspace;
-  const prefix = Object.hasOwn(workspaceNames, source) ? workspaceNames[source]! : source;
-  return tableName(prefix === '' ? name : `${prefix}_${name}`);
 }
 
 /** Names that differ in the source may be one here: the second of them gets a number. */
@@ -143,7 +152,9 @@ function unsupportedStores(choice: readonly GeoServerLayer[], { stores }: GeoSer
 }
 
 function unsupportedStyles(layers: readonly LayerPlan[], { styles }: GeoServerAssessment): LeftPart[] {
-  const ids = new Set(layers.flatMap(({ styleId }) => styleId ?? []));
+  const ids = new Set(
+    layers.flatMap(({ styleId, otherStyles }) => [...(styleId === null ? [] : [styleId]), ...otherStyles]),
+  );
   return [...ids].flatMap((id) => {
     const verdict = styles.get(id);
     if (verdict === undefined)
@@ -158,22 +169,31 @@ function unsupportedStyles(layers: readonly LayerPlan[], { styles }: GeoServerAs
   });
 }
 
-/** Groups of these layers, and styles beside the default ones. */
+/** Groups of which no layer comes along, and styles beside the default ones that are not taken over. */
 function reviewsOf(
   choice: readonly GeoServerLayer[],
-  { groups }: GeoServerCatalog,
-  assessment: GeoServerAssessment,
+  layers: readonly LayerPlan[],
+  { catalog, assessment }: { catalog: GeoServerCatalog; assessment: GeoServerAssessment },
 ): LeftPart[] {
   const ids = new Set(choice.map(({ id }) => id));
-  const ofGroups = groups
-    .filter(({ members }) => members.some((one) => one.kind === 'layer' && ids.has(one.id)))
+  const isThere = new Set(layers.map(({ id }) => id));
+  const ofGroups = catalog.groups
+    .filter((group) => {
+      const members = membersOf(group, catalog);
+      return members.some((id) => ids.has(id)) && !members.some((id) => isThere.has(id));
+    })
     .map(({ id }) => leftPart('layerGroup', id, assessment.groups.get(id)!));
-  const ofStyles = choice.flatMap(({ id, styles }) =>
-    styles.map((style) => ({
-      ...{ kind: 'style' as const, id: style, code: 'alternative-style' },
-      reason: `It is one more style of ${id}; a layer has one style here.`,
-      manualSteps: ['Put it as the style of a second layer of the same data, if it is needed.'],
-    })),
-  );
+  const ofStyles = choice.flatMap(({ id, styles }) => {
+    const { otherStyles = [] } = layers.find((one) => one.id === id) ?? {};
+    return styles
+      .filter((style) => !otherStyles.includes(style))
+      .map((style) => ({
+        ...{ kind: 'style' as const, id: style, code: 'alternative-style' },
+        reason: `It is one more style of ${id}, and is not taken over.`,
+        manualSteps: [
+          'Begin the migration with importStyles, or put it as the style of a second layer of the same data.',
+        ],
+      }));
+  });
   return [...ofGroups, ...ofStyles];
 }

@@ -24,16 +24,21 @@ async function settleLayer(
   words: LayerWords,
   context: JobContext<MigrationRequest>,
   { notes }: MigrationState,
-  { id, collection: name, styleId }: LayerPlan,
+  { id, collection: name, styleId, otherStyles }: LayerPlan,
 ): Promise<string[]> {
   const { signal, input } = context;
   const collection = await words.collection(name, signal);
   await words.describe(collection, notes.layers[id]!);
+  const others: string[] = [];
+  for (const other of otherStyles) {
+    const text = notes.styles[other];
+    if (text !== undefined) others.push(...(await words.offer(collection, other, text, signal)));
+  }
   const sld = styleId === null ? undefined : notes.styles[styleId];
-  if (sld === undefined) return [];
+  if (sld === undefined) return others;
   const { isDrawn, warnings } = await words.draw(collection, sld, signal);
   const problem = `The style ${styleId} of ${id} was not taken over: ${warnings[0]}`;
   if (!isDrawn && input.unsupported.style === 'fail') throw unprocessable(problem);
   if (!isDrawn && input.unsupported.style === 'warn') await context.warn(problem);
-  return warnings;
+  return [...warnings, ...others];
 }

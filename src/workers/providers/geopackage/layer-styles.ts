@@ -25,6 +25,28 @@ export function layerStyles(
   });
 }
 
+/** As QGIS makes it. */
+const TABLE = `CREATE TABLE IF NOT EXISTS layer_styles (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, f_table_catalog TEXT(256), f_table_schema TEXT(256), f_table_name TEXT(256),
+  f_geometry_column TEXT(256), styleName TEXT(30), styleQML TEXT, styleSLD TEXT, useAsDefault BOOLEAN,
+  description TEXT, owner TEXT(30), ui TEXT(30),
+  update_time DATETIME DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')))`;
+
+/** Keeps a style beside a table under its name, in the place of one of that name. It is no default. */
+export function putLayerStyle(
+  db: Database.Database,
+  table: string,
+  { name, sld }: { name: string; sld: string },
+): void {
+  db.exec(TABLE);
+  db.prepare('DELETE FROM layer_styles WHERE f_table_name = ? AND styleName = ?').run(table, name);
+  db.prepare(
+    `INSERT INTO layer_styles (f_table_catalog, f_table_schema, f_table_name, f_geometry_column, styleName, styleSLD,
+      useAsDefault, description)
+    SELECT '', '', table_name, column_name, ?, ?, 0, '' FROM gpkg_geometry_columns WHERE table_name = ?`,
+  ).run(name, sld, table);
+}
+
 function rowsOf(db: Database.Database, table: string): StyleRow[] {
   const exists = db.prepare("SELECT count(*) FROM sqlite_master WHERE name = 'layer_styles'").pluck().get();
   if (exists !== 1) return [];
