@@ -1,5 +1,7 @@
 /** What operators say of layers and services beyond what the data says itself. */
 
+import { MERGES } from './rasters.js';
+
 /** Words about a layer. */
 export interface LayerAbout {
   readonly keywords?: readonly string[];
@@ -61,9 +63,9 @@ export interface Relationship {
   readonly esriRelationshipId: number | null;
 }
 
-/** Which raster of a mosaic is on top where several lie. */
-export const MOSAIC_ORDERS = ['newest', 'oldest'] as const;
-export type MosaicOrder = (typeof MOSAIC_ORDERS)[number];
+/** Which raster of a mosaic is on top where several lie, or what becomes of their values. */
+export const MERGE_STRATEGIES = ['newest', 'oldest', ...MERGES] as const;
+export type MergeStrategy = (typeof MERGE_STRATEGIES)[number];
 
 /** Settings of a layer, as they are kept by the id of its collection. */
 export interface LayerSettings {
@@ -74,7 +76,7 @@ export interface LayerSettings {
   readonly fields?: readonly FieldSettings[];
   readonly filter?: PermanentFilter;
   readonly relationships?: readonly Relationship[];
-  readonly mosaicOrder?: MosaicOrder;
+  readonly mergeStrategy?: MergeStrategy;
   /** The service that it belongs to, where the source does not say it. */
   readonly service?: string;
   /** False: the layer is on no surface. */

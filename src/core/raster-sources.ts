@@ -1,4 +1,4 @@
-import type { MosaicMember, RasterSource } from './rasters.js';
+import type { BandInfo, Merge, MosaicMember, RasterSource } from './rasters.js';
 
 /** What a kind of raster source declares. Their readers stand in src/workers/raster/sources. */
 interface Declaration<S extends RasterSource> {
@@ -55,6 +55,28 @@ export const membersOf = (source: RasterSource): readonly MosaicMember[] | undef
 export function ofMembers(source: RasterSource, members: readonly MosaicMember[]): RasterSource {
   return { ...source, members } as RasterSource;
 }
+
+/** The same mosaic with the values of its members merged. */
+export function merged(source: RasterSource, merge: Merge): RasterSource {
+  return { ...source, merge } as RasterSource;
+}
+
+/** What keeps values of a raster with these bands from being merged; undefined when nothing does. */
+export function mergeProblem(
+  bands: readonly Pick<BandInfo, 'type' | 'colorInterpretation'>[],
+): string | undefined {
+  if (bands.some(({ colorInterpretation }) => colorInterpretation === 'Palette'))
+    return 'values that name colours cannot be merged';
+  if (bands.some(({ colorInterpretation }) => colorInterpretation === 'Alpha'))
+    return 'rasters with an alpha band cannot be merged';
+  return bands.every(({ type }) => MERGED_TYPES.has(type))
+    ? undefined
+    : 'values of this type cannot be merged';
+}
+
+const MERGED_TYPES: ReadonlySet<string> = new Set([
+  ...['Byte', 'UInt16', 'Int16', 'UInt32', 'Int32', 'Float32', 'Float64'],
+]);
 
 /** Whether pixels come from a Zarr store; of a mosaic, whether any does. */
 export function isZarr(source: RasterSource): boolean {

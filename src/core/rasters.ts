@@ -48,10 +48,16 @@ export interface PostgisRaster {
   column: string;
 }
 
+/** What becomes of the values of several rasters at one place. */
+export const MERGES = ['average', 'max', 'min'] as const;
+export type Merge = (typeof MERGES)[number];
+
 /** Rasters of one layer, drawn over each other in this order: the last is on top. */
 export interface RasterMosaic {
   kind: 'mosaic';
   members: MosaicMember[];
+  /** In place of the order. */
+  merge?: Merge;
   /** Absent: around the members, on the pixels of the finest, in the CRS of the first. */
   grid?: RasterGrid;
 }

@@ -5,6 +5,7 @@
 
 import { LRUCache } from 'lru-cache';
 import type { Box } from '../core/box.js';
+import type { Merge } from '../core/rasters.js';
 import type { Field } from '../core/vector-source.js';
 import { builtFile, nativeAddon } from './built.js';
 
@@ -102,6 +103,7 @@ interface NativeAddon {
     overviews: number,
     nodata: number | undefined,
   ): Promise<TiffTiles>;
+  mergeFunction(merge: Merge): Uint8Array;
   releaseBytes(bytes: Uint8Array): void;
   watchLoop(bounds: readonly number[]): Float64Array;
 }
@@ -289,6 +291,14 @@ export function encodePng(
   { x, y, width, height }: PixelWindow,
 ): Promise<Buffer> {
   return addon().encodePng(rgba, stride, x, y, width, height);
+}
+
+/**
+ * A pixel function of GDAL for `gdal.addPixelFunc`: merges the values of its sources, of one type. Arguments: `noData`, which
+ * is left out as NaN is and stands where nothing is left, and `isWhole` (0 or 1), whether averages are rounded.
+ */
+export function mergeFunction(merge: Merge): Uint8Array {
+  return addon().mergeFunction(merge);
 }
 
 /**

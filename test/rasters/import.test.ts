@@ -167,12 +167,34 @@ describe('import of rasters', () => {
       return [15, 45, 75].map((x) => rgba[(20 * 90 + x) * 4]);
     };
     expect(await shades()).toEqual([100, 200, 200]);
+    /** Where both lie, in a coverage and in a tile. */
+    const overlap = async () => {
+      const coverage = file('overlap.tif');
+      const window = await fetch(`${server.url}/ogc/coverages/collections/series/coverage?bbox=4,7,5,8`);
+      writeFileSync(coverage, Buffer.from(await window.arrayBuffer()));
+      const value = gdal('gdallocationinfo', '-valonly', coverage, '2', '2').toString();
+      const tile = await fetch(`${server.url}/ogc/tiles/collections/5002/tiles/WorldCRS84Quad/5/14/32?f=png`);
+      const { data, info } = await sharp(Buffer.from(await tile.arrayBuffer()))
+        .ensureAlpha()
+        .raw()
+        .toBuffer({ resolveWithObject: true });
+      // The tile is of 5.625 degrees, from 0 east and 11.25 north on.
+      return [
+        Number(value),
+        data[(Math.floor((256 * 4) / 5.625) * info.width + Math.floor((256 * 4.5) / 5.625)) * 4],
+      ];
+    };
     const metadata = '/services/default/layers/5002/metadata';
     const order = (mergeStrategy: string | null) => api('PUT', metadata, { rasterMosaic: { mergeStrategy } });
     const oldest = await order('oldest');
     expect([oldest.status, oldest.body.data.rasterMosaic]).toEqual([200, { mergeStrategy: 'oldest' }]);
     expect(await shades()).toEqual([100, 100, 200]);
-    expect((await order('average')).status).toBe(501);
+    for (const [merge, expected] of Object.entries({ average: 150, max: 200, min: 100 })) {
+      expect((await order(merge)).body.data.rasterMosaic).toEqual({ mergeStrategy: merge });
+      expect(await shades()).toEqual([100, expected, 200]);
+      expect(await overlap()).toEqual([expected, expected]);
+    }
+    expect((await order('oldest')).status).toBe(200);
     expect((await order('sideways')).status).toBe(400);
     expect((await api('PUT', metadata, { rasterMosaic: null })).body.data.rasterMosaic).toEqual({
       mergeStrategy: 'oldest',

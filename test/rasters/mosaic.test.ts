@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { MosaicMember, RasterMosaic } from '../../src/core/rasters.js';
 import { DEM, fileRaster, LANDSAT, suiteEngine } from '../engine/support.js';
+import { pythonOfClients } from '../support/python.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 const suite = suiteEngine();
@@ -49,6 +50,53 @@ const window = {
 const imageOf = async (source: RasterMosaic | ReturnType<typeof fileRaster>) =>
   (await suite.pool.run('raster.image', { source, ...window, format: 'raw' })).data;
 
+/** Rasters that lie over each other in part, with no data of different values. */
+const MAKE_PARTS = `
+import numpy, rasterio, sys
+from rasterio.transform import from_origin
+random = numpy.random.default_rng(7)
+for i, path in enumerate(sys.argv[1:]):
+    values = random.integers(1, 1000, (160, 180)).astype('int16')
+    noData = [-9999, -1, -9999][i]
+    values[random.random(values.shape) < 0.3] = noData
+    place = from_origin(400000 + 300 * i, 5002000 - 200 * i, 10, 10)
+    with rasterio.open(path, 'w', driver='GTiff', width=180, height=160, count=1, dtype='int16', crs='EPSG:32633',
+        transform=place, nodata=noData) as out: out.write(values, 1)
+`;
+
+const MAKE_PALETTE = `
+import numpy, rasterio, sys
+with rasterio.open(sys.argv[1], 'w', driver='GTiff', width=8, height=8, count=1, dtype='uint8', crs='EPSG:32633',
+    transform=rasterio.transform.from_origin(400000, 5002000, 10, 10)) as out:
+    out.write(numpy.ones((8, 8), 'uint8'), 1)
+    out.write_colormap(1, {1: (255, 0, 0, 255)})
+`;
+
+/** What NumPy makes of the parts, beside the result. */
+const COMPARE = `
+import json, numpy, rasterio, sys, warnings
+warnings.simplefilter('ignore')
+merge, result, *paths = sys.argv[1:]
+layers = []
+for i, path in enumerate(paths):
+    with rasterio.open(path) as part:
+        values = part.read(1).astype('float64')
+        values[values == part.nodata] = numpy.nan
+    layer = numpy.full((200, 240), numpy.nan)
+    layer[20 * i:20 * i + 160, 30 * i:30 * i + 180] = values
+    layers.append(layer)
+reduce = {'average': numpy.nanmean, 'max': numpy.nanmax, 'min': numpy.nanmin}[merge]
+expected = numpy.floor(reduce(numpy.stack(layers), axis=0) + 0.5)
+with rasterio.open(result) as out:
+    values = out.read(1).astype('float64')
+    values[out.read_masks(1) == 0] = numpy.nan
+same = (values == expected) | (numpy.isnan(values) & numpy.isnan(expected))
+print(json.dumps({'same': int(same.sum()), 'pixels': values.size, 'noData': bool(numpy.isnan(values).any())}))
+`;
+
+const numpy = (program: string, ...args: string[]) =>
+  execFileSync(pythonOfClients(), ['-c', program, ...args], { encoding: 'utf8' });
+
 describe('a mosaic', () => {
   it('of the parts of a scene shows the scene', async () => {
     const parts = mosaicOf(...quarters(suite.scratch.path));
@@ -65,6 +113,59 @@ describe('a mosaic', () => {
     const grid = { crs, geoTransform, width, height };
     const whole = await suite.pool.run('raster.inspect', { source: { ...mosaicOf(first!, first!), grid } });
     expect(whole).toMatchObject({ driver: 'mosaic', width: 175, height: 176, extent: info.extent });
+  });
+
+  describe('whose values are merged', () => {
+    const merges = ['average', 'max', 'min'] as const;
+    const names: string[] = [];
+    beforeAll(() => {
+      names.push(...['one', 'two', 'three'].map((name) => inScratch(`merged-${name}.tif`)));
+      numpy(MAKE_PARTS, ...names);
+    });
+
+    it.each(merges)('has the %s of each pixel, without data only where all have none', async (merge) => {
+      const source: RasterMosaic = { ...mosaicOf(...names), merge };
+      const bounds = { maxSize: 1000, maxBytes: 1 << 24 };
+      const task = {
+        crs: 'EPSG:32633',
+        ...bounds,
+        resampling: 'nearest' as const,
+        format: 'geotiff' as const,
+      };
+      const { data } = await suite.pool.run('raster.coverage', { source, ...task });
+      const path = inScratch(`merged-${merge}-result.tif`);
+      writeFileSync(path, data as Uint8Array);
+      expect(JSON.parse(numpy(COMPARE, merge, path, ...names))).toEqual({
+        ...{ same: 240 * 200, pixels: 240 * 200, noData: true },
+      });
+    });
+
+    it('gives each merge pixels of its own, in pictures too', async () => {
+      const shades = await Promise.all(
+        [...merges, undefined].map(async (merge) => {
+          const source: RasterMosaic = { ...mosaicOf(...names), ...(merge ? { merge } : {}) };
+          const picture = { bbox: [400_000, 5_000_000, 402_400, 5_002_000] as const, crs: 'EPSG:32633' };
+          const size = { width: 24, height: 20, format: 'raw' as const };
+          const ranges = [[0, 1000] as const];
+          return (await suite.pool.run('raster.image', { source, ...picture, ...size, ranges })).data;
+        }),
+      );
+      const sums = shades.map((data) => data.reduce((sum, value) => sum + value, 0));
+      expect(new Set(sums).size).toBe(4);
+      expect(sums[1]).toBeGreaterThan(sums[0]!);
+      expect(sums[0]).toBeGreaterThan(sums[2]!);
+    });
+
+    it('refuses values that name colours, and more rasters than it has memory for', async () => {
+      const merged = { ...mosaicOf(...names), merge: 'max' as const };
+      const many = { ...merged, members: Array.from({ length: 65 }, () => merged.members[0]!) };
+      await expect(imageOf(many)).rejects.toMatchObject({ code: 'too-large' });
+      const palette = inScratch('palette.tif');
+      numpy(MAKE_PALETTE, palette);
+      await expect(imageOf({ ...mosaicOf(palette), merge: 'max' })).rejects.toMatchObject({
+        code: 'invalid-input',
+      });
+    });
   });
 
   it('puts the last member on top, whatever its CRS and pixels', async () => {

@@ -54,6 +54,7 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "gunzippedSize", guarded<gunzippedSize>);
   setFunction(env, exports, "encodePng", guarded<encodePng>);
   setFunction(env, exports, "encodeTiffTiles", guarded<encodeTiffTiles>);
+  setFunction(env, exports, "mergeFunction", guarded<mergeFunction>);
   setFunction(env, exports, "releaseBytes", guarded<releaseBytes>);
   setFunction(env, exports, "watchLoop", guarded<watchLoop>);
 }

@@ -114,6 +114,7 @@ napi_value gunzip(napi_env env, napi_callback_info info);
 napi_value gunzippedSize(napi_env env, napi_callback_info info);
 napi_value encodePng(napi_env env, napi_callback_info info);
 napi_value encodeTiffTiles(napi_env env, napi_callback_info info);
+napi_value mergeFunction(napi_env env, napi_callback_info info);
 napi_value releaseBytes(napi_env env, napi_callback_info info);
 napi_value watchLoop(napi_env env, napi_callback_info info);
 

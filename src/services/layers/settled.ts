@@ -7,12 +7,12 @@ import { ApiError } from '../../core/errors.js';
 import type {
   FieldSettings,
   LayerSettings,
-  MosaicOrder,
+  MergeStrategy,
   PermanentFilter,
   ServiceSettings,
   TimeInfo,
 } from '../../core/layer-settings.js';
-import { membersOf, ofMembers } from '../../core/raster-sources.js';
+import { membersOf, merged, ofMembers } from '../../core/raster-sources.js';
 import type { Field } from '../../core/vector-source.js';
 import { geoServicesFilter } from '../geoservices/filter.js';
 import { narrowed } from '../visible-catalog.js';
@@ -37,7 +37,7 @@ export function settled(
     ...(protocols === undefined ? {} : { protocols }),
     ...(mapServer === undefined ? {} : { maps: mapServer }),
   };
-  if (hasCoverage(told)) return inOrder(told, settings.mosaicOrder);
+  if (hasCoverage(told)) return mosaicBy(told, settings.mergeStrategy);
   if (!hasFeatures(told)) return told;
   const { fields = [], filter, timeInfo = service.timeInfo, relationships } = settings;
   const hidden = new Set(fields.filter((field) => field.hidden).map(({ name }) => name));
@@ -55,17 +55,23 @@ export function settled(
 }
 
 /** Mosaics are drawn in the order of their members, the newest last: what has no time stays below. */
-function inOrder(collection: RasterCollection, order: MosaicOrder | undefined): RasterCollection {
+function mosaicBy(collection: RasterCollection, strategy: MergeStrategy | undefined): RasterCollection {
   const { raster, version, origin } = collection;
   const members = membersOf(raster.source);
-  if (order !== 'oldest' || !members) return collection;
+  if (strategy === undefined || strategy === 'newest' || !members) return collection;
   const undated = members.filter(({ acquired }) => acquired === undefined);
   const dated = members.filter(({ acquired }) => acquired !== undefined).toReversed();
   return {
     ...collection,
-    raster: { ...raster, source: ofMembers(raster.source, [...undated, ...dated]) },
-    version: `${version}-${order}`,
-    origin: `${origin}-${order}`,
+    raster: {
+      ...raster,
+      source:
+        strategy === 'oldest'
+          ? ofMembers(raster.source, [...undated, ...dated])
+          : merged(raster.source, strategy),
+    },
+    version: `${version}-${strategy}`,
+    origin: `${origin}-${strategy}`,
   };
 }
 

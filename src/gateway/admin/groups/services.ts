@@ -3,11 +3,11 @@ import { hasCoverage } from '../../../core/abilities.js';
 import { type DataAccess, OPEN, SERVICE } from '../../../core/access.js';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import type { Collection } from '../../../core/collection.js';
-import { ApiError, notFound } from '../../../core/errors.js';
+import { notFound } from '../../../core/errors.js';
 import {
   type MapSettings,
-  MOSAIC_ORDERS,
-  type MosaicOrder,
+  MERGE_STRATEGIES,
+  type MergeStrategy,
   PROTOCOLS,
   type ServiceProtocol,
   WEB_ADDRESS,
@@ -15,6 +15,8 @@ import {
 import { LIMITS } from '../../../core/limits.js';
 import { actorOf } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
+import { mergeProblem } from '../../../core/raster-sources.js';
+import { MERGES } from '../../../core/rasters.js';
 import { RULE_KINDS, type RuleSet, serviceAccessId } from '../../../services/access/rules.js';
 import { mapSettings } from '../../../services/layers/map-settings.js';
 import type { AdminDeps } from '../deps.js';
@@ -51,7 +53,6 @@ const Words = {
   licenseUrl: words(2048),
   sourceUrl: words(2048),
 };
-const MERGE_STRATEGIES = [...MOSAIC_ORDERS, 'average', 'max', 'min'] as const;
 const LayerChange = Type.Object({
   ...Words,
   title: words(256),
@@ -87,8 +88,9 @@ const LayerMetadata = Type.Object({
   enabled: Type.Boolean(),
   accessPolicy: AccessPolicy,
   timeInfo: TimeInfoSchema,
-  rasterMosaic: Type.Union([Type.Object({ mergeStrategy: Type.Enum([...MOSAIC_ORDERS]) }), Type.Null()], {
-    description: 'Which raster is on top where several lie: the newest when null.',
+  rasterMosaic: Type.Union([Type.Object({ mergeStrategy: Type.Enum([...MERGE_STRATEGIES]) }), Type.Null()], {
+    description:
+      'Which raster is on top where several lie, or how their values are merged: the newest when null.',
   }),
   license: OptionalText,
   licenseUrl: OptionalText,
@@ -254,14 +256,14 @@ async function putMetadata(
   by: string,
 ): Promise<void> {
   const { accessPolicy, rasterMosaic, timeInfo, title, description, keywords, enabled, ...words } = change;
-  const mosaicOrder = rasterMosaic ? mosaicOrderOf(rasterMosaic.mergeStrategy, collection) : undefined;
+  const mergeStrategy = rasterMosaic ? strategyOf(rasterMosaic.mergeStrategy, collection) : undefined;
   requireUrls(words);
   const { layers } = deps;
   const before = layers.settingsOf(collection);
   const time = timeInfo ? changedTime(timeInfo, before.timeInfo) : before.timeInfo;
   if (timeInfo) requireTimeFields(time, [collection], 'timeInfo/');
   const settings = {
-    ...(rasterMosaic ? { mosaicOrder } : {}),
+    ...(rasterMosaic ? { mergeStrategy } : {}),
     title: changed(before.title, title),
     description: changed(before.description, description),
     timeInfo: time,
@@ -276,20 +278,17 @@ async function putMetadata(
     await putAccess(deps, collection.id, accessPolicy, deps.rules.current.accessOf(collection), by);
 }
 
-/** Undefined for null, which clears it. Throws 400 for a layer without rasters, and 501 for what is no order. */
-function mosaicOrderOf(
-  strategy: (typeof MERGE_STRATEGIES)[number] | null | undefined,
+/** Undefined for null, which clears it. Throws 400 for a layer without rasters, and for values that cannot be merged. */
+function strategyOf(
+  strategy: MergeStrategy | null | undefined,
   collection: Collection,
-): MosaicOrder | undefined {
+): MergeStrategy | undefined {
   requireSound([hasCoverage(collection) ? undefined : problem('rasterMosaic', 'is of layers of rasters')]);
   if (strategy === undefined || strategy === null) return undefined;
-  const order = MOSAIC_ORDERS.find((one) => one === strategy);
-  if (order === undefined)
-    throw new ApiError(
-      'not-implemented',
-      `Rasters are drawn over each other, and not merged by ${strategy}.`,
-    );
-  return order;
+  const isMerge = MERGES.some((one) => one === strategy);
+  const wrong = isMerge && hasCoverage(collection) ? mergeProblem(collection.raster.bands) : undefined;
+  requireSound([wrong === undefined ? undefined : problem('rasterMosaic/mergeStrategy', wrong)]);
+  return strategy;
 }
 
 const WORDS = ['license', 'licenseUrl', 'attribution', 'publisher', 'sourceUrl'] as const;
@@ -346,7 +345,7 @@ function settingsOf(name: string, { layers, rules }: AdminDeps): Static<typeof S
 
 function layerView(collection: Collection, { layers, rules }: AdminDeps): Static<typeof LayerMetadata> {
   const { layerId, title, description, isDisabled = false } = collection;
-  const { about = {}, timeInfo, mosaicOrder } = layers.settingsOf(collection);
+  const { about = {}, timeInfo, mergeStrategy } = layers.settingsOf(collection);
   const { keywords = [], license, licenseUrl, attribution, publisher, sourceUrl } = about;
   return {
     layerId,
@@ -356,7 +355,7 @@ function layerView(collection: Collection, { layers, rules }: AdminDeps): Static
     enabled: !isDisabled,
     accessPolicy: accessView(rules.current.accessOf(collection)),
     timeInfo: timeInfo ?? null,
-    rasterMosaic: mosaicOrder === undefined ? null : { mergeStrategy: mosaicOrder },
+    rasterMosaic: mergeStrategy === undefined ? null : { mergeStrategy },
     license: license ?? null,
     licenseUrl: licenseUrl ?? null,
     attribution: attribution ?? null,

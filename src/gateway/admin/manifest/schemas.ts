@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { ROW_COMPARISONS, TREATMENTS } from '../../../core/access.js';
 import { MAX_TRUNCATED } from '../../../core/field-masks.js';
-import { FILTER_LANGUAGES, MOSAIC_ORDERS, PROTOCOLS } from '../../../core/layer-settings.js';
+import { FILTER_LANGUAGES, MERGE_STRATEGIES, PROTOCOLS } from '../../../core/layer-settings.js';
 import { LIMITS } from '../../../core/limits.js';
 import { RATE_SCOPES } from '../../../core/rate-limits.js';
 import { LONGEST_WINDOW_S } from '../../../services/access/rate-limits.js';
@@ -115,7 +115,7 @@ export const LayerSpec = Type.Object(
       ),
     ),
     relationships: Type.Optional(Type.Array(Relationship, { maxItems: 64 })),
-    mosaicOrder: Type.Optional(Type.Enum([...MOSAIC_ORDERS])),
+    mergeStrategy: Type.Optional(Type.Enum([...MERGE_STRATEGIES])),
     service: Type.Optional(NAME),
     enabled: Type.Optional(Type.Boolean()),
   },

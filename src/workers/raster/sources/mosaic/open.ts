@@ -2,10 +2,12 @@
 
 import { createHash } from 'node:crypto';
 import { TaskFailure } from '../../../../core/failure.js';
+import { mergeProblem } from '../../../../core/raster-sources.js';
 import type { RasterGrid, RasterMosaic, RasterSource } from '../../../../core/rasters.js';
 import { gdal, unreadable } from '../../gdal.js';
 import type { Opening, Outcome } from '../opening.js';
 import { factsOf, type MemberFacts } from './facts.js';
+import { MAX_MERGED } from './merge.js';
 import { mosaicVrt } from './vrt.js';
 
 /** Members of one task; the gateway sends those that the window touches. */
@@ -16,14 +18,15 @@ export async function mosaicOpening(
   source: RasterMosaic,
   openingOf: (source: RasterSource) => Promise<Opening>,
 ): Promise<Opening> {
-  const { members, grid } = source;
+  const { members, grid, merge } = source;
+  const most = merge ? MAX_MERGED : MAX_MEMBERS;
   if (members.length === 0) throw new TaskFailure('no-data', 'There is no raster in the window.');
-  if (members.length > MAX_MEMBERS)
+  if (members.length > most)
     throw new TaskFailure('too-large', `The window holds ${members.length} rasters: ask for a smaller one.`);
   const openings = await Promise.all(members.map((member) => openingOf(member.source)));
   const hash = (texts: string[]) => createHash('sha1').update(texts.join('\0')).digest('hex');
   return {
-    key: `mosaic ${hash([...openings.map(({ key }) => key), JSON.stringify(grid ?? null)])}`,
+    key: `mosaic ${hash([...openings.map(({ key }) => key), JSON.stringify([grid, merge])])}`,
     origin: `mosaic ${hash(openings.map(({ origin }) => origin))}`,
     stamp: hash(openings.map(({ stamp }) => stamp)),
     open: () => openMosaic(source, openings),
@@ -31,7 +34,7 @@ export async function mosaicOpening(
   };
 }
 
-async function openMosaic({ members, grid }: RasterMosaic, openings: Opening[]) {
+async function openMosaic({ members, grid, merge }: RasterMosaic, openings: Opening[]) {
   const first = await factsOf(members[0]!, openings[0]!, grid?.crs);
   const crs = grid?.crs ?? first.crs;
   const facts: MemberFacts[] = [];
@@ -39,10 +42,14 @@ async function openMosaic({ members, grid }: RasterMosaic, openings: Opening[]) 
     const one = await factsOf(member, openings[index]!, crs);
     if (one.bands.length !== first.bands.length)
       throw new TaskFailure('source-unreadable', `The raster ${member.id} has other bands than the first.`);
+    const problem = merge && mergeProblem(one.bands);
+    if (problem) throw new TaskFailure('invalid-input', `The raster ${member.id}: ${problem}.`);
     facts.push(one);
   }
   try {
-    const dataset = await gdal.openAsync(mosaicVrt(grid ?? gridAround(crs, facts), facts), 'r', ['VRT']);
+    const dataset = await gdal.openAsync(mosaicVrt(grid ?? gridAround(crs, facts), facts, merge), 'r', [
+      'VRT',
+    ]);
     return { dataset, driver: 'mosaic', close: () => dataset.close() };
   } catch (error) {
     throw unreadable('The mosaic could not be put together.', error);

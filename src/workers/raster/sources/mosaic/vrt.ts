@@ -1,15 +1,16 @@
 /** Text of the virtual raster that lays the members of a mosaic over each other. */
 
-import type { RasterGrid } from '../../../../core/rasters.js';
+import type { Merge, RasterGrid } from '../../../../core/rasters.js';
 import { crsOf } from '../../crs.js';
 import { escaped, numberText } from '../vrt-text.js';
 import type { MemberBand, MemberFacts } from './facts.js';
+import { mergeElements } from './merge.js';
 
 /** Side of the smallest overview. */
 const LEAST_SIDE = 256;
 
-export function mosaicVrt(grid: RasterGrid, members: readonly MemberFacts[]): string {
-  const bands = members[0]!.bands.map((band, index) => bandOf(grid, members, band, index)).join('');
+export function mosaicVrt(grid: RasterGrid, members: readonly MemberFacts[], merge?: Merge): string {
+  const bands = members[0]!.bands.map((band, index) => bandOf(grid, members, band, index, merge)).join('');
   return (
     `<VRTDataset rasterXSize="${grid.width}" rasterYSize="${grid.height}">` +
     `<SRS>${escaped(crsOf(grid.crs).srs.toWKT())}</SRS>` +
@@ -24,11 +25,18 @@ function overviews({ width, height }: RasterGrid): string {
   return factors.length === 0 ? '' : `<OverviewList resampling="nearest">${factors.join(' ')}</OverviewList>`;
 }
 
-function bandOf(grid: RasterGrid, members: readonly MemberFacts[], band: MemberBand, index: number): string {
+function bandOf(
+  grid: RasterGrid,
+  members: readonly MemberFacts[],
+  band: MemberBand,
+  index: number,
+  merge: Merge | undefined,
+): string {
   const noData = band.noData ?? absent(band);
   const sources = members.map((member) => memberSource(grid, member, index)).join('');
   return (
-    `<VRTRasterBand dataType="${band.type}" band="${index + 1}">` +
+    `<VRTRasterBand dataType="${band.type}" band="${index + 1}"${merge ? ' subClass="VRTDerivedRasterBand"' : ''}>` +
+    (merge ? mergeElements(merge, band.type, noData ?? 0) : '') +
     `<Description>${escaped(band.description)}</Description><UnitType>${escaped(band.unit)}</UnitType>` +
     (noData === null ? '' : `<NoDataValue>${numberText(noData)}</NoDataValue>`) +
     `<ColorInterp>${band.colorInterpretation}</ColorInterp>${colorTable(band)}${sources}</VRTRasterBand>`
