@@ -7,7 +7,8 @@ import { LIMITS } from './limits.js';
 export const PLAN_KINDS: Readonly<Record<string, string | undefined>> = {
   queryFeatures: 'conversion.feature-select',
   geoprocess: undefined,
-  aggregate: 'geometry.dissolve',
+  aggregate: 'analytics.summary-statistics',
+  export: 'conversion.feature-export',
 };
 
 const OUTPUT_KINDS = ['scalar', 'featureLayer', 'table', 'raster', 'file', 'report', 'map', 'appBundle'];

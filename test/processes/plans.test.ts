@@ -18,7 +18,11 @@ let client: ProcessClient;
 
 async function start(spool = 1_000_000_000) {
   const env = { SVC_PROCESSES__SPOOL: String(spool), SVC_PROCESSES__APPROVAL: 'geometry.union' };
-  server = await startServer({ sources: ['demo/data/world_map.gpkg'], dataDir: folder, env });
+  server = await startServer({
+    sources: ['demo/data/world_map.gpkg', 'demo/data/olinda_dem_utm25s.tif'],
+    dataDir: folder,
+    env,
+  });
   client = new ProcessClient(server);
 }
 
@@ -95,6 +99,47 @@ describe('steps', () => {
         ({ geometry }: Json) => geometry.type,
       );
     expect([await items('middles'), await items('boxes')]).toEqual([['Point'], ['Polygon']]);
+  });
+
+  it('summarize, and write files of formats', async () => {
+    const rows = { collection: 'countries', filter: "NAME LIKE 'S%'" };
+    const steps = [
+      geoprocess('areas', 'geometry.area', { features: rows }),
+      {
+        kind: 'aggregate',
+        stepId: 'sum',
+        inputs: { features: 'areas', statistics: [{ type: 'sum', field: 'area' }] },
+      },
+      { kind: 'export', stepId: 'table', inputs: { features: 'sum', format: 'csv' } },
+      {
+        kind: 'export',
+        stepId: 'shapes',
+        inputs: { features: 'areas', format: 'shapefile', targetCrs: 'EPSG:3857' },
+      },
+    ];
+    const { jobID } = await client.run(PLAN, planOf(steps, { outputs: ['file'] }));
+    const results = await client.json(`/ogc/processes/jobs/${jobID}/results`);
+    expect(results.table).toMatchObject({ type: 'text/csv' });
+    const [head, line] = (await (await client.get(results.table.href)).text()).trim().split(/\r?\n/);
+    expect(head!.split(',')).toContain('sum_area');
+    const { features } = (await client.results('geometry.area', { inputs: { features: rows } })).features;
+    const sum = features.reduce((total: number, { properties }: Json) => total + properties.area, 0);
+    expect(Number(line!.split(',')[head!.split(',').indexOf('sum_area')])).toBeCloseTo(sum, 0);
+    const file = join(folder, 'shapes.shz');
+    writeFileSync(file, Buffer.from(await (await client.get(results.shapes.href)).arrayBuffer()));
+    const info = execFileSync('ogrinfo', ['-so', '-al', file], { encoding: 'utf8' });
+    expect(info).toContain('WGS 84 / Pseudo-Mercator');
+    expect(info).toContain(`Feature Count: ${features.length}`);
+  });
+
+  it('take lists of rasters, whose members other steps make', async () => {
+    const dem = { collection: 'olinda_dem_utm25s' };
+    const steps = [
+      geoprocess('slope', 'surface.slope', { raster: dem }),
+      geoprocess('s1', 'raster.map-algebra', { sources: [dem, 'slope'], expression: 'b1 + b2' }),
+    ];
+    const { s1 } = await client.results(PLAN, planOf(steps, { outputs: ['raster'] }));
+    expect(s1.type).toContain('tiff');
   });
 
   it('without an id are numbered, and a plan may be text', async () => {

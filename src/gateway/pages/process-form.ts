@@ -30,7 +30,8 @@ export interface ProcessFormPage {
   readonly baseUrl: string;
   readonly id: string;
   readonly inputs: Readonly<Record<string, FormInput>>;
-  readonly outputs: Readonly<Record<string, unknown>>;
+  /** The output that may become a collection. */
+  readonly publishable: string | undefined;
   /** What the reader may read. */
   readonly collections: readonly Collection[];
 }
@@ -40,20 +41,19 @@ const OPTIONAL = html` <span class="muted">(optional)</span>`;
 /** Collections that a field suggests. */
 const SUGGESTIONS = 500;
 
-export function processForm({ baseUrl, id, inputs, outputs, collections }: ProcessFormPage): Markup {
+export function processForm({ baseUrl, id, inputs, publishable, collections }: ProcessFormPage): Markup {
   const path = `${sitePath(baseUrl)}/ogc/processes`;
   const entries = Object.entries(inputs);
   const kinds = Object.fromEntries(
     entries.map(([name, { schema }]) => [name, kindOf(schema as FieldSchema)]),
   );
   const hasLayers = Object.values(kinds).includes('layer');
-  const [output] = Object.keys(outputs);
   const data: ProcessData = {
     execution: `${path}/processes/${encodeURIComponent(id)}/execution`,
     jobs: `${path}/jobs`,
     signIn: `${sitePath(baseUrl)}/account/sign-in`,
     inputs: kinds,
-    output: hasLayers && output !== undefined ? output : null,
+    output: publishable ?? null,
     geometries: Object.fromEntries(
       collections.filter(hasFeatures).map(({ id: name, source }) => [name, source.geometryColumn]),
     ),

@@ -1,11 +1,10 @@
-import type { Collection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
 import { crumbsOf } from './crumbs.js';
 import type { PageRequest } from './index.js';
 import { page, section } from './layout.js';
 import { anchor, findLink, type Link, linkList, representationLine, resources } from './links.js';
 import { mapHead } from './map-frame.js';
-import { type FieldSchema, type FormInput, processForm } from './process-form.js';
+import { type FieldSchema, type FormInput, type ProcessFormPage, processForm } from './process-form.js';
 import { table } from './table.js';
 
 /** Pages of processes, made from the documents that are their JSON representation. */
@@ -40,7 +39,7 @@ export interface ProcessDocument extends ProcessSummary {
 export function processPage(
   x: PageRequest,
   document: ProcessDocument,
-  collections: readonly Collection[],
+  { collections, publishable }: Pick<ProcessFormPage, 'collections' | 'publishable'>,
 ): string {
   const { id, title, description, inputs, outputs, links } = document;
   const execute = links.find(({ rel }) => rel.endsWith('/execute'))!.href;
@@ -48,7 +47,7 @@ export function processPage(
   const body = html`<h1>${title}</h1>
 <p class="lead">${description}</p>
 ${representationLine(links)}
-${processForm({ ...document, baseUrl: x.baseUrl, collections })}
+${processForm({ ...document, baseUrl: x.baseUrl, collections, publishable })}
 ${section('Inputs', table('Inputs', ['Input', 'What it is', 'Values'], Object.entries(inputs).map(inputRow)))}
 ${section('Outputs', table('Outputs', ['Output', 'What it is', 'Values'], Object.entries(outputs).map(inputRow)))}
 ${section('By a program', html`<div class="code"><pre tabindex="0" role="region" aria-label="Command"><code>${command}</code></pre></div>`)}

@@ -83,6 +83,10 @@ function geoJsonHead({ crs }: PartPlan): string {
   return `{"type":"FeatureCollection",${member}"features":[\n`;
 }
 
+/** What of an export says how its file is written. */
+export type FilePlan = PartPlan &
+  Pick<ExportPlan, 'format'> & { readonly collection: Pick<ExportPlan['collection'], 'id' | 'source'> };
+
 /** Ending by which OGR writes the files of a shapefile into a ZIP archive. */
 const ZIPPED_SHAPEFILE = '.shz';
 /** Share of an export that reading is, where OGR writes the file. */
@@ -92,7 +96,7 @@ const READ = 0.6;
 export async function writeExport(
   x: TaskContext,
   pools: Runner,
-  plan: ExportPlan,
+  plan: FilePlan,
   output: string,
   progress: (features: number, fraction: number) => void = () => {},
 ): Promise<number> {
@@ -122,7 +126,7 @@ export async function writeExport(
 }
 
 /** Names the fields where no feature does; it is not written. */
-function columnsAlone({ fields }: ExportPlan): string {
+function columnsAlone({ fields }: PartPlan): string {
   const properties = Object.fromEntries(fields.map(({ name }) => [name, null]));
   return JSON.stringify({
     type: 'FeatureCollection',
@@ -136,7 +140,7 @@ async function save(x: TaskContext, bytes: AsyncIterable<Uint8Array>, path: stri
 }
 
 function translation(
-  { collection, fields, format, crs }: ExportPlan,
+  { collection, fields, format, crs }: FilePlan,
   path: string,
   output: string,
   features: number,

@@ -37,6 +37,8 @@ export interface OutputDefinition {
   readonly isFeatures?: boolean;
   /** It is a raster: a file of the job. */
   readonly isRaster?: boolean;
+  /** It is a file of the job, which goes out as it is. */
+  readonly isFile?: boolean;
 }
 
 /** Values of inputs that passed their schemas, without features. */
@@ -79,6 +81,8 @@ export type ProcessWork =
       readonly output: string;
       plan(values: InputValues, facts: RasterFacts): RasterProcess;
     }
+  /** Features become a file of a format. */
+  | { readonly kind: 'export'; readonly input: string; readonly output: string }
   /** Several processes, one after the other. */
   | { readonly kind: 'plan' };
 

@@ -60,7 +60,7 @@ export interface WorkResult {
 export interface RunDeps {
   /** Bytes that the steps of a plan may leave for each other. */
   spoolBytes: number;
-  pools: Pick<Pools, 'run'>;
+  pools: Pools;
   sources: ProcessSources;
   /** Makes a result a collection; once for each job and collection. */
   publish(context: JobContext, publication: Publication): Promise<void>;

@@ -2,9 +2,11 @@ import { mkdir, rm } from 'node:fs/promises';
 import { TaskFailure } from '../../core/failure.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { PROCESSES } from './catalogue/index.js';
+import type { ProcessDefinition } from './definition.js';
 import type { ExecutionInput, ProcessResult, ResultFile, RunDeps, WorkResult } from './execution.js';
 import { partContext, type SavedParts } from './part-context.js';
 import { runPlan } from './plan-run.js';
+import { runExport } from './run-export.js';
 import { runFeatures } from './run-features.js';
 import { runRaster } from './run-raster.js';
 
@@ -45,12 +47,28 @@ async function runWork(
   if (work.kind === 'values') return { values: work.compute(context.input.values), files: {} };
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const file =
-    work.kind === 'raster'
-      ? await runRaster(context, definition, work, folder, deps)
-      : await runFeatures(context, definition, work, folder, deps);
+  const file = await runKind(context, definition, work, folder, deps);
   if ('values' in file) return { values: file.values, files: {} };
   return { values: {}, files: { [work.output]: { file, title } } };
+}
+
+type FileWork = Exclude<ProcessDefinition['work'], { kind: 'values' | 'plan' }>;
+
+function runKind(
+  context: JobContext<ExecutionInput>,
+  definition: ProcessDefinition,
+  work: FileWork,
+  folder: string,
+  deps: RunDeps,
+): Promise<ResultFile | { values: Record<string, unknown> }> {
+  switch (work.kind) {
+    case 'raster':
+      return runRaster(context, definition, work, folder, deps);
+    case 'export':
+      return runExport(context, definition, work, folder, deps);
+    default:
+      return runFeatures(context, definition, work, folder, deps);
+  }
 }
 
 interface Output {

@@ -56,7 +56,7 @@ function processSides(
   output: string,
   deps: RunDeps,
 ): Promise<FeatureProcessResult> {
-  const plan = work.plan(context.input.values, input.facts);
+  const plan = work.plan(context.input.values, input.facts, overlay?.facts);
   return processFeatures(context, plan, { input, ...(overlay ? { overlay } : {}) }, output, deps);
 }
 

@@ -68,12 +68,16 @@ export function readRaster(name: string, value: unknown, baseUrl: string): Sourc
 }
 
 /** A list of rasters, by the names that their JSON pointers have. */
-export function readRasters(name: string, value: unknown, baseUrl: string): Record<string, SourceValue> {
+export function readRasters(
+  name: string,
+  value: unknown,
+  baseUrl: string,
+  steps: Readonly<Record<string, SourceValue>> = {},
+): Record<string, SourceValue> {
   if (!Array.isArray(value) || value.length === 0 || value.length > LIMITS.processRasters)
     throw badParameter(`/inputs/${name}`, `must be a list of 1 to ${LIMITS.processRasters} rasters`);
-  return Object.fromEntries(
-    value.map((one, i) => [`${name}/${i}`, readRaster(`${name}/${i}`, one, baseUrl)]),
-  );
+  const names = value.map((_, i) => `${name}/${i}`);
+  return Object.fromEntries(names.map((one, i) => [one, steps[one] ?? readRaster(one, value[i], baseUrl)]));
 }
 
 function collectionReference(

@@ -37,7 +37,7 @@ export function readInputs(
     try {
       if (input.isFeatures) sources[name] = readFeatures(name, value, baseUrl);
       else if (input.isRaster) sources[name] = readRaster(name, value, baseUrl);
-      else if (input.isRasterList) Object.assign(sources, readRasters(name, value, baseUrl));
+      else if (input.isRasterList) Object.assign(sources, readRasters(name, value, baseUrl, steps));
       else values[name] = checkValue(process, name, input, value);
     } catch (error) {
       if (!(error instanceof ApiError) || !error.errors) throw error;

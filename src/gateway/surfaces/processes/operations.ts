@@ -4,6 +4,7 @@ import { badParameter } from '../../../core/errors.js';
 import { defineOperation, type Operation, type Param, type Principal } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
 import { PROCESS_PERMISSIONS } from '../../../services/access/policy.js';
+import type { ProcessDefinition } from '../../../services/processes/definition.js';
 import type { JobRow } from '../../../stores/jobs.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
@@ -123,16 +124,22 @@ export function processesOperations(deps: ProcessesDeps): Operation[] {
       formats: META_FORMATS,
       responses: { ...DOCUMENT, 404: { description: 'No such process' } },
       run(x) {
-        const document = processDocument(x, processes.get(x.params.processId));
-        return documentReply(x, document, () =>
-          processPage(x, document, deps.visible(x.principal).collections),
-        );
+        const process = processes.get(x.params.processId);
+        const document = processDocument(x, process);
+        const { collections } = deps.visible(x.principal);
+        const form = { collections, publishable: publishableOf(process) };
+        return documentReply(x, document, () => processPage(x, document, form));
       },
     }),
     executeOperation(deps),
     ...jobOperations(deps),
   );
   return operations;
+}
+
+/** The output that may become a collection. */
+function publishableOf({ outputs }: ProcessDefinition): string | undefined {
+  return Object.entries(outputs).find(([, { isFeatures, isRaster }]) => isFeatures || isRaster)?.[0];
 }
 
 function executeOperation(deps: ProcessesDeps): Operation {

@@ -1,7 +1,11 @@
 import { ApiError, type FieldError } from '../../../core/errors.js';
 import { PLAN_KINDS, type PlanBody, PlanSchema, type StepBody } from '../../../core/process-plans.js';
 import { processOf } from '../../../services/processes/catalogue/index.js';
-import type { OutputDefinition, ProcessDefinition } from '../../../services/processes/definition.js';
+import type {
+  InputDefinition,
+  OutputDefinition,
+  ProcessDefinition,
+} from '../../../services/processes/definition.js';
 import {
   fieldErrorWithin,
   orderSteps,
@@ -112,20 +116,32 @@ function stepReferences(
   errors: FieldError[],
 ): { references: Record<string, StepReference>; others: Record<string, unknown> } {
   const references: Record<string, StepReference> = {};
-  const layers = Object.entries(process.inputs).filter(([, input]) => input.isFeatures || input.isRaster);
+  const layers = Object.entries(process.inputs).filter(([, input]) => isLayer(input));
   const others = withDependency(body, layers[0]?.[0], drafts);
-  for (const [name, { isFeatures = false }] of layers) {
-    const target = stepOf(others[name], drafts);
-    if (!target) continue;
-    delete others[name];
+  const refer = (name: string, value: unknown, isFeatures: boolean) => {
+    const target = stepOf(value, drafts);
+    if (!target) return;
     const output = outputOf(target, isFeatures);
     references[name] = { kind: 'step', step: target.draft.stepId, output: output ?? '' };
-    if (output === undefined) {
-      const detail = `step ${target.draft.stepId} makes no ${isFeatures ? 'features' : 'raster'}`;
-      errors.push(fault(`/inputs/${name}`, detail, 'INVALID_PARAMETER_VALUE'));
+    if (output !== undefined) return;
+    const detail = `step ${target.draft.stepId} makes no ${isFeatures ? 'features' : 'raster'}`;
+    errors.push(fault(`/inputs/${name}`, detail, 'INVALID_PARAMETER_VALUE'));
+  };
+  for (const [name, { isFeatures = false, isRasterList }] of layers) {
+    const value = others[name];
+    // The list stays: what it holds beside steps is read as it is elsewhere.
+    if (isRasterList && Array.isArray(value)) {
+      for (const [i, one] of value.entries()) refer(`${name}/${i}`, one, false);
+    } else {
+      refer(name, value, isFeatures);
+      if (Object.hasOwn(references, name)) delete others[name];
     }
   }
   return { references, others };
+}
+
+function isLayer({ isFeatures, isRaster, isRasterList }: InputDefinition): boolean {
+  return isFeatures === true || isRaster === true || isRasterList === true;
 }
 
 /** Inputs where the first layer is that of the only step that this one depends on, unless the inputs have another. */
@@ -170,7 +186,7 @@ function stepOf(value: unknown, drafts: ReadonlyMap<string, Draft>): Target | un
 
 /** Kinds of outputs that are asked for have to be among those of the last steps. */
 function requireKinds({ outputs = [] }: PlanBody, steps: readonly SentStep[]): void {
-  const kinds = new Set([...planOutputs(steps).values()].map(({ definition }) => kindOf(definition)));
+  const kinds = new Set([...planOutputs(steps).values()].flatMap(({ definition }) => kindsOf(definition)));
   const missing = outputs.find((kind) => !kinds.has(kind));
   if (missing === undefined) return;
   const detail = `no step that others do not read makes a ${missing}`;
@@ -178,7 +194,9 @@ function requireKinds({ outputs = [] }: PlanBody, steps: readonly SentStep[]): v
   throw new ApiError('invalid-body', `${PLAN}/outputs: ${detail}`, { errors });
 }
 
-function kindOf({ isFeatures, isRaster }: OutputDefinition): string {
-  if (isFeatures) return 'featureLayer';
-  return isRaster ? 'raster' : 'scalar';
+/** Features may have no geometry, and are a table as well. */
+function kindsOf({ isFeatures, isRaster, isFile }: OutputDefinition): string[] {
+  if (isFeatures) return ['featureLayer', 'table'];
+  if (isFile) return ['file', 'map'];
+  return [isRaster ? 'raster' : 'scalar'];
 }

@@ -8,13 +8,7 @@ import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
 import { partTask } from '../../../services/exports/plan.js';
 import { openExport } from '../../../services/exports/write.js';
-import {
-  type ExecutionInput,
-  GEOPACKAGE,
-  GEOTIFF,
-  type ProcessResult,
-  type ResultFile,
-} from '../../../services/processes/execution.js';
+import type { ExecutionInput, ProcessResult, ResultFile } from '../../../services/processes/execution.js';
 import type { Processes } from '../../../services/processes/service.js';
 import type { JobRow } from '../../../stores/jobs.js';
 import { fileReply } from '../../http/file-reply.js';
@@ -61,7 +55,7 @@ async function documentParts(
       ? result.values[name]
       : reference(x, jobId, name, input, result);
     if (value !== undefined) parts.push(JSON.stringify(value));
-    else if (isRaster(result, name)) parts.push(JSON.stringify(await inBase64(result.files[name]!)));
+    else if (isPlainFile(result, name)) parts.push(JSON.stringify(await inBase64(result.files[name]!)));
     else parts.push(await featuresOf(x, deps, jobId, name));
   }
   return parts.length === 0 ? ['{}'] : [...parts, '}'];
@@ -86,7 +80,7 @@ export function pageOutputs(job: JobRow, baseUrl: string): JobOutput[] {
   const outputs = Object.entries(files).map(([name, { mediaType, bytes, features }]) => ({
     ...{ name, href: `${results}/${name}` },
     title: features === undefined ? `${mediaType}, ${bytes} bytes` : `${features} features`,
-    isDrawn: mediaType === GEOPACKAGE && bytes <= LIMITS.processBodyBytes,
+    isDrawn: features !== undefined && bytes <= LIMITS.processBodyBytes,
   }));
   const tables = Object.entries(collections).map(([name, id]) => ({
     ...{ name: `collection ${id}`, href: `${baseUrl}${FEATURES_PATH}/collections/${id}` },
@@ -105,25 +99,29 @@ function reference(
   result: ProcessResult,
 ): { href: string; type: string; title?: string } | undefined {
   const collection = result.collections[name];
-  const raster = isRaster(result, name);
+  const isPlain = isPlainFile(result, name);
   if (collection !== undefined)
     return {
-      href: `${baseUrl}${raster ? COVERAGES_PATH : FEATURES_PATH}/collections/${collection}`,
+      href: `${baseUrl}${isPlain ? COVERAGES_PATH : FEATURES_PATH}/collections/${collection}`,
       ...{ type: 'application/json', title: `Collection ${collection}` },
     };
-  const mode = outputs[name]?.transmissionMode ?? (raster ? 'reference' : 'value');
+  const mode = outputs[name]?.transmissionMode ?? (isPlain ? 'reference' : 'value');
   if (mode === 'value') return undefined;
-  return { href: `${baseUrl}${jobPath(jobId)}/results/${name}`, type: raster ? GEOTIFF : GEOJSON };
+  return {
+    href: `${baseUrl}${jobPath(jobId)}/results/${name}`,
+    type: isPlain ? result.files[name]!.mediaType : GEOJSON,
+  };
 }
 
-function isRaster({ files }: ProcessResult, name: string): boolean {
-  return Object.hasOwn(files, name) && files[name]!.mediaType === GEOTIFF;
+/** A file that is no features: a raster, an export, a map. */
+function isPlainFile({ files }: ProcessResult, name: string): boolean {
+  return Object.hasOwn(files, name) && files[name]!.features === undefined;
 }
 
 /** A file as a qualified value (OGC 18-062r2, 7.11.2.4). Throws 413 for one that is too large for that. */
 async function inBase64({ path, bytes, mediaType }: ResultFile) {
   if (bytes > LIMITS.processBodyBytes)
-    throw new ApiError('payload-too-large', `The raster has ${bytes} bytes: ask for it by reference.`);
+    throw new ApiError('payload-too-large', `The output has ${bytes} bytes: ask for it by reference.`);
   return { value: await readFile(path, 'base64'), mediaType, encoding: 'base64' };
 }
 
@@ -173,7 +171,7 @@ async function multipart(
   };
 }
 
-/** An output as it is: a raster as its file, features as GeoJSON, or as the file with them. */
+/** An output as it is: features as GeoJSON, or as the file with them, all else as its file. */
 export async function outputReply(
   x: Exchange,
   deps: ResultDeps,
@@ -182,7 +180,7 @@ export async function outputReply(
   asFile: boolean,
 ): Promise<Reply> {
   const file = await deps.processes.file(jobId, output, x.principal);
-  if (asFile || file.mediaType === GEOTIFF) return fileReply(x, file);
+  if (asFile || file.features === undefined) return fileReply(x, file);
   const body = await featuresOf(x, deps, jobId, output);
   return { status: 200, mediaType: GEOJSON, cacheControl: 'no-store', body };
 }

@@ -2,6 +2,7 @@ import type { ProcessDescription } from '../../../core/processes.js';
 import type { InputDefinition, ProcessDefinition } from '../definition.js';
 import { ATTRIBUTE_PROCESSES } from './attributes.js';
 import { echo } from './echo.js';
+import { featureExport } from './exports.js';
 import { GEOMETRY_PROCESSES } from './geometry.js';
 import { JOIN_PROCESSES } from './joins.js';
 import { LAYER_PROCESSES } from './layers.js';
@@ -26,6 +27,7 @@ export const PROCESSES: ReadonlyMap<string, ProcessDefinition> = new Map(
     ...RASTER_EDITS,
     ...RASTER_VALUES,
     zonalStatistics,
+    featureExport,
     plan,
     echo,
   ].map((process) => [process.id, process]),

@@ -1,0 +1,50 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CRS84, type Crs } from '../../core/crs.js';
+import { parseCrs, resolveCrs } from '../../native/crs.js';
+import { type ExportFormat, type ExportName, formatOf } from '../exports/formats.js';
+import { partTask } from '../exports/plan.js';
+import { writeExport } from '../exports/write.js';
+import type { JobContext } from '../jobs/kinds.js';
+import type { TaskContext } from '../run-task.js';
+import type { ProcessDefinition, ProcessWork } from './definition.js';
+import type { ExecutionInput, ResultFile, RunDeps } from './execution.js';
+import { PROCESSED } from './run-features.js';
+
+type ExportWork = Extract<ProcessWork, { kind: 'export' }>;
+
+/** Features become a file. */
+export async function runExport(
+  context: JobContext<ExecutionInput>,
+  { title }: ProcessDefinition,
+  { input, output }: ExportWork,
+  folder: string,
+  { pools, sources }: RunDeps,
+): Promise<ResultFile> {
+  const { values, sources: references, principal } = context.input;
+  const { signal } = context;
+  const { features, count } = await context.step('read', 'Reading the inputs', () =>
+    sources.resolve(input, references[input]!, principal, folder, signal),
+  );
+  const { source, filter, fields: names } = features;
+  const name = values['format'] as ExportName;
+  const format = formatOf(name);
+  const crs = exportCrs(format, source.crs, values['targetCrs'] as string | undefined);
+  const fields = source.fields.filter((field) => names.includes(field.name));
+  const query = { source, ...(filter === undefined ? {} : { filter }) };
+  const task = partTask(query, { format: name === 'csv' ? 'csv' : 'geojson', crs, fields });
+  const path = join(folder, `${output}.${format.ending}`);
+  const plan = { task, fields, crs, format: name, collection: { id: 'features', source } };
+  const onProgress = (read: number, fraction: number) =>
+    context.progress(PROCESSED * Math.max(fraction, count ? Math.min(0.6, (0.6 * read) / count) : 0));
+  const x: TaskContext = { signal, timing: () => {} };
+  const written = await context.step('process', title, () => writeExport(x, pools, plan, path, onProgress));
+  await context.log('info', `${written} features were written.`);
+  return { path, mediaType: format.mediaType, bytes: (await stat(path)).size };
+}
+
+/** That of the format, that which is asked for, or that of the features. Throws 400 naming the input. */
+function exportCrs({ inDegrees }: ExportFormat, stored: string, target: string | undefined): Crs {
+  if (inDegrees) return CRS84;
+  return (target === undefined ? parseCrs(stored) : resolveCrs('/inputs/targetCrs', target)) ?? CRS84;
+}
