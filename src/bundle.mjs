@@ -34,6 +34,7 @@ const EXTERNAL = [
   '@opentelemetry/*',
   'argon2',
   'msgpackr-extract',
+  'pdfkit',
   'pg-native',
   'pino',
   'pino-pretty',

@@ -5,6 +5,7 @@ import type { Box } from './box.js';
 import type { Operand } from './cql2/index.js';
 import type { FeatureQuery } from './features.js';
 import type { CollectionOperation, GeometryOperation } from './geometry-operations.js';
+import type { MapPageTask } from './map-pages.js';
 import type { FieldType } from './vector-source.js';
 
 /** Features of a source that a process reads, with these fields. */
@@ -128,6 +129,7 @@ export interface StageFeaturesTask {
 
 export interface FeatureProcessTasks {
   'process.stage': { input: StageFeaturesTask; output: { features: number } };
+  'process.map-page': { input: MapPageTask; output: undefined };
   'process.features': { input: FeatureProcessTask; output: FeatureProcessResult };
 }
 

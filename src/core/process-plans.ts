@@ -9,6 +9,7 @@ export const PLAN_KINDS: Readonly<Record<string, string | undefined>> = {
   geoprocess: undefined,
   aggregate: 'analytics.summary-statistics',
   export: 'conversion.feature-export',
+  renderMap: 'cartography.map',
 };
 
 const OUTPUT_KINDS = ['scalar', 'featureLayer', 'table', 'raster', 'file', 'report', 'map', 'appBundle'];

@@ -83,6 +83,8 @@ export type ProcessWork =
     }
   /** Features become a file of a format. */
   | { readonly kind: 'export'; readonly input: string; readonly output: string }
+  /** Collections, and features above them, become a picture or a page. */
+  | { readonly kind: 'map'; readonly input: string; readonly output: string }
   /** Several processes, one after the other. */
   | { readonly kind: 'plan' };
 

@@ -8,6 +8,7 @@ import { partContext, type SavedParts } from './part-context.js';
 import { runPlan } from './plan-run.js';
 import { runExport } from './run-export.js';
 import { runFeatures } from './run-features.js';
+import { runMap } from './run-map.js';
 import { runRaster } from './run-raster.js';
 
 /** One run of a process: whatever an earlier run has left in the folder is made again. */
@@ -66,6 +67,8 @@ function runKind(
       return runRaster(context, definition, work, folder, deps);
     case 'export':
       return runExport(context, definition, work, folder, deps);
+    case 'map':
+      return runMap(context, definition, work, folder, deps);
     default:
       return runFeatures(context, definition, work, folder, deps);
   }

@@ -269,6 +269,9 @@ export class Processes {
         this.#refuseRaster(work, name, reference, values, principal);
       return;
     }
+    const { layers = [] } = values as { layers?: string[] };
+    if (work.kind === 'map')
+      for (const [i, id] of layers.entries()) this.#sources.drawable(`/inputs/layers/${i}`, id, principal);
     const facts = new Map(
       references.map(([name, one]) => [name, this.#sources.collection(name, one, principal).facts]),
     );

@@ -1,9 +1,15 @@
 import { extname, join } from 'node:path';
-import { hasCoverage, hasFeatures } from '../../core/abilities.js';
-import { type CatalogSnapshot, type Collection, readable } from '../../core/collection.js';
-import { and } from '../../core/cql2/index.js';
+import { hasCoverage, hasFeatures, isDrawable } from '../../core/abilities.js';
+import {
+  type CatalogSnapshot,
+  type Collection,
+  type RasterCollection,
+  readable,
+  type VectorCollection,
+} from '../../core/collection.js';
+import { and, type Expression } from '../../core/cql2/index.js';
 import { defaultCrs } from '../../core/crs.js';
-import { ApiError, notFound } from '../../core/errors.js';
+import { ApiError, badParameter, notFound } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { ProcessFeatures } from '../../core/feature-processes.js';
 import { plainFields } from '../../core/field-masks.js';
@@ -15,6 +21,7 @@ import type { VectorSource } from '../../core/vector-source.js';
 import { describeCrs } from '../../native/index.js';
 import { checkFilter, parseFilter } from '../filters.js';
 import { IMPORT_FORMATS } from '../import-formats.js';
+import { vectorCollection } from '../publish/collections.js';
 import { isZipped } from '../publish/formats.js';
 import type { FeaturesFacts, RasterFacts } from './definition.js';
 import type { CollectionReference, SourceReference } from './source-input.js';
@@ -41,6 +48,9 @@ export interface SourcesDeps {
   /** The file of an output of a job that this principal may read. */
   resultFile(jobId: string, output: string, principal: Principal): Promise<string>;
 }
+
+/** What maps draw. */
+export type Drawable = VectorCollection | RasterCollection;
 
 /** Finds out where features and rasters come from. */
 export class ProcessSources {
@@ -82,6 +92,33 @@ export class ProcessSources {
     const source: RasterSource = { kind: 'file', path };
     const { crs } = await this.deps.pools.run('raster.inspect', { source }, { signal });
     return { source, crs, facts: { crs: crsFacts(crs) } };
+  }
+
+  /** A collection that maps draw, by its id. Throws 400 naming the input. */
+  drawable(at: string, id: string, principal: Principal): Drawable {
+    const collection = this.#named({ kind: 'collection', id, filterLang: 'cql2-text' }, principal);
+    if (isDrawable(collection)) return collection;
+    throw badParameter(at, `'${id.slice(0, 100)}' is no collection that maps draw`);
+  }
+
+  /** Features to draw, wherever they come from. */
+  async layer(
+    name: string,
+    reference: SourceReference,
+    principal: Principal,
+    folder: string,
+    signal: AbortSignal,
+  ): Promise<{ collection: Drawable; filter?: Expression }> {
+    if (reference.kind === 'collection') {
+      const { features } = this.collection(name, reference, principal);
+      const collection = this.drawable(`/inputs/${name}`, reference.id, principal);
+      return { collection, ...(features.filter === undefined ? {} : { filter: features.filter }) };
+    }
+    const path = await this.#file(reference, principal, join(folder, `input-${name}`), signal);
+    const [layer] = await this.deps.pools.run('vector.inspect', { kind: 'geopackage', path }, { signal });
+    if (!layer) throw notFound('result', path);
+    const versions = { version: path, origin: path };
+    return { collection: vectorCollection(layer, path, versions)(name, 0) as Drawable };
   }
 
   /** Wherever they come from; GeoJSON becomes a table in `folder`. */

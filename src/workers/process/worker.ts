@@ -8,6 +8,7 @@ import { answer } from '../failure.js';
 import type { OneThreadMessage } from '../one-thread.js';
 import { limitConnections } from '../providers/postgis/database.js';
 import { processFeatures } from './features.js';
+import { writeMapPage } from './map-page.js';
 import { stageFeatures } from './stage.js';
 
 /** Thread side of the processes: each task keeps a thread until it is done, and yields to all that answers requests. */
@@ -31,6 +32,7 @@ const TASKS: {
 } = {
   'process.stage': stageFeatures,
   'process.features': processFeatures,
+  'process.map-page': writeMapPage,
 };
 
 export default function runTask({ name, input, flag }: OneThreadMessage<keyof FeatureProcessTasks>) {

@@ -6,6 +6,7 @@ import { featureExport } from './exports.js';
 import { GEOMETRY_PROCESSES } from './geometry.js';
 import { JOIN_PROCESSES } from './joins.js';
 import { LAYER_PROCESSES } from './layers.js';
+import { mapImage } from './map.js';
 import { PATTERN_PROCESSES } from './patterns.js';
 import { plan } from './plan.js';
 import { RASTER_ALGEBRA } from './raster-algebra.js';
@@ -28,6 +29,7 @@ export const PROCESSES: ReadonlyMap<string, ProcessDefinition> = new Map(
     ...RASTER_VALUES,
     zonalStatistics,
     featureExport,
+    mapImage,
     plan,
     echo,
   ].map((process) => [process.id, process]),

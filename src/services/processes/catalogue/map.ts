@@ -1,0 +1,86 @@
+import Type from 'typebox';
+import { PAPERS } from '../../../core/map-pages.js';
+import type { ProcessDefinition } from '../definition.js';
+import { featuresInput, optional } from './parts.js';
+
+const flag = (title: string, description: string) =>
+  optional({ title, description, schema: Type.Boolean({ default: true }) });
+
+/** Formats of maps, and their media types. */
+export const MAP_FORMATS = {
+  pdf: 'application/pdf',
+  png: 'image/png',
+  jpeg: 'image/jpeg',
+  tiff: 'image/tiff; application=geotiff',
+} as const;
+
+export const mapImage: ProcessDefinition = {
+  id: 'cartography.map',
+  title: 'Map',
+  description:
+    'A map of collections, with features above them: as a picture, or as a page (PDF) with title, legend, scale and north arrow.',
+  keywords: ['map', 'export'],
+  inputs: {
+    layers: optional({
+      title: 'Layers',
+      description: 'Ids of collections, the lowest first.',
+      schema: Type.Array(Type.String({ minLength: 1 }), { maxItems: 20 }),
+    }),
+    features: optional(featuresInput('Features', 'Drawn above the layers.')),
+    bbox: optional({
+      title: 'Box',
+      description: 'west, south, east, north in degrees that the map shows; all of the layers when absent.',
+      schema: Type.Array(Type.Number({ minimum: -360, maximum: 360 }), { minItems: 4, maxItems: 4 }),
+    }),
+    crs: optional({
+      title: 'CRS',
+      description: 'Of the map.',
+      schema: Type.String({ minLength: 1, maxLength: 200, default: 'EPSG:3857' }),
+    }),
+    format: optional({
+      title: 'Format',
+      description: 'Of the file.',
+      schema: Type.String({ enum: Object.keys(MAP_FORMATS), default: 'pdf' }),
+    }),
+    width: optional({
+      title: 'Width',
+      description: 'Pixels of a picture.',
+      schema: Type.Integer({ minimum: 16, maximum: 8000, default: 1024 }),
+    }),
+    height: optional({
+      title: 'Height',
+      description: 'Pixels of a picture.',
+      schema: Type.Integer({ minimum: 16, maximum: 8000, default: 768 }),
+    }),
+    paper: optional({
+      title: 'Paper',
+      description: 'Size of a page.',
+      schema: Type.String({ enum: Object.keys(PAPERS), default: 'A4' }),
+    }),
+    orientation: optional({
+      title: 'Orientation',
+      description: 'Of a page.',
+      schema: Type.String({ enum: ['landscape', 'portrait'], default: 'landscape' }),
+    }),
+    dpi: optional({
+      title: 'Resolution',
+      description: 'Pixels to the inch of a page.',
+      schema: Type.Integer({ minimum: 72, maximum: 300, default: 150 }),
+    }),
+    title: optional({
+      title: 'Title',
+      description: 'Of a page.',
+      schema: Type.String({ maxLength: 120 }),
+    }),
+    legend: flag('Legend', 'Whether a page has one.'),
+  },
+  outputs: {
+    file: {
+      title: 'Map',
+      description: 'In the format that was asked for.',
+      schema: Type.String({ contentEncoding: 'binary', contentMediaType: 'application/octet-stream' }),
+      isFile: true,
+    },
+  },
+  work: { kind: 'map', input: 'features', output: 'file' },
+};

@@ -1,0 +1,230 @@
+import { stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { attributionOf } from '../../core/abilities.js';
+import type { Box } from '../../core/box.js';
+import type { Expression } from '../../core/cql2/index.js';
+import { ApiError, badParameter } from '../../core/errors.js';
+import { type LegendPart, type PageLayout, type Paper, pageLayout } from '../../core/map-pages.js';
+import { LEGEND_ZOOM, legendEntries } from '../../core/style/legend/entries.js';
+import { legendWidth, ROW } from '../../core/style/legend/svg.js';
+import { resolveCrs } from '../../native/crs.js';
+import { releaseBytes, transformBox, transformPoints } from '../../native/index.js';
+import { groundSize } from '../ground.js';
+import type { JobContext } from '../jobs/kinds.js';
+import { legendPng } from '../legend.js';
+import { renderImage } from '../render.js';
+import type { TaskContext } from '../run-task.js';
+import { MAP_FORMATS } from './catalogue/map.js';
+import type { ProcessDefinition, ProcessWork } from './definition.js';
+import type { ExecutionInput, ResultFile, RunDeps } from './execution.js';
+import type { Drawable } from './sources.js';
+
+type MapWork = Extract<ProcessWork, { kind: 'map' }>;
+type Format = keyof typeof MAP_FORMATS;
+
+/** The inputs of a map, as their schemas let them through. */
+interface MapValues {
+  layers?: string[];
+  bbox?: [number, number, number, number];
+  crs?: string;
+  format?: Format;
+  width?: number;
+  height?: number;
+  paper?: Paper;
+  orientation?: 'landscape' | 'portrait';
+  dpi?: number;
+  title?: string;
+  legend?: boolean;
+}
+
+/** What is drawn, bottom first. */
+interface MapContent {
+  readonly collections: readonly Drawable[];
+  readonly filters: ReadonlyMap<string, Expression>;
+}
+
+/** A box of a CRS, x,y ordered. */
+interface Window {
+  readonly bbox: Box;
+  readonly crs: string;
+}
+
+/** Collections become a picture, or a page. */
+export async function runMap(
+  context: JobContext<ExecutionInput>,
+  { title }: ProcessDefinition,
+  work: MapWork,
+  folder: string,
+  deps: RunDeps,
+): Promise<ResultFile> {
+  const values = context.input.values as unknown as MapValues;
+  const content = await context.step('read', 'Reading the inputs', () =>
+    contentOf(context, work, folder, deps),
+  );
+  const { format = 'pdf' } = values;
+  const path = join(folder, `${work.output}.${format}`);
+  await context.step('process', title, () =>
+    format === 'pdf'
+      ? writePage(context, values, content, path, deps)
+      : writePicture(context, values, { content, format }, path, deps),
+  );
+  return { path, mediaType: MAP_FORMATS[format], bytes: (await stat(path)).size };
+}
+
+async function contentOf(
+  { input: { values, sources: references, principal }, signal }: JobContext<ExecutionInput>,
+  { input }: MapWork,
+  folder: string,
+  { sources }: RunDeps,
+): Promise<MapContent> {
+  const { layers = [] } = values as unknown as MapValues;
+  const collections = layers.map((id, i) => sources.drawable(`/inputs/layers/${i}`, id, principal));
+  const reference = references[input];
+  if (reference === undefined) {
+    if (collections.length > 0) return { collections, filters: new Map() };
+    throw badParameter('/inputs/layers', 'must name a collection where there are no features');
+  }
+  const { collection, filter } = await sources.layer(input, reference, principal, folder, signal);
+  // Maps know filters by the ids of collections, which the layers may have, too.
+  const own = { ...collection, id: `${collection.id} ${input}` };
+  return {
+    collections: [...collections, own],
+    filters: filter === undefined ? new Map() : new Map([[own.id, filter]]),
+  };
+}
+
+async function writePicture(
+  { signal }: JobContext,
+  values: MapValues,
+  { content, format }: { content: MapContent; format: Exclude<Format, 'pdf'> },
+  path: string,
+  { pools }: RunDeps,
+): Promise<void> {
+  const { width = 1024, height = 768 } = values;
+  const window = windowOf(content.collections, values, width / height);
+  const background = format === 'jpeg' ? '#ffffff' : 'transparent';
+  const request = { ...content, ...window, width, height, background, format, wraps: true };
+  const { data } = await renderImage(taskContext(signal), pools, request);
+  await writeFile(path, data, { flag: 'wx', mode: 0o600 });
+  releaseBytes(data);
+}
+
+async function writePage(
+  { signal }: JobContext,
+  values: MapValues,
+  content: MapContent,
+  output: string,
+  { pools }: RunDeps,
+): Promise<void> {
+  const { paper = 'A4', orientation = 'landscape', dpi = 150, title = '', legend: hasLegend = true } = values;
+  const isPortrait = orientation === 'portrait';
+  const layout = pageLayout({ paper, isPortrait, hasTitle: title !== '', hasLegend });
+  const window = windowOf(content.collections, values, layout.map[2] / layout.map[3]);
+  const x = taskContext(signal);
+  const size = pixelsOf(layout, dpi);
+  const picture = { ...content, ...window, ...size, background: '#ffffff', format: 'jpeg' as const };
+  const { data: map } = await renderImage(x, pools, {
+    ...picture,
+    quality: 92,
+    scale: dpi / 96,
+    wraps: true,
+  });
+  const legend = hasLegend ? await legendOf(x, pools, content.collections) : [];
+  const [metres] = groundSize(window.bbox, window.crs);
+  const task = { layout, map, title, legend, metres, north: northOf(window), note: noteOf(content), output };
+  await pools.run('process.map-page', task, { signal });
+}
+
+const taskContext = (signal: AbortSignal): TaskContext => ({ signal, timing: () => {} });
+
+function pixelsOf({ map: [, , width, height] }: PageLayout, dpi: number) {
+  return { width: Math.round((width / 72) * dpi), height: Math.round((height / 72) * dpi) };
+}
+
+/** The smallest box of that shape (width over height) around what is to be seen. Throws 400 naming the input. */
+function windowOf(
+  collections: readonly Drawable[],
+  { bbox, crs: name = 'EPSG:3857' }: MapValues,
+  shape: number,
+): Window {
+  const crs = resolveCrs('/inputs/crs', name).proj;
+  const box84 = bbox ?? extentOf(collections);
+  let box: Box;
+  try {
+    box = transformBox(box84, 'OGC:CRS84', crs);
+  } catch {
+    throw badParameter(bbox ? '/inputs/bbox' : '/inputs/crs', 'the CRS of the map does not reach there');
+  }
+  return { bbox: shaped(box, shape), crs };
+}
+
+/** Web Mercator ends here, and nobody misses what lies beyond on a map that shows all. */
+const LATITUDES = [-85, 85] as const;
+
+function extentOf(collections: readonly Drawable[]): Box {
+  const boxes = collections.flatMap(({ extent84 }) => (extent84 ? [extent84] : []));
+  if (boxes.length === 0)
+    throw new ApiError('invalid-parameter', 'It is not known where the layers lie: give a bbox.');
+  const crosses = boxes.some(([west, , east]) => west > east);
+  const [west, east] = crosses
+    ? [-180, 180]
+    : [Math.min(...boxes.map((box) => box[0])), Math.max(...boxes.map((box) => box[2]))];
+  const south = Math.max(LATITUDES[0], Math.min(...boxes.map((box) => box[1])));
+  const north = Math.min(LATITUDES[1], Math.max(...boxes.map((box) => box[3])));
+  return [west, south, east, north];
+}
+
+/** Widened or heightened around its middle. A point gets some room. */
+function shaped([minx, miny, maxx, maxy]: Box, shape: number): Box {
+  const [x, y] = [(minx + maxx) / 2, (miny + maxy) / 2];
+  const least = Math.max(Math.abs(x), Math.abs(y), 1) * 1e-5;
+  const [width, height] = [Math.max(maxx - minx, least), Math.max(maxy - miny, least)];
+  const [dx, dy] = width / height < shape ? [height * shape, height] : [width, width / shape];
+  return [x - dx / 2, y - dy / 2, x + dx / 2, y + dy / 2];
+}
+
+/** Degrees clockwise from the top of the map to north, in its middle. */
+function northOf({ bbox: [minx, miny, maxx, maxy], crs }: Window): number {
+  const middle = new Float64Array([(minx + maxx) / 2, (miny + maxy) / 2]);
+  transformPoints(middle, crs, 'OGC:CRS84');
+  const [longitude, latitude] = middle as unknown as [number, number];
+  if (!Number.isFinite(longitude) || !Number.isFinite(latitude)) return 0;
+  const step = latitude > 89.99 ? -0.01 : 0.01;
+  const line = new Float64Array([longitude, latitude, longitude, latitude + step]);
+  transformPoints(line, 'OGC:CRS84', crs);
+  const [dx, dy] = [line[2]! - line[0]!, line[3]! - line[1]!].map((d) => d * Math.sign(step)) as [
+    number,
+    number,
+  ];
+  return Number.isFinite(dx) && Number.isFinite(dy) ? (Math.atan2(dx, dy) * 180) / Math.PI : 0;
+}
+
+/** Points of a pixel of 96 dpi, and how much larger the pictures are than that. */
+const POINTS = 0.75;
+const LEGEND_SCALE = 3;
+
+async function legendOf(
+  x: TaskContext,
+  pools: RunDeps['pools'],
+  collections: readonly Drawable[],
+): Promise<LegendPart[]> {
+  const parts: LegendPart[] = [];
+  // The highest layer comes first, as it does in lists of layers.
+  for (const collection of [...collections].reverse()) {
+    const entries = legendEntries(collection);
+    if (entries.length === 0) continue;
+    const png = await legendPng(x, pools, entries, { zoom: LEGEND_ZOOM, scale: LEGEND_SCALE });
+    const size = { width: legendWidth(entries) * POINTS, height: entries.length * ROW.height * POINTS };
+    parts.push({ title: collection.title, png, ...size });
+  }
+  return parts;
+}
+
+function noteOf({ collections }: MapContent): string {
+  const credits = collections.map((one) =>
+    attributionOf(one)
+      ?.replace(/<[^>]*>/g, '')
+      .trim(),
+  );
+  return [...new Set(credits.filter((credit) => credit))].join('; ');
+}
