@@ -1,17 +1,26 @@
-/** Object stores that speak the protocol of S3. */
+/** Object stores that speak the protocol of S3, or that of Azure's blobs. */
 
 import type { RemoteProblem } from './remote-problems.js';
 
 /** Who reads a store. It holds a secret: it is never logged, kept in the state or sent to a client. */
-export interface StoreCredentials {
+export type StoreCredentials = S3Credentials | AzureCredentials;
+
+export interface S3Credentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly region: string;
 }
 
-/** A bucket and who reads it. */
+export interface AzureCredentials {
+  readonly account: string;
+  /** In base64. */
+  readonly accountKey: string;
+}
+
+/** A bucket, or container, and who reads it. */
 export interface ObjectStore {
-  /** Scheme, host and port. */
+  readonly protocol: 'S3' | 'AzureBlob';
+  /** Scheme, host and port; of Azure with the account as path, where the host does not name it. */
   readonly endpoint: string;
   readonly bucket: string;
   /** Absent: everybody may read it. */

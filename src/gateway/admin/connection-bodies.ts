@@ -11,7 +11,12 @@ import {
 } from '../../services/connections/connection.js';
 import type { Credential } from '../../services/connections/connections.js';
 import { hostProblem } from '../../services/connections/hosts.js';
-import { isBucket, type StoreAddress, speaksTls } from '../../services/connections/object-store.js';
+import {
+  isBucket,
+  isContainer,
+  type StoreAddress,
+  speaksTls,
+} from '../../services/connections/object-store.js';
 import { referenceProblem } from '../../services/connections/secrets.js';
 import { isServiceKind, pathProblem, serviceAddress } from '../../services/connections/service-address.js';
 import type { AdminDeps } from './deps.js';
@@ -42,7 +47,7 @@ export const NewConnection = Type.Object({
   provider: Type.Optional(
     Type.String({
       description:
-        'PostGIS when absent. AwsS3: databaseName is a bucket, username an access key. Of a service its kind (ogc-wfs): databaseName is a path.',
+        'PostGIS when absent. AwsS3: databaseName is a bucket, username an access key. AzureBlob: a container, and a storage account. Of a service its kind (ogc-wfs): databaseName is a path.',
     }),
   ),
   region: Region,
@@ -65,10 +70,10 @@ export type ConnectionPatch = Static<typeof ConnectionPatch>;
 
 type AddressBody = Pick<
   NewConnection,
-  'host' | 'port' | 'databaseName' | 'username' | 'sslRequired' | 'sslMode'
+  'host' | 'port' | 'databaseName' | 'username' | 'password' | 'sslRequired' | 'sslMode'
 >;
 
-type Target = StoreAddress & { provider: 'PostGIS' | 'AwsS3' | SourceKind };
+type Target = StoreAddress & { provider: 'PostGIS' | 'AwsS3' | 'AzureBlob' | SourceKind };
 
 /** What is connected to. Throws 400 that names all that is wrong. */
 export function targetOf(
@@ -80,8 +85,9 @@ export function targetOf(
   if (provider === 'AwsS3') return bucketOf(body, deps);
   requireSound([
     provider ? undefined : problem('provider', `must be one of ${OWN_PROVIDERS.join(', ')}`),
-    region === undefined ? undefined : problem('region', 'is of buckets alone'),
+    region === undefined ? undefined : problem('region', 'is of buckets of S3 alone'),
   ]);
+  if (provider === 'AzureBlob') return { provider, ...containerOf(body, deps) };
   if (provider && isServiceKind(provider)) return { provider, ...serviceOf(body, deps) };
   return { provider: 'PostGIS', ...addressOf(body, deps) };
 }
@@ -97,6 +103,18 @@ function bucketOf(body: AddressBody & Pick<NewConnection, 'region'>, deps: Admin
     deps,
   );
   return { provider: 'AwsS3', ...address, ...(region === undefined ? {} : { region }) };
+}
+
+function containerOf(body: AddressBody, deps: AdminDeps): Address {
+  const { databaseName, username, password = '' } = body;
+  const problems = [
+    isContainer(databaseName) ? undefined : problem('databaseName', 'must be the name of a container'),
+    /^[a-z0-9]{3,24}$/.test(username) ? undefined : problem('username', 'must be a storage account'),
+    /^[A-Za-z0-9+/]*={0,2}$/.test(password)
+      ? undefined
+      : problem('password', 'must be an account key (base64)'),
+  ];
+  return remoteOf(body, problems, deps);
 }
 
 function serviceOf(body: AddressBody, deps: AdminDeps): Address {

@@ -54,7 +54,12 @@ export const providerOf = ({ provider = 'PostGIS' }: Pick<Connection, 'provider'
   provider;
 
 /** What operators connect; the others are of the configuration alone. */
-export const OWN_PROVIDERS: readonly ConnectionProvider[] = ['PostGIS', 'AwsS3', ...SOURCE_KINDS];
+export const OWN_PROVIDERS: readonly ConnectionProvider[] = [
+  'PostGIS',
+  'AwsS3',
+  'AzureBlob',
+  ...SOURCE_KINDS,
+];
 
 export const requiresSsl = (mode: SslMode): boolean => /^(Require|Verify)/.test(mode);
 

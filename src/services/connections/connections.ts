@@ -22,6 +22,7 @@ import {
   dataObjects,
   endpointOf,
   healthOf,
+  isBucketProvider,
   type ObjectQuery,
   objectStoreOf,
   type StoreAddress,
@@ -127,7 +128,7 @@ export class Connections {
   /** A service or a bucket that operators connected: what is published of it is a copy. */
   isRemote(connection: StoredConnection): boolean {
     const provider = providerOf(connection.body);
-    return !this.isSource(connection) && (provider === 'AwsS3' || isServiceKind(provider));
+    return !this.isSource(connection) && (isBucketProvider(provider) || isServiceKind(provider));
   }
 
   #stored(): Promise<StoredConnection[]> {
@@ -309,7 +310,7 @@ export class Connections {
   async #health(target: Target, secret: string): Promise<ConnectionHealth> {
     const provider = providerOf(target);
     if (isServiceKind(provider)) return this.#serviceHealth({ ...target, provider }, secret);
-    if (provider !== 'AwsS3') return probe(target, secret, this.settings);
+    if (!isBucketProvider(provider)) return probe(target, secret, this.settings);
     const store = objectStoreOf(target, secret);
     return healthOf(await this.#deps.listObjects(store, { prefix: '', limit: 1 }), store.bucket);
   }
@@ -358,7 +359,7 @@ export class Connections {
 
   /** The bucket of a connection, with its secret. Throws `invalid-request` for another connection, and as `urlOf` does. */
   async storeOf({ id, body }: StoredConnection): Promise<ObjectStore> {
-    if (body.provider !== 'AwsS3' || this.isSource({ id }))
+    if (!isBucketProvider(providerOf(body)) || this.isSource({ id }))
       throw new ApiError('invalid-request', `'${body.name}' is no bucket.`);
     const store = objectStoreOf(body, await this.#password(id, body));
     const problem = this.#deps.readProblem(new URL(store.endpoint));
@@ -372,7 +373,8 @@ export class Connections {
     if (!stored?.body.isActive) return undefined;
     return this.storeOf(stored).catch((error: unknown) => {
       if (!(error instanceof ApiError)) throw error;
-      return { endpoint: endpointOf(stored.body), bucket: stored.body.databaseName };
+      const { credentials: _, ...store } = objectStoreOf(stored.body, '');
+      return store;
     });
   };
 

@@ -4,13 +4,17 @@ import type {
   ListedObjects,
   ObjectPage,
   ObjectStore,
-  StoreCredentials,
+  S3Credentials,
 } from '../../core/object-stores.js';
-import type { Address, Connection } from './connection.js';
+import type { Address, Connection, ConnectionProvider } from './connection.js';
 import type { ConnectionHealth } from './probe.js';
 
 /** Where a bucket is and who reads it, but for the secret. */
-export type StoreAddress = Address & Pick<Connection, 'region'>;
+export type StoreAddress = Address & Pick<Connection, 'region' | 'provider'>;
+
+/** Whether a connection leads to a bucket, or a container of Azure. */
+export const isBucketProvider = (provider: ConnectionProvider): provider is 'AwsS3' | 'AzureBlob' =>
+  provider === 'AwsS3' || provider === 'AzureBlob';
 
 /** What is asked for of a bucket. */
 export interface ObjectQuery {
@@ -35,16 +39,28 @@ export function regionOf({ host, region }: Pick<StoreAddress, 'host' | 'region'>
 }
 
 export function objectStoreOf(address: StoreAddress, secret: string): ObjectStore {
-  const credentials: StoreCredentials = {
+  if (address.provider === 'AzureBlob') return containerOf(address, secret);
+  const credentials: S3Credentials = {
     accessKeyId: address.username,
     secretAccessKey: secret,
     region: regionOf(address),
   };
-  return { endpoint: endpointOf(address), bucket: address.databaseName, credentials };
+  return { protocol: 'S3', endpoint: endpointOf(address), bucket: address.databaseName, credentials };
+}
+
+/** Hosts of Azure begin with the account; others have it in the path. */
+function containerOf(address: StoreAddress, secret: string): ObjectStore {
+  const { username: account, host, databaseName: bucket } = address;
+  const endpoint = endpointOf(address) + (host.startsWith(`${account}.`) ? '' : `/${account}`);
+  return { protocol: 'AzureBlob', endpoint, bucket, credentials: { account, accountKey: secret } };
 }
 
 export const isBucket = (name: string): boolean =>
   /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name) && !name.includes('..');
+
+/** Of Azure: letters, digits and single hyphens. */
+export const isContainer = (name: string): boolean =>
+  /^[a-z0-9](-?[a-z0-9])*$/.test(name) && name.length >= 3 && name.length <= 63;
 
 /** What a page says of the health of its bucket. */
 export function healthOf(listed: ListedObjects, bucket: string): ConnectionHealth {

@@ -4,7 +4,7 @@ import type { Pools } from '../../core/tasks.js';
 import type { StoredConnection } from '../connections/connection.js';
 import { providerOf } from '../connections/connection.js';
 import type { Connections } from '../connections/connections.js';
-import { formatOf } from '../connections/object-store.js';
+import { formatOf, isBucketProvider } from '../connections/object-store.js';
 import { serviceAddress } from '../connections/service-address.js';
 import { remoteFailure } from '../remote-failure.js';
 import { GEOSERVICES } from '../remote-imports/geoservices.js';
@@ -57,7 +57,7 @@ export async function copySource(
   place: CopyPlace,
 ): Promise<CopySource> {
   const provider = providerOf(connection.body);
-  if (provider === 'AwsS3') return objectSource(connection, { schema, table });
+  if (isBucketProvider(provider)) return objectSource(connection, { schema, table });
   if (!COPIED.has(provider))
     throw new ApiError(
       'invalid-request',

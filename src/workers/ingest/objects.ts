@@ -9,7 +9,8 @@ import {
   objectAddress,
 } from '../../core/object-stores.js';
 import type { RemoteProblem, RemoteReason } from '../../core/remote-problems.js';
-import { signedHeaders } from '../remote/credentials.js';
+import { storeHeaders } from '../remote/credentials.js';
+import { AZURE_CODES, azurePage, azureQuery, instantOf } from './azure-objects.js';
 import { type Asking, download, get, type RemoteAnswer } from './http.js';
 import { unanswered } from './unanswered.js';
 import { children, parseXml, textOf, type XmlNode } from './xml.js';
@@ -17,12 +18,14 @@ import { children, parseXml, textOf, type XmlNode } from './xml.js';
 /** A page of keys has 1000 of 1024 bytes at most, each escaped. */
 const MAX_BYTES = 8 << 20;
 
-/** A page of a bucket (ListObjectsV2 of S3), or what keeps it from being read. */
+/** A page of a bucket (ListObjectsV2 of S3, List Blobs of Azure), or what keeps it from being read. */
 export async function listObjects(task: ListObjectsTask, asking: Asking): Promise<ListedObjects> {
   const { store, timeoutMs } = task;
   const url = new URL(`${store.endpoint}/${store.bucket}`);
-  url.search = new URLSearchParams(queryOf(task)).toString().replaceAll('+', '%20');
-  const headers = store.credentials ? signedHeaders(url, store.credentials) : {};
+  url.search = new URLSearchParams(store.protocol === 'AzureBlob' ? azureQuery(task) : queryOf(task))
+    .toString()
+    .replaceAll('+', '%20');
+  const headers = store.credentials ? storeHeaders(url, store.credentials) : {};
   try {
     return pageOf(await get({ url: url.href, timeoutMs, headers }, asking, MAX_BYTES), store);
   } catch (error) {
@@ -40,7 +43,7 @@ function problemOf(failure: TaskFailure, url: URL): RemoteProblem {
 /** Writes an object of a bucket into a new file, which is there as a whole or not at all. Fails as `download` does. */
 export function downloadObject({ store, key, ...task }: ObjectTask, asking: Asking): Promise<Download> {
   const url = new URL(objectAddress(store, key));
-  const headers = store.credentials ? signedHeaders(url, store.credentials) : {};
+  const headers = store.credentials ? storeHeaders(url, store.credentials) : {};
   return download({ ...task, url: url.href, headers }, asking);
 }
 
@@ -54,6 +57,7 @@ function queryOf({ prefix, cursor, limit }: ListObjectsTask): Record<string, str
 function pageOf({ status, bytes }: RemoteAnswer, store: ObjectStore): ListedObjects {
   const document = xmlOf(bytes);
   if (status === 200 && document?.name === 'ListBucketResult') return objectsOf(document.root);
+  if (status === 200 && document?.name === 'EnumerationResults') return azurePage(document.root);
   return { problem: refusal(status, document?.name === 'Error' ? document.root : {}, store) };
 }
 
@@ -85,12 +89,8 @@ function keyOf(text: string, root: XmlNode): string {
   }
 }
 
-function instantOf(text: string | undefined): string | null {
-  const time = Date.parse(text ?? '');
-  return Number.isNaN(time) ? null : new Date(time).toISOString();
-}
-
 const CODES: Readonly<Record<string, RemoteReason>> = {
+  ...AZURE_CODES,
   InvalidAccessKeyId: 'password',
   SignatureDoesNotMatch: 'password',
   InvalidClientTokenId: 'password',
@@ -111,12 +111,21 @@ function refusal(
   const byStatus = { 401: 'password', 403: 'rights', 404: 'bucket-missing' } as const;
   const reason = CODES[code] ?? byStatus[status as 401 | 403 | 404] ?? 'other';
   const said = code === '' ? `${status}` : `${status} ${code.slice(0, 100)}`;
-  const user = credentials ? `The key ${credentials.accessKeyId}` : 'Everybody';
+  const isAzure = credentials !== undefined && 'account' in credentials;
+  const user = isAzure
+    ? `The account ${credentials.account}`
+    : credentials
+      ? `The key ${credentials.accessKeyId}`
+      : 'Everybody';
+  const rights = isAzure
+    ? 'the key must be right, and networks may be barred'
+    : 'it needs s3:ListBucket, and s3:GetObject for its objects';
+  const region = credentials && !isAzure ? credentials.region : 'this';
   const words: Partial<Record<RemoteReason, string>> = {
     password: `${endpoint} does not accept the access key with this secret`,
-    rights: `${user} may not list the bucket ${bucket}: it needs s3:ListBucket, and s3:GetObject for its objects`,
+    rights: `${user} may not list the bucket ${bucket}: ${rights}`,
     'bucket-missing': `There is no bucket ${bucket} at ${endpoint}`,
-    region: `The bucket ${bucket} is in another region than ${credentials?.region ?? 'this'}`,
+    region: `The bucket ${bucket} is in another region than ${region}`,
     clock: 'The clock of this server and that of the store are too far apart',
   };
   return {

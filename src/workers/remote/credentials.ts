@@ -1,7 +1,7 @@
 /** Credentials of object stores, by the usual variables of the environment. They are sent to their own store only. */
 
 import { createHash, createHmac } from 'node:crypto';
-import type { StoreCredentials } from '../../core/object-stores.js';
+import type { AzureCredentials, S3Credentials, StoreCredentials } from '../../core/object-stores.js';
 
 const EMPTY_SHA256 = createHash('sha256').digest('hex');
 const AZURE_VERSION = '2021-08-06';
@@ -17,8 +17,16 @@ export function credentialsFor(
   now = new Date(),
 ): Record<string, string> {
   if (isS3(url, env)) return signedHeaders(url, ofEnvironment(env), now);
-  if (isAzure(url, env) && url.search === '') return azureHeaders(url, range, env, now);
+  if (isAzure(url, env) && url.search === '') {
+    const credentials = { account: env.AZURE_STORAGE_ACCOUNT!, accountKey: env.AZURE_STORAGE_KEY! };
+    return azureHeaders(url, range, credentials, now);
+  }
   return {};
+}
+
+/** What to send to a store with a GET, of a range where that is not empty. */
+export function storeHeaders(url: URL, credentials: StoreCredentials, range = ''): Record<string, string> {
+  return 'account' in credentials ? azureHeaders(url, range, credentials) : signedHeaders(url, credentials);
 }
 
 function isS3(url: URL, env: NodeJS.ProcessEnv): boolean {
@@ -38,7 +46,7 @@ function isAzure(url: URL, env: NodeJS.ProcessEnv): boolean {
 const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest();
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
-interface SigningKey extends StoreCredentials {
+interface SigningKey extends S3Credentials {
   readonly sessionToken?: string | undefined;
 }
 
@@ -89,13 +97,19 @@ const pathOf = ({ pathname }: URL) =>
     .map((part) => encoded(decodeURIComponent(part)))
     .join('/');
 
-function azureHeaders(url: URL, range: string, env: NodeJS.ProcessEnv, now: Date): Record<string, string> {
-  const account = env.AZURE_STORAGE_ACCOUNT!;
+/** What signs a GET (Shared Key): a path that holds the account too has it twice in what is signed. */
+function azureHeaders(
+  url: URL,
+  range: string,
+  { account, accountKey }: AzureCredentials,
+  now = new Date(),
+): Record<string, string> {
   const headers = { 'x-ms-date': now.toUTCString(), 'x-ms-version': AZURE_VERSION };
   const lines = Object.entries(headers).map(([name, value]) => `${name}:${value}\n`);
+  const parameters = [...url.searchParams].map(([name, value]) => `\n${name.toLowerCase()}:${value}`).sort();
   // Eleven standard headers, of which only Range is sent.
-  const text = `GET${'\n'.repeat(11)}${range}\n${lines.join('')}/${account}${url.pathname}`;
-  const key = Buffer.from(env.AZURE_STORAGE_KEY!, 'base64');
+  const text = `GET${'\n'.repeat(11)}${range}\n${lines.join('')}/${account}${url.pathname}${parameters.join('')}`;
+  const key = Buffer.from(accountKey, 'base64');
   const signature = createHmac('sha256', key).update(text, 'utf8').digest('base64');
   return { ...headers, authorization: `SharedKey ${account}:${signature}` };
 }

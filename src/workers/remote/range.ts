@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { TaskFailure } from '../../core/failure.js';
 import type { StoreCredentials } from '../../core/object-stores.js';
 import { type AllowedHosts, refused } from './allowed.js';
-import { credentialsFor, signedHeaders } from './credentials.js';
+import { credentialsFor, storeHeaders } from './credentials.js';
 
 export interface Range {
   offset: number;
@@ -45,7 +45,7 @@ export async function readRange(
   const { origin } = url;
   const headersFor = (to: URL, header: string) => {
     if (!credentials) return credentialsFor(to, header, process.env);
-    return to.origin === origin ? signedHeaders(to, credentials) : {};
+    return to.origin === origin ? storeHeaders(to, credentials, header) : {};
   };
   for (let redirects = 0; ; redirects++) {
     allowed.check(url);

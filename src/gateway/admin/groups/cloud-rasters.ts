@@ -1,8 +1,9 @@
 import Type, { type Static } from 'typebox';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import { ApiError } from '../../../core/errors.js';
-import type { StoredConnection } from '../../../services/connections/connection.js';
+import { providerOf, type StoredConnection } from '../../../services/connections/connection.js';
 import type { Connections } from '../../../services/connections/connections.js';
+import { isBucketProvider } from '../../../services/connections/object-store.js';
 import type { CloudRaster } from '../../../services/rasters/cloud.js';
 import { PROVIDERS, requireKey } from '../../../services/rasters/places.js';
 import type { AdminDeps } from '../deps.js';
@@ -103,7 +104,8 @@ async function bucketConnection(idOrName: string, connections: Connections): Pro
   const stored = (await connections.list()).find(
     ({ id, body }) => id === idOrName.toLowerCase() || body.name.toLowerCase() === idOrName.toLowerCase(),
   );
-  const isBucket = stored !== undefined && !connections.isSource(stored) && stored.body.provider === 'AwsS3';
+  const isBucket =
+    stored !== undefined && !connections.isSource(stored) && isBucketProvider(providerOf(stored.body));
   requireSound([isBucket ? undefined : problem('connection', 'is no connection of a bucket')]);
   return stored!;
 }

@@ -4,7 +4,7 @@ import { actorOf } from '../../../core/operation.js';
 import { integer, pathString, text } from '../../../core/params.js';
 import { providerOf } from '../../../services/connections/connection.js';
 import { isDatabaseConnection } from '../../../services/connections/connections.js';
-import type { ObjectQuery } from '../../../services/connections/object-store.js';
+import { isBucketProvider, type ObjectQuery } from '../../../services/connections/object-store.js';
 import { isServiceKind } from '../../../services/connections/service-address.js';
 import { anyCaseBody } from '../any-case.js';
 import { ConnectionPatch, credentialOf, NewConnection, sslOf, targetOf } from '../connection-bodies.js';
@@ -98,7 +98,10 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
           const before = await connections.get(x.params.id);
           connections.requireOwn(before);
           const { description, isActive = before.body.isActive } = x.body;
-          const target = targetOf({ ...before.body, ...x.body, ...sslOf(x.body, before.body.sslMode) }, deps);
+          const target = targetOf(
+            { ...before.body, password: undefined, ...x.body, ...sslOf(x.body, before.body.sslMode) },
+            deps,
+          );
           const change = { ...target, isActive, ...(description === undefined ? {} : { description }) };
           const changed = await connections.update(
             before,
@@ -142,7 +145,7 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
       const connection = await connections.get(params.id);
       const provider = providerOf(connection.body);
       if (isServiceKind(provider)) return { tables: serviceTables(await connections.service(connection)) };
-      if (provider === 'AwsS3' && !connections.isSource(connection)) {
+      if (isBucketProvider(provider) && !connections.isSource(connection)) {
         const { objects, next } = await connections.objects(connection, queryOf(params));
         const tables = objectTables(connection, objects);
         return { tables, ...(next === undefined ? {} : { nextCursor: next }) };

@@ -20,7 +20,7 @@ import {
   PUBLISHED_LAYER,
 } from '../../../services/connections/connections.js';
 import { hostProblem } from '../../../services/connections/hosts.js';
-import { isBucket } from '../../../services/connections/object-store.js';
+import { isBucket, isBucketProvider, isContainer } from '../../../services/connections/object-store.js';
 import { referenceProblem } from '../../../services/connections/secrets.js';
 import { isServiceKind, pathProblem } from '../../../services/connections/service-address.js';
 import { layerCollection } from '../../../services/publish/layer-display.js';
@@ -111,15 +111,16 @@ function placeProblem(spec: ConnectionSpec, connections: Connections): string | 
     const wrongPath = pathProblem(spec.databaseName);
     return wrongPath === undefined ? connections.remoteProblem(spec) : `databaseName ${wrongPath}`;
   }
-  if (provider !== 'AwsS3') {
+  if (!isBucketProvider(provider)) {
     const isWhole = spec.databaseName !== '' && spec.username !== '';
     return isWhole
       ? hostProblem(spec, connections.settings.allow)
       : 'databaseName and username must not be empty';
   }
-  return isBucket(spec.databaseName)
+  const isNamed = provider === 'AzureBlob' ? isContainer : isBucket;
+  return isNamed(spec.databaseName)
     ? connections.remoteProblem(spec)
-    : 'databaseName must be the name of a bucket';
+    : 'databaseName must be the name of a bucket or container';
 }
 
 const NEW = { version: 0, etag: '', createdAt: 0, createdBy: null, updatedAt: 0, updatedBy: null };
