@@ -24,7 +24,7 @@ import type { CacheControl } from '../services/cache/cache-control.js';
 import type { TileCache } from '../services/cache/tile-cache.js';
 import type { Catalog } from '../services/catalog.js';
 import type { Cluster } from '../services/cluster/cluster.js';
-import type { Connections } from '../services/connections/connections.js';
+import { type Connections, requireActive } from '../services/connections/connections.js';
 import type { Edits } from '../services/edits.js';
 import type { SessionDirectory } from '../services/events/directory.js';
 import { Exports } from '../services/exports/service.js';
@@ -165,7 +165,13 @@ export function startManagement(options: ManagementOptions): Management {
   };
   imports.addRemote(ogcFeatures(pools, secrets));
   imports.addRemote(wfs(pools, sealing, secrets));
-  imports.addRemote(objects(pools, async (id) => connections.storeOf(await connections.get(id))));
+  imports.addRemote(
+    objects(pools, async (id) => {
+      const connection = await connections.get(id);
+      requireActive(connection);
+      return connections.storeOf(connection);
+    }),
+  );
   const settings = new GeoServicesSettings(options.layers, options.styles, () => catalog.current);
   const attachmentImport = new AttachmentImport({
     ...{ pools, attachments: options.attachments, store: state.attachments },

@@ -259,6 +259,9 @@ describe('a bucket', () => {
       `${server.url}/ogc/features/collections/vectors_roads_fgb/items?f=json&limit=50`,
     );
     expect(((await items.json()) as Json).features).toHaveLength(20);
+    await admin('PUT', '/connections/scenes', { isActive: false });
+    expect((await admin('POST', `/connections/scenes/layers/${layerId}/features/refresh`)).status).toBe(503);
+    await admin('PUT', '/connections/scenes', { isActive: true });
     for (const { layerId: id } of layers)
       expect((await admin('DELETE', `/connections/scenes/layers/${id}`)).status).toBe(200);
   });

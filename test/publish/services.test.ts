@@ -181,6 +181,24 @@ describe('an OGC API with a password', () => {
     expect(leftovers(server)).toEqual([]);
   });
 
+  it('is copied by one job at a time, and not deleted meanwhile', async () => {
+    let resume = (): void => {};
+    const isReached = new Promise<void>((reached) => {
+      items = (response) => {
+        resume = () => sendItems(response);
+        reached();
+      };
+    });
+    const path = `/connections/towns/layers/${layerId}`;
+    const refreshed = admin('POST', `${path}/features/refresh`);
+    await isReached;
+    expect((await admin('POST', `${path}/features/refresh`)).status).toBe(409);
+    expect((await admin('DELETE', path)).status).toBe(409);
+    items = (response) => sendItems(response);
+    resume();
+    expect((await refreshed).status).toBe(200);
+  });
+
   it('is switched off and on, and keeps its number', async () => {
     const path = `/connections/towns/layers/${layerId}/enabled`;
     expect((await admin('PUT', path, { enabled: false })).body.data).toMatchObject({

@@ -345,7 +345,7 @@ export class Connections {
   async #serviceOf({ id, body }: StoredConnection): Promise<{ address: ServiceAddress; secret: string }> {
     const provider = providerOf(body);
     if (!isServiceKind(provider)) throw new ApiError('invalid-request', `'${body.name}' is no service.`);
-    if (!body.isActive) throw new ApiError('unavailable', `The connection '${body.name}' is switched off.`);
+    requireActive({ body });
     return { address: { ...body, provider }, secret: await this.#password(id, body) };
   }
 
@@ -407,6 +407,11 @@ const DISCOVERY_MS = 30_000;
 
 export const isDatabaseConnection = ({ body }: Pick<StoredConnection, 'body'>): boolean =>
   providerOf(body) === 'PostGIS';
+
+/** Throws `unavailable` for a connection that is switched off. */
+export function requireActive({ body }: Pick<StoredConnection, 'body'>): void {
+  if (!body.isActive) throw new ApiError('unavailable', `The connection '${body.name}' is switched off.`);
+}
 
 /** Throws `invalid-request`. */
 function requireDatabase(body: Connection): void {

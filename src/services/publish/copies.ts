@@ -195,11 +195,24 @@ export class LayerCopies {
     await this.deps.layers.put({ id }, settingsOf(NO_WORDS), by);
   }
 
-  /** Copies a layer anew in the place of what is there, which is served until then. Resolves with the number of features. */
+  /**
+   * Copies a layer anew in the place of what is there, which is served until then. Resolves with the number of features.
+   * Throws as `publish` does, and `conflict` while it is being copied.
+   */
   async refresh(connection: StoredConnection, { stored }: PublishedCopy, by: string): Promise<number> {
+    await this.#requireRest(stored);
     const { schema, table, srid, layerName } = stored.body;
     const source = await copySource(this.deps, connection, { schema, table }, { srid: srid ?? DEGREES });
     return this.#copy(stored.id, { source, srid, title: layerName, replace: true }, by);
+  }
+
+  /** Throws `conflict` while a job copies the layer. */
+  async #requireRest(stored: StoredCopy): Promise<void> {
+    if (await this.#isUnderWay(stored))
+      throw new ApiError(
+        'conflict',
+        `The layer is being copied by the job ${stored.body.jobId}: cancel that, or wait for it.`,
+      );
   }
 
   /** Switches layers on or off. */
@@ -212,8 +225,9 @@ export class LayerCopies {
     });
   }
 
-  /** The layer and its rows; what it was copied from stays. */
+  /** The layer and its rows; what it was copied from stays. Throws `conflict` while it is being copied. */
   async remove({ stored, collection }: PublishedCopy): Promise<void> {
+    await this.#requireRest(stored);
     await this.deps.imports.remove(collection);
     await this.deps.documents.remove(LAYER_COPY, stored.id);
   }

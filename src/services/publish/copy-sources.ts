@@ -3,7 +3,7 @@ import type { RemoteLayer, SourceKind } from '../../core/ingest.js';
 import type { Pools } from '../../core/tasks.js';
 import type { StoredConnection } from '../connections/connection.js';
 import { providerOf } from '../connections/connection.js';
-import type { Connections } from '../connections/connections.js';
+import { type Connections, requireActive } from '../connections/connections.js';
 import { formatOf, isBucketProvider } from '../connections/object-store.js';
 import { serviceAddress } from '../connections/service-address.js';
 import { remoteFailure } from '../remote-failure.js';
@@ -56,6 +56,7 @@ export async function copySource(
   { schema, table }: CopyChoice,
   place: CopyPlace,
 ): Promise<CopySource> {
+  requireActive(connection);
   const provider = providerOf(connection.body);
   if (isBucketProvider(provider)) return objectSource(connection, { schema, table });
   if (!COPIED.has(provider))
