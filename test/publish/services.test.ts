@@ -26,6 +26,10 @@ let server: TestServer;
 /** Names of the towns that the OGC API has, and how it answers for its items. */
 let towns = ['Olinda', 'Recife', 'Natal'];
 let items = (response: ServerResponse): void => sendItems(response);
+/** Where the items are, and a server to which a link may lead. */
+let itemsUrl = () => `${api.url}/geo/collections/towns/items`;
+let elsewhere: Remote;
+const sent: (string | undefined)[] = [];
 const admin = adminClient(() => server);
 
 function sendItems(response: ServerResponse, matched = towns.length): void {
@@ -45,7 +49,7 @@ function answer(url: URL, response: ServerResponse, authorization: string | unde
     return sendJson(response, {}, 'application/json', 401);
   const collection = {
     ...{ id: 'towns', title: 'Towns of the coast', itemType: 'feature' },
-    links: [{ rel: 'items', type: 'application/geo+json', href: `${base}/collections/towns/items` }],
+    links: [{ rel: 'items', type: 'application/geo+json', href: itemsUrl() }],
   };
   if (url.pathname.endsWith('/items')) return items(response);
   if (url.pathname.endsWith('/towns')) return sendJson(response, collection);
@@ -63,12 +67,16 @@ beforeAll(async () => {
   mkdirSync(join(scratch.path, 'data'));
   mapServer = await startMapServer(scratch.path);
   geoServices = await startGeoServices();
+  elsewhere = await startRemote((_url, response, request) => {
+    sent.push(request.headers.authorization);
+    sendItems(response);
+  });
   api = await startRemote((url, response, request) => answer(url, response, request.headers.authorization));
   server = await start();
 }, 120_000);
 afterAll(async () => {
   await server?.stop();
-  for (const remote of [mapServer, geoServices, api]) await remote?.close();
+  for (const remote of [mapServer, geoServices, api, elsewhere]) await remote?.close();
   scratch.remove();
 });
 
@@ -269,6 +277,15 @@ describe('an OGC API with a password', () => {
       .toBe(200);
     expect(leftovers(server)).toEqual([]);
     items = (response) => sendItems(response);
+  });
+
+  it('has its password sent to the server that was named alone, wherever its links lead', async () => {
+    await connect(ofTowns({ name: 'leading' }));
+    itemsUrl = () => `${elsewhere.url}/geo/collections/towns/items`;
+    const choice = { schema: 'ogc-api-features', table: 'towns', layerName: 'Elsewhere' };
+    expect((await publish('leading', choice)).status).toBe(201);
+    itemsUrl = () => `${api.url}/geo/collections/towns/items`;
+    expect(sent).toEqual([undefined]);
   });
 
   it('is not asked by a connection that is switched off', async () => {
