@@ -89,6 +89,8 @@ export type FeatureProcess =
       statistics: Statistic[];
       innerOnly: boolean;
     }
+  /** Features whose vertices move onto those of the overlay within a tolerance, in units of the CRS. */
+  | { kind: 'snap'; tolerance: number }
   /** A feature for each of the nearest others, with the attributes of both, the distance and the rank. */
   | { kind: 'nearest'; count: number; measure: Measure; reach?: number; innerOnly: boolean }
   /** A feature without geometry for each pair, with both ids and the distance. */

@@ -16,6 +16,7 @@ interface NativeProcessing {
   processCollection(blobs: Blobs, operation: string, srsId: number): Uint8Array[];
   overlayGeometries(left: Blobs, right: Blobs, mode: OverlayMode, srsId: number): Processed[];
   overlayGeometries(left: Blobs, right: Blobs, mode: 'intersect', srsId: number): Intersections;
+  snapGeometries(left: Blobs, right: Blobs, tolerance: number, srsId: number): Processed[];
   geometryParts(blobs: Blobs, srsId: number): { owners: Uint32Array; parts: Uint8Array[] };
   createUnion(): Union;
   addToUnion(union: Union, blobs: Blobs): void;
@@ -61,6 +62,11 @@ export function overlayGeometries(left: Blobs, right: Blobs, mode: OverlayMode, 
 /** What each left geometry shares with each right one, where that has the dimension of the lesser of both. */
 export function intersectGeometries(left: Blobs, right: Blobs, srsId: number): Intersections {
   return addon().overlayGeometries(left, right, 'intersect', srsId);
+}
+
+/** Each left geometry with its vertices and segments moved onto vertices of right ones within a distance. One plane for all. */
+export function snapGeometries(left: Blobs, right: Blobs, tolerance: number, srsId: number): Processed[] {
+  return addon().snapGeometries(left, right, tolerance, srsId);
 }
 
 /** The parts of each geometry, and whose they are, by index. */

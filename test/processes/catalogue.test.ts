@@ -173,6 +173,25 @@ it.each([
   expect(ours[0].area / theirs[0].area).toBeCloseTo(1, 9);
 });
 
+it('geometry.snap-to-layer moves vertices as ST_Snap does', async () => {
+  const { path: coarse } = await reference.run('geometry.snap', { cellSize: 0.02, unit: 'crs' });
+  await reference.sql.query('CREATE TABLE coarse AS SELECT id, ST_SetSRID(geom, 4326) AS geom FROM ours');
+  // Of one feature the vertices have an order, which decides where several are near.
+  const { path: whole } = await reference.run('geometry.union', {}, reference.file('provinces'));
+  await reference.sql.query('CREATE TABLE whole AS SELECT ST_SetSRID(geom, 4326) AS geom FROM ours');
+  await reference.run('geometry.snap-to-layer', { tolerance: 0.03, unit: 'crs' }, coarse, whole);
+  const { rows } = await reference.sql.query(`WITH theirs AS (SELECT
+        ST_MakeValid(ST_Snap(c.geom, (SELECT geom FROM whole), 0.03), 'method=structure') AS geom FROM coarse c),
+      us AS (SELECT ST_SetSRID(geom, 4326) AS geom FROM ours)
+    SELECT (SELECT count(*)::int FROM us) AS count,
+      (SELECT max((SELECT min(ST_Area(ST_SymDifference(us.geom, t.geom)) / ST_Area(t.geom)) FROM theirs t)) FROM us) AS apart,
+      (SELECT count(*)::int FROM us WHERE NOT EXISTS (SELECT FROM coarse c WHERE ST_OrderingEquals(c.geom, us.geom))) AS moved`);
+  note('geometry.snap-to-layer', rows[0].apart);
+  expect(rows[0].count).toBe(6);
+  expect(rows[0].moved).toBeGreaterThan(1);
+  expect(rows[0].apart).toBeLessThan(1e-9);
+});
+
 it('geometry.line-merge joins lines as PostGIS does', async () => {
   const { path: lines } = await reference.run('geometry.boundary', {});
   await reference.sql.query('CREATE TABLE boundaries AS SELECT * FROM ours');

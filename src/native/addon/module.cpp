@@ -39,6 +39,7 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "processGeometries", guarded<processGeometries>);
   setFunction(env, exports, "processCollection", guarded<processCollection>);
   setFunction(env, exports, "overlayGeometries", guarded<overlayGeometries>);
+  setFunction(env, exports, "snapGeometries", guarded<snapGeometries>);
   setFunction(env, exports, "geometryParts", guarded<geometryParts>);
   setFunction(env, exports, "createUnion", guarded<createUnion>);
   setFunction(env, exports, "addToUnion", guarded<addToUnion>);

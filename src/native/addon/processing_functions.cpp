@@ -189,6 +189,31 @@ napi_value overlayGeometries(napi_env env, napi_callback_info info) {
   return result;
 }
 
+/** (left, right, tolerance, srsId) -> (Buffer | null | string)[] */
+napi_value snapGeometries(napi_env env, napi_callback_info info) {
+  const Arguments<4> arguments(env, info);
+  const double tolerance = requireNumber(env, arguments[2], "tolerance");
+  const int32_t srsId = requireSrsId(env, arguments[3]);
+  Environment& environment = environmentOf(env);
+  Geos& geos = geosOf(environment);
+  Overlay overlay(geos);
+  eachBlob(env, arguments[1], [&](uint32_t, const uint8_t* blob, size_t size) {
+    overlay.add(requireGeos(environment, blob, size));
+  });
+  overlay.build();
+  napi_value list = makeList(env, lengthOf(env, arguments[0]));
+  eachBlob(env, arguments[0], [&](uint32_t i, const uint8_t* blob, size_t size) {
+    const Operand left = readOperand(environment, blob, size);
+    const GeosGeometry result =
+        left.geometry == nullptr ? geos.own(nullptr) : overlay.snap(left.geometry.get(), tolerance);
+    napi_value value = !left.reason.empty()       ? toText(env, left.reason)
+                       : left.geometry == nullptr ? null(env)
+                                                  : toBlob(env, result.get(), srsId);
+    check(napi_set_element(env, list, i, value));
+  });
+  return list;
+}
+
 /** (blobs, srsId) -> {owners: Uint32Array, parts: Buffer[]} */
 napi_value geometryParts(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);

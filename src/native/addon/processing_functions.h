@@ -8,6 +8,7 @@ namespace graticule::addon {
 napi_value processGeometries(napi_env env, napi_callback_info info);
 napi_value processCollection(napi_env env, napi_callback_info info);
 napi_value overlayGeometries(napi_env env, napi_callback_info info);
+napi_value snapGeometries(napi_env env, napi_callback_info info);
 napi_value geometryParts(napi_env env, napi_callback_info info);
 napi_value createUnion(napi_env env, napi_callback_info info);
 napi_value addToUnion(napi_env env, napi_callback_info info);

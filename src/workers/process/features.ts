@@ -18,6 +18,7 @@ import { nearestFeatures } from './nearest.js';
 import { overlayFeatures } from './overlay.js';
 import { reportQuality } from './quality.js';
 import { Run } from './run.js';
+import { snapFeatures } from './snap.js';
 import { summarizeFeatures } from './summarize.js';
 import { processTogether } from './together.js';
 
@@ -62,6 +63,8 @@ function write(run: Run): Promise<number> {
       return processTogether(run, process);
     case 'join':
       return joinFeatures(run, process);
+    case 'snap':
+      return snapFeatures(run, process);
     case 'nearest':
       return nearestFeatures(run, process);
     case 'distances':

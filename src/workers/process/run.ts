@@ -8,6 +8,7 @@ import { LIMITS } from '../../core/limits.js';
 import { hasIntegerIds, type VectorSource } from '../../core/vector-source.js';
 import type { Processed } from '../../native/processing.js';
 import type { Cancellation } from '../cancellation.js';
+import { widened } from '../providers/boxes.js';
 import { storeOf } from '../providers/store.js';
 import { boxOf } from './blob.js';
 import type { Attribute } from './table.js';
@@ -71,14 +72,15 @@ export function idTypeOf(source: VectorSource): 'integer' | 'string' {
 
 export const geometriesOf = (rows: readonly FeatureRow[]) => rows.map(({ geometry }) => geometry);
 
-/** The features whose envelope may meet that of some of the rows. */
+/** The features whose envelope may meet that of some of the rows, with a margin around it. */
 export async function windowOf(
   run: Run,
   rows: readonly FeatureRow[],
   others: ProcessFeatures,
+  margin = 0,
 ): Promise<FeatureRow[]> {
   const box = boxAround(rows);
-  const near = box ? await rowsIn(run, others, [box]) : [];
+  const near = box ? await rowsIn(run, others, [widened(box, margin, margin)]) : [];
   if (!near) throw crowded();
   return near;
 }

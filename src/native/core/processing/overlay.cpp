@@ -67,13 +67,18 @@ const GEOSPreparedGeometry* Overlay::prepared(uint32_t i) {
   return prepared_[i].get();
 }
 
-std::vector<uint32_t> Overlay::meeting(const GEOSGeometry* left) {
+std::vector<uint32_t> Overlay::touching(const GEOSGeometry* window) {
   std::vector<uint32_t> candidates;
   const auto take = [](void* item, void* list) {
     static_cast<std::vector<uint32_t>*>(list)->push_back(static_cast<uint32_t>(reinterpret_cast<size_t>(item)));
   };
-  GEOSSTRtree_query_r(geos_.handle(), tree_, left, take, &candidates);
+  GEOSSTRtree_query_r(geos_.handle(), tree_, window, take, &candidates);
   std::sort(candidates.begin(), candidates.end());
+  return candidates;
+}
+
+std::vector<uint32_t> Overlay::meeting(const GEOSGeometry* left) {
+  std::vector<uint32_t> candidates = touching(left);
   const auto apart = [&](uint32_t i) {
     // What GEOS cannot tell is left to the operation, which says why.
     return GEOSPreparedIntersects_r(geos_.handle(), prepared(i), left) == 0;
@@ -121,6 +126,24 @@ std::vector<Overlay::Piece> Overlay::intersect(const GEOSGeometry* left) {
     if (!empty) pieces.push_back({i, std::move(shared)});
   }
   return pieces;
+}
+
+GeosGeometry Overlay::snap(const GEOSGeometry* left, double tolerance) {
+  const GEOSContextHandle_t handle = geos_.handle();
+  Box box;
+  const bool measured = GEOSGeom_getXMin_r(handle, left, &box.minX) == 1 && GEOSGeom_getYMin_r(handle, left, &box.minY) == 1 &&
+                        GEOSGeom_getXMax_r(handle, left, &box.maxX) == 1 && GEOSGeom_getYMax_r(handle, left, &box.maxY) == 1;
+  if (!measured) return geos_.own(nullptr);
+  const GeosGeometry window =
+      rectangleOf(geos_, {box.minX - tolerance, box.minY - tolerance, box.maxX + tolerance, box.maxY + tolerance});
+  if (window == nullptr) return geos_.own(nullptr);
+  std::vector<GEOSGeometry*> near;
+  for (const uint32_t i : touching(window.get())) near.push_back(GEOSGeom_clone_r(handle, right_[i].get()));
+  if (near.empty()) return geos_.own(GEOSGeom_clone_r(handle, left));
+  const GeosGeometry all = geos_.own(
+      GEOSGeom_createCollection_r(handle, GEOS_GEOMETRYCOLLECTION, near.data(), static_cast<unsigned>(near.size())));
+  if (all == nullptr) return geos_.own(nullptr);
+  return repair(geos_, geos_.own(GEOSSnap_r(handle, left, all.get(), tolerance)));
 }
 
 }  // namespace graticule

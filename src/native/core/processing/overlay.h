@@ -33,8 +33,12 @@ class Overlay {
   };
   /** What `left` shares with each, where their dimension is as large as the lesser of both; null geometry: GEOS failed. */
   std::vector<Piece> intersect(const GEOSGeometry* left);
+  /** `left` with its vertices and segments moved onto vertices of the right ones within a distance. Null when GEOS fails. */
+  GeosGeometry snap(const GEOSGeometry* left, double tolerance);
 
  private:
+  /** Indices of those whose envelope meets that of a geometry, ascending. */
+  std::vector<uint32_t> touching(const GEOSGeometry* window);
   /** Indices of those whose envelope meets that of `left` and that intersect it, ascending. */
   std::vector<uint32_t> meeting(const GEOSGeometry* left);
   const GEOSPreparedGeometry* prepared(uint32_t i);

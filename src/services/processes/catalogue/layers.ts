@@ -95,6 +95,28 @@ const union: ProcessDefinition = {
   })),
 };
 
+const snapToLayer: ProcessDefinition = {
+  id: 'geometry.snap-to-layer',
+  title: 'Snap to a layer',
+  description:
+    'Vertices and segments move onto vertices of another layer that are within a tolerance, in the plane of the coordinates; what becomes invalid is repaired.',
+  keywords: ['vector'],
+  inputs: {
+    features: featuresInput('Features', 'The features that move.'),
+    reference: featuresInput(
+      'Reference',
+      'The features that stay; they are projected to the CRS of the others.',
+    ),
+    tolerance: lengthInput('Tolerance', 'Longest way of a vertex.'),
+    unit: unitInput,
+  },
+  outputs: { features: FEATURES_OUTPUT },
+  work: featuresWork(
+    (values, facts) => ({ process: { kind: 'snap', tolerance: lengthInCrs(values, 'tolerance', facts) } }),
+    'reference',
+  ),
+};
+
 const toleranceInputs = {
   tolerance: optional(lengthInput('Tolerance', 'Points that are nearer to each other are taken for one.')),
   unit: unitInput,
@@ -129,6 +151,7 @@ export const LAYER_PROCESSES: readonly ProcessDefinition[] = [
   }),
   dissolve,
   union,
+  snapToLayer,
   togetherProcess(
     {
       id: 'geometry.voronoi',
