@@ -116,6 +116,8 @@ export const LIMITS = {
   processCells: 1_000_000,
   /** Pairs of features that a distance matrix has. */
   processPairs: 10_000_000,
+  /** Features among which the nearest ones are looked for at a time. */
+  processNearest: 20_000,
   /** Bytes of the body of an execution, and of a file that it names. */
   processBodyBytes: 8_388_608,
   /** Milliseconds between what subscribers of a process are told of its progress. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LIMITS } from '../../src/core/limits.js';
 import { randomNumbers } from '../support/random.js';
 import { expectSame, note, numbers, type Point, Reference } from './reference.js';
 
@@ -60,6 +61,24 @@ describe('analytics.nearest', () => {
       (SELECT geom FROM homes WHERE ST_DWithin(s.geom, geom, 150) ORDER BY s.geom <-> geom LIMIT 5) n`);
     expect(theirs.length).toBeGreaterThan(500);
     expectSame('analytics.nearest', numbers(rows, 'distance'), numbers(theirs, 'distance'), 1e-12);
+  });
+
+  it('reads windows that are full in parts', async () => {
+    const limits = LIMITS as { processNearest: number; processWindow: number };
+    const { processNearest, processWindow } = limits;
+    Object.assign(limits, { processNearest: 100, processWindow: 400 });
+    await reference.points('far', 3857, [{ x: 1e7, y: 5e6, value: 0 }]);
+    try {
+      for (const name of ['shops', 'far']) {
+        const files = [reference.file(name), reference.file('homes')] as const;
+        const { rows } = await reference.run('analytics.nearest', {}, ...files);
+        const theirs = await reference.query(`SELECT n.distance FROM ${name} s CROSS JOIN LATERAL
+          (SELECT ST_Distance(s.geom, geom) AS distance FROM homes ORDER BY s.geom <-> geom LIMIT 1) n`);
+        expectSame('analytics.nearest', numbers(rows, 'distance'), numbers(theirs, 'distance'), 1e-12);
+      }
+    } finally {
+      Object.assign(limits, { processNearest, processWindow });
+    }
   });
 
   it('measures over the ground from areas, in degrees', async () => {

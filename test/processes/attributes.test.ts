@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PROCESSES } from '../../src/services/processes/catalogue/index.js';
+import type { FeaturesFacts } from '../../src/services/processes/definition.js';
 import { randomNumbers } from '../support/random.js';
 import { expectSame, numbers, Reference } from './reference.js';
 
@@ -99,6 +101,24 @@ describe('analytics.calculate-field', () => {
       errors: [{ name }],
     });
   });
+});
+
+it('analytics.calculate-field knows the fields alone that may be read', () => {
+  const { work } = PROCESSES.get('analytics.calculate-field')!;
+  const field = { type: 'integer', nullable: true } as const;
+  const source = {
+    ...{ kind: 'geopackage', table: 't', geometryColumn: 'geom', geometryType: 'Point', idColumn: 'fid' },
+    ...{ hasZ: false, hasIndex: false, crs: 'EPSG:4326', writable: false },
+    fields: [
+      { name: 'shown', ...field },
+      { name: 'secret', ...field },
+    ],
+  } as const;
+  const facts = { source, fields: ['shown'], crs: { isGeographic: true, metresPerUnit: 111_319 } };
+  const plan = (expression: string) =>
+    work.kind === 'features' && work.plan({ name: 'new', expression }, facts as unknown as FeaturesFacts);
+  expect(() => plan('shown + 1')).not.toThrow();
+  expect(() => plan('secret + 1')).toThrow("there is no property 'secret'");
 });
 
 it('analytics.summary-statistics is what PostgreSQL makes of groups', async () => {

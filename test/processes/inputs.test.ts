@@ -187,6 +187,23 @@ describe('two layers', () => {
 });
 
 describe('outputs', () => {
+  it('without geometry become a collection, too', async () => {
+    const features = { collection: 'states_provinces', filter: "iso_a2 IN ('AT', 'CH')" };
+    const inputs = { features, groupBy: ['iso_a2'] };
+    const outputs = { features: { publish: { collection: 'province_counts' } } };
+    const status = await client.run('analytics.summary-statistics', { inputs, outputs });
+    expect(status.status).toBe('successful');
+    const items = await client.json('/ogc/features/collections/province_counts/items?f=json');
+    const counts = items.features.map(({ geometry, properties }: Json) => [
+      geometry,
+      properties.featureCount,
+    ]);
+    expect(counts).toEqual([
+      [null, 9],
+      [null, 26],
+    ]);
+  });
+
   it('become a collection, which other surfaces show', async () => {
     const inputs = {
       features: { collection: 'countries', filter: "iso_a2 IN ('FR', 'DE')" },

@@ -46,3 +46,6 @@ export function boxOf(blob: Uint8Array | null): Box | undefined {
   const [x, y] = [view.getFloat64(offset + 5, true), view.getFloat64(offset + 13, true)];
   return [x, y, x, y];
 }
+
+/** Whether all sides are numbers: others are in no index. */
+export const isPlace = (box: Box) => box.every(Number.isFinite);

@@ -3,12 +3,13 @@ import { type ProcessFeatures, RESULT_TABLE } from '../../core/feature-processes
 import { processGeometries } from '../../native/processing.js';
 import { inspect } from '../providers/geopackage/inspect.js';
 import { load } from '../vector/load.js';
+import { boxOf, isPlace } from './blob.js';
 import { attributesOf, geometriesOf, idTypeOf, type Run } from './run.js';
 import { FeatureTable } from './table.js';
 
 /** A copy of features. */
 export interface IndexedCopy extends ProcessFeatures {
-  /** How many there are: those without geometry are left out. */
+  /** How many a box can find: those without geometry are left out. */
   readonly count: number;
 }
 
@@ -28,19 +29,23 @@ export async function indexedCopy(
   const ids = idName === undefined ? [] : [{ name: idName, type: idTypeOf(features.source) }];
   const table = FeatureTable.create(staging, crs, [...attributesOf(features), ...ids]);
   const planes = { crs: features.source.crs, target: crs, srsId: table.srsId };
+  let count = 0;
   try {
     for await (const rows of run.rows(features)) {
       const results = processGeometries(geometriesOf(rows), { name: 'none' }, planes);
       rows.forEach(({ id, values }, i) => {
         const geometry = run.take(results[i]!, id);
-        if (geometry) table.add(geometry, ids.length > 0 ? [...values, id] : values);
+        if (!geometry) return;
+        const box = boxOf(geometry);
+        if (box && isPlace(box)) count++;
+        table.add(geometry, ids.length > 0 ? [...values, id] : values);
       });
     }
     table.finish();
   } finally {
     table.abandon();
   }
-  const { features: count } = load({
+  load({
     ...{ staging, stagingTable: RESULT_TABLE, store: path, table: RESULT_TABLE, unpublished: true },
   });
   const { source } = inspect(path)[0]!;

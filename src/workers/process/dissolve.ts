@@ -8,7 +8,7 @@ import { Group } from '../vector/analytics/statistics.js';
 import { Groups } from './groups.js';
 import type { Run } from './run.js';
 import { statisticAttributes } from './statistics.js';
-import { type Attribute, type AttributeValue, FeatureTable } from './table.js';
+import { type AttributeValue, distinct, FeatureTable } from './table.js';
 
 type Dissolve = Extract<FeatureProcess, { kind: 'dissolve' }>;
 
@@ -24,11 +24,11 @@ export async function dissolveFeatures(run: Run, process: Dissolve): Promise<num
   const { source, fields } = input;
   const groups = await groupsOf(run, process);
   const type = (name: string) => fieldOf(source, name)!.type;
-  const attributes: Attribute[] = [
+  const attributes = distinct([
     ...process.by.map((name) => ({ name, type: type(name) })),
-    { name: 'featureCount', type: 'integer' },
+    { name: 'featureCount', type: 'integer' as const },
     ...statisticAttributes(source, process.statistics),
-  ];
+  ]);
   const table = FeatureTable.create(output, source.crs, attributes);
   const place = new Map(fields.map((name, i) => [name, i]));
   try {

@@ -25,7 +25,7 @@ export async function distancesOf(run: Run, process: Distances): Promise<number>
   ]);
   try {
     // Two readings at a time would take two connections of a database, and the copies have an order.
-    const left = await indexedCopy(run, { ...input, fields: [] }, crs, paths.left, ID);
+    const left = await indexedCopy(run, input, crs, paths.left, ID);
     const right = await indexedCopy(run, { ...overlay!, fields: [] }, crs, paths.right, ID);
     if (left.count * right.count > LIMITS.processPairs)
       throw new TaskFailure('too-large', `There are more than ${LIMITS.processPairs} pairs.`);

@@ -37,7 +37,7 @@ async function extentOf(run: Run): Promise<Box | undefined> {
   const { input } = run.task;
   const { crs } = input.source;
   let extent: Box | undefined;
-  for await (const rows of run.rows({ ...input, fields: [] })) {
+  for await (const rows of run.rows(input)) {
     const boxes = processGeometries(geometriesOf(rows), { name: 'none' }, { crs, target: crs, srsId: 0 });
     const box = boxAround(boxes.map((result, i) => ({ geometry: run.take(result, rows[i]!.id) ?? null })));
     if (box) extent = extent ? around(extent, box) : box;

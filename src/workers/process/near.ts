@@ -1,11 +1,12 @@
 import type { Box } from '../../core/box.js';
 import type { ProcessFeatures, Reach } from '../../core/feature-processes.js';
 import type { FeatureRow } from '../../core/features.js';
+import { LIMITS } from '../../core/limits.js';
 import { describeCrs } from '../../native/index.js';
 import { nearestGeometries } from '../../native/proximity.js';
 import { aroundOnGlobe, widened } from '../providers/boxes.js';
 import type { IndexedCopy } from './copy.js';
-import { boxAround, crowded, geometriesOf, type Run, rowsIn } from './run.js';
+import { batchesIn, boxAround, geometriesOf, type Run, rowsIn } from './run.js';
 
 /** A feature, and how far away it is: metres over the ground, or units of the plane. */
 export interface Neighbour {
@@ -45,7 +46,6 @@ export async function neighboursWithin(
 ): Promise<Neighbour[][]> {
   const box = boxAround(rows);
   const near = box ? await rowsIn(run, others, boxesAround(box, others, reach)) : [];
-  if (!near) throw crowded();
   return search(rows, near, others, { count: ANY_COUNT, reach: reach.distance, ground: reach.ground });
 }
 
@@ -58,10 +58,19 @@ interface NearestQuery {
 
 /** Of a first look, where nothing is known yet. */
 const FIRST_METRES = 1000;
+/** More than half of the way around the Earth. */
+const FARTHEST_METRES = 20_100_000;
 /** By which a radius grows that was too short. */
 const GROWTH = 4;
 /** Share of the rows that the next radius would have been enough for. */
 const USUAL = 0.9;
+
+/** The nearest of both, nearest first. One that lies in two windows is in both. */
+function nearer(a: readonly Neighbour[], b: readonly Neighbour[], count: number): Neighbour[] {
+  const ids = new Set(a.map(({ row }) => row.id));
+  const all = [...a, ...b.filter(({ row }) => !ids.has(row.id))];
+  return all.sort((one, other) => one.distance - other.distance).slice(0, count);
+}
 
 /**
  * Looks for the nearest features of a layer in windows around the rows, which grow until nothing outside of them can be
@@ -69,24 +78,26 @@ const USUAL = 0.9;
  */
 export class NearestWindows {
   #radius = 0;
+  /** Nothing that counts is further away. */
+  readonly #farthest: number;
 
   constructor(
     private readonly run: Run,
     private readonly others: IndexedCopy,
     private readonly query: NearestQuery,
-  ) {}
+  ) {
+    this.#farthest = query.ground ? Math.min(query.reach, FARTHEST_METRES) : query.reach;
+  }
 
   /** The nearest of each row, nearest first. */
   async neighbours(rows: readonly FeatureRow[]): Promise<Neighbour[][]> {
     const result: Neighbour[][] = rows.map(() => []);
-    let open = rows.map((_, i) => i).filter((i) => rows[i]!.geometry !== null);
+    let open = rows.map((_, i) => i).filter((i) => boxAround([rows[i]!]) !== undefined);
     for (let radius = this.#first(rows); open.length > 0; radius *= GROWTH) {
       const part = open.map((i) => rows[i]!);
-      const window = await this.#window(part, Math.min(radius, this.query.reach));
-      if (!window) return this.#halves(rows);
-      const isAll = radius >= this.query.reach || window.length >= this.others.count;
-      search(part, window, this.others, this.query).forEach((neighbours, i) => {
-        result[open[i]!] = neighbours;
+      const { neighbours, isAll } = await this.#look(part, Math.min(radius, this.#farthest));
+      neighbours.forEach((near, i) => {
+        result[open[i]!] = near;
       });
       open = isAll ? [] : open.filter((i) => !this.#isSure(result[i]!, radius));
     }
@@ -106,20 +117,30 @@ export class NearestWindows {
     return Math.max(east - west, north - south) || 1;
   }
 
-  async #window(rows: readonly FeatureRow[], distance: number): Promise<FeatureRow[] | undefined> {
+  /** The nearest of those within a distance of the rows, and whether no others are left. */
+  async #look(
+    rows: readonly FeatureRow[],
+    distance: number,
+  ): Promise<{ neighbours: Neighbour[][]; isAll: boolean }> {
     const { run, others, query } = this;
-    const box = boxAround(rows);
-    const reach = { distance, ground: query.ground };
-    return box ? rowsIn(run, others, boxesAround(box, others, reach)) : [];
-  }
-
-  /** Fewer rows have a smaller window. */
-  async #halves(rows: readonly FeatureRow[]): Promise<Neighbour[][]> {
-    if (rows.length < 2) throw crowded();
-    const middle = Math.ceil(rows.length / 2);
-    return [
-      ...(await this.neighbours(rows.slice(0, middle))),
-      ...(await this.neighbours(rows.slice(middle))),
-    ];
+    const boxes = boxesAround(boxAround(rows)!, others, { distance, ground: query.ground });
+    let neighbours: Neighbour[][] = rows.map(() => []);
+    let read = 0;
+    let part: FeatureRow[] = [];
+    const look = () => {
+      const nearest = search(rows, part, others, query);
+      neighbours = neighbours.map((near, i) => nearer(near, nearest[i]!, query.count));
+      read += part.length;
+      part = [];
+    };
+    // However full a window is: no more of it is in memory than a part, and what is nearest.
+    for await (const batch of batchesIn(run, others, boxes)) {
+      part.push(...batch);
+      if (part.length >= LIMITS.processNearest) look();
+    }
+    look();
+    // What lies in two boxes was counted twice.
+    const isAll = distance >= this.#farthest || (boxes.length === 1 && read >= others.count);
+    return { neighbours, isAll };
   }
 }

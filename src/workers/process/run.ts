@@ -10,7 +10,7 @@ import type { Processed } from '../../native/processing.js';
 import type { Cancellation } from '../cancellation.js';
 import { widened } from '../providers/boxes.js';
 import { storeOf } from '../providers/store.js';
-import { boxOf } from './blob.js';
+import { boxOf, isPlace } from './blob.js';
 import type { Attribute } from './table.js';
 
 /** What every process has at hand while it runs. */
@@ -80,38 +80,41 @@ export async function windowOf(
   margin = 0,
 ): Promise<FeatureRow[]> {
   const box = boxAround(rows);
-  const near = box ? await rowsIn(run, others, [widened(box, margin, margin)]) : [];
-  if (!near) throw crowded();
-  return near;
+  return box ? rowsIn(run, others, [widened(box, margin, margin)]) : [];
 }
 
-export const crowded = () =>
-  new TaskFailure('too-large', `More than ${LIMITS.processWindow} features lie in one place.`);
-
-/** The box around the geometries, which are GeoPackage blobs of ours. */
+/** The box around the geometries, which are GeoPackage blobs of ours; those whose own one has no numbers are left out. */
 export function boxAround(rows: readonly Pick<FeatureRow, 'geometry'>[]): Box | undefined {
   let box: Box | undefined;
   for (const { geometry } of rows) {
     const own = boxOf(geometry);
-    if (own) box = box ? around(box, own) : own;
+    if (own && isPlace(own)) box = box ? around(box, own) : own;
   }
   return box;
 }
 
-/** The features whose envelope meets one of the boxes, each once; undefined when there are too many. */
+/** The features whose envelope meets one of the boxes, in batches. */
+export async function* batchesIn(
+  run: Run,
+  features: ProcessFeatures,
+  boxes: readonly Box[],
+): AsyncGenerator<FeatureRow[]> {
+  const { source } = features;
+  for (const box of boxes)
+    yield* run.rows({ ...features, filter: bboxFilter(source.geometryColumn, box, source.crs) });
+}
+
+/** The same at once, each feature once. Throws `too-large`. */
 export async function rowsIn(
   run: Run,
   features: ProcessFeatures,
   boxes: readonly Box[],
-): Promise<FeatureRow[] | undefined> {
-  const { source } = features;
+): Promise<FeatureRow[]> {
   const rows = new Map<FeatureRow['id'], FeatureRow>();
-  for (const box of boxes) {
-    const filter = bboxFilter(source.geometryColumn, box, source.crs);
-    for await (const batch of run.rows({ ...features, filter })) {
-      for (const row of batch) rows.set(row.id, row);
-      if (rows.size > LIMITS.processWindow) return undefined;
-    }
+  for await (const batch of batchesIn(run, features, boxes)) {
+    for (const row of batch) rows.set(row.id, row);
+    if (rows.size > LIMITS.processWindow)
+      throw new TaskFailure('too-large', `More than ${LIMITS.processWindow} features lie in one place.`);
   }
   return [...rows.values()];
 }

@@ -6,7 +6,7 @@ import { Group } from '../vector/analytics/statistics.js';
 import { Groups } from './groups.js';
 import type { Run } from './run.js';
 import { statisticAttributes } from './statistics.js';
-import { type Attribute, type AttributeValue, FeatureTable } from './table.js';
+import { type AttributeValue, distinct, FeatureTable } from './table.js';
 
 type Summarize = Extract<FeatureProcess, { kind: 'summarize' }>;
 
@@ -21,12 +21,12 @@ interface Summary {
 export async function summarizeFeatures(run: Run, process: Summarize): Promise<number> {
   const { source } = run.task.input;
   const groups = await groupsOf(run, process);
-  const attributes: Attribute[] = [
+  const attributes = distinct([
     ...process.by.map((name) => ({ name, type: fieldOf(source, name)!.type })),
-    { name: 'featureCount', type: 'integer' },
+    { name: 'featureCount', type: 'integer' as const },
     ...statisticAttributes(source, process.statistics),
     ...process.percentiles.map(({ name }) => ({ name, type: 'number' as const })),
-  ];
+  ]);
   const table = FeatureTable.create(run.task.output, source.crs, attributes);
   try {
     for (const summary of groups.all()) table.add(null, rowOf(summary, process));

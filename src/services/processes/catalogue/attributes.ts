@@ -87,14 +87,14 @@ const calculateField: ProcessDefinition = {
     },
   },
   outputs: { features: FEATURES_OUTPUT },
-  work: featuresWork((values, { source }) => {
+  work: featuresWork((values, { source, fields }) => {
     const name = String(values['name']);
-    const names = [source.idColumn, ...source.fields.map((field) => field.name)];
-    if (names.some((other) => other.toLowerCase() === name.toLowerCase()))
+    if ([source.idColumn, ...fields].some((other) => other.toLowerCase() === name.toLowerCase()))
       throw badParameter('/inputs/name', `there is a field '${name}' already`);
     const text = values['expression'];
     const language = typeof text === 'string' ? 'cql2-text' : 'cql2-json';
-    const schema = { ...source, fields: [...plainFields(source.fields)], filterCrs: CRS84 };
+    const readable = plainFields(source.fields).filter((field) => fields.includes(field.name));
+    const schema = { ...source, fields: readable, filterCrs: CRS84 };
     const { operand, kind } = readValue('/inputs/expression', { text, language }, schema);
     const type = TYPES[kind];
     if (!type) throw badParameter('/inputs/expression', `is ${kind}, which is no value of an attribute`);

@@ -157,7 +157,7 @@ const distanceMatrix: ProcessDefinition = {
   },
   outputs: { features: FEATURES_OUTPUT },
   work: featuresWork(
-    (values, facts) => ({ process: { kind: 'distances', measure: measureOf(values, facts) } }),
+    (values, facts) => ({ process: { kind: 'distances', measure: measureOf(values, facts) }, fields: [] }),
     'targets',
   ),
 };
