@@ -68,8 +68,14 @@ export type FeatureProcess =
   | { kind: 'density'; shape: CellShape; side: number; radius: number; measure: Measure; weight?: string }
   /** Each feature with Gi* of a field; `radius` is metres over the ground, or units of the plane. */
   | { kind: 'hot-spots'; field: string; radius: number; ground: boolean }
-  /** One feature for each group of equal values, with the statistics and `featureCount`. */
-  | { kind: 'dissolve'; by: string[]; statistics: Statistic[]; parts?: boolean }
+  /** One feature for each group of equal values, with the statistics and `featureCount`. `operation`: done to each geometry before. */
+  | {
+      kind: 'dissolve';
+      by: string[];
+      statistics: Statistic[];
+      parts?: boolean;
+      operation?: GeometryOperation;
+    }
   /** All geometries together; the features have no attributes. */
   | { kind: 'together'; operation: CollectionOperation }
   /** Features laid over others. `measure`: pieces of `intersect` have their size and the shares that it is of both. */

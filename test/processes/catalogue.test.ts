@@ -152,6 +152,17 @@ it('geometry.dissolve makes a feature for each group, with statistics', async ()
   );
 });
 
+it('analytics.buffer-aggregate unites buffers by groups', async () => {
+  const values = { distance: 0.1, unit: 'crs', groupBy: ['iso_a2'] };
+  const { rows } = await reference.run('analytics.buffer-aggregate', values, reference.file('provinces'));
+  const { theirs, us, deviation } = await reference.deviationFrom(
+    'SELECT ST_Union(ST_Buffer(geom, 0.1)) AS geom FROM provinces GROUP BY code ORDER BY min(id)',
+  );
+  note('analytics.buffer-aggregate', deviation);
+  expect([us, rows.map(({ iso_a2 }) => iso_a2)]).toEqual([theirs, expect.arrayContaining(['CH', 'AT'])]);
+  expect(deviation).toBeLessThan(1e-9);
+});
+
 it.each([
   ['geometry.voronoi', 'SELECT (ST_Dump(ST_VoronoiPolygons(ST_Collect(geom)))).geom AS geom FROM provinces'],
   [

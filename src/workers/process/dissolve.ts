@@ -2,11 +2,12 @@ import { TaskFailure } from '../../core/failure.js';
 import type { FeatureProcess } from '../../core/feature-processes.js';
 import type { FeatureRow } from '../../core/features.js';
 import { fieldOf } from '../../core/features.js';
+import type { GeometryOperation } from '../../core/geometry-operations.js';
 import { LIMITS } from '../../core/limits.js';
-import { GeometryUnion, geometryParts } from '../../native/processing.js';
+import { GeometryUnion, geometryParts, processGeometries } from '../../native/processing.js';
 import { Group } from '../vector/analytics/statistics.js';
 import { Groups } from './groups.js';
-import type { Run } from './run.js';
+import { geometriesOf, type Run } from './run.js';
 import { statisticAttributes } from './statistics.js';
 import { type AttributeValue, distinct, FeatureTable } from './table.js';
 
@@ -50,25 +51,28 @@ export async function dissolveFeatures(run: Run, process: Dissolve): Promise<num
   }
 }
 
-async function groupsOf(run: Run, { by, statistics }: Dissolve): Promise<Iterable<Dissolved>> {
+async function groupsOf(run: Run, { by, statistics, operation }: Dissolve): Promise<Iterable<Dissolved>> {
   const { input } = run.task;
   const place = new Map(input.fields.map((name, i) => [name, i]));
   const groups = new Groups<Dissolved>();
   let bytes = 0;
   for await (const rows of run.rows(input)) {
     const batches = new Map<Dissolved, (Uint8Array | null)[]>();
-    for (const row of rows) {
+    const geometries = operation ? resultsOf(run, rows, operation) : geometriesOf(rows);
+    for (const [i, row] of rows.entries()) {
+      const geometry = geometries[i];
+      if (geometry === undefined) continue;
+      bytes += geometry?.byteLength ?? 0;
       const group = groups.of(
         by.map((name) => row.values[place.get(name)!]!),
         () => ({ values: row.values, union: new GeometryUnion(), statistics: new Group(statistics) }),
       );
       group.statistics.add((field) => row.values[place.get(field)!]!);
       const batch = batches.get(group);
-      if (batch) batch.push(row.geometry);
-      else batches.set(group, [row.geometry]);
+      if (batch) batch.push(geometry);
+      else batches.set(group, [geometry]);
     }
     for (const [{ union }, blobs] of batches) unite(union, blobs);
-    bytes = rows.reduce((sum, { geometry }) => sum + (geometry?.byteLength ?? 0), bytes);
     // Several unions hold about as much as they were made of.
     if (groups.size > 1 && bytes > LIMITS.processGroupBytes)
       throw new TaskFailure(
@@ -77,6 +81,13 @@ async function groupsOf(run: Run, { by, statistics }: Dissolve): Promise<Iterabl
       );
   }
   return groups.all();
+}
+
+/** Undefined where there is none: the fault is told. */
+function resultsOf(run: Run, rows: readonly FeatureRow[], operation: GeometryOperation) {
+  const { crs } = run.task.input.source;
+  const results = processGeometries(geometriesOf(rows), operation, { crs, target: crs, srsId: 0 });
+  return results.map((result, i) => run.take(result, rows[i]!.id));
 }
 
 function unite(union: GeometryUnion, blobs: (Uint8Array | null)[]): void {

@@ -106,15 +106,18 @@ const buffer = mapProcess({
       schema: Type.Boolean({ default: false }),
     }),
   },
-  operation(values, facts) {
-    const metres = metresOnGround(values, 'distance', facts);
-    if (metres === undefined) return planeBuffer(values, facts);
-    if (metres < 0) throw badParameter('/inputs/distance', 'must not be negative in a geographic CRS');
-    if (metres > MOST_METRES)
-      throw badParameter('/inputs/distance', `must be at most ${MOST_METRES} m in a geographic CRS`);
-    return { name: 'buffer', distance: metres, ground: true };
-  },
+  operation: bufferOperation,
 });
+
+/** A buffer over the ground or in the plane. Throws 400 for a distance that it does not take. */
+export function bufferOperation(values: InputValues, facts: FeaturesFacts): GeometryOperation {
+  const metres = metresOnGround(values, 'distance', facts);
+  if (metres === undefined) return planeBuffer(values, facts);
+  if (metres < 0) throw badParameter('/inputs/distance', 'must not be negative in a geographic CRS');
+  if (metres > MOST_METRES)
+    throw badParameter('/inputs/distance', `must be at most ${MOST_METRES} m in a geographic CRS`);
+  return { name: 'buffer', distance: metres, ground: true };
+}
 
 function planeBuffer(values: InputValues, facts: FeaturesFacts): GeometryOperation {
   return {

@@ -1,8 +1,14 @@
 import Type from 'typebox';
 import type { OverlayKind } from '../../../core/feature-processes.js';
-import type { CollectionOperation } from '../../../core/geometry-operations.js';
-import type { FeaturesFacts, InputDefinition, InputValues, ProcessDefinition } from '../definition.js';
-import { holesInput, ratioInput } from './geometry.js';
+import type { CollectionOperation, GeometryOperation } from '../../../core/geometry-operations.js';
+import type {
+  FeaturesFacts,
+  FeaturesPlan,
+  InputDefinition,
+  InputValues,
+  ProcessDefinition,
+} from '../definition.js';
+import { bufferOperation, holesInput, ratioInput } from './geometry.js';
 import {
   FEATURES_OUTPUT,
   featuresInput,
@@ -74,12 +80,36 @@ const dissolve: ProcessDefinition = {
     parts: partsInput,
   },
   outputs: { features: FEATURES_OUTPUT },
-  work: featuresWork((values, facts) => {
-    const by = fieldNames(values, 'groupBy', facts);
-    const statistics = statisticsOf(values, facts, ['featureCount', ...by]);
-    const fields = [...new Set([...by, ...statistics.map(({ field }) => field)])];
-    return { process: { kind: 'dissolve', by, statistics, parts: values['parts'] === true }, fields };
-  }),
+  work: featuresWork((values, facts) => dissolvePlan(values, facts)),
+};
+
+function dissolvePlan(
+  values: InputValues,
+  facts: FeaturesFacts,
+  operation?: GeometryOperation,
+): FeaturesPlan {
+  const by = fieldNames(values, 'groupBy', facts);
+  const statistics = statisticsOf(values, facts, ['featureCount', ...by]);
+  const fields = [...new Set([...by, ...statistics.map(({ field }) => field)])];
+  const parts = values['parts'] === true;
+  return {
+    process: { kind: 'dissolve', by, statistics, parts, ...(operation ? { operation } : {}) },
+    fields,
+  };
+}
+
+const bufferAggregate: ProcessDefinition = {
+  ...dissolve,
+  id: 'analytics.buffer-aggregate',
+  title: 'Dissolved buffers',
+  description:
+    'The union of the areas within a distance of features, one feature for each group of equal values, with their number.',
+  inputs: {
+    ...dissolve.inputs,
+    distance: lengthInput('Distance', 'As of a buffer: over the ground in a geographic CRS.'),
+    unit: unitInput,
+  },
+  work: featuresWork((values, facts) => dissolvePlan(values, facts, bufferOperation(values, facts))),
 };
 
 const union: ProcessDefinition = {
@@ -150,6 +180,7 @@ export const LAYER_PROCESSES: readonly ProcessDefinition[] = [
     description: 'What both layers share, with the attributes of both, and what only one of them covers.',
   }),
   dissolve,
+  bufferAggregate,
   union,
   snapToLayer,
   togetherProcess(
