@@ -5,6 +5,7 @@ import {
   centroids,
   dbscan,
   kmeans,
+  neighbourSums,
   ringsToGeoJson,
   spatialJoin,
 } from '../../src/native/analytics.js';
@@ -142,6 +143,45 @@ describe('kmeans', () => {
     expect([...kmeans(new Float64Array(0), 2, 3)]).toEqual([]);
     expect([...kmeans(Float64Array.of(1, 2, 3), 3, 1000)]).toEqual([0]);
     expect(() => kmeans(new Float64Array(2), 2, 0)).toThrow(/k must/);
+  });
+});
+
+describe('sums over neighbours', () => {
+  it.each([
+    [2, 0.05],
+    [3, 0.2],
+    [2, 5],
+    [3, 1e-9],
+  ] as const)('are those of all pairs: %i coordinates within %d', (dimensions, radius) => {
+    const random = randomSource(dimensions);
+    const n = 400;
+    // Some lie at the same place, and some in the corners of cells.
+    const points = Float64Array.from(
+      { length: n * dimensions },
+      () => Math.round(random() * 200) / 200 - 0.5,
+    );
+    const values = Float64Array.from({ length: n }, () => random() - 0.5);
+    const { counts, sums } = neighbourSums(points, dimensions, values, radius);
+    for (let i = 0; i < n; i++) {
+      let [count, sum] = [0, 0];
+      for (let j = 0; j < n; j++) {
+        let square = 0;
+        for (let d = 0; d < dimensions; d++)
+          square += (points[i * dimensions + d]! - points[j * dimensions + d]!) ** 2;
+        if (square > radius * radius) continue;
+        count++;
+        sum += values[j]!;
+      }
+      expect(counts[i]).toBe(count);
+      expect(sums[i]).toBeCloseTo(sum, 10);
+    }
+  });
+
+  it('need finite points and as many values', () => {
+    expect(() => neighbourSums(Float64Array.of(0, Number.NaN), 2, Float64Array.of(1), 1)).toThrow(/finite/);
+    expect(() => neighbourSums(Float64Array.of(0, 0), 2, Float64Array.of(), 1)).toThrow(/value for each/);
+    expect(() => neighbourSums(Float64Array.of(0, 0), 2, Float64Array.of(1), 0)).toThrow(/positive/);
+    expect(neighbourSums(new Float64Array(), 3, new Float64Array(), 1).counts).toHaveLength(0);
   });
 });
 

@@ -12,6 +12,8 @@ namespace {
 /** Cells along each axis; beyond it they are wider than the radius. */
 constexpr double kMostCells = 1 << 20;
 
+constexpr double kRounding = 1e-9;
+
 using Place = std::array<int32_t, 3>;
 
 struct Binned {
@@ -35,7 +37,8 @@ class Grid {
       }
       widest = std::max(widest, high - least_[d]);
     }
-    side_ = std::max(radius, widest / kMostCells);
+    // Points that are as far apart as the radius stay in neighbouring cells, however their places are rounded.
+    side_ = std::max(radius * (1 + kRounding), widest / kMostCells);
     binned_.reserve(n);
     for (size_t i = 0; i < n; ++i) binned_.push_back({cellOf(i), static_cast<uint32_t>(i)});
     std::sort(binned_.begin(), binned_.end(), [](const Binned& a, const Binned& b) {
