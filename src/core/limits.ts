@@ -100,6 +100,8 @@ export const LIMITS = {
   processProperties: 1000,
   /** Groups that features are dissolved into. */
   processGroups: 1_000_000,
+  /** Pixels of a viewshed. */
+  viewshedPixels: 268_435_456,
   /** Rasters that a process takes together. */
   processRasters: 32,
   /** Zones that statistics of a raster are made in. */

@@ -73,6 +73,19 @@ export type RasterProcess =
   | { kind: 'fill'; distance: number; smoothing: number }
   /** Areas of less than so many pixels become those of their largest neighbour. */
   | { kind: 'sieve'; threshold: number; diagonals: boolean }
+  /** What can be seen from a place; lengths in units of the CRS, which is no geographic one. */
+  | {
+      kind: 'viewshed';
+      /** Of the observer, in the CRS of the raster. */
+      x: number;
+      y: number;
+      /** Above the ground. */
+      observerHeight: number;
+      targetHeight: number;
+      maxDistance?: number;
+      /** Share of the curvature of the Earth that refraction leaves. */
+      curvature: number;
+    }
   /** Several rasters as one, on the pixels of the first. */
   | { kind: 'mosaic'; operator: MosaicOperator; resampling: Resampling }
   /** All bands in another CRS, or with another size of pixels, in units of the CRS. */

@@ -2,7 +2,16 @@ import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
-import { DEM, DEM_COLLECTION, difference, Files, note, RasterClient, tool } from './raster-support.js';
+import {
+  DEM,
+  DEM_COLLECTION,
+  difference,
+  Files,
+  note,
+  pixelsOf,
+  RasterClient,
+  tool,
+} from './raster-support.js';
 import type { Json } from './support.js';
 
 /** Processes of rasters against the programs of GDAL, on the heights of Olinda. */
@@ -107,6 +116,26 @@ it('surface.contour is what gdal_contour makes', async () => {
   expect(ours.sum / theirs.sum).toBeCloseTo(1, 9);
 });
 
+it.each([
+  [{}, ['-oz', '2', '-tz', '0']],
+  [{ observerY: 9_111_300, observerHeight: 60 }, ['-oz', '60', '-tz', '0']],
+  [{ observerHeight: 30, targetHeight: 5, maxDistance: 4000 }, ['-oz', '30', '-tz', '5', '-md', '4000']],
+])('surface.viewshed %j is what gdal_viewshed sees', async (inputs, args) => {
+  const observer = { observerX: 293_500, observerY: 9_115_400, ...inputs };
+  const ours = pixelsOf(await client.output('surface.viewshed', observer, 'raster'));
+  const file = files.path('tif');
+  const at = ['-ox', String(observer.observerX), '-oy', String(observer.observerY)];
+  tool('gdal_viewshed', ...at, ...args, '-vv', '1', '-iv', '0', '-ov', '255', '-a_nodata', '255', DEM, file);
+  const theirs = pixelsOf(file);
+  expect([ours.x, ours.y]).toEqual([theirs.x, theirs.y]);
+  const off = [...ours.pixels.keys()].filter((i) => !Object.is(ours.pixels[i], theirs.pixels[i]));
+  note('surface.viewshed', off.length / ours.pixels.length);
+  // GDAL 3.6 hides pixels right beside the observer that lie lower, and with them a few behind them.
+  expect(off.every((i) => ours.pixels[i] === 1)).toBe(true);
+  expect(off.length / ours.pixels.length).toBeLessThan(0.003);
+  expect(new Set(ours.pixels).size).toBeGreaterThan(1);
+});
+
 it('lines of a raster are features, which other processes take', async () => {
   const { jobID } = await client.run('surface.contour', {
     inputs: { raster: { collection: DEM_COLLECTION }, interval: 50 },
@@ -134,6 +163,7 @@ it.each([
   ['surface.slope', { raster: { href: 'https://example.org/a.tif' } }, '/inputs/raster'],
   ['surface.contour', { raster: { collection: DEM_COLLECTION }, interval: 0 }, '/inputs/interval'],
   ['surface.hillshade', { raster: { collection: DEM_COLLECTION }, altitude: 91 }, '/inputs/altitude'],
+  ['surface.viewshed', { raster: { collection: DEM_COLLECTION }, observerX: 1 }, '/inputs/observerY'],
   ['raster.reproject', { raster: { collection: DEM_COLLECTION } }, '/inputs/targetCrs'],
   ['raster.reproject', { raster: { collection: DEM_COLLECTION }, targetSrid: 1 }, '/inputs/targetSrid'],
 ])('%s with %j is 400 naming %s', async (id, inputs, name) => {

@@ -13,6 +13,7 @@ import { mosaic } from './processes/mosaic.js';
 import { reclassify } from './processes/reclassify.js';
 import { samplePoints } from './processes/sample.js';
 import { histogramOf, statisticsOf } from './processes/statistics.js';
+import { viewshed } from './processes/viewshed.js';
 import { zonalStatistics } from './processes/zonal.js';
 import { failureOf, publish, requireNewFile } from './translation.js';
 
@@ -108,6 +109,8 @@ function makeRaster(
       return rasterize(work, process, part, onProgress);
     case 'clip':
       return clip(work, part, onProgress);
+    case 'viewshed':
+      return viewshed(work, process, part, onProgress);
     case 'terrain':
       return makeTerrain(work, process, part, onProgress);
     case 'warp':

@@ -17,6 +17,9 @@ const zFactor = number('Z factor', 'Heights are multiplied by it.', {
 /** Metres of a unit along a meridian, for heights in metres; what GDAL takes for degrees. */
 const scaleOf = ({ crs }: RasterFacts) => ['-s', String(crs.isGeographic ? 111_120 : 1 / crs.metresPerUnit)];
 
+/** What the usual refraction of light leaves, 6/7. */
+const CURVATURE = 0.857_14;
+
 const hillshade = rasterProcess({
   id: 'surface.hillshade',
   title: 'Hillshade',
@@ -72,6 +75,55 @@ const plain = (
   title: string,
   description: string,
 ) => rasterProcess({ id, title, description, plan: () => ({ kind: 'terrain', mode, options: [] }) });
+
+const height = (title: string, description: string, usual: number) =>
+  number(title, description, { minimum: 0, maximum: 1e6, default: usual });
+
+const viewshed = rasterProcess({
+  id: 'surface.viewshed',
+  title: 'Viewshed',
+  description:
+    'What can be seen from a place: 1, or 0 where something hides it. Heights are in the unit of the CRS, which is a projected one.',
+  inputs: {
+    observerX: {
+      title: 'X of the observer',
+      description: 'In the CRS of the raster.',
+      schema: Type.Number(),
+    },
+    observerY: {
+      title: 'Y of the observer',
+      description: 'In the CRS of the raster.',
+      schema: Type.Number(),
+    },
+    observerHeight: height('Height of the observer', 'Above the ground.', 2),
+    targetHeight: height('Height of what is looked for', 'Above the ground.', 0),
+    maxDistance: number('Greatest distance', 'Pixels farther away have no value; none when absent.', {
+      minimum: 1e-6,
+      maximum: 1e9,
+    }),
+    curvature: number(
+      'Curvature',
+      'Share of the curvature of the Earth that refraction leaves; 0 for a plane.',
+      {
+        minimum: 0,
+        maximum: 1,
+        default: CURVATURE,
+      },
+    ),
+  },
+  plan(values, { crs }) {
+    if (crs.isGeographic)
+      throw badParameter('/inputs/raster', 'must be in a projected CRS: reproject it before');
+    const maxDistance = values['maxDistance'] as number | undefined;
+    return {
+      ...{ kind: 'viewshed', x: numberOf(values, 'observerX'), y: numberOf(values, 'observerY') },
+      observerHeight: numberOf(values, 'observerHeight', 2),
+      targetHeight: numberOf(values, 'targetHeight'),
+      ...(maxDistance === undefined ? {} : { maxDistance }),
+      curvature: numberOf(values, 'curvature', CURVATURE),
+    };
+  },
+});
 
 const contour = rasterProcess({
   id: 'surface.contour',
@@ -189,6 +241,7 @@ export const RASTER_PROCESSES: readonly ProcessDefinition[] = [
     'Topographic position',
     'Difference from the mean of the pixels around.',
   ),
+  viewshed,
   contour,
   polygonize,
   reproject,
