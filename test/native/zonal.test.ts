@@ -91,6 +91,11 @@ it('windows cover a box once, and groups of zones are never much larger than the
   const groups = [...groupsOf([zone(0, 0, 0), zone(20, 5, 1), zone(100_000, 0, 2)])];
   expect(groups.map(({ zones }) => zones.map(({ index }) => index))).toEqual([[0, 1], [2]]);
   expect(groups[0]!.box).toEqual({ column: 0, row: 0, width: 30, height: 15 });
+  const piles = Array.from({ length: 20 }, (_, i) => ({
+    ...zone(0, 0, i),
+    box: { column: 0, row: 0, width: 2000, height: 1000 },
+  }));
+  expect([...groupsOf(piles)].map(({ zones }) => zones.length)).toEqual([8, 8, 4]);
 });
 
 it('median and quantiles are those of the sorted values, and the commonest value is known', () => {

@@ -74,9 +74,8 @@ napi_value addToTallies(napi_env env, napi_callback_info info) {
     if (!readInto(blob, size, geometry) || !shares.cover(geometry)) return;
     ZoneTally& tally = tallies[i];
     bool fits = true;
-    shares.each([&](size_t cell, double share) {
-      const double value = pixels.data[cell];
-      if (value == value) fits = tally.add(value, share) && fits;
+    shares.eachRun([&](size_t cell, size_t count, double share) {
+      fits = fits && tally.add(pixels.data + cell, count, share);
     });
     if (!fits) throw Failure{"there are too many different values in a zone", false};
   });

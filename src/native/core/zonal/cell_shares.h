@@ -32,17 +32,22 @@ class CellShares {
   /** Works out the shares of a geometry; false when its box meets no cell. */
   bool cover(const Geometry& geometry);
 
-  /** Calls `visit(index, share)` for each cell with a share above 0; `index` counts row by row from the first cell on. */
+  /**
+   * Calls `visit(index, count, share)` for each run of cells with the same share, above 0; `index` counts row by row from
+   * the first cell on.
+   */
   template <typename Visit>
-  void each(Visit&& visit) const {
+  void eachRun(Visit&& visit) const {
     for (uint32_t row = 0; row < rows_; ++row) {
       const double* added = added_.data() + static_cast<size_t>(row) * stride_;
       const size_t first = static_cast<size_t>(row + firstRow_) * width_ + firstColumn_;
       double share = 0;
-      for (uint32_t column = 0; column < columns_; ++column) {
+      for (uint32_t column = 0; column < columns_;) {
         share += added[column];
-        if (share < kLeastShare) continue;
-        visit(first + column, share > 1 - kLeastShare ? 1.0 : share);
+        uint32_t end = column + 1;
+        while (end < columns_ && added[end] == 0) ++end;
+        if (share >= kLeastShare) visit(first + column, end - column, share > 1 - kLeastShare ? 1.0 : share);
+        column = end;
       }
     }
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace graticule {
 
@@ -9,21 +10,100 @@ namespace {
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 }
 
-/** One entry for each value, in ascending order. */
-bool ZoneTally::compact() {
-  std::sort(values_.begin(), values_.end(), [](const Entry& a, const Entry& b) { return a.value < b.value; });
-  size_t last = 0;
-  for (size_t i = 1; i < values_.size(); ++i) {
-    if (values_[i].value == values_[last].value) {
-      values_[last].share += values_[i].share;
-      values_[last].cells += values_[i].cells;
-    } else {
-      values_[++last] = values_[i];
-    }
+bool ZoneTally::add(const double* values, size_t count, double share) {
+  sum(values, count, share);
+  if (!holdsValues_) return true;
+  for (size_t i = 0; i < count; ++i) {
+    if (values[i] == values[i] && !hold(values[i], share)) return false;
   }
-  if (!values_.empty()) values_.resize(last + 1);
-  compactAt_ = std::max(compactAt_, 2 * values_.size());
-  return values_.size() <= kMostValues;
+  return true;
+}
+
+/** Four sums side by side, which a processor adds up at the same time. */
+void ZoneTally::sum(const double* values, size_t count, double share) {
+  size_t from = 0;
+  if (count_ == 0) {
+    while (from < count && values[from] != values[from]) ++from;
+    // Squares of differences from one of the values lose less than those of the values.
+    if (from < count) origin_ = values[from];
+  }
+  constexpr size_t kLanes = 4;
+  double counts[kLanes] = {}, sums[kLanes] = {}, squares[kLanes] = {};
+  double least[kLanes], most[kLanes];
+  std::fill_n(least, kLanes, min_);
+  std::fill_n(most, kLanes, max_);
+  const auto take = [&](size_t lane, double value) {
+    const bool present = value == value;
+    const double difference = present ? value - origin_ : 0;
+    counts[lane] += present ? 1 : 0;
+    sums[lane] += difference;
+    squares[lane] += difference * difference;
+    least[lane] = value < least[lane] ? value : least[lane];
+    most[lane] = value > most[lane] ? value : most[lane];
+  };
+  size_t i = from;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) take(lane, values[i + lane]);
+  }
+  for (; i < count; ++i) take(0, values[i]);
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    count_ += share * counts[lane];
+    sum_ += share * sums[lane];
+    squares_ += share * squares[lane];
+    min_ = std::min(min_, least[lane]);
+    max_ = std::max(max_, most[lane]);
+  }
+}
+
+namespace {
+
+uint64_t hashOf(double value) {
+  uint64_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  // The low bits of whole numbers are all 0: the high ones are mixed in before and after.
+  bits ^= bits >> 33;
+  bits *= 0xFF51AFD7ED558CCD;
+  bits ^= bits >> 33;
+  bits *= 0xC4CEB9FE1A85EC53;
+  return bits ^ (bits >> 33);
+}
+
+}  // namespace
+
+bool ZoneTally::hold(double value, double share) {
+  // There are two zeros, of different bits.
+  value += 0.0;
+  if (last_ >= entries_.size() || entries_[last_].value != value) {
+    if (2 * (entries_.size() + 1) > slots_.size()) widen();
+    const size_t mask = slots_.size() - 1;
+    size_t slot = hashOf(value) & mask;
+    while (slots_[slot] != 0 && entries_[slots_[slot] - 1].value != value) slot = (slot + 1) & mask;
+    if (slots_[slot] == 0) {
+      if (entries_.size() == kMostValues) return false;
+      entries_.push_back({value, 0, 0});
+      slots_[slot] = static_cast<uint32_t>(entries_.size());
+    }
+    last_ = slots_[slot] - 1;
+  }
+  entries_[last_].share += share;
+  entries_[last_].cells += 1;
+  return true;
+}
+
+void ZoneTally::widen() {
+  slots_.assign(std::max<size_t>(64, 2 * slots_.size()), 0);
+  const size_t mask = slots_.size() - 1;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    size_t slot = hashOf(entries_[i].value) & mask;
+    while (slots_[slot] != 0) slot = (slot + 1) & mask;
+    slots_[slot] = static_cast<uint32_t>(i + 1);
+  }
+}
+
+void ZoneTally::sort() {
+  if (sorted_) return;
+  sorted_ = true;
+  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.value < b.value; });
 }
 
 ZoneStatistics ZoneTally::statistics() {
@@ -38,26 +118,26 @@ ZoneStatistics ZoneTally::statistics() {
   result.max = max_;
   result.deviation = std::sqrt(std::max(0.0, squares_ / count_ - mean * mean));
   if (!holdsValues_) return result;
-  compact();
+  sort();
   const auto less = [](const Entry& a, const Entry& b) { return a.share < b.share; };
-  result.majority = std::max_element(values_.begin(), values_.end(), less)->value;
-  result.minority = std::min_element(values_.begin(), values_.end(), less)->value;
-  result.variety = static_cast<double>(values_.size());
+  result.majority = std::max_element(entries_.begin(), entries_.end(), less)->value;
+  result.minority = std::min_element(entries_.begin(), entries_.end(), less)->value;
+  result.variety = static_cast<double>(entries_.size());
   return result;
 }
 
 double ZoneTally::quantile(double share) {
-  if (values_.empty()) return kNothing;
-  compact();
+  if (entries_.empty()) return kNothing;
+  sort();
   double cells = 0;
-  for (const Entry& entry : values_) cells += entry.cells;
+  for (const Entry& entry : entries_) cells += entry.cells;
   // Where a cell lies on a scale on which n cells of equal width lie at 0, n, 2n and so on.
   const double target = share * count_ * (cells - 1);
   double passed = 0;
   double covered = 0;
   double place = 0;
-  double value = values_.front().value;
-  for (const Entry& entry : values_) {
+  double value = entries_.front().value;
+  for (const Entry& entry : entries_) {
     const double width = entry.share / entry.cells;
     const double first = passed * width + (cells - 1) * covered;
     if (target <= first && first > place) return value + (entry.value - value) * (target - place) / (first - place);
@@ -67,7 +147,7 @@ double ZoneTally::quantile(double share) {
     value = entry.value;
     if (target <= place) return value;
   }
-  return values_.back().value;
+  return entries_.back().value;
 }
 
 }  // namespace graticule

@@ -33,20 +33,8 @@ class ZoneTally {
   /** `holdsValues`: majority, minority, variety and quantiles can be asked for. */
   explicit ZoneTally(bool holdsValues) : holdsValues_(holdsValues) {}
 
-  /** False when there are more different values than can be held. */
-  bool add(double value, double share) {
-    // Squares of differences from one of the values lose less than those of the values.
-    if (count_ == 0) origin_ = value;
-    const double difference = value - origin_;
-    count_ += share;
-    sum_ += share * difference;
-    squares_ += share * difference * difference;
-    if (value < min_) min_ = value;
-    if (value > max_) max_ = value;
-    if (!holdsValues_) return true;
-    values_.push_back({value, share, 1});
-    return values_.size() < compactAt_ || compact();
-  }
+  /** Adds cells with one share; NaN is no value. False when there are more different values than can be held. */
+  bool add(const double* values, size_t count, double share);
 
   ZoneStatistics statistics();
 
@@ -63,17 +51,25 @@ class ZoneTally {
     double cells;
   };
 
-  bool compact();
+  void sum(const double* values, size_t count, double share);
+  bool hold(double value, double share);
+  void widen();
+  /** Entries in ascending order of their values; nothing may be added after it. */
+  void sort();
 
   bool holdsValues_;
+  bool sorted_ = false;
   double origin_ = 0;
   double count_ = 0;
   double sum_ = 0;
   double squares_ = 0;
   double min_ = std::numeric_limits<double>::infinity();
   double max_ = -std::numeric_limits<double>::infinity();
-  std::vector<Entry> values_;
-  size_t compactAt_ = 4096;
+  std::vector<Entry> entries_;
+  /** Where entries are by the hash of their values: places counted from 1; 0 is free. A power of two. */
+  std::vector<uint32_t> slots_;
+  /** The entry that was added to last: neighbours are often equal. */
+  size_t last_ = 0;
 };
 
 }  // namespace graticule

@@ -36,6 +36,8 @@ const WINDOW_SIDE = 1 << 11;
 /** Pixels that a group may be read with beyond those of its zones. */
 const SLACK = 1 << 16;
 const GROUP_ZONES = 1024;
+/** Pixels of all zones of a group together, which may lie over each other: each may hold its values. */
+const GROUP_PIXELS = 1 << 24;
 /** Side of the cells of the curve that zones follow each other on, in pixels; and its order. */
 const CELL = 256;
 const CURVE_ORDER = 24;
@@ -113,7 +115,8 @@ export function* groupsOf(zones: readonly Zone[]): Generator<{ zones: Zone[]; bo
   for (const zone of zones) {
     const wider: PixelBox = box ? unionOf(box, zone.box) : zone.box;
     const pixels = areaOf(wider);
-    const fits = pixels <= WINDOW_PIXELS && pixels <= 2 * (own + areaOf(zone.box)) + SLACK;
+    const all = own + areaOf(zone.box);
+    const fits = pixels <= WINDOW_PIXELS && pixels <= 2 * all + SLACK && all <= GROUP_PIXELS;
     if (box && (!fits || group.length === GROUP_ZONES)) {
       yield { zones: group, box };
       [group, box, own] = [[], undefined, 0];
