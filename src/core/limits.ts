@@ -102,6 +102,8 @@ export const LIMITS = {
   processGroups: 1_000_000,
   /** Pixels of a viewshed. */
   viewshedPixels: 268_435_456,
+  /** Pairs of points and pixels of an interpolation without a radius. */
+  interpolationPairs: 20_000_000_000,
   /** Rasters that a process takes together. */
   processRasters: 32,
   /** Zones that statistics of a raster are made in. */

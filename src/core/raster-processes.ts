@@ -67,6 +67,8 @@ export type RasterProcess =
   | { kind: 'sample'; bilinear: boolean; prefix: string }
   /** Values of a field, or one value, where features are; on the pixels of the raster. */
   | { kind: 'rasterize'; field?: string; value: number; allTouched: boolean }
+  /** Values between points, weighted by a power of the inverse of the distance; the radius is in units of the CRS. */
+  | { kind: 'idw'; field: string; power: number; radius?: number }
   /** The pixels within polygons. */
   | { kind: 'clip' }
   /** Values for pixels without one, from those within so many pixels. */

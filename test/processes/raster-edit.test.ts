@@ -87,6 +87,46 @@ it.each([
   expect(pixelsOf(ours).pixels.filter((value) => !Number.isNaN(value)).length).toBeGreaterThan(100);
 });
 
+it.each([
+  [{}, 'power=2'],
+  [{ power: 3, radius: 1500 }, 'power=3:radius1=1500:radius2=1500'],
+])('raster.interpolate-idw %j is what gdal_grid makes', async (inputs, args) => {
+  const points = {
+    type: 'FeatureCollection',
+    features: Array.from({ length: 40 }, (_, i) => ({
+      ...{ type: 'Feature', properties: { height: (i * 37) % 90 } },
+      geometry: {
+        type: 'Point',
+        coordinates: [-34.91 + ((i * 13) % 40) / 500, -8.035 + ((i * 29) % 40) / 500],
+      },
+    })),
+  };
+  const ours = await client.output(
+    'raster.interpolate-idw',
+    { points, field: 'height', ...inputs },
+    'raster',
+  );
+  const theirs = files.path('tif');
+  const [left, width, , top, , height] = geoTransformOf(DEM);
+  const { x, y } = pixelsOf(DEM);
+  tool(
+    'gdal_grid',
+    // Its vector units compute in 32 bits.
+    ...['--config', 'GDAL_USE_AVX', 'NO', '--config', 'GDAL_USE_SSE', 'NO'],
+    ...['-zfield', 'height', '-a', `invdist:${args}:nodata=-1`, '-l', 'layer', '-ot', 'Float64'],
+    ...['-txe', String(left), String(left + x * width), '-tye', String(top), String(top + y * height)],
+    ...['-outsize', String(x), String(y), projected(points), theirs],
+  );
+  const nothing = pixelsOf(theirs).pixels.map((value) => (value === -1 ? Number.NaN : value));
+  const { pixels } = pixelsOf(ours);
+  const off = pixels.map((value, i) =>
+    Number.isNaN(value) && Number.isNaN(nothing[i]!) ? 0 : Math.abs(value - nothing[i]!),
+  );
+  note('raster.interpolate-idw', Math.max(...off));
+  expect(Math.max(...off)).toBeLessThan(1e-4);
+  expect(pixels.some((value) => Number.isNaN(value))).toBe('radius' in inputs);
+});
+
 it('raster.clip is what gdalwarp leaves inside of a cutline', async () => {
   const ours = await client.output('raster.clip', { features: POLYGONS }, 'raster');
   const theirs = files.path('tif');
@@ -227,6 +267,7 @@ it.each([
   ['raster.rasterize', { features: FEATURES, field: 'name' }, "must have numbers, and 'name' is string"],
   ['raster.rasterize', { features: FEATURES, field: 'nothing' }, "there is no field 'nothing'"],
   ['raster.sample', { points: POLYGONS }, 'must be points'],
+  ['raster.interpolate-idw', { points: POLYGONS, field: 'height' }, 'must be points'],
   ['raster.clip', { features: polygon([10, 50], [11, 50], [11, 51]) }, 'No polygon meets the raster.'],
 ])('%s fails where features do not fit', async (id, inputs, reason) => {
   const status = await client.run(id, { inputs: { ...RASTER, ...inputs } });

@@ -9,6 +9,7 @@ import { removePart } from './parts.js';
 import { calculate } from './processes/algebra.js';
 import { clip, fillNodata, rasterize, sieve } from './processes/edit.js';
 import { makeTerrain, trace, warp } from './processes/gdal.js';
+import { interpolate } from './processes/interpolate.js';
 import { mosaic } from './processes/mosaic.js';
 import { reclassify } from './processes/reclassify.js';
 import { samplePoints } from './processes/sample.js';
@@ -107,6 +108,8 @@ function makeRaster(
       return sieve(work, process, part, onProgress);
     case 'rasterize':
       return rasterize(work, process, part, onProgress);
+    case 'idw':
+      return interpolate(work, process, part, onProgress);
     case 'clip':
       return clip(work, part, onProgress);
     case 'viewshed':

@@ -1,10 +1,27 @@
 import Type from 'typebox';
 import { badParameter } from '../../../core/errors.js';
-import type { ProcessDefinition } from '../definition.js';
+import type { FeaturesFacts, InputValues, ProcessDefinition } from '../definition.js';
 import { featuresInput, numberOf, optional } from './parts.js';
-import { diagonalsInput, number, rasterProcess, requirePolygons } from './raster-parts.js';
+import {
+  diagonalsInput,
+  number,
+  pointsInput,
+  rasterProcess,
+  requirePoints,
+  requirePolygons,
+} from './raster-parts.js';
 
 /** Processes that make rasters of features, and mend or cut rasters. */
+
+/** The field, if there is one, has numbers. Throws 400 naming it. */
+function requireNumbers(values: InputValues, { fields, source }: FeaturesFacts): void {
+  const name = values['field'] as string | undefined;
+  if (name === undefined) return;
+  const type = source.fields.find((field) => field.name === name)?.type;
+  if (!fields.includes(name)) throw badParameter('/inputs/field', `there is no field '${name.slice(0, 60)}'`);
+  if (type !== 'number' && type !== 'integer')
+    throw badParameter('/inputs/field', `must have numbers, and '${name.slice(0, 60)}' is ${type}`);
+}
 
 const rasterize = rasterProcess({
   id: 'raster.rasterize',
@@ -14,16 +31,7 @@ const rasterize = rasterProcess({
   features: {
     input: 'features',
     definition: featuresInput('Features', 'They are projected to the CRS of the raster.'),
-    plan(values, { fields, source }) {
-      const name = values['field'] as string | undefined;
-      if (name === undefined) return undefined;
-      const type = source.fields.find((field) => field.name === name)?.type;
-      if (!fields.includes(name))
-        throw badParameter('/inputs/field', `there is no field '${name.slice(0, 60)}'`);
-      if (type !== 'number' && type !== 'integer')
-        throw badParameter('/inputs/field', `must have numbers, and '${name.slice(0, 60)}' is ${type}`);
-      return undefined;
-    },
+    plan: (values, facts) => void requireNumbers(values, facts),
   },
   inputs: {
     field: optional({
@@ -42,6 +50,43 @@ const rasterize = rasterProcess({
   plan: (values) => ({
     ...{ kind: 'rasterize', value: numberOf(values, 'value', 1), allTouched: values['allTouched'] === true },
     ...(values['field'] === undefined ? {} : { field: String(values['field']) }),
+  }),
+});
+
+const idw = rasterProcess({
+  id: 'raster.interpolate-idw',
+  title: 'Interpolate by distance',
+  description:
+    'Values between points on the pixels of a raster, weighted by a power of the inverse of their distance.',
+  features: {
+    input: 'points',
+    definition: pointsInput,
+    plan(values, facts) {
+      requirePoints('points', facts);
+      requireNumbers(values, facts);
+      return undefined;
+    },
+  },
+  inputs: {
+    field: {
+      title: 'Field',
+      description: 'A field of numbers; points without one are left out.',
+      schema: Type.String({ minLength: 1, maxLength: 200 }),
+    },
+    power: number('Power', 'Of the distance.', { minimum: 0.01, maximum: 100, default: 2 }),
+    radius: number(
+      'Radius',
+      'Points farther away count nothing, in units of the CRS; all count when absent.',
+      {
+        minimum: 1e-9,
+        maximum: 1e9,
+      },
+    ),
+  },
+  allBands: true,
+  plan: (values) => ({
+    ...{ kind: 'idw', field: String(values['field']), power: numberOf(values, 'power', 2) },
+    ...(values['radius'] === undefined ? {} : { radius: numberOf(values, 'radius') }),
   }),
 });
 
@@ -102,4 +147,4 @@ const sieve = rasterProcess({
   }),
 });
 
-export const RASTER_EDITS: readonly ProcessDefinition[] = [rasterize, clip, fillNodata, sieve];
+export const RASTER_EDITS: readonly ProcessDefinition[] = [rasterize, idw, clip, fillNodata, sieve];

@@ -12,7 +12,7 @@ import type {
   RasterFacts,
   RasterFeatures,
 } from '../definition.js';
-import { FEATURES_OUTPUT, optional } from './parts.js';
+import { FEATURES_OUTPUT, featuresInput, optional } from './parts.js';
 
 /** Inputs and outputs that many processes of rasters have. */
 
@@ -127,6 +127,14 @@ export function rasterProcess({
 export function requirePolygons(input: string, { source }: FeaturesFacts): void {
   if (/Point|Line/.test(source.geometryType))
     throw badParameter(`/inputs/${input}`, `must be polygons, and these are of type ${source.geometryType}`);
+}
+
+export const pointsInput = featuresInput('Points', 'They are projected to the CRS of the raster.');
+
+/** Throws 400 naming the input. */
+export function requirePoints(input: string, { source }: FeaturesFacts): void {
+  if (source.geometryType !== 'Point')
+    throw badParameter(`/inputs/${input}`, `must be points, and these are of type ${source.geometryType}`);
 }
 
 export function number(title: string, description: string, bounds: Record<string, number>): InputDefinition {

@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { badParameter } from '../../../core/errors.js';
 import type { ProcessDefinition } from '../definition.js';
-import { featuresInput, numberOf, optional } from './parts.js';
-import { number, prefixInput, rasterProcess } from './raster-parts.js';
+import { numberOf, optional } from './parts.js';
+import { number, pointsInput, prefixInput, rasterProcess, requirePoints } from './raster-parts.js';
 
 /** Processes that tell the values of rasters. */
 
@@ -79,12 +79,8 @@ const sample = rasterProcess({
   description: 'Points with the values of all bands there; null where there is none.',
   features: {
     input: 'points',
-    definition: featuresInput('Points', 'They are projected to the CRS of the raster.'),
-    plan(_, { source }) {
-      if (source.geometryType !== 'Point')
-        throw badParameter('/inputs/points', `must be points, and these are of type ${source.geometryType}`);
-      return undefined;
-    },
+    definition: pointsInput,
+    plan: (_, facts) => void requirePoints('points', facts),
   },
   inputs: {
     resampling: optional({

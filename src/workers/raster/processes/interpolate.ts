@@ -1,0 +1,133 @@
+/** Values between points, weighted by the inverse of their distance. */
+
+import { TaskFailure } from '../../../core/failure.js';
+import { RESULT_TABLE } from '../../../core/feature-processes.js';
+import { LIMITS } from '../../../core/limits.js';
+import type { RasterProcess } from '../../../core/raster-processes.js';
+import type { GeoPackageSource } from '../../../core/vector-source.js';
+import { boxOf } from '../../process/blob.js';
+import { connect, quote } from '../../providers/geopackage/connection.js';
+import { inspect } from '../../providers/geopackage/inspect.js';
+import type { Dataset } from '../gdal.js';
+import { georeferenceOf } from '../georeference.js';
+import { FLOAT_BANDS, shapeOf, writeBlocks } from './blocks.js';
+import type { PixelBox } from './values.js';
+
+type IdwProcess = Extract<RasterProcess, { kind: 'idw' }>;
+
+/** Distances below it are none: the value of the point is taken. */
+const SAME = 1e-13;
+
+/** On the pixels of a raster; those with no point within the radius have no value. */
+export async function interpolate(
+  { dataset, features }: { dataset: Dataset; features: string },
+  { field, power, radius }: IdwProcess,
+  part: string,
+  onProgress: (fraction: number) => void,
+): Promise<void> {
+  const shape = shapeOf(dataset);
+  const points = readPoints(features, field);
+  const near = radius === undefined ? undefined : new Buckets(points, radius);
+  if (!near && points.values.length * shape.width * shape.height > LIMITS.interpolationPairs)
+    throw new TaskFailure('too-large', 'There are too many points for so many pixels: name a radius.');
+  const [x0, a, b, y0, c, d] = georeferenceOf(dataset).geoTransform;
+  const all = points.values.map((_, i) => i);
+  const weigh = weigher(points, power, radius);
+  const compute = async ({ column, row, width, height }: PixelBox) => {
+    const out = new Float64Array(width * height);
+    for (let i = 0; i < out.length; i++) {
+      const [u, v] = [column + (i % width) + 0.5, row + Math.floor(i / width) + 0.5];
+      const [x, y] = [x0 + u * a + v * b, y0 + u * c + v * d];
+      out[i] = weigh(x, y, near ? near.around(x, y) : [all]);
+    }
+    return [out];
+  };
+  await writeBlocks(shape, { count: 1, ...FLOAT_BANDS }, part, compute, onProgress);
+}
+
+interface Points {
+  xs: Float64Array;
+  ys: Float64Array;
+  values: Float64Array;
+}
+
+/** Points that have a value. Fails with `invalid-input` when there is none. */
+function readPoints(path: string, field: string): Points {
+  const { idColumn, geometryColumn } = inspect(path)[0]!.source as GeoPackageSource;
+  const db = connect(path, true);
+  try {
+    const columns = [geometryColumn, field].map(quote).join(', ');
+    const rows = db
+      .prepare(
+        `SELECT ${columns} FROM ${quote(RESULT_TABLE)} WHERE ${quote(field)} IS NOT NULL ORDER BY ${quote(idColumn)}`,
+      )
+      .raw()
+      .iterate() as IterableIterator<[Uint8Array | null, number]>;
+    const points: [number, number, number][] = [];
+    for (const [geometry, value] of rows) {
+      const box = boxOf(geometry);
+      if (box) points.push([box[0], box[1], value]);
+      if (points.length > LIMITS.processZones)
+        throw new TaskFailure('too-large', `There are more than ${LIMITS.processZones} points.`);
+    }
+    if (points.length === 0) throw new TaskFailure('invalid-input', 'No point has a value.');
+    const [xs, ys, values] = [0, 1, 2].map((i) => Float64Array.from(points, (point) => point[i]!));
+    return { xs: xs!, ys: ys!, values: values! };
+  } finally {
+    db.close();
+  }
+}
+
+/** Groups of points by squares whose sides are the radius. */
+class Buckets {
+  readonly #groups = new Map<string, number[]>();
+
+  constructor(
+    { xs, ys }: Points,
+    private readonly side: number,
+  ) {
+    for (const [i, x] of xs.entries()) {
+      const key = this.#key(Math.floor(x / side), Math.floor(ys[i]! / side));
+      const group = this.#groups.get(key);
+      if (group) group.push(i);
+      else this.#groups.set(key, [i]);
+    }
+  }
+
+  /** All groups that may have a point within the radius. */
+  around(x: number, y: number): number[][] {
+    const [column, row] = [Math.floor(x / this.side), Math.floor(y / this.side)];
+    const groups: number[][] = [];
+    for (let i = column - 1; i <= column + 1; i++) {
+      for (let j = row - 1; j <= row + 1; j++) {
+        const group = this.#groups.get(this.#key(i, j));
+        if (group) groups.push(group);
+      }
+    }
+    return groups;
+  }
+
+  #key(column: number, row: number): string {
+    return `${column},${row}`;
+  }
+}
+
+function weigher({ xs, ys, values }: Points, power: number, radius = Infinity) {
+  const half = power / 2;
+  const most = radius ** 2;
+  return (x: number, y: number, groups: readonly ArrayLike<number>[]): number => {
+    let [sum, weights] = [0, 0];
+    for (const group of groups) {
+      for (let k = 0; k < group.length; k++) {
+        const i = group[k]!;
+        const squared = (xs[i]! - x) ** 2 + (ys[i]! - y) ** 2;
+        if (squared > most) continue;
+        if (squared < SAME) return values[i]!;
+        const weight = half === 1 ? 1 / squared : squared ** -half;
+        sum += weight * values[i]!;
+        weights += weight;
+      }
+    }
+    return weights > 0 ? sum / weights : Number.NaN;
+  };
+}
