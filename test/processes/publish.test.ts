@@ -1,0 +1,57 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import type { ImportService } from '../../src/services/import.js';
+import type { JobContext } from '../../src/services/jobs/kinds.js';
+import { type PublishDeps, publishResult } from '../../src/services/processes/publish.js';
+import { FolderStorage } from '../../src/services/storage/folder.js';
+
+/** Rasters that become collections, when jobs are killed and names are taken. */
+
+const folder = mkdtempSync(join(tmpdir(), 'graticule-publish-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const result = join(folder, 'raster.tif');
+writeFileSync(result, 'pixels');
+const storage = new FolderStorage(folder);
+const imports = { refuse: () => {} } as unknown as ImportService;
+
+/** A job that has saved something in an earlier run. */
+function jobOf(saved?: unknown) {
+  const checkpoints: unknown[] = [];
+  const context = {
+    saved,
+    signal: new AbortController().signal,
+    checkpoint: async (data: unknown) => void checkpoints.push(data),
+  } as unknown as JobContext;
+  return { context, checkpoints };
+}
+
+function run(context: JobContext, collection: string, deps: Partial<PublishDeps> = {}): Promise<void> {
+  const publication = { path: result, collection, title: 'A raster' };
+  return publishResult(context, publication, folder, { imports, storage, reload: async () => {}, ...deps });
+}
+
+const published = (name: string) => readFileSync(join(folder, 'published', `${name}.tif`), 'utf8');
+
+it('a job has the name before its file, and its result stays', async () => {
+  const { context, checkpoints } = jobOf();
+  const stop = new Error('killed');
+  const kill = { stat: async () => undefined, take: () => Promise.reject(stop) };
+  await expect(run(context, 'relief', { storage: kill })).rejects.toBe(stop);
+  expect(checkpoints).toEqual(['published/relief.tif']);
+  await run(jobOf(checkpoints[0]).context, 'relief');
+  expect([published('relief'), readFileSync(result, 'utf8')]).toEqual(['pixels', 'pixels']);
+  // Killed once more, after the file was moved.
+  await run(jobOf(checkpoints[0]).context, 'relief');
+  expect(published('relief')).toBe('pixels');
+});
+
+it('a name that another job has by now is a conflict, and what is there stays', async () => {
+  await run(jobOf().context, 'steep');
+  writeFileSync(join(folder, 'published', 'steep.tif'), 'of another');
+  const { context, checkpoints } = jobOf();
+  await expect(run(context, 'steep')).rejects.toMatchObject({ code: 'conflict' });
+  expect([published('steep'), checkpoints]).toEqual(['of another', []]);
+});
