@@ -69,6 +69,8 @@ export type RasterProcess =
   | { kind: 'rasterize'; field?: string; value: number; allTouched: boolean }
   /** Values between points, weighted by a power of the inverse of the distance; the radius is in units of the CRS. */
   | { kind: 'idw'; field: string; power: number; radius?: number }
+  /** Values between points, on the planes of triangles of Delaunay. */
+  | { kind: 'linear'; field: string }
   /** The pixels within polygons. */
   | { kind: 'clip' }
   /** Values for pixels without one, from those within so many pixels. */

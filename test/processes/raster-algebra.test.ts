@@ -25,6 +25,8 @@ const [later, west, east, degrees] = ['later', 'west', 'east', 'degrees'].map(at
   string,
 ];
 
+const LANDSAT = 'demo/data/L7_ETMs.tif';
+
 let server: TestServer;
 let client: RasterClient;
 
@@ -42,7 +44,7 @@ beforeAll(async () => {
   tool('gdal_translate', '-srcwin', '0', '0', '70', '90', DEM, west);
   tool('gdal_translate', '-srcwin', '50', '20', '61', '91', later, east);
   tool('gdalwarp', '-t_srs', 'EPSG:4326', '-dstnodata', '-1000', DEM, degrees);
-  server = await startServer({ sources: [DEM, later, west, east, degrees] });
+  server = await startServer({ sources: [DEM, later, west, east, degrees, LANDSAT] });
   client = new RasterClient(server, files);
 });
 afterAll(async () => {
@@ -113,6 +115,22 @@ it.each([
   expect(deviation).toBeLessThan(1e-3);
 });
 
+it.each([
+  ['NDVI', { nir: 4, red: 3 }, '(A-B)/(A+B)', ['4', '3']],
+  ['SAVI', { nir: 4, red: 3 }, '1.5*(A-B)/(A+B+.5)', ['4', '3']],
+  ['NBR', { nir: 4, swir2: 6 }, '(A-B)/(A+B)', ['4', '6']],
+])('raster.spectral-index %s is what gdal_calc makes', async (index, bands, calc, [a, b]) => {
+  const raster = { collection: 'l7_etms' };
+  const ours = await client.output('raster.spectral-index', { raster, index, ...bands }, 'raster');
+  const theirs = files.path('tif');
+  const operands = ['-A', LANDSAT, `--A_band=${a}`, '-B', LANDSAT, `--B_band=${b}`];
+  const floats = calc.replaceAll('A', 'A.astype(float)').replaceAll('B', 'B.astype(float)');
+  tool('gdal_calc', ...operands, '--outfile', theirs, `--calc=${floats}`, '--type=Float32');
+  const deviation = difference(ours, theirs);
+  note('raster.spectral-index', deviation);
+  expect(deviation).toBeLessThan(1e-6);
+});
+
 it('raster.reclassify is what gdal_calc makes of the same ranges', async () => {
   const remap = [
     { min: 10, max: 20, value: 2 },
@@ -169,6 +187,7 @@ it.each([
     { sources: sources(DEM_COLLECTION, 'nothing'), expression: 'b1' },
     '/inputs/sources/1/collection',
   ],
+  ['raster.spectral-index', { ...RASTER, index: 'NDVI', nir: 4 }, '/inputs/red'],
   ['raster.change', { before: { collection: DEM_COLLECTION } }, '/inputs/after'],
   ['raster.reclassify', { ...RASTER, remap: [{ min: 3, max: 3, value: 1 }] }, '/inputs/remap/0/max'],
   ['raster.reclassify', { ...RASTER, remap: [{ value: 1 }, { min: 3, value: 2 }] }, '/inputs/remap/1'],

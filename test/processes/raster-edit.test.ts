@@ -88,21 +88,22 @@ it.each([
 });
 
 it.each([
-  [{}, 'power=2'],
-  [{ power: 3, radius: 1500 }, 'power=3:radius1=1500:radius2=1500'],
-])('raster.interpolate-idw %j is what gdal_grid makes', async (inputs, args) => {
+  ['idw', {}, 'invdist:power=2'],
+  ['idw', { power: 3, radius: 1500 }, 'invdist:power=3:radius1=1500:radius2=1500'],
+  ['linear', {}, 'linear:radius=0'],
+])('raster.interpolate-%s %j is what gdal_grid makes', async (name, inputs, args) => {
   const points = {
     type: 'FeatureCollection',
     features: Array.from({ length: 40 }, (_, i) => ({
       ...{ type: 'Feature', properties: { height: (i * 37) % 90 } },
       geometry: {
         type: 'Point',
-        coordinates: [-34.91 + ((i * 13) % 40) / 500, -8.035 + ((i * 29) % 40) / 500],
+        coordinates: [-34.91 + ((i * 0.618_034) % 1) * 0.08, -8.035 + ((i * 0.754_877) % 1) * 0.08],
       },
     })),
   };
   const ours = await client.output(
-    'raster.interpolate-idw',
+    `raster.interpolate-${name}`,
     { points, field: 'height', ...inputs },
     'raster',
   );
@@ -113,18 +114,18 @@ it.each([
     'gdal_grid',
     // Its vector units compute in 32 bits.
     ...['--config', 'GDAL_USE_AVX', 'NO', '--config', 'GDAL_USE_SSE', 'NO'],
-    ...['-zfield', 'height', '-a', `invdist:${args}:nodata=-1`, '-l', 'layer', '-ot', 'Float64'],
+    ...['-zfield', 'height', '-a', `${args}:nodata=-1`, '-l', 'layer', '-ot', 'Float64'],
     ...['-txe', String(left), String(left + x * width), '-tye', String(top), String(top + y * height)],
     ...['-outsize', String(x), String(y), projected(points), theirs],
   );
-  const nothing = pixelsOf(theirs).pixels.map((value) => (value === -1 ? Number.NaN : value));
+  const reference = pixelsOf(theirs).pixels.map((value) => (value === -1 ? Number.NaN : value));
   const { pixels } = pixelsOf(ours);
   const off = pixels.map((value, i) =>
-    Number.isNaN(value) && Number.isNaN(nothing[i]!) ? 0 : Math.abs(value - nothing[i]!),
+    Number.isNaN(value) && Number.isNaN(reference[i]!) ? 0 : Math.abs(value - reference[i]!),
   );
-  note('raster.interpolate-idw', Math.max(...off));
+  note(`raster.interpolate-${name}`, Math.max(...off));
   expect(Math.max(...off)).toBeLessThan(1e-4);
-  expect(pixels.some((value) => Number.isNaN(value))).toBe('radius' in inputs);
+  expect(pixels.some((value) => Number.isNaN(value))).toBe(name === 'linear' || 'radius' in inputs);
 });
 
 it('raster.clip is what gdalwarp leaves inside of a cutline', async () => {

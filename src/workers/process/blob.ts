@@ -19,6 +19,15 @@ export function typeNumber(blob: Uint8Array): number {
   return viewOf(blob).getUint32(wkbOffset(blob) + 1, true);
 }
 
+/** The positions of the first ring of a polygon, x and y by turns. */
+export function ringOf(blob: Uint8Array): Float64Array {
+  const view = viewOf(blob);
+  const offset = wkbOffset(blob) + 9;
+  const ring = new Float64Array(2 * view.getUint32(offset, true));
+  for (let i = 0; i < ring.length; i++) ring[i] = view.getFloat64(offset + 4 + 8 * i, true);
+  return ring;
+}
+
 /** A single geometry as a multi geometry with one part; others as they are. */
 export function asMulti(blob: Uint8Array): Uint8Array {
   const number = typeNumber(blob);

@@ -14,6 +14,7 @@ import { mosaic } from './processes/mosaic.js';
 import { reclassify } from './processes/reclassify.js';
 import { samplePoints } from './processes/sample.js';
 import { histogramOf, statisticsOf } from './processes/statistics.js';
+import { interpolateLinear } from './processes/triangles.js';
 import { viewshed } from './processes/viewshed.js';
 import { zonalStatistics } from './processes/zonal.js';
 import { failureOf, publish, requireNewFile } from './translation.js';
@@ -110,6 +111,8 @@ function makeRaster(
       return rasterize(work, process, part, onProgress);
     case 'idw':
       return interpolate(work, process, part, onProgress);
+    case 'linear':
+      return interpolateLinear(work, process, part, onProgress);
     case 'clip':
       return clip(work, part, onProgress);
     case 'viewshed':

@@ -13,6 +13,7 @@ import { RASTER_ALGEBRA } from './raster-algebra.js';
 import { RASTER_EDITS } from './raster-edit.js';
 import { RASTER_VALUES } from './raster-values.js';
 import { RASTER_PROCESSES } from './rasters.js';
+import { spectralIndex } from './spectral.js';
 import { zonalStatistics } from './zonal.js';
 
 /** Everything that can be processed, by its id. */
@@ -27,6 +28,7 @@ export const PROCESSES: ReadonlyMap<string, ProcessDefinition> = new Map(
     ...RASTER_ALGEBRA,
     ...RASTER_EDITS,
     ...RASTER_VALUES,
+    spectralIndex,
     zonalStatistics,
     featureExport,
     mapImage,

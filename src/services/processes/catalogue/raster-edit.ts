@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { badParameter } from '../../../core/errors.js';
-import type { FeaturesFacts, InputValues, ProcessDefinition } from '../definition.js';
+import type { FeaturesFacts, InputDefinition, InputValues, ProcessDefinition } from '../definition.js';
 import { featuresInput, numberOf, optional } from './parts.js';
 import {
   diagonalsInput,
@@ -53,26 +53,30 @@ const rasterize = rasterProcess({
   }),
 });
 
+/** Points with a field of numbers. */
+const measuredPoints = {
+  input: 'points',
+  definition: pointsInput,
+  plan(values: InputValues, facts: FeaturesFacts) {
+    requirePoints('points', facts);
+    requireNumbers(values, facts);
+    return undefined;
+  },
+};
+const pointField: InputDefinition = {
+  title: 'Field',
+  description: 'A field of numbers; points without one are left out.',
+  schema: Type.String({ minLength: 1, maxLength: 200 }),
+};
+
 const idw = rasterProcess({
   id: 'raster.interpolate-idw',
   title: 'Interpolate by distance',
   description:
     'Values between points on the pixels of a raster, weighted by a power of the inverse of their distance.',
-  features: {
-    input: 'points',
-    definition: pointsInput,
-    plan(values, facts) {
-      requirePoints('points', facts);
-      requireNumbers(values, facts);
-      return undefined;
-    },
-  },
+  features: measuredPoints,
   inputs: {
-    field: {
-      title: 'Field',
-      description: 'A field of numbers; points without one are left out.',
-      schema: Type.String({ minLength: 1, maxLength: 200 }),
-    },
+    field: pointField,
     power: number('Power', 'Of the distance.', { minimum: 0.01, maximum: 100, default: 2 }),
     radius: number(
       'Radius',
@@ -88,6 +92,17 @@ const idw = rasterProcess({
     ...{ kind: 'idw', field: String(values['field']), power: numberOf(values, 'power', 2) },
     ...(values['radius'] === undefined ? {} : { radius: numberOf(values, 'radius') }),
   }),
+});
+
+const linear = rasterProcess({
+  id: 'raster.interpolate-linear',
+  title: 'Interpolate in triangles',
+  description:
+    'Values between points on the pixels of a raster, on the planes of the triangles between them; none outside.',
+  features: measuredPoints,
+  inputs: { field: pointField },
+  allBands: true,
+  plan: (values) => ({ kind: 'linear', field: String(values['field']) }),
 });
 
 const clip = rasterProcess({
@@ -147,4 +162,4 @@ const sieve = rasterProcess({
   }),
 });
 
-export const RASTER_EDITS: readonly ProcessDefinition[] = [rasterize, idw, clip, fillNodata, sieve];
+export const RASTER_EDITS: readonly ProcessDefinition[] = [rasterize, idw, linear, clip, fillNodata, sieve];

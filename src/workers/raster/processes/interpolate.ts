@@ -1,16 +1,12 @@
 /** Values between points, weighted by the inverse of their distance. */
 
 import { TaskFailure } from '../../../core/failure.js';
-import { RESULT_TABLE } from '../../../core/feature-processes.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { RasterProcess } from '../../../core/raster-processes.js';
-import type { GeoPackageSource } from '../../../core/vector-source.js';
-import { boxOf } from '../../process/blob.js';
-import { connect, quote } from '../../providers/geopackage/connection.js';
-import { inspect } from '../../providers/geopackage/inspect.js';
 import type { Dataset } from '../gdal.js';
 import { georeferenceOf } from '../georeference.js';
 import { FLOAT_BANDS, shapeOf, writeBlocks } from './blocks.js';
+import { type Points, readPoints } from './points.js';
 import type { PixelBox } from './values.js';
 
 type IdwProcess = Extract<RasterProcess, { kind: 'idw' }>;
@@ -43,39 +39,6 @@ export async function interpolate(
     return [out];
   };
   await writeBlocks(shape, { count: 1, ...FLOAT_BANDS }, part, compute, onProgress);
-}
-
-interface Points {
-  xs: Float64Array;
-  ys: Float64Array;
-  values: Float64Array;
-}
-
-/** Points that have a value. Fails with `invalid-input` when there is none. */
-function readPoints(path: string, field: string): Points {
-  const { idColumn, geometryColumn } = inspect(path)[0]!.source as GeoPackageSource;
-  const db = connect(path, true);
-  try {
-    const columns = [geometryColumn, field].map(quote).join(', ');
-    const rows = db
-      .prepare(
-        `SELECT ${columns} FROM ${quote(RESULT_TABLE)} WHERE ${quote(field)} IS NOT NULL ORDER BY ${quote(idColumn)}`,
-      )
-      .raw()
-      .iterate() as IterableIterator<[Uint8Array | null, number]>;
-    const points: [number, number, number][] = [];
-    for (const [geometry, value] of rows) {
-      const box = boxOf(geometry);
-      if (box) points.push([box[0], box[1], value]);
-      if (points.length > LIMITS.processZones)
-        throw new TaskFailure('too-large', `There are more than ${LIMITS.processZones} points.`);
-    }
-    if (points.length === 0) throw new TaskFailure('invalid-input', 'No point has a value.');
-    const [xs, ys, values] = [0, 1, 2].map((i) => Float64Array.from(points, (point) => point[i]!));
-    return { xs: xs!, ys: ys!, values: values! };
-  } finally {
-    db.close();
-  }
 }
 
 /** Groups of points by squares whose sides are the radius. */
