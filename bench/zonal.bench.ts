@@ -87,7 +87,7 @@ function peer(tool: string, zones: string, statistics: string[]): Cost {
 
 const SUMS: ZoneStatistic[] = ['count', 'sum', 'mean', 'min', 'max', 'stddev'];
 const VALUES: ZoneStatistic[] = ['mean', 'median', 'majority', 'variety'];
-const named = (names: readonly string[], other: Record<string, string>) =>
+const peerNames = (names: readonly string[], other: Record<string, string>) =>
   names.map((name) => other[name] ?? name);
 
 const figures = new Map<string, { 'CPU ms': number[]; 'wall ms': number[] }>();
@@ -125,8 +125,8 @@ try {
       ] as const) {
         const own = await ours(path, [...statistics], false);
         const centres = await ours(path, [...statistics], true);
-        const exact = peer('feature-sequential', path, named(statistics, { stddev: 'stdev' }));
-        const stats = peer('rasterstats', path, named(statistics, { stddev: 'std', variety: 'unique' }));
+        const exact = peer('feature-sequential', path, peerNames(statistics, { stddev: 'stdev' }));
+        const stats = peer('rasterstats', path, peerNames(statistics, { stddev: 'std', variety: 'unique' }));
         // The first round warms up.
         if (round === 0) continue;
         const title = `${name}, ${what}`;

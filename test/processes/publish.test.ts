@@ -33,7 +33,7 @@ function run(context: JobContext, collection: string, deps: Partial<PublishDeps>
   return publishResult(context, publication, folder, { imports, storage, reload: async () => {}, ...deps });
 }
 
-const published = (name: string) => readFileSync(join(folder, 'published', `${name}.tif`), 'utf8');
+const contentOf = (name: string) => readFileSync(join(folder, 'published', `${name}.tif`), 'utf8');
 
 it('a job has the name before its file, and its result stays', async () => {
   const { context, checkpoints } = jobOf();
@@ -42,10 +42,10 @@ it('a job has the name before its file, and its result stays', async () => {
   await expect(run(context, 'relief', { storage: kill })).rejects.toBe(stop);
   expect(checkpoints).toEqual(['published/relief.tif']);
   await run(jobOf(checkpoints[0]).context, 'relief');
-  expect([published('relief'), readFileSync(result, 'utf8')]).toEqual(['pixels', 'pixels']);
+  expect([contentOf('relief'), readFileSync(result, 'utf8')]).toEqual(['pixels', 'pixels']);
   // Killed once more, after the file was moved.
   await run(jobOf(checkpoints[0]).context, 'relief');
-  expect(published('relief')).toBe('pixels');
+  expect(contentOf('relief')).toBe('pixels');
 });
 
 it('a name that another job has by now is a conflict, and what is there stays', async () => {
@@ -53,5 +53,5 @@ it('a name that another job has by now is a conflict, and what is there stays', 
   writeFileSync(join(folder, 'published', 'steep.tif'), 'of another');
   const { context, checkpoints } = jobOf();
   await expect(run(context, 'steep')).rejects.toMatchObject({ code: 'conflict' });
-  expect([published('steep'), checkpoints]).toEqual(['of another', []]);
+  expect([contentOf('steep'), checkpoints]).toEqual(['of another', []]);
 });

@@ -54,7 +54,7 @@ afterAll(async () => {
 
 const sources = (...names: string[]) => names.map((collection) => ({ collection }));
 /** The one output of a process that takes lists. */
-const made = (id: string, inputs: Json) => client.output(id, { raster: undefined, ...inputs }, 'raster');
+const output = (id: string, inputs: Json) => client.output(id, { raster: undefined, ...inputs }, 'raster');
 
 it.each([
   ['(b2 - b1) / (b2 + b1 + 300)', '(B-A)/(B+A+300.)'],
@@ -63,7 +63,7 @@ it.each([
     'numpy.where(A>20,numpy.sqrt(numpy.abs(B)),numpy.minimum(A,3)*-2)',
   ],
 ])('raster.map-algebra: %s is what gdal_calc makes', async (expression, calc) => {
-  const ours = await made('raster.map-algebra', { sources: sources(DEM_COLLECTION, 'later'), expression });
+  const ours = await output('raster.map-algebra', { sources: sources(DEM_COLLECTION, 'later'), expression });
   const theirs = files.path('tif');
   tool('gdal_calc', '-A', DEM, '-B', later, '--outfile', theirs, `--calc=${calc}`, '--type=Float32');
   const deviation = difference(ours, theirs);
@@ -77,7 +77,7 @@ it('several expressions make a band each, and rasters on other pixels are laid o
     expression: 'b1; b2; b2 - b1',
     resampling: 'bilinear',
   };
-  const ours = await made('raster.map-algebra', inputs);
+  const ours = await output('raster.map-algebra', inputs);
   expect(difference(ours, DEM)).toBe(0);
   const onGrid = files.path('tif');
   tool('gdalwarp', '-r', 'bilinear', ...gridOf(), '-dstnodata', 'nan', '-ot', 'Float64', degrees, onGrid);
@@ -104,7 +104,7 @@ it.each([
   ['percent', 0, '(B-A)/numpy.where(A==0,numpy.nan,A)*100'],
   ['classes', 5, 'numpy.where(B-A>5,1.,numpy.where(A-B>5,-1.,0.))'],
 ])('raster.change: %s', async (method, threshold, calc) => {
-  const ours = await made('raster.change', {
+  const ours = await output('raster.change', {
     ...{ before: { collection: DEM_COLLECTION }, after: { collection: 'later' } },
     ...{ method, threshold },
   });
@@ -146,16 +146,16 @@ it('raster.reclassify is what gdal_calc makes of the same ranges', async () => {
   expect(deviation).toBe(0);
   const keep = await client.output('raster.reclassify', { remap, others: 'keep' }, 'raster');
   const { pixels } = pixelsOf(DEM);
-  const kept = pixelsOf(keep).pixels;
-  expect(kept.every((value, i) => value === (pixels[i]! < 20 || pixels[i]! >= 40 ? value : pixels[i]))).toBe(
-    true,
-  );
-  expect(kept.some((value) => value > 20 && value < 40)).toBe(true);
+  const others = pixelsOf(keep).pixels;
+  expect(
+    others.every((value, i) => value === (pixels[i]! < 20 || pixels[i]! >= 40 ? value : pixels[i])),
+  ).toBe(true);
+  expect(others.some((value) => value > 20 && value < 40)).toBe(true);
 });
 
 it('raster.mosaic is what gdal_merge makes, and takes other values by its operator', async () => {
   const mosaicOf = (operator: string) =>
-    made('raster.mosaic', { sources: sources('west', 'east'), operator });
+    output('raster.mosaic', { sources: sources('west', 'east'), operator });
   const theirs = files.path('tif');
   tool('gdal_merge', '-o', theirs, '-n', '-99', '-a_nodata', '-99', '-init', '-99', west, east);
   const last = await mosaicOf('last');

@@ -59,7 +59,7 @@ const FEATURES = {
 const POLYGONS = { ...FEATURES, features: FEATURES.features.slice(0, 2) };
 
 /** The same features in the CRS of the heights, as a file. */
-function projected(features: Json): string {
+function project(features: Json): string {
   const path = files.path('geojson');
   writeFileSync(path, JSON.stringify(features));
   const output = files.path('gpkg');
@@ -80,7 +80,7 @@ it.each([
 ])('raster.rasterize %j is what gdal_rasterize makes', async (inputs, args) => {
   const ours = await client.output('raster.rasterize', { features: FEATURES, ...inputs }, 'raster');
   const theirs = grid();
-  tool('gdal_rasterize', '-l', 'layer', ...args, projected(FEATURES), theirs);
+  tool('gdal_rasterize', '-l', 'layer', ...args, project(FEATURES), theirs);
   const deviation = difference(ours, theirs);
   note('raster.rasterize', deviation);
   expect(deviation).toBe(0);
@@ -116,7 +116,7 @@ it.each([
     ...['--config', 'GDAL_USE_AVX', 'NO', '--config', 'GDAL_USE_SSE', 'NO'],
     ...['-zfield', 'height', '-a', `${args}:nodata=-1`, '-l', 'layer', '-ot', 'Float64'],
     ...['-txe', String(left), String(left + x * width), '-tye', String(top), String(top + y * height)],
-    ...['-outsize', String(x), String(y), projected(points), theirs],
+    ...['-outsize', String(x), String(y), project(points), theirs],
   );
   const reference = pixelsOf(theirs).pixels.map((value) => (value === -1 ? Number.NaN : value));
   const { pixels } = pixelsOf(ours);
@@ -131,7 +131,7 @@ it.each([
 it('raster.clip is what gdalwarp leaves inside of a cutline', async () => {
   const ours = await client.output('raster.clip', { features: POLYGONS }, 'raster');
   const theirs = files.path('tif');
-  const cut = ['-cutline', projected(POLYGONS), '-dstnodata', '-9999'];
+  const cut = ['-cutline', project(POLYGONS), '-dstnodata', '-9999'];
   tool('gdalwarp', ...cut, DEM, theirs);
   const [a, b] = [pixelsOf(ours), pixelsOf(theirs)];
   const values = ({ pixels }: typeof a) => [...pixels].filter((value) => !Number.isNaN(value));

@@ -54,7 +54,7 @@ const rasterize = rasterProcess({
 });
 
 /** Points with a field of numbers. */
-const measuredPoints = {
+const pointsWithField = {
   input: 'points',
   definition: pointsInput,
   plan(values: InputValues, facts: FeaturesFacts) {
@@ -74,7 +74,7 @@ const idw = rasterProcess({
   title: 'Interpolate by distance',
   description:
     'Values between points on the pixels of a raster, weighted by a power of the inverse of their distance.',
-  features: measuredPoints,
+  features: pointsWithField,
   inputs: {
     field: pointField,
     power: number('Power', 'Of the distance.', { minimum: 0.01, maximum: 100, default: 2 }),
@@ -99,7 +99,7 @@ const linear = rasterProcess({
   title: 'Interpolate in triangles',
   description:
     'Values between points on the pixels of a raster, on the planes of the triangles between them; none outside.',
-  features: measuredPoints,
+  features: pointsWithField,
   inputs: { field: pointField },
   allBands: true,
   plan: (values) => ({ kind: 'linear', field: String(values['field']) }),

@@ -45,7 +45,7 @@ export async function mosaic(
 type Combine = (layers: readonly Float64Array[]) => Float64Array;
 
 /** Pixel by pixel, of what has a value. */
-const reduced =
+const reduce =
   (merge: (all: number, one: number) => number): Combine =>
   ([first, ...others]) => {
     const out = first!;
@@ -60,15 +60,15 @@ const reduced =
   };
 
 const COMBINE: Readonly<Record<MosaicOperator, Combine>> = {
-  first: reduced((all) => all),
-  last: reduced((_, one) => one),
-  min: reduced(Math.min),
-  max: reduced(Math.max),
+  first: reduce((all) => all),
+  last: reduce((_, one) => one),
+  min: reduce(Math.min),
+  max: reduce(Math.max),
   mean(layers) {
     const counts = new Float64Array(layers[0]!.length);
     for (const layer of layers)
       for (let i = 0; i < layer.length; i++) if (!Number.isNaN(layer[i]!)) counts[i]! += 1;
-    const sums = reduced((all, one) => all + one)(layers);
+    const sums = reduce((all, one) => all + one)(layers);
     return sums.map((sum, i) => sum / counts[i]!);
   },
 };

@@ -27,7 +27,7 @@ const ABYSS = -1e9;
 /** Rows that are read at once. */
 const STRIP = 64;
 /** Share of the work after which only the file has to be written. */
-const SEEN = 0.7;
+const LOOKED = 0.7;
 
 /** 1 for what can be seen, 0 for what cannot; within the greatest distance alone, if there is one. */
 export async function viewshed(
@@ -48,7 +48,7 @@ export async function viewshed(
     pixel: [geoTransform[1], geoTransform[5]],
     bend: process.curvature / (2 * radiusOf(crs)),
   });
-  const seen = await view.look((fraction) => onProgress(fraction * SEEN));
+  const visibility = await view.look((fraction) => onProgress(fraction * LOOKED));
   const [x, dx, , y, , dy] = geoTransform;
   const corner: GeoTransform = [x + window.column * dx, dx, 0, y + window.row * dy, 0, dy];
   const shape = { ...shapeOf(dataset), width: window.width, height: window.height, geoTransform: corner };
@@ -56,8 +56,8 @@ export async function viewshed(
     shape,
     BANDS,
     part,
-    async (box) => [cut(seen, window.width, box)],
-    (fraction) => onProgress(SEEN + fraction * (1 - SEEN)),
+    async (box) => [cut(visibility, window.width, box)],
+    (fraction) => onProgress(LOOKED + fraction * (1 - LOOKED)),
   );
 }
 
@@ -92,10 +92,10 @@ function windowAround(
   return { column: left, row: top, width, height };
 }
 
-function cut(seen: Uint8Array, stride: number, { column, row, width, height }: PixelBox): Float64Array {
+function cut(visibility: Uint8Array, stride: number, { column, row, width, height }: PixelBox): Float64Array {
   const out = new Float64Array(width * height);
   for (let i = 0; i < height; i++)
-    out.set(seen.subarray((row + i) * stride + column, (row + i) * stride + column + width), i * width);
+    out.set(visibility.subarray((row + i) * stride + column, (row + i) * stride + column + width), i * width);
   return out.map((value) => (value === BEYOND ? Number.NaN : value));
 }
 
@@ -108,7 +108,7 @@ interface Sight extends Pick<ViewshedProcess, 'observerHeight' | 'targetHeight' 
 
 /** One view from one pixel. Heights are told from the eye. */
 class View {
-  readonly #seen: Uint8Array;
+  readonly #visibility: Uint8Array;
   /** Column and row of the observer in the window. */
   readonly #x: number;
   readonly #y: number;
@@ -120,7 +120,7 @@ class View {
     [column, row]: readonly [number, number],
     private readonly sight: Sight,
   ) {
-    this.#seen = new Uint8Array(window.width * window.height);
+    this.#visibility = new Uint8Array(window.width * window.height);
     this.#x = column - window.column;
     this.#y = row - window.row;
   }
@@ -133,7 +133,7 @@ class View {
     if (Number.isNaN(ground))
       throw new TaskFailure('invalid-input', 'The raster has no height where the observer is.');
     this.#eye = ground + this.sight.observerHeight;
-    const middle = this.#sunk(first!, this.#y);
+    const middle = this.#fromEye(first!, this.#y);
     this.#lookAlong(middle);
     let done = 1;
     for (const step of [-1, 1]) {
@@ -144,7 +144,7 @@ class View {
         if (step < 0) strip.reverse();
         for (const [i, row] of strip.entries()) {
           const y = from + i * step;
-          const line = this.#sunk(row, y);
+          const line = this.#fromEye(row, y);
           this.#lookAcross(line, last, y);
           last = line;
         }
@@ -152,7 +152,7 @@ class View {
         onProgress(done / height);
       }
     }
-    return this.#seen;
+    return this.#visibility;
   }
 
   async #rows(row: number, count: number): Promise<Float64Array[]> {
@@ -163,7 +163,7 @@ class View {
   }
 
   /** Heights from the eye, with the bend of the Earth. */
-  #sunk(heights: Float64Array, y: number): Float64Array {
+  #fromEye(heights: Float64Array, y: number): Float64Array {
     const { pixel, bend } = this.sight;
     return heights.map((height, x) => {
       if (Number.isNaN(height)) return ABYSS;
@@ -206,7 +206,7 @@ class View {
     const height = line[x]!;
     const beyond = Math.hypot((x - this.#x) * pixel[0], (y - this.#y) * pixel[1]) > maxDistance;
     const visible = height > ABYSS && height + targetHeight >= needed;
-    this.#seen[y * this.window.width + x] = beyond ? BEYOND : visible ? VISIBLE : HIDDEN;
+    this.#visibility[y * this.window.width + x] = beyond ? BEYOND : visible ? VISIBLE : HIDDEN;
     if (height < needed) line[x] = needed;
   }
 }

@@ -126,7 +126,11 @@ async function tally(
   for (const window of windowsOf(box)) {
     const pixels = await readValues(dataset.bands.get(band), window);
     try {
-      tallies.add(blobs, { pixels, width: window.width, transform: moved(transform, window) }, byCentre);
+      tallies.add(
+        blobs,
+        { pixels, width: window.width, transform: windowTransform(transform, window) },
+        byCentre,
+      );
     } catch (error) {
       throw new TaskFailure(
         'too-large',
@@ -141,6 +145,6 @@ async function tally(
 /** Statistics that all values must be there for. */
 const VALUES: ReadonlySet<string> = new Set(['median', 'majority', 'minority', 'variety']);
 
-function moved([u, ux, uy, v, vx, vy]: PixelTransform, { column, row }: PixelBox): Float64Array {
+function windowTransform([u, ux, uy, v, vx, vy]: PixelTransform, { column, row }: PixelBox): Float64Array {
   return Float64Array.of(u - column, ux, uy, v - row, vx, vy);
 }
