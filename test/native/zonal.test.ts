@@ -78,6 +78,31 @@ it('the shares of a polygon within the raster sum up to its area, however the ra
   expect([sum! / count!, mean, stddev]).toEqual([expect.closeTo(3, 9), 3, 0]);
 });
 
+it.each([1e-310, 5e-324, 1e-9, 1e11, 1e300])('coordinates of any size are read without harm: %d', (size) => {
+  const rings = [
+    [
+      [-size, -size],
+      [1e300, size],
+      [size, 3.5],
+      [7, -1e300],
+      [-size, -size],
+    ],
+    [
+      [0.5, -size],
+      [40, size],
+      [3.5, 3.5],
+      [0.5, -size],
+    ],
+  ];
+  for (const byCentre of [true, false]) {
+    const tallies = new ZoneTallies(1, true);
+    tallies.add([wkb(rings)], { pixels, width: SIDE, transform: Float64Array.from(IDENTITY) }, byCentre);
+    const { count } = numbersOf(tallies);
+    expect(count).toBeGreaterThanOrEqual(0);
+    expect(count).toBeLessThanOrEqual(SIDE * SIDE);
+  }
+});
+
 it('windows cover a box once, and groups of zones are never much larger than these', () => {
   const windows = [...windowsOf({ column: 100, row: 3000, width: 5000, height: 2500 })];
   expect(windows.length).toBeGreaterThan(4);

@@ -5,6 +5,13 @@
 
 namespace graticule {
 
+namespace {
+
+/** Columns and rows; far fewer than a double tells apart. */
+constexpr double kFarthest = 1e12;
+
+}  // namespace
+
 bool CellShares::cover(const Geometry& geometry) {
   place(geometry);
   if (!crop()) return false;
@@ -37,8 +44,8 @@ void CellShares::place(const Geometry& geometry) {
         const double y = sequence.y(k);
         const Position position{transform_[0] + transform_[1] * x + transform_[2] * y,
                                 transform_[3] + transform_[4] * x + transform_[5] * y};
-        // A ring with such a position encloses nothing that could be told.
-        if (!std::isfinite(position.x) || !std::isfinite(position.y)) continue;
+        // Also false for what is not a number: such a position lies beyond every raster.
+        if (!(std::fabs(position.x) < kFarthest && std::fabs(position.y) < kFarthest)) continue;
         positions_.push_back(position);
       }
       rings_.push_back({begin, positions_.size(), i == 0});
@@ -91,11 +98,14 @@ void CellShares::addEdge(Position from, Position to, double direction) {
   const double begin = std::max(from.y, 0.0);
   const double end = std::min(to.y, static_cast<double>(rows_));
   if (begin >= end) return;
+  const auto [least, most] = std::minmax(from.x, to.x);
+  // Where an edge is all but level, rounding would put a position far beyond it.
+  const auto xAt = [&, low = least, high = most](double at) { return std::clamp(from.x + (at - from.y) * slope, low, high); };
   double y = begin;
-  double x = y == from.y ? from.x : from.x + (y - from.y) * slope;
+  double x = y == from.y ? from.x : xAt(y);
   for (auto row = static_cast<uint32_t>(y); y < end; ++row) {
     const double nextY = std::min(end, row + 1.0);
-    const double nextX = nextY == to.y ? to.x : from.x + (nextY - from.y) * slope;
+    const double nextX = nextY == to.y ? to.x : xAt(nextY);
     addInRow(added_.data() + row * stride_, x, nextX, (nextY - y) * direction);
     x = nextX;
     y = nextY;
