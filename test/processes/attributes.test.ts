@@ -103,6 +103,26 @@ describe('analytics.calculate-field', () => {
   });
 });
 
+it('features of a database, with ids of their own, get attributes, too', async () => {
+  await reference.query(`CREATE TABLE sites AS SELECT gen_random_uuid() AS gid, i AS value,
+      '2024-01-01T00:00:00Z'::timestamptz + i * interval '1 day' AS day,
+      ST_Expand(ST_SetSRID(ST_Point(8 + i % 2, 47 + i * 0.001), 4326), 0.0004) AS shape
+    FROM generate_series(1, 40) i; ALTER TABLE sites ADD PRIMARY KEY (gid)`);
+  const sites = await reference.table('sites');
+  const expression = 'value * 1000 + month(day) + length(gid) + geodistance(shape, shape)';
+  const { rows } = await reference.run('analytics.calculate-field', { name: 'new', expression }, sites);
+  const theirs = await reference.query(
+    "SELECT value * 1000 + date_part('month', day AT TIME ZONE 'UTC') + 36 AS new FROM sites",
+  );
+  expectSame('analytics.calculate-field', numbers(rows, 'new'), numbers(theirs, 'new'), 0);
+  expect(new Set(rows.map(({ gid }) => gid)).size).toBe(40);
+  const { rows: clusters } = await reference.run('analytics.cluster', { eps: 300, minPoints: 2 }, sites);
+  const members = new Map(clusters.map((row) => [Number(row['value']), row['clusterId']]));
+  expect(new Set(members.values()).size).toBe(2);
+  expect(members.get(1)).toBe(members.get(39));
+  expect(members.get(1)).not.toBe(members.get(40));
+});
+
 it('analytics.calculate-field knows the fields alone that may be read', () => {
   const { work } = PROCESSES.get('analytics.calculate-field')!;
   const field = { type: 'integer', nullable: true } as const;

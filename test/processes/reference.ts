@@ -13,6 +13,8 @@ import { processFeatures } from '../../src/workers/process/features.js';
 import { stageFeatures } from '../../src/workers/process/stage.js';
 import { FeatureTable } from '../../src/workers/process/table.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
+import { closeAll } from '../../src/workers/providers/postgis/database.js';
+import { discover } from '../../src/workers/providers/postgis/discover.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 
 /** Processes of features beside PostGIS, on countries and their provinces. */
@@ -100,6 +102,7 @@ export class Reference {
   }
 
   async stop(): Promise<void> {
+    closeAll();
     await this.sql.end();
     await this.postgres.stop();
     rmSync(this.folder, { recursive: true, force: true });
@@ -143,6 +146,13 @@ export class Reference {
     return this.file(name);
   }
 
+  /** A table of the database. */
+  async table(name: string): Promise<ProcessFeatures> {
+    const { layers } = await discover({ database: this.postgres.url });
+    const { source } = layers.find((layer) => layer.source.table === name)!;
+    return { source, fields: source.fields.map((field) => field.name) };
+  }
+
   async query(sql: string): Promise<Record<string, unknown>[]> {
     return (await this.sql.query(sql)).rows;
   }
@@ -151,12 +161,12 @@ export class Reference {
   async run(
     id: string,
     values: Record<string, unknown>,
-    input = this.file('countries'),
+    input: string | ProcessFeatures = this.file('countries'),
     overlay = this.file('provinces'),
   ): Promise<ProcessRun> {
     const { work } = PROCESSES.get(id)!;
     if (work.kind !== 'features') throw new Error(`${id} is not of features`);
-    const features = featuresOf(input);
+    const features = typeof input === 'string' ? featuresOf(input) : input;
     const other = work.overlay ? featuresOf(overlay) : undefined;
     const { process, fields } = work.plan(values, factsOf(features), other && factsOf(other));
     const path = join(this.folder, `result-${this.#runs++}.gpkg`);
