@@ -166,8 +166,8 @@ const square = (x: number, y: number, from = 0) => {
     [x + 1, y + 1],
     [x, y + 1],
   ];
-  const turned = [...corners.slice(from), ...corners.slice(0, from)];
-  return { type: 'Polygon', coordinates: [[...turned, turned[0]]] };
+  const ring = [...corners.slice(from), ...corners.slice(0, from)];
+  return { type: 'Polygon', coordinates: [[...ring, ring[0]]] };
 };
 
 it('analytics.deduplicate keeps the first of the same', async () => {

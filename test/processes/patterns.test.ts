@@ -77,13 +77,13 @@ describe('analytics.cluster', () => {
     );
     // Numbers are those of the first feature of each cluster here, and others there.
     const names = new Map<unknown, unknown>();
-    const renamed = theirs.map(({ cluster }) => {
+    const labels = theirs.map(({ cluster }) => {
       if (cluster === null) return -1;
       if (!names.has(cluster)) names.set(cluster, names.size);
       return names.get(cluster);
     });
     expect(names.size).toBeGreaterThan(4);
-    const differ = numbers(rows, 'clusterId').filter((cluster, i) => cluster !== renamed[i]);
+    const differ = numbers(rows, 'clusterId').filter((cluster, i) => cluster !== labels[i]);
     note('analytics.cluster', differ.length / rows.length);
     // Features at the rim of two clusters may be in either.
     expect(differ.length).toBeLessThan(rows.length / 200);

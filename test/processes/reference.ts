@@ -88,11 +88,11 @@ export class Reference {
     await sql.connect();
     await sql.query('CREATE EXTENSION IF NOT EXISTS postgis');
     const reference = new Reference(folder, postgres, sql);
-    const taken = [
+    const layers = [
       ['countries', 'countries', "iso_a2 IN ('CH','AT','IT','BE','DK','LU')"],
       ['provinces', 'states_provinces', "iso_a2 IN ('CH','AT')"],
     ] as const;
-    for (const [table, layer, where] of taken) {
+    for (const [table, layer, where] of layers) {
       const options = ['-q', '-nln', 'layer', '-where', where];
       execFileSync('ogr2ogr', [...options, reference.file(table), 'demo/data/world_map.gpkg', layer]);
       await reference.load(table, reference.file(table), { id: 'fid', code: 'iso_a2' });
@@ -194,9 +194,9 @@ export const numbers = (rows: readonly Record<string, unknown>[], name: string) 
 /** Numbers are those of the reference, in any order, but for a share of each; the largest one is noted. */
 export function expectSame(id: string, ours: number[], theirs: number[], most: number): void {
   expect(ours).toHaveLength(theirs.length);
-  const ordered = [ours, theirs].map((list) => [...list].sort((a, b) => a - b));
-  const apart = ordered[0]!.map((value, i) => {
-    const other = ordered[1]![i]!;
+  const lists = [ours, theirs].map((list) => [...list].sort((a, b) => a - b));
+  const apart = lists[0]!.map((value, i) => {
+    const other = lists[1]![i]!;
     return Math.abs(value - other) / Math.max(1e-9, Math.abs(other));
   });
   const largest = Math.max(0, ...apart);

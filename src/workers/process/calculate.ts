@@ -68,14 +68,14 @@ function inResult(operand: Operand, run: Run, result: GeoPackageSource): Operand
     if (property !== source.idColumn) return property;
     return hasIntegerIds(source) ? result.idColumn : source.idColumn;
   };
-  const renamed = (value: Operand): Operand => {
+  const rename = (value: Operand): Operand => {
     if (typeof value !== 'object') return value;
-    if (isArray(value)) return value.map(renamed);
-    if (isCall(value)) return { op: value.op, args: value.args.map(renamed) };
+    if (isArray(value)) return value.map(rename);
+    if (isCall(value)) return { op: value.op, args: value.args.map(rename) };
     if (isProperty(value)) return { property: nameOf(value.property) };
     if (!isInterval(value)) return value;
     const [start, end] = value.interval;
-    return { interval: [renamed(start) as typeof start, renamed(end) as typeof end] };
+    return { interval: [rename(start) as typeof start, rename(end) as typeof end] };
   };
-  return renamed(operand);
+  return rename(operand);
 }

@@ -43,11 +43,11 @@ export class Places {
 
   /** x and y by turns. */
   positions(): Float64Array {
-    return joined(this.#parts);
+    return concatenate(this.#parts);
   }
 
   values(): Float64Array {
-    return joined(this.#values);
+    return concatenate(this.#values);
   }
 
   /** Points whose straight distances are those over the ground, or in the plane. */
@@ -57,7 +57,7 @@ export class Places {
   }
 }
 
-function joined(parts: readonly Float64Array[]): Float64Array {
+function concatenate(parts: readonly Float64Array[]): Float64Array {
   const all = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
   for (const part of parts) {

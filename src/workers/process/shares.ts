@@ -27,12 +27,12 @@ export function sharesOf(
   const measure = (blobs: readonly (Uint8Array | null)[]) => measureGeometries(blobs, crs, ground);
   const lefts = measure(geometriesOf(rows));
   // A window may hold many more than what the rows meet.
-  const met = [...new Set(pairs.filter((_, i) => i % 2 === 1))];
-  const sizes = measure(met.map((i) => near[i]!.geometry));
-  const rights = new Map(met.map((i, at) => [i, sizes[at]]));
-  const shared = measure(pieces.map((piece) => (typeof piece === 'string' ? null : piece)));
+  const partners = [...new Set(pairs.filter((_, i) => i % 2 === 1))];
+  const sizes = measure(partners.map((i) => near[i]!.geometry));
+  const rights = new Map(partners.map((i, at) => [i, sizes[at]]));
+  const own = measure(pieces.map((piece) => (typeof piece === 'string' ? null : piece)));
   return (i) => {
-    const piece = shared[i];
+    const piece = own[i];
     const size = piece && sizeOf(piece);
     if (!size) return [null, null, null, null];
     const shareOf = (whole: Measures | undefined) => {

@@ -40,7 +40,7 @@ async function groupsOf(run: Run, { by, statistics, percentiles }: Summarize): P
   const { input } = run.task;
   const place = new Map(input.fields.map((name, i) => [name, i]));
   const groups = new Groups<Summary>();
-  let gathered = 0;
+  let size = 0;
   for await (const rows of run.rows(input, false)) {
     for (const { values } of rows) {
       const own = by.map((name) => values[place.get(name)!]!);
@@ -53,10 +53,10 @@ async function groupsOf(run: Run, { by, statistics, percentiles }: Summarize): P
         const value = values[place.get(field)!]!;
         if (value === null) continue;
         group.numbers[i]!.push(Number(value));
-        gathered++;
+        size++;
       }
     }
-    if (gathered > LIMITS.processValues)
+    if (size > LIMITS.processValues)
       throw new TaskFailure('too-large', `Percentiles are taken of ${LIMITS.processValues} numbers at most.`);
   }
   return groups;
@@ -75,8 +75,8 @@ function rowOf({ values, statistics, numbers }: Summary, process: Summarize): At
 /** As PERCENTILE_CONT of SQL: between the two numbers beside the share, in proportion. */
 function percentile(numbers: number[], share: number): number | null {
   if (numbers.length === 0) return null;
-  const sorted = Float64Array.from(numbers).sort();
-  const at = share * (sorted.length - 1);
-  const [low, high] = [sorted[Math.floor(at)]!, sorted[Math.ceil(at)]!];
+  const ascending = Float64Array.from(numbers).sort();
+  const at = share * (ascending.length - 1);
+  const [low, high] = [ascending[Math.floor(at)]!, ascending[Math.ceil(at)]!];
   return low + (high - low) * (at - Math.floor(at));
 }

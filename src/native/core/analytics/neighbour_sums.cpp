@@ -16,12 +16,12 @@ constexpr double kRounding = 1e-9;
 
 using Place = std::array<int32_t, 3>;
 
-struct Binned {
+struct Entry {
   Place cell;
   uint32_t point;
 };
 
-bool before(const Binned& a, const Place& cell) { return a.cell < cell; }
+bool before(const Entry& a, const Place& cell) { return a.cell < cell; }
 
 /** Points in the order of their cells. */
 class Grid {
@@ -39,9 +39,9 @@ class Grid {
     }
     // Points that are as far apart as the radius stay in neighbouring cells, however their places are rounded.
     side_ = std::max(radius * (1 + kRounding), widest / kMostCells);
-    binned_.reserve(n);
-    for (size_t i = 0; i < n; ++i) binned_.push_back({cellOf(i), static_cast<uint32_t>(i)});
-    std::sort(binned_.begin(), binned_.end(), [](const Binned& a, const Binned& b) {
+    entries_.reserve(n);
+    for (size_t i = 0; i < n; ++i) entries_.push_back({cellOf(i), static_cast<uint32_t>(i)});
+    std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
       return a.cell < b.cell || (a.cell == b.cell && a.point < b.point);
     });
   }
@@ -56,8 +56,8 @@ class Grid {
         // Cells that follow each other along the last axis follow each other in the list, too.
         const Place first{cell[0] + x, cell[1] + y, cell[2] - deep};
         const Place last{cell[0] + x, cell[1] + y, cell[2] + deep};
-        auto it = std::lower_bound(binned_.begin(), binned_.end(), first, before);
-        for (; it != binned_.end() && it->cell <= last; ++it) visit(it->point);
+        auto it = std::lower_bound(entries_.begin(), entries_.end(), first, before);
+        for (; it != entries_.end() && it->cell <= last; ++it) visit(it->point);
       }
     }
   }
@@ -76,7 +76,7 @@ class Grid {
   int dimensions_;
   double least_[3] = {0, 0, 0};
   double side_ = 0;
-  std::vector<Binned> binned_;
+  std::vector<Entry> entries_;
 };
 
 }  // namespace

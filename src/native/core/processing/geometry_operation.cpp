@@ -72,7 +72,7 @@ bool needsValid(const std::string& name) {
   return name == "buffer" || name == "centroid" || name == "point-on-surface" || name == "snap-to-grid";
 }
 
-GEOSGeometry* normalized(GEOSContextHandle_t handle, const GEOSGeometry* g) {
+GEOSGeometry* normalForm(GEOSContextHandle_t handle, const GEOSGeometry* g) {
   GEOSGeometry* copy = GEOSGeom_clone_r(handle, g);
   if (copy == nullptr || GEOSNormalize_r(handle, copy) == 0) return copy;
   GEOSGeom_destroy_r(handle, copy);
@@ -156,7 +156,7 @@ GeosGeometry GeometryProcessor::apply(const GEOSGeometry* g) {
   if (name == "oriented-box") return geos_.own(GEOSMinimumRotatedRectangle_r(h, g));
   if (name == "bounding-circle") return geos_.own(boundingCircle(h, g));
   if (name == "line-merge") return geos_.own(GEOSLineMerge_r(h, g));
-  if (name == "normalize") return geos_.own(normalized(h, g));
+  if (name == "normalize") return geos_.own(normalForm(h, g));
   if (name == "snap-to-grid") return geos_.own(GEOSGeom_setPrecision_r(h, g, o.distance, 0));
   return geos_.own(GEOSGeom_clone_r(h, g));
 }

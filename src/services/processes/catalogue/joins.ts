@@ -57,12 +57,12 @@ const spatialJoin: ProcessDefinition = {
   },
   outputs: { features: FEATURES_OUTPUT },
   work: featuresWork(
-    (values, facts, joined) => ({
+    (values, facts, others) => ({
       process: {
         ...{ kind: 'join', countName: 'matchCount' },
         predicate: (values['predicate'] ?? 'intersects') as Join['predicate'],
         mode: (values['mode'] ?? 'first') as Join['mode'],
-        statistics: joinStatistics(values, joined),
+        statistics: joinStatistics(values, others),
         innerOnly: values['innerOnly'] === true,
         ...joinReach(values, facts),
       },
@@ -71,10 +71,10 @@ const spatialJoin: ProcessDefinition = {
   ),
 };
 
-function joinStatistics(values: InputValues, joined: FeaturesFacts | undefined): Join['statistics'] {
+function joinStatistics(values: InputValues, others: FeaturesFacts | undefined): Join['statistics'] {
   if (values['statistics'] !== undefined && values['mode'] !== 'count')
     throw badParameter('/inputs/statistics', 'are for the mode count alone');
-  return joined ? statisticsOf(values, joined, ['matchCount']) : [];
+  return others ? statisticsOf(values, others, ['matchCount']) : [];
 }
 
 function joinReach(values: InputValues, facts: FeaturesFacts): Pick<Join, 'reach'> {
