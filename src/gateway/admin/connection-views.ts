@@ -8,7 +8,8 @@ import {
   type SslMode,
   type StoredConnection,
 } from '../../services/connections/connection.js';
-import type { ConnectionCheck, Connections } from '../../services/connections/connections.js';
+import type { Connections } from '../../services/connections/connections.js';
+import type { ConnectionCheck } from '../../services/connections/trials.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,

@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../../core/config.js';
-import { isDatabase } from '../../core/database-url.js';
 import { ApiError, notFound } from '../../core/errors.js';
-import { TaskFailure } from '../../core/failure.js';
-import type { RemoteRequest, RemoteService, ServiceAnswer, SourceKind } from '../../core/ingest.js';
-import type { ListedObjects, ObjectStore } from '../../core/object-stores.js';
-import { isPath } from '../../core/sources.js';
+import type { RemoteRequest, RemoteService } from '../../core/ingest.js';
+import type { ObjectStore } from '../../core/object-stores.js';
 import type { DocumentStore } from '../../stores/documents.js';
 import type { SecretKeys } from '../access/secret-keys.js';
-import { type Credentials, requestOf } from '../remote-credentials.js';
+import type { Credentials } from '../remote-credentials.js';
 import {
   CONNECTION,
   type Connection,
@@ -16,32 +13,25 @@ import {
   providerOf,
   type StoredConnection,
 } from './connection.js';
-import { filesHealth } from './files.js';
 import { hostProblem } from './hosts.js';
 import {
   dataObjects,
   endpointOf,
-  healthOf,
   isBucketProvider,
   type ObjectQuery,
   objectStoreOf,
   type StoreAddress,
 } from './object-store.js';
 import { ConnectionPasswords } from './passwords.js';
-import { type ConnectionHealth, probe } from './probe.js';
 import { secretAt } from './secrets.js';
-import { credentialsWith, isServiceKind, type ServiceAddress, serviceAddress } from './service-address.js';
+import { credentialsWith, isServiceKind, type ServiceAddress, serviceRequest } from './service-address.js';
 import { publicPlace, type SourceConnection, sourceConnections, sourceFinder } from './sources.js';
+import { type ConnectionCheck, ConnectionTrials, type TrialDeps, type TrialTarget } from './trials.js';
 
 export const PUBLISHED_LAYER = 'published layer';
 /** Kind of the documents of what was copied from a service or a bucket, and is published. */
 export const LAYER_COPY = 'layer copy';
 const CHECK = 'connection check';
-
-/** How a connection answered when it was tried last. */
-export interface ConnectionCheck extends ConnectionHealth {
-  readonly testedAt: number;
-}
 
 /** A password that is given, or where it is kept. */
 export interface Credential {
@@ -50,23 +40,11 @@ export interface Credential {
   readonly secretType?: string | undefined;
 }
 
-/** What is tried. */
-type Target = StoreAddress & Pick<Connection, 'provider'>;
-
-export interface ConnectionsDeps {
+export interface ConnectionsDeps extends TrialDeps {
   readonly documents: DocumentStore;
   readonly keys: SecretKeys;
-  readonly settings: Config['connections'];
   /** What the configuration and the command line publish: connections that are changed there alone. */
   sources(): readonly string[];
-  /** Connects to a database as the workers do. Rejects when that fails. */
-  ping(database: string): Promise<unknown>;
-  /** Reads what is at a URL: what keeps it from being published, or undefined. */
-  read(url: string): Promise<string | undefined>;
-  /** A page of the objects of a bucket. */
-  listObjects(store: ObjectStore, query: ObjectQuery): Promise<ListedObjects>;
-  /** A service of another server with its layers, or what keeps it from being read. */
-  describe(kind: SourceKind, request: RemoteRequest): Promise<ServiceAnswer>;
   /** Why a host may not be read over HTTP; undefined when it may (`remote.allow`). */
   readProblem(url: URL): string | undefined;
   /** How many rasters are registered from a connection. */
@@ -80,12 +58,14 @@ export class Connections {
   readonly #documents: DocumentStore;
   readonly #deps: ConnectionsDeps;
   readonly passwords: ConnectionPasswords;
+  readonly #trials: ConnectionTrials;
   readonly #openedAt = Date.now();
   #configured: { places: readonly string[]; byId: ReadonlyMap<string, SourceConnection> } | undefined;
 
   constructor(deps: ConnectionsDeps) {
     this.#deps = deps;
     this.#documents = deps.documents.announcing('publishing');
+    this.#trials = new ConnectionTrials(deps);
     this.passwords = new ConnectionPasswords(this.#documents, deps.keys, () => deps.settle());
   }
 
@@ -253,85 +233,28 @@ export class Connections {
   }
 
   /** Tries a connection that is not kept. */
-  async testDraft(address: Target, { password, secretReference }: Credential): Promise<ConnectionCheck> {
+  async testDraft(address: TrialTarget, { password, secretReference }: Credential): Promise<ConnectionCheck> {
     const secret = () =>
       secretReference === undefined
         ? Promise.resolve(password ?? '')
         : secretAt(secretReference, this.settings.secrets);
-    return this.#tried(address, secret);
+    return this.#trials.try(address, secret);
   }
 
   /** Tries a connection and remembers how that went. */
   async test({ id, body }: StoredConnection): Promise<ConnectionCheck> {
     const source = this.#sources.get(id);
     const check = source
-      ? await this.#read(source.place)
-      : await this.#tried(body, () => this.#password(id, body));
+      ? await this.#trials.trySource(source.place)
+      : await this.#trials.try(body, () => this.#password(id, body));
     await this.#deps.documents.put<ConnectionCheck>(CHECK, id, check, 'system');
     return check;
-  }
-
-  /** A source as the server itself reads it. */
-  async #read(place: string): Promise<ConnectionCheck> {
-    if (isDatabase(place)) return this.#pinged(place);
-    const health = await (isPath(place) ? filesHealth(place) : this.#urlHealth(place));
-    return { ...health, testedAt: Date.now() };
-  }
-
-  async #urlHealth(url: string): Promise<ConnectionHealth> {
-    const problem = await this.#deps.read(url);
-    return problem === undefined
-      ? { isHealthy: true, reason: 'ok', message: 'The URL can be read.' }
-      : { isHealthy: false, reason: 'other', message: problem };
-  }
-
-  /** The URL may say what an address does not hold, so the workers try it. */
-  async #pinged(url: string): Promise<ConnectionCheck> {
-    const testedAt = Date.now();
-    try {
-      await this.#deps.ping(url);
-      return { isHealthy: true, reason: 'ok', message: 'The database answers.', testedAt };
-    } catch (error) {
-      if (!(error instanceof TaskFailure)) throw error;
-      return { isHealthy: false, reason: 'other', message: error.message, testedAt };
-    }
-  }
-
-  async #tried(address: Target, secret: () => Promise<string>): Promise<ConnectionCheck> {
-    const testedAt = Date.now();
-    try {
-      return { ...(await this.#health(address, await secret())), testedAt };
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      return { isHealthy: false, reason: 'secret', message: error.message, testedAt };
-    }
-  }
-
-  async #health(target: Target, secret: string): Promise<ConnectionHealth> {
-    const provider = providerOf(target);
-    if (isServiceKind(provider)) return this.#serviceHealth({ ...target, provider }, secret);
-    if (!isBucketProvider(provider)) return probe(target, secret, this.settings);
-    const store = objectStoreOf(target, secret);
-    return healthOf(await this.#deps.listObjects(store, { prefix: '', limit: 1 }), store.bucket);
-  }
-
-  async #serviceHealth(target: ServiceAddress, secret: string): Promise<ConnectionHealth> {
-    const answer = await this.#describe(target, secret, TEST_MS);
-    if ('problem' in answer) return { isHealthy: false, ...answer.problem };
-    const { name, layers } = answer;
-    const message = `The service ${name} answers: ${layers.length} layers.`;
-    return { isHealthy: true, reason: 'ok', message };
-  }
-
-  #describe(target: ServiceAddress, secret: string, timeoutMs: number): Promise<ServiceAnswer> {
-    const request = requestOf(serviceAddress(target), credentialsWith(target, secret), timeoutMs);
-    return this.#deps.describe(target.provider, request);
   }
 
   /** A service with its layers. Throws `unavailable` that says why it cannot be read. */
   async service(connection: StoredConnection): Promise<RemoteService> {
     const { address, secret } = await this.#serviceOf(connection);
-    const answer = await this.#describe(address, secret, DISCOVERY_MS);
+    const answer = await this.#deps.describe(address.provider, serviceRequest(address, secret, DISCOVERY_MS));
     if ('problem' in answer) throw new ApiError('unavailable', answer.problem.message);
     return answer;
   }
@@ -339,7 +262,7 @@ export class Connections {
   /** A request to a service with the credentials of its connection. Throws as `urlOf` does. */
   async requestTo(connection: StoredConnection, timeoutMs: number): Promise<RemoteRequest> {
     const { address, secret } = await this.#serviceOf(connection);
-    return requestOf(serviceAddress(address), credentialsWith(address, secret), timeoutMs);
+    return serviceRequest(address, secret, timeoutMs);
   }
 
   async #serviceOf({ id, body }: StoredConnection): Promise<{ address: ServiceAddress; secret: string }> {
@@ -401,8 +324,7 @@ export class Connections {
   }
 }
 
-/** Milliseconds within which a service must answer when it is tried, and when its layers are listed. */
-const TEST_MS = 10_000;
+/** Milliseconds within which a service must answer when its layers are listed. */
 const DISCOVERY_MS = 30_000;
 
 export const isDatabaseConnection = ({ body }: Pick<StoredConnection, 'body'>): boolean =>

@@ -1,5 +1,5 @@
-import { SOURCE_KINDS, type SourceKind } from '../../core/ingest.js';
-import type { Credentials } from '../remote-credentials.js';
+import { type RemoteRequest, SOURCE_KINDS, type SourceKind } from '../../core/ingest.js';
+import { type Credentials, requestOf } from '../remote-credentials.js';
 import type { Address, ConnectionProvider } from './connection.js';
 import { endpointOf } from './object-store.js';
 
@@ -36,3 +36,7 @@ export function credentialsWith(
   if (secret === '') return {};
   return { mode: provider === 'arcgis-geoservices-rest' ? 'arcgis-token' : 'token', token: secret };
 }
+
+/** A request to a service with its credentials. */
+export const serviceRequest = (address: ServiceAddress, secret: string, timeoutMs: number): RemoteRequest =>
+  requestOf(serviceAddress(address), credentialsWith(address, secret), timeoutMs);
