@@ -3,11 +3,24 @@ import type { Principal } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
 import { EXPORT_FORMATS } from '../exports/formats.js';
 import type { JobContext } from '../jobs/kinds.js';
+import type { Subscriber } from './callbacks.js';
 import type { InputValues } from './definition.js';
 import type { Plan } from './plan.js';
 import type { Publication } from './publish.js';
-import type { SourceReference } from './source-input.js';
+import type { SourceReference, SourceValue } from './source-input.js';
 import type { ProcessSources } from './sources.js';
+
+/** An execution whose inputs passed their schemas. */
+export interface Execution {
+  values: InputValues;
+  /** Features and rasters, by the names of their inputs. */
+  sources: Readonly<Record<string, SourceValue>>;
+  outputs: Readonly<Record<string, OutputRequest>>;
+  response: 'document' | 'raw';
+  /** Of the process that does several. */
+  plan?: Plan<SourceValue>;
+  subscriber?: Subscriber;
+}
 
 /** What a job of a process is given. */
 export interface ExecutionInput {

@@ -13,15 +13,14 @@ import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import { removeStrays } from '../jobs/kept-uploads.js';
 import type { JobKind } from '../jobs/kinds.js';
 import { removeOldFiles } from '../old-files.js';
-import type { Callbacks, Subscriber } from './callbacks.js';
+import type { Callbacks } from './callbacks.js';
 import { PROCESSES, processOf } from './catalogue/index.js';
-import type { FeaturesFacts, InputValues, ProcessDefinition, ProcessWork } from './definition.js';
-import type { ExecutionInput, OutputRequest, ProcessResult, ResultFile } from './execution.js';
+import type { ProcessDefinition } from './definition.js';
+import type { Execution, ExecutionInput, ProcessResult, ResultFile } from './execution.js';
 import { runProcess } from './job.js';
-import { errorWithin, orderSteps, type Plan, type PlanStep } from './plan.js';
-import { factsAfter } from './plan-facts.js';
 import { type PublishDeps, publishResult } from './publish.js';
-import type { CollectionReference, SourceReference, SourceValue } from './source-input.js';
+import { Refusals } from './refusals.js';
+import type { SourceReference } from './source-input.js';
 import { ProcessSources } from './sources.js';
 
 export interface ProcessesDeps extends PublishDeps {
@@ -36,21 +35,6 @@ export interface ProcessesDeps extends PublishDeps {
   spoolBytes: number;
   callbacks: Callbacks;
 }
-
-/** An execution whose inputs passed their schemas. */
-export interface Execution {
-  values: InputValues;
-  /** Features and rasters, by the names of their inputs. */
-  sources: Readonly<Record<string, SourceValue>>;
-  outputs: Readonly<Record<string, OutputRequest>>;
-  response: 'document' | 'raw';
-  /** Of the process that does several. */
-  plan?: Plan<SourceValue>;
-  subscriber?: Subscriber;
-}
-
-/** One process with its inputs: an execution, or a step of one. */
-type Call = Pick<Execution, 'values'> & { sources: PlanStep<SourceValue>['sources'] };
 
 export const PROCESS_KIND = 'process';
 
@@ -69,6 +53,7 @@ export class Processes {
   readonly #folder: string;
   readonly #uploads: string;
   readonly #sources: ProcessSources;
+  readonly #refusals: Refusals;
   #trimmedAt = 0;
 
   constructor(deps: ProcessesDeps) {
@@ -78,6 +63,10 @@ export class Processes {
     this.#sources = new ProcessSources({
       ...{ pools: deps.pools, visible: deps.visible },
       resultFile: async (jobId, output, principal) => (await this.file(jobId, output, principal)).path,
+    });
+    this.#refusals = new Refusals({
+      ...{ sources: this.#sources, approval: deps.approval, imports: deps.imports },
+      result: (jobId, output, principal) => this.file(jobId, output, principal),
     });
     deps.jobs.register(this.#kind());
   }
@@ -105,7 +94,7 @@ export class Processes {
     const { sessionHash: _, ...caller } = principal;
     const { callbacks } = this.#deps;
     if (execution.subscriber) callbacks.refuse(execution.subscriber);
-    await this.#refuse(process, execution, caller);
+    await this.#refusals.check(process, execution, caller);
     const { values, outputs, response } = execution;
     const input: ExecutionInput = {
       ...{ process: process.id, values, outputs, response, principal: caller },
@@ -200,98 +189,6 @@ export class Processes {
     );
   }
 
-  /** Throws what the job would fail with at once: collections and jobs that there are not, fields that do not fit. */
-  async #refuse(process: ProcessDefinition, execution: Execution, principal: Principal): Promise<void> {
-    if (execution.plan) await this.#refusePlan(execution.plan, principal);
-    await this.#refuseCall(process, execution, principal);
-    for (const { publish } of Object.values(execution.outputs)) {
-      if (!publish) continue;
-      if (!permits(principal, 'admin:import:write'))
-        throw new ApiError('forbidden', 'You may not publish collections.');
-      this.#deps.imports.refuse({ table: publish.collection });
-    }
-  }
-
-  async #refusePlan({ steps }: NonNullable<Execution['plan']>, principal: Principal): Promise<void> {
-    const facts = new Map<string, FeaturesFacts | undefined>();
-    for (const step of orderSteps('/inputs/plan/steps', steps)) {
-      const process = this.get(step.process);
-      const check = async () => {
-        await this.#refuseCall(process, step, principal);
-        facts.set(step.stepId, this.#factsOf(process, step, facts, principal));
-      };
-      await within(`/inputs/plan/steps/${steps.indexOf(step)}`, check);
-    }
-  }
-
-  /** What is certain of the features of a step before it runs. Throws 400 for values that do not fit what it reads. */
-  #factsOf(
-    { work }: ProcessDefinition,
-    { values, sources }: Call,
-    facts: ReadonlyMap<string, FeaturesFacts | undefined>,
-    principal: Principal,
-  ): FeaturesFacts | undefined {
-    if (work.kind !== 'features') return undefined;
-    const factsOf = (name: string | undefined) => {
-      const reference = name === undefined ? undefined : sources[name];
-      if (reference?.kind === 'step') return facts.get(reference.step);
-      return reference?.kind === 'collection'
-        ? this.#sources.collection(name!, reference, principal).facts
-        : undefined;
-    };
-    return factsAfter(work, values, factsOf(work.input), factsOf(work.overlay));
-  }
-
-  async #refuseCall(
-    { id, work }: ProcessDefinition,
-    { values, sources }: Call,
-    principal: Principal,
-  ): Promise<void> {
-    if (this.#deps.approval.includes(id))
-      throw new ApiError('forbidden', `Approval required: ${id} is not executed without.`);
-    this.#refuseValues(work, sources, values, principal);
-    for (const reference of Object.values(sources)) {
-      if (reference.kind === 'result') await this.file(reference.jobId, reference.output, principal);
-    }
-  }
-
-  #refuseValues(
-    work: ProcessWork,
-    sources: Execution['sources'],
-    values: InputValues,
-    principal: Principal,
-  ): void {
-    const references = Object.entries(sources).flatMap(([name, one]): [string, CollectionReference][] =>
-      one.kind === 'collection' ? [[name, one]] : [],
-    );
-    if (work.kind === 'raster') {
-      for (const [name, reference] of references)
-        this.#refuseRaster(work, name, reference, values, principal);
-      return;
-    }
-    const { layers = [] } = values as { layers?: string[] };
-    if (work.kind === 'map')
-      for (const [i, id] of layers.entries()) this.#sources.drawable(`/inputs/layers/${i}`, id, principal);
-    const facts = new Map(
-      references.map(([name, one]) => [name, this.#sources.collection(name, one, principal).facts]),
-    );
-    const input = work.kind === 'features' && facts.get(work.input);
-    if (input) work.plan(values, input, facts.get(work.overlay ?? ''));
-  }
-
-  #refuseRaster(
-    work: Extract<ProcessWork, { kind: 'raster' }>,
-    name: string,
-    reference: CollectionReference,
-    values: InputValues,
-    principal: Principal,
-  ): void {
-    const { features } = work;
-    if (features?.input === name)
-      features.plan(values, this.#sources.collection(name, reference, principal).facts);
-    else work.plan(values, this.#sources.coverage(name, reference, principal).facts);
-  }
-
   async #keepPlan(plan: NonNullable<Execution['plan']>): Promise<NonNullable<ExecutionInput['plan']>> {
     const steps = [];
     for (const step of plan.steps) steps.push({ ...step, sources: await this.#keep(step.sources) });
@@ -359,15 +256,6 @@ function mayRead(job: JobRow, principal: Principal): boolean {
 /** What an execution reads, in all its steps. */
 function sourcesOf({ sources, plan }: ExecutionInput): SourceReference[] {
   return [sources, ...(plan?.steps ?? []).map((step) => step.sources)].flatMap((one) => Object.values(one));
-}
-
-/** What goes wrong within a part of the inputs is told of that part. */
-async function within<T>(at: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw error instanceof ApiError ? errorWithin(at, error) : error;
-  }
 }
 
 function collectionsOf(input: ExecutionInput): string[] {

@@ -1,0 +1,134 @@
+import { ApiError } from '../../core/errors.js';
+import type { Principal } from '../../core/operation.js';
+import { permits } from '../access/permissions.js';
+import type { ImportService } from '../import.js';
+import { PROCESSES } from './catalogue/index.js';
+import type { FeaturesFacts, InputValues, ProcessDefinition, ProcessWork } from './definition.js';
+import type { Execution } from './execution.js';
+import { errorWithin, orderSteps, type PlanStep } from './plan.js';
+import { factsAfter } from './plan-facts.js';
+import type { CollectionReference, SourceValue } from './source-input.js';
+import type { ProcessSources } from './sources.js';
+
+export interface RefusalsDeps {
+  sources: ProcessSources;
+  /** Ids of processes that nobody may execute without approval. */
+  approval: readonly string[];
+  imports: Pick<ImportService, 'refuse'>;
+  /** Rejects where a job has no such output, or not for this principal. */
+  result(jobId: string, output: string, principal: Principal): Promise<unknown>;
+}
+
+/** One process with its inputs: an execution, or a step of one. */
+type Call = Pick<Execution, 'values'> & { sources: PlanStep<SourceValue>['sources'] };
+
+/** Refuses executions that would fail. */
+export class Refusals {
+  readonly #deps: RefusalsDeps;
+
+  constructor(deps: RefusalsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Throws what the job would fail with at once: collections and jobs that there are not, fields that do not fit. */
+  async check(process: ProcessDefinition, execution: Execution, principal: Principal): Promise<void> {
+    if (execution.plan) await this.#refusePlan(execution.plan, principal);
+    await this.#refuseCall(process, execution, principal);
+    for (const { publish } of Object.values(execution.outputs)) {
+      if (!publish) continue;
+      if (!permits(principal, 'admin:import:write'))
+        throw new ApiError('forbidden', 'You may not publish collections.');
+      this.#deps.imports.refuse({ table: publish.collection });
+    }
+  }
+
+  async #refusePlan({ steps }: NonNullable<Execution['plan']>, principal: Principal): Promise<void> {
+    const facts = new Map<string, FeaturesFacts | undefined>();
+    for (const step of orderSteps('/inputs/plan/steps', steps)) {
+      const process = PROCESSES.get(step.process)!;
+      const check = async () => {
+        await this.#refuseCall(process, step, principal);
+        facts.set(step.stepId, this.#factsOf(process, step, facts, principal));
+      };
+      await within(`/inputs/plan/steps/${steps.indexOf(step)}`, check);
+    }
+  }
+
+  /** What is certain of the features of a step before it runs. Throws 400 for values that do not fit what it reads. */
+  #factsOf(
+    { work }: ProcessDefinition,
+    { values, sources }: Call,
+    facts: ReadonlyMap<string, FeaturesFacts | undefined>,
+    principal: Principal,
+  ): FeaturesFacts | undefined {
+    if (work.kind !== 'features') return undefined;
+    const factsOf = (name: string | undefined) => {
+      const reference = name === undefined ? undefined : sources[name];
+      if (reference?.kind === 'step') return facts.get(reference.step);
+      return reference?.kind === 'collection'
+        ? this.#deps.sources.collection(name!, reference, principal).facts
+        : undefined;
+    };
+    return factsAfter(work, values, factsOf(work.input), factsOf(work.overlay));
+  }
+
+  async #refuseCall(
+    { id, work }: ProcessDefinition,
+    { values, sources }: Call,
+    principal: Principal,
+  ): Promise<void> {
+    if (this.#deps.approval.includes(id))
+      throw new ApiError('forbidden', `Approval required: ${id} is not executed without.`);
+    this.#refuseValues(work, sources, values, principal);
+    for (const reference of Object.values(sources)) {
+      if (reference.kind === 'result') await this.#deps.result(reference.jobId, reference.output, principal);
+    }
+  }
+
+  #refuseValues(
+    work: ProcessWork,
+    sources: Execution['sources'],
+    values: InputValues,
+    principal: Principal,
+  ): void {
+    const references = Object.entries(sources).flatMap(([name, one]): [string, CollectionReference][] =>
+      one.kind === 'collection' ? [[name, one]] : [],
+    );
+    if (work.kind === 'raster') {
+      for (const [name, reference] of references)
+        this.#refuseRaster(work, name, reference, values, principal);
+      return;
+    }
+    const { layers = [] } = values as { layers?: string[] };
+    if (work.kind === 'map')
+      for (const [i, id] of layers.entries())
+        this.#deps.sources.drawable(`/inputs/layers/${i}`, id, principal);
+    const facts = new Map(
+      references.map(([name, one]) => [name, this.#deps.sources.collection(name, one, principal).facts]),
+    );
+    const input = work.kind === 'features' && facts.get(work.input);
+    if (input) work.plan(values, input, facts.get(work.overlay ?? ''));
+  }
+
+  #refuseRaster(
+    work: Extract<ProcessWork, { kind: 'raster' }>,
+    name: string,
+    reference: CollectionReference,
+    values: InputValues,
+    principal: Principal,
+  ): void {
+    const { features } = work;
+    if (features?.input === name)
+      features.plan(values, this.#deps.sources.collection(name, reference, principal).facts);
+    else work.plan(values, this.#deps.sources.coverage(name, reference, principal).facts);
+  }
+}
+
+/** What goes wrong within a part of the inputs is told of that part. */
+async function within<T>(at: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof ApiError ? errorWithin(at, error) : error;
+  }
+}
