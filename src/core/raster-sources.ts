@@ -57,7 +57,7 @@ export function ofMembers(source: RasterSource, members: readonly MosaicMember[]
 }
 
 /** The same mosaic with the values of its members merged. */
-export function merged(source: RasterSource, merge: Merge): RasterSource {
+export function withMerge(source: RasterSource, merge: Merge): RasterSource {
   return { ...source, merge } as RasterSource;
 }
 

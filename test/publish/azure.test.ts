@@ -149,11 +149,11 @@ const draft = (change: object = {}) => ({
 
 describe('a container', () => {
   it('is connected to, and listed page by page', async () => {
-    const created = await admin('POST', '/connections', draft());
-    expect(created.status, created.text).toBe(201);
-    expect(created.text).not.toContain(KEY);
-    const tested = await admin('POST', '/connections/azure/test');
-    expect(tested.body.data, tested.text).toMatchObject({ isHealthy: true, reason: 'ok' });
+    const creation = await admin('POST', '/connections', draft());
+    expect(creation.status, creation.text).toBe(201);
+    expect(creation.text).not.toContain(KEY);
+    const trial = await admin('POST', '/connections/azure/test');
+    expect(trial.body.data, trial.text).toMatchObject({ isHealthy: true, reason: 'ok' });
     const whole = (await admin('GET', '/connections/azure/tables')).body;
     expect(whole.tables.map(({ table, format }: Json) => [table, format])).toEqual([
       ['2026/a b+ü.tif', 'GeoTIFF'],

@@ -1,9 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { family } from '../e2e/support/processes.js';
 import { scratchDirectory } from '../engine/support.js';
 import { startMapServer } from '../imports/mapserver.js';
 import { leftovers, REMOTE_HOST, type Remote, sendJson, startRemote } from '../imports/support.js';
@@ -29,7 +28,7 @@ let items = (response: ServerResponse): void => sendItems(response);
 /** Where the items are, and a server to which a link may lead. */
 let itemsUrl = () => `${api.url}/geo/collections/towns/items`;
 let elsewhere: Remote;
-const sent: (string | undefined)[] = [];
+const authorizations: (string | undefined)[] = [];
 const admin = adminClient(() => server);
 
 function sendItems(response: ServerResponse, matched = towns.length): void {
@@ -68,7 +67,7 @@ beforeAll(async () => {
   mapServer = await startMapServer(scratch.path);
   geoServices = await startGeoServices();
   elsewhere = await startRemote((_url, response, request) => {
-    sent.push(request.headers.authorization);
+    authorizations.push(request.headers.authorization);
     sendItems(response);
   });
   api = await startRemote((url, response, request) => answer(url, response, request.headers.authorization));
@@ -93,10 +92,7 @@ const start = () =>
 
 /** Its processes are killed, and another server begins with what they left. */
 async function restart(): Promise<void> {
-  const gateways = execFileSync('pgrep', ['-P', String(server.process.pid)], { encoding: 'utf8' });
-  server.process.kill('SIGKILL');
-  for (const pid of gateways.trim().split('\n')) process.kill(Number(pid), 'SIGKILL');
-  await once(server.process, 'close');
+  for (const pid of family(server.process.pid!)) process.kill(pid, 'SIGKILL');
   server = await start();
 }
 
@@ -108,9 +104,9 @@ const draft = (url: string, provider: string, change: object = {}) => ({
 const ofTowns = (change: object = {}) =>
   draft(`${api.url}/geo`, 'ogc-api-features', { username: 'reader', password: SECRET, ...change });
 const connect = async (body: Json) => {
-  const answered = await admin('POST', '/connections', body);
-  expect(answered.status, answered.text).toBe(201);
-  return answered;
+  const reply = await admin('POST', '/connections', body);
+  expect(reply.status, reply.text).toBe(201);
+  return reply;
 };
 const publish = (connection: string, body: object) =>
   admin('POST', `/connections/${connection}/layers`, body);
@@ -125,18 +121,18 @@ describe('an OGC API with a password', () => {
   let layerId: number;
 
   it('is connected to; the secret is never shown', async () => {
-    const created = await connect(ofTowns({ name: 'towns' }));
-    expect(created.body.data).toMatchObject({
+    const creation = await connect(ofTowns({ name: 'towns' }));
+    expect(creation.body.data).toMatchObject({
       provider: 'ogc-api-features',
       databaseName: '/geo',
       owner: 'api',
     });
-    const tested = await admin('POST', '/connections/towns/test');
-    expect(tested.body.data, tested.text).toMatchObject({ isHealthy: true, reason: 'ok' });
+    const trial = await admin('POST', '/connections/towns/test');
+    expect(trial.body.data, trial.text).toMatchObject({ isHealthy: true, reason: 'ok' });
     const state = ['state.db', 'state.db-wal'].map((name) =>
       readFileSync(join(server.dataDir, name), 'latin1'),
     );
-    for (const text of [created.text, tested.text, ...state]) expect(text).not.toContain(SECRET);
+    for (const text of [creation.text, trial.text, ...state]) expect(text).not.toContain(SECRET);
   });
 
   it('lists its collections as tables', async () => {
@@ -150,11 +146,11 @@ describe('an OGC API with a password', () => {
     const choice = { schema: 'ogc-api-features', table: 'towns' };
     const report = await admin('POST', '/connections/towns/tables/validate', choice);
     expect(report.body.data, report.text).toMatchObject({ isValid: true });
-    const published = await publish('towns', {
+    const publication = await publish('towns', {
       ...{ ...choice, layerName: 'Coastal towns', serviceName: 'coast', attribution: 'The towns' },
     });
-    expect(published.status, published.text).toBe(201);
-    expect(published.body.data).toMatchObject({
+    expect(publication.status, publication.text).toBe(201);
+    expect(publication.body.data).toMatchObject({
       ...{ collectionId: 'coastal_towns', layerName: 'Coastal towns', serviceName: 'coast', enabled: true },
       ...{
         schema: 'ogc-api-features',
@@ -164,10 +160,10 @@ describe('an OGC API with a password', () => {
         attribution: 'The towns',
       },
     });
-    ({ layerId } = published.body.data);
+    ({ layerId } = publication.body.data);
     expect(await namesOf('coastal_towns')).toEqual(expect.arrayContaining(towns));
-    const listed = await admin('GET', '/connections/towns/layers');
-    expect(listed.body.data).toEqual([published.body.data]);
+    const listing = await admin('GET', '/connections/towns/layers');
+    expect(listing.body.data).toEqual([publication.body.data]);
     const jobs = await admin('GET', '/jobs');
     const detail = await admin('GET', `/jobs/${jobs.body.items[0].jobId}`);
     for (const text of [jobs.text, detail.text, server.log()]) expect(text).not.toContain(SECRET);
@@ -177,8 +173,8 @@ describe('an OGC API with a password', () => {
   it('is copied anew by a refresh; what was there is served until then, and when it fails', async () => {
     towns = ['Olinda', 'Fortaleza'];
     const refresh = () => admin('POST', `/connections/towns/layers/${layerId}/features/refresh`);
-    const refreshed = await refresh();
-    expect(refreshed.body.data, refreshed.text).toMatchObject({ layerId, materializedFeatureCount: 2 });
+    const outcome = await refresh();
+    expect(outcome.body.data, outcome.text).toMatchObject({ layerId, materializedFeatureCount: 2 });
     expect(await namesOf('coastal_towns')).toEqual(expect.arrayContaining(towns));
     items = (response) => sendItems(response, 7);
     expect((await refresh()).status).toBe(422);
@@ -198,13 +194,13 @@ describe('an OGC API with a password', () => {
       };
     });
     const path = `/connections/towns/layers/${layerId}`;
-    const refreshed = admin('POST', `${path}/features/refresh`);
+    const outcome = admin('POST', `${path}/features/refresh`);
     await isReached;
     expect((await admin('POST', `${path}/features/refresh`)).status).toBe(409);
     expect((await admin('DELETE', path)).status).toBe(409);
     items = (response) => sendItems(response);
     resume();
-    expect((await refreshed).status).toBe(200);
+    expect((await outcome).status).toBe(200);
   });
 
   it('is switched off and on, and keeps its number', async () => {
@@ -225,12 +221,12 @@ describe('an OGC API with a password', () => {
     const connection = resources.find(({ kind }: Json) => kind === 'Connection');
     expect(connection.spec).toMatchObject({ provider: 'ogc-api-features', databaseName: '/geo' });
     expect(JSON.stringify(resources)).not.toContain(SECRET);
-    const applied = await admin('POST', '/metadata/manifest/apply', { resources: [connection] });
-    expect(applied.status, applied.text).toBe(200);
-    const refreshed = await admin('POST', `/connections/towns/layers/${layerId}/features/refresh`);
-    expect(refreshed.status, refreshed.text).toBe(200);
-    const pruned = await admin('POST', '/metadata/manifest/apply', { resources: [], prune: true });
-    expect(pruned.status).toBe(409);
+    const application = await admin('POST', '/metadata/manifest/apply', { resources: [connection] });
+    expect(application.status, application.text).toBe(200);
+    const outcome = await admin('POST', `/connections/towns/layers/${layerId}/features/refresh`);
+    expect(outcome.status, outcome.text).toBe(200);
+    const pruning = await admin('POST', '/metadata/manifest/apply', { resources: [], prune: true });
+    expect(pruning.status).toBe(409);
     const elsewhere = { ...connection, spec: { ...connection.spec, host: '10.0.0.1' } };
     expect((await admin('POST', '/metadata/manifest/apply', { resources: [elsewhere] })).status).toBe(400);
   });
@@ -285,7 +281,7 @@ describe('an OGC API with a password', () => {
     const choice = { schema: 'ogc-api-features', table: 'towns', layerName: 'Elsewhere' };
     expect((await publish('leading', choice)).status).toBe(201);
     itemsUrl = () => `${api.url}/geo/collections/towns/items`;
-    expect(sent).toEqual([undefined]);
+    expect(authorizations).toEqual([undefined]);
   });
 
   it('is not asked by a connection that is switched off', async () => {
@@ -325,8 +321,8 @@ describe('MapServer and a FeatureServer', () => {
     await connect(draft(`${mapServer.url}/`, 'ogc-wms'));
     const { tables } = (await admin('GET', '/connections/ogc-wms/tables')).body;
     expect(tables.map(({ table }: Json) => table)).toContain('countries');
-    const refused = await publish('ogc-wms', { schema: 'ogc-wms', table: 'countries' });
-    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('no features')]);
+    const refusal = await publish('ogc-wms', { schema: 'ogc-wms', table: 'countries' });
+    expect([refusal.status, refusal.text]).toEqual([400, expect.stringContaining('no features')]);
   });
 });
 
@@ -344,10 +340,10 @@ describe('a draft', () => {
     ['refused', 'closed'],
     ['secret', { password: undefined, secretReference: 'env:CONNECTION_NONE' }],
   ])('is tried, and tells apart %s: %j', async (reason, change) => {
-    const sent = ofTowns(typeof change === 'string' ? { port: await freePort() } : change);
-    const { status, body, text } = await admin('POST', '/connections/test', sent);
+    const body = ofTowns(typeof change === 'string' ? { port: await freePort() } : change);
+    const { status, body: reply, text } = await admin('POST', '/connections/test', body);
     expect(status, text).toBe(200);
-    expect(body.data, text).toMatchObject({ reason, isHealthy: reason === 'ok', connectionId: null });
+    expect(reply.data, text).toMatchObject({ reason, isHealthy: reason === 'ok', connectionId: null });
     expect(text).not.toContain(SECRET);
   });
 

@@ -157,8 +157,8 @@ describe('a mosaic', () => {
     });
 
     it('refuses values that name colours, and more rasters than it has memory for', async () => {
-      const merged = { ...mosaicOf(...names), merge: 'max' as const };
-      const many = { ...merged, members: Array.from({ length: 65 }, () => merged.members[0]!) };
+      const maximum = { ...mosaicOf(...names), merge: 'max' as const };
+      const many = { ...maximum, members: Array.from({ length: 65 }, () => maximum.members[0]!) };
       await expect(imageOf(many)).rejects.toMatchObject({ code: 'too-large' });
       const palette = inScratch('palette.tif');
       numpy(MAKE_PALETTE, palette);

@@ -20,9 +20,9 @@ T nearest(double value) {
 }
 
 /** The values of one pixel, one after the other. */
-class Merged {
+class PixelMerge {
  public:
-  explicit Merged(const MergeRule& rule) : rule_(rule) {}
+  explicit PixelMerge(const MergeRule& rule) : rule_(rule) {}
 
   void add(double value) {
     if (count_++ == 0) {
@@ -70,13 +70,13 @@ void mergeValues(const MergeRule& rule, const std::vector<const void*>& sources,
     const Validity<T> isValid(rule.noData);
     for (size_t y = 0; y < height; ++y) {
       for (size_t x = 0; x < width; ++x) {
-        Merged merged(rule);
+        PixelMerge pixel(rule);
         for (const void* source : sources) {
           const T value = static_cast<const T*>(source)[y * width + x];
-          if (isValid(value)) merged.add(static_cast<double>(value));
+          if (isValid(value)) pixel.add(static_cast<double>(value));
         }
         uint8_t* at = target.data + static_cast<ptrdiff_t>(y) * target.lineSpace + static_cast<ptrdiff_t>(x) * target.pixelSpace;
-        write(merged.result(), at, target.type);
+        write(pixel.result(), at, target.type);
       }
     }
   });

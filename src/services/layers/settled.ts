@@ -12,7 +12,7 @@ import type {
   ServiceSettings,
   TimeInfo,
 } from '../../core/layer-settings.js';
-import { membersOf, merged, ofMembers } from '../../core/raster-sources.js';
+import { membersOf, ofMembers, withMerge } from '../../core/raster-sources.js';
 import type { Field } from '../../core/vector-source.js';
 import { geoServicesFilter } from '../geoservices/filter.js';
 import { narrowed } from '../visible-catalog.js';
@@ -68,7 +68,7 @@ function mosaicBy(collection: RasterCollection, strategy: MergeStrategy | undefi
       source:
         strategy === 'oldest'
           ? ofMembers(raster.source, [...undated, ...dated])
-          : merged(raster.source, strategy),
+          : withMerge(raster.source, strategy),
     },
     version: `${version}-${strategy}`,
     origin: `${origin}-${strategy}`,

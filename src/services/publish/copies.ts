@@ -140,9 +140,9 @@ export class LayerCopies {
   /** Keeps what is copied before the copy is begun: it is known to its connection whatever ends this process. */
   async #begin(copy: LayerCopy, id: string, by: string): Promise<void> {
     const { documents, catalog } = this.deps;
-    if (catalog().byId(id)) taken(id);
+    if (catalog().byId(id)) refuseName(id);
     const before = await documents.get<LayerCopy>(LAYER_COPY, id);
-    if (before && (await this.#isUnderWay(before))) taken(id);
+    if (before && (await this.#isUnderWay(before))) refuseName(id);
     await documents.together([CONNECTION, copy.connectionId], async (store) => {
       if (!(await store.get<Connection>(CONNECTION, copy.connectionId)))
         throw notFound(CONNECTION, copy.connectionId);
@@ -220,8 +220,8 @@ export class LayerCopies {
     for (const { stored } of copies)
       await this.deps.layers.put({ id: stored.id }, { enabled: enabled ? undefined : false }, by);
     return copies.map(({ stored, collection }) => {
-      const changed = this.deps.catalog().byId(stored.id);
-      return { stored, collection: hasFeatures(changed) ? changed : collection };
+      const after = this.deps.catalog().byId(stored.id);
+      return { stored, collection: hasFeatures(after) ? after : collection };
     });
   }
 
@@ -261,6 +261,6 @@ function featuresOf({
   throw new ApiError(PASSING.test(code ?? '') ? 'unavailable' : 'unprocessable', text);
 }
 
-function taken(id: string): never {
+function refuseName(id: string): never {
   throw new ApiError('conflict', `There is a collection '${id}' already.`);
 }

@@ -43,27 +43,27 @@ export function groupsOf(
 ): GroupPlan[] {
   return catalog.groups.flatMap((group) => {
     const members = membersOf(group, catalog);
-    const planned = members.flatMap((id) => layers.find((one) => one.id === id) ?? []);
-    if (planned.length === 0) return [];
+    const plans = members.flatMap((id) => layers.find((one) => one.id === id) ?? []);
+    if (plans.length === 0) return [];
     return [
       {
         ...{ id: group.id, service: nameOf(group, request) },
         ...{ title: group.title ?? null, abstract: group.abstract ?? null },
-        collections: [...new Set(planned.map(({ collection }) => collection))],
-        warnings: warningsOf(group, members, planned),
+        collections: [...new Set(plans.map(({ collection }) => collection))],
+        warnings: warningsOf(group, members, plans),
       },
     ];
   });
 }
 
-function warningsOf({ members, mode }: GeoServerGroup, ids: readonly string[], planned: readonly Member[]) {
-  const left = ids.filter((id) => !planned.some((one) => one.id === id));
+function warningsOf({ members, mode }: GeoServerGroup, ids: readonly string[], plans: readonly Member[]) {
+  const absent = ids.filter((id) => !plans.some((one) => one.id === id));
   const styles = members.flatMap(({ id, style }) => {
-    const layer = planned.find((one) => one.id === id);
+    const layer = plans.find((one) => one.id === id);
     return style !== undefined && layer && layer.styleId !== style ? [`${id} in the style ${style}`] : [];
   });
   return [
-    ...(left.length === 0 ? [] : [`These of its layers do not come along: ${left.join(', ')}.`]),
+    ...(absent.length === 0 ? [] : [`These of its layers do not come along: ${absent.join(', ')}.`]),
     ...(styles.length === 0
       ? []
       : [`It draws ${styles.join(', ')}: maps of several layers draw each in its own style.`]),

@@ -70,17 +70,17 @@ export function planLayers(
   }
   const left = request.importStyles ? unsupportedStyles(layers, assessment) : [];
   const gone = new Set(left.map(({ id }) => id));
-  const planned = layers.map((one) => ({
+  const plans = layers.map((one) => ({
     ...one,
     styleId: gone.has(one.styleId ?? '') ? null : one.styleId,
     otherStyles: one.otherStyles.filter((id) => !gone.has(id)),
   }));
   return {
     version: catalog.version ?? null,
-    layers: planned,
-    groups: groupsOf(planned, catalog, request),
+    layers: plans,
+    groups: groupsOf(plans, catalog, request),
     unsupported: [...unsupported, ...left],
-    reviews: reviewsOf(choice, planned, { catalog, assessment }),
+    reviews: reviewsOf(choice, plans, { catalog, assessment }),
     gaps: catalog.gaps.map(({ path, reason }) => `${path}: ${reason}`),
   };
 }
