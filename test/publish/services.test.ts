@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
@@ -92,7 +93,9 @@ const start = () =>
 
 /** Its processes are killed, and another server begins with what they left. */
 async function restart(): Promise<void> {
+  const end = once(server.process, 'close');
   for (const pid of family(server.process.pid!)) process.kill(pid, 'SIGKILL');
+  await end;
   server = await start();
 }
 
@@ -269,7 +272,7 @@ describe('an OGC API with a password', () => {
     await Promise.all([isReached, lost.catch(() => {}), isReached.then(() => restart())]);
     items = (response) => sendItems(response, 7);
     await expect
-      .poll(async () => (await admin('DELETE', '/connections/killed')).status, { timeout: 20_000 })
+      .poll(async () => (await admin('DELETE', '/connections/killed')).status, { timeout: 90_000 })
       .toBe(200);
     expect(leftovers(server)).toEqual([]);
     items = (response) => sendItems(response);

@@ -62,7 +62,7 @@ export interface CopiesDeps extends CopySourceDeps {
 
 const DEGREES = 4326;
 /** Milliseconds within which the job of a copy is there. */
-const BEGIN_MS = 60_000;
+const BEGIN_MS = 10_000;
 
 /** Layers of services and files of buckets that operators publish as copies. Each copy is a job, and whole or not made at all. */
 export class LayerCopies {
