@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -13,6 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ProcessClient } from '../processes/support.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 const ADMIN = '/api/v1/admin';
@@ -199,4 +201,27 @@ describe('a disk that is full', () => {
       free();
     }
   });
+
+  const countries = { collection: 'countries' };
+  it.each([
+    ['geometry.densify', { features: countries, segmentLength: 1, unit: 'kilometre' }],
+    ['conversion.feature-export', { features: { collection: 'states_provinces' }, format: 'geojson' }],
+    ['raster.resample', { raster: { collection: 'olinda_dem_utm25s' }, cellSize: 1 }],
+  ])(
+    'fails a job of %s that runs out of space half way, and keeps nothing of it',
+    async (process, inputs) => {
+      const client = new ProcessClient(server);
+      leave(2 * MIB);
+      try {
+        const { status, message, jobID } = await client.run(process, { inputs });
+        expect([status, message]).toEqual(['failed', expect.stringMatching(/no space|disk.*full/i)]);
+        expect(existsSync(join(disk, 'processes', jobID))).toBe(false);
+      } finally {
+        free();
+      }
+      expect((await client.run('geometry.envelope', { inputs: { features: countries } })).status).toBe(
+        'successful',
+      );
+    },
+  );
 });
