@@ -40,6 +40,7 @@ beforeAll(async () => {
   await read();
   await edit();
   await runJob();
+  await runPlan();
   await breakAndMend();
   await answered(`${ADMIN}/observability/audit/verify`);
   // These are counted now and then.
@@ -116,6 +117,16 @@ async function runJob(): Promise<void> {
     const job = (await answered(`${ADMIN}/tile-operations/jobs/${JobId}`)) as { Status: number };
     expect(job.Status).toBe(2);
   }, 60_000);
+}
+
+/** A plan of one step. */
+async function runPlan(): Promise<void> {
+  const steps = [{ kind: 'geoprocess', processId: 'echo', inputs: { doubleInput: 1 } }];
+  const body = { inputs: { plan: { planId: 'p', steps } } };
+  const path = '/ogc/processes/processes/svc-geoprocessing/execution';
+  const headers = { 'x-api-key': server.adminKey, 'content-type': 'application/json', prefer: 'wait=30' };
+  const answer = await fetch(server.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  expect([answer.status, await answer.json()]).toEqual([200, { 's1.doubleOutput': 1 }]);
 }
 
 async function layerId(name: string): Promise<number> {
@@ -196,6 +207,7 @@ it.each([
   ],
   ['execution_admission_evaluated_total{outcome="admitted"}', '\\d+'],
   ['svc_upload_queue_depth', '0'],
+  ['svc_orchestration_steps_completed_total', '1'],
   ['svc_streaming_replay_events_delivered_total{transport="WebSocket"}', '1'],
 ])('%s is what was done', (series, value) => {
   const pattern = series.replace(/[{}]/g, '\\$&');

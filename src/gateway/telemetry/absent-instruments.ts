@@ -24,13 +24,6 @@ export const ABSENT_INSTRUMENTS: readonly (readonly [reason: string, names: read
     ],
   ],
   [
-    'There is no orchestration of steps.',
-    [
-      'svc.orchestration.{runs_created,runs_completed,steps_completed,steps_retried}_total',
-      'svc.orchestration.{run,step}_duration_ms',
-    ],
-  ],
-  [
     'There is no language model and no Model Context Protocol.',
     [
       'svc.grounding.{result,spec.mutate.mutations,spec.mutate.turns}',

@@ -2,6 +2,7 @@ import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
 import type { JobContext } from '../jobs/kinds.js';
+import * as metrics from '../telemetry/orchestration-metrics.js';
 import type { ExecutionInput, RunDeps, WorkResult } from './execution.js';
 import { derivedContext } from './part-context.js';
 import { orderSteps, type Plan, type PlanStep, planOutputs } from './plan.js';
@@ -30,19 +31,26 @@ export async function runPlan(
   const steps = orderSteps('/inputs/plan/steps', plan.steps);
   const outputs = planOutputs(steps);
   const results = await begin(context, folder);
+  const runStart = performance.now();
+  (context.attempt === 1 ? metrics.runsCreated : metrics.stepsRetried).cell().inc();
   for (const [i, step] of steps.entries()) {
     if (Object.hasOwn(results, step.stepId)) continue;
+    const stepStart = performance.now();
     const share = { begin: (STEPS * i) / steps.length, length: STEPS / steps.length };
     const work = run(stepContext(context, step, results, share), join(folder, folderOf(step)), deps);
     results[step.stepId] = await work;
     await settle(results[step.stepId]!);
     await requireRoom(folder, deps.spoolBytes);
     await context.checkpoint(results);
+    metrics.stepsCompleted.cell().inc();
+    metrics.stepDuration.cell().observe(performance.now() - stepStart);
     // Only then: what was removed must not be needed by a run that goes on.
     await forgetInputs(steps, i, folder);
   }
   const last = new Set([...outputs.values()].map(({ step }) => step));
   for (const step of steps) if (!last.has(step.stepId)) await removeStep(step, folder);
+  metrics.runsCompleted.cell().inc();
+  metrics.runDuration.cell().observe(performance.now() - runStart);
   const all: WorkResult = { values: {}, files: {} };
   for (const [name, { step, output }] of outputs) {
     const { values, files } = results[step]!;

@@ -7,6 +7,7 @@ import { CACHE_INSTRUMENTS } from './cache-metrics.js';
 import { EVENT_INSTRUMENTS } from './event-metrics.js';
 import { GEOMETRY_INSTRUMENTS } from './geometry-metrics.js';
 import { Counter, Gauge, Histogram, type Instrument } from './instruments.js';
+import { ORCHESTRATION_INSTRUMENTS } from './orchestration-metrics.js';
 import { PROCESS_INSTRUMENTS } from './process-metrics.js';
 import { SPEC_INSTRUMENTS } from './spec-metrics.js';
 import { STORE_INSTRUMENTS, watchConnections } from './store-metrics.js';
@@ -152,6 +153,7 @@ const INSTRUMENTS: readonly Instrument[] = [
   ...CACHE_INSTRUMENTS,
   ...PROCESS_INSTRUMENTS,
   ...SPEC_INSTRUMENTS,
+  ...ORCHESTRATION_INSTRUMENTS,
   ...TELEMETRY_INSTRUMENTS,
   httpRequestDuration,
   httpRequests,
