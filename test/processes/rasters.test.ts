@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
@@ -221,4 +222,49 @@ it('a raster that is published is named by its collection alone', async () => {
   });
   const { errors } = (await response.json()) as Json;
   expect([response.status, errors[0].name]).toEqual([400, '/outputs/raster/publish/title']);
+});
+
+it('rasters, zones and lists may come as existing clients send them', async () => {
+  const source = readFileSync(DEM).toString('base64');
+  const { collections } = await client.json('/ogc/tiles/collections');
+  const [{ id: rasterId }] = collections;
+  const plain = await client.output('surface.slope', { units: 'percent' }, 'raster');
+  for (const inputs of [{ source }, { rasterId: String(rasterId) }]) {
+    const steps = [
+      {
+        kind: 'geoprocess',
+        stepId: 's1',
+        processId: 'surface.slope',
+        inputs: { ...inputs, units: 'percent' },
+      },
+    ];
+    const { s1 } = await client.results('svc-geoprocessing', { inputs: { plan: { planId: 'p', steps } } });
+    const bytes = Buffer.from(await (await client.get(s1.href)).arrayBuffer());
+    expect(bytes.equals(readFileSync(plain))).toBe(true);
+  }
+  const zone = { type: 'Point', coordinates: [-34.88, -8] };
+  const square = {
+    type: 'Polygon',
+    coordinates: [
+      [
+        [-34.9, -8.02],
+        [-34.86, -8.02],
+        [-34.86, -7.98],
+        [-34.9, -7.98],
+        [-34.9, -8.02],
+      ],
+    ],
+  };
+  const zones = Buffer.from(JSON.stringify(square)).toString('base64');
+  const inputs = { source, zones, statistics: 'mean, max' };
+  const { features } = (await client.results('raster.zonal-statistics', { inputs })).features;
+  expect(features[0].properties).toMatchObject({ mean: expect.any(Number), max: expect.any(Number) });
+  expect(features[0].properties).not.toHaveProperty('min');
+  for (const wrong of ['SUkqAA==', Buffer.from('II*\0 is no TIFF').toString('base64')]) {
+    const status = await client.run('surface.slope', { inputs: { raster: wrong } });
+    expect([status.status, status.message]).toEqual(['failed', expect.not.stringContaining('internal')]);
+  }
+  const refused = Buffer.from('<VRTDataset/>').toString('base64');
+  for (const raster of [refused, 'SUkqA, and no base64', JSON.stringify(zone)])
+    expect((await client.execute('surface.slope', { inputs: { raster } })).status).toBe(400);
 });

@@ -55,7 +55,10 @@ export function processForm({ baseUrl, id, inputs, publishable, collections }: P
     inputs: kinds,
     output: publishable ?? null,
     geometries: Object.fromEntries(
-      collections.filter(hasFeatures).map(({ id: name, source }) => [name, source.geometryColumn]),
+      collections
+        .slice(0, SUGGESTIONS)
+        .filter(hasFeatures)
+        .map(({ id: name, source }) => [name, source.geometryColumn]),
     ),
   };
   return html`<div data-process hidden>${section(
@@ -118,8 +121,8 @@ function publishField(): Markup {
 
 function suggestions(collections: readonly Collection[]): Markup {
   const options = collections
-    .filter((one) => hasFeatures(one) || hasCoverage(one))
     .slice(0, SUGGESTIONS)
+    .filter((one) => hasFeatures(one) || hasCoverage(one))
     .map(({ id, title }) => html`<option value="${id}">${title}</option>`);
   return html`<datalist id="process-collections">${options}</datalist>`;
 }

@@ -199,14 +199,15 @@ export class Processes {
   async #keep(all: Execution['sources']): Promise<Record<string, SourceReference>> {
     const references: Record<string, SourceReference> = {};
     for (const [name, sent] of Object.entries(all)) {
-      if (sent.kind !== 'inline') {
+      if (sent.kind !== 'inline' && sent.kind !== 'inline-raster') {
         references[name] = sent;
         continue;
       }
+      const isRaster = sent.kind === 'inline-raster';
       await mkdir(this.#uploads, { recursive: true, mode: 0o700 });
-      const path = join(this.#uploads, `${randomUUID()}.geojson`);
+      const path = join(this.#uploads, `${randomUUID()}.${isRaster ? 'tif' : 'geojson'}`);
       references[name] = { kind: 'file', path };
-      await writeDurably(path, sent.text);
+      await writeDurably(path, isRaster ? Buffer.from(sent.base64, 'base64') : sent.text);
     }
     return references;
   }
@@ -266,10 +267,10 @@ function collectionsOf(input: ExecutionInput): string[] {
   return [...new Set([...read, ...published])].map((id) => `collection:${id}`);
 }
 
-async function writeDurably(path: string, text: string): Promise<void> {
+async function writeDurably(path: string, content: string | Uint8Array): Promise<void> {
   const file = await open(path, 'wx', 0o600);
   try {
-    await file.writeFile(text);
+    await file.writeFile(content);
     await file.datasync();
   } finally {
     await file.close();

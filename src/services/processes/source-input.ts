@@ -7,6 +7,8 @@ import { sourceUrl } from '../remote-file.js';
 /** Features or a raster as they are sent: by value, by reference, or a collection. */
 export type SourceValue =
   | { kind: 'inline'; text: string }
+  /** A GeoTIFF in base64. */
+  | { kind: 'inline-raster'; base64: string }
   | CollectionReference
   /** An output of another job. */
   | { kind: 'result'; jobId: string; output: string }
@@ -22,9 +24,9 @@ export interface CollectionReference {
   filterLang: 'cql2-text' | 'cql2-json';
 }
 
-/** The same as a job keeps it. `file` is GeoJSON that was sent, `spool` what a step of the job has written. */
+/** The same as a job keeps it. `file` is GeoJSON or a GeoTIFF that was sent, `spool` what a step of the job has written. */
 export type SourceReference =
-  | Exclude<SourceValue, { kind: 'inline' }>
+  | Exclude<SourceValue, { kind: 'inline' | 'inline-raster' }>
   | { kind: 'file'; path: string }
   | { kind: 'spool'; path: string };
 
@@ -36,7 +38,8 @@ const COLLECTION_PATH = /^\/ogc\/(?:features|coverages)\/collections\/([^/?#]+)(
 /** Throws 400 naming the input. Text is GeoJSON, which is read when the job runs. */
 export function readFeatures(name: string, value: unknown, baseUrl: string): SourceValue {
   const at = `/inputs/${name}`;
-  if (typeof value === 'string' && /^\s*\{/.test(value)) return { kind: 'inline', text: value };
+  const text = typeof value === 'string' ? plainGeoJson(value) : undefined;
+  if (text !== undefined) return { kind: 'inline', text };
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw badParameter(at, 'must be GeoJSON, a link, or a collection');
   const members = value as Record<string, unknown>;
@@ -54,9 +57,25 @@ export function readFeatures(name: string, value: unknown, baseUrl: string): Sou
   );
 }
 
-/** The same of a raster, which is a collection or the result of another job. */
+/** Text that is GeoJSON, or GeoJSON in base64; undefined for all other. */
+function plainGeoJson(text: string): string | undefined {
+  if (/^\s*\{/.test(text)) return text;
+  // Of `{` the first six bits.
+  if (!text.startsWith('e') || !isBase64(text)) return undefined;
+  const decoded = Buffer.from(text, 'base64').toString();
+  return /^\s*\{/.test(decoded) ? decoded : undefined;
+}
+
+const isBase64 = (text: string) => /^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text);
+
+/** How a TIFF or BigTIFF of either byte order begins, in base64. */
+const TIFF = /^(?:SUkqA|SUkrA|TU0AK)/;
+
+/** The same of a raster, which is a GeoTIFF in base64, a collection, or the result of another job. */
 export function readRaster(name: string, value: unknown, baseUrl: string): SourceValue {
   const at = `/inputs/${name}`;
+  if (typeof value === 'string' && TIFF.test(value) && isBase64(value))
+    return { kind: 'inline-raster', base64: value };
   const { collection, href } = (typeof value === 'object' && value !== null ? value : {}) as Record<
     string,
     unknown
@@ -64,7 +83,10 @@ export function readRaster(name: string, value: unknown, baseUrl: string): Sourc
   if (typeof collection === 'string') return collectionReference(at, { collection }, baseUrl);
   const sent = typeof href === 'string' ? linkTo(at, href, baseUrl) : undefined;
   if (sent?.kind === 'result' || sent?.kind === 'collection') return sent;
-  throw badParameter(at, 'must be a collection of this server, or the results of another job');
+  throw badParameter(
+    at,
+    'must be a collection of this server, the results of another job, or a GeoTIFF in base64',
+  );
 }
 
 /** A list of rasters, by the names that their JSON pointers have. */

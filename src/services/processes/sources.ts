@@ -83,12 +83,12 @@ export class ProcessSources {
     signal: AbortSignal,
   ): Promise<RasterInput> {
     if (reference.kind === 'collection') return this.coverage(name, reference, principal);
-    if (reference.kind !== 'result' && reference.kind !== 'spool')
+    if (reference.kind === 'remote' || reference.kind === 'step')
       throw new TaskFailure('invalid-input', `The input ${name} is no raster.`);
     const path =
-      reference.kind === 'spool'
-        ? reference.path
-        : await this.deps.resultFile(reference.jobId, reference.output, principal);
+      reference.kind === 'result'
+        ? await this.deps.resultFile(reference.jobId, reference.output, principal)
+        : reference.path;
     const source: RasterSource = { kind: 'file', path };
     const { crs } = await this.deps.pools.run('raster.inspect', { source }, { signal });
     return { source, crs, facts: { crs: crsFacts(crs) } };

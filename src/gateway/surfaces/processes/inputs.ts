@@ -47,8 +47,8 @@ export function readInputs(
   return { values, sources };
 }
 
-/** Names by which existing clients send the features of a process. */
-export const LAYER_ALIASES = ['inputGeoJson', 'queryResultId', 'layerId'] as const;
+/** Names by which existing clients send the features or the raster of a process. */
+export const LAYER_ALIASES = ['inputGeoJson', 'queryResultId', 'layerId', 'rasterId', 'source'] as const;
 
 /** Existing clients name the features that a process works on in ways of their own. */
 function clientInputs(
@@ -56,6 +56,7 @@ function clientInputs(
   inputs: Record<string, unknown>,
   baseUrl: string,
 ): Record<string, unknown> {
+  if (work.kind === 'raster') return clientRaster(work.inputs[0]!, inputs);
   const { inputGeoJson, queryResultId, layerId, where, ...others } = inputs;
   if (work.kind !== 'features' || Object.hasOwn(inputs, work.input)) return inputs;
   const filter = where === undefined || where === '' ? {} : { filter: where };
@@ -67,6 +68,14 @@ function clientInputs(
   }
   if (layerId !== undefined) return { ...others, [work.input]: { collection: String(layerId), ...filter } };
   return inputs;
+}
+
+/** Of a raster that is sent, of a layer, or of a raster of its own number. */
+function clientRaster(input: string, inputs: Record<string, unknown>): Record<string, unknown> {
+  const { source, layerId, rasterId, ...others } = inputs;
+  const [sent, ...more] = [source, layerId, rasterId].filter((one) => one !== undefined);
+  if (sent === undefined || more.length > 0 || Object.hasOwn(inputs, input)) return inputs;
+  return { ...others, [input]: source ?? { collection: String(sent) } };
 }
 
 export function fault(name: string, detail: string, code: string): FieldError {
@@ -104,12 +113,23 @@ function checkValue(
   return typed;
 }
 
-/** Existing clients send numbers and booleans as text. */
+/** Existing clients send numbers, booleans and lists as text. */
 function typedValue(schema: TSchema, value: unknown): unknown {
   if (typeof value !== 'string') return value;
   const { type } = schema as { type?: string };
   if ((type === 'number' || type === 'integer') && value.trim() !== '' && Number.isFinite(Number(value)))
     return Number(value);
   if (type === 'boolean' && /^(true|false)$/i.test(value)) return value.toLowerCase() === 'true';
+  if (type === 'array') return listOf(value, (schema as { items?: TSchema }).items);
   return value;
+}
+
+/** JSON, or words with commas between them. */
+function listOf(text: string, items: TSchema = {}): unknown {
+  if (!text.trim().startsWith('[')) return text.split(',').map((word) => typedValue(items, word.trim()));
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
