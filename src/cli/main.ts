@@ -188,7 +188,7 @@ program
   )
   .argument('[name]', 'id of the process, for example geometry.buffer')
   .option('--input <name=value...>', 'an input: a value, JSON, @file, and of layers the id of a collection')
-  .option('--output <file>', 'file to write: .geojson .gpkg .tif, else the document of results')
+  .option('--output <file>', 'file to write; features as GeoJSON, or as .gpkg')
   .option('--publish <collection>', 'make the output a collection of this name')
   .option('--describe', 'list the inputs of the process')
   .option('--url <url>', 'the server (http://localhost:8080)')

@@ -19,7 +19,7 @@ interface Description {
   title: string;
   description: string;
   inputs: Record<string, Input>;
-  outputs: Record<string, { title: string }>;
+  outputs: Record<string, { title: string; schema: { contentMediaType?: string } }>;
 }
 
 interface Input {
@@ -153,20 +153,10 @@ async function follow(jobId: string, options: ProcessOptions): Promise<void> {
   }
 }
 
-/** Endings of files, and how an output is asked for to become one. */
-const FORMATS: Readonly<Record<string, string>> = {
-  '.gpkg': '?f=gpkg',
-  '.geojson': '?f=geojson',
-  '.tif': '',
-};
-
 async function writeResults(jobId: string, { outputs }: Description, options: ProcessOptions): Promise<void> {
   const path = `${PROCESSES}/jobs/${jobId}/results`;
   const { output: file } = options;
-  const [name] = Object.keys(outputs);
-  const format = file === undefined ? undefined : FORMATS[extname(file).toLowerCase()];
-  const from = format === undefined || name === undefined ? path : `${path}/${name}${format}`;
-  const { body } = await sendTo(options, from, { accept: '*/*' });
+  const { body } = await sendTo(options, path + partOf(outputs, file), { accept: '*/*' });
   if (!body) return;
   const bytes = Readable.fromWeb(body as import('node:stream/web').ReadableStream);
   if (file !== undefined) {
@@ -176,4 +166,13 @@ async function writeResults(jobId: string, { outputs }: Description, options: Pr
     await pipeline(bytes, process.stdout, { end: false });
     process.stdout.write('\n');
   }
+}
+
+/** Into a file goes the output itself, where the process has one that is a file; else the document of all. */
+function partOf(outputs: Description['outputs'], file: string | undefined): string {
+  const [output, ...others] = Object.entries(outputs);
+  if (file === undefined || !output || others.length > 0) return '';
+  const [name, { schema }] = output;
+  if (schema.contentMediaType === undefined) return '';
+  return `/${name}${extname(file).toLowerCase() === '.gpkg' ? '?f=gpkg' : ''}`;
 }

@@ -145,8 +145,8 @@ export interface CoverageData {
   readonly bands: readonly { readonly name: string; readonly unit: string | null }[];
 }
 
-/** How a value of an input is typed: `layer` is a collection or an address, `json` a document. */
-export type ProcessField = 'layer' | 'value' | 'json';
+/** How a value of an input is typed: `layer` and `raster` are a collection or an address, `json` is a document. */
+export type ProcessField = 'layer' | 'raster' | 'value' | 'json';
 
 /** What the form of a process sends, `<script type="application/json" id="process-data">`. Paths of this site. */
 export interface ProcessData {

@@ -14,7 +14,8 @@ export const PLAN_KINDS: Readonly<Record<string, string | undefined>> = {
 
 const OUTPUT_KINDS = ['scalar', 'featureLayer', 'table', 'raster', 'file', 'report', 'map', 'appBundle'];
 
-const name = Type.String({ minLength: 1, maxLength: 60 });
+/** They stand in addresses. */
+const name = Type.String({ minLength: 1, maxLength: 60, pattern: '^[A-Za-z0-9][\\w.-]*$' });
 
 export const PlanSchema = Type.Object(
   {

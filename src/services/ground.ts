@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Box } from '../core/box.js';
-import { describeCrs, transformPoints } from '../native/index.js';
+import type { Crs } from '../core/crs.js';
+import { badParameter } from '../core/errors.js';
+import { describeCrs, transformBox, transformPoints } from '../native/index.js';
 import { windowIn84 } from './rasters/source-items.js';
 
 const EARTH_RADIUS = 6_378_137;
@@ -51,6 +53,33 @@ function findPeriod(crs: string): number | null {
   // The sides of a cut are far apart, and equally far at every latitude; others meet.
   const isCut = width > 300 && Math.abs(width - wider) < width * 1e-9 && sides[5] === sides[7];
   return isCut ? (width * 360) / (360 - 2 * NEAR) : null;
+}
+
+/**
+ * A box in the CRS of a map, both x,y ordered. Across the antimeridian (west > east) the numbers go on beyond it, where the
+ * CRS goes around the globe. Throws 400 naming the parameter where the CRS does not reach.
+ */
+export function boxInCrs(parameter: string, box: Box, from: Crs, to: Crs): Box {
+  if (box[0] <= box[2]) return transformed(parameter, box, from, to);
+  const [west, south, east, north] = box;
+  const period = periodOf(to.proj);
+  // Where the CRS does not go around the globe it may well go on across the antimeridian.
+  if (period === null) return transformed(parameter, [west, south, east + 360, north], from, to);
+  const left = transformed(parameter, [west, south, 180, north], from, to);
+  const right = transformed(parameter, [-180, south, east, north], from, to);
+  return [left[0], Math.min(left[1], right[1]), right[2] + period, Math.max(left[3], right[3])];
+}
+
+function transformed(parameter: string, bbox: Box, from: Crs, to: Crs): Box {
+  if (from.proj === to.proj || (to.epsg > 0 && from.epsg === to.epsg)) return bbox;
+  let box: Box;
+  try {
+    box = transformBox(bbox, from.proj, to.proj);
+  } catch {
+    throw badParameter(parameter, 'cannot be expressed in the CRS of the map');
+  }
+  if (!box.every(Number.isFinite)) throw badParameter(parameter, 'lies outside the CRS of the map');
+  return box;
 }
 
 /** The windows that show the world where `bbox` does, which may go on beyond its edges: itself, and moved by a period. */

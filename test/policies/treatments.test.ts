@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ProcessClient } from '../processes/support.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { query } from './support/database.js';
@@ -131,6 +132,31 @@ describe('hashes', () => {
       const found = await clusters.text();
       for (const text of [csv, tile, found])
         for (const value of [word, real, time]) expect(text).toContain(value);
+    }
+  });
+
+  it('are what processes read, and nothing tells more of what is behind them', async () => {
+    const permissions = ['role:hashing', 'processes:execute', 'processes:read'];
+    const { text } = await admin('POST', '/api-keys', { name: 'processes', permissions });
+    const { key } = (JSON.parse(text) as { data: { key: string } }).data;
+    const client = new ProcessClient({ url: server.url, adminKey: key });
+    for (const store of STORES) {
+      const features = { collection: `${store}_kinds` };
+      const { features: read } = (await client.results('geometry.envelope', { inputs: { features } }))
+        .features;
+      const [{ word, whole } = {}] = await rows('hashing', store);
+      expect(read[0].properties).toMatchObject({ word, whole });
+      const status = async (process: string, inputs: object) =>
+        (await client.execute(process, { inputs: { features, ...inputs } })).status;
+      for (const filter of ['whole > 100', "word = 'Genève'"])
+        expect([filter, await status('geometry.envelope', { features: { ...features, filter } })]).toEqual([
+          filter,
+          400,
+        ]);
+      const statistics = [{ type: 'max', field: 'whole' }];
+      expect(await status('analytics.summary-statistics', { statistics })).toBe(400);
+      expect(await status('geometry.dissolve', { groupBy: ['word'] })).toBe(400);
+      expect(await status('analytics.calculate-field', { name: 'x', expression: 'whole + 1' })).toBe(400);
     }
   });
 

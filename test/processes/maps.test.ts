@@ -87,6 +87,22 @@ it('a picture shows the box, widened to its shape, and features above the layers
   expect(at(covered, 60, 30)).toEqual(at(bare, 60, 30));
 });
 
+it('a box across the antimeridian shows what lies there', async () => {
+  const inputs = {
+    layers: ['countries'],
+    bbox: [170, -50, -150, -10],
+    crs: 'EPSG:3857',
+    format: 'tiff',
+    width: 200,
+    height: 200,
+  };
+  const { file } = await client.results('cartography.map', { inputs });
+  const path = join(folder, 'pacific.tif');
+  writeFileSync(path, await fileOf(file));
+  const { cornerCoordinates } = JSON.parse(execFileSync('gdalinfo', ['-json', path], { encoding: 'utf8' }));
+  expect(cornerCoordinates.center[0] / 111_319.49).toBeCloseTo(190, 0);
+});
+
 it('a map with a place is a GeoTIFF', async () => {
   const inputs = {
     layers: ['countries'],
@@ -126,6 +142,9 @@ it.each([
   [{ layers: ['countries'], bbox: [5, 43] }, '/inputs/bbox'],
   [{ layers: ['countries'], format: 'gif' }, '/inputs/format'],
   [{ layers: ['countries'], dpi: 3000 }, '/inputs/dpi'],
+  [{ layers: ['countries'], bbox: [0, 10, 0, -10] }, '/inputs/bbox'],
+  [{ layers: ['countries'], bbox: [0, 100, 10, 120] }, '/inputs/bbox'],
+  [{ layers: ['countries'], crs: 'EPSG:none' }, '/inputs/crs'],
 ])('%j is refused', async (inputs, name) => {
   const response = await client.execute('cartography.map', { inputs });
   expect([response.status, await response.text()]).toEqual([400, expect.stringContaining(name)]);

@@ -142,6 +142,42 @@ describe('steps', () => {
     expect(s1.type).toContain('tiff');
   });
 
+  it('pass on the columns that tables of results have', async () => {
+    const steps = [
+      geoprocess('parts', 'geometry.multipart-to-singlepart', { features: france }),
+      geoprocess('sum', 'analytics.summary-statistics', {
+        features: 'parts',
+        groupBy: ['fid'],
+        statistics: [],
+      }),
+    ];
+    expect((await client.results(PLAN, planOf(steps))).sum.features).toHaveLength(1);
+  });
+
+  it('that only come before others are outputs as well', async () => {
+    const steps = [
+      geoprocess('first', 'echo', { doubleInput: 1 }),
+      geoprocess('second', 'geometry.centroid', { features: france }, { dependsOn: ['first'] }),
+    ];
+    expect(Object.keys(await client.results(PLAN, planOf(steps))).sort()).toEqual([
+      'first.doubleOutput',
+      'second',
+    ]);
+  });
+
+  it('go out raw as the parts of one answer, each as it is', async () => {
+    const steps = [
+      geoprocess('rows', 'geometry.centroid', { features: france }),
+      { kind: 'export', stepId: 'table', inputs: { features: france, format: 'csv' } },
+    ];
+    const outputs = { rows: {}, table: { transmissionMode: 'value' } };
+    const { jobID } = await client.run(PLAN, { ...planOf(steps), outputs, response: 'raw' });
+    const text = await (await client.get(`/ogc/processes/jobs/${jobID}/results`)).text();
+    expect(text).toMatch(
+      /Content-Type: application\/geo\+json[\s\S]*Content-ID: <table>\r\nContent-Type: text\/csv\r\n\r\n[\s\S]*iso_a2/,
+    );
+  });
+
   it('without an id are numbered, and a plan may be text', async () => {
     const { inputs } = planOf([{ kind: 'queryFeatures', inputs: { features: france } }]);
     const result = await client.results(PLAN, { inputs: { plan: JSON.stringify(inputs.plan) } });
@@ -207,6 +243,7 @@ it.each([
     {},
     'cycle: a, b',
   ],
+  ['an id that is no part of an address', [geoprocess('a/b', 'echo', {})], {}, '/inputs/plan/steps/0/stepId'],
   ['two steps of one id', [geoprocess('a', 'echo', {}), geoprocess('a', 'echo', {})], {}, 'same stepId'],
   ['no steps', [], {}, '/inputs/plan/steps'],
   ['another kind', [{ kind: 'paint' }], {}, '/inputs/plan/steps/0/kind'],
@@ -238,6 +275,25 @@ it.each([
   expect([response.status, ((await response.json()) as Json).detail]).toEqual([
     400,
     expect.stringContaining(detail),
+  ]);
+});
+
+it('a plan as text is bounded as a body is, and two outputs do not become one collection', async () => {
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+  const text = `{"planId":"p","steps":[{"kind":"queryFeatures","inputs":{"features":{"type":"Feature","a":${deep}}}}]}`;
+  expect((await client.execute(PLAN, { inputs: { plan: text } })).status).toBe(400);
+  const steps = [
+    geoprocess('a', 'geometry.centroid', { features: france }),
+    geoprocess('b', 'geometry.envelope', { features: france }),
+  ];
+  const publish = { collection: 'both' };
+  const response = await client.execute(PLAN, {
+    ...planOf(steps),
+    outputs: { a: { publish }, b: { publish } },
+  });
+  expect([response.status, ((await response.json()) as Json).errors[0].name]).toEqual([
+    400,
+    '/outputs/b/publish/collection',
   ]);
 });
 

@@ -257,7 +257,7 @@ describe('artifacts of platform-a', () => {
 
 describe('a toolbox', () => {
   const tool = {
-    ...{ toolName: 'Buffer', targetProcessId: 'svc-geoprocessing', unsupportedConstructs: ['cursor'] },
+    ...{ toolName: 'Buffer', targetProcessId: 'analytics.nothing', unsupportedConstructs: ['cursor'] },
     parameterMappings: [{ sourceName: 'in', targetParameter: 'input' }],
   };
   const validate = (tools: unknown) =>

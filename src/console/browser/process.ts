@@ -69,7 +69,7 @@ function bodyOf(form: HTMLFormElement, data: ProcessData): object {
   for (const [name, kind] of Object.entries(data.inputs)) {
     const text = textOf(form, name);
     if (text === '') continue;
-    if (kind === 'layer') inputs[name] = layerOf(form, name, text, data);
+    if (kind === 'layer' || kind === 'raster') inputs[name] = layerOf(form, name, text, data);
     else inputs[name] = kind === 'json' ? jsonOf(text) : text;
   }
   const collection = textOf(form, ':publish');

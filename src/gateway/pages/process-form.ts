@@ -47,7 +47,8 @@ export function processForm({ baseUrl, id, inputs, publishable, collections }: P
   const kinds = Object.fromEntries(
     entries.map(([name, { schema }]) => [name, kindOf(schema as FieldSchema)]),
   );
-  const hasLayers = Object.values(kinds).includes('layer');
+  const hasLayers = Object.values(kinds).some((kind) => kind === 'layer' || kind === 'raster');
+  const hasBoxes = Object.values(kinds).includes('layer');
   const data: ProcessData = {
     execution: `${path}/processes/${encodeURIComponent(id)}/execution`,
     jobs: `${path}/jobs`,
@@ -66,16 +67,18 @@ export function processForm({ baseUrl, id, inputs, publishable, collections }: P
     html`<script type="application/json" id="process-data">${scriptJson(data)}</script>
 <form class="builder process-form" aria-label="Execute ${id}">
 ${entries.map(([name, input]) => fieldOf(name, input))}
-${data.output === null ? undefined : publishField()}
+${publishable === undefined ? undefined : publishField()}
 <p role="alert" data-fault hidden></p>
 <p><button type="submit" class="button primary">Execute</button></p>
 </form>
-${hasLayers ? html`${suggestions(collections)}${boxMap(baseUrl)}` : undefined}`,
+${hasLayers ? suggestions(collections) : undefined}
+${hasBoxes ? boxMap(baseUrl) : undefined}`,
   )}</div>`;
 }
 
 function kindOf({ type, anyOf = [], enum: words }: FieldSchema): ProcessField {
-  if (anyOf.some(({ properties = {} }) => 'collection' in properties)) return 'layer';
+  if (anyOf.some(({ properties = {} }) => 'filter' in properties)) return 'layer';
+  if (anyOf.some(({ properties = {} }) => 'collection' in properties)) return 'raster';
   if (words || type === 'string' || type === 'number' || type === 'integer' || type === 'boolean')
     return 'value';
   return 'json';
@@ -86,10 +89,13 @@ function fieldOf(name: string, input: FormInput): Markup {
   const isNeeded = input.minOccurs !== 0;
   const label = html`<span><bdi>${input.title}</bdi>${isNeeded ? '' : OPTIONAL}</span>`;
   const hint = html`<span class="muted">${input.description}</span>`;
-  if (kindOf(schema) !== 'layer')
+  const kind = kindOf(schema);
+  if (kind !== 'layer' && kind !== 'raster')
     return html`<label>${label}${control(name, schema, isNeeded)}${hint}</label>`;
+  const place = html`<label><span>Collection, or address of results</span><input name="${name}" list="process-collections" ${isNeeded ? 'required' : ''} autocomplete="off" spellcheck="false"></label>`;
+  if (kind === 'raster') return html`<fieldset><legend>${label}</legend>${place}${hint}</fieldset>`;
   return html`<fieldset><legend>${label}</legend>
-<label><span>Collection, or address of results</span><input name="${name}" list="process-collections" ${isNeeded ? 'required' : ''} autocomplete="off" spellcheck="false"></label>
+${place}
 <label><span>Filter (CQL2)${OPTIONAL}</span><input name="${name}:filter" autocomplete="off" spellcheck="false"></label>
 <label><span>Box${OPTIONAL}</span><input name="${name}:box" placeholder="west,south,east,north" autocomplete="off"></label>
 <button type="button" data-draw-box="${name}:box">Draw the box on the map</button>

@@ -80,6 +80,8 @@ export class Callbacks {
       operationType: 9,
       resumable: true,
       waits: true,
+      // A process that ends its server several times is what is to be told; sending has attempts of its own.
+      maxAttempts: 1000,
       run: (context) => this.#run(context),
     };
   }
@@ -109,13 +111,14 @@ export class Callbacks {
     const { inProgressUri: uri } = subscriber;
     if (uri === undefined) return jobs.finished(jobId, signal);
     let last = '';
+    let notice = 0;
     for (;;) {
       const job = await jobs.get(jobId);
       if (job.state !== 'Queued' && job.state !== 'Running') return job;
       const body = JSON.stringify(statusOf(job));
       // The next one makes up for one that did not arrive.
       if (body !== last)
-        await this.#send(uri, jobId, body, signal).then(
+        await this.#send(uri, `${jobId}:progress:${(notice += 1)}`, body, signal).then(
           () => notices.push('progress'),
           () => {},
         );

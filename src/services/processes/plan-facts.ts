@@ -1,3 +1,4 @@
+import { freeName } from '../../core/column-names.js';
 import { type Field, hasIntegerIds } from '../../core/vector-source.js';
 import type { FeaturesFacts, InputValues, ProcessWork } from './definition.js';
 import { crsFacts } from './sources.js';
@@ -19,23 +20,32 @@ export function factsAfter(
   switch (process.kind) {
     case 'map': {
       const { source } = facts;
-      const id: Field[] = hasIntegerIds(source)
-        ? []
-        : [{ name: source.idColumn, type: 'string', nullable: false }];
       const named = source.fields.filter(({ name }) => fields.includes(name));
-      return factsWith(facts, [...id, ...named], process.crs);
+      if (hasIntegerIds(source) && !process.parts) return factsWith(facts, named, process.crs);
+      // Ids that do not stay become an attribute.
+      const name = freeName(source.idColumn, namesOf(named));
+      const type = hasIntegerIds(source) ? 'integer' : 'string';
+      return factsWith(facts, [{ name, type, nullable: false }, ...named], process.crs);
     }
     case 'clip':
     case 'subtract':
-      return facts;
+      return factsWith(facts, [...facts.source.fields]);
     default:
       return undefined;
   }
 }
 
+const namesOf = (fields: readonly Field[]) => new Set(fields.map(({ name }) => name.toLowerCase()));
+
 function factsWith({ source, crs: before }: FeaturesFacts, fields: Field[], crs?: string): FeaturesFacts {
+  // The columns of tables of results.
+  const taken = namesOf(fields);
+  const [idColumn, geometryColumn] = [freeName('fid', taken), freeName('geom', taken)];
   return {
-    source: { ...source, fields, idType: 'integer', ...(crs === undefined ? {} : { crs }) },
+    source: {
+      ...{ ...source, fields, idType: 'integer', idColumn, geometryColumn },
+      ...(crs === undefined ? {} : { crs }),
+    },
     fields: fields.map(({ name }) => name),
     crs: crs === undefined ? before : crsFacts(crs),
   };

@@ -5,7 +5,7 @@ import type { JobContext } from '../jobs/kinds.js';
 import * as metrics from '../telemetry/orchestration-metrics.js';
 import type { ExecutionInput, RunDeps, WorkResult } from './execution.js';
 import { derivedContext } from './part-context.js';
-import { orderSteps, type Plan, type PlanStep, planOutputs } from './plan.js';
+import { orderSteps, type Plan, type PlanStep, planOutputs, stepsReadBy } from './plan.js';
 import type { SourceReference } from './source-input.js';
 
 type JobPlan = Plan<SourceReference>;
@@ -109,8 +109,8 @@ async function settle({ files }: WorkResult): Promise<void> {
 
 /** Removes the results that step `last` was the last to read. */
 async function forgetInputs(steps: readonly Step[], last: number, folder: string): Promise<void> {
-  const later = new Set(steps.slice(last + 1).flatMap(({ dependsOn }) => dependsOn));
-  for (const id of steps[last]!.dependsOn) {
+  const later = new Set(steps.slice(last + 1).flatMap(stepsReadBy));
+  for (const id of stepsReadBy(steps[last]!)) {
     if (later.has(id)) continue;
     await removeStep(steps.find(({ stepId }) => stepId === id)!, folder);
   }

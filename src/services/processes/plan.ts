@@ -33,15 +33,15 @@ export function orderSteps<T extends Pick<PlanStep, 'stepId' | 'dependsOn'>>(
   steps: readonly T[],
 ): T[] {
   const order: T[] = [];
-  const placed = new Set<string>();
+  const before = new Set<string>();
   let rest = steps;
   while (rest.length > 0) {
-    const ready = rest.filter(({ dependsOn }) => dependsOn.every((id) => placed.has(id)));
+    const ready = rest.filter(({ dependsOn }) => dependsOn.every((id) => before.has(id)));
     if (ready.length === 0)
       throw badParameter(at, `form a cycle: ${rest.map(({ stepId }) => stepId).join(', ')}`);
-    for (const step of ready) placed.add(step.stepId);
+    for (const step of ready) before.add(step.stepId);
     order.push(...ready);
-    rest = rest.filter(({ stepId }) => !placed.has(stepId));
+    rest = rest.filter(({ stepId }) => !before.has(stepId));
   }
   return order;
 }
@@ -68,14 +68,23 @@ const CODES: Readonly<Record<string, string>> = {
   additionalProperties: 'UNKNOWN_PARAMETER',
 };
 
+interface StepSources {
+  readonly sources: Readonly<Record<string, { readonly kind: string; readonly step?: string }>>;
+}
+
+/** Ids of the steps whose results a step reads; it may depend on others, too. */
+export function stepsReadBy({ sources }: StepSources): string[] {
+  return Object.values(sources).flatMap(({ kind, step }) => (kind === 'step' ? [step!] : []));
+}
+
 /**
  * Outputs of a plan by their names: that of the step, followed by a point and the name of the output where a process has
  * several.
  */
 export function planOutputs(
-  steps: readonly Pick<PlanStep, 'stepId' | 'process' | 'dependsOn'>[],
+  steps: readonly (Pick<PlanStep, 'stepId' | 'process'> & StepSources)[],
 ): Map<string, PlanOutput> {
-  const read = new Set(steps.flatMap(({ dependsOn }) => dependsOn));
+  const read = new Set(steps.flatMap(stepsReadBy));
   const outputs = new Map<string, PlanOutput>();
   for (const { stepId, process } of steps) {
     if (read.has(stepId)) continue;

@@ -38,6 +38,11 @@ export async function publishResult(
   const staging = join(folder, 'publish.gpkg');
   await copyFile(path, staging);
   const token = `${context.id}/${collection}`;
+  // A run before this one that had the name may have loaded it.
+  if (context.saved !== token) {
+    deps.imports.refuse({ table: collection });
+    await context.checkpoint(token);
+  }
   const table = { staging, stagingTable: RESULT_TABLE, token, features, collection, title };
   await deps.imports.publishTable(context, table);
   await rm(staging, { force: true });

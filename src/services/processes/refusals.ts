@@ -1,5 +1,6 @@
-import { ApiError } from '../../core/errors.js';
+import { ApiError, badParameter } from '../../core/errors.js';
 import type { Principal } from '../../core/operation.js';
+import { resolveCrs } from '../../native/crs.js';
 import { permits } from '../access/permissions.js';
 import type { ImportService } from '../import.js';
 import { PROCESSES } from './catalogue/index.js';
@@ -7,6 +8,7 @@ import type { FeaturesFacts, InputValues, ProcessDefinition, ProcessWork } from 
 import type { Execution } from './execution.js';
 import { errorWithin, orderSteps, type PlanStep } from './plan.js';
 import { factsAfter } from './plan-facts.js';
+import { refuseMap } from './run-map.js';
 import type { CollectionReference, SourceValue } from './source-input.js';
 import type { ProcessSources } from './sources.js';
 
@@ -34,8 +36,12 @@ export class Refusals {
   async check(process: ProcessDefinition, execution: Execution, principal: Principal): Promise<void> {
     if (execution.plan) await this.#refusePlan(execution.plan, principal);
     await this.#refuseCall(process, execution, principal);
-    for (const { publish } of Object.values(execution.outputs)) {
+    const names = new Set<string>();
+    for (const [output, { publish }] of Object.entries(execution.outputs)) {
       if (!publish) continue;
+      if (names.has(publish.collection))
+        throw badParameter(`/outputs/${output}/publish/collection`, 'is that of another output, too');
+      names.add(publish.collection);
       if (!permits(principal, 'admin:import:write'))
         throw new ApiError('forbidden', 'You may not publish collections.');
       this.#deps.imports.refuse({ table: publish.collection });
@@ -100,6 +106,9 @@ export class Refusals {
       return;
     }
     const { layers = [] } = values as { layers?: string[] };
+    if (work.kind === 'export' && values['targetCrs'] !== undefined)
+      resolveCrs('/inputs/targetCrs', String(values['targetCrs']));
+    if (work.kind === 'map') refuseMap(values);
     if (work.kind === 'map')
       for (const [i, id] of layers.entries())
         this.#deps.sources.drawable(`/inputs/layers/${i}`, id, principal);

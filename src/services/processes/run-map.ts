@@ -3,19 +3,20 @@ import { join } from 'node:path';
 import { attributionOf } from '../../core/abilities.js';
 import type { Box } from '../../core/box.js';
 import type { Expression } from '../../core/cql2/index.js';
+import { CRS84 } from '../../core/crs.js';
 import { ApiError, badParameter } from '../../core/errors.js';
 import { type LegendPart, type PageLayout, type Paper, pageLayout } from '../../core/map-pages.js';
 import { LEGEND_ZOOM, legendEntries } from '../../core/style/legend/entries.js';
 import { legendWidth, ROW } from '../../core/style/legend/svg.js';
 import { resolveCrs } from '../../native/crs.js';
-import { releaseBytes, transformBox, transformPoints } from '../../native/index.js';
-import { groundSize } from '../ground.js';
+import { releaseBytes, transformPoints } from '../../native/index.js';
+import { boxInCrs, groundSize } from '../ground.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { legendPng } from '../legend.js';
 import { renderImage } from '../render.js';
 import type { TaskContext } from '../run-task.js';
 import { MAP_FORMATS } from './catalogue/map.js';
-import type { ProcessDefinition, ProcessWork } from './definition.js';
+import type { InputValues, ProcessDefinition, ProcessWork } from './definition.js';
 import type { ExecutionInput, ResultFile, RunDeps } from './execution.js';
 import type { Drawable } from './sources.js';
 
@@ -147,15 +148,18 @@ function windowOf(
   { bbox, crs: name = 'EPSG:3857' }: MapValues,
   shape: number,
 ): Window {
-  const crs = resolveCrs('/inputs/crs', name).proj;
-  const box84 = bbox ?? extentOf(collections);
-  let box: Box;
-  try {
-    box = transformBox(box84, 'OGC:CRS84', crs);
-  } catch {
-    throw badParameter(bbox ? '/inputs/bbox' : '/inputs/crs', 'the CRS of the map does not reach there');
-  }
-  return { bbox: shaped(box, shape), crs };
+  const crs = resolveCrs('/inputs/crs', name);
+  const [at, box84] = bbox ? ['/inputs/bbox', bbox] : ['/inputs/crs', extentOf(collections)];
+  return { bbox: fitShape(boxInCrs(at, box84, CRS84, crs), shape), crs: crs.proj };
+}
+
+/** Throws 400 naming an input that no map can be made with. */
+export function refuseMap(values: InputValues): void {
+  const { bbox, crs } = values as unknown as MapValues;
+  if (crs !== undefined) resolveCrs('/inputs/crs', crs);
+  const [, south = 0, , north = 1] = bbox ?? [];
+  if (south >= north || south < -90 || north > 90)
+    throw badParameter('/inputs/bbox', 'must have its south below its north, from -90 to 90');
 }
 
 /** Web Mercator ends here, and nobody misses what lies beyond on a map that shows all. */
@@ -175,7 +179,7 @@ function extentOf(collections: readonly Drawable[]): Box {
 }
 
 /** Widened or heightened around its middle. A point gets some room. */
-function shaped([minx, miny, maxx, maxy]: Box, shape: number): Box {
+function fitShape([minx, miny, maxx, maxy]: Box, shape: number): Box {
   const [x, y] = [(minx + maxx) / 2, (miny + maxy) / 2];
   const least = Math.max(Math.abs(x), Math.abs(y), 1) * 1e-5;
   const [width, height] = [Math.max(maxx - minx, least), Math.max(maxy - miny, least)];

@@ -102,13 +102,21 @@ export class Processes {
       ...(execution.plan ? { plan: await this.#keepPlan(execution.plan) } : {}),
     };
     const resources = [processResource(process.id), ...collectionsOf(input)];
+    let job: JobRow;
     try {
       const submit = { owner: actorOf(principal), resources, ...options };
-      const { job } = await this.#deps.jobs.submit(PROCESS_KIND, input, submit);
-      if (execution.subscriber) await callbacks.subscribe(job, execution.subscriber, baseUrl);
-      return job;
+      job = (await this.#deps.jobs.submit(PROCESS_KIND, input, submit)).job;
     } catch (error) {
       await removeUploads(input);
+      throw error;
+    }
+    if (!execution.subscriber) return job;
+    try {
+      await callbacks.subscribe(job, execution.subscriber, baseUrl);
+      return job;
+    } catch (error) {
+      // Nobody would be told of it, and who sends again would have it twice.
+      await this.#deps.jobs.cancel(job.id);
       throw error;
     }
   }

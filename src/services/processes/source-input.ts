@@ -76,10 +76,11 @@ export function readRaster(name: string, value: unknown, baseUrl: string): Sourc
   const at = `/inputs/${name}`;
   if (typeof value === 'string' && TIFF.test(value) && isBase64(value))
     return { kind: 'inline-raster', base64: value };
-  const { collection, href } = (typeof value === 'object' && value !== null ? value : {}) as Record<
+  const { collection, href, filter } = (typeof value === 'object' && value !== null ? value : {}) as Record<
     string,
     unknown
   >;
+  if (filter !== undefined) throw badParameter(`${at}/filter`, 'is for features');
   if (typeof collection === 'string') return collectionReference(at, { collection }, baseUrl);
   const sent = typeof href === 'string' ? linkTo(at, href, baseUrl) : undefined;
   if (sent?.kind === 'result' || sent?.kind === 'collection') return sent;

@@ -17,7 +17,7 @@ import { LIMITS } from '../../core/limits.js';
 import type { Principal } from '../../core/operation.js';
 import type { RasterSource } from '../../core/rasters.js';
 import type { Pools } from '../../core/tasks.js';
-import type { VectorSource } from '../../core/vector-source.js';
+import type { Field, VectorSource } from '../../core/vector-source.js';
 import { describeCrs } from '../../native/index.js';
 import { checkFilter, parseFilter } from '../filters.js';
 import { IMPORT_FORMATS } from '../import-formats.js';
@@ -60,11 +60,11 @@ export class ProcessSources {
   collection(name: string, reference: CollectionReference, principal: Principal): FeaturesSource {
     const collection = this.#named(reference, principal);
     if (!hasFeatures(collection)) throw noCollection(name, reference, 'features');
-    const { source, fields, filter: rows } = readable(collection);
-    const own = filterOf(name, reference, { source, crs: defaultCrs(collection) });
+    const { source, filter: rows } = readable(collection);
+    const own = filterOf(name, reference, collection);
     const filter = and(rows, own);
     const count = filter === undefined ? collection.featureCount : undefined;
-    return sourceOf({ source, ...(filter === undefined ? {} : { filter }) }, fields, count);
+    return sourceOf({ source, ...(filter === undefined ? {} : { filter }) }, collection.source, count);
   }
 
   /** A raster as a principal may read it. Throws what is wrong with the reference. */
@@ -137,7 +137,7 @@ export class ProcessSources {
   async table(path: string, signal: AbortSignal): Promise<FeaturesSource> {
     const [layer] = await this.deps.pools.run('vector.inspect', { kind: 'geopackage', path }, { signal });
     if (!layer) throw notFound('result', path);
-    return sourceOf({ source: layer.source }, undefined, layer.featureCount);
+    return sourceOf({ source: layer.source }, layer.source, layer.featureCount);
   }
 
   /** By its number, or by its id, which may look like a number too. */
@@ -192,16 +192,27 @@ function noCollection(name: string, { id }: CollectionReference, what: string): 
 
 const REMOTE_TABLE = 'remote';
 
+/**
+ * `shown` is the source as the caller sees it. Masked values are read as they are shown; conditions and calculations would
+ * tell the stored ones: for plans there are the other fields alone.
+ */
 function sourceOf(
   query: Pick<ProcessFeatures, 'source' | 'filter'>,
-  visibleFields: readonly string[] | undefined,
+  shown: VectorSource,
   count: number | undefined,
 ): FeaturesSource {
-  const { source } = query;
-  const fields = source.fields
-    .filter(({ name, type }) => type !== 'binary' && (!visibleFields || visibleFields.includes(name)))
-    .map(({ name }) => name);
-  return { features: { ...query, fields }, facts: { source, fields, crs: crsFacts(source.crs) }, count };
+  const read = (fields: readonly Field[]) =>
+    fields.filter(({ type }) => type !== 'binary').map(({ name }) => name);
+  const plain = plainFields(shown.fields);
+  return {
+    features: { ...query, fields: read(shown.fields) },
+    facts: {
+      source: { ...shown, fields: [...plain] },
+      fields: read(plain),
+      crs: crsFacts(shown.crs),
+    },
+    count,
+  };
 }
 
 /** Coordinates without a place on Earth are metres of a plane. */
@@ -217,10 +228,11 @@ export function crsFacts(crs: string): FeaturesFacts['crs'] {
 function filterOf(
   name: string,
   { filter, filterLang: language }: CollectionReference,
-  { source, crs }: { source: VectorSource; crs: ReturnType<typeof defaultCrs> },
+  collection: VectorCollection,
 ) {
   if (filter === undefined) return undefined;
   const at = `/inputs/${name}/filter`;
-  const schema = { ...source, fields: [...plainFields(source.fields)], filterCrs: crs };
+  const { source } = collection;
+  const schema = { ...source, fields: [...plainFields(source.fields)], filterCrs: defaultCrs(collection) };
   return checkFilter(at, parseFilter(at, { text: filter, language }), schema);
 }

@@ -4,8 +4,7 @@ import { CRS84, type Crs, defaultCrs, normaliseBox, requireReachable } from '../
 import { ApiError, badParameter } from '../../../core/errors.js';
 import type { MapSettings } from '../../../core/layer-settings.js';
 import { LIMITS } from '../../../core/limits.js';
-import { transformBox } from '../../../native/index.js';
-import { groundSize, periodOf, pixelsAtScale } from '../../../services/ground.js';
+import { boxInCrs, groundSize, pixelsAtScale } from '../../../services/ground.js';
 import { mapSettings } from '../../../services/layers/map-settings.js';
 import { inAxisOrder, storageExtent } from '../../../services/storage-extent.js';
 import { extentOf } from '../tilesets.js';
@@ -69,11 +68,11 @@ function boxOf(
     if (stored) return withArea(stored, crs);
     const extent = collections.some(isUnmeasured) ? WORLD : extentOf(collections);
     if (!extent) throw new ApiError('not-found', 'The collections are empty: there is nothing to draw.');
-    return withArea(inMapCrs(extent, CRS84, crs), crs);
+    return withArea(boxInCrs('bbox', extent, CRS84, crs), crs);
   }
   const bboxCrs = params.bboxCrs ?? (resource ? defaultCrs(resource) : CRS84);
   const box = normaliseBox('bbox', params.bbox, bboxCrs);
-  return inMapCrs(box, bboxCrs, crs);
+  return boxInCrs('bbox', box, bboxCrs, crs);
 }
 
 /** The extent of a single point, or of points in a row, as a box around it: nobody asked for one without an area. */
@@ -91,29 +90,6 @@ export function contentBox({ bbox, crs }: MapWindow): Box {
   const [minx, miny, maxx, maxy] = bbox;
   const crosses = crs.geographic && maxx > 180 && minx < 180 && maxx - minx < 360;
   return inAxisOrder(crosses ? [minx, miny, maxx - 360, maxy] : bbox, crs);
-}
-
-function inMapCrs(box: Box, bboxCrs: Crs, crs: Crs): Box {
-  if (box[0] <= box[2]) return transformed(box, bboxCrs, crs);
-  const [west, south, east, north] = box;
-  const period = periodOf(crs.proj);
-  // Where the CRS does not go around the globe it may well go on across the antimeridian.
-  if (period === null) return transformed([west, south, east + 360, north], bboxCrs, crs);
-  const left = transformed([west, south, 180, north], bboxCrs, crs);
-  const right = transformed([-180, south, east, north], bboxCrs, crs);
-  return [left[0], Math.min(left[1], right[1]), right[2] + period, Math.max(left[3], right[3])];
-}
-
-function transformed(bbox: Box, bboxCrs: Crs, crs: Crs): Box {
-  if (bboxCrs.proj === crs.proj || (crs.epsg > 0 && bboxCrs.epsg === crs.epsg)) return bbox;
-  let box: Box;
-  try {
-    box = transformBox(bbox, bboxCrs.proj, crs.proj);
-  } catch {
-    throw badParameter('bbox', 'cannot be expressed in the CRS of the map');
-  }
-  if (!box.every(Number.isFinite)) throw badParameter('bbox', 'lies outside the CRS of the map');
-  return box;
 }
 
 interface Size {

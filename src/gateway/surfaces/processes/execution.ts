@@ -7,7 +7,7 @@ import type { ProcessDefinition } from '../../../services/processes/definition.j
 import type { Execution, OutputRequest } from '../../../services/processes/execution.js';
 import { planOutputs } from '../../../services/processes/plan.js';
 import { tableName } from '../../../services/table-name.js';
-import { fault, noInput, readInputs } from './inputs.js';
+import { EXECUTE_BOUNDS, fault, noInput, readInputs } from './inputs.js';
 import { readPlan } from './plans.js';
 
 const address = Type.Optional(Type.String({ minLength: 1, maxLength: 2000 }));
@@ -43,7 +43,7 @@ export const executeBody = {
   required: true,
   maxBytes: LIMITS.processBodyBytes,
   advice: 'Import the features, or name a file on a host that may be read.',
-  bounds: { values: LIMITS.editValues, names: LIMITS.editNames, depth: LIMITS.searchDepth },
+  bounds: EXECUTE_BOUNDS,
 } satisfies BodySpec;
 
 interface OutputBody {

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
 import { ApiError, type FieldError } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
 import type { InputDefinition, ProcessDefinition } from '../../../services/processes/definition.js';
 import {
   readFeatures,
@@ -11,6 +12,13 @@ import { compileSchema, type SchemaCheck } from '../../http/validation.js';
 import { jobPath } from './documents.js';
 
 /** Inputs of one process, as executions and the steps of plans have them. */
+
+/** What the JSON of an execution may hold. */
+export const EXECUTE_BOUNDS = {
+  values: LIMITS.editValues,
+  names: LIMITS.editNames,
+  depth: LIMITS.searchDepth,
+} as const;
 
 export const noInput = (name: string) =>
   fault(`/inputs/${name}`, 'is no input of the process', 'additionalProperties');

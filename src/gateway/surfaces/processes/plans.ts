@@ -1,4 +1,6 @@
-import { ApiError, type FieldError } from '../../../core/errors.js';
+import { ApiError, badParameter, type FieldError } from '../../../core/errors.js';
+import { JsonBoundsError, parseBounded } from '../../../core/json-bounds.js';
+import { LIMITS } from '../../../core/limits.js';
 import { PLAN_KINDS, type PlanBody, PlanSchema, type StepBody } from '../../../core/process-plans.js';
 import { processOf } from '../../../services/processes/catalogue/index.js';
 import type {
@@ -15,11 +17,11 @@ import {
 } from '../../../services/processes/plan.js';
 import type { SourceValue } from '../../../services/processes/source-input.js';
 import { compileSchema, type SchemaCheck } from '../../http/validation.js';
-import { fault, LAYER_ALIASES, readInputs } from './inputs.js';
+import { EXECUTE_BOUNDS, fault, LAYER_ALIASES, readInputs } from './inputs.js';
 
 type StepReference = Extract<SourceValue, { kind: 'step' }>;
-type SentPlan = Plan<SourceValue>;
-type SentStep = PlanStep<SourceValue>;
+type ClientPlan = Plan<SourceValue>;
+type ClientStep = PlanStep<SourceValue>;
 
 /** A step whose process is there. */
 interface Draft {
@@ -34,9 +36,9 @@ const PLAN = '/inputs/plan';
 let check: SchemaCheck | undefined;
 
 /** Reads the steps of a plan; adds to `errors` what is wrong. Undefined where the plan has another form. */
-export function readPlan(sent: unknown, baseUrl: string, errors: FieldError[]): SentPlan | undefined {
+export function readPlan(input: unknown, baseUrl: string, errors: FieldError[]): ClientPlan | undefined {
   const before = errors.length;
-  const plan = planBody(sent, errors);
+  const plan = planBody(input, errors);
   if (!plan) return undefined;
   const drafts = plan.steps.map((step, i) => readDraft(step, i, errors));
   const byId = new Map(drafts.flatMap((draft) => (draft ? [[draft.stepId, draft] as const] : [])));
@@ -51,8 +53,8 @@ export function readPlan(sent: unknown, baseUrl: string, errors: FieldError[]): 
   return { planId, steps };
 }
 
-function planBody(sent: unknown, errors: FieldError[]): PlanBody | undefined {
-  const value = typeof sent === 'string' ? parsed(sent) : sent;
+function planBody(input: unknown, errors: FieldError[]): PlanBody | undefined {
+  const value = typeof input === 'string' ? planText(input) : input;
   if (value === undefined || value === null) {
     errors.push(fault(PLAN, 'is required', 'MISSING_REQUIRED_PARAMETER'));
     return undefined;
@@ -65,10 +67,12 @@ function planBody(sent: unknown, errors: FieldError[]): PlanBody | undefined {
   return faults.length === 0 ? (value as PlanBody) : undefined;
 }
 
-function parsed(text: string): unknown {
+/** Within the bounds of bodies. What is no JSON is told by the schema. */
+function planText(text: string): unknown {
   try {
-    return JSON.parse(text);
-  } catch {
+    return parseBounded(text, { ...EXECUTE_BOUNDS, string: LIMITS.processBodyBytes });
+  } catch (error) {
+    if (error instanceof JsonBoundsError) throw badParameter(PLAN, error.message);
     return text;
   }
 }
@@ -93,7 +97,7 @@ function readStep(
   drafts: ReadonlyMap<string, Draft>,
   baseUrl: string,
   errors: FieldError[],
-): SentStep {
+): ClientStep {
   const { at, stepId, process, body } = draft;
   for (const id of body.dependsOn ?? [])
     if (!drafts.has(id))
@@ -185,7 +189,7 @@ function stepOf(value: unknown, drafts: ReadonlyMap<string, Draft>): Target | un
 }
 
 /** Kinds of outputs that are asked for have to be among those of the last steps. */
-function requireKinds({ outputs = [] }: PlanBody, steps: readonly SentStep[]): void {
+function requireKinds({ outputs = [] }: PlanBody, steps: readonly ClientStep[]): void {
   const kinds = new Set([...planOutputs(steps).values()].flatMap(({ definition }) => kindsOf(definition)));
   const missing = outputs.find((kind) => !kinds.has(kind));
   if (missing === undefined) return;

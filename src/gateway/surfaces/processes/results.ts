@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { CRS84 } from '../../../core/crs.js';
 import { ApiError } from '../../../core/errors.js';
@@ -49,14 +50,18 @@ async function documentParts(
   result: ProcessResult,
 ): Promise<Part[]> {
   const parts: Part[] = [];
+  let bytes = 0;
   for (const name of outputsOf(input, result)) {
     parts.push(`${parts.length === 0 ? '{' : ','}${JSON.stringify(name)}:`);
     const value = Object.hasOwn(result.values, name)
       ? result.values[name]
       : reference(x, jobId, name, input, result);
     if (value !== undefined) parts.push(JSON.stringify(value));
-    else if (isPlainFile(result, name)) parts.push(JSON.stringify(await inBase64(result.files[name]!)));
-    else parts.push(await featuresOf(x, deps, jobId, name));
+    else if (isPlainFile(result, name)) {
+      const file = await deps.processes.file(jobId, name, x.principal);
+      bytes += file.bytes;
+      parts.push(JSON.stringify(await inBase64(file, bytes)));
+    } else parts.push(await featuresOf(x, deps, jobId, name));
   }
   return parts.length === 0 ? ['{}'] : [...parts, '}'];
 }
@@ -119,9 +124,9 @@ function isPlainFile({ files }: ProcessResult, name: string): boolean {
 }
 
 /** A file as a qualified value (OGC 18-062r2, 7.11.2.4). Throws 413 for one that is too large for that. */
-async function inBase64({ path, bytes, mediaType }: ResultFile) {
+async function inBase64({ path, mediaType }: ResultFile, bytes: number) {
   if (bytes > LIMITS.processBodyBytes)
-    throw new ApiError('payload-too-large', `The output has ${bytes} bytes: ask for it by reference.`);
+    throw new ApiError('payload-too-large', `The outputs have ${bytes} bytes: ask for them by reference.`);
   return { value: await readFile(path, 'base64'), mediaType, encoding: 'base64' };
 }
 
@@ -155,11 +160,11 @@ async function multipart(
   for (const name of names) {
     const link = reference(x, jobId, name, input, result);
     const isValue = Object.hasOwn(result.values, name);
-    const type = link || isValue ? 'application/json' : GEOJSON;
+    const plain = isPlainFile(result, name) ? result.files[name]!.mediaType : undefined;
+    const type = link || isValue ? 'application/json' : (plain ?? GEOJSON);
     const place = link ? `Content-Location: ${link.href}\r\n` : '';
     parts.push(`--${boundary}\r\nContent-ID: <${name}>\r\nContent-Type: ${type}\r\n${place}\r\n`);
-    if (!link)
-      parts.push(isValue ? JSON.stringify(result.values[name]) : await featuresOf(x, deps, jobId, name));
+    if (!link) parts.push(await partOf(x, deps, { jobId, name, result }));
     parts.push('\r\n');
   }
   const body = bodyOf([...parts, `--${boundary}--\r\n`]);
@@ -169,6 +174,17 @@ async function multipart(
     cacheControl: 'no-store',
     body,
   };
+}
+
+/** An output that is written into the answer. */
+async function partOf(
+  x: Exchange,
+  deps: ResultDeps,
+  { jobId, name, result }: { jobId: string; name: string; result: ProcessResult },
+): Promise<Part> {
+  if (Object.hasOwn(result.values, name)) return JSON.stringify(result.values[name]);
+  if (!isPlainFile(result, name)) return featuresOf(x, deps, jobId, name);
+  return createReadStream((await deps.processes.file(jobId, name, x.principal)).path);
 }
 
 /** An output as it is: features as GeoJSON, or as the file with them, all else as its file. */

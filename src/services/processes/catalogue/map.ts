@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { LIMITS } from '../../../core/limits.js';
 import { PAPERS } from '../../../core/map-pages.js';
 import type { ProcessDefinition } from '../definition.js';
 import { featuresInput, optional } from './parts.js';
@@ -29,8 +30,9 @@ export const mapImage: ProcessDefinition = {
     features: optional(featuresInput('Features', 'Drawn above the layers.')),
     bbox: optional({
       title: 'Box',
-      description: 'west, south, east, north in degrees that the map shows; all of the layers when absent.',
-      schema: Type.Array(Type.Number({ minimum: -360, maximum: 360 }), { minItems: 4, maxItems: 4 }),
+      description:
+        'west, south, east, north in degrees that the map shows, west above east across the antimeridian; all of the layers when absent.',
+      schema: Type.Array(Type.Number({ minimum: -180, maximum: 180 }), { minItems: 4, maxItems: 4 }),
     }),
     crs: optional({
       title: 'CRS',
@@ -45,12 +47,12 @@ export const mapImage: ProcessDefinition = {
     width: optional({
       title: 'Width',
       description: 'Pixels of a picture.',
-      schema: Type.Integer({ minimum: 16, maximum: 8000, default: 1024 }),
+      schema: Type.Integer({ minimum: 16, maximum: LIMITS.mapSide, default: 1024 }),
     }),
     height: optional({
       title: 'Height',
       description: 'Pixels of a picture.',
-      schema: Type.Integer({ minimum: 16, maximum: 8000, default: 768 }),
+      schema: Type.Integer({ minimum: 16, maximum: LIMITS.mapSide, default: 768 }),
     }),
     paper: optional({
       title: 'Paper',
