@@ -66,11 +66,11 @@ function faultText(
 
 function bodyOf(form: HTMLFormElement, data: ProcessData): object {
   const inputs: Record<string, unknown> = {};
-  for (const [name, kind] of Object.entries(data.inputs)) {
+  for (const [name, type] of Object.entries(data.inputs)) {
     const text = textOf(form, name);
     if (text === '') continue;
-    if (kind === 'layer' || kind === 'raster') inputs[name] = layerOf(form, name, text, data);
-    else inputs[name] = kind === 'json' ? jsonOf(text) : text;
+    if (type === 'layer' || type === 'raster') inputs[name] = layerOf(form, name, text, data);
+    else inputs[name] = type === 'json' ? jsonOf(text) : text;
   }
   const collection = textOf(form, ':publish');
   if (collection === '' || data.output === null) return { inputs };

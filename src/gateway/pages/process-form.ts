@@ -44,16 +44,16 @@ const SUGGESTIONS = 500;
 export function processForm({ baseUrl, id, inputs, publishable, collections }: ProcessFormPage): Markup {
   const path = `${sitePath(baseUrl)}/ogc/processes`;
   const entries = Object.entries(inputs);
-  const kinds = Object.fromEntries(
-    entries.map(([name, { schema }]) => [name, kindOf(schema as FieldSchema)]),
+  const types = Object.fromEntries(
+    entries.map(([name, { schema }]) => [name, typeOf(schema as FieldSchema)]),
   );
-  const hasLayers = Object.values(kinds).some((kind) => kind === 'layer' || kind === 'raster');
-  const hasBoxes = Object.values(kinds).includes('layer');
+  const hasLayers = Object.values(types).some((type) => type === 'layer' || type === 'raster');
+  const hasBoxes = Object.values(types).includes('layer');
   const data: ProcessData = {
     execution: `${path}/processes/${encodeURIComponent(id)}/execution`,
     jobs: `${path}/jobs`,
     signIn: `${sitePath(baseUrl)}/account/sign-in`,
-    inputs: kinds,
+    inputs: types,
     output: publishable ?? null,
     geometries: Object.fromEntries(
       collections
@@ -76,7 +76,7 @@ ${hasBoxes ? boxMap(baseUrl) : undefined}`,
   )}</div>`;
 }
 
-function kindOf({ type, anyOf = [], enum: words }: FieldSchema): ProcessField {
+function typeOf({ type, anyOf = [], enum: words }: FieldSchema): ProcessField {
   if (anyOf.some(({ properties = {} }) => 'filter' in properties)) return 'layer';
   if (anyOf.some(({ properties = {} }) => 'collection' in properties)) return 'raster';
   if (words || type === 'string' || type === 'number' || type === 'integer' || type === 'boolean')
@@ -89,11 +89,11 @@ function fieldOf(name: string, input: FormInput): Markup {
   const isNeeded = input.minOccurs !== 0;
   const label = html`<span><bdi>${input.title}</bdi>${isNeeded ? '' : OPTIONAL}</span>`;
   const hint = html`<span class="muted">${input.description}</span>`;
-  const kind = kindOf(schema);
-  if (kind !== 'layer' && kind !== 'raster')
+  const type = typeOf(schema);
+  if (type !== 'layer' && type !== 'raster')
     return html`<label>${label}${control(name, schema, isNeeded)}${hint}</label>`;
   const place = html`<label><span>Collection, or address of results</span><input name="${name}" list="process-collections" ${isNeeded ? 'required' : ''} autocomplete="off" spellcheck="false"></label>`;
-  if (kind === 'raster') return html`<fieldset><legend>${label}</legend>${place}${hint}</fieldset>`;
+  if (type === 'raster') return html`<fieldset><legend>${label}</legend>${place}${hint}</fieldset>`;
   return html`<fieldset><legend>${label}</legend>
 ${place}
 <label><span>Filter (CQL2)${OPTIONAL}</span><input name="${name}:filter" autocomplete="off" spellcheck="false"></label>
