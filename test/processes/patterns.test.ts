@@ -54,6 +54,17 @@ describe('geometry.grid', () => {
       code: 'too-large',
     });
   });
+
+  it.each([
+    ['square', 1e-14],
+    ['hexagon', 1e-17],
+  ])('of %ss of %d, whose columns are no exact numbers, is refused', async (shape, cellSize) => {
+    const point = { type: 'Point', coordinates: [179.123456, 85] };
+    reference.stage('point', [{ geometry: point, properties: {} }]);
+    await expect(run('geometry.grid', { cellSize, unit: 'crs', shape }, 'point')).rejects.toMatchObject({
+      ...{ code: 'invalid-input', message: expect.stringContaining('cellSize') },
+    });
+  });
 });
 
 it('analytics.h3-aggregate counts as h3-js does', async () => {

@@ -1,3 +1,4 @@
+import { TaskFailure } from '../../core/failure.js';
 import { geojsonToWkb, wkbToGeoPackage } from '../../native/index.js';
 import { type Cell, type Grid, HEX, SQUARE, shapesOf } from '../vector/analytics/grids.js';
 import type { FeatureTable } from './table.js';
@@ -8,6 +9,12 @@ export const gridOf = (shape: 'square' | 'hexagon'): Grid => (shape === 'hexagon
 
 /** Names a cell in its grid. */
 export const cellId = ({ column, row }: Cell) => `${column}_${row}`;
+
+/** Throws `invalid-input` unless all columns and rows lie between a bound and its negative, both left out. */
+export function checkCells(columnsAndRows: readonly number[], bound: number): void {
+  if (columnsAndRows.every((number) => Math.abs(number) < bound)) return;
+  throw new TaskFailure('invalid-input', 'cellSize: the cells are too small for where the features lie.');
+}
 
 /** A GeoPackage blob of GeoJSON text whose coordinates are those of the table. */
 export function blobOf(geojson: string, { srsId }: FeatureTable): Uint8Array {

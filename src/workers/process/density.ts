@@ -3,7 +3,7 @@ import type { FeatureProcess } from '../../core/feature-processes.js';
 import { LIMITS } from '../../core/limits.js';
 import { type Cell, type Grid, WORLD_PLANE } from '../vector/analytics/grids.js';
 import { inPlane, localPlane } from '../vector/analytics/plane.js';
-import { cellId, gridOf, groundCells, planeCell } from './cells.js';
+import { cellId, checkCells, gridOf, groundCells, planeCell } from './cells.js';
 import { numberAt, Places } from './places.js';
 import type { Run } from './run.js';
 import { FeatureTable } from './table.js';
@@ -82,8 +82,7 @@ function spread(
     const [firstColumn, lastColumn] = grid.columns(x - radius, x + radius, side);
     for (let column = firstColumn; column <= lastColumn; column++) {
       const [first, last] = grid.rows(y - radius, y + radius, column, side);
-      if (Math.max(-firstColumn, lastColumn, -first, last) >= HALF)
-        throw new TaskFailure('invalid-input', 'The cells are too small for where the features lie.');
+      checkCells([firstColumn, lastColumn, first, last], HALF);
       for (let row = first; row <= last; row++) {
         const [cx, cy] = grid.centreOf(column, row, side);
         const rest = 1 - ((cx - x) ** 2 + (cy - y) ** 2) / square;

@@ -4,7 +4,7 @@ import type { FeatureProcess } from '../../core/feature-processes.js';
 import { LIMITS } from '../../core/limits.js';
 import { processGeometries } from '../../native/processing.js';
 import type { Cell, Grid } from '../vector/analytics/grids.js';
-import { cellId, gridOf, planeCell } from './cells.js';
+import { cellId, checkCells, gridOf, planeCell } from './cells.js';
 import { boxAround, geometriesOf, type Run } from './run.js';
 import { FeatureTable } from './table.js';
 
@@ -45,6 +45,9 @@ async function extentOf(run: Run): Promise<Box | undefined> {
   return extent;
 }
 
+/** Beyond it corners are not exact to a millionth of a side, and further out numbers have no successors. */
+const BOUND = 2 ** 31;
+
 function* cellsOver(box: Box, grid: Grid, side: number): Iterable<Cell> {
   const [west, south, east, north] = box;
   // Cells reach less than two sides from their centres.
@@ -55,6 +58,7 @@ function* cellsOver(box: Box, grid: Grid, side: number): Iterable<Cell> {
   const [firstColumn, lastColumn] = grid.columns(west - margin, east + margin, side);
   for (let column = firstColumn; column <= lastColumn; column++) {
     const [first, last] = grid.rows(south - margin, north + margin, column, side);
+    checkCells([firstColumn, lastColumn, first, last], BOUND);
     for (let row = first; row <= last; row++)
       if (overlaps(grid.cornersOf(column, row, side), box, side)) yield { column, row };
   }
