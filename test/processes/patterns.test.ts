@@ -110,6 +110,23 @@ describe('analytics.cluster', () => {
   });
 });
 
+it('a second run keeps the columns of the first beside its own', async () => {
+  const first = await run('analytics.cluster', { eps: 60, minPoints: 6 });
+  const kmeans = { algorithm: 'kmeans', k: 7 };
+  const second = await reference.run('analytics.cluster', kmeans, first.path);
+  expect(numbers(second.rows, 'clusterId')).toEqual(numbers(first.rows, 'clusterId'));
+  expect(numbers(second.rows, 'clusterId_')).toEqual(
+    numbers((await run('analytics.cluster', kmeans)).rows, 'clusterId'),
+  );
+  const near = await run('analytics.hot-spots', { field: 'value', radius: 300 });
+  const far = await run('analytics.hot-spots', { field: 'value', radius: 900 });
+  const both = await reference.run('analytics.hot-spots', { field: 'value', radius: 900 }, near.path);
+  for (const name of ['giZ', 'giP', 'giConfidence']) {
+    expect(numbers(both.rows, name)).toEqual(numbers(near.rows, name));
+    expect(numbers(both.rows, `${name}_`)).toEqual(numbers(far.rows, name));
+  }
+});
+
 describe('analytics.density', () => {
   const kernel = (distance: string, radius: number) =>
     `sum(p.value * 3 / (pi() * ${radius} ^ 2) * (1 - (${distance} / ${radius}) ^ 2) ^ 2)`;

@@ -9,17 +9,16 @@ type Clusters = Extract<FeatureProcess, { kind: 'clusters' }>;
 /** Each feature with the number of its cluster: -1 for noise, null where it has no place. */
 export async function clusterFeatures(run: Run, { algorithm, ground }: Clusters): Promise<number> {
   const places = new Places(run.task.input.source.crs, ground);
-  const name = 'clusterId';
   const features = await mapFeatures(
     run,
     { kind: 'map', operation: { name: 'none' } },
     {
-      attributes: [{ name, type: 'integer' }],
+      attributes: [{ name: 'clusterId', type: 'integer' }],
       valuesOf: (rows) => places.add(rows, () => 0).map((place) => [place]),
     },
   );
   if (features === 0) return features;
   const labels = labelsOf(places.metric(), algorithm);
-  replacePlaces(run, { [name]: (place) => labels[place]! });
+  replacePlaces(run, [(place) => labels[place]!]);
   return features;
 }

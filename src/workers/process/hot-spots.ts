@@ -7,6 +7,7 @@ import type { Attribute } from './table.js';
 
 type HotSpots = Extract<FeatureProcess, { kind: 'hot-spots' }>;
 
+/** In the order of their values below. */
 const COLUMNS: readonly Attribute[] = [
   { name: 'giZ', type: 'number' },
   { name: 'giP', type: 'number' },
@@ -32,11 +33,11 @@ export async function hotSpots(run: Run, { field, radius, ground }: HotSpots): P
   );
   if (features === 0) return features;
   const z = scores(places, radius);
-  replacePlaces(run, {
-    giZ: (place) => z[place]!,
-    giP: (place) => twoSided(z[place]!),
-    giConfidence: (place) => Math.sign(z[place]!) * confidence(twoSided(z[place]!)),
-  });
+  replacePlaces(run, [
+    (place) => z[place]!,
+    (place) => twoSided(z[place]!),
+    (place) => Math.sign(z[place]!) * confidence(twoSided(z[place]!)),
+  ]);
   return features;
 }
 

@@ -74,21 +74,24 @@ export const numberAt = ({ values }: FeatureRow, at: number) =>
 /** Calls between two looks at whether the job is to stop. */
 const LOOK_EVERY = 10_000;
 
-/** Gives columns of the result, which hold places, the values of these. */
-export function replacePlaces(
-  run: Run,
-  columns: Readonly<Record<string, (place: number) => AttributeValue>>,
-): void {
+/**
+ * Gives the last columns of the result, which hold places, the values of these. Their names are those of the table: they
+ * depend on the attributes of the input.
+ */
+export function replacePlaces(run: Run, replacements: readonly ((place: number) => AttributeValue)[]): void {
   const db = connect(run.task.output, false);
   try {
     db.pragma('journal_mode = OFF');
+    const columns = db.prepare('SELECT name FROM pragma_table_info(?) ORDER BY cid').pluck();
+    const names = (columns.all(RESULT_TABLE) as string[]).slice(-replacements.length);
     let calls = 0;
-    const changes = Object.entries(columns).map(([name, replace], i) => {
+    const changes = replacements.map((replace, i) => {
       db.function(`value_${i}`, (place) => {
         if (calls++ % LOOK_EVERY === 0) run.cancellation?.check();
         return place === null ? null : replace(Number(place));
       });
-      return `${quote(name)} = value_${i}(${quote(name)})`;
+      const name = quote(names[i]!);
+      return `${name} = value_${i}(${name})`;
     });
     db.exec(`UPDATE ${RESULT_TABLE} SET ${changes.join(', ')}`);
   } finally {
