@@ -24,29 +24,6 @@ constexpr double kLooksPerPair = 20;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/** The elements of a typed array. */
-template <typename T>
-struct Elements {
-  const T* data;
-  size_t size;
-};
-
-template <typename T>
-Elements<T> require(napi_env env, napi_value value, napi_typedarray_type wanted, const char* what) {
-  bool typed = false;
-  check(napi_is_typedarray(env, value, &typed));
-  napi_typedarray_type type = napi_uint8_array;
-  size_t length = 0;
-  void* data = nullptr;
-  if (typed) check(napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr));
-  if (!typed || type != wanted) throw Failure{std::string(what) + " is a typed array of another kind", true};
-  return {static_cast<const T*>(data), length};
-}
-
-Elements<double> requireDoubles(napi_env env, napi_value value, const char* what) {
-  return require<double>(env, value, napi_float64_array, what);
-}
-
 napi_value takeText(napi_env env, ByteBuffer& text) {
   napi_value value = toText(env, reinterpret_cast<const char*>(text.data()), text.size());
   text.clear();
@@ -160,7 +137,7 @@ napi_value h3Cells(napi_env env, napi_callback_info info) {
 /** (cells) -> string[] */
 napi_value h3Polygons(napi_env env, napi_callback_info info) {
   const Arguments<1> arguments(env, info);
-  const auto cells = require<uint64_t>(env, arguments[0], napi_biguint64_array, "cells");
+  const auto cells = requireElements<uint64_t>(env, arguments[0], napi_biguint64_array, "cells");
   Environment& environment = environmentOf(env);
   napi_value result;
   check(napi_create_array_with_length(env, cells.size, &result));
@@ -179,7 +156,7 @@ napi_value h3Polygons(napi_env env, napi_callback_info info) {
 napi_value ringsToGeoJson(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);
   const auto positions = requireDoubles(env, arguments[0], "positions");
-  const auto ends = require<uint32_t>(env, arguments[1], napi_uint32_array, "ends");
+  const auto ends = requireElements<uint32_t>(env, arguments[1], napi_uint32_array, "ends");
   Environment& environment = environmentOf(env);
   napi_value result;
   check(napi_create_array_with_length(env, ends.size, &result));

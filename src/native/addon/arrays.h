@@ -79,6 +79,29 @@ void eachProjected(napi_env env, napi_value blobs, const Reprojector& reprojecto
   });
 }
 
+/** The elements of a typed array. */
+template <typename T>
+struct Elements {
+  T* data;
+  size_t size;
+};
+
+template <typename T>
+Elements<T> requireElements(napi_env env, napi_value value, napi_typedarray_type kind, const char* what) {
+  bool typed = false;
+  check(napi_is_typedarray(env, value, &typed));
+  napi_typedarray_type type = napi_uint8_array;
+  size_t length = 0;
+  void* data = nullptr;
+  if (typed) check(napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr));
+  if (!typed || type != kind) throw Failure{std::string(what) + " is no typed array of this kind", true};
+  return {static_cast<T*>(data), length};
+}
+
+inline Elements<double> requireDoubles(napi_env env, napi_value value, const char* what) {
+  return requireElements<double>(env, value, napi_float64_array, what);
+}
+
 /** A new typed array of `length` elements; `data` is where they are. */
 template <typename T>
 napi_value makeArray(napi_env env, napi_typedarray_type type, size_t length, T*& data) {

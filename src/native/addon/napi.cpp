@@ -35,6 +35,12 @@ double requireNumber(napi_env env, napi_value value, const char* what) {
   return number;
 }
 
+bool requireBoolean(napi_env env, napi_value value, const char* what) {
+  bool boolean = false;
+  if (napi_get_value_bool(env, value, &boolean) != napi_ok) throw Failure{std::string(what) + " must be a boolean", true};
+  return boolean;
+}
+
 uint32_t requireWhole(napi_env env, napi_value value, const char* what, double least, double most) {
   const double number = requireNumber(env, value, what);
   if (!(number >= least && number <= most) || number != static_cast<uint32_t>(number))

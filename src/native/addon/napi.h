@@ -4,6 +4,7 @@
 #include <node_api.h>
 
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 
@@ -66,6 +67,7 @@ bool bytesOf(napi_env env, napi_value value, const uint8_t*& data, size_t& size)
 bool readText(napi_env env, napi_value value, std::string& out);
 std::string requireText(napi_env env, napi_value value, const char* what);
 double requireNumber(napi_env env, napi_value value, const char* what);
+bool requireBoolean(napi_env env, napi_value value, const char* what);
 uint32_t requireWhole(napi_env env, napi_value value, const char* what, double least, double most);
 
 napi_value toText(napi_env env, const char* text, size_t size);
@@ -77,6 +79,24 @@ napi_value toBuffer(napi_env env, const uint8_t* data, size_t size);
 /** [minx, miny, maxx, maxy] */
 napi_value toBox(napi_env env, const Box& box);
 void setProperty(napi_env env, napi_value object, const char* name, napi_value value);
+
+/** A value for JavaScript that owns an object. */
+template <typename T>
+napi_value toExternal(napi_env env, std::unique_ptr<T> object) {
+  const auto destroy = [](napi_env, void* data, void*) { delete static_cast<T*>(data); };
+  napi_value value;
+  check(napi_create_external(env, object.get(), destroy, nullptr, &value));
+  object.release();
+  return value;
+}
+
+/** The object of such a value, which must be of this type. */
+template <typename T>
+T& requireExternal(napi_env env, napi_value value, const char* what) {
+  void* object = nullptr;
+  if (napi_get_value_external(env, value, &object) != napi_ok) throw Failure{std::string(what) + " is something else", true};
+  return *static_cast<T*>(object);
+}
 
 /** Throws it in JavaScript. */
 void throwFailure(napi_env env, const Failure& failure);

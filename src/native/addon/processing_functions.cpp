@@ -242,21 +242,13 @@ struct UnionState {
   GrowingUnion all;
 };
 
-UnionState& unionOf(napi_env env, napi_value value) {
-  void* state = nullptr;
-  if (napi_get_value_external(env, value, &state) != napi_ok) throw Failure{"this is no union", true};
-  return *static_cast<UnionState*>(state);
-}
+UnionState& unionOf(napi_env env, napi_value value) { return requireExternal<UnionState>(env, value, "union"); }
 
 }  // namespace
 
 /** () -> union */
 napi_value createUnion(napi_env env, napi_callback_info) {
-  geosOf(environmentOf(env));
-  const auto destroy = [](napi_env, void* data, void*) { delete static_cast<UnionState*>(data); };
-  napi_value result;
-  check(napi_create_external(env, new UnionState(environmentOf(env).geos), destroy, nullptr, &result));
-  return result;
+  return toExternal(env, std::make_unique<UnionState>(sharedGeosOf(environmentOf(env))));
 }
 
 /** (union, blobs) */

@@ -15,12 +15,6 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMostCount = 4294967295.0;
 constexpr const char* kLonLat = "OGC:CRS84";
 
-bool requireBoolean(napi_env env, napi_value value, const char* what) {
-  bool boolean = false;
-  if (napi_get_value_bool(env, value, &boolean) != napi_ok) throw Failure{std::string(what) + " must be a boolean", true};
-  return boolean;
-}
-
 /** From the CRS of geometries to where they are measured. */
 std::shared_ptr<const Reprojector> toSurface(napi_env env, const std::string& crs, Surface surface) {
   return reprojectorFor(env, crs, surface == Surface::Ground ? kLonLat : crs);

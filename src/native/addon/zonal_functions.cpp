@@ -15,31 +15,7 @@ using Tallies = std::vector<ZoneTally>;
 constexpr double kMostZones = 1 << 24;
 constexpr double kMostSide = 1 << 30;
 
-Tallies& talliesOf(napi_env env, napi_value value) {
-  void* tallies = nullptr;
-  if (napi_get_value_external(env, value, &tallies) != napi_ok) throw Failure{"these are no tallies", true};
-  return *static_cast<Tallies*>(tallies);
-}
-
-struct Numbers {
-  const double* data;
-  size_t length;
-};
-
-Numbers requireNumbers(napi_env env, napi_value value, const char* what) {
-  napi_typedarray_type type;
-  size_t length = 0;
-  void* data = nullptr;
-  const bool read = napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) == napi_ok;
-  if (!read || type != napi_float64_array) throw Failure{std::string(what) + " must be a Float64Array", true};
-  return {static_cast<const double*>(data), length};
-}
-
-bool requireBoolean(napi_env env, napi_value value, const char* what) {
-  bool flag = false;
-  if (napi_get_value_bool(env, value, &flag) != napi_ok) throw Failure{std::string(what) + " must be a boolean", true};
-  return flag;
-}
+Tallies& talliesOf(napi_env env, napi_value value) { return requireExternal<Tallies>(env, value, "tallies"); }
 
 }  // namespace
 
@@ -48,26 +24,23 @@ napi_value createTallies(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);
   const uint32_t zones = requireWhole(env, arguments[0], "zones", 0, kMostZones);
   const ZoneTally empty(requireBoolean(env, arguments[1], "holdsValues"));
-  const auto destroy = [](napi_env, void* data, void*) { delete static_cast<Tallies*>(data); };
-  napi_value result;
-  check(napi_create_external(env, new Tallies(zones, empty), destroy, nullptr, &result));
-  return result;
+  return toExternal(env, std::make_unique<Tallies>(zones, empty));
 }
 
 /** (tallies, blobs, pixels: Float64Array, width, transform: Float64Array of 6, byCentre) */
 napi_value addToTallies(napi_env env, napi_callback_info info) {
   const Arguments<6> arguments(env, info);
   Tallies& tallies = talliesOf(env, arguments[0]);
-  const Numbers pixels = requireNumbers(env, arguments[2], "pixels");
+  const auto pixels = requireDoubles(env, arguments[2], "pixels");
   const uint32_t width = requireWhole(env, arguments[3], "width", 1, kMostSide);
-  const Numbers transform = requireNumbers(env, arguments[4], "transform");
+  const auto transform = requireDoubles(env, arguments[4], "transform");
   const bool byCentre = requireBoolean(env, arguments[5], "byCentre");
-  if (transform.length != 6) throw Failure{"transform must have 6 numbers", true};
-  if (pixels.length % width != 0 || pixels.length / width > kMostSide) throw Failure{"pixels must be whole rows", true};
+  if (transform.size != 6) throw Failure{"transform must have 6 numbers", true};
+  if (pixels.size % width != 0 || pixels.size / width > kMostSide) throw Failure{"pixels must be whole rows", true};
   if (lengthOf(env, arguments[1]) != tallies.size()) throw Failure{"there must be a geometry for each tally", true};
   PixelTransform pixelTransform;
   std::copy_n(transform.data, 6, pixelTransform.begin());
-  CellShares shares(pixelTransform, width, static_cast<uint32_t>(pixels.length / width),
+  CellShares shares(pixelTransform, width, static_cast<uint32_t>(pixels.size / width),
                     byCentre ? ShareRule::Centre : ShareRule::Area);
   Geometry& geometry = environmentOf(env).geometry;
   eachBlob(env, arguments[1], [&](uint32_t i, const uint8_t* blob, size_t size) {
@@ -86,13 +59,13 @@ napi_value addToTallies(napi_env env, napi_callback_info info) {
 napi_value readTallies(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);
   Tallies& tallies = talliesOf(env, arguments[0]);
-  const Numbers quantiles = requireNumbers(env, arguments[1], "quantiles");
+  const auto quantiles = requireDoubles(env, arguments[1], "quantiles");
   double* out = nullptr;
-  napi_value result = makeArray(env, napi_float64_array, tallies.size() * (9 + quantiles.length), out);
+  napi_value result = makeArray(env, napi_float64_array, tallies.size() * (9 + quantiles.size), out);
   for (ZoneTally& tally : tallies) {
     const ZoneStatistics all = tally.statistics();
     for (const double value : {all.count, all.sum, all.mean, all.min, all.max, all.deviation, all.majority, all.minority, all.variety}) *out++ = value;
-    for (size_t i = 0; i < quantiles.length; ++i) *out++ = tally.quantile(quantiles.data[i]);
+    for (size_t i = 0; i < quantiles.size; ++i) *out++ = tally.quantile(quantiles.data[i]);
   }
   return result;
 }

@@ -34,7 +34,7 @@ export async function mapFeatures(
     : [{ name: freeName(source.idColumn, taken), type: idTypeOf(source) } as const];
   const table = FeatureTable.create(output, crs ?? source.crs, [...idAttribute, ...attributes]);
   const planes = { crs: source.crs, target: table.crs, srsId: table.srsId };
-  const add = (geometry: Uint8Array | null, { id, values }: Filled) =>
+  const add = (geometry: Uint8Array | null, { id, values }: OutputRow) =>
     keepsIds ? table.add(geometry, values, id as number) : table.add(geometry, [id, ...values]);
   try {
     for await (const rows of run.rows(input)) {
@@ -59,7 +59,7 @@ export async function mapFeatures(
 }
 
 /** A row with the values that its feature gets. */
-interface Filled {
+interface OutputRow {
   id: FeatureRow['id'];
   values: readonly AttributeValue[];
 }
