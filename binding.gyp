@@ -24,7 +24,7 @@
         "src/native/core/analytics/h3_grid.cpp",
         "src/native/core/analytics/kmeans.cpp",
         "src/native/core/analytics/lonlat_polygon.cpp",
-        "src/native/core/analytics/neighbour_sums.cpp",
+        "src/native/core/analytics/point_tree.cpp",
         "src/native/core/analytics/projected_geometry.cpp",
         "src/native/core/analytics/spatial_join.cpp",
         "src/native/core/clip.cpp",

@@ -3,16 +3,29 @@ import { nativeAddon } from './built.js';
 
 type Blobs = readonly (Uint8Array | null)[];
 
+interface KMeans {
+  readonly brand: 'kmeans';
+}
+
+interface PointTree {
+  readonly brand: 'point-tree';
+}
+
 interface NativeAnalytics {
   centroids(blobs: Blobs, from: string, to: string): Float64Array;
   dbscan(points: Float64Array, dimensions: number, eps: number, minPoints: number): Int32Array;
-  kmeans(points: Float64Array, dimensions: number, k: number): Int32Array;
-  neighbourSums(
-    points: Float64Array,
-    dimensions: number,
-    values: Float64Array,
+  createKMeans(points: Float64Array, dimensions: number, k: number): KMeans;
+  iterateKMeans(clusters: KMeans): boolean;
+  readKMeans(clusters: KMeans): Int32Array;
+  createPointTree(points: Float64Array, dimensions: number, values: Float64Array): PointTree;
+  sumNeighbours(
+    tree: PointTree,
     radius: number,
-  ): NeighbourSums;
+    first: number,
+    last: number,
+    counts: Float64Array,
+    sums: Float64Array,
+  ): void;
   h3Cells(positions: Float64Array, resolution: number): BigUint64Array;
   h3Polygons(cells: BigUint64Array): string[];
   ringsToGeoJson(positions: Float64Array, ends: Uint32Array): string[];
@@ -43,9 +56,25 @@ export function dbscan(points: Float64Array, dimensions: 2 | 3, eps: number, min
   return addon().dbscan(points, dimensions, eps, minPoints);
 }
 
-/** k-means: the cluster of each point, numbered from 0 in the order of their first points. The same in every run. */
-export function kmeans(points: Float64Array, dimensions: 2 | 3, k: number): Int32Array {
-  return addon().kmeans(points, dimensions, k);
+/** Called between the parts of a long work; what it throws ends the work. */
+export type Check = () => void;
+
+const noCheck: Check = () => {};
+
+/**
+ * k-means: the cluster of each point, numbered from 0 in the order of their first points. The same in every run. `check`
+ * comes before each iteration.
+ */
+export function kmeans(
+  points: Float64Array,
+  dimensions: 2 | 3,
+  k: number,
+  check: Check = noCheck,
+): Int32Array {
+  const clusters = addon().createKMeans(points, dimensions, k);
+  do check();
+  while (!addon().iterateKMeans(clusters));
+  return addon().readKMeans(clusters);
 }
 
 export interface NeighbourSums {
@@ -53,14 +82,27 @@ export interface NeighbourSums {
   sums: Float64Array;
 }
 
-/** For each point how many points lie within a radius of it, itself included, and the sum of their values. */
+/** Points whose neighbours are summed up between two checks. */
+const PART = 10_000;
+
+/**
+ * For each point how many points lie within a radius of it, itself included, and the sum of their values. `check` comes
+ * before each 10,000 points.
+ */
 export function neighbourSums(
   points: Float64Array,
   dimensions: 2 | 3,
   values: Float64Array,
   radius: number,
+  check: Check = noCheck,
 ): NeighbourSums {
-  return addon().neighbourSums(points, dimensions, values, radius);
+  const tree = addon().createPointTree(points, dimensions, values);
+  const [counts, sums] = [new Float64Array(values.length), new Float64Array(values.length)];
+  for (let first = 0; first < values.length; first += PART) {
+    check();
+    addon().sumNeighbours(tree, radius, first, Math.min(first + PART, values.length), counts, sums);
+  }
+  return { counts, sums };
 }
 
 /** The H3 cell of each longitude, latitude pair (degrees); 0 for NaN. Resolution 0 to 15. */

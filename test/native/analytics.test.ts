@@ -138,6 +138,20 @@ describe('kmeans', () => {
     }
   });
 
+  it('ends before an iteration where its caller says so', () => {
+    const random = randomSource(10);
+    const points = Float64Array.from({ length: 4000 }, () => random());
+    let checks = 0;
+    const endAt = (last: number) => () => {
+      if (++checks === last) throw new Error('enough');
+    };
+    kmeans(points, 2, 20, endAt(0));
+    expect(checks).toBeGreaterThan(3);
+    checks = 0;
+    expect(() => kmeans(points, 2, 20, endAt(3))).toThrow('enough');
+    expect(checks).toBe(3);
+  });
+
   it('never parts points that coincide', () => {
     expect([...kmeans(Float64Array.of(1, 1, 2, 2, 1, 1, 2, 2), 2, 5)]).toEqual([0, 1, 0, 1]);
     expect([...kmeans(new Float64Array(0), 2, 3)]).toEqual([]);
@@ -175,6 +189,25 @@ describe('sums over neighbours', () => {
       expect(counts[i]).toBe(count);
       expect(sums[i]).toBeCloseTo(sum, 10);
     }
+  });
+
+  it('are as quick where every point is a neighbour, and end where their caller says so', () => {
+    const n = 200_000;
+    const points = Float64Array.from({ length: 2 * n }, (_, i) => i % 1009);
+    const start = performance.now();
+    let checks = 0;
+    const { counts, sums } = neighbourSums(points, 2, new Float64Array(n).fill(2), 2000, () => {
+      checks++;
+    });
+    // 40,000,000,000 pairs one by one take a minute.
+    expect(performance.now() - start).toBeLessThan(5000);
+    expect(checks).toBe(20);
+    expect(new Set(counts)).toEqual(new Set([n]));
+    expect(new Set(sums)).toEqual(new Set([2 * n]));
+    const end = () => {
+      throw new Error('enough');
+    };
+    expect(() => neighbourSums(points, 2, new Float64Array(n), 1, end)).toThrow('enough');
   });
 
   it('need finite points and as many values', () => {

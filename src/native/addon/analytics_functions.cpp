@@ -11,7 +11,7 @@
 #include "../core/analytics/h3_cells.h"
 #include "../core/analytics/kmeans.h"
 #include "../core/analytics/lonlat_polygon.h"
-#include "../core/analytics/neighbour_sums.h"
+#include "../core/analytics/point_tree.h"
 #include "../core/analytics/projected_geometry.h"
 #include "../core/analytics/spatial_join.h"
 #include "arrays.h"
@@ -85,39 +85,57 @@ napi_value dbscan(napi_env env, napi_callback_info info) {
   return result;
 }
 
-/** (points, dimensions, k) -> Int32Array */
-napi_value kmeans(napi_env env, napi_callback_info info) {
+/** (points, dimensions, k) -> clusters */
+napi_value createKMeans(napi_env env, napi_callback_info info) {
   const Arguments<3> arguments(env, info);
   const auto points = requireDoubles(env, arguments[0], "points");
   const int dimensions = requireDimensions(env, arguments[1], points.size);
   requireFinite(points);
   const uint32_t k = requireCount(env, arguments[2], "k");
+  return toExternal(env, graticule::createKMeans(points.data, points.size / static_cast<size_t>(dimensions), dimensions, k));
+}
+
+/** (clusters) -> boolean: that was the last iteration. */
+napi_value iterateKMeans(napi_env env, napi_callback_info info) {
+  const Arguments<1> arguments(env, info);
+  return toBoolean(env, requireExternal<KMeans>(env, arguments[0], "clusters").iterate());
+}
+
+/** (clusters) -> Int32Array */
+napi_value readKMeans(napi_env env, napi_callback_info info) {
+  const Arguments<1> arguments(env, info);
+  const auto& clusters = requireExternal<KMeans>(env, arguments[0], "clusters");
   int32_t* labels = nullptr;
-  const size_t n = points.size / static_cast<size_t>(dimensions);
-  napi_value result = makeArray(env, napi_int32_array, n, labels);
-  graticule::kmeans(points.data, n, dimensions, k, labels);
+  napi_value result = makeArray(env, napi_int32_array, clusters.size(), labels);
+  clusters.number(labels);
   return result;
 }
 
-/** (points, dimensions, values, radius) -> {counts: Float64Array, sums: Float64Array} */
-napi_value neighbourSums(napi_env env, napi_callback_info info) {
-  const Arguments<4> arguments(env, info);
+/** (points, dimensions, values) -> tree */
+napi_value createPointTree(napi_env env, napi_callback_info info) {
+  const Arguments<3> arguments(env, info);
   const auto points = requireDoubles(env, arguments[0], "points");
   const int dimensions = requireDimensions(env, arguments[1], points.size);
   requireFinite(points);
   const size_t n = points.size / static_cast<size_t>(dimensions);
   const auto values = requireDoubles(env, arguments[2], "values");
   if (values.size != n) throw Failure{"there must be a value for each point", true};
-  const double radius = requireNumber(env, arguments[3], "radius");
+  return toExternal(env, std::make_unique<PointTree>(points.data, n, dimensions, values.data));
+}
+
+/** (tree, radius, first, last, counts: Float64Array, sums: Float64Array) */
+napi_value sumNeighbours(napi_env env, napi_callback_info info) {
+  const Arguments<6> arguments(env, info);
+  const auto& tree = requireExternal<PointTree>(env, arguments[0], "tree");
+  const double radius = requireNumber(env, arguments[1], "radius");
   if (!(radius > 0) || !std::isfinite(radius)) throw Failure{"radius must be positive", true};
-  double* counts = nullptr;
-  double* sums = nullptr;
-  napi_value result;
-  check(napi_create_object(env, &result));
-  setProperty(env, result, "counts", makeArray(env, napi_float64_array, n, counts));
-  setProperty(env, result, "sums", makeArray(env, napi_float64_array, n, sums));
-  graticule::neighbourSums(points.data, n, dimensions, values.data, radius, counts, sums);
-  return result;
+  const uint32_t first = requireWhole(env, arguments[2], "first", 0, static_cast<double>(tree.size()));
+  const uint32_t last = requireWhole(env, arguments[3], "last", first, static_cast<double>(tree.size()));
+  const auto counts = requireDoubles(env, arguments[4], "counts");
+  const auto sums = requireDoubles(env, arguments[5], "sums");
+  if (counts.size != tree.size() || sums.size != tree.size()) throw Failure{"there must be a place for each point", true};
+  tree.sumNeighbours(radius, first, last, counts.data, sums.data);
+  return nullptr;
 }
 
 /** (positions, resolution) -> BigUint64Array */

@@ -29,8 +29,11 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "validateGeometry", guarded<validateGeometry>);
   setFunction(env, exports, "centroids", guarded<centroids>);
   setFunction(env, exports, "dbscan", guarded<dbscan>);
-  setFunction(env, exports, "kmeans", guarded<kmeans>);
-  setFunction(env, exports, "neighbourSums", guarded<neighbourSums>);
+  setFunction(env, exports, "createKMeans", guarded<createKMeans>);
+  setFunction(env, exports, "iterateKMeans", guarded<iterateKMeans>);
+  setFunction(env, exports, "readKMeans", guarded<readKMeans>);
+  setFunction(env, exports, "createPointTree", guarded<createPointTree>);
+  setFunction(env, exports, "sumNeighbours", guarded<sumNeighbours>);
   setFunction(env, exports, "h3Cells", guarded<h3Cells>);
   setFunction(env, exports, "h3Polygons", guarded<h3Polygons>);
   setFunction(env, exports, "ringsToGeoJson", guarded<ringsToGeoJson>);

@@ -147,7 +147,10 @@ void fuzzClusters(uint8_t mode, const uint8_t* data, size_t size) {
   std::vector<int32_t> labels(n, -2);
   dbscan(points.data(), n, dimensions, std::ldexp(1.0, mode % 64 - 32), 1 + mode % 5, labels.data());
   for (const int32_t label : labels) require(label >= kNoise && label < static_cast<int32_t>(n));
-  kmeans(points.data(), n, dimensions, 1 + mode % 7, labels.data());
+  const auto clusters = createKMeans(points.data(), n, dimensions, 1 + mode % 7);
+  while (!clusters->iterate()) {
+  }
+  clusters->number(labels.data());
   for (const int32_t label : labels) require(label >= 0 && label <= mode % 7);
 }
 

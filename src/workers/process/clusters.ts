@@ -18,7 +18,7 @@ export async function clusterFeatures(run: Run, { algorithm, ground }: Clusters)
     },
   );
   if (features === 0) return features;
-  const labels = labelsOf(places.metric(), algorithm);
+  const labels = labelsOf(places.metric(), algorithm, run.cancellation);
   replacePlaces(run, [(place) => labels[place]!]);
   return features;
 }

@@ -1,5 +1,6 @@
 import type { FeatureProcess } from '../../core/feature-processes.js';
 import { neighbourSums } from '../../native/analytics.js';
+import type { Cancellation } from '../cancellation.js';
 import { mapFeatures } from './map.js';
 import { numberAt, Places, replacePlaces } from './places.js';
 import type { Run } from './run.js';
@@ -32,7 +33,7 @@ export async function hotSpots(run: Run, { field, radius, ground }: HotSpots): P
     },
   );
   if (features === 0) return features;
-  const z = scores(places, radius);
+  const z = scores(places, radius, run.cancellation);
   replacePlaces(run, [
     (place) => z[place]!,
     (place) => twoSided(z[place]!),
@@ -42,13 +43,14 @@ export async function hotSpots(run: Run, { field, radius, ground }: HotSpots): P
 }
 
 /** Weights are 1 within the distance, the feature itself included, else 0. NaN where all values are the same. */
-function scores(places: Places, radius: number): Float64Array {
+function scores(places: Places, radius: number, cancellation?: Cancellation): Float64Array {
   const { points, dimensions } = places.metric();
   const values = places.values();
   const n = values.length;
   const mean = values.reduce((sum, value) => sum + value, 0) / n;
   const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / n;
-  const { counts, sums } = neighbourSums(points, dimensions, values, radius);
+  const check = () => cancellation?.check();
+  const { counts, sums } = neighbourSums(points, dimensions, values, radius, check);
   return counts.map((count, i) => {
     const spread = Math.sqrt(variance * ((n * count - count * count) / (n - 1)));
     return spread > 0 ? (sums[i]! - mean * count) / spread : Number.NaN;

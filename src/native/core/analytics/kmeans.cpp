@@ -32,30 +32,34 @@ class Random {
 };
 
 template <int D>
-class KMeans {
+class KMeansOf final : public KMeans {
  public:
   using Position = std::array<double, D>;
   /** Coordinates of all points, axis by axis. */
   using Axes = std::array<std::vector<double>, D>;
 
-  KMeans(const double* points, size_t n, uint32_t k) : n_(n), labels_(n, 0), upper_(n), lower_(n) {
+  KMeansOf(const double* points, size_t n, uint32_t k) : n_(n), labels_(n, 0), upper_(n), lower_(n) {
     for (int d = 0; d < D; ++d) {
       axes_[d].resize(n);
       for (size_t i = 0; i < n; ++i) axes_[d][i] = points[i * D + d];
     }
     tolerance_ = kTolerance * variance();
-    seed(k);
+    if (n > 0) seed(k);
   }
 
-  void run() {
-    assignAll();
-    for (int i = 0; i < kMaxIterations; ++i) {
-      const double moved = moveCentres();
-      if (!assignMoved() || moved <= tolerance_) return;
+  bool iterate() override {
+    if (n_ == 0) return true;
+    if (iteration_++ == 0) {
+      assignAll();
+      return false;
     }
+    const double moved = moveCentres();
+    return !assignMoved() || moved <= tolerance_ || iteration_ > kMaxIterations;
   }
 
-  void number(int32_t* labels) const {
+  size_t size() const override { return n_; }
+
+  void number(int32_t* labels) const override {
     std::vector<int32_t> numbers(centres_.size(), -1);
     int32_t next = 0;
     for (size_t i = 0; i < n_; ++i) {
@@ -283,6 +287,7 @@ class KMeans {
   }
 
   size_t n_;
+  int iteration_ = 0;
   double tolerance_ = 0;
   Axes axes_;
   std::vector<Position> centres_;
@@ -293,18 +298,11 @@ class KMeans {
   std::vector<double> lower_;
 };
 
-template <int D>
-void run(const double* points, size_t n, uint32_t k, int32_t* labels) {
-  KMeans<D> clusters(points, n, k);
-  clusters.run();
-  clusters.number(labels);
-}
-
 }  // namespace
 
-void kmeans(const double* points, size_t n, int dimensions, uint32_t k, int32_t* labels) {
-  if (n == 0 || k == 0) return;
-  (dimensions == 2 ? run<2> : run<3>)(points, n, k, labels);
+std::unique_ptr<KMeans> createKMeans(const double* points, size_t n, int dimensions, uint32_t k) {
+  if (dimensions == 2) return std::make_unique<KMeansOf<2>>(points, n, k);
+  return std::make_unique<KMeansOf<3>>(points, n, k);
 }
 
 }  // namespace graticule

@@ -20,7 +20,7 @@ export async function clusters(task: ClustersTask, cancellation?: Cancellation):
   );
   const input = await readInput(task, fields, cancellation);
   const places = located(input.rows, task.source.crs);
-  const labels = labelsOf(metric(places.positions), task.algorithm);
+  const labels = labelsOf(metric(places.positions), task.algorithm, cancellation);
   if (task.hulls) return { ...hulls(task, places, labels, at), inputTruncated: input.truncated };
   const attributes = namedFields(task.source, task.fields);
   const features = places.rows.map((row, i) =>
@@ -35,10 +35,14 @@ export async function clusters(task: ClustersTask, cancellation?: Cancellation):
 }
 
 /** The cluster of each point, numbered from 0; -1 is noise. */
-export function labelsOf({ points, dimensions }: Metric, algorithm: ClustersTask['algorithm']): Int32Array {
+export function labelsOf(
+  { points, dimensions }: Metric,
+  algorithm: ClustersTask['algorithm'],
+  cancellation?: Cancellation,
+): Int32Array {
   return algorithm.name === 'dbscan'
     ? dbscan(points, dimensions, algorithm.eps, algorithm.minPoints)
-    : kmeans(points, dimensions, algorithm.k);
+    : kmeans(points, dimensions, algorithm.k, () => cancellation?.check());
 }
 
 function hulls(
