@@ -118,7 +118,7 @@ export const LIMITS = {
   /** Features whose places a process compares, and cells that one makes. */
   processPlaces: 5_000_000,
   processCells: 1_000_000,
-  /** Pairs of features that a distance matrix has. */
+  /** Pairs of features that a distance matrix has, or the result of a join within a distance. */
   processPairs: 10_000_000,
   /** Features among which the nearest ones are looked for at a time. */
   processNearest: 20_000,

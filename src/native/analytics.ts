@@ -139,8 +139,8 @@ export interface JoinSide {
 export interface Joined {
   /** Indices, left and right by turns, in ascending order. */
   pairs: Uint32Array;
-  /** False when the join ended before its last left geometry. */
-  complete: boolean;
+  /** How many left geometries were looked at: all, unless the join ended before the last one. */
+  looks: number;
 }
 
 /**

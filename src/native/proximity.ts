@@ -10,6 +10,7 @@ interface NativeProximity {
     ground: boolean,
     count: number,
     reach: number,
+    maxPairs: number,
   ): Neighbours;
   distanceMatrix(left: Blobs, leftCrs: string, right: Blobs, rightCrs: string, ground: boolean): Float64Array;
   measureGeometries(blobs: Blobs, crs: string, ground: boolean): Float64Array;
@@ -23,6 +24,8 @@ export interface Neighbours {
   pairs: Uint32Array;
   /** Units of the plane, or metres over the ground. */
   distances: Float64Array;
+  /** How many left geometries were looked at: all, unless the search ended before the last one. */
+  looks: number;
 }
 
 /** How many neighbours of each geometry are looked for, and how far away. */
@@ -33,6 +36,8 @@ export interface NeighbourQuery {
   reach: number;
   /** Distances are metres over the ground (WGS 84), else those of the plane. */
   ground: boolean;
+  /** The search ends after the left geometry that reaches so many; absent: after the last one. */
+  maxPairs?: number;
 }
 
 /** The right geometries that are nearest to each left one; both are in one CRS. */
@@ -40,9 +45,9 @@ export function nearestGeometries(
   left: Blobs,
   right: Blobs,
   crs: string,
-  { count, reach, ground }: NeighbourQuery,
+  { count, reach, ground, maxPairs = Number.POSITIVE_INFINITY }: NeighbourQuery,
 ): Neighbours {
-  return addon().nearestGeometries(left, right, crs, ground, count, reach);
+  return addon().nearestGeometries(left, right, crs, ground, count, reach, maxPairs);
 }
 
 export interface Side {

@@ -131,6 +131,36 @@ describe('analytics.spatial-join', () => {
     expectSame('analytics.spatial-join', numbers(counts, 'matchCount'), numbers(sums, 'n'), 0);
     expectSame('analytics.spatial-join', numbers(counts, 'total'), numbers(sums, 'total'), 0);
   });
+
+  it('counts and takes the nearest where more pairs lie within the distance than are in memory', async () => {
+    const files = [reference.file('shops'), reference.file('homes')] as const;
+    const within = (mode: string) => ({ predicate: 'dwithin', distance: 3000, mode, innerOnly: true });
+    const { rows } = await reference.run('analytics.spatial-join', within('count'), ...files);
+    const theirs = await reference.query(`SELECT count(*)::int AS n FROM shops s
+      JOIN homes h ON ST_DWithin(s.geom, h.geom, 3000) GROUP BY s.id`);
+    expectSame('analytics.spatial-join', numbers(rows, 'matchCount'), numbers(theirs, 'n'), 0);
+    expect(numbers(rows, 'matchCount').reduce((sum, n) => sum + n, 0)).toBeGreaterThan(300_000);
+    const first = await reference.run('analytics.spatial-join', within('first'), ...files);
+    const nearest = await reference.query(`SELECT n.value FROM shops s CROSS JOIN LATERAL
+      (SELECT h.geom, h.value FROM homes h ORDER BY s.geom <-> h.geom LIMIT 1) n WHERE ST_DWithin(s.geom, n.geom, 3000)`);
+    expectSame('analytics.spatial-join', numbers(first.rows, 'value_'), numbers(nearest, 'value'), 0);
+  });
+
+  it('of too many pairs within a distance is refused', async () => {
+    const limits = LIMITS as { processPairs: number };
+    const { processPairs } = limits;
+    const inputs = { predicate: 'dwithin', distance: 200 };
+    const files = [reference.file('shops'), reference.file('homes')] as const;
+    limits.processPairs = 100;
+    try {
+      const each = reference.run('analytics.spatial-join', { ...inputs, mode: 'each' }, ...files);
+      await expect(each).rejects.toMatchObject({ code: 'too-large' });
+      const count = await reference.run('analytics.spatial-join', { ...inputs, mode: 'count' }, ...files);
+      expect(count.rows).toHaveLength(3000);
+    } finally {
+      limits.processPairs = processPairs;
+    }
+  });
 });
 
 it('analytics.points-in-polygons counts points, with statistics', async () => {

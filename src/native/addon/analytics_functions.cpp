@@ -20,7 +20,7 @@ namespace graticule::addon {
 namespace {
 
 /** Geometries whose envelopes meet may still not match: a join looks at so many for each pair that it may find. */
-constexpr double kLooksPerPair = 20;
+constexpr double kCandidatesPerPair = 20;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -222,7 +222,7 @@ std::unique_ptr<SpatialJoin> joinOf(const std::string& predicate, double metres)
 }  // namespace
 
 /**
- * (left, leftCrs, right, rightCrs, predicate, metres, maxPairs) -> {pairs: Uint32Array of left, right, complete: boolean}
+ * (left, leftCrs, right, rightCrs, predicate, metres, maxPairs) -> {pairs: Uint32Array of left, right, looks: number}
  */
 napi_value spatialJoin(napi_env env, napi_callback_info info) {
   const Arguments<7> arguments(env, info);
@@ -234,16 +234,17 @@ napi_value spatialJoin(napi_env env, napi_callback_info info) {
                 [&](uint32_t, const uint8_t* blob, size_t size) { join->add(blob, size); });
   join->build();
   std::vector<uint32_t> pairs;
-  std::vector<uint32_t> found;
-  double looks = 0;
-  bool complete = true;
+  std::vector<uint32_t> matches;
+  double candidates = 0;
+  uint32_t looks = 0;
   eachProjected(env, arguments[0], *reprojectorFor(env, requireText(env, arguments[1], "leftCrs"), plane),
                 [&](uint32_t i, const uint8_t* blob, size_t size) {
-                  complete = static_cast<double>(pairs.size() / 2) < maxPairs && looks < maxPairs * kLooksPerPair;
-                  if (!complete) return;
-                  found.clear();
-                  looks += static_cast<double>(join->match(blob, size, found));
-                  for (const uint32_t right : found) pairs.insert(pairs.end(), {i, right});
+                  const bool isFull = static_cast<double>(pairs.size() / 2) >= maxPairs;
+                  if (isFull || candidates >= maxPairs * kCandidatesPerPair) return;
+                  ++looks;
+                  matches.clear();
+                  candidates += static_cast<double>(join->match(blob, size, matches));
+                  for (const uint32_t right : matches) pairs.insert(pairs.end(), {i, right});
                 });
   uint32_t* out = nullptr;
   napi_value list = makeArray(env, napi_uint32_array, pairs.size(), out);
@@ -251,7 +252,7 @@ napi_value spatialJoin(napi_env env, napi_callback_info info) {
   napi_value result;
   check(napi_create_object(env, &result));
   setProperty(env, result, "pairs", list);
-  setProperty(env, result, "complete", toBoolean(env, complete));
+  setProperty(env, result, "looks", toNumber(env, looks));
   return result;
 }
 

@@ -41,20 +41,27 @@ std::vector<std::unique_ptr<SpatialOperand>> readOperands(napi_env env, napi_val
 
 }  // namespace
 
-/** (left, right, crs, ground, count, reach) -> {pairs: Uint32Array of left, right, distances: Float64Array} */
+/**
+ * (left, right, crs, ground, count, reach, maxPairs) -> {pairs: Uint32Array of left, right, distances: Float64Array,
+ * looks: number}
+ */
 napi_value nearestGeometries(napi_env env, napi_callback_info info) {
-  const Arguments<6> arguments(env, info);
+  const Arguments<7> arguments(env, info);
   const std::string crs = requireText(env, arguments[2], "crs");
   const Surface surface = requireBoolean(env, arguments[3], "ground") ? Surface::Ground : Surface::Plane;
   const uint32_t count = requireWhole(env, arguments[4], "count", 1, kMostCount);
   const double reach = requireNumber(env, arguments[5], "reach");
+  const double maxPairs = requireNumber(env, arguments[6], "maxPairs");
   const auto reprojector = toSurface(env, crs, surface);
   NearestSearch search(sharedGeosOf(environmentOf(env)), surface);
   eachProjected(env, arguments[1], *reprojector, [&](uint32_t, const uint8_t* blob, size_t size) { search.add(blob, size); });
   search.build();
   std::vector<uint32_t> pairs;
   std::vector<double> distances;
+  uint32_t looks = 0;
   eachProjected(env, arguments[0], *reprojector, [&](uint32_t i, const uint8_t* blob, size_t size) {
+    if (looks > 0 && static_cast<double>(distances.size()) >= maxPairs) return;
+    ++looks;
     for (const NearestSearch::Neighbour& neighbour : search.search(blob, size, count, reach)) {
       pairs.insert(pairs.end(), {i, neighbour.index});
       distances.push_back(neighbour.distance);
@@ -64,6 +71,7 @@ napi_value nearestGeometries(napi_env env, napi_callback_info info) {
   check(napi_create_object(env, &result));
   setProperty(env, result, "pairs", toArray(env, napi_uint32_array, pairs));
   setProperty(env, result, "distances", toArray(env, napi_float64_array, distances));
+  setProperty(env, result, "looks", toNumber(env, looks));
   return result;
 }
 

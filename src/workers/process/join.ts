@@ -1,9 +1,12 @@
+import { TaskFailure } from '../../core/failure.js';
 import type { FeatureProcess } from '../../core/feature-processes.js';
 import type { FeatureRow } from '../../core/features.js';
-import { spatialJoin } from '../../native/analytics.js';
+import { LIMITS } from '../../core/limits.js';
+import { type Joined, spatialJoin } from '../../native/analytics.js';
+import { nearestGeometries } from '../../native/proximity.js';
 import { Group } from '../vector/analytics/statistics.js';
 import type { IndexedCopy } from './copy.js';
-import { neighboursWithin } from './near.js';
+import { rowsAround } from './near.js';
 import { geometriesOf, type Run, windowOf } from './run.js';
 import { type Sides, withSides } from './sides.js';
 import { statisticAttributes } from './statistics.js';
@@ -23,18 +26,22 @@ export function joinFeatures(run: Run, join: Join): Promise<number> {
 async function fill(run: Run, join: Join, { left, right }: Sides, table: FeatureTable): Promise<void> {
   const summary = summaryOf(join, right);
   const nothing = new Array(right.fields.length).fill(null);
+  let pairs = 0;
   for await (const rows of run.rows(left)) {
-    const matches = await matchesOf(run, join, rows, right);
-    for (const [i, row] of rows.entries()) {
-      const met = matches[i]!;
-      if (met.length === 0 && join.innerOnly) continue;
-      if (join.mode === 'count') {
-        table.add(row.geometry, [...row.values, ...summary(met)]);
-        continue;
+    for await (const matches of matchesOf(run, join, rows, right)) {
+      for (const { row, partners } of matches) {
+        if (partners.length === 0 && join.innerOnly) continue;
+        if (join.mode === 'count') {
+          table.add(row.geometry, [...row.values, ...summary(partners)]);
+          continue;
+        }
+        const values = partners.length === 0 ? [nothing] : partners.map((partner) => partner.values);
+        const count = join.mode === 'first' ? 1 : values.length;
+        for (const own of values.slice(0, count)) table.add(row.geometry, [...row.values, ...own]);
+        if (join.mode === 'each') pairs += partners.length;
       }
-      const joined = met.length === 0 ? [nothing] : met.map(({ values }) => values);
-      for (const values of join.mode === 'first' ? joined.slice(0, 1) : joined)
-        table.add(row.geometry, [...row.values, ...values]);
+      if (join.predicate === 'dwithin' && pairs > LIMITS.processPairs)
+        throw new TaskFailure('too-large', `There are more than ${LIMITS.processPairs} pairs.`);
     }
   }
 }
@@ -53,22 +60,53 @@ function summaryOf(
   };
 }
 
-/** What each row meets: in the order of the others, or nearest first where a distance counts. */
-async function matchesOf(
+/** A row with what it meets: in the order of the others, or nearest first where a distance counts. */
+interface Match {
+  readonly row: FeatureRow;
+  readonly partners: FeatureRow[];
+}
+
+/** Pairs that are in memory together, and between two looks at whether the job is to stop. */
+const PAIRS = 100_000;
+
+/** What each row meets, a part of the rows at a time. */
+async function* matchesOf(
   run: Run,
-  { predicate, reach }: Join,
+  join: Join,
   rows: readonly FeatureRow[],
   right: IndexedCopy,
-): Promise<FeatureRow[][]> {
-  if (predicate === 'dwithin') {
-    const neighbours = await neighboursWithin(run, rows, right, reach!);
-    return neighbours.map((near) => near.map(({ row }) => row));
+): AsyncGenerator<Match[]> {
+  const near =
+    join.predicate === 'dwithin'
+      ? await rowsAround(run, rows, right, join.reach!)
+      : await windowOf(run, rows, right);
+  // Each search sorts the others anew, which must not become most of the work.
+  const maxPairs = Math.max(PAIRS, near.length);
+  for (let start = 0; start < rows.length; ) {
+    run.cancellation?.check();
+    const rest = rows.slice(start);
+    const { pairs, looks } = pairsOf(join, rest, near, right.source.crs, maxPairs);
+    const matches = rest.slice(0, looks).map((row): Match => ({ row, partners: [] }));
+    for (let i = 0; i < pairs.length; i += 2) matches[pairs[i]!]!.partners.push(near[pairs[i + 1]!]!);
+    yield matches;
+    start += looks;
   }
-  const near = await windowOf(run, rows, right);
-  const { crs } = right.source;
-  const [left, others] = [rows, near].map((side) => ({ blobs: geometriesOf(side), crs }));
-  const { pairs } = spatialJoin(left!, others!, predicate, 0, Number.MAX_SAFE_INTEGER);
-  const matches: FeatureRow[][] = rows.map(() => []);
-  for (let i = 0; i < pairs.length; i += 2) matches[pairs[i]!]!.push(near[pairs[i + 1]!]!);
-  return matches;
+}
+
+const ANY_COUNT = 4_294_967_295;
+
+/** Pairs of the first rows, up to the one that reaches the bound. */
+function pairsOf(
+  { predicate, reach, mode }: Join,
+  rows: readonly FeatureRow[],
+  near: readonly FeatureRow[],
+  crs: string,
+  maxPairs: number,
+): Joined {
+  const [left, right] = [geometriesOf(rows), geometriesOf(near)];
+  if (predicate !== 'dwithin')
+    return spatialJoin({ blobs: left, crs }, { blobs: right, crs }, predicate, 0, maxPairs);
+  const { distance, ground } = reach!;
+  const count = mode === 'first' ? 1 : ANY_COUNT;
+  return nearestGeometries(left, right, crs, { count, reach: distance, ground, maxPairs });
 }

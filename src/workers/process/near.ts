@@ -35,18 +35,15 @@ const search = (
   return all;
 };
 
-const ANY_COUNT = 4_294_967_295;
-
-/** All others within a distance of each row, nearest first. */
-export async function neighboursWithin(
+/** The others that may lie within a distance of some of the rows, by their envelopes. */
+export async function rowsAround(
   run: Run,
   rows: readonly FeatureRow[],
   others: IndexedCopy,
   reach: Reach,
-): Promise<Neighbour[][]> {
+): Promise<FeatureRow[]> {
   const box = boxAround(rows);
-  const near = box ? await rowsIn(run, others, boxesAround(box, others, reach)) : [];
-  return search(rows, near, others, { count: ANY_COUNT, reach: reach.distance, ground: reach.ground });
+  return box ? rowsIn(run, others, boxesAround(box, others, reach)) : [];
 }
 
 interface NearestQuery {

@@ -82,14 +82,33 @@ double NearestSearch::farthest(const Box& box) const {
   return std::hypot(both.maxX - both.minX, both.maxY - both.minY);
 }
 
+std::optional<double> NearestSearch::measure(SpatialOperand& from, uint32_t i) {
+  // Preparing a geometry pays from its second meeting on.
+  all_[i]->lasting = turns_[i] != 0;
+  turns_[i] = turn_;
+  return distanceBetween(surface_, from, *all_[i]);
+}
+
+/** All that are no further than `reach`, among those within a radius. */
+std::vector<NearestSearch::Neighbour> NearestSearch::allWithin(SpatialOperand& from, double radius, double reach) {
+  std::vector<Neighbour> all;
+  ++turn_;
+  for (const uint32_t i : within(from.envelope(), radius)) {
+    const std::optional<double> distance = measure(from, i);
+    if (distance && *distance <= reach) all.push_back({i, *distance});
+  }
+  std::sort(all.begin(), all.end(), nearer);
+  return all;
+}
+
 std::vector<NearestSearch::Neighbour> NearestSearch::search(const uint8_t* blob, size_t size, uint32_t count, double reach) {
   SpatialOperand from(geos_);
   std::vector<Neighbour> best;
   const bool usable = blob != nullptr && from.read(blob, size) == ReadStatus::Ok && !from.empty() && from.envelope().valid();
   if (!usable || usable_ == 0) return best;
   const double most = std::min(reach, farthest(from.envelope()));
+  if (count >= usable_) return allWithin(from, most, reach);
   double radius = radius_ > 0 ? radius_ : surface_ == Surface::Ground ? kFirstMetres : most / std::sqrt(static_cast<double>(usable_));
-  if (count >= usable_) radius = most;
   ++turn_;
   for (;; radius *= 2) {
     radius = std::min(radius, most);
@@ -98,10 +117,7 @@ std::vector<NearestSearch::Neighbour> NearestSearch::search(const uint8_t* blob,
       const bool full = best.size() >= count;
       const bool far = surface_ == Surface::Plane && full && gap(from.envelope(), all_[i]->envelope()) > best.back().distance;
       if (far) continue;
-      // Preparing a geometry pays from its second meeting on.
-      all_[i]->lasting = turns_[i] != 0;
-      turns_[i] = turn_;
-      const std::optional<double> distance = distanceBetween(surface_, from, *all_[i]);
+      const std::optional<double> distance = measure(from, i);
       if (!distance || *distance > reach) continue;
       const Neighbour neighbour{i, *distance};
       if (full && !nearer(neighbour, best.back())) continue;

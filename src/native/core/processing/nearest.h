@@ -38,6 +38,8 @@ class NearestSearch {
  private:
   std::vector<uint32_t> within(const Box& box, double radius) const;
   double farthest(const Box& box) const;
+  std::optional<double> measure(SpatialOperand& from, uint32_t i);
+  std::vector<Neighbour> allWithin(SpatialOperand& from, double radius, double reach);
 
   std::shared_ptr<Geos> geos_;
   Surface surface_;

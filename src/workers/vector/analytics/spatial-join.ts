@@ -24,7 +24,7 @@ export async function spatialJoin(
   );
   const left = await readInput(task, columns.fields, cancellation);
   const others = await readInput(right, rightColumns.fields, cancellation);
-  const { pairs, complete } = joinGeometries(
+  const { pairs, looks } = joinGeometries(
     { blobs: left.rows.map((row) => row.geometry), crs: task.source.crs },
     { blobs: others.rows.map((row) => row.geometry), crs: right.source.crs },
     task.predicate,
@@ -48,7 +48,7 @@ export async function spatialJoin(
     features: joined(features),
     returned: features.length,
     inputTruncated: left.truncated || others.truncated,
-    resultTruncated: !complete,
+    resultTruncated: looks < left.rows.length,
   };
 }
 
