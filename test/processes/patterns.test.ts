@@ -1,5 +1,6 @@
 import { latLngToCell } from 'h3-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LIMITS } from '../../src/core/limits.js';
 import { randomNumbers } from '../support/random.js';
 import { expectSame, note, numbers, Reference } from './reference.js';
 
@@ -150,6 +151,24 @@ describe('analytics.density', () => {
       others.filter((d) => d > 1),
       1e-9,
     );
+  });
+
+  it('of too many cells is refused before all of them are there', async () => {
+    const limits = LIMITS as { processCells: number };
+    const { processCells } = limits;
+    const features = Array.from({ length: 700 }, (_, i) => ({
+      geometry: { type: 'Point', coordinates: [(i % 28) * 6 - 80, Math.floor(i / 28) * 5 - 60] },
+      properties: {},
+    }));
+    reference.stage('strays', features);
+    limits.processCells = 1000;
+    try {
+      // Each has 31,000 cells: all of them are more than a Map holds.
+      const density = run('analytics.density', { cellSize: 1, radius: 100, unit: 'kilometre' }, 'strays');
+      await expect(density).rejects.toMatchObject({ code: 'too-large' });
+    } finally {
+      limits.processCells = processCells;
+    }
   });
 
   it('has metres over the ground in degrees', async () => {

@@ -74,7 +74,6 @@ function spread(
   const densities = new Map<number, number>();
   const square = radius * radius;
   for (let i = 0; i < weights.length; i++) {
-    if (i % BATCH === 0) check(run, densities.size);
     const [x, y] = [points[2 * i]!, points[2 * i + 1]!];
     // The equal-area plane has no poles.
     if (!Number.isFinite(x) || !Number.isFinite(y)) continue;
@@ -83,6 +82,7 @@ function spread(
     for (let column = firstColumn; column <= lastColumn; column++) {
       const [first, last] = grid.rows(y - radius, y + radius, column, side);
       checkCells([firstColumn, lastColumn, first, last], HALF);
+      checkCount(run, Math.max(densities.size, last - first));
       for (let row = first; row <= last; row++) {
         const [cx, cy] = grid.centreOf(column, row, side);
         const rest = 1 - ((cx - x) ** 2 + (cy - y) ** 2) / square;
@@ -92,7 +92,7 @@ function spread(
       }
     }
   }
-  check(run, densities.size);
+  checkCount(run, densities.size);
   return [...densities].map(([key, density]) => ({
     column: Math.floor(key / (2 * HALF)) - HALF,
     row: (key % (2 * HALF)) - HALF,
@@ -100,7 +100,7 @@ function spread(
   }));
 }
 
-function check({ cancellation }: Run, cells: number): void {
+function checkCount({ cancellation }: Run, cells: number): void {
   cancellation?.check();
   if (cells > LIMITS.processCells)
     throw new TaskFailure(
