@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import Database from '../../src/native/sqlite.js';
 import { PROCESSES } from '../../src/services/processes/catalogue/index.js';
 import type { FeaturesFacts } from '../../src/services/processes/definition.js';
 import { randomNumbers } from '../support/random.js';
@@ -185,6 +186,17 @@ it('analytics.deduplicate keeps the first of the same', async () => {
   expect(await left({})).toEqual([1, 4, 6]);
   expect(await left({ fields: ['s'] })).toEqual([1, 3, 4, 5, 6]);
   expect(await left({ geometry: false, fields: ['s'] })).toEqual([1, 3, 5]);
+});
+
+it('analytics.deduplicate keeps a feature whose equal has a geometry that cannot be read', async () => {
+  const features = ['a', 'a', 'a', 'b'].map((s, n) => ({ geometry: square(n, 0), properties: { n, s } }));
+  const file = reference.stage('damaged', features);
+  const db = new Database(file);
+  db.exec('UPDATE features SET geom = substr(geom, 1, 60) WHERE n IN (0, 2)');
+  db.close();
+  const { rows, result } = await run('analytics.deduplicate', { geometry: false, fields: ['s'] }, file);
+  expect(numbers(rows, 'n')).toEqual([1, 3]);
+  expect(result.faults).toBe(2);
 });
 
 it('analytics.data-quality names each fault and its place', async () => {

@@ -11,7 +11,7 @@ type MapProcess = Extract<FeatureProcess, { kind: 'map' }>;
 /** Attributes that features get. */
 export interface Addition {
   attributes: readonly Attribute[];
-  /** Their values for each row of a batch; undefined leaves the feature out. */
+  /** Their values for each row of a batch; undefined leaves the feature out. Rows whose geometry is a fault do not come. */
   valuesOf(rows: readonly FeatureRow[]): (AttributeValue[] | undefined)[];
 }
 
@@ -44,12 +44,14 @@ export async function mapFeatures(
         addParts(rows, geometries, table.srsId, add);
         continue;
       }
-      const extra = addition?.valuesOf(rows);
-      for (const [i, row] of rows.entries()) {
+      const features = rows.flatMap((row, i) => {
         const geometry = geometries[i];
+        return geometry === undefined || (geometry === null && !addition) ? [] : [{ row, geometry }];
+      });
+      const extra = addition?.valuesOf(features.map(({ row }) => row));
+      for (const [i, { row, geometry }] of features.entries()) {
         const values = extra ? extra[i] : [];
-        if (geometry === undefined || (geometry === null && !extra) || !values) continue;
-        add(geometry, { id: row.id, values: [...row.values, ...values] });
+        if (values) add(geometry, { id: row.id, values: [...row.values, ...values] });
       }
     }
     return table.finish();
