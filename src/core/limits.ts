@@ -100,6 +100,8 @@ export const LIMITS = {
   processProperties: 1000,
   /** Groups that features are dissolved into. */
   processGroups: 1_000_000,
+  /** Statistics of all groups, or of all cells, of a process together. */
+  processStatistics: 5_000_000,
   /** Pixels of a viewshed. */
   viewshedPixels: 268_435_456,
   /** Pairs of points and pixels of an interpolation without a radius. */

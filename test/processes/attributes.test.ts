@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LIMITS } from '../../src/core/limits.js';
 import Database from '../../src/native/sqlite.js';
 import { PROCESSES } from '../../src/services/processes/catalogue/index.js';
 import type { FeaturesFacts } from '../../src/services/processes/definition.js';
@@ -158,6 +159,24 @@ it('analytics.summary-statistics is what PostgreSQL makes of groups', async () =
     FROM points GROUP BY 1`);
   for (const name of Object.keys(theirs[0]!))
     expectSame('analytics.summary-statistics', numbers(rows, name), numbers(theirs, name), 1e-9);
+});
+
+it.each([
+  ['analytics.summary-statistics', { groupBy: ['value'] }],
+  ['geometry.dissolve', { groupBy: ['value'] }],
+  ['analytics.h3-aggregate', { resolution: 7 }],
+])('%s bounds the statistics of all groups together', async (id, values) => {
+  const limits = LIMITS as { processStatistics: number };
+  const { processStatistics } = limits;
+  const statistics = ['min', 'max'].map((type) => ({ type, field: 'value' }));
+  limits.processStatistics = 1500;
+  try {
+    await expect(run(id, { ...values, statistics })).rejects.toMatchObject({
+      ...{ code: 'too-large', message: expect.stringContaining('750') },
+    });
+  } finally {
+    limits.processStatistics = processStatistics;
+  }
 });
 
 const square = (x: number, y: number, from = 0) => {

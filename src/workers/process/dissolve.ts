@@ -54,7 +54,7 @@ export async function dissolveFeatures(run: Run, process: Dissolve): Promise<num
 async function groupsOf(run: Run, { by, statistics, operation }: Dissolve): Promise<Iterable<Dissolved>> {
   const { input } = run.task;
   const place = new Map(input.fields.map((name, i) => [name, i]));
-  const groups = new Groups<Dissolved>();
+  const groups = new Groups<Dissolved>(statistics.length);
   let bytes = 0;
   for await (const rows of run.rows(input)) {
     const batches = new Map<Dissolved, (Uint8Array | null)[]>();

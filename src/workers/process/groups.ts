@@ -6,9 +6,19 @@ import { LIMITS } from '../../core/limits.js';
 export const keyOf = (values: FeatureRow['values']) =>
   JSON.stringify(values.map((value) => [typeof value, String(value)]));
 
+/** How many groups there may be, at most this number, where each has so many statistics. */
+export const mostGroups = (most: number, statistics: number) =>
+  Math.min(most, Math.floor(LIMITS.processStatistics / Math.max(1, statistics)));
+
 /** What is gathered for each group of equal values, in the order in which the groups came. */
 export class Groups<T> {
   readonly #groups = new Map<string, T>();
+  readonly #most: number;
+
+  /** `statistics`: how many each group has. */
+  constructor(statistics: number) {
+    this.#most = mostGroups(LIMITS.processGroups, statistics);
+  }
 
   get size(): number {
     return this.#groups.size;
@@ -19,8 +29,8 @@ export class Groups<T> {
     const key = keyOf(values);
     let group = this.#groups.get(key);
     if (group === undefined) {
-      if (this.size >= LIMITS.processGroups)
-        throw new TaskFailure('too-large', `There are more than ${LIMITS.processGroups} groups.`);
+      if (this.size >= this.#most)
+        throw new TaskFailure('too-large', `There are more than ${this.#most} groups with their statistics.`);
       this.#groups.set(key, (group = create()));
     }
     return group;

@@ -6,6 +6,7 @@ import { addBatch } from '../vector/analytics/h3.js';
 import { located } from '../vector/analytics/input.js';
 import type { Group } from '../vector/analytics/statistics.js';
 import { blobOf } from './cells.js';
+import { mostGroups } from './groups.js';
 import type { Run } from './run.js';
 import { statisticAttributes } from './statistics.js';
 import { FeatureTable } from './table.js';
@@ -47,15 +48,13 @@ async function groupsOf(
 ): Promise<Map<bigint, Group>> {
   const { input } = run.task;
   const groups = new Map<bigint, Group>();
+  const most = mostGroups(LIMITS.processCells, statistics.length);
   for await (const rows of run.rows(input)) {
     addBatch(groups, located(rows, input.source.crs), resolution, statistics, (name) =>
       input.fields.indexOf(name),
     );
-    if (groups.size > LIMITS.processCells)
-      throw new TaskFailure(
-        'too-large',
-        `There are more than ${LIMITS.processCells} cells: choose a coarser resolution.`,
-      );
+    if (groups.size > most)
+      throw new TaskFailure('too-large', `There are more than ${most} cells: choose a coarser resolution.`);
   }
   return groups;
 }

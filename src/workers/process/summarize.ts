@@ -39,7 +39,7 @@ export async function summarizeFeatures(run: Run, process: Summarize): Promise<n
 async function groupsOf(run: Run, { by, statistics, percentiles }: Summarize): Promise<Groups<Summary>> {
   const { input } = run.task;
   const place = new Map(input.fields.map((name, i) => [name, i]));
-  const groups = new Groups<Summary>();
+  const groups = new Groups<Summary>(statistics.length + percentiles.length);
   let size = 0;
   for await (const rows of run.rows(input, false)) {
     for (const { values } of rows) {
