@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import gdal from 'gdal-async';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
 import {
@@ -11,6 +12,7 @@ import {
   pixelsOf,
   RasterClient,
   tool,
+  writeRow,
 } from './raster-support.js';
 import type { Json } from './support.js';
 
@@ -24,6 +26,16 @@ const [later, west, east, degrees] = ['later', 'west', 'east', 'degrees'].map(at
   string,
   string,
 ];
+
+/** Rasters of one pixel beside another, of several types. */
+const ROWS = {
+  cents: { type: 'Int16', scale: 0.01, values: [1234, 150, 7, -33] },
+  coarse_cents: { type: 'Int16', scale: 0.01, side: 60, values: [250, -125] },
+  bytes: { type: 'Byte', nodata: 0, values: [0, 1, 2, 255] },
+  zeros: { type: 'Byte', values: [0, 0, 9, 9] },
+  floats: { type: 'Float32', values: [0, 300.5, 0.25, -1] },
+  longs: { type: 'Int32', values: [16_777_217, -16_777_217, 0, 1] },
+};
 
 const LANDSAT = 'demo/data/L7_ETMs.tif';
 
@@ -44,7 +56,9 @@ beforeAll(async () => {
   tool('gdal_translate', '-srcwin', '0', '0', '70', '90', DEM, west);
   tool('gdal_translate', '-srcwin', '50', '20', '61', '91', later, east);
   tool('gdalwarp', '-t_srs', 'EPSG:4326', '-dstnodata', '-1000', DEM, degrees);
-  server = await startServer({ sources: [DEM, later, west, east, degrees, LANDSAT] });
+  for (const [name, row] of Object.entries(ROWS)) writeRow(at(name), row);
+  const rows = Object.keys(ROWS).map(at);
+  server = await startServer({ sources: [DEM, later, west, east, degrees, LANDSAT, ...rows] });
   client = new RasterClient(server, files);
 });
 afterAll(async () => {
@@ -175,6 +189,26 @@ it('raster.mosaic is what gdal_merge makes, and takes other values by its operat
     if (value !== below) shared++;
   }
   expect(shared).toBeGreaterThan(500);
+});
+
+it.each([
+  ['first', ['cents', 'cents'], [12.34, 1.5, 0.07, -0.33]],
+  ['last', ['cents', 'coarse_cents'], [2.5, 2.5, -1.25, -1.25]],
+  ['last', ['bytes', 'floats'], [0, 300.5, 0.25, -1]],
+  ['first', ['bytes', 'floats'], [0, 1, 2, 255]],
+  ['first', ['bytes', 'zeros'], [0, 1, 2, 255]],
+  ['first', ['longs', 'bytes'], [16_777_217, -16_777_217, 0, 1]],
+  ['mean', ['longs', 'zeros'], [16_777_217 / 2, -16_777_217 / 2, 4.5, 5]],
+])('raster.mosaic has the %s of %j whatever their types and scales are', async (operator, names, values) => {
+  const ours = await output('raster.mosaic', { sources: sources(...names), operator });
+  expect([...pixelsOf(ours).pixels.subarray(0, 4)]).toEqual(values.map((value) => expect.closeTo(value, 5)));
+});
+
+it('raster.mosaic of rasters of one type has this type', async () => {
+  const ours = gdal.open(await output('raster.mosaic', { sources: sources('bytes', 'bytes') }));
+  const { dataType, noDataValue } = ours.bands.get(1);
+  ours.close();
+  expect([dataType, noDataValue]).toEqual(['Byte', 0]);
 });
 
 const RASTER = { raster: { collection: DEM_COLLECTION } };

@@ -69,6 +69,27 @@ export function geoTransformOf(path: string): [number, number, number, number, n
   return transform;
 }
 
+interface Row {
+  values: number[];
+  type: string;
+  nodata?: number;
+  scale?: number;
+  /** Side of the pixels in metres, 30 m when absent. */
+  side?: number;
+}
+
+/** Writes two rows of the same values, over the heights of Olinda. */
+export function writeRow(path: string, { values, type, nodata, scale, side = 30 }: Row): void {
+  const dataset = gdal.open(path, 'w', 'GTiff', values.length, 2, 1, type);
+  dataset.srs = gdal.SpatialReference.fromEPSG(31985);
+  dataset.geoTransform = [290_000, side, 0, 9_116_000, 0, -side];
+  const band = dataset.bands.get(1);
+  if (nodata !== undefined) band.noDataValue = nodata;
+  if (scale !== undefined) band.scale = scale;
+  band.pixels.write(0, 0, values.length, 2, Float64Array.of(...values, ...values));
+  dataset.close();
+}
+
 /** The values of a band; NaN where there is none. */
 export function pixelsOf(path: string, number = 1): Pixels {
   const dataset = gdal.open(path);

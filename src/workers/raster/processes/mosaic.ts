@@ -7,8 +7,9 @@ import type { MosaicOperator, RasterProcess } from '../../../core/raster-process
 import { outlineIn } from '../continuous.js';
 import type { Dataset } from '../gdal.js';
 import { georeferenceOf } from '../georeference.js';
+import { nodataIn } from '../nodata.js';
 import { type BandShape, FLOAT_BANDS, type RasterShape, shapeOf, writeBlocks } from './blocks.js';
-import { readValues } from './values.js';
+import { isScaled, readValues } from './values.js';
 import { withViews } from './views.js';
 
 /** All bands, on the pixels of the first raster, which go on around all of them. */
@@ -26,7 +27,7 @@ export async function mosaic(
   await withViews(datasets, shape, resampling, (views) =>
     writeBlocks(
       shape,
-      { count, ...bandShape(datasets[0]!.bands.get(1), operator) },
+      { count, ...bandShape(datasets, operator) },
       part,
       async (box) => {
         const bands: Float64Array[] = [];
@@ -73,15 +74,23 @@ const COMBINE: Readonly<Record<MosaicOperator, Combine>> = {
   },
 };
 
-/** The type of the first raster has all values but means. */
-function bandShape(
-  { dataType, noDataValue }: RasterBand,
-  operator: MosaicOperator,
-): Omit<BandShape, 'count'> {
-  if (operator === 'mean') return FLOAT_BANDS;
-  const nodata = noDataValue === null || Number.isNaN(noDataValue) ? 'mask' : noDataValue;
-  return { type: dataType ?? 'Float32', nodata };
+/**
+ * Bands that have all values. Those of the rasters have them where all are alike and without a scale; means are no whole
+ * numbers, and a value of one raster may stand for no value in another.
+ */
+function bandShape(datasets: readonly Dataset[], operator: MosaicOperator): Omit<BandShape, 'count'> {
+  const bands = datasets.flatMap((dataset) => [...dataset.bands]);
+  const [type, nodata] = [bands[0]!.dataType ?? 'Float32', nodataIn(bands[0]!)];
+  const isAlike = (band: RasterBand) =>
+    band.dataType === type && Object.is(nodataIn(band), nodata) && !isScaled(band);
+  if (operator !== 'mean' && bands.every(isAlike))
+    return { type, nodata: nodata === null || Number.isNaN(nodata) ? 'mask' : nodata };
+  const isWide = bands.some(({ dataType }) => WIDE.has(dataType ?? ''));
+  return isWide ? { ...FLOAT_BANDS, type: 'Float64' } : FLOAT_BANDS;
 }
+
+/** Types with values that a Float32 does not have. */
+const WIDE: ReadonlySet<string> = new Set(['Int32', 'UInt32', 'Int64', 'UInt64', 'Float64']);
 
 /** Around all rasters, on the pixels of the first. Fails with `too-large`. */
 function shapeAround(datasets: readonly Dataset[]): RasterShape {

@@ -2,6 +2,7 @@
 
 import type { RasterBand } from 'gdal-async';
 import { ALL_VALID } from '../gdal.js';
+import { nodataIn } from '../nodata.js';
 
 /** A rectangle of pixels. */
 export interface PixelBox {
@@ -26,17 +27,22 @@ export async function readValues(
       data_type: 'Float64',
     },
   );
-  const { noDataValue, scale, offset } = band;
-  if (noDataValue !== null) blank(values, (i) => values[i] === noDataValue);
+  const { scale, offset } = band;
+  const nodata = nodataIn(band);
+  if (nodata !== null) blank(values, (i) => values[i] === nodata);
   else {
     const mask = (band.getMaskFlags() & ALL_VALID) === 0 ? band.getMaskBand() : null;
     const valid = await mask?.pixels.readAsync(column, row, width, height);
     if (valid) blank(values, (i) => valid[i] === 0);
   }
-  if ((scale ?? 1) !== 1 || (offset ?? 0) !== 0)
+  if (isScaled(band))
     for (let i = 0; i < values.length; i++) values[i] = values[i]! * (scale ?? 1) + (offset ?? 0);
   return values;
 }
+
+/** Whether values are others than the numbers that stand for them. */
+export const isScaled = ({ scale, offset }: Pick<RasterBand, 'scale' | 'offset'>) =>
+  (scale ?? 1) !== 1 || (offset ?? 0) !== 0;
 
 function blank(values: Float64Array, isMissing: (i: number) => boolean): void {
   for (let i = 0; i < values.length; i++) if (isMissing(i)) values[i] = Number.NaN;

@@ -1,0 +1,21 @@
+/** Values that stand for no value. */
+
+import type { RasterBand } from 'gdal-async';
+
+/** What whole numbers of a type lie between. */
+const BOUNDS: Readonly<Record<string, readonly [number, number]>> = {
+  Byte: [0, 255],
+  Int8: [-128, 127],
+  UInt16: [0, 65_535],
+  Int16: [-32_768, 32_767],
+  UInt32: [0, 4_294_967_295],
+  Int32: [-2_147_483_648, 2_147_483_647],
+};
+
+/** The nodata value of a band; null where there is none, or none that its type has: no pixel is without a value by it. */
+export function nodataIn({ dataType, noDataValue }: Pick<RasterBand, 'dataType' | 'noDataValue'>) {
+  const bounds = BOUNDS[dataType ?? ''];
+  if (noDataValue === null || !bounds) return noDataValue;
+  const [least, most] = bounds;
+  return Number.isInteger(noDataValue) && noDataValue >= least && noDataValue <= most ? noDataValue : null;
+}
