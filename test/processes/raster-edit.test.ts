@@ -19,9 +19,10 @@ import type { Json } from './support.js';
 /** Rasters of features, fillings, sieves, clips, and numbers of pixels, against the programs of GDAL and numpy. */
 
 const files = new Files();
-const gaps = join(files.folder, 'gaps.tif');
-const classes = join(files.folder, 'classes.tif');
-const holes = join(files.folder, 'holes.tif');
+const pathOf = (name: string) => join(files.folder, `${name}.tif`);
+const [gaps, classes, holes] = ['gaps', 'classes', 'holes'].map(pathOf) as [string, string, string];
+/** Bytes with a nodata value, and the same ones with a mask and with an alpha band. */
+const [levels, mask, veil] = ['levels', 'mask', 'veil'].map(pathOf) as [string, string, string];
 
 let server: TestServer;
 let client: RasterClient;
@@ -33,7 +34,12 @@ beforeAll(async () => {
   tool('gdal_calc', '-A', DEM, '--outfile', classes, '--calc=numpy.floor(A/10)', '--type=Int16');
   const coarse = '--calc=numpy.where(numpy.floor(A/10)==1,-99,numpy.floor(A/10))';
   tool('gdal_calc', '-A', DEM, '--outfile', holes, coarse, '--type=Int16', '--NoDataValue=-99');
-  server = await startServer({ sources: [DEM, gaps, classes, holes] });
+  const bytes = '--calc=numpy.where((A>=10)&(A<20)|(numpy.indices(A.shape).sum(axis=0)%9==0),255,A/10)';
+  tool('gdal_calc', '-A', DEM, '--outfile', levels, bytes, '--type=Byte', '--NoDataValue=255');
+  const internal = ['--config', 'GDAL_TIFF_INTERNAL_MASK', 'YES'];
+  tool('gdal_translate', ...internal, '-mask', 'mask,1', '-a_nodata', 'none', levels, mask);
+  tool('gdalwarp', '-dstalpha', levels, veil);
+  server = await startServer({ sources: [DEM, gaps, classes, holes, levels, mask, veil] });
   client = new RasterClient(server, files);
 });
 afterAll(async () => {
@@ -172,6 +178,18 @@ it.each([
   note('raster.sieve', deviation);
   expect(deviation).toBe(0);
   expect(difference(ours, source)).toBeGreaterThan(0);
+});
+
+it.each([
+  ['raster.fill-nodata', 'mask', { distance: 2, smoothing: 1 }],
+  ['raster.fill-nodata', 'veil', { distance: 2 }],
+  ['raster.sieve', 'veil', { threshold: 20 }],
+])('%s does to what a %s hides what it does to nodata values', async (id, name, inputs) => {
+  const outputOf = (collection: string) => client.output(id, { raster: { collection }, ...inputs }, 'raster');
+  const [theirs, ours] = [await outputOf('levels'), await outputOf(name)];
+  expect(difference(ours, theirs)).toBe(0);
+  expect(difference(ours, levels)).toBeGreaterThan(0);
+  expect(pixelsOf(ours).pixels.some(Number.isNaN)).toBe(true);
 });
 
 it('raster.statistics and raster.histogram are those of all pixels', async () => {

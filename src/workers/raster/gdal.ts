@@ -113,6 +113,8 @@ export async function openWith(path: string, drivers: readonly string[]): Promis
 
 /** GDAL's GMF_ALL_VALID: neither nodata nor mask nor alpha. */
 export const ALL_VALID = 1;
+/** GDAL's GMF_NODATA, alone: the nodata value of the band says it. */
+export const BY_NODATA = 8;
 
 /** GDAL's name of a way to find values between pixels. */
 export function resamplingName(resampling: Resampling): string {

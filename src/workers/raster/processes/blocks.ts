@@ -1,6 +1,6 @@
 /** Rasters that processes fill block by block. */
 
-import type { SpatialReference } from 'gdal-async';
+import type { RasterBand, SpatialReference } from 'gdal-async';
 import { type Dataset, gdal } from '../gdal.js';
 import type { GeoTransform } from '../georeference.js';
 import { rasterCopyPath } from '../parts.js';
@@ -82,13 +82,29 @@ export async function createFile(
   { width, height, geoTransform, srs }: RasterShape,
   { count, type, nodata }: BandShape,
 ): Promise<Dataset> {
-  gdal.config.set('GDAL_TIFF_INTERNAL_MASK', 'YES');
   const target = await gdal.openAsync(path, 'w', 'GTiff', width, height, count, type, FILE);
   target.geoTransform = geoTransform;
   if (srs) target.srs = srs;
-  if (nodata === 'mask') target.bands.get(1).createMaskBand(MASK_OF_ALL);
+  if (nodata === 'mask') createMask(target);
   else for (let band = 1; band <= count; band++) target.bands.get(band).noDataValue = nodata;
   return target;
+}
+
+/** A mask of all bands, within the file. */
+function createMask({ bands }: Dataset): RasterBand {
+  gdal.config.set('GDAL_TIFF_INTERNAL_MASK', 'YES');
+  bands.get(1).createMaskBand(MASK_OF_ALL);
+  return bands.get(1).getMaskBand()!;
+}
+
+/** Gives a raster the mask of another one of the same size. */
+export async function copyMask(mask: RasterBand, target: Dataset): Promise<RasterBand> {
+  const copy = createMask(target);
+  for (const { column, row, width, height } of boxesOf(shapeOf(target))) {
+    const pixels = await mask.pixels.readAsync(column, row, width, height);
+    await copy.pixels.writeAsync(column, row, width, height, pixels);
+  }
+  return copy;
 }
 
 /** A file as a cloud optimized GeoTIFF. */

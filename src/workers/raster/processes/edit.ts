@@ -7,10 +7,10 @@ import type { RasterProcess } from '../../../core/raster-processes.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { connect } from '../../providers/geopackage/connection.js';
 import { inspect } from '../../providers/geopackage/inspect.js';
-import { type Dataset, gdal } from '../gdal.js';
+import { ALL_VALID, BY_NODATA, type Dataset, gdal } from '../gdal.js';
 import { georeferenceOf } from '../georeference.js';
 import { rasterCopyPath } from '../parts.js';
-import { createFile, FLOAT_BANDS, FLOAT_NODATA, layOut, shapeOf } from './blocks.js';
+import { copyMask, createFile, FLOAT_BANDS, FLOAT_NODATA, layOut, shapeOf } from './blocks.js';
 import { COG } from './cog.js';
 import type { PixelBox } from './values.js';
 import { pixelsAround, unionOf, zonesOver } from './zones.js';
@@ -34,9 +34,11 @@ export function fillNodata(
 ): Promise<void> {
   // gdal-async reads the second of these names, and documents the first.
   const iterations = { smoothingIterations: smoothing, smoothIterations: smoothing };
-  return changeCopy(source, part, onProgress, (src, mask) =>
-    gdal.fillNodataAsync({ src, ...mask, searchDist: distance, ...iterations }),
-  );
+  return changeCopy(source, part, onProgress, async (src, mask, own) => {
+    await gdal.fillNodataAsync({ src, ...mask, searchDist: distance, ...iterations });
+    // Pixels of the mask are filled where those of the band are.
+    if (own) await gdal.fillNodataAsync({ src: own, ...mask, searchDist: distance });
+  });
 }
 
 /** Areas of few pixels become those of their largest neighbour (GDALSieveFilter). */
@@ -55,19 +57,24 @@ export function sieve(
 }
 
 async function changeCopy(
-  { dataset, band }: Band,
+  { dataset, band: number }: Band,
   part: string,
   onProgress: OnProgress,
-  /** The mask is that of the source: the copy's own changes with its values. */
-  change: (band: RasterBand, mask: { mask?: RasterBand }) => Promise<void>,
+  /** `mask` is that of the source, which does not change with the values; `own` that of the copy, if it has one. */
+  change: (band: RasterBand, mask: { mask?: RasterBand }, own: RasterBand | undefined) => Promise<void>,
 ): Promise<void> {
   const path = rasterCopyPath(part);
-  const args = ['-of', 'GTiff', '-b', String(band), '-co', 'TILED=YES', '-co', 'BIGTIFF=IF_SAFER'];
-  (await gdal.translateAsync(path, dataset, args)).close();
+  const args = ['-of', 'GTiff', '-b', String(number), '-mask', 'none'];
+  const layout = ['-co', 'TILED=YES', '-co', 'BIGTIFF=IF_SAFER'];
+  (await gdal.translateAsync(path, dataset, [...args, ...layout])).close();
   const copy = await gdal.openAsync(path, 'r+', ['GTiff']);
   try {
-    const mask = dataset.bands.get(band).getMaskBand();
-    await change(copy.bands.get(1), mask ? { mask } : {});
+    const band = dataset.bands.get(number);
+    const [mask, flags] = [band.getMaskBand(), band.getMaskFlags()];
+    // A nodata value comes along with the band; a mask, or an alpha band, does not.
+    const isMasked = (flags & ALL_VALID) === 0 && flags !== BY_NODATA;
+    const own = mask && isMasked ? await copyMask(mask, copy) : undefined;
+    await change(copy.bands.get(1), mask ? { mask } : {}, own);
     await copy.flushAsync();
   } finally {
     copy.close();
