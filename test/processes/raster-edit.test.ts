@@ -96,6 +96,14 @@ it.each([
   expect(pixelsOf(ours).pixels.filter((value) => !Number.isNaN(value)).length).toBeGreaterThan(100);
 });
 
+it('raster.rasterize leaves out features without a value of the field', async () => {
+  const rasterOf = (features: Json[]) =>
+    client.output('raster.rasterize', { features: { ...POLYGONS, features }, field: 'height' }, 'raster');
+  const nothing = { ...FEATURES.features[1]!, properties: { height: null, name: 'b' } };
+  const [feature] = POLYGONS.features as [Json];
+  expect(difference(await rasterOf([feature, nothing]), await rasterOf([feature]))).toBe(0);
+});
+
 it.each([
   ['idw', {}, 'invdist:power=2'],
   ['idw', { power: 3, radius: 1500 }, 'invdist:power=3:radius1=1500:radius2=1500'],

@@ -36,7 +36,7 @@ const rasterize = rasterProcess({
   inputs: {
     field: optional({
       title: 'Field',
-      description: 'A field of numbers, whose values pixels get.',
+      description: 'A field of numbers, whose values pixels get; features without one are left out.',
       schema: Type.String({ minLength: 1, maxLength: 200 }),
     }),
     value: number('Value', 'What pixels get where there is no field.', { default: 1 }),

@@ -5,7 +5,7 @@ import { TaskFailure } from '../../../core/failure.js';
 import { RESULT_TABLE } from '../../../core/feature-processes.js';
 import type { RasterProcess } from '../../../core/raster-processes.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
-import { connect } from '../../providers/geopackage/connection.js';
+import { connect, quote } from '../../providers/geopackage/connection.js';
 import { inspect } from '../../providers/geopackage/inspect.js';
 import { ALL_VALID, BY_NODATA, type Dataset, gdal } from '../gdal.js';
 import { georeferenceOf } from '../georeference.js';
@@ -82,7 +82,7 @@ async function changeCopy(
   await layOut(path, part, (fraction) => onProgress(CHANGED + fraction * (1 - CHANGED)));
 }
 
-/** Features on the pixels of a raster; later ones lie on top. */
+/** Features on the pixels of a raster; later ones lie on top. Those without a value of the field are left out. */
 export async function rasterize(
   { dataset, features }: { dataset: Dataset; features: string },
   { field, value, allTouched }: Extract<RasterProcess, { kind: 'rasterize' }>,
@@ -94,7 +94,8 @@ export async function rasterize(
   const source = await gdal.openAsync(features, 'r', ['GPKG']);
   try {
     target.bands.get(1).fill(FLOAT_NODATA);
-    const burn = field === undefined ? ['-burn', String(value)] : ['-a', field];
+    const burn =
+      field === undefined ? ['-burn', String(value)] : ['-a', field, '-where', `${quote(field)} IS NOT NULL`];
     const args = ['-l', RESULT_TABLE, '-b', '1', ...burn, ...(allTouched ? ['-at'] : [])];
     await gdal.rasterizeAsync(target, source, args, {
       progress_cb: (fraction: number) => onProgress(fraction * CHANGED),
