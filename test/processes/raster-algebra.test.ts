@@ -104,6 +104,17 @@ it('several expressions make a band each, and rasters on other pixels are laid o
   expect(off.length).toBeLessThan(second.length / 200);
 });
 
+it('an expression has a value where its own bands have one, whatever those of others have', async () => {
+  const inputs = { sources: sources('zeros', 'bytes'), expression: 'b1; b1 + b2; b2' };
+  const ours = await output('raster.map-algebra', inputs);
+  const rows = [1, 2, 3].map((band) => [...pixelsOf(ours, band).pixels.subarray(0, 4)]);
+  expect(rows).toEqual([
+    [0, 0, 9, 9],
+    [Number.NaN, 1, 11, 264],
+    [Number.NaN, 1, 2, 255],
+  ]);
+});
+
 /** The pixels of the heights, as arguments of gdalwarp. */
 function gridOf(): string[] {
   const { x, y } = pixelsOf(DEM);

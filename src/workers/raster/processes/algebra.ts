@@ -10,7 +10,7 @@ import { FLOAT_BANDS, shapeOf, writeBlocks } from './blocks.js';
 import { readValues } from './values.js';
 import { withViews } from './views.js';
 
-/** A band for each expression, on the pixels of the first raster. A pixel has a value where all bands that are named have one. */
+/** A band for each expression, on the pixels of the first raster. A pixel of it has a value where all bands of the expression have one. */
 export async function calculate(
   { datasets, band }: { datasets: readonly Dataset[]; band: number },
   { expressions, oneBand, resampling }: Extract<RasterProcess, { kind: 'algebra' }>,
@@ -27,7 +27,10 @@ export async function calculate(
         'invalid-input',
         `There is no band b${missing}: the rasters have ${bands.length} band${bands.length === 1 ? '' : 's'}.`,
       );
-    const evaluates = expressions.map(compile);
+    const programs = expressions.map((expression) => ({
+      evaluate: compile(expression),
+      own: bandsOf([expression]),
+    }));
     await writeBlocks(
       shape,
       { count: expressions.length, ...FLOAT_BANDS },
@@ -36,7 +39,7 @@ export async function calculate(
         const values = new Map<number, Float32Array>();
         for (const number of numbers)
           values.set(number, Float32Array.from(await readValues(bands[number - 1]!, box)));
-        return evaluates.map((evaluate) => results(evaluate, values, box.width * box.height));
+        return programs.map((program) => results(program, values, box.width * box.height));
       },
       onProgress,
     );
@@ -50,7 +53,7 @@ function bandsOfView({ bands }: Dataset, one: number | undefined): RasterBand[] 
 }
 
 function results(
-  evaluate: ReturnType<typeof compile>,
+  { evaluate, own }: { evaluate: ReturnType<typeof compile>; own: readonly number[] },
   values: ReadonlyMap<number, Float32Array>,
   count: number,
 ): Float64Array {
@@ -60,7 +63,9 @@ function results(
     out.set(evaluate(values, from, size).subarray(0, size), from);
   }
   for (let i = 0; i < count; i++) if (!Number.isFinite(out[i]!)) out[i] = Number.NaN;
-  for (const band of values.values())
+  for (const number of own) {
+    const band = values.get(number)!;
     for (let i = 0; i < count; i++) if (Number.isNaN(band[i]!)) out[i] = Number.NaN;
+  }
   return out;
 }
