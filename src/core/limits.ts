@@ -104,7 +104,7 @@ export const LIMITS = {
   processStatistics: 5_000_000,
   /** Pixels of a viewshed. */
   viewshedPixels: 268_435_456,
-  /** Pairs of points and pixels of an interpolation without a radius. */
+  /** Pairs of points and pixels that an interpolation compares. */
   interpolationPairs: 20_000_000_000,
   /** Rasters that a process takes together. */
   processRasters: 32,

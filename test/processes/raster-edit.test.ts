@@ -39,7 +39,10 @@ beforeAll(async () => {
   const internal = ['--config', 'GDAL_TIFF_INTERNAL_MASK', 'YES'];
   tool('gdal_translate', ...internal, '-mask', 'mask,1', '-a_nodata', 'none', levels, mask);
   tool('gdalwarp', '-dstalpha', levels, veil);
-  server = await startServer({ sources: [DEM, gaps, classes, holes, levels, mask, veil] });
+  const extent = ['-a_srs', 'EPSG:31985', '-a_ullr', '285000', '9125000', '310000', '9100000'];
+  const sparse = ['-outsize', '5000', '5000', '-co', 'SPARSE_OK=TRUE', '-co', 'TILED=YES'];
+  execFileSync('gdal_create', [...extent, ...sparse, pathOf('large')]);
+  server = await startServer({ sources: [DEM, gaps, classes, holes, levels, mask, veil, pathOf('large')] });
   client = new RasterClient(server, files);
 });
 afterAll(async () => {
@@ -143,6 +146,26 @@ it.each([
   note(`raster.interpolate-${name}`, Math.max(...off));
   expect(Math.max(...off)).toBeLessThan(1e-4);
   expect(pixels.some((value) => Number.isNaN(value))).toBe(name === 'linear' || 'radius' in inputs);
+});
+
+it('raster.interpolate-idw refuses more pairs of points and pixels than it has time for', async () => {
+  const feature = (_: unknown, i: number) => ({
+    ...{ type: 'Feature', properties: { height: i } },
+    geometry: { type: 'Point', coordinates: [-34.9 + i * 1e-5, -8] },
+  });
+  const points = { type: 'FeatureCollection', features: Array.from({ length: 1000 }, feature) };
+  const messages = [];
+  for (const radius of [undefined, 1e9, 20_000]) {
+    const inputs = { raster: { collection: 'large' }, points, field: 'height', radius };
+    const { status, message } = await client.run('raster.interpolate-idw', { inputs });
+    messages.push([status, message]);
+  }
+  const reason = 'There are too many points for so many pixels: name a';
+  expect(messages).toEqual([
+    ['failed', `${reason} radius.`],
+    ['failed', `${reason} smaller radius.`],
+    ['failed', `${reason} smaller radius.`],
+  ]);
 });
 
 it('raster.clip is what gdalwarp leaves inside of a cutline', async () => {

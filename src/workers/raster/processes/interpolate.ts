@@ -8,6 +8,7 @@ import { georeferenceOf } from '../georeference.js';
 import { FLOAT_BANDS, shapeOf, writeBlocks } from './blocks.js';
 import { type Points, readPoints } from './points.js';
 import type { PixelBox } from './values.js';
+import { areaOf, type PixelsOf, pixelsAround } from './zones.js';
 
 type IdwProcess = Extract<RasterProcess, { kind: 'idw' }>;
 
@@ -24,8 +25,12 @@ export async function interpolate(
   const shape = shapeOf(dataset);
   const points = readPoints(features, field);
   const near = radius === undefined ? undefined : new Buckets(points, radius);
-  if (!near && points.values.length * shape.width * shape.height > LIMITS.interpolationPairs)
-    throw new TaskFailure('too-large', 'There are too many points for so many pixels: name a radius.');
+  const pairs = near?.pairs(pixelsAround(dataset)) ?? points.values.length * shape.width * shape.height;
+  if (pairs > LIMITS.interpolationPairs)
+    throw new TaskFailure(
+      'too-large',
+      `There are too many points for so many pixels: name a ${near ? 'smaller ' : ''}radius.`,
+    );
   const [x0, a, b, y0, c, d] = georeferenceOf(dataset).geoTransform;
   const all = points.values.map((_, i) => i);
   const weigh = weigher(points, power, radius);
@@ -46,11 +51,11 @@ class Buckets {
   readonly #groups = new Map<string, number[]>();
 
   constructor(
-    { xs, ys }: Points,
+    private readonly points: Points,
     private readonly side: number,
   ) {
-    for (const [i, x] of xs.entries()) {
-      const key = this.#key(Math.floor(x / side), Math.floor(ys[i]! / side));
+    for (const [i, x] of points.xs.entries()) {
+      const key = this.#key(...this.#square(x, points.ys[i]!));
       const group = this.#groups.get(key);
       if (group) group.push(i);
       else this.#groups.set(key, [i]);
@@ -59,7 +64,7 @@ class Buckets {
 
   /** All groups that may have a point within the radius. */
   around(x: number, y: number): number[][] {
-    const [column, row] = [Math.floor(x / this.side), Math.floor(y / this.side)];
+    const [column, row] = this.#square(x, y);
     const groups: number[][] = [];
     for (let i = column - 1; i <= column + 1; i++) {
       for (let j = row - 1; j <= row + 1; j++) {
@@ -68,6 +73,22 @@ class Buckets {
       }
     }
     return groups;
+  }
+
+  /** Pairs of points and pixels that are near each other. */
+  pairs(pixelsOf: PixelsOf): number {
+    const { side } = this;
+    let pairs = 0;
+    for (const group of this.#groups.values()) {
+      const [column, row] = this.#square(this.points.xs[group[0]!]!, this.points.ys[group[0]!]!);
+      const box = pixelsOf([(column - 1) * side, (row - 1) * side, (column + 2) * side, (row + 2) * side]);
+      if (box) pairs += group.length * areaOf(box);
+    }
+    return pairs;
+  }
+
+  #square(x: number, y: number): [column: number, row: number] {
+    return [Math.floor(x / this.side), Math.floor(y / this.side)];
   }
 
   #key(column: number, row: number): string {

@@ -147,7 +147,8 @@ export function* windowsOf(box: PixelBox): Generator<PixelBox> {
   }
 }
 
-const areaOf = ({ width, height }: PixelBox) => width * height;
+/** Pixels of a box. */
+export const areaOf = ({ width, height }: PixelBox) => width * height;
 
 export function unionOf(a: PixelBox, b: PixelBox): PixelBox {
   const [column, row] = [Math.min(a.column, b.column), Math.min(a.row, b.row)];
