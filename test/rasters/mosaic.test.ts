@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import gdal from 'gdal-async';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { MosaicMember, RasterMosaic } from '../../src/core/rasters.js';
 import { DEM, fileRaster, LANDSAT, suiteEngine } from '../engine/support.js';
@@ -154,6 +155,32 @@ describe('a mosaic', () => {
       expect(new Set(sums).size).toBe(4);
       expect(sums[1]).toBeGreaterThan(sums[0]!);
       expect(sums[0]).toBeGreaterThan(sums[2]!);
+    });
+
+    it('takes what no raster covers for no data, where no data is a value that the type does not have', async () => {
+      const parts = [100, 50].map((value, i) => {
+        const path = inScratch(`bytes-${value}.tif`);
+        const part = gdal.open(path, 'w', 'GTiff', 4, 4, 1, 'Byte');
+        part.srs = gdal.SpatialReference.fromEPSG(32633);
+        part.geoTransform = [400_000 + 80 * i, 10, 0, 5_002_000, 0, -10];
+        part.bands.get(1).noDataValue = -9999;
+        part.bands.get(1).fill(value);
+        part.close();
+        return path;
+      });
+      const source: RasterMosaic = { ...mosaicOf(...parts), merge: 'average' };
+      const task = { crs: 'EPSG:32633', maxSize: 100, maxBytes: 1 << 20, resampling: 'nearest' as const };
+      const { data } = await suite.pool.run('raster.coverage', { source, ...task, format: 'geotiff' });
+      const path = inScratch('bytes-result.tif');
+      writeFileSync(path, data as Uint8Array);
+      const result = gdal.open(path);
+      const band = result.bands.get(1);
+      const row = [band, band.getMaskBand()!].map(({ pixels }) =>
+        Array.from(pixels.read(0, 0, 12, 1) as Uint8Array),
+      );
+      result.close();
+      const rowOf = (...values: number[]) => values.flatMap((value) => Array<number>(4).fill(value));
+      expect(row).toEqual([rowOf(100, 0, 50), rowOf(255, 0, 255)]);
     });
 
     it('refuses values that name colours, and more rasters than it has memory for', async () => {

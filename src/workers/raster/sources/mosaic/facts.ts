@@ -5,6 +5,7 @@ import type { MosaicMember } from '../../../../core/rasters.js';
 import { crsOf, sameCrs } from '../../crs.js';
 import { type Dataset, gdal, scratchPath, unreadable } from '../../gdal.js';
 import { type GeoTransform, georeferenceOf } from '../../georeference.js';
+import { nodataIn } from '../../nodata.js';
 import type { Opening } from '../opening.js';
 
 export interface MemberBand {
@@ -104,7 +105,8 @@ function bandOf(dataset: Dataset, number: number): MemberBand {
   const entries = table && Array.from({ length: table.count() }, (_, index) => table.get(index));
   return {
     type: band.dataType ?? 'Byte',
-    noData: band.noDataValue,
+    // GDAL fills what no member covers with the nearest value of the type, which would be a value.
+    noData: nodataIn(band),
     blockSize: band.blockSize,
     colorInterpretation: band.colorInterpretation ?? 'Undefined',
     description: band.description ?? '',
