@@ -110,6 +110,8 @@ export const LIMITS = {
   processRasters: 32,
   /** Zones that statistics of a raster are made in. */
   processZones: 1_000_000,
+  /** Different values of a zone, where its statistics need all of them. */
+  zoneValues: 16_777_216,
   /** Bytes of geometries that a process takes together, and of those that it dissolves into several groups. */
   processTogetherBytes: 536_870_912,
   processGroupBytes: 2_147_483_648,

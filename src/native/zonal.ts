@@ -1,4 +1,5 @@
 /** Statistics of a raster in zones, as TypeScript sees them. */
+import { LIMITS } from '../core/limits.js';
 import { nativeAddon } from './built.js';
 import type { Blobs } from './processing.js';
 
@@ -20,7 +21,7 @@ interface Tallies {
 }
 
 interface NativeZonal {
-  createTallies(zones: number, holdsValues: boolean): Tallies;
+  createTallies(zones: number, mostValues: number): Tallies;
   addToTallies(
     tallies: Tallies,
     blobs: Blobs,
@@ -28,7 +29,7 @@ interface NativeZonal {
     width: number,
     transform: Float64Array,
     byCentre: boolean,
-  ): void;
+  ): boolean;
   readTallies(tallies: Tallies, quantiles: Float64Array): Float64Array;
 }
 
@@ -47,20 +48,23 @@ export interface PixelWindow {
 export class ZoneTallies {
   readonly #tallies: Tallies;
 
-  /** `holdsValues`: majority, minority, variety and quantiles will be asked for. */
-  constructor(zones: number, holdsValues: boolean) {
-    this.#tallies = addon().createTallies(zones, holdsValues);
+  /** `holdsValues`: majority, minority, variety and quantiles will be asked for, of so many different values at most. */
+  constructor(zones: number, holdsValues: boolean, mostValues: number = LIMITS.zoneValues) {
+    this.#tallies = addon().createTallies(zones, holdsValues ? mostValues : 0);
   }
 
   /**
    * The zones are valid polygons, and come in the same order each time. `byCentre`: a pixel counts whole where its centre
-   * is in a zone; else by the share that the zone covers. Throws when a zone has more than 2^24 different values.
+   * is in a zone; else by the share that the zone covers. False when a zone has too many different values.
    */
-  add(zones: Blobs, { pixels, width, transform }: PixelWindow, byCentre: boolean): void {
-    addon().addToTallies(this.#tallies, zones, pixels, width, transform, byCentre);
+  add(zones: Blobs, { pixels, width, transform }: PixelWindow, byCentre: boolean): boolean {
+    return addon().addToTallies(this.#tallies, zones, pixels, width, transform, byCentre);
   }
 
-  /** For each zone `TALLY_STATISTICS`, then the quantiles (shares from 0 to 1). NaN for what there is not. */
+  /**
+   * For each zone `TALLY_STATISTICS`, then the quantiles (shares from 0 to 1). NaN for what there is not. The tallies are
+   * empty after it.
+   */
   read(quantiles: readonly number[]): Float64Array {
     return addon().readTallies(this.#tallies, Float64Array.from(quantiles));
   }

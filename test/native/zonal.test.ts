@@ -25,10 +25,21 @@ const RINGS = [
 const wkb = (coordinates: number[][][]) =>
   geojsonToWkb({ type: 'Polygon', coordinates }, { from: 'EPSG:3857', to: 'EPSG:3857' });
 
-const numbersOf = (tallies: ZoneTallies) => {
-  const values = tallies.read([0.5]);
-  return Object.fromEntries([...TALLY_STATISTICS, 'median'].map((name, i) => [name, values[i]!]));
-};
+/** From the first pixel on. */
+const rectangle = (width: number, height: number) =>
+  wkb([
+    [
+      [0, 0],
+      [width, 0],
+      [width, height],
+      [0, height],
+      [0, 0],
+    ],
+  ]);
+
+const statisticsOf = (values: Float64Array) =>
+  Object.fromEntries([...TALLY_STATISTICS, 'median'].map((name, i) => [name, values[i]!]));
+const numbersOf = (tallies: ZoneTallies) => statisticsOf(tallies.read([0.5]));
 
 it.each([true, false])(
   'a raster that comes in windows has the statistics of the whole; by centres: %j',
@@ -125,24 +136,33 @@ it('windows cover a box once, and groups of zones are never much larger than the
 
 it('median and quantiles are those of the sorted values, and the commonest value is known', () => {
   const tallies = new ZoneTallies(1, true);
-  const all = [
-    wkb([
-      [
-        ...[
-          [0, 0],
-          [6, 0],
-          [6, 1],
-          [0, 1],
-          [0, 0],
-        ],
-      ],
-    ]),
-  ];
   const values = Float64Array.of(5, 1, 1, Number.NaN, 9, 2);
-  tallies.add(all, { pixels: values, width: 6, transform: Float64Array.from(IDENTITY) }, false);
-  const read = tallies.read([0, 0.25, 0.5, 0.75, 0.9, 1]);
+  tallies.add([rectangle(6, 1)], { pixels: values, width: 6, transform: Float64Array.from(IDENTITY) }, false);
+  const all = tallies.read([0, 0.25, 0.5, 0.75, 0.9, 1]);
   const from = TALLY_STATISTICS.length;
   // As numpy.quantile([1, 1, 2, 5, 9], ...) has them.
-  for (const [i, value] of [1, 1, 2, 5, 7.4, 9].entries()) expect(read[from + i]).toBeCloseTo(value, 9);
-  expect(numbersOf(tallies)).toMatchObject({ count: 5, sum: 18, majority: 1, minority: 2, variety: 4 });
+  for (const [i, value] of [1, 1, 2, 5, 7.4, 9].entries()) expect(all[from + i]).toBeCloseTo(value, 9);
+  expect(statisticsOf(all)).toMatchObject({ count: 5, sum: 18, majority: 1, minority: 2, variety: 4 });
+});
+
+it('a zone with more different values than it may have says so, and other faults are thrown', () => {
+  const tallies = new ZoneTallies(1, true, 3);
+  const window = { pixels: Float64Array.of(4, 4, 5, 6, 7), width: 5, transform: Float64Array.from(IDENTITY) };
+  expect(tallies.add([rectangle(4, 1)], window, false)).toBe(true);
+  expect(tallies.add([rectangle(5, 1)], window, false)).toBe(false);
+  expect(() => tallies.add([], window, false)).toThrow('there must be a geometry for each tally');
+});
+
+it('the memory of values is free once they are read', () => {
+  const [width, height] = [2000, 1000];
+  const values = Float64Array.from({ length: width * height }, (_, i) => i);
+  const before = process.memoryUsage.rss();
+  const tallies = new ZoneTallies(1, true);
+  const window = { pixels: values, width, transform: Float64Array.from(IDENTITY) };
+  tallies.add([rectangle(width, height)], window, false);
+  const growth = process.memoryUsage.rss() - before;
+  expect(growth).toBeGreaterThan(values.length * 24);
+  expect(numbersOf(tallies)).toMatchObject({ count: values.length, variety: values.length });
+  expect(process.memoryUsage.rss() - before).toBeLessThan(growth / 2);
+  expect(numbersOf(tallies)['count']).toBe(0);
 });

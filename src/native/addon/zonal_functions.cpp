@@ -13,21 +13,22 @@ namespace {
 using Tallies = std::vector<ZoneTally>;
 
 constexpr double kMostZones = 1 << 24;
+constexpr double kMostValues = 1 << 30;
 constexpr double kMostSide = 1 << 30;
 
 Tallies& talliesOf(napi_env env, napi_value value) { return requireExternal<Tallies>(env, value, "tallies"); }
 
 }  // namespace
 
-/** (zones, holdsValues) -> tallies */
+/** (zones, mostValues) -> tallies */
 napi_value createTallies(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);
   const uint32_t zones = requireWhole(env, arguments[0], "zones", 0, kMostZones);
-  const ZoneTally empty(requireBoolean(env, arguments[1], "holdsValues"));
+  const ZoneTally empty(requireWhole(env, arguments[1], "mostValues", 0, kMostValues));
   return toExternal(env, std::make_unique<Tallies>(zones, empty));
 }
 
-/** (tallies, blobs, pixels: Float64Array, width, transform: Float64Array of 6, byCentre) */
+/** (tallies, blobs, pixels: Float64Array, width, transform: Float64Array of 6, byCentre) -> whether all values fit */
 napi_value addToTallies(napi_env env, napi_callback_info info) {
   const Arguments<6> arguments(env, info);
   Tallies& tallies = talliesOf(env, arguments[0]);
@@ -43,19 +44,21 @@ napi_value addToTallies(napi_env env, napi_callback_info info) {
   CellShares shares(pixelTransform, width, static_cast<uint32_t>(pixels.size / width),
                     byCentre ? ShareRule::Centre : ShareRule::Area);
   Geometry& geometry = environmentOf(env).geometry;
+  bool fits = true;
   eachBlob(env, arguments[1], [&](uint32_t i, const uint8_t* blob, size_t size) {
-    if (!readInto(blob, size, geometry) || !shares.cover(geometry)) return;
+    if (!fits || !readInto(blob, size, geometry) || !shares.cover(geometry)) return;
     ZoneTally& tally = tallies[i];
-    bool fits = true;
     shares.eachRun([&](size_t cell, size_t count, double share) {
       fits = fits && tally.add(pixels.data + cell, count, share);
     });
-    if (!fits) throw Failure{"there are too many different values in a zone", false};
   });
-  return nullptr;
+  return toBoolean(env, fits);
 }
 
-/** (tallies, quantiles: Float64Array) -> Float64Array: for each zone the statistics in their order, then the quantiles */
+/**
+ * (tallies, quantiles: Float64Array) -> Float64Array: for each zone the statistics in their order, then the quantiles. The
+ * tallies are empty after it.
+ */
 napi_value readTallies(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);
   Tallies& tallies = talliesOf(env, arguments[0]);
@@ -66,6 +69,7 @@ napi_value readTallies(napi_env env, napi_callback_info info) {
     const ZoneStatistics all = tally.statistics();
     for (const double value : {all.count, all.sum, all.mean, all.min, all.max, all.deviation, all.majority, all.minority, all.variety}) *out++ = value;
     for (size_t i = 0; i < quantiles.size; ++i) *out++ = tally.quantile(quantiles.data[i]);
+    tally.clear();
   }
   return result;
 }

@@ -12,7 +12,7 @@ constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
 bool ZoneTally::add(const double* values, size_t count, double share) {
   sum(values, count, share);
-  if (!holdsValues_) return true;
+  if (mostValues_ == 0) return true;
   for (size_t i = 0; i < count; ++i) {
     if (values[i] == values[i] && !hold(values[i], share)) return false;
   }
@@ -79,7 +79,7 @@ bool ZoneTally::hold(double value, double share) {
     size_t slot = hashOf(value) & mask;
     while (slots_[slot] != 0 && entries_[slots_[slot] - 1].value != value) slot = (slot + 1) & mask;
     if (slots_[slot] == 0) {
-      if (entries_.size() == kMostValues) return false;
+      if (entries_.size() == mostValues_) return false;
       entries_.push_back({value, 0, 0});
       slots_[slot] = static_cast<uint32_t>(entries_.size());
     }
@@ -117,7 +117,7 @@ ZoneStatistics ZoneTally::statistics() {
   result.min = min_;
   result.max = max_;
   result.deviation = std::sqrt(std::max(0.0, squares_ / count_ - mean * mean));
-  if (!holdsValues_) return result;
+  if (mostValues_ == 0) return result;
   sort();
   const auto less = [](const Entry& a, const Entry& b) { return a.share < b.share; };
   result.majority = std::max_element(entries_.begin(), entries_.end(), less)->value;

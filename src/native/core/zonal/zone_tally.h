@@ -27,13 +27,10 @@ struct ZoneStatistics {
 
 class ZoneTally {
  public:
-  /** Different values that are held. */
-  static constexpr size_t kMostValues = size_t{1} << 24;
+  /** `mostValues`: different values, for majority, minority, variety and quantiles; 0 where nobody asks for these. */
+  explicit ZoneTally(size_t mostValues) : mostValues_(mostValues) {}
 
-  /** `holdsValues`: majority, minority, variety and quantiles can be asked for. */
-  explicit ZoneTally(bool holdsValues) : holdsValues_(holdsValues) {}
-
-  /** Adds cells with one share; NaN is no value. False when there are more different values than can be held. */
+  /** Adds cells with one share; NaN is no value. False when there are more different values than that. */
   bool add(const double* values, size_t count, double share);
 
   ZoneStatistics statistics();
@@ -43,6 +40,9 @@ class ZoneTally {
    * Fan), each as wide as its share; those of equal value are taken for equally wide. NaN without a value.
    */
   double quantile(double share);
+
+  /** Frees the memory of the values; the tally is empty. */
+  void clear() { *this = ZoneTally(mostValues_); }
 
  private:
   struct Entry {
@@ -57,7 +57,7 @@ class ZoneTally {
   /** Entries in ascending order of their values; nothing may be added after it. */
   void sort();
 
-  bool holdsValues_;
+  size_t mostValues_;
   bool sorted_ = false;
   double origin_ = 0;
   double count_ = 0;

@@ -125,19 +125,17 @@ async function tally(
   const transform = pixelTransformOf(georeferenceOf(dataset).geoTransform);
   for (const window of windowsOf(box)) {
     const pixels = await readValues(dataset.bands.get(band), window);
-    try {
-      tallies.add(
-        blobs,
-        { pixels, width: window.width, transform: windowTransform(transform, window) },
-        byCentre,
-      );
-    } catch (error) {
+    const { width } = window;
+    const fits = tallies.add(
+      blobs,
+      { pixels, width, transform: windowTransform(transform, window) },
+      byCentre,
+    );
+    if (!fits)
       throw new TaskFailure(
         'too-large',
         'A zone has more different values than median, percentiles, majority, minority and variety can be of.',
-        String(error),
       );
-    }
   }
   return tallies.read(columns.quantiles);
 }
