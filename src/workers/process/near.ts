@@ -4,7 +4,7 @@ import type { FeatureRow } from '../../core/features.js';
 import { LIMITS } from '../../core/limits.js';
 import { describeCrs } from '../../native/index.js';
 import { nearestGeometries } from '../../native/proximity.js';
-import { aroundOnGlobe, widened } from '../providers/boxes.js';
+import { aroundOnGlobe, withMargins } from '../providers/boxes.js';
 import type { IndexedCopy } from './copy.js';
 import { batchesIn, boxAround, geometriesOf, type Run, rowsIn } from './run.js';
 
@@ -18,7 +18,7 @@ export interface Neighbour {
 function boxesAround(box: Box, { source }: ProcessFeatures, { distance, ground }: Reach): Box[] {
   return ground
     ? aroundOnGlobe(box, distance / describeCrs(source.crs).metresPerUnit)
-    : [widened(box, distance, distance)];
+    : [withMargins(box, distance, distance)];
 }
 
 const search = (

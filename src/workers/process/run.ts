@@ -8,7 +8,7 @@ import { LIMITS } from '../../core/limits.js';
 import { hasIntegerIds, type VectorSource } from '../../core/vector-source.js';
 import type { Processed } from '../../native/processing.js';
 import type { Cancellation } from '../cancellation.js';
-import { widened } from '../providers/boxes.js';
+import { withMargins } from '../providers/boxes.js';
 import { storeOf } from '../providers/store.js';
 import { boxOf, isPlace } from './blob.js';
 import type { Attribute } from './table.js';
@@ -80,7 +80,7 @@ export async function windowOf(
   margin = 0,
 ): Promise<FeatureRow[]> {
   const box = boxAround(rows);
-  return box ? rowsIn(run, others, [widened(box, margin, margin)]) : [];
+  return box ? rowsIn(run, others, [withMargins(box, margin, margin)]) : [];
 }
 
 /** The box around the geometries, which are GeoPackage blobs of ours; those whose own one has no numbers are left out. */

@@ -20,7 +20,7 @@ function inSource(box: Box, from: string, to: string): Box {
 }
 
 /** A box with margins at its sides. */
-export const widened = ([minx, miny, maxx, maxy]: Box, x: number, y: number): Box => [
+export const withMargins = ([minx, miny, maxx, maxy]: Box, x: number, y: number): Box => [
   minx - x,
   miny - y,
   maxx + x,
@@ -30,12 +30,12 @@ export const widened = ([minx, miny, maxx, maxy]: Box, x: number, y: number): Bo
 /** Degrees of latitude are shorter than those of the equator by less than this part. */
 const FLATTENING = 1.02;
 
-/** A box of degrees widened by a distance in degrees of the equator; cut where it passes the antimeridian. */
+/** A box of degrees with a margin of a distance in degrees of the equator; cut where it passes the antimeridian. */
 export function aroundOnGlobe(box: Box, distance: number): Box[] {
   const latitudes = distance * FLATTENING;
   const highest = Math.max(Math.abs(box[1]), Math.abs(box[3])) + latitudes;
   const longitudes = highest < 89 ? latitudes / Math.cos((highest * Math.PI) / 180) : 360;
-  const [minx, miny, maxx, maxy] = widened(box, longitudes, latitudes);
+  const [minx, miny, maxx, maxy] = withMargins(box, longitudes, latitudes);
   if (maxx - minx >= 360) return [[-180, miny, 180, maxy]];
   const windows: Box[] = [[minx, miny, maxx, maxy]];
   if (minx <= -180) windows.push([minx + 360, miny, 180, maxy]);

@@ -3,7 +3,7 @@ import { type Expression, isCall, isProperty, type Operand } from '../../core/cq
 import { SPATIAL } from '../../core/cql2/operators.js';
 import type { VectorSource } from '../../core/vector-source.js';
 import { describeCrs } from '../../native/index.js';
-import { aroundOnGlobe, widened } from './boxes.js';
+import { aroundOnGlobe, withMargins } from './boxes.js';
 import { boxesOf, isSpatialLiteral, type SpatialLiteral } from './spatial-literal.js';
 
 /** What a filter says at its top, where an index may find the candidates. */
@@ -42,7 +42,8 @@ export function windowsOf(source: VectorSource, { literal, metres }: Nearby): Bo
   const boxes = boxesOf(literal, source);
   if (metres === undefined) return boxes;
   const { isGeographic, metresPerUnit } = describeCrs(source.crs);
-  if (!isGeographic) return boxes.map((box) => widened(box, metres / metresPerUnit, metres / metresPerUnit));
+  if (!isGeographic)
+    return boxes.map((box) => withMargins(box, metres / metresPerUnit, metres / metresPerUnit));
   if (!isPoint(source.geometryType) || !('type' in literal) || !isPoint(literal.type)) return undefined;
   return boxes.flatMap((box) => aroundOnGlobe(box, metres / metresPerUnit));
 }

@@ -2,6 +2,9 @@
 
 import type { RasterBand } from 'gdal-async';
 
+/** The usual value of no value among 32 bit floats: the least of them. */
+export const FLOAT_NODATA = -3.4028234663852886e38;
+
 /** What whole numbers of a type lie between. */
 const BOUNDS: Readonly<Record<string, readonly [number, number]>> = {
   Byte: [0, 255],

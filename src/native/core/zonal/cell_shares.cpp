@@ -16,7 +16,7 @@ bool CellShares::cover(const Geometry& geometry) {
   place(geometry);
   if (!crop()) return false;
   stride_ = static_cast<size_t>(columns_) + 2;
-  added_.assign(stride_ * rows_, 0);
+  steps_.assign(stride_ * rows_, 0);
   for (const Ring& ring : rings_) {
     const double direction = directionOf(ring);
     for (size_t i = ring.begin; i + 1 < ring.end; ++i) {
@@ -106,7 +106,7 @@ void CellShares::addEdge(Position from, Position to, double direction) {
   for (auto row = static_cast<uint32_t>(y); y < end; ++row) {
     const double nextY = std::min(end, row + 1.0);
     const double nextX = nextY == to.y ? to.x : xAt(nextY);
-    addInRow(added_.data() + row * stride_, x, nextX, (nextY - y) * direction);
+    addInRow(steps_.data() + row * stride_, x, nextX, (nextY - y) * direction);
     x = nextX;
     y = nextY;
   }
@@ -168,7 +168,7 @@ void CellShares::addCentres(Position from, Position to, double direction) {
   for (auto row = static_cast<uint32_t>(begin); row < end; ++row) {
     const double x = from.x + (row + 0.5 - from.y) * slope;
     const double column = std::clamp(std::floor(x + 0.5), 0.0, static_cast<double>(columns_));
-    added_[row * stride_ + static_cast<size_t>(column)] += direction;
+    steps_[row * stride_ + static_cast<size_t>(column)] += direction;
   }
 }
 

@@ -39,13 +39,13 @@ class CellShares {
   template <typename Visit>
   void eachRun(Visit&& visit) const {
     for (uint32_t row = 0; row < rows_; ++row) {
-      const double* added = added_.data() + static_cast<size_t>(row) * stride_;
+      const double* steps = steps_.data() + static_cast<size_t>(row) * stride_;
       const size_t first = static_cast<size_t>(row + firstRow_) * width_ + firstColumn_;
       double share = 0;
       for (uint32_t column = 0; column < columns_;) {
-        share += added[column];
+        share += steps[column];
         uint32_t end = column + 1;
-        while (end < columns_ && added[end] == 0) ++end;
+        while (end < columns_ && steps[end] == 0) ++end;
         if (share >= kLeastShare) visit(first + column, end - column, share > 1 - kLeastShare ? 1.0 : share);
         column = end;
       }
@@ -85,7 +85,8 @@ class CellShares {
   uint32_t columns_ = 0;
   uint32_t rows_ = 0;
   size_t stride_ = 0;
-  std::vector<double> added_;
+  /** What each cell has more than the one left of it. */
+  std::vector<double> steps_;
 };
 
 }  // namespace graticule

@@ -133,17 +133,17 @@ double ZoneTally::quantile(double share) {
   for (const Entry& entry : entries_) cells += entry.cells;
   // Where a cell lies on a scale on which n cells of equal width lie at 0, n, 2n and so on.
   const double target = share * count_ * (cells - 1);
-  double passed = 0;
-  double covered = 0;
+  double cellsBefore = 0;
+  double shareBefore = 0;
   double place = 0;
   double value = entries_.front().value;
   for (const Entry& entry : entries_) {
     const double width = entry.share / entry.cells;
-    const double first = passed * width + (cells - 1) * covered;
+    const double first = cellsBefore * width + (cells - 1) * shareBefore;
     if (target <= first && first > place) return value + (entry.value - value) * (target - place) / (first - place);
-    passed += entry.cells;
-    covered += entry.share;
-    place = (passed - 1) * width + (cells - 1) * (covered - width);
+    cellsBefore += entry.cells;
+    shareBefore += entry.share;
+    place = (cellsBefore - 1) * width + (cells - 1) * (shareBefore - width);
     value = entry.value;
     if (target <= place) return value;
   }

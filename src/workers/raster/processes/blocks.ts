@@ -3,6 +3,7 @@
 import type { RasterBand, SpatialReference } from 'gdal-async';
 import { type Dataset, gdal } from '../gdal.js';
 import type { GeoTransform } from '../georeference.js';
+import { FLOAT_NODATA } from '../nodata.js';
 import { rasterCopyPath } from '../parts.js';
 import { COG } from './cog.js';
 import type { PixelBox } from './values.js';
@@ -23,8 +24,6 @@ export interface BandShape {
   nodata: number | 'mask';
 }
 
-/** The usual value of no value among 32 bit floats: the least of them. */
-export const FLOAT_NODATA = -3.4028234663852886e38;
 export const FLOAT_BANDS: Omit<BandShape, 'count'> = { type: 'Float32', nodata: FLOAT_NODATA };
 
 /** Side of the blocks; those of the file divide it. */

@@ -1,5 +1,6 @@
 /** Text of the virtual raster that puts the variables of a grid together. */
 
+import { FLOAT_NODATA } from '../../nodata.js';
 import { escaped, numberText } from '../vrt-text.js';
 import type { Geolocation } from './bent-grid.js';
 import type { Variable } from './layout.js';
@@ -11,9 +12,6 @@ export interface SlicedVariable {
   file: string;
   band: number;
 }
-
-/** Stands for no data where values are unpacked: the least Float32. */
-const LEAST_FLOAT = -3.4028234663852886e38;
 
 /** With a geolocation the raster lies by that alone. */
 export function sliceVrt(place: Place, slices: readonly SlicedVariable[], geolocation?: Geolocation): string {
@@ -45,7 +43,7 @@ function geolocationDomain({ longitude, latitude }: Geolocation): string {
 function bandOf(place: Place, slice: SlicedVariable, number: number): string {
   const { name, unit, noData } = slice.variable;
   const changed = isChanged(place, slice.variable);
-  const filler = changed ? LEAST_FLOAT : noData;
+  const filler = changed ? FLOAT_NODATA : noData;
   return (
     `<VRTRasterBand dataType="${typeOf(slice.variable, changed)}" band="${number}">` +
     `<Description>${escaped(name)}</Description><UnitType>${escaped(unit)}</UnitType>` +
