@@ -1,5 +1,6 @@
 /** Object stores that speak the protocol of S3, or that of Azure's blobs. */
 
+import { TaskFailure } from './failure.js';
 import type { RemoteProblem } from './remote-problems.js';
 
 /** Who reads a store. It holds a secret: it is never logged, kept in the state or sent to a client. */
@@ -62,7 +63,16 @@ export interface ObjectPage {
 
 export type ListedObjects = ObjectPage | { readonly problem: RemoteProblem };
 
-/** The address of an object, in the form that all such stores take: the bucket is the first part of the path. */
+/** Whether a key has an address: URLs drop the parts `.` and `..`, and so would lead to another object or bucket. */
+export const isObjectKey = (key: string): boolean =>
+  key !== '' && !/\p{Surrogate}/u.test(key) && !key.split('/').some((part) => part === '.' || part === '..');
+
+/**
+ * The address of an object, in the form that all such stores take: the bucket is the first part of the path. Throws
+ * `invalid-input` for a key that has none.
+ */
 export function objectAddress({ endpoint, bucket }: ObjectStore, key: string): string {
+  if (!isObjectKey(key))
+    throw new TaskFailure('invalid-input', 'A key must not be empty, and have no parts . and ..');
   return `${endpoint}/${bucket}/${key.split('/').map(encodeURIComponent).join('/')}`;
 }

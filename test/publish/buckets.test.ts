@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ObjectStore, objectAddress } from '../../src/core/object-stores.js';
 import { guardS3, type S3User, s3User, startS3, type TestS3 } from '../support/s3.js';
 import { freePort, startServer, type TestServer } from '../support/server.js';
 import { adminClient } from './support/admin-client.js';
@@ -269,12 +270,22 @@ describe('a bucket', () => {
   it.each([
     ['scenes/broken.tif', 400],
     ['vectors/none.fgb', 422],
-    ['../../etc/passwd.geojson', 422],
+    ['../secrets/roads.fgb', 400],
+    ['vectors/../../secrets/roads.fgb', 400],
+    ['vectors/./roads.fgb', 400],
   ])('publishes no copy of %s', async (table, expected) => {
     const layer = { schema: store.bucket, table, layerName: 'None' };
     const { status, text } = await admin('POST', '/connections/scenes/layers', layer);
     expect(status, text).toBe(expected);
+    if (expected === 400) expect(text).toContain('/table');
     expect((await admin('GET', '/connections/scenes/layers')).body.data).toEqual([]);
+  });
+
+  it('has no address for a key that leads out of it', () => {
+    const bucket: ObjectStore = { protocol: 'S3', endpoint: 'https://s3.invalid', bucket: 'scenes' };
+    expect(objectAddress(bucket, 'a b//..c/%2e%2e')).toBe('https://s3.invalid/scenes/a%20b//..c/%252e%252e');
+    for (const key of ['', '..', '../other/a.fgb', 'a/../../other/a.fgb', 'a/.', '\ud800.fgb'])
+      expect(() => objectAddress(bucket, key), key).toThrow('key');
   });
 
   it('refuses a cursor of another', async () => {

@@ -1,5 +1,6 @@
 import { ApiError } from '../../core/errors.js';
 import type { RemoteLayer, SourceKind } from '../../core/ingest.js';
+import { isObjectKey } from '../../core/object-stores.js';
 import type { Pools } from '../../core/tasks.js';
 import type { StoredConnection } from '../connections/connection.js';
 import { providerOf } from '../connections/connection.js';
@@ -105,6 +106,7 @@ function layerNamed(
 function objectSource({ id, body }: StoredConnection, { schema, table }: CopyChoice): CopySource {
   if (schema !== body.databaseName)
     absent('schema', `The connection leads to the bucket ${body.databaseName}.`);
+  if (!isObjectKey(table)) absent('table', 'A key of an object has no parts . and ..');
   const format = formatOf(table);
   if (format?.isCopied !== true)
     absent('table', 'Only FlatGeobuf, GeoParquet, GeoPackage and GeoJSON are published from buckets.');
