@@ -230,6 +230,12 @@ export function startManagement(options: ManagementOptions): Management {
     collections: state.collections,
     catalog: () => catalog.current,
   });
+  const layerCopies = new LayerCopies({
+    ...{ connections, pools, jobs, imports, layers: options.layers },
+    documents: state.documents,
+    collections: state.collections,
+    catalog: () => catalog.current,
+  });
   const deps: AdminDeps = {
     server: { version: version(), releaseChannel: 'preview' },
     state,
@@ -272,12 +278,7 @@ export function startManagement(options: ManagementOptions): Management {
     connections,
     layers: options.layers,
     publishedLayers: options.publishedLayers,
-    layerCopies: new LayerCopies({
-      ...{ connections, pools, jobs, imports, layers: options.layers },
-      documents: state.documents,
-      collections: state.collections,
-      catalog: () => catalog.current,
-    }),
+    layerCopies,
     sourceLayers: options.sourceLayers,
     pools,
     cache,
@@ -324,6 +325,7 @@ export function startManagement(options: ManagementOptions): Management {
       resumableUploads.trim(),
       exports.trim(),
       processes.trim(),
+      layerCopies.trim(),
     ]).catch((error: unknown) => log.write('import.files.left', exception(error)));
   };
   const waitFor = (job: JobRow, ms: number) =>

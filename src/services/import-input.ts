@@ -36,6 +36,8 @@ export interface ImportedCollection {
 /** An import of what a job fetches itself, from another server. */
 export interface RemoteInput<S = unknown> extends Omit<ImportInput, 'file' | 'layer' | 'owned'> {
   remote: S;
+  /** Why the job cannot be tried again once it has failed: whoever began it counts it as gone. */
+  retryRefusal?: string;
 }
 
 /** What was fetched of another server, as a file in the folder of its job. */

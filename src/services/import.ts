@@ -71,6 +71,8 @@ const KINDS = [KIND, MERGE_KIND, COMMAND_MERGE_KIND];
 const STAGING_TABLE = 'staged';
 /** Of an import that fetches: how much of the whole is done when the file is there. */
 export const FETCHED = 0.5;
+/** Phase at whose end the collection is there, whatever follows. */
+export const LOAD_PHASE = 'load';
 /** Shares of the whole that the stages take, as fractions at their ends. */
 const UNPACKED = 0.03;
 const TRANSLATED = 0.6;
@@ -120,6 +122,7 @@ export class ImportService {
         if (outcome.state !== 'Succeeded') await remote.withdraw?.(input);
         await this.#cleanup({ ...input, file: '' }, id, outcome);
       },
+      refuseRetry: async ({ retryRefusal }) => retryRefusal,
     });
   }
 
@@ -166,11 +169,15 @@ export class ImportService {
     return true;
   }
 
-  /** Removes a collection that was imported, with its table. Throws `conflict` for another one. */
-  async remove({ id, source }: VectorCollection): Promise<void> {
+  /**
+   * Removes a collection that was imported, with its table. `follow` comes after that, while the name is still taken.
+   * Throws `conflict` for another one.
+   */
+  async remove({ id, source }: VectorCollection, follow?: () => Promise<void>): Promise<void> {
     if (!this.#deps.withdraw || !this.#deps.isIn?.(id, this.#store))
       throw new ApiError('conflict', `The collection '${id}' was not imported.`);
     await this.#deps.pools.run('vector.drop', { store: this.#store, table: source.table }, {});
+    await follow?.();
     await this.#deps.withdraw(id);
   }
 
@@ -387,7 +394,7 @@ export class ImportService {
     };
     const onProgress = (part: number) => tell(context, TRANSLATED + part * (LOADED - TRANSLATED));
     const work = () => this.#deps.pools.run('vector.load', task, { signal, onProgress });
-    await context.step('load', `Loading ${saved.features} features into ${input.table}`, work);
+    await context.step(LOAD_PHASE, `Loading ${saved.features} features into ${input.table}`, work);
   }
 
   async #cleanup(input: ImportInput, id: string, outcome: JobOutcome): Promise<void> {

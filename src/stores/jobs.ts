@@ -12,6 +12,8 @@ export type JobStepRow = Selectable<JobStepTable>;
 export type JobArtifactRow = Selectable<JobArtifactTable>;
 
 export interface NewJob {
+  /** A new one when absent. */
+  id?: string;
   kind: string;
   input: unknown;
   owner: string;
@@ -43,7 +45,7 @@ export class JobStore {
   /** The new job, or the one that the same owner submitted with the same idempotency key. */
   async add(job: NewJob): Promise<{ job: JobRow; created: boolean }> {
     const now = Date.now();
-    const id = randomUUID();
+    const { id = randomUUID() } = job;
     auditResource(id, { job: job.kind, resources: job.resources });
     const row = await this.db
       .insertInto('jobs')

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import Database from '../../src/native/sqlite.js';
 import { family } from '../e2e/support/processes.js';
 import { scratchDirectory } from '../engine/support.js';
 import { startMapServer } from '../imports/mapserver.js';
@@ -92,11 +93,21 @@ const start = () =>
   });
 
 /** Its processes are killed, and another server begins with what they left. */
-async function restart(): Promise<void> {
+async function restart(change: (state: Database.Database) => void): Promise<void> {
   const end = once(server.process, 'close');
   for (const pid of family(server.process.pid!)) process.kill(pid, 'SIGKILL');
   await end;
+  const state = new Database(join(server.dataDir, 'state.db'));
+  change(state);
+  state.close();
   server = await start();
+}
+
+/** As a deletion leaves it whose server was killed at once. */
+function beginDeletion(state: Database.Database): void {
+  const sql =
+    "UPDATE documents SET body_json = json_set(body_json, '$.isGone', json('true')) WHERE id = 'doomed'";
+  expect(state.prepare(`${sql} AND kind = 'layer copy'`).run().changes).toBe(1);
 }
 
 const draft = (url: string, provider: string, change: object = {}) => ({
@@ -253,6 +264,9 @@ describe('an OGC API with a password', () => {
     const choice = { schema: 'ogc-api-features', table: 'towns', layerName: 'Lies', serviceName: 'coast' };
     const { status, text } = await publish('failing', choice);
     expect([status, text]).toEqual([422, expect.stringContaining('7 features')]);
+    const [job] = (await admin('GET', '/jobs')).body.items;
+    const retry = await admin('POST', `/jobs/${job.jobId}/retry`);
+    expect([retry.status, retry.text]).toEqual([409, expect.stringContaining('publish the layer')]);
     items = (response) => sendItems(response);
     expect((await admin('GET', '/connections/failing/layers')).body.data).toEqual([]);
     expect(leftovers(server)).toEqual([]);
@@ -261,21 +275,28 @@ describe('an OGC API with a password', () => {
     expect((await admin('DELETE', '/connections/failing')).status).toBe(200);
   });
 
-  it('forgets a copy whose server was killed and whose job failed, and its connection can be deleted', async () => {
+  it('forgets a copy whose job failed, and goes through with a deletion, after its server was killed', async () => {
     await connect(ofTowns({ name: 'killed' }));
+    const choice = { schema: 'ogc-api-features', table: 'towns' };
+    const doomed = (await publish('killed', { ...choice, layerName: 'Doomed' })).body.data;
     let reached = (): void => {};
     const isReached = new Promise<void>((resolve) => {
       reached = resolve;
     });
     items = () => reached();
-    const lost = publish('killed', { schema: 'ogc-api-features', table: 'towns', layerName: 'Lost' });
-    await Promise.all([isReached, lost.catch(() => {}), isReached.then(() => restart())]);
+    const lost = publish('killed', { ...choice, layerName: 'Lost', enabled: false });
+    await Promise.all([isReached, lost.catch(() => {}), isReached.then(() => restart(beginDeletion))]);
+    expect(doomed.collectionId).toBe('doomed');
+    await expect.poll(() => namesOf('doomed'), { timeout: 30_000 }).toBe(404);
     items = (response) => sendItems(response, 7);
     await expect
       .poll(async () => (await admin('DELETE', '/connections/killed')).status, { timeout: 90_000 })
       .toBe(200);
     expect(leftovers(server)).toEqual([]);
     items = (response) => sendItems(response);
+    await connect(ofTowns({ name: 'heir' }));
+    expect((await publish('heir', { ...choice, layerName: 'Lost' })).status).toBe(201);
+    expect(await namesOf('lost')).toHaveLength(towns.length);
   });
 
   it('has its password sent to the server that was named alone, wherever its links lead', async () => {

@@ -1,7 +1,7 @@
 import { SERVICE } from '../../core/access.js';
 import { problem, requireSound } from '../../core/body-problems.js';
 import type { TableCheck, TableReport } from '../../core/table-tasks.js';
-import type { NewCopy, PublishedCopy } from '../../services/publish/copies.js';
+import type { NewCopy, PublishedCopy } from '../../services/publish/layer-copy.js';
 import type { NewLayer } from '../../services/publish/layers.js';
 import type { LayerView } from './published-layer.js';
 

@@ -27,6 +27,8 @@ export interface SubmitOptions {
   owner: string;
   /** The same key of the same owner gives the same job. */
   idempotencyKey?: string;
+  /** That of the job; a new one when absent. */
+  id?: string;
   correlationId?: string;
   /** References of what the job works on: `collection:roads`. */
   resources?: readonly string[];

@@ -1,68 +1,46 @@
+import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { hasFeatures } from '../../core/abilities.js';
 import { SERVICE } from '../../core/access.js';
 import type { CatalogSnapshot, VectorCollection } from '../../core/collection.js';
 import { ApiError, notFound } from '../../core/errors.js';
-import type { LayerAbout, LayerSettings } from '../../core/layer-settings.js';
 import type { TableCheck } from '../../core/table-tasks.js';
 import type { CollectionStore } from '../../stores/collections.js';
-import type { DocumentStore, StoredDocument } from '../../stores/documents.js';
+import type { DocumentStore } from '../../stores/documents.js';
 import type { JobRow } from '../../stores/jobs.js';
-import { CONNECTION, type Connection, type StoredConnection } from '../connections/connection.js';
+import { CONNECTION, type Connection, providerOf, type StoredConnection } from '../connections/connection.js';
 import { LAYER_COPY } from '../connections/connections.js';
-import type { ImportService } from '../import.js';
+import { isBucketProvider } from '../connections/object-store.js';
+import { type ImportService, LOAD_PHASE } from '../import.js';
 import type { ImportResult } from '../import-input.js';
 import type { JobEngine } from '../jobs/engine.js';
 import type { Layers } from '../layers/layers.js';
 import { OBJECT } from '../remote-imports/objects.js';
 import { tableName } from '../table-name.js';
 import { type CopyChoice, type CopySource, type CopySourceDeps, copySource } from './copy-sources.js';
-
-/** A layer that was copied from a service or a bucket, as it is kept: copies are made anew from there. */
-export interface LayerCopy extends CopyChoice {
-  readonly connectionId: string;
-  readonly layerName: string;
-  /** EPSG code of the CRS that it is stored in; that of the file, or degrees, when null. */
-  readonly srid: number | null;
-  /** The job that copies it, or did so last. */
-  readonly jobId: string | null;
-}
-
-/** Its id is that of the collection. */
-export type StoredCopy = StoredDocument<LayerCopy>;
-
-/** A copy with the collection that it is. */
-export interface PublishedCopy {
-  readonly stored: StoredCopy;
-  readonly collection: VectorCollection;
-}
-
-/** What operators say of a layer. */
-interface Words {
-  readonly serviceName: string;
-  readonly enabled: boolean;
-  readonly description: string | null;
-  readonly about: LayerAbout;
-}
-
-const NO_WORDS: Words = { serviceName: SERVICE, enabled: true, description: null, about: {} };
-
-export interface NewCopy extends CopyChoice, Words {
-  readonly layerName: string;
-  readonly srid: number | null;
-}
+import {
+  type LayerCopy,
+  type NewCopy,
+  NO_WORDS,
+  type PublishedCopy,
+  type StoredCopy,
+  settingsOf,
+} from './layer-copy.js';
 
 export interface CopiesDeps extends CopySourceDeps {
   readonly documents: DocumentStore;
   readonly collections: Pick<CollectionStore, 'idOf'>;
-  readonly jobs: Pick<JobEngine, 'finished' | 'get'>;
-  readonly imports: Pick<ImportService, 'submitRemote' | 'remove'>;
-  readonly layers: Pick<Layers, 'put'>;
+  readonly jobs: Pick<JobEngine, 'finished' | 'store'>;
+  readonly imports: Pick<ImportService, 'refuse' | 'remove' | 'submitRemote'>;
+  readonly layers: Pick<Layers, 'put' | 'settingsOf'>;
   catalog(): CatalogSnapshot;
 }
 
 const DEGREES = 4326;
 /** Milliseconds within which the job of a copy is there. */
 const BEGIN_MS = 10_000;
+/** Who changes what was left behind. */
+const SYSTEM = 'system';
 
 /** Layers of services and files of buckets that operators publish as copies. Each copy is a job, and whole or not made at all. */
 export class LayerCopies {
@@ -70,14 +48,17 @@ export class LayerCopies {
 
   /** Those that are there, of all connections or of one. */
   async list(connectionId?: string, serviceName?: string): Promise<PublishedCopy[]> {
-    const copies = await this.deps.documents.list<LayerCopy>(LAYER_COPY);
-    return copies.flatMap((stored) => {
-      if (connectionId !== undefined && stored.body.connectionId !== connectionId) return [];
-      const collection = this.deps.catalog().byId(stored.id);
-      if (!hasFeatures(collection)) return [];
-      const isOfService = serviceName === undefined || (collection.service ?? SERVICE) === serviceName;
-      return isOfService ? [{ stored, collection }] : [];
-    });
+    const all = await this.deps.documents.list<LayerCopy>(LAYER_COPY);
+    const copies = await Promise.all(
+      all.map(async (stored): Promise<PublishedCopy[]> => {
+        if (connectionId !== undefined && stored.body.connectionId !== connectionId) return [];
+        const collection = this.deps.catalog().byId(stored.id);
+        if (!hasFeatures(collection)) return [];
+        const isOfService = serviceName === undefined || (collection.service ?? SERVICE) === serviceName;
+        return isOfService && (await this.#isMade(stored)) ? [{ stored, collection }] : [];
+      }),
+    );
+    return copies.flat();
   }
 
   /** Throws `not-found` for a layer that is not of this connection, or not of this service. */
@@ -94,22 +75,24 @@ export class LayerCopies {
     choice: CopyChoice,
     layerName?: string,
   ): Promise<TableCheck[]> {
-    const id = tableName(layerName ?? choice.table);
-    const isTaken = this.deps.catalog().byId(id) !== undefined;
-    const name: TableCheck = isTaken
-      ? {
-          code: 'layer-name',
-          severity: 'error',
-          message: `There is a collection '${id}' already.`,
-          actual: id,
-        }
-      : { code: 'layer-name', severity: 'pass', message: `The collection is called ${id}.`, actual: id };
+    const name = this.#nameCheck(tableName(layerName ?? choice.table));
     try {
       await copySource(this.deps, connection, choice, { srid: DEGREES });
-      return [name, { code: 'table-missing', severity: 'pass', message: 'It can be copied.' }];
+      return [name, isBucketProvider(providerOf(connection.body)) ? UNREAD_OBJECT : READABLE];
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 400) throw error;
       return [name, { code: 'table-missing', severity: 'error', message: error.message }];
+    }
+  }
+
+  #nameCheck(id: string): TableCheck {
+    const check = { code: 'layer-name', actual: id };
+    try {
+      this.deps.imports.refuse({ table: id });
+      return { ...check, severity: 'pass', message: `The collection is called ${id}.` };
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return { ...check, severity: 'error', message: error.message };
     }
   }
 
@@ -126,73 +109,111 @@ export class LayerCopies {
       ...(enabled ? {} : { disabled: true as const }),
     };
     const source = await copySource(this.deps, connection, { schema, table }, place);
-    await this.#begin({ connectionId: connection.id, schema, table, layerName, srid, jobId: null }, id, by);
-    try {
-      await this.deps.layers.put({ id }, settingsOf(copy), by);
-      await this.#copy(id, { source, srid, title: layerName }, by);
-    } catch (error) {
-      await this.#withdraw(id, by);
+    const settings = settingsOf(copy);
+    const choice = { connectionId: connection.id, schema, table, layerName, srid };
+    const stored = await this.#begin({ ...choice, settings, jobId: null, refreshJobId: null }, id, by);
+    const withdraw = async (error: unknown) => {
+      await this.#withdraw(id);
       throw error;
-    }
+    };
+    const submit = async () => {
+      await this.deps.layers.put({ id }, settings, by);
+      return this.#submit('jobId', stored, { source, srid, title: layerName }, by);
+    };
+    const jobId = await submit().catch(withdraw);
+    // Whatever keeps its end from being seen: the job goes on.
+    const job = await this.deps.jobs.finished(jobId);
+    if (job.state !== 'Succeeded') await withdraw(failureOf(job));
     return this.get(connection.id, await this.deps.collections.idOf(id));
   }
 
   /** Keeps what is copied before the copy is begun: it is known to its connection whatever ends this process. */
-  async #begin(copy: LayerCopy, id: string, by: string): Promise<void> {
-    const { documents, catalog } = this.deps;
-    if (catalog().byId(id)) refuseName(id);
+  async #begin(copy: LayerCopy, id: string, by: string): Promise<StoredCopy> {
+    const { documents, imports } = this.deps;
+    imports.refuse({ table: id });
     const before = await documents.get<LayerCopy>(LAYER_COPY, id);
-    if (before && (await this.#isUnderWay(before))) refuseName(id);
-    await documents.together([CONNECTION, copy.connectionId], async (store) => {
+    if (before && (await this.#isUnderWay(before)))
+      throw new ApiError('conflict', `The layer '${id}' is being copied.`);
+    if (before) await this.#discard(before);
+    return documents.together([CONNECTION, copy.connectionId], async (store) => {
       if (!(await store.get<Connection>(CONNECTION, copy.connectionId)))
         throw notFound(CONNECTION, copy.connectionId);
-      if (before) await store.put<LayerCopy>(LAYER_COPY, id, copy, by);
-      else await store.create<LayerCopy>(LAYER_COPY, id, copy, by);
+      return store.create<LayerCopy>(LAYER_COPY, id, copy, by);
     });
   }
 
-  /** Forgets copies of a connection that did not come to be, as their process ended first. */
-  async trim(connectionId: string): Promise<void> {
+  /** Begins the job of a copy, which is known by its id before it is there. */
+  async #submit(
+    member: 'jobId' | 'refreshJobId',
+    { id, etag }: StoredCopy,
+    { source, srid, title }: { source: CopySource; srid: number | null; title: string },
+    by: string,
+  ): Promise<string> {
+    const { documents, imports } = this.deps;
+    const jobId = randomUUID();
+    const name = (copy: LayerCopy): LayerCopy => ({ ...copy, [member]: jobId });
+    await documents.update(LAYER_COPY, id, by, name, etag);
+    const input = {
+      ...{ table: id, title, remote: source.remote, retryRefusal: RETRY_REFUSAL },
+      ...(source.jobKind === OBJECT ? statedCrs(srid) : { targetCrs: `EPSG:${srid ?? DEGREES}` }),
+      ...(member === 'refreshJobId' ? { replace: true } : {}),
+    };
+    await imports.submitRemote(source.jobKind, input, { owner: by, id: jobId });
+    return jobId;
+  }
+
+  /**
+   * Takes up what processes that ended have left: forgets copies that did not come to be, and goes through with deletions.
+   * Of a connection it forgets those too whose collection is gone.
+   */
+  async trim(connectionId?: string): Promise<void> {
     const { documents, catalog } = this.deps;
     for (const stored of await documents.list<LayerCopy>(LAYER_COPY)) {
-      const isOther = stored.body.connectionId !== connectionId || catalog().byId(stored.id) !== undefined;
-      if (!isOther && !(await this.#isUnderWay(stored))) await documents.remove(LAYER_COPY, stored.id);
+      const isOther = connectionId !== undefined && stored.body.connectionId !== connectionId;
+      if (isOther || (await this.#isUnderWay(stored))) continue;
+      const collection = catalog().byId(stored.id);
+      const isLost = connectionId !== undefined && collection === undefined;
+      if (stored.body.isGone && hasFeatures(collection)) await this.#drop(stored, collection);
+      else if (stored.body.isGone || isLost || !(await this.#isMade(stored))) await this.#discard(stored);
     }
   }
 
-  async #isUnderWay({ body: { jobId }, updatedAt }: StoredCopy): Promise<boolean> {
-    if (jobId === null) return Date.now() - updatedAt < BEGIN_MS;
-    const job = await this.deps.jobs.get(jobId).catch(() => undefined);
-    return job?.state === 'Queued' || job?.state === 'Running';
+  /** Whether a collection of that id is this copy: its job has ended, and loaded it. Else it is another. */
+  async #isMade({ body: { jobId } }: StoredCopy): Promise<boolean> {
+    const { store } = this.deps.jobs;
+    const job = jobId === null ? undefined : await store.get(jobId);
+    if (job === undefined || isOpen(job)) return false;
+    if (job.state === 'Succeeded') return true;
+    const steps = await store.steps(job.id);
+    return steps.some(({ phase, status }) => phase === LOAD_PHASE && status === 'Succeeded');
   }
 
-  /** Resolves with the number of features. */
-  async #copy(
-    id: string,
-    {
-      source,
-      srid,
-      title,
-      replace,
-    }: { source: CopySource; srid: number | null; title: string; replace?: true },
-    by: string,
-  ): Promise<number> {
-    const { documents, imports, jobs } = this.deps;
-    const input = {
-      ...{ table: id, title, remote: source.remote },
-      ...(source.jobKind === OBJECT ? statedCrs(srid) : { targetCrs: `EPSG:${srid ?? DEGREES}` }),
-      ...(replace ? { replace } : {}),
-    };
-    const job = await imports.submitRemote(source.jobKind, input, { owner: by });
-    await documents.update<LayerCopy>(LAYER_COPY, id, by, (before) => ({ ...before, jobId: job.id }));
-    return featuresOf(await jobs.finished(job.id));
+  async #isUnderWay({ body: { jobId, refreshJobId }, updatedAt }: StoredCopy): Promise<boolean> {
+    const last = refreshJobId ?? jobId;
+    const job = last === null ? undefined : await this.deps.jobs.store.get(last);
+    return job ? isOpen(job) : Date.now() - updatedAt < BEGIN_MS;
   }
 
   /** What was kept of a copy that did not come to be. */
-  async #withdraw(id: string, by: string): Promise<void> {
-    if (this.deps.catalog().byId(id)) return;
-    await this.deps.documents.remove(LAYER_COPY, id);
-    await this.deps.layers.put({ id }, settingsOf(NO_WORDS), by);
+  async #withdraw(id: string): Promise<void> {
+    const stored = await this.deps.documents.get<LayerCopy>(LAYER_COPY, id);
+    if (!stored) return;
+    const { jobId } = stored.body;
+    const job = jobId === null ? undefined : await this.deps.jobs.store.get(jobId);
+    const goesOn = job !== undefined && isOpen(job);
+    if (!goesOn && !(await this.#isMade(stored))) await this.#discard(stored);
+  }
+
+  /** Forgets a copy that is not there, with the settings that it was to have, but for those that were changed since. */
+  async #discard({ id, etag, body }: StoredCopy): Promise<void> {
+    const { documents, layers } = this.deps;
+    const current: Readonly<Record<string, unknown>> = { ...layers.settingsOf({ id }) };
+    const own = Object.entries(body.settings).filter(([name, value]) =>
+      isDeepStrictEqual(current[name], value),
+    );
+    if (own.length > 0)
+      await layers.put({ id }, Object.fromEntries(own.map(([name]) => [name, undefined])), SYSTEM);
+    await documents.remove(LAYER_COPY, id, etag);
   }
 
   /**
@@ -201,17 +222,21 @@ export class LayerCopies {
    */
   async refresh(connection: StoredConnection, { stored }: PublishedCopy, by: string): Promise<number> {
     await this.#requireRest(stored);
-    const { schema, table, srid, layerName } = stored.body;
+    const { schema, table, srid, layerName: title } = stored.body;
     const source = await copySource(this.deps, connection, { schema, table }, { srid: srid ?? DEGREES });
-    return this.#copy(stored.id, { source, srid, title: layerName, replace: true }, by);
+    const jobId = await this.#submit('refreshJobId', stored, { source, srid, title }, by);
+    const job = await this.deps.jobs.finished(jobId);
+    if (job.state !== 'Succeeded') throw failureOf(job);
+    return (JSON.parse(job.result_json!) as ImportResult).features;
   }
 
   /** Throws `conflict` while a job copies the layer. */
   async #requireRest(stored: StoredCopy): Promise<void> {
+    const { jobId, refreshJobId } = stored.body;
     if (await this.#isUnderWay(stored))
       throw new ApiError(
         'conflict',
-        `The layer is being copied by the job ${stored.body.jobId}: cancel that, or wait for it.`,
+        `The layer is being copied by the job ${refreshJobId ?? jobId}: cancel that, or wait for it.`,
       );
   }
 
@@ -226,41 +251,42 @@ export class LayerCopies {
   }
 
   /** The layer and its rows; what it was copied from stays. Throws `conflict` while it is being copied. */
-  async remove({ stored, collection }: PublishedCopy): Promise<void> {
+  async remove({ stored, collection }: PublishedCopy, by: string): Promise<void> {
     await this.#requireRest(stored);
-    await this.deps.imports.remove(collection);
-    await this.deps.documents.remove(LAYER_COPY, stored.id);
+    const { id, etag } = stored;
+    const mark = (copy: LayerCopy): LayerCopy => ({ ...copy, isGone: true });
+    await this.#drop(await this.deps.documents.update(LAYER_COPY, id, by, mark, etag), collection);
+  }
+
+  /** Its name is free last: a collection that takes it is never taken for the copy. */
+  async #drop({ id, updatedBy }: StoredCopy, collection: VectorCollection): Promise<void> {
+    const { documents, imports, layers } = this.deps;
+    await imports.remove(collection, async () => {
+      await layers.put({ id }, settingsOf(NO_WORDS), updatedBy ?? SYSTEM);
+      await documents.remove(LAYER_COPY, id);
+    });
   }
 }
 
+const READABLE: TableCheck = { code: 'table-missing', severity: 'pass', message: 'It can be copied.' };
+const UNREAD_OBJECT: TableCheck = {
+  code: 'table-unread',
+  severity: 'warning',
+  message: 'Whether the object is there, and holds what its name says, is seen when it is copied.',
+};
+const RETRY_REFUSAL = 'It makes a copy for a connection: publish the layer there again, or refresh it.';
+
 const statedCrs = (srid: number | null) => (srid === null ? {} : { sourceCrs: `EPSG:${srid}` });
 
-/** What an earlier layer of that name had is gone. */
-function settingsOf({ serviceName, enabled, description, about }: Words): Partial<LayerSettings> {
-  return {
-    service: serviceName === SERVICE ? undefined : serviceName,
-    enabled: enabled ? undefined : false,
-    description: description ?? undefined,
-    about: Object.keys(about).length === 0 ? undefined : about,
-  };
-}
+const isOpen = ({ state }: JobRow): boolean => state === 'Queued' || state === 'Running';
 
 /** Codes of failures that pass. */
 const PASSING = /(^|\.)(store-unavailable|unavailable|deadline-exceeded|source_unreachable|timeout)$/;
 
-function featuresOf({
-  state,
-  failure_code: code,
-  failure_message: message,
-  result_json: result,
-}: JobRow): number {
-  if (state === 'Succeeded') return (JSON.parse(result!) as ImportResult).features;
-  if (state === 'Cancelled') throw new ApiError('conflict', 'The copy was cancelled.');
+/** Why there is no copy, of a job that did not succeed. */
+function failureOf({ state, failure_code: code, failure_message: message }: JobRow): ApiError {
+  if (state === 'Cancelled') return new ApiError('conflict', 'The copy was cancelled.');
   const text = message ?? 'The copy failed.';
-  if (code === 'conflict') throw new ApiError('conflict', text);
-  throw new ApiError(PASSING.test(code ?? '') ? 'unavailable' : 'unprocessable', text);
-}
-
-function refuseName(id: string): never {
-  throw new ApiError('conflict', `There is a collection '${id}' already.`);
+  if (code === 'conflict') return new ApiError('conflict', text);
+  return new ApiError(PASSING.test(code ?? '') ? 'unavailable' : 'unprocessable', text);
 }

@@ -209,11 +209,14 @@ export const layerDeletion = group({ tag: 'Layers', scope: 'layers', envelope: '
     params: byLayer,
     data: AcknowledgementSchema,
     errors: [400, 404, 409],
-    async answer({ params }, { connections, layerCopies, publishedLayers: layers }) {
+    async answer({ params, principal }, { connections, layerCopies, publishedLayers: layers }) {
       const connection = await connections.get(params.id);
       const { id } = connection;
       if (connections.isRemote(connection))
-        await layerCopies.remove(await layerCopies.get(id, params.layerId, params.serviceName));
+        await layerCopies.remove(
+          await layerCopies.get(id, params.layerId, params.serviceName),
+          actorOf(principal),
+        );
       else await layers.remove(await layers.get(id, params.layerId, params.serviceName));
       return new Acknowledgement('The layer is deleted.');
     },
