@@ -182,6 +182,7 @@ describe('connections', () => {
     ['host', { host: 'a,b' }],
     ['host', { host: 'localhost?x=1' }],
     ['host', { host: '10.0.0.1' }],
+    ['host', { host: 'fe80::1%eth0' }],
     ['port', { port: 0 }],
     ['sslMode', { sslMode: 'Sometimes' }],
     ['sslMode', { sslMode: 'Prefer', sslRequired: true }],

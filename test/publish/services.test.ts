@@ -241,8 +241,18 @@ describe('an OGC API with a password', () => {
     expect(outcome.status, outcome.text).toBe(200);
     const pruning = await admin('POST', '/metadata/manifest/apply', { resources: [], prune: true });
     expect(pruning.status).toBe(409);
-    const elsewhere = { ...connection, spec: { ...connection.spec, host: '10.0.0.1' } };
-    expect((await admin('POST', '/metadata/manifest/apply', { resources: [elsewhere] })).status).toBe(400);
+    for (const [member, change] of [
+      ['host', { host: '10.0.0.1' }],
+      ['host', { host: '10.0.0.256' }],
+      ['username', { username: 'a:b' }],
+      ['databaseName', { databaseName: 'a b' }],
+      ['region', { region: 'eu-central-1' }],
+      ['provider', { provider: 'PostGIS', databaseName: 'geo' }],
+    ] as const) {
+      const wrong = { ...connection, spec: { ...connection.spec, ...change } };
+      const { status, text } = await admin('POST', '/metadata/manifest/apply', { resources: [wrong] });
+      expect([status, text]).toEqual([400, expect.stringContaining(`/spec/${member}`)]);
+    }
   });
 
   it('goes with its rows when it is deleted, and then its connection can be', async () => {
@@ -375,6 +385,9 @@ describe('a draft', () => {
     ['host', { host: '10.0.0.1' }],
     ['host', { host: '127.0.0.1' }],
     ['host', { host: 'a/b' }],
+    ['host', { host: '10.0.0.256' }],
+    ['host', { host: 'xn--a' }],
+    ['host', { host: 'fe80::1%eth0' }],
     ['databaseName', { databaseName: 'a b' }],
     ['databaseName', { databaseName: 'geo#part' }],
     ['username', { username: 'a\r\nb' }],

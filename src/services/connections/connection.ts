@@ -63,8 +63,9 @@ export const OWN_PROVIDERS: readonly ConnectionProvider[] = [
 
 export const requiresSsl = (mode: SslMode): boolean => /^(Require|Verify)/.test(mode);
 
-/** A name or an address: no socket, no list, nothing that a URL would read otherwise. */
+/** A name or an address: no socket, no list, nothing that has no place in a URL. */
 export function isHost(host: string): boolean {
+  if (!URL.canParse(`http://${isIP(host) === 6 ? `[${host}]` : host}`)) return false;
   return (
     isIP(host) !== 0 ||
     /^(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?$/.test(

@@ -186,6 +186,8 @@ export async function carryOut(
   { record, applied: objects = objectsOf(steps) }: Also = {},
 ): Promise<void> {
   const by = actorOf(principal);
+  for (const { action, kind, name } of steps)
+    if (action === 'deleted') await kind.prepareRemoval?.(name, deps);
   await deps.state.atomically(async (stores) => {
     for (const { action, kind, name, after, prepared } of writing(steps))
       if (action !== 'skipped') await kind.write(stores, name, after, by, prepared);

@@ -39,6 +39,8 @@ export interface Kind {
   configured?(deps: AdminDeps): Promise<string[]>;
   /** Throws `invalid-body` for what the schema cannot say. What it returns is given to `write`. */
   prepare?(entry: Entry, targets: Targets, deps: AdminDeps): unknown;
+  /** Readies what an object stands on for its removal, before the transaction. */
+  prepareRemoval?(name: string, deps: AdminDeps): Promise<void>;
   /** Makes or replaces an object; removes it when there is no spec. Uses nothing but these stores: they are locked. */
   write(stores: Stores, name: string, spec: object | undefined, by: string, prepared: unknown): Promise<void>;
 }

@@ -6,7 +6,6 @@ import type { TableChoice } from '../../../core/table-tasks.js';
 import {
   CONNECTION,
   type Connection,
-  isHost,
   OWN_PROVIDERS,
   providerOf,
   SSL_MODES,
@@ -14,19 +13,15 @@ import {
   type StoredConnection,
 } from '../../../services/connections/connection.js';
 import {
-  type Connections,
   isDatabaseConnection,
   LAYER_COPY,
   PUBLISHED_LAYER,
 } from '../../../services/connections/connections.js';
-import { hostProblem } from '../../../services/connections/hosts.js';
-import { isBucket, isBucketProvider, isContainer } from '../../../services/connections/object-store.js';
-import { referenceProblem } from '../../../services/connections/secrets.js';
-import { isServiceKind, pathProblem } from '../../../services/connections/service-address.js';
 import { layerCollection } from '../../../services/publish/layer-display.js';
 import type { PublishedLayer } from '../../../services/publish/layers.js';
 import { slug } from '../../../services/publish/slug.js';
 import { connectionOf } from '../../../services/rasters/connected.js';
+import { credentialOf, targetOf } from '../connection-bodies.js';
 import type { AdminDeps } from '../deps.js';
 import { NAME } from '../rule-schemas.js';
 import { type Kind, wrong } from './kind.js';
@@ -65,21 +60,22 @@ export const connection: Kind = {
       .map(({ body: { name, password: _, ...spec } }) => ({ name, spec })),
   configured: async ({ connections }) => connections.sources.map(({ body }) => body.name),
   /** The connection as it will be kept, for the layers behind it. */
-  async prepare({ name, spec }, targets, { connections }) {
-    const { host, secretReference } = spec as ConnectionSpec;
-    if (!isHost(host)) throw wrong(problem('spec/host', 'is no name or address of a host'));
-    const refused =
-      placeProblem(spec as ConnectionSpec, connections) ??
-      (secretReference === null
-        ? undefined
-        : referenceProblem(secretReference, connections.settings.secrets));
-    if (refused !== undefined) throw wrong(problem('spec', refused));
+  async prepare({ name, spec }, targets, deps) {
+    requireSpec(spec as ConnectionSpec, deps);
+    const { secretReference } = spec as ConnectionSpec;
     const before = targets.connections.get(name);
+    const provider = before && providerOf(before.body);
+    if (provider !== undefined && provider !== providerOf(spec as ConnectionSpec))
+      throw wrong(problem('spec/provider', `is ${provider}, and stays that: remove the connection first`));
     const password = secretReference === null ? (before?.body.password ?? null) : null;
     const body: Connection = { ...(spec as ConnectionSpec), name, password };
     const after = { ...(before ?? NEW), id: before?.id ?? randomUUID(), body };
     targets.connections.set(name, after);
     return after;
+  },
+  async prepareRemoval(name, { connections, layerCopies }) {
+    const before = (await connections.list()).find(({ body }) => body.name === name);
+    if (before) await layerCopies.trim(before.id);
   },
   async write({ documents, rasters }, name, spec, by, prepared) {
     const store = documents.announcing('publishing');
@@ -104,23 +100,20 @@ export const connection: Kind = {
   },
 };
 
-/** Why this may not be connected to; undefined when it may. */
-function placeProblem(spec: ConnectionSpec, connections: Connections): string | undefined {
-  const provider = providerOf(spec);
-  if (isServiceKind(provider)) {
-    const wrongPath = pathProblem(spec.databaseName);
-    return wrongPath === undefined ? connections.remoteProblem(spec) : `databaseName ${wrongPath}`;
+/** Throws `invalid-body` for what requests for connections refuse. */
+function requireSpec(spec: ConnectionSpec, deps: AdminDeps): void {
+  const { secretReference, secretType } = spec;
+  try {
+    targetOf(spec, deps);
+    credentialOf(
+      { secretReference: secretReference ?? undefined, secretType: secretType ?? undefined },
+      deps,
+    );
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.errors === undefined) throw error;
+    const errors = error.errors.map(({ name, detail }) => ({ name: `/spec${name}`, detail }));
+    throw new ApiError('invalid-body', error.message, { errors });
   }
-  if (!isBucketProvider(provider)) {
-    const isWhole = spec.databaseName !== '' && spec.username !== '';
-    return isWhole
-      ? hostProblem(spec, connections.settings.allow)
-      : 'databaseName and username must not be empty';
-  }
-  const isNamed = provider === 'AzureBlob' ? isContainer : isBucket;
-  return isNamed(spec.databaseName)
-    ? connections.remoteProblem(spec)
-    : 'databaseName must be the name of a bucket or container';
 }
 
 const NEW = { version: 0, etag: '', createdAt: 0, createdBy: null, updatedAt: 0, updatedBy: null };
