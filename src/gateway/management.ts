@@ -161,7 +161,7 @@ export function startManagement(options: ManagementOptions): Management {
   const { connections } = options;
   const secrets: SecretSource = {
     allowed: config.connections.secrets,
-    credentialsOf: (id) => connections.credentialsOf(id),
+    credentialsOf: (id, url) => connections.credentialsOf(id, url),
   };
   imports.addRemote(ogcFeatures(pools, secrets));
   imports.addRemote(wfs(pools, sealing, secrets));

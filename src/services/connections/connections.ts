@@ -24,7 +24,13 @@ import {
 } from './object-store.js';
 import { ConnectionPasswords } from './passwords.js';
 import { secretAt } from './secrets.js';
-import { credentialsWith, isServiceKind, type ServiceAddress, serviceRequest } from './service-address.js';
+import {
+  credentialsWith,
+  isServiceKind,
+  type ServiceAddress,
+  serviceAddress,
+  serviceRequest,
+} from './service-address.js';
 import { publicPlace, type SourceConnection, sourceConnections, sourceFinder } from './sources.js';
 import { type ConnectionCheck, ConnectionTrials, type TrialDeps, type TrialTarget } from './trials.js';
 
@@ -272,11 +278,16 @@ export class Connections {
     return { address: { ...body, provider }, secret: await this.#password(id, body) };
   }
 
-  /** Credentials for jobs that read a service: they hold the id of its connection alone. Throws as `urlOf` does. */
-  async credentialsOf(id: string): Promise<Credentials> {
+  /**
+   * Credentials for jobs that read a service: they hold the id of its connection and the URL that it had. Throws as
+   * `urlOf` does, and `unavailable` for a connection that leads to another server since.
+   */
+  async credentialsOf(id: string, url: URL): Promise<Credentials> {
     const stored = await this.#documents.get<Connection>(CONNECTION, id);
     if (!stored) throw new ApiError('unavailable', 'The connection is not there any more.');
     const { address, secret } = await this.#serviceOf(stored);
+    if (serviceAddress(address).origin !== url.origin)
+      throw new ApiError('unavailable', `'${stored.body.name}' does not lead to ${url.host} any more.`);
     return credentialsWith(address, secret);
   }
 

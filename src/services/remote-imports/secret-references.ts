@@ -16,8 +16,8 @@ export interface SecretReferences {
 export interface SecretSource {
   /** References that may be followed. */
   readonly allowed: readonly string[];
-  /** Credentials of a connection, by its id. Throws `unavailable` while there are none. */
-  credentialsOf(connection: string): Promise<Credentials>;
+  /** Credentials of a connection for its own server. Throws `unavailable` while there are none, and for a URL of another. */
+  credentialsOf(connection: string, url: URL): Promise<Credentials>;
 }
 
 /** A request with the secrets that are there now. */
@@ -27,7 +27,7 @@ export async function requestWith(
   requestMs: number,
   { allowed, credentialsOf }: SecretSource,
 ): Promise<RemoteRequest> {
-  if (connection !== undefined) return requestOf(url, await credentialsOf(connection), requestMs);
+  if (connection !== undefined) return requestOf(url, await credentialsOf(connection, url), requestMs);
   if (mode === 'none') return requestOf(url, {}, requestMs);
   const read = (reference: string | undefined) =>
     reference === undefined ? undefined : secretAt(reference, allowed);
