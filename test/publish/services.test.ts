@@ -308,7 +308,7 @@ describe('an OGC API with a password', () => {
     // The secret of the connection is not for the server that it led to before.
     expect(api.asked).toHaveLength(before);
     expect(leftovers(server)).toEqual([]);
-    await connect(ofTowns({ name: 'heir' }));
+    await connect(ofTowns({ name: 'heir', databaseName: 'geo/?f=json' }));
     expect((await publish('heir', { ...choice, layerName: 'Lost' })).status).toBe(201);
     expect(await namesOf('lost')).toHaveLength(towns.length);
   });
@@ -353,6 +353,15 @@ describe('MapServer and a FeatureServer', () => {
     });
     const refresh = `/connections/featureserver/layers/${lands.body.data.layerId}/features/refresh`;
     expect((await admin('POST', refresh)).body.data).toMatchObject({ materializedFeatureCount: 100 });
+  });
+
+  it('are copied from the address of one layer with a query, too', async () => {
+    const address = { name: 'layer', databaseName: `${LAYER_PATH}/1/?x=1` };
+    await connect(draft(geoServices.url, 'arcgis-geoservices-rest', address));
+    const choice = { schema: 'arcgis-geoservices-rest', table: '1', layerName: 'One' };
+    const { status, text } = await publish('layer', choice);
+    expect(status, text).toBe(201);
+    expect(geoServices.queries.at(-1)).toMatchObject({ x: '1' });
   });
 
   it('list maps, which are not published', async () => {

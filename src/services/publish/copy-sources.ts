@@ -65,7 +65,8 @@ export async function copySource(
       'invalid-request',
       `Layers of '${connection.body.name}' (${provider}) are listed, and not published: they are no features.`,
     );
-  const layer = layerNamed((await connections.service(connection)).layers, { schema, table }, provider);
+  const service = await connections.service(connection);
+  const layer = layerNamed(service.layers, { schema, table }, provider);
   const serviceUrl = serviceAddress(connection.body).href;
   const credentials = { connection: connection.id };
   if (provider === 'ogc-api-features') {
@@ -85,7 +86,10 @@ export async function copySource(
   }
   const { srid: targetSrid, ...where } = place;
   const reading = { where: '1=1', maxRetries: RETRIES, requestMs: REQUEST_MS };
-  const remote = { serviceUrl, layerId: layer.layerId!, targetSrid, ...reading, ...where, credentials };
+  // The connection may name one layer of the service.
+  const { search } = new URL(serviceUrl);
+  const layerOf = { serviceUrl: service.url + search, layerId: layer.layerId! };
+  const remote = { ...layerOf, targetSrid, ...reading, ...where, credentials };
   return { jobKind: GEOSERVICES, remote };
 }
 

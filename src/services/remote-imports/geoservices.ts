@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
 import type { GeoServicesLayer, IngestTasks, RemoteRequest } from '../../core/ingest.js';
 import { LIMITS } from '../../core/limits.js';
+import { resourceBelow } from '../../core/resource-url.js';
 import type { Pools } from '../../core/tasks.js';
 import { crsOfEpsg } from '../../native/crs.js';
 import { FETCHED } from '../import.js';
@@ -50,7 +51,7 @@ async function requestFor(
   { serviceUrl, layerId, requestMs, credentials }: GeoServicesSource,
   secrets: SecretSource,
 ): Promise<RemoteRequest> {
-  return requestWith(new URL(`${serviceUrl}/${layerId}`), credentials, requestMs, secrets);
+  return requestWith(new URL(resourceBelow(serviceUrl, layerId)), credentials, requestMs, secrets);
 }
 
 class LayerReading {

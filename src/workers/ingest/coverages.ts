@@ -7,6 +7,7 @@ import type {
   RemoteCoverage,
 } from '../../core/ingest.js';
 import { LIMITS } from '../../core/limits.js';
+import { resourceBelow } from '../../core/resource-url.js';
 import { refused } from '../remote/allowed.js';
 import { wellAnswered } from './discover/index.js';
 import { collectionsOf, linkOf } from './discover/ogc-api.js';
@@ -25,7 +26,7 @@ const GEOTIFF = /tiff/i;
 
 /** OGC API Coverages: collections with a link to their coverage. */
 async function planApi(task: CoveragePlanTask, asking: Asking): Promise<CoveragePlan> {
-  const url = `${task.url.replace(/\/$/, '')}/collections`;
+  const url = resourceBelow(task.url, 'collections');
   const headers = { ...task.headers, accept: 'application/json' };
   const read = async (address: string) =>
     parseObject(wellAnswered(await get({ ...task, url: address, headers }, asking), address).bytes);

@@ -1,5 +1,6 @@
 import { TaskFailure } from '../../core/failure.js';
 import type { ItemsPage, ItemsPageTask, ItemsPlan, ItemsPlanTask } from '../../core/ingest.js';
+import { resourceBelow } from '../../core/resource-url.js';
 import { refused } from '../remote/allowed.js';
 import { wellAnswered } from './discover/index.js';
 import { linkOf } from './discover/ogc-api.js';
@@ -11,8 +12,7 @@ const GEOJSON = 'application/geo+json, application/json;q=0.9';
 
 /** Body of task `ingest.itemsPlan`: where the items of a collection are, and whether they can be filtered. */
 export async function planItems(task: ItemsPlanTask, asking: Asking): Promise<ItemsPlan> {
-  const base = task.url.replace(/\/$/, '');
-  const url = `${base}/collections/${encodeURIComponent(task.collectionId)}`;
+  const url = resourceBelow(task.url, 'collections', task.collectionId);
   const answer = await get(
     { ...task, url, headers: { ...task.headers, accept: 'application/json' } },
     asking,
@@ -25,7 +25,7 @@ export async function planItems(task: ItemsPlanTask, asking: Asking): Promise<It
     'items',
   );
   if (!link) throw new TaskFailure('source-missing', 'The collection has no link to its items as GeoJSON.');
-  const isFiltered = task.isFiltered && (await canFilter(base, task, asking));
+  const isFiltered = task.isFiltered && (await canFilter(task, asking));
   return {
     items: link.href,
     title: string(document['title']),
@@ -35,8 +35,8 @@ export async function planItems(task: ItemsPlanTask, asking: Asking): Promise<It
 }
 
 /** Whether the server declares filters in CQL2 text: one that does not may pass over them in silence. */
-async function canFilter(base: string, task: ItemsPlanTask, asking: Asking): Promise<boolean> {
-  const url = `${base}/conformance`;
+async function canFilter(task: ItemsPlanTask, asking: Asking): Promise<boolean> {
+  const url = resourceBelow(task.url, 'conformance');
   const answer = await get(
     { ...task, url, headers: { ...task.headers, accept: 'application/json' } },
     asking,
