@@ -355,12 +355,12 @@ describe('MapServer and a FeatureServer', () => {
     expect((await admin('POST', refresh)).body.data).toMatchObject({ materializedFeatureCount: 100 });
   });
 
-  it('are copied from the address of one layer with a query, too', async () => {
+  it('are copied from the address of one layer with a query, with words of the operator', async () => {
     const address = { name: 'layer', databaseName: `${LAYER_PATH}/1/?x=1` };
     await connect(draft(geoServices.url, 'arcgis-geoservices-rest', address));
     const choice = { schema: 'arcgis-geoservices-rest', table: '1', layerName: 'One' };
-    const { status, text } = await publish('layer', choice);
-    expect(status, text).toBe(201);
+    const { status, text, body } = await publish('layer', { ...choice, description: 'Ours' });
+    expect([status, body.data?.description], text).toEqual([201, 'Ours']);
     expect(geoServices.queries.at(-1)).toMatchObject({ x: '1' });
   });
 

@@ -69,7 +69,8 @@ export class GeoServicesSettings {
     { service, disabled }: GeoServicesSource,
   ): Promise<string[]> {
     const warnings: string[] = [];
-    const before = new Map(this.layers.settingsOf(collection).fields?.map((one) => [one.name, one]));
+    const current = this.layers.settingsOf(collection);
+    const before = new Map(current.fields?.map((one) => [one.name, one]));
     for (const { name, field } of columns) {
       const fieldNotes = layer.fields.find((one) => one.name === field)!;
       const domain = domainOf(fieldNotes, name, whole(collection), warnings);
@@ -87,8 +88,9 @@ export class GeoServicesSettings {
     const description = layer.description?.slice(0, DESCRIPTION);
     const settings: LayerSettings = {
       ...(fields.length > 0 ? { fields } : { fields: undefined }),
-      ...(description ? { description } : {}),
-      ...placeOf({ service, disabled }, this.layers.settingsOf(collection)),
+      // What somebody put stays.
+      ...(description && current.description === undefined ? { description } : {}),
+      ...placeOf({ service, disabled }, current),
     };
     await this.layers.put(collection, settings, IMPORT);
     return warnings;
