@@ -56,7 +56,7 @@ import type {
   DiscoveredDatabase,
   DropTask,
   InspectTask,
-  LayerStyleTask,
+  LayerStylesTask,
   LoadTask,
   OccupiedTask,
   TileLayer,
@@ -121,8 +121,8 @@ export interface Tasks
   'vector.load': { input: LoadTask; output: { features: number } };
   /** Removes a table of features from a store; nothing when it is gone. */
   'vector.drop': { input: DropTask; output: null };
-  /** Keeps a style beside a table of a store, in the place of one of that name. */
-  'vector.layerStyle': { input: LayerStyleTask; output: null };
+  /** Keeps styles beside a table of a store, each in the place of one of its name. */
+  'vector.layerStyles': { input: LayerStylesTask; output: null };
   /** First half of an import: any OGR file into a staging GeoPackage, with progress. */
   'ogr.stage': { input: StageTask; output: StagedLayer | StageProblem };
   /** Any OGR file into a GeoPackage or a file of another format, with progress. */

@@ -128,10 +128,15 @@ export interface DropTask {
   table: string;
 }
 
-export interface LayerStyleTask extends DropTask {
-  name: string;
+/** A style in SLD by its name. */
+export interface NamedSld {
+  readonly name: string;
   /** Text of SLD. */
-  sld: string;
+  readonly sld: string;
+}
+
+export interface LayerStylesTask extends DropTask {
+  styles: readonly NamedSld[];
 }
 
 export interface LoadTask {

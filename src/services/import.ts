@@ -7,6 +7,7 @@ import { TaskFailure } from '../core/failure.js';
 import { LIMITS } from '../core/limits.js';
 import type { StagedLayer, StageProblem } from '../core/ogr.js';
 import type { Pools } from '../core/tasks.js';
+import type { NamedSld } from '../core/vector-tasks.js';
 import type { JobRow } from '../stores/jobs.js';
 import { holdsBareGeometries, writeAsCsv } from './bare-geometries.js';
 import { exists } from './exists.js';
@@ -154,17 +155,10 @@ export class ImportService {
     await this.#deps.publish({ id, title, store: this.#store, features });
   }
 
-  /** Keeps a style in SLD beside a collection that was imported, under its name. False for another collection. */
-  async addStyle(
-    { id, title, source }: VectorCollection,
-    style: { name: string; sld: string },
-  ): Promise<boolean> {
+  /** Keeps styles beside a collection that was imported, under their names. False for another collection. */
+  async addStyles({ id, title, source }: VectorCollection, styles: readonly NamedSld[]): Promise<boolean> {
     if (!this.#deps.isIn?.(id, this.#store)) return false;
-    await this.#deps.pools.run(
-      'vector.layerStyle',
-      { store: this.#store, table: source.table, ...style },
-      {},
-    );
+    await this.#deps.pools.run('vector.layerStyles', { store: this.#store, table: source.table, styles }, {});
     await this.#deps.publish({ id, title, store: this.#store, features: 0 });
     return true;
   }

@@ -2,8 +2,11 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import Database from '../../src/native/sqlite.js';
+import { LayerWords } from '../../src/services/migrations/geoserver/layer-words.js';
+import type { StyledCollection } from '../../src/services/styles/index.js';
+import { drop, keepLayerStyles, load } from '../../src/workers/vector/load.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-layer-styles-'));
@@ -118,4 +121,50 @@ describe('styles that QGIS keeps in a GeoPackage', () => {
     expect(await colour('default')).toEqual([0, 255, 0]);
     expect(await colour('red-lander')).toEqual([255, 0, 0]);
   });
+});
+
+it('styles that are kept beside an import stay when it is replaced, and go with it', () => {
+  const store = join(folder, 'store.sqlite');
+  const names = () => {
+    const db = new Database(store);
+    const sql = 'SELECT f_table_name, f_geometry_column, styleName FROM layer_styles ORDER BY id';
+    const rows = db.prepare(sql).raw().all();
+    db.close();
+    return rows;
+  };
+  const put = (table: string, replace: boolean) => {
+    const staging = join(folder, 'staging.sqlite');
+    copyFileSync('demo/data/world_map.gpkg', staging);
+    load({ staging, stagingTable: 'countries', store, table, title: 'Lands', ...(replace && { replace }) });
+  };
+  put('Lands', false);
+  const [red, blue] = [sld('#ff0000'), sld('#0000ff')];
+  const styles = [
+    { name: 'Red', sld: blue },
+    { name: 'Blue', sld: blue },
+  ];
+  keepLayerStyles({ store, table: 'Lands', styles });
+  keepLayerStyles({ store, table: 'Lands', styles: [{ name: 'Red', sld: red }] });
+  put('lands', true);
+  expect(names()).toEqual([
+    ['lands', 'geom', 'Blue'],
+    ['lands', 'geom', 'Red'],
+  ]);
+  drop({ store, table: 'lands' });
+  expect(names()).toEqual([]);
+});
+
+it('styles of a migration are kept at once, those that can be drawn', async () => {
+  const keep = vi.fn(async () => true);
+  const run = async (_name: string, { xml }: { xml: Buffer }) => ({
+    layers: xml.includes('red') ? [{}] : [],
+    diagnostics: xml.includes('lost') ? [{ construct: 'Rule', message: 'lost' }] : [],
+  });
+  const parts = [{}, {}, { run }, () => {}, { addStyles: keep }] as unknown;
+  const words = new LayerWords(...(parts as ConstructorParameters<typeof LayerWords>));
+  const collection = { kind: 'vector', id: 'lands', source: { geometryType: 'Polygon', fields: [] } };
+  const styles = ['red', 'blue', 'red lost'].map((name) => ({ name, sld: name }));
+  const offer = words.offer(collection as unknown as StyledCollection, styles, new AbortController().signal);
+  expect(await offer).toEqual(['Nothing of the style blue can be drawn.', 'Style red lost: Rule: lost']);
+  expect(keep.mock.calls).toEqual([[collection, [styles[0], styles[2]]]]);
 });

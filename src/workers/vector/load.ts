@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { TaskFailure } from '../../core/failure.js';
-import type { DropTask, LayerStyleTask, LoadTask } from '../../core/vector-tasks.js';
+import type { DropTask, LayerStylesTask, LoadTask } from '../../core/vector-tasks.js';
 import type Database from '../../native/sqlite.js';
 import { connect, quote } from '../providers/geopackage/connection.js';
 import {
@@ -10,7 +10,7 @@ import {
   prepareStore,
   ROW_COLUMN,
 } from '../providers/geopackage/create.js';
-import { putLayerStyle } from '../providers/geopackage/layer-styles.js';
+import { moveLayerStyles, putLayerStyle, removeLayerStyles } from '../providers/geopackage/layer-styles.js';
 
 type Db = Database.Database;
 
@@ -59,12 +59,16 @@ export function load(task: LoadTask): { features: number } {
 
 /** Body of task `vector.drop`. */
 export function drop({ store, table }: DropTask): null {
-  return changeStore(store, (db) => void dropTable(db, table));
+  return changeStore(store, (db) => {
+    if (dropTable(db, table)) removeLayerStyles(db, table);
+  });
 }
 
-/** Body of task `vector.layerStyle`. */
-export function keepLayerStyle({ store, table, ...style }: LayerStyleTask): null {
-  return changeStore(store, (db) => putLayerStyle(db, table, style));
+/** Body of task `vector.layerStyles`. */
+export function keepLayerStyles({ store, table, styles }: LayerStylesTask): null {
+  return changeStore(store, (db) => {
+    for (const style of styles) putLayerStyle(db, table, style);
+  });
 }
 
 function changeStore(store: string, change: (db: Db) => void): null {
@@ -86,9 +90,10 @@ function loadedBefore(db: Db, task: LoadTask): number | undefined {
 
 function copy(db: Db, task: LoadTask): number {
   const staged = describe(db, task);
-  makeRoom(db, task);
+  const before = makeRoom(db, task);
   const srsId = adoptCrs(db, staged.srsId);
   createTable(db, task, staged, srsId);
+  if (before !== undefined) moveLayerStyles(db, before, { table: task.table, column: staged.column });
   const features = copyRows(db, task, staged);
   createSpatialIndex(db, task.table, staged.column, task.keepIds ? ROW_COLUMN : staged.id);
   if (task.token) {
@@ -101,14 +106,15 @@ function copy(db: Db, task: LoadTask): number {
   return features;
 }
 
-/** SQLite's names of tables do not tell cases apart. */
-function makeRoom(db: Db, { table, replace }: LoadTask): void {
+/** The name of the table that was there; SQLite's names of tables do not tell cases apart. */
+function makeRoom(db: Db, { table, replace }: LoadTask): string | undefined {
   const tables = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE";
   const name = db.prepare(tables).pluck().get(table) as string | undefined;
-  if (name === undefined) return;
+  if (name === undefined) return undefined;
   if (!replace) throw new TaskFailure('invalid-input', `The store has a table ${table} already.`);
   if (!dropTable(db, name))
     throw new TaskFailure('invalid-input', `The table ${table} of the store holds no features: it stays.`);
+  return name;
 }
 
 function describe(db: Db, { stagingTable: table, untyped }: LoadTask): Staged {

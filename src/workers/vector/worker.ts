@@ -32,7 +32,7 @@ import { density } from './analytics/density.js';
 import { h3 } from './analytics/h3.js';
 import { spatialJoin } from './analytics/spatial-join.js';
 import { archive, archiveTiles } from './archive.js';
-import { drop, keepLayerStyle, load } from './load.js';
+import { drop, keepLayerStyles, load } from './load.js';
 import { match } from './match.js';
 import { occupied } from './occupied.js';
 import { unpacked } from './sources.js';
@@ -113,7 +113,7 @@ const TASKS: {
   'vector.archiveTiles': archiveTiles,
   'vector.load': load,
   'vector.drop': drop,
-  'vector.layerStyle': keepLayerStyle,
+  'vector.layerStyles': keepLayerStyles,
   'vector.h3': h3,
   'vector.clusters': clusters,
   'vector.spatialJoin': spatialJoin,

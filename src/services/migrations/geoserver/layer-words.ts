@@ -3,6 +3,7 @@ import type { CatalogSnapshot } from '../../../core/collection.js';
 import { type LayerAbout, type LayerSettings, WEB_ADDRESS } from '../../../core/layer-settings.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Pools } from '../../../core/tasks.js';
+import type { NamedSld } from '../../../core/vector-tasks.js';
 import type { ImportService } from '../../import.js';
 import type { Layers } from '../../layers/layers.js';
 import { shownCollection } from '../../remote-imports/shown-collection.js';
@@ -22,7 +23,7 @@ export class LayerWords {
     private readonly styles: Styles,
     private readonly pools: Pick<Pools, 'run'>,
     private readonly catalog: () => CatalogSnapshot,
-    private readonly imports: Pick<ImportService, 'addStyle'>,
+    private readonly imports: Pick<ImportService, 'addStyles'>,
   ) {}
 
   collection(id: string, signal: AbortSignal): Promise<StyledCollection> {
@@ -61,19 +62,28 @@ export class LayerWords {
     return { isDrawn: refusals.length === 0, warnings: [...refusals, ...lost] };
   }
 
-  /** Offers a style in SLD beside the one in force, under its name. May be called again. */
+  /** Offers styles beside the one in force, under their names. Resolves with what is not drawn. May be called again. */
   async offer(
     collection: StyledCollection,
-    name: string,
-    sld: string,
+    styles: readonly NamedSld[],
     signal: AbortSignal,
   ): Promise<string[]> {
-    const task = { xml: Buffer.from(sld), target: targetOf(collection) };
-    const { layers, diagnostics } = await this.pools.run('vector.sld', task, { signal });
-    if (layers.length === 0) return [`Nothing of the style ${name} can be drawn.`];
-    const isKept = hasFeatures(collection) && (await this.imports.addStyle(collection, { name, sld }));
-    if (!isKept) return [`The style ${name} was left behind.`];
-    return diagnostics.map(({ construct, message }) => `Style ${name}: ${construct}: ${message}`);
+    const warnings: string[] = [];
+    const offers: NamedSld[] = [];
+    for (const { name, sld } of styles) {
+      const task = { xml: Buffer.from(sld), target: targetOf(collection) };
+      const { layers, diagnostics } = await this.pools.run('vector.sld', task, { signal });
+      if (layers.length === 0) {
+        warnings.push(`Nothing of the style ${name} can be drawn.`);
+        continue;
+      }
+      offers.push({ name, sld });
+      for (const { construct, message } of diagnostics)
+        warnings.push(`Style ${name}: ${construct}: ${message}`);
+    }
+    if (offers.length === 0) return warnings;
+    if (hasFeatures(collection) && (await this.imports.addStyles(collection, offers))) return warnings;
+    return offers.map(({ name }) => `The style ${name} was left behind.`);
   }
 }
 

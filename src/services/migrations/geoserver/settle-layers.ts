@@ -29,11 +29,11 @@ async function settleLayer(
   const { signal, input } = context;
   const collection = await words.collection(name, signal);
   await words.describe(collection, notes.layers[id]!);
-  const others: string[] = [];
-  for (const other of otherStyles) {
-    const text = notes.styles[other];
-    if (text !== undefined) others.push(...(await words.offer(collection, other, text, signal)));
-  }
+  const offers = otherStyles.flatMap((style) => {
+    const text = notes.styles[style];
+    return text === undefined ? [] : [{ name: style, sld: text }];
+  });
+  const others = await words.offer(collection, offers, signal);
   const sld = styleId === null ? undefined : notes.styles[styleId];
   if (sld === undefined) return others;
   const { isDrawn, warnings } = await words.draw(collection, sld, signal);

@@ -128,7 +128,7 @@ export function createSpatialIndex(db: Db, table: string, column: string, id: st
   );
 }
 
-/** Tables of GeoPackage, its extensions and QGIS that tell about other tables, and their column that names one. */
+/** Tables of GeoPackage and its extensions that tell about other tables, and their column that names one. */
 const REFERENCES = [
   ['gpkg_extensions', 'table_name'],
   ['gpkg_data_columns', 'table_name'],
@@ -136,10 +136,9 @@ const REFERENCES = [
   ['gpkg_ogr_contents', 'table_name'],
   ['gpkg_geometry_columns', 'table_name'],
   ['gpkg_contents', 'table_name'],
-  ['layer_styles', 'f_table_name'],
 ] as const;
 
-/** Removes a feature table with its index and all that is said of it. False for a table that is none; it stays. */
+/** Removes a feature table with its index and all that is said of it, but for its styles. False for a table that is none; it stays. */
 export function dropTable(db: Db, table: string): boolean {
   const column = db
     .prepare('SELECT column_name FROM gpkg_geometry_columns WHERE table_name = ?')

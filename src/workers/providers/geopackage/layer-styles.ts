@@ -3,6 +3,7 @@ import { checkStyle, StyleError } from '../../../core/style/check.js';
 import type { FileStyle, StyleLayer } from '../../../core/style/model.js';
 import type { SldTarget } from '../../../core/style/sld/context.js';
 import type { SldDiagnostic } from '../../../core/style/sld/report.js';
+import type { NamedSld } from '../../../core/vector-tasks.js';
 import type Database from '../../../native/sqlite.js';
 import { readSld } from '../../vector/sld.js';
 
@@ -33,11 +34,7 @@ const TABLE = `CREATE TABLE IF NOT EXISTS layer_styles (
   update_time DATETIME DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')))`;
 
 /** Keeps a style beside a table under its name, in the place of one of that name. It is no default. */
-export function putLayerStyle(
-  db: Database.Database,
-  table: string,
-  { name, sld }: { name: string; sld: string },
-): void {
+export function putLayerStyle(db: Database.Database, table: string, { name, sld }: NamedSld): void {
   db.exec(TABLE);
   db.prepare('DELETE FROM layer_styles WHERE f_table_name = ? AND styleName = ?').run(table, name);
   db.prepare(
@@ -47,9 +44,27 @@ export function putLayerStyle(
   ).run(name, sld, table);
 }
 
+/** Hands the styles of a table that is gone over to the one that took its place. */
+export function moveLayerStyles(
+  db: Database.Database,
+  from: string,
+  { table, column }: { table: string; column: string },
+): void {
+  if (!hasTable(db)) return;
+  const sql = 'UPDATE layer_styles SET f_table_name = ?, f_geometry_column = ? WHERE f_table_name = ?';
+  db.prepare(sql).run(table, column, from);
+}
+
+export function removeLayerStyles(db: Database.Database, table: string): void {
+  if (hasTable(db)) db.prepare('DELETE FROM layer_styles WHERE f_table_name = ?').run(table);
+}
+
+function hasTable(db: Database.Database): boolean {
+  return db.prepare("SELECT count(*) FROM sqlite_master WHERE name = 'layer_styles'").pluck().get() === 1;
+}
+
 function rowsOf(db: Database.Database, table: string): StyleRow[] {
-  const exists = db.prepare("SELECT count(*) FROM sqlite_master WHERE name = 'layer_styles'").pluck().get();
-  if (exists !== 1) return [];
+  if (!hasTable(db)) return [];
   try {
     const rows = db.prepare(
       `SELECT substr(CAST(styleName AS TEXT), 1, 200) AS name, useAsDefault = 1 AS is_default,
