@@ -371,8 +371,9 @@ export const LIMITS = {
   layerAttribution: 512,
   layerKeywords: 100,
   layerKeyword: 100,
-  /** Layers of one migration of a GeoServer. */
+  /** Layers of one migration of a GeoServer, and members of one group, those of groups in it too. */
   geoServerLayers: 500,
+  geoServerGroupMembers: 1000,
   /** Migrations whose evidence is kept. */
   evidencePacks: 50,
   /** Milliseconds within which a remote file must have arrived. */

@@ -2,6 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { CatalogSnapshot, type Collection } from '../../src/core/collection.js';
+import type { GeoServerCatalog, GeoServerGroup } from '../../src/core/geoserver.js';
+import { LIMITS } from '../../src/core/limits.js';
+import { groupsOf } from '../../src/services/migrations/geoserver/groups.js';
+import { LayerWords } from '../../src/services/migrations/geoserver/layer-words.js';
+import type { MigrationState } from '../../src/services/migrations/geoserver/progress.js';
+import type { MigrationRequest } from '../../src/services/migrations/geoserver/request.js';
+import { settleGroups } from '../../src/services/migrations/geoserver/settle-groups.js';
 import { family } from '../e2e/support/processes.js';
 import { scratchDirectory } from '../engine/support.js';
 import { startServer, type TestServer } from '../support/server.js';
@@ -50,7 +58,7 @@ const jobOf = (id: unknown) => migrationJob(server, id);
 const ended = (id: unknown) => endedMigration(server, id);
 const states = (job: Json) => Object.fromEntries(layersOf(job).map((one) => [one.sourceLayer, one.status]));
 
-const groupsOf = (job: Json) => job['layerGroups'] as Json[];
+const groupViews = (job: Json) => job['layerGroups'] as Json[];
 
 async function styleOf(layer: Layer | undefined): Promise<Json> {
   const { body } = await call(server, 'GET', `/metadata/layers/${layer!['publishedLayerId']}/style`);
@@ -195,8 +203,8 @@ describe('a migration of a GeoServer', () => {
     const world = (body['data'] as Json[]).find(({ serviceName }) => serviceName === 'styled_world');
     expect(world).toMatchObject({ description: 'World' });
     const { jobs } = (await call(server, 'GET', '/import/platform-b/jobs')).body as { jobs: Json[] };
-    const job = jobs.find((one) => groupsOf(one)[0]?.['serviceName'] === 'styled_world')!;
-    const [group] = groupsOf(job);
+    const job = jobs.find((one) => groupViews(one)[0]?.['serviceName'] === 'styled_world')!;
+    const [group] = groupViews(job);
     expect((await fetch(`${server.url}${group!['map']}&width=64&height=64`)).status).toBe(200);
     const layer = layersOf(job).find(({ sourceLayer }) => sourceLayer === 'topp:countries')!;
     const path = `/services/styled_world/layers/${layer['publishedLayerId']}/metadata`;
@@ -378,4 +386,52 @@ describe('a migration of a GeoServer', () => {
     expect((await call(server, 'GET', '/import/platform-b/jobs/none')).status).toBe(404);
     expect((await call(server, 'POST', '/import/platform-b/jobs/none/cancel')).status).toBe(404);
   }, 120_000);
+});
+
+describe('layer groups of a GeoServer', () => {
+  const group = (name: string, members: GeoServerGroup['members'], workspace?: string): GeoServerGroup => ({
+    ...{ id: workspace === undefined ? name : `${workspace}:${name}`, workspace, name, members },
+    ...{ title: undefined, abstract: undefined, mode: undefined },
+  });
+  const layer = (id: string) => ({ kind: 'layer' as const, id, style: undefined });
+  const inner = (id: string) => ({ kind: 'layerGroup' as const, id, style: undefined });
+  const plan = (groups: GeoServerGroup[], ...ids: string[]) => {
+    const members = ids.map((id) => ({ id, collection: id, styleId: null }));
+    const request = { workspaceNames: {}, defaultWorkspace: '' } as unknown as MigrationRequest;
+    return groupsOf(members, { groups } as unknown as GeoServerCatalog, request);
+  };
+
+  it('are looked through once each, whatever they hold', () => {
+    const names = Array.from({ length: 40 }, (_, i) => `g${i}`);
+    const all = names.map((name) => group(name, [layer(`of ${name}`), ...names.map(inner)]));
+    const plans = plan(all, ...names.map((name) => `of ${name}`));
+    expect(plans[1]!.collections.slice(0, 3)).toEqual(['of g1', 'of g0', 'of g2']);
+    expect(plans.map(({ collections }) => collections.length)).toEqual(names.map(() => names.length));
+    expect(plans[0]!.warnings).toEqual([expect.stringContaining(`${LIMITS.geoServerGroupMembers}`)]);
+  });
+
+  it('whose names are one here become two services', () => {
+    const groups = [
+      group('base', [layer('a')], 'x'),
+      group('x_base', [layer('a')]),
+      group('é', [inner('x:base')]),
+    ];
+    expect(plan(groups, 'a').map(({ service }) => service)).toEqual(['x_base', 'x_base_2', 'e']);
+  });
+
+  it('are told to have a service in common with other layers', async () => {
+    const collection = (id: string) => ({ id, layerId: id.length, service: 'world' }) as Collection;
+    const snapshot = new CatalogSnapshot([collection('a'), collection('before')], [], 0);
+    const parts = [{ settingsOf: () => ({ service: 'world' }) }, {}, {}, () => snapshot, {}] as unknown;
+    const words = new LayerWords(...(parts as ConstructorParameters<typeof LayerWords>));
+    const [world] = plan([group('world', [layer('a')])], 'a');
+    const layers = [{ id: 'a', collection: 'a' }];
+    const progress = { state: 'imported', notes: [] };
+    const state = { plan: { groups: [world], layers }, layers: [{ ordinal: 0, layer: layers[0], progress }] };
+    const settle = () =>
+      settleGroups(words, state as unknown as MigrationState, new AbortController().signal);
+    expect(await settle()).toEqual([expect.stringContaining('has other layers')]);
+    layers.push({ id: 'b', collection: 'before' });
+    expect(await settle()).toEqual([]);
+  });
 });

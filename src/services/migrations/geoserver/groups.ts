@@ -1,5 +1,6 @@
 import type { GeoServerCatalog, GeoServerGroup } from '../../../core/geoserver.js';
-import { nameOf } from './names.js';
+import { LIMITS } from '../../../core/limits.js';
+import { freeName, nameOf } from './names.js';
 import type { MigrationRequest } from './request.js';
 
 /** A group of layers, which becomes a service. */
@@ -23,16 +24,30 @@ interface Member {
   readonly styleId: string | null;
 }
 
-/** Groups within groups, one in the other; one that holds itself ends there. */
-const DEPTH = 8;
+export const groupsById = ({ groups }: GeoServerCatalog): ReadonlyMap<string, GeoServerGroup> =>
+  new Map(groups.map((one) => [one.id, one]));
 
-/** Ids of the layers of a group, from the lowest to the highest, those of the groups in it too. */
-export function membersOf(group: GeoServerGroup, catalog: GeoServerCatalog, depth = 0): string[] {
-  return group.members.flatMap(({ kind, id }) => {
-    if (kind === 'layer') return [id];
-    const inner = catalog.groups.find((one) => one.id === id);
-    return inner && depth < DEPTH ? membersOf(inner, catalog, depth + 1) : [];
-  });
+/** What is in a group, and whether that is all of it. */
+interface Members {
+  /** Ids, from the lowest to the highest. */
+  readonly layers: readonly string[];
+  readonly isWhole: boolean;
+}
+
+/** Layers of a group, those of the groups in it too: each once, and each group where it comes first. */
+export function membersOf(group: GeoServerGroup, groups: ReadonlyMap<string, GeoServerGroup>): Members {
+  const layers = new Set<string>();
+  const inner = new Set([group.id]);
+  const rest = group.members.toReversed();
+  for (let left = LIMITS.geoServerGroupMembers; left > 0 && rest.length > 0; left--) {
+    const { kind, id } = rest.pop()!;
+    if (kind === 'layer') layers.add(id);
+    else if (!inner.has(id)) {
+      inner.add(id);
+      for (const one of groups.get(id)?.members.toReversed() ?? []) rest.push(one);
+    }
+  }
+  return { layers: [...layers], isWhole: rest.length === 0 };
 }
 
 /** Services that groups of these layers become. */
@@ -41,28 +56,36 @@ export function groupsOf(
   catalog: GeoServerCatalog,
   request: MigrationRequest,
 ): GroupPlan[] {
+  const names = new Set<string>();
+  const byId = new Map(layers.map((one) => [one.id, one]));
+  const groups = groupsById(catalog);
   return catalog.groups.flatMap((group) => {
-    const members = membersOf(group, catalog);
-    const plans = members.flatMap((id) => layers.find((one) => one.id === id) ?? []);
+    const members = membersOf(group, groups);
+    const plans = members.layers.flatMap((id) => byId.get(id) ?? []);
     if (plans.length === 0) return [];
     return [
       {
-        ...{ id: group.id, service: nameOf(group, request) },
+        ...{ id: group.id, service: freeName(nameOf(group, request), names) },
         ...{ title: group.title ?? null, abstract: group.abstract ?? null },
-        collections: [...new Set(plans.map(({ collection }) => collection))],
+        collections: plans.map(({ collection }) => collection),
         warnings: warningsOf(group, members, plans),
       },
     ];
   });
 }
 
-function warningsOf({ members, mode }: GeoServerGroup, ids: readonly string[], plans: readonly Member[]) {
-  const absent = ids.filter((id) => !plans.some((one) => one.id === id));
+function warningsOf(
+  { members, mode }: GeoServerGroup,
+  { layers, isWhole }: Members,
+  plans: readonly Member[],
+) {
+  const absent = layers.filter((id) => !plans.some((one) => one.id === id));
   const styles = members.flatMap(({ id, style }) => {
     const layer = plans.find((one) => one.id === id);
     return style !== undefined && layer && layer.styleId !== style ? [`${id} in the style ${style}`] : [];
   });
   return [
+    ...(isWhole ? [] : [`It has more members than ${LIMITS.geoServerGroupMembers}, which come along.`]),
     ...(absent.length === 0 ? [] : [`These of its layers do not come along: ${absent.join(', ')}.`]),
     ...(styles.length === 0
       ? []

@@ -30,6 +30,11 @@ export class LayerWords {
     return shownCollection(this.catalog, id, isDrawable, signal);
   }
 
+  /** Whether there is a service of that name, but for these collections. */
+  hasService(name: string, collections: ReadonlySet<string>): boolean {
+    return this.catalog().collections.some(({ id, service }) => service === name && !collections.has(id));
+  }
+
   /** What somebody put stays. May be called again. */
   async describe(collection: StyledCollection, notes: LayerNotes): Promise<void> {
     const current = this.layers.settingsOf(collection);

@@ -142,7 +142,7 @@ export class GeoServerMigrations {
       );
     await context.step('styles', 'Taking over descriptions, styles and groups', async () => {
       await settleLayers(this.#deps.words, context, state);
-      for (const warning of await settleGroups(this.#deps.words.layers, state, context.signal))
+      for (const warning of await settleGroups(this.#deps.words, state, context.signal))
         await context.warn(warning);
     });
     const counts = await countsOf(context, state);

@@ -2,8 +2,8 @@ import type { GeoServerCatalog, GeoServerLayer } from '../../../core/geoserver.j
 import type { Compatibility } from '../inventory.js';
 import { type GeoServerAssessment, storeId } from './assessment.js';
 import { unprocessable } from './choice.js';
-import { type GroupPlan, groupsOf, membersOf } from './groups.js';
-import { nameOf } from './names.js';
+import { type GroupPlan, groupsById, groupsOf, membersOf } from './groups.js';
+import { freeName, nameOf } from './names.js';
 import type { MigrationRequest, UnsupportedPolicy } from './request.js';
 
 /** A part of the source that is not taken over, and what people can do about it. */
@@ -111,17 +111,6 @@ export function policyOf(kind: LeftPart['kind'], { unsupported }: MigrationReque
   return kind === 'layerGroup' ? 'skip' : unsupported[kind];
 }
 
-/** Names that differ in the source may be one here: the second of them gets a number. */
-function freeName(name: string, names: Set<string>): string {
-  for (let n = 1; ; n++) {
-    const ending = n === 1 ? '' : `_${n}`;
-    const free = name.slice(0, 60 - ending.length) + ending;
-    if (names.has(free)) continue;
-    names.add(free);
-    return free;
-  }
-}
-
 function warningsOf({ level, reason, warnings, manualSteps }: Compatibility): string[] {
   return level === 'partial' ? [reason, ...warnings, ...manualSteps] : [...warnings];
 }
@@ -177,9 +166,10 @@ function reviewsOf(
 ): LeftPart[] {
   const ids = new Set(choice.map(({ id }) => id));
   const isThere = new Set(layers.map(({ id }) => id));
+  const groups = groupsById(catalog);
   const ofGroups = catalog.groups
     .filter((group) => {
-      const members = membersOf(group, catalog);
+      const { layers: members } = membersOf(group, groups);
       return members.some((id) => ids.has(id)) && !members.some((id) => isThere.has(id));
     })
     .map(({ id }) => leftPart('layerGroup', id, assessment.groups.get(id)!));

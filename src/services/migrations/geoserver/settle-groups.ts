@@ -1,6 +1,6 @@
 import { SERVICE } from '../../../core/access.js';
-import type { Layers } from '../../layers/layers.js';
 import { IMPORT } from '../../remote-imports/source-style.js';
+import type { LayerWords } from './layer-words.js';
 import type { MigrationState } from './progress.js';
 
 /**
@@ -8,16 +8,20 @@ import type { MigrationState } from './progress.js';
  * it. May be called again. Resolves with what was not done.
  */
 export async function settleGroups(
-  layers: Pick<Layers, 'settingsOf' | 'serviceSettings' | 'put' | 'putService'>,
+  words: Pick<LayerWords, 'layers' | 'hasService'>,
   { plan, layers: states }: MigrationState,
   signal: AbortSignal,
 ): Promise<string[]> {
   const isThere = new Set(
     states.flatMap(({ layer, progress }) => (progress?.state === 'imported' ? [layer.collection] : [])),
   );
+  const { layers } = words;
   const warnings: string[] = [];
+  const own = new Set(plan.layers.map(({ collection }) => collection));
   for (const { id, service, title, abstract, collections } of plan.groups) {
     const members = collections.filter((one) => isThere.has(one));
+    if (members.length > 0 && words.hasService(service, own))
+      warnings.push(`The service ${service} of the group ${id} has other layers too.`);
     for (const collection of members) {
       signal.throwIfAborted();
       const { service: before } = layers.settingsOf({ id: collection });
