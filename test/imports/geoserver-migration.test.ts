@@ -233,6 +233,7 @@ describe('a migration of a GeoServer', () => {
     const mapping = (name: string) => ({ workspaceNameMappings: { topp: name } });
     const others = await migrated({ ...names, importOptions: mapping('b') });
     expect(states(others)).toEqual({ 'topp:countries': 'failed', 'topp:plane': 'imported' });
+    expect(groupViews(others)).toMatchObject([{ collectionIds: [], map: null, style: null }]);
     expect(others).toMatchObject({ status: 'Completed', warnings: [expect.stringMatching(/1 of 2 layers/)] });
     const none = await migrated({
       ...names,

@@ -59,9 +59,17 @@ const Group = Type.Object({
   sourceGroup: S,
   serviceName: S,
   title: OptionalStringSchema,
-  collectionIds: Type.Array(S, { description: 'From the lowest to the highest.' }),
-  map: Type.String({ description: 'Path of a map that draws them together.' }),
-  style: Type.String({ description: 'Path of a MapLibre style that shows them together.' }),
+  collectionIds: Type.Array(S, {
+    description: 'From the lowest to the highest, without those that were not imported.',
+  }),
+  map: Type.Union([
+    Type.String({ description: 'Path of a map that draws them together; null where there is none of them.' }),
+    Type.Null(),
+  ]),
+  style: Type.Union([
+    Type.String({ description: 'Path of a MapLibre style that shows them together.' }),
+    Type.Null(),
+  ]),
   warnings: Type.Array(S),
 });
 
@@ -124,7 +132,7 @@ export function migrationView(view: MigrationView, deps: AdminDeps): MigrationJo
     dryRun: request.dryRun,
     sourceVersion: plan?.version ?? null,
     layers: layersOf(view, deps),
-    layerGroups: (plan?.groups ?? []).map(groupView),
+    layerGroups: groupsOf(view),
     unsupported: (plan?.unsupported ?? []).map(leftView),
     manualReview: (plan?.reviews ?? []).map(leftView),
     warnings: JSON.parse(job.warnings_json) as string[],
@@ -207,8 +215,24 @@ function layersOf({ plan, layers }: MigrationView, { catalog }: AdminDeps): Migr
   });
 }
 
+/** Layers that were not imported are in no group, even where there are others of their names. */
+function groupsOf({ plan, layers }: MigrationView): MigrationJob['layerGroups'] {
+  if (!plan) return [];
+  const absent = new Set(
+    plan.layers.flatMap(({ collection }, ordinal) => {
+      const { state = 'running' } = layers[ordinal] ?? {};
+      return state === 'running' || state === 'imported' ? [] : [collection];
+    }),
+  );
+  return plan.groups.map((group) => {
+    const collections = group.collections.filter((id) => !absent.has(id));
+    return groupView({ ...group, collections });
+  });
+}
+
 function groupView({ id, service, title, collections, warnings }: GroupPlan) {
   const query = `collections=${collections.map(encodeURIComponent).join(',')}`;
+  const isEmpty = collections.length === 0;
   return {
     ...{
       sourceGroup: id,
@@ -217,7 +241,8 @@ function groupView({ id, service, title, collections, warnings }: GroupPlan) {
       collectionIds: [...collections],
       warnings: [...warnings],
     },
-    ...{ map: `/ogc/maps/map?${query}`, style: `/ogc/maps/styles/default?${query}` },
+    map: isEmpty ? null : `/ogc/maps/map?${query}`,
+    style: isEmpty ? null : `/ogc/maps/styles/default?${query}`,
   };
 }
 
