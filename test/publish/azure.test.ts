@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { azurePage } from '../../src/workers/ingest/azure-objects.js';
+import { parseXml } from '../../src/workers/ingest/xml.js';
 import { scratchDirectory } from '../engine/support.js';
 import { REMOTE_HOST, type Remote, startRemote } from '../imports/support.js';
 import { freePort, startServer, type TestServer } from '../support/server.js';
@@ -215,4 +217,14 @@ describe('a container', () => {
     const { status, text } = await admin('POST', '/connections', draft({ name: 'wrong', ...change }));
     expect([status, text]).toEqual([400, expect.stringContaining(member)]);
   });
+});
+
+it('keys that are escaped in a list are told as they are, broken ones as they stand there', () => {
+  const blob = (name: string) =>
+    `<Blob><Name Encoded="true">${name}</Name><Properties><Content-Length>1</Content-Length></Properties></Blob>`;
+  const blobs = `<Blobs>${blob('a%20b.fgb')}${blob('100%.fgb')}</Blobs>`;
+  const { objects } = azurePage(
+    parseXml(Buffer.from(`<EnumerationResults>${blobs}</EnumerationResults>`)).root,
+  );
+  expect(objects.map(({ key }) => key)).toEqual(['a b.fgb', '100%.fgb']);
 });

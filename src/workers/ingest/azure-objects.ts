@@ -1,4 +1,5 @@
 import type { ListedObject, ListObjectsTask, ObjectPage } from '../../core/object-stores.js';
+import { plainText } from '../../core/percent.js';
 import type { RemoteReason } from '../../core/remote-problems.js';
 import { attribute, child, children, textOf, type XmlNode } from './xml.js';
 
@@ -18,8 +19,13 @@ export function azurePage(root: XmlNode): ObjectPage {
     const bytes = Number(textOf(node, 'Properties', 'Content-Length'));
     if (name === undefined || !Number.isSafeInteger(bytes)) return [];
     const isEncoded = attribute(child(node, 'Name'), 'Encoded') === 'true';
-    const key = isEncoded ? decodeURIComponent(name) : name;
-    return [{ key, bytes, modified: instantOf(textOf(node, 'Properties', 'Last-Modified')) }];
+    return [
+      {
+        key: isEncoded ? plainText(name) : name,
+        bytes,
+        modified: instantOf(textOf(node, 'Properties', 'Last-Modified')),
+      },
+    ];
   });
   const next = textOf(root, 'NextMarker');
   return { objects, ...(next ? { next } : {}) };
