@@ -151,10 +151,10 @@ it('goes through with a deletion that a process did not end', async () => {
 });
 
 it('forgets a deletion whose table was dropped, and not what took the name since', async () => {
-  const published = await publish();
+  const publication = await publish();
   const follow = t.state.documents.remove.bind(t.state.documents);
   t.state.documents.remove = () => Promise.reject(new Error('killed'));
-  await expect(copies.remove(published, 'ada')).rejects.toThrow('killed');
+  await expect(copies.remove(publication, 'ada')).rejects.toThrow('killed');
   t.state.documents.remove = follow;
   expect((await documentOf())?.body.isGone).toBe(true);
   [ids, drops] = [[], []];
@@ -163,21 +163,21 @@ it('forgets a deletion whose table was dropped, and not what took the name since
 });
 
 it('is not made anew and deleted at once', async () => {
-  const published = await publish();
+  const publication = await publish();
   finish = async () => {
-    await expect(copies.remove(published, 'ada')).rejects.toThrow('is being copied');
+    await expect(copies.remove(await copies.get('c1', 1), 'ada')).rejects.toThrow('is being copied');
     await end('Succeeded');
   };
-  expect(await copies.refresh(connection, published, 'ada')).toBe(1);
-  await expect(copies.remove(published, 'ada')).rejects.toMatchObject({ code: 'precondition-failed' });
+  expect(await copies.refresh(connection, publication, 'ada')).toBe(1);
+  await expect(copies.remove(publication, 'ada')).rejects.toMatchObject({ code: 'precondition-failed' });
   await copies.remove(await copies.get('c1', 1), 'ada');
   expect(drops).toEqual(['towns']);
 });
 
 it('stays a copy when its refresh fails', async () => {
-  const published = await publish();
+  const publication = await publish();
   finish = (id) => t.run(`UPDATE jobs SET state = 'Failed' WHERE id = '${id}'`);
-  await expect(copies.refresh(connection, published, 'ada')).rejects.toThrow('failed');
+  await expect(copies.refresh(connection, publication, 'ada')).rejects.toThrow('failed');
   await copies.trim('c1');
   expect(await copies.list('c1')).toHaveLength(1);
 });
@@ -191,7 +191,7 @@ it('is forgotten by its connection when its collection is gone', async () => {
   expect(await documentOf()).toBeUndefined();
 });
 
-it('is told beforehand what keeps it from being published', async () => {
+it('is told beforehand what keeps it from being made', async () => {
   const severities = async () =>
     (await copies.validate(connection, copy, 'Towns')).map(({ severity }) => severity);
   expect(await severities()).toEqual(['pass', 'pass']);
