@@ -35,6 +35,14 @@ export const CRS84: Crs = {
   geographic: true,
 };
 
+/** Codes of others for Web Mercator. */
+const WEB_MERCATORS: ReadonlySet<number> = new Set([102100, 102113, 900913]);
+
+/** The EPSG code that a code means, which may be one of another authority. */
+export function epsgOf(code: number): number {
+  return WEB_MERCATORS.has(code) ? 3857 : code;
+}
+
 /**
  * Whether a definition stands for none: the systems of GeoPackages for data of an unknown one, which read "undefined"
  * (OGC 12-128r18, 1.1.2.1.2), and what GDAL writes (from 3.9) and makes of them.

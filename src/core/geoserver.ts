@@ -108,9 +108,38 @@ export interface GeoServerEndpoint {
   readonly title: string | undefined;
 }
 
+/** A grid of the tile cache. */
+export interface GeoServerGridset {
+  readonly name: string;
+  readonly description: string | undefined;
+  /** EPSG code, or 900913. */
+  readonly srid: number;
+  /** Whether the authority of the CRS puts northing or latitude first; the box is x,y ordered all the same. */
+  readonly isNorthFirst: boolean;
+  /** Extent in the CRS. Tiles are counted from its top left corner, or from its bottom left one. */
+  readonly box: Box;
+  readonly isTopLeft: boolean;
+  readonly metresPerUnit: number;
+  /** In cells. */
+  readonly tileWidth: number;
+  readonly tileHeight: number;
+  /** Sides of cells in units of the CRS, from the smallest scale to the largest. */
+  readonly levels: readonly { readonly name: string; readonly cellSize: number }[];
+}
+
+/** A layer or a group of the tile cache. */
+export interface GeoServerTileLayer {
+  readonly id: string;
+  readonly isEnabled: boolean;
+  /** Media types. */
+  readonly formats: readonly string[];
+  /** Names of the gridsets that its tiles lie in. */
+  readonly gridsets: readonly string[];
+}
+
 /** A part that could not be read, and why. */
 export interface GeoServerGap {
-  /** Path below the root of the REST API. */
+  /** Path below the root of the REST API; behind `gwc`, of that of the tile cache. */
   readonly path: string;
   readonly reason: string;
 }
@@ -128,6 +157,9 @@ export interface GeoServerCatalog {
   readonly layers: readonly GeoServerLayer[];
   readonly groups: readonly GeoServerGroup[];
   readonly styles: readonly GeoServerStyle[];
+  /** Empty where there is no tile cache. */
+  readonly gridsets: readonly GeoServerGridset[];
+  readonly tileLayers: readonly GeoServerTileLayer[];
   readonly gaps: readonly GeoServerGap[];
 }
 

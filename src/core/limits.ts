@@ -367,6 +367,8 @@ export const LIMITS = {
   geoServerLanes: 4,
   geoServerAnswerBytes: 8_388_608,
   geoServerBytes: 134_217_728,
+  /** Gridsets of a GeoServer that are read. */
+  geoServerGridsets: 200,
   /** Of what a layer says of itself: characters of its attribution, keywords, and characters of one. */
   layerAttribution: 512,
   layerKeywords: 100,

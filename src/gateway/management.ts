@@ -270,6 +270,7 @@ export function startManagement(options: ManagementOptions): Management {
     geoServerMigrations: new GeoServerMigrations({
       ...{ pools, jobs, imports, coverages: coverageImports },
       dataDir: options.dataDir,
+      catalog: () => catalog.current,
       words: new LayerWords(options.layers, options.styles, pools, () => catalog.current, imports),
       secrets,
       key: config.releases.key,

@@ -99,8 +99,19 @@ describe('a migration of a GeoServer', () => {
       ['layer', 'topp:Geology', 'complex-features'],
       ['layer', 'topp:base map?', 'cascaded'],
     ]);
-    expect((job['manualReview'] as Json[]).map(({ kind, id }) => [kind, id])).toEqual([
-      ['style', 'topp:Red land'],
+    expect(job['manualReview']).toMatchObject([
+      { kind: 'style', id: 'topp:Red land' },
+      {
+        kind: 'gridset',
+        id: 'Alps 25832',
+        configuration: expect.stringMatching(/^tiles:\n {2}matrixSets:\n/),
+      },
+    ]);
+    expect(job['tileGrids']).toMatchObject([
+      { sourceGridset: 'EPSG:4326', tileMatrixSetId: 'WGS1984Quad', collectionIds: ['topp_countries'] },
+      { sourceGridset: 'EPSG:900913', collectionIds: ['topp_countries', 'topp_heights'] },
+      // That of the group, whose layer comes along.
+      { tileMatrixSetId: 'EuropeanETRS89_LAEAQuad', collectionIds: ['topp_countries'] },
     ]);
     expect(job['layerGroups']).toMatchObject([
       {
@@ -176,7 +187,7 @@ describe('a migration of a GeoServer', () => {
     });
     expect(await styleOf(plane)).toMatchObject({ styleVersion: 0 });
     expect(countries!['otherStyles']).toEqual(['topp:Red land']);
-    expect(job['manualReview']).toEqual([]);
+    expect((job['manualReview'] as Json[]).map(({ kind }) => kind)).toEqual(['gridset']);
     const coverage = await fetch(`${server.url}/ogc/coverages/collections/${heights!.collectionId}?f=json`);
     expect(await coverage.json()).toMatchObject({ id: 'styled_heights', title: 'Heights' });
     expect(states(await migrated({ layerNames: ['heights'], importOptions: options }))).toEqual({

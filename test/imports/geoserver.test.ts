@@ -92,7 +92,7 @@ describe('discovery of a GeoServer', () => {
     for (const secret of ['secret-of-the-store', 'hunter2', 't0ken', 'x@example.org'])
       expect(text).not.toContain(secret);
     const asked = source.asked.slice(from);
-    expect(asked.every((path) => path.startsWith('/geoserver/rest/'))).toBe(true);
+    expect(asked.every((path) => /^\/geoserver\/(gwc\/)?rest\//.test(path))).toBe(true);
     // Names are encoded: a slash does not lead into another folder.
     expect(asked).toContain('/geoserver/rest/workspaces/a%20b%2F%C3%BC.json');
     expect(asked.some((path) => path.endsWith('.sld'))).toBe(false);
@@ -130,6 +130,54 @@ describe('discovery of a GeoServer', () => {
     expect((await discover({ includeCompatibilityAnalysis: false })).body).toMatchObject({
       compatibilityAssessment: null,
     });
+  });
+
+  it('tells the gridsets of the tile cache, and which sets of this server have their tiles', async () => {
+    const { body } = await discover();
+    expect(body['gridsets']).toHaveLength(5);
+    expect((body['gridsets'] as Json[])[0]).toMatchObject({
+      ...{ name: 'EPSG:4326', srid: 4326, box: [-180, -90, 180, 90], alignTopLeft: false },
+      levels: expect.arrayContaining([{ name: 'EPSG:4326:0', cellSize: 0.703125 }]),
+    });
+    expect((body['tileLayers'] as Json[])[0]).toEqual({
+      ...{ id: 'topp:countries', enabled: true, formats: ['image/png'] },
+      gridsets: ['EPSG:900913', 'EPSG:4326', 'Alps 25832'],
+    });
+    const { gridsets } = body['compatibilityAssessment'] as {
+      gridsets: (Item & { tileMatrixSetId: string })[];
+    };
+    expect(
+      gridsets.map(({ id, tileMatrixSetId, compatibility: { code } }) => [id, tileMatrixSetId, code]),
+    ).toEqual([
+      ['EPSG:4326', 'WGS1984Quad', null],
+      ['EPSG:900913', 'WebMercatorQuad', 'gridset-levels'],
+      ['Europe', 'EuropeanETRS89_LAEAQuad', null],
+      ['Alps 25832', null, 'gridset-custom'],
+      ['Nowhere', null, 'gridset-unusable'],
+    ]);
+  });
+
+  it('needs no tile cache, and tells what of it cannot be read', async () => {
+    source.breaking = (path, response) => path.startsWith('gwc/') && sent(response.writeHead(404).end());
+    expect((await discover()).body).toMatchObject({ gridsets: [], tileLayers: [], warnings: [] });
+    const broken: Record<string, string> = {
+      'gwc/gridsets/EPSG:4326.xml': '<gridSet><name>EPSG:4326</name></gridSet>',
+      'gwc/gridsets/Europe.xml': '<html>Sign in</html>',
+      'gwc/layers/topp:world.xml': '<ServiceException/>',
+    };
+    source.breaking = (path, response) =>
+      broken[path] !== undefined && sent(response.writeHead(200).end(broken[path]));
+    const { body } = await discover();
+    expect((body['gridsets'] as Json[]).map(({ name }) => name)).toEqual([
+      'EPSG:900913',
+      'Alps 25832',
+      'Nowhere',
+    ]);
+    expect((body['warnings'] as string[]).map((text) => text.replace(/: .*/, ''))).toEqual([
+      'gwc/gridsets/EPSG:4326',
+      'gwc/gridsets/Europe',
+      'gwc/layers/topp:world',
+    ]);
   });
 
   it('takes the address of the GeoServer itself', async () => {
@@ -200,7 +248,7 @@ describe('discovery of a GeoServer', () => {
     const from = source.asked.length;
     const { body } = await discover();
     expect(body['warnings']).toContainEqual(expect.stringMatching(/name cannot stand in a URL/));
-    expect(source.asked.slice(from).every((path) => path.startsWith('/geoserver/rest/'))).toBe(true);
+    expect(source.asked.slice(from).every((path) => /^\/geoserver\/(gwc\/)?rest\//.test(path))).toBe(true);
   });
 });
 

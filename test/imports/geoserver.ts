@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import { tileCacheDocuments } from './geoserver-tile-cache.js';
 import { type Json, type Remote, sendJson, startRemote } from './support.js';
 
 /** A small server that answers as the public documentation of GeoServer's REST API says, with the ways of its JSON. */
@@ -7,6 +8,7 @@ import { type Json, type Remote, sendJson, startRemote } from './support.js';
 export const USER = 'admin';
 export const PASSWORD = 'pass-9f3c';
 const ROOT = '/geoserver/rest';
+const TILE_CACHE = '/geoserver/gwc/rest';
 /** Where nothing may be asked: links of the answers lead there. */
 const ELSEWHERE = 'http://127.0.0.3:1/geoserver/rest';
 
@@ -16,7 +18,9 @@ export interface GeoServer extends Remote {
   readonly documents: Record<string, unknown>;
   /** Texts of styles by their paths, with `.sld`. */
   readonly texts: Record<string, string>;
-  /** Answers in the place of a document when it returns true. */
+  /** Documents of the tile cache by their paths below its root, with `.xml`. */
+  readonly tileCache: Record<string, string>;
+  /** Answers in the place of a document when it returns true; paths of the tile cache begin with `gwc/`. */
   breaking: ((path: string, response: ServerResponse) => boolean) | undefined;
   /** Answers outside of the REST API: WFS, WCS, WMS. */
   serve: ((url: URL, response: ServerResponse) => void) | undefined;
@@ -27,12 +31,19 @@ export interface GeoServer extends Remote {
 export async function startGeoServer(): Promise<GeoServer> {
   const documents = documentsOf();
   const texts = textsOf();
+  const tileCache = tileCacheDocuments();
   const authorizations: (string | undefined)[] = [];
   const remote = await startRemote((url, response, { headers }) => {
     const { pathname } = url;
     authorizations.push(headers.authorization);
     if (headers.authorization !== `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}`)
       return void response.writeHead(401, { 'content-type': 'text/html' }).end('<html>401</html>');
+    if (pathname.startsWith(TILE_CACHE)) {
+      const path = decodeURIComponent(pathname.slice(TILE_CACHE.length + 1));
+      if (geoServer.breaking?.(`gwc/${path}`, response)) return;
+      if (tileCache[path] === undefined) return void response.writeHead(404).end();
+      return void response.writeHead(200, { 'content-type': 'application/xml' }).end(tileCache[path]);
+    }
     if (!pathname.startsWith(ROOT) && geoServer.serve) return geoServer.serve(url, response);
     const path = decodeURIComponent(pathname.slice(ROOT.length + 1));
     if (geoServer.breaking?.(path, response)) return;
@@ -47,6 +58,7 @@ export async function startGeoServer(): Promise<GeoServer> {
     restUrl: remote.url + ROOT,
     documents,
     texts,
+    tileCache,
     authorizations,
     breaking: undefined,
     serve: undefined,

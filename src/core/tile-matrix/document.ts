@@ -19,7 +19,8 @@ export class MatrixSetError extends Error {
   }
 }
 
-const MAX_MATRICES = 64;
+/** Matrices of a set. */
+export const MAX_MATRICES = 64;
 const MAX_VARIABLE_WIDTHS = 1000;
 /** Cells of a tile's side: images of more are not drawn. */
 const MAX_TILE_CELLS = 4096;

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import type { GroupPlan } from '../../services/migrations/geoserver/groups.js';
 import type { MigrationResult, MigrationView } from '../../services/migrations/geoserver/migrations.js';
 import { type LayerParity, scorecardOf } from '../../services/migrations/geoserver/parity/scorecard.js';
-import type { LeftPart } from '../../services/migrations/geoserver/plan.js';
+import type { LeftPart, TileGridPlan } from '../../services/migrations/geoserver/plan.js';
 import type { LayerProgress } from '../../services/migrations/geoserver/progress.js';
 import type { JobRow } from '../../stores/jobs.js';
 import type { AdminDeps } from './deps.js';
@@ -24,11 +24,14 @@ const OptionalInteger = Type.Union([I, Type.Null()]);
 
 const Left = Type.Array(
   Type.Object({
-    kind: Type.Enum(['layer', 'store', 'style', 'layerGroup']),
+    kind: Type.Enum(['layer', 'store', 'style', 'layerGroup', 'gridset']),
     id: S,
     code: S,
     reason: S,
     manualSteps: Type.Array(S),
+    configuration: Type.Optional(
+      Type.String({ description: 'YAML of the settings of this server that take its place.' }),
+    ),
   }),
 );
 
@@ -73,6 +76,13 @@ const Group = Type.Object({
   warnings: Type.Array(S),
 });
 
+const TileGrid = Type.Object({
+  sourceGridset: S,
+  tileMatrixSetId: Type.String({ description: 'Set of this server that has its tiles.' }),
+  collectionIds: Type.Array(S, { description: 'Of the layers that were cached in it.' }),
+  warnings: Type.Array(S),
+});
+
 export const MigrationJob = Type.Object({
   jobId: S,
   status: Type.Enum(['Queued', 'Processing', 'Completed', 'Failed', 'Cancelled']),
@@ -103,6 +113,7 @@ export const MigrationJob = Type.Object({
   sourceVersion: OptionalStringSchema,
   layers: Type.Array(Layer, { description: 'Empty until the source was read.' }),
   layerGroups: Type.Array(Group),
+  tileGrids: Type.Array(TileGrid),
   unsupported: Left,
   manualReview: Left,
   warnings: Type.Array(S),
@@ -133,6 +144,8 @@ export function migrationView(view: MigrationView, deps: AdminDeps): MigrationJo
     sourceVersion: plan?.version ?? null,
     layers: layersOf(view, deps),
     layerGroups: groupsOf(view),
+    // Absent of a plan that an earlier version made.
+    tileGrids: (plan?.tileGrids ?? []).map(tileGridView),
     unsupported: (plan?.unsupported ?? []).map(leftView),
     manualReview: (plan?.reviews ?? []).map(leftView),
     warnings: JSON.parse(job.warnings_json) as string[],
@@ -243,6 +256,13 @@ function groupView({ id, service, title, collections, warnings }: GroupPlan) {
     },
     map: isEmpty ? null : `/ogc/maps/map?${query}`,
     style: isEmpty ? null : `/ogc/maps/styles/default?${query}`,
+  };
+}
+
+function tileGridView({ gridset, tileMatrixSet, collections, warnings }: TileGridPlan) {
+  return {
+    ...{ sourceGridset: gridset, tileMatrixSetId: tileMatrixSet },
+    ...{ collectionIds: [...collections], warnings: [...warnings] },
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Position } from 'geojson';
 import type { BoxLiteral, GeometryLiteral } from '../../core/cql2/ast.js';
-import type { Crs } from '../../core/crs.js';
+import { type Crs, epsgOf } from '../../core/crs.js';
 import { badParameter } from '../../core/errors.js';
 import { JsonBoundsError, parseJsonText } from '../../core/json-bounds.js';
 import { LIMITS } from '../../core/limits.js';
@@ -11,16 +11,13 @@ import { crsOfEpsg } from '../../native/crs.js';
 
 type Json = Record<string, unknown>;
 
-/** Codes of the vendor that mean a code of EPSG. */
-const ALIASES: Readonly<Record<number, number>> = { 102100: 3857, 102113: 3857, 900913: 3857 };
-
 /** A spatial reference: a code, text with a code, or `{wkid, latestWkid}`. Throws 400 naming `parameter`. */
 export function spatialReference(parameter: string, value: unknown): Crs {
   const read = typeof value === 'string' && value.trim().startsWith('{') ? jsonOf(parameter, value) : value;
   const { latestWkid, wkid } =
     typeof read === 'object' && read !== null ? (read as Json) : { wkid: read, latestWkid: undefined };
   const code = Number(latestWkid ?? wkid);
-  const crs = Number.isInteger(code) ? crsOfEpsg(ALIASES[code] ?? code) : undefined;
+  const crs = Number.isInteger(code) ? crsOfEpsg(epsgOf(code)) : undefined;
   if (!crs) throw badParameter(parameter, 'is not a known spatial reference');
   return crs;
 }

@@ -247,7 +247,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     rasters,
     coverageImports,
     geoServerMigrations: new GeoServerMigrations({
-      ...{ pools, jobs, imports, coverages: coverageImports, dataDir },
+      ...{ pools, jobs, imports, coverages: coverageImports, dataDir, catalog: visible },
       secrets: { allowed: [], credentialsOf: async () => ({}) },
       ...{ words: new LayerWords(layers, styles, pools, visible, imports), key: '' },
     }),

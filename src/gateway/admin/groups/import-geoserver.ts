@@ -43,6 +43,17 @@ const Assessment = Type.Object({
   layers: Items,
   layerGroups: Items,
   styles: Items,
+  gridsets: Type.Array(
+    Type.Object({
+      ...{ id: S, compatibility: CompatibilitySchema },
+      tileMatrixSetId: Type.Union([S, Type.Null()], {
+        description: 'Set of this server that has its tiles.',
+      }),
+      configuration: Type.Union([S, Type.Null()], {
+        description: 'YAML of the setting that adds such a set, where there is none.',
+      }),
+    }),
+  ),
 });
 
 const Discovered = Type.Object({
@@ -57,6 +68,8 @@ const Discovered = Type.Object({
   layers: Objects,
   layerGroups: Objects,
   styles: Objects,
+  gridsets: Objects,
+  tileLayers: Objects,
   serviceEndpoints: Type.Array(Type.Object({ service: S, url: S, enabled: B, title: OptionalStringSchema })),
   globalSettings: Type.Union([Type.Object({}), Type.Null()]),
   compatibilityAssessment: Type.Union([Assessment, Type.Null()]),
@@ -74,15 +87,17 @@ export const discoverGeoServer = action('POST /import/platform-b/discover', 'Dis
 
 async function discover(
   { body, signal }: Exchange<Record<never, never>, Static<typeof Body>>,
-  { pools }: AdminDeps,
+  deps: AdminDeps,
 ): Promise<Static<typeof Discovered>> {
   const { geoServerRestUrl, timeoutSeconds = 120, includeStyleContent = false } = body;
   const request = restRequest(MEMBER, geoServerRestUrl, { ...body, timeoutSeconds });
-  const catalog = await readGeoServer(request, includeStyleContent, pools, signal).catch((error: unknown) => {
-    throw timelyFailure(MEMBER, error);
-  });
+  const catalog = await readGeoServer(request, includeStyleContent, deps.pools, signal).catch(
+    (error: unknown) => {
+      throw timelyFailure(MEMBER, error);
+    },
+  );
   const assessment =
-    body.includeCompatibilityAnalysis === false ? undefined : await assessGeoServer(catalog, pools, signal);
+    body.includeCompatibilityAnalysis === false ? undefined : await assessGeoServer(catalog, deps, signal);
   return {
     geoServerRestUrl: request.url,
     version: catalog.version ?? null,
@@ -100,7 +115,7 @@ async function discover(
   };
 }
 
-function viewsOf({ stores, layers, groups, styles }: GeoServerCatalog) {
+function viewsOf({ stores, layers, groups, styles, gridsets, tileLayers }: GeoServerCatalog) {
   const storeViews = (kind: 'data' | 'coverage') =>
     stores
       .filter((store) => store.kind === kind)
@@ -122,6 +137,14 @@ function viewsOf({ stores, layers, groups, styles }: GeoServerCatalog) {
       ...{ id, workspaceName: workspace ?? null, name, format, languageVersion: languageVersion ?? null },
       fileName: fileName ?? null,
       ...(content === undefined ? {} : { content }),
+    })),
+    gridsets: gridsets.map(({ isNorthFirst, isTopLeft, levels, ...gridset }) => ({
+      ...gridset,
+      description: gridset.description ?? null,
+      ...{ yCoordinateFirst: isNorthFirst, alignTopLeft: isTopLeft, levels: [...levels] },
+    })),
+    tileLayers: tileLayers.map(({ id, isEnabled, formats, gridsets }) => ({
+      ...{ id, enabled: isEnabled, formats, gridsets },
     })),
   };
 }
@@ -148,19 +171,28 @@ function layerView(layer: GeoServerLayer) {
   };
 }
 
-function assessmentView({ stores, layers, groups, styles }: GeoServerAssessment): Static<typeof Assessment> {
+function assessmentView({
+  stores,
+  layers,
+  groups,
+  styles,
+  gridsets,
+}: GeoServerAssessment): Static<typeof Assessment> {
   const items = (of: ReadonlyMap<string, Compatibility>) =>
-    [...of].map(([id, one]) => ({
-      id,
-      compatibility: { ...one, warnings: [...one.warnings], manualSteps: [...one.manualSteps] },
-    }));
+    [...of].map(([id, one]) => ({ id, compatibility: compatibilityView(one) }));
   const parts = { layers: items(layers), layerGroups: items(groups), styles: items(styles) };
   const all = Object.values(parts).flat();
-  const { warnings, manualSteps, ...rest } = overall(all);
   return {
-    overall: { ...rest, warnings: [...warnings], manualSteps: [...manualSteps] },
+    overall: compatibilityView(overall(all)),
     summary: countLevels(all),
     stores: items(stores),
     ...parts,
+    gridsets: [...gridsets].map(([id, { tileMatrixSet, configuration, ...one }]) => ({
+      ...{ id, compatibility: compatibilityView(one), tileMatrixSetId: tileMatrixSet, configuration },
+    })),
   };
+}
+
+function compatibilityView({ warnings, manualSteps, ...one }: Compatibility) {
+  return { ...one, warnings: [...warnings], manualSteps: [...manualSteps] };
 }

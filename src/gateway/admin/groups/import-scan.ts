@@ -92,9 +92,9 @@ function geoServicesRequest({ sourceUrl: address, username, password, timeoutSec
   return requestOf(sourceUrl(MEMBER, address), credentials, timeoutSeconds * 1000);
 }
 
-async function scanGeoServer(request: RemoteRequest, x: ScanExchange, { pools }: AdminDeps): Promise<Scan> {
-  const catalog = await readGeoServer(request, x.body.includeStyleContent ?? false, pools, x.signal);
-  return inventoryOf(request.url, catalog, await assessGeoServer(catalog, pools, x.signal));
+async function scanGeoServer(request: RemoteRequest, x: ScanExchange, deps: AdminDeps): Promise<Scan> {
+  const catalog = await readGeoServer(request, x.body.includeStyleContent ?? false, deps.pools, x.signal);
+  return inventoryOf(request.url, catalog, await assessGeoServer(catalog, deps, x.signal));
 }
 
 function scanServices(request: RemoteRequest, x: ScanExchange, { pools }: AdminDeps): Promise<Scan> {

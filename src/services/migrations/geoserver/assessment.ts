@@ -1,3 +1,4 @@
+import type { CatalogSnapshot } from '../../../core/collection.js';
 import type {
   GeoServerCatalog,
   GeoServerGroup,
@@ -8,6 +9,7 @@ import type {
 import { geoServerId } from '../../../core/geoserver.js';
 import type { Pools } from '../../../core/tasks.js';
 import { type Compatibility, compatible, incompatible, partial } from '../inventory.js';
+import { assessGridsets, type GridsetVerdict } from './gridsets.js';
 
 /** What of a GeoServer can be taken over, by the ids of its parts. */
 export interface GeoServerAssessment {
@@ -15,19 +17,26 @@ export interface GeoServerAssessment {
   readonly layers: ReadonlyMap<string, Compatibility>;
   readonly groups: ReadonlyMap<string, Compatibility>;
   readonly styles: ReadonlyMap<string, Compatibility>;
+  readonly gridsets: ReadonlyMap<string, GridsetVerdict>;
+}
+
+export interface AssessmentDeps {
+  readonly pools: Pick<Pools, 'run'>;
+  catalog(): Pick<CatalogSnapshot, 'matrixSets'>;
 }
 
 export async function assessGeoServer(
-  catalog: GeoServerCatalog,
-  pools: Pick<Pools, 'run'>,
+  source: GeoServerCatalog,
+  { pools, catalog }: AssessmentDeps,
   signal: AbortSignal,
 ): Promise<GeoServerAssessment> {
-  const stores = new Map(catalog.stores.map((one) => [storeId(one), assessStore(one)]));
-  const layers = new Map(catalog.layers.map((one) => [one.id, assessLayer(one, stores)]));
-  const groups = new Map(catalog.groups.map((one) => [one.id, assessGroup(one, layers)]));
+  const stores = new Map(source.stores.map((one) => [storeId(one), assessStore(one)]));
+  const layers = new Map(source.layers.map((one) => [one.id, assessLayer(one, stores)]));
+  const groups = new Map(source.groups.map((one) => [one.id, assessGroup(one, layers)]));
   const styles = new Map<string, Compatibility>();
-  for (const style of catalog.styles) styles.set(style.id, await assessStyle(style, pools, signal));
-  return { stores, layers, groups, styles };
+  for (const style of source.styles) styles.set(style.id, await assessStyle(style, pools, signal));
+  const gridsets = assessGridsets(source.gridsets, catalog().matrixSets);
+  return { stores, layers, groups, styles, gridsets };
 }
 
 /** Stores of data and of coverages may have one name. */

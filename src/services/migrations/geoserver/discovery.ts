@@ -1,10 +1,9 @@
 import { TaskFailure } from '../../../core/failure.js';
 import type { GeoServerCatalog, GeoServerLayer } from '../../../core/geoserver.js';
 import type { RemoteRequest, WfsPlan } from '../../../core/ingest.js';
-import type { Pools } from '../../../core/tasks.js';
 import type { JobContext } from '../../jobs/kinds.js';
 import { askAgain } from '../../remote-imports/retries.js';
-import { assessGeoServer } from './assessment.js';
+import { type AssessmentDeps, assessGeoServer } from './assessment.js';
 import { chooseLayers } from './choice.js';
 import { notesOf, type SourceNotes, serviceOf, typeOf } from './notes.js';
 import { type LeftPart, type MigrationPlan, planLayers, withoutLayers } from './plan.js';
@@ -20,22 +19,22 @@ export class MigrationDiscovery {
   readonly #services = new Map<string, Promise<WfsPlan | TaskFailure>>();
 
   constructor(
-    private readonly pools: Pick<Pools, 'run'>,
+    private readonly deps: AssessmentDeps,
     private readonly context: JobContext<MigrationRequest>,
     /** For the root of the REST API. */
     private readonly request: RemoteRequest,
   ) {}
 
   async run(): Promise<Discovered> {
-    const { context, pools } = this;
+    const { context, deps } = this;
     const { input } = context;
     const catalog = await context.step('discover', 'Reading the GeoServer', () =>
-      askAgain(pools, context, input.maxRetries, 'ingest.geoserver', {
+      askAgain(deps.pools, context, input.maxRetries, 'ingest.geoserver', {
         ...this.request,
         withStyles: input.importStyles,
       }),
     );
-    const assessment = await assessGeoServer(catalog, pools, context.signal);
+    const assessment = await assessGeoServer(catalog, deps, context.signal);
     const { choice, plan } = await context.step('workspaces', 'Giving names to layers', async () => {
       const choice = chooseLayers(catalog, input);
       return { choice, plan: planLayers(choice, catalog, assessment, input) };
@@ -78,10 +77,10 @@ export class MigrationDiscovery {
 
   /** What a WFS offers, or why that cannot be read. */
   #wfs(url: string): Promise<WfsPlan | TaskFailure> {
-    const { pools, context, request } = this;
+    const { deps, context, request } = this;
     const service =
       this.#services.get(url) ??
-      askAgain(pools, context, context.input.maxRetries, 'ingest.wfsPlan', { ...request, url }).catch(
+      askAgain(deps.pools, context, context.input.maxRetries, 'ingest.wfsPlan', { ...request, url }).catch(
         (error: unknown) => {
           if (error instanceof TaskFailure && error.code === 'source-unreadable') return error;
           throw error;

@@ -8,6 +8,7 @@ import { exists } from '../../exists.js';
 import type { SubmitOptions } from '../../jobs/engine.js';
 import type { JobContext, JobOutcome } from '../../jobs/kinds.js';
 import { requestWith, type SecretSource } from '../../remote-imports/secret-references.js';
+import type { AssessmentDeps } from './assessment.js';
 import { unprocessable } from './choice.js';
 import { MigrationDiscovery } from './discovery.js';
 import { LayerImports, type LayerImportsDeps, progressOf } from './layer-imports.js';
@@ -21,7 +22,7 @@ import { settleGroups } from './settle-groups.js';
 import { settleLayers } from './settle-layers.js';
 import { MigrationValidation, PACK, type ValidationDeps } from './validation.js';
 
-export interface GeoServerMigrationsDeps extends LayerImportsDeps, ValidationDeps {
+export interface GeoServerMigrationsDeps extends LayerImportsDeps, ValidationDeps, AssessmentDeps {
   readonly pools: Pools;
   readonly dataDir: string;
   readonly words: LayerWords;
@@ -193,7 +194,7 @@ export class GeoServerMigrations {
     const notes = await savedNotes(folder);
     if (context.saved !== undefined && notes)
       return new MigrationState(context.saved as MigrationProgress, notes, context);
-    const discovery = await new MigrationDiscovery(this.#deps.pools, context, request).run();
+    const discovery = await new MigrationDiscovery(this.#deps, context, request).run();
     await saveNotes(folder, discovery.notes);
     const state = new MigrationState({ plan: discovery.plan, layers: {} }, discovery.notes, context);
     await state.save();

@@ -8,11 +8,13 @@ import type { MigrationRequest, UnsupportedPolicy } from './request.js';
 
 /** A part of the source that is not taken over, and what people can do about it. */
 export interface LeftPart {
-  readonly kind: 'layer' | 'store' | 'style' | 'layerGroup';
+  readonly kind: 'layer' | 'store' | 'style' | 'layerGroup' | 'gridset';
   readonly id: string;
   readonly code: string;
   readonly reason: string;
   readonly manualSteps: readonly string[];
+  /** The settings, as YAML, that take the place of it. */
+  readonly configuration?: string;
 }
 
 /** A layer that is imported. */
@@ -30,11 +32,22 @@ export interface LayerPlan {
   readonly otherStyles: readonly string[];
 }
 
+/** A gridset in which layers were cached, and the tile matrix set that has its tiles. */
+export interface TileGridPlan {
+  readonly gridset: string;
+  readonly tileMatrixSet: string;
+  /** Ids of those layers here. */
+  readonly collections: readonly string[];
+  /** What of it does not come along. */
+  readonly warnings: readonly string[];
+}
+
 export interface MigrationPlan {
   /** Version of the GeoServer. */
   readonly version: string | null;
   readonly layers: readonly LayerPlan[];
   readonly groups: readonly GroupPlan[];
+  readonly tileGrids: readonly TileGridPlan[];
   /** Layers, stores and styles that cannot be taken over. */
   readonly unsupported: readonly LeftPart[];
   /** What has no counterpart here, and is for people to look at. */
@@ -75,12 +88,15 @@ export function planLayers(
     styleId: gone.has(one.styleId ?? '') ? null : one.styleId,
     otherStyles: one.otherStyles.filter((id) => !gone.has(id)),
   }));
+  const groups = groupsOf(plans, catalog, request);
+  const { tileGrids, reviews } = tileGridsOf(plans, groups, { catalog, assessment });
   return {
     version: catalog.version ?? null,
     layers: plans,
-    groups: groupsOf(plans, catalog, request),
+    groups,
+    tileGrids,
     unsupported: [...unsupported, ...left],
-    reviews: reviewsOf(choice, plans, { catalog, assessment }),
+    reviews: [...reviewsOf(choice, plans, { catalog, assessment }), ...reviews],
     gaps: catalog.gaps.map(({ path, reason }) => `${path}: ${reason}`),
   };
 }
@@ -88,15 +104,17 @@ export function planLayers(
 /** Without the layers that its services turn out not to have. */
 export function withoutLayers(plan: MigrationPlan, left: readonly LeftPart[]): MigrationPlan {
   const ids = new Set(left.map(({ id }) => id));
+  const isThere = (collection: string) =>
+    !plan.layers.some((one) => one.collection === collection && ids.has(one.id));
+  const present = <T extends { readonly collections: readonly string[] }>(part: T): T => ({
+    ...part,
+    collections: part.collections.filter(isThere),
+  });
   return {
     ...plan,
     layers: plan.layers.filter(({ id }) => !ids.has(id)),
-    groups: plan.groups.map((group) => ({
-      ...group,
-      collections: group.collections.filter(
-        (id) => !plan.layers.some((one) => one.collection === id && ids.has(one.id)),
-      ),
-    })),
+    groups: plan.groups.map(present),
+    tileGrids: plan.tileGrids.map(present).filter(({ collections }) => collections.length > 0),
     unsupported: [...plan.unsupported, ...left],
   };
 }
@@ -108,7 +126,7 @@ export function requireSupported({ unsupported }: MigrationPlan, request: Migrat
 }
 
 export function policyOf(kind: LeftPart['kind'], { unsupported }: MigrationRequest): UnsupportedPolicy {
-  return kind === 'layerGroup' ? 'skip' : unsupported[kind];
+  return kind === 'layerGroup' || kind === 'gridset' ? 'skip' : unsupported[kind];
 }
 
 function warningsOf({ level, reason, warnings, manualSteps }: Compatibility): string[] {
@@ -162,7 +180,7 @@ function unsupportedStyles(layers: readonly LayerPlan[], { styles }: GeoServerAs
 function reviewsOf(
   choice: readonly GeoServerLayer[],
   layers: readonly LayerPlan[],
-  { catalog, assessment }: { catalog: GeoServerCatalog; assessment: GeoServerAssessment },
+  { catalog, assessment }: Source,
 ): LeftPart[] {
   const ids = new Set(choice.map(({ id }) => id));
   const isThere = new Set(layers.map(({ id }) => id));
@@ -186,4 +204,36 @@ function reviewsOf(
       }));
   });
   return [...ofGroups, ...ofStyles];
+}
+
+interface Source {
+  readonly catalog: GeoServerCatalog;
+  readonly assessment: GeoServerAssessment;
+}
+
+/** Gridsets in which the layers and groups that come along were cached: as sets of this server, or for people to look at. */
+function tileGridsOf(
+  layers: readonly LayerPlan[],
+  groups: readonly GroupPlan[],
+  { catalog, assessment }: Source,
+): { tileGrids: TileGridPlan[]; reviews: LeftPart[] } {
+  const collections = new Map<string, readonly string[]>([
+    ...groups.map(({ id, collections }) => [id, collections] as const),
+    ...layers.map(({ id, collection }) => [id, [collection]] as const),
+  ]);
+  const tileGrids: TileGridPlan[] = [];
+  const reviews: LeftPart[] = [];
+  for (const [id, verdict] of assessment.gridsets) {
+    const { tileMatrixSet, configuration, warnings } = verdict;
+    const users = catalog.tileLayers.filter(({ isEnabled, gridsets }) => isEnabled && gridsets.includes(id));
+    const own = new Set(users.flatMap((one) => collections.get(one.id) ?? []));
+    if (own.size === 0) continue;
+    if (tileMatrixSet === null)
+      reviews.push({
+        ...leftPart('gridset', id, verdict),
+        ...(configuration === null ? {} : { configuration }),
+      });
+    else tileGrids.push({ gridset: id, tileMatrixSet, collections: [...own], warnings });
+  }
+  return { tileGrids, reviews };
 }

@@ -1,4 +1,5 @@
 import type { Box } from '../../../core/box.js';
+import { epsgOf } from '../../../core/crs.js';
 import type { RemoteField, RemoteLayer, RemoteService } from '../../../core/ingest.js';
 import { integer, type Json, object, objects, string } from '../json.js';
 
@@ -6,13 +7,10 @@ import { integer, type Json, object, objects, string } from '../json.js';
 
 const KIND = 'arcgis-geoservices-rest';
 
-/** Codes of the vendor that mean a code of EPSG. */
-const ALIASES: Readonly<Record<number, number>> = { 102100: 3857, 102113: 3857, 900913: 3857 };
-
 export function wkidOf(reference: unknown): number | undefined {
   const { latestWkid, wkid } = object(reference);
   const code = integer(latestWkid) ?? integer(wkid);
-  return code === undefined ? undefined : (ALIASES[code] ?? code);
+  return code === undefined ? undefined : epsgOf(code);
 }
 
 /** The services that a folder of a catalog lists, and the folders in it. */

@@ -25,6 +25,7 @@ import {
   storeOf,
   styleOf,
 } from './resources.js';
+import { readTileCache } from './tile-cache.js';
 
 const SLD = 'application/vnd.ogc.sld+xml';
 const SERVICES = ['wfs', 'wms', 'wcs'] as const;
@@ -52,6 +53,7 @@ export async function readGeoServer(
     layers: await walk.layers(resources),
     groups: await walk.groups(workspaces),
     styles: await walk.styles(workspaces),
+    ...(await readTileCache(reading)),
     gaps: reading.gaps.sort((a, b) => (a.path < b.path ? -1 : 1)),
   };
 }

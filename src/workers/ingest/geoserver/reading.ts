@@ -6,10 +6,22 @@ import { LIMITS } from '../../../core/limits.js';
 import { refused } from '../../remote/allowed.js';
 import { type Asking, get, type RemoteAnswer } from '../http.js';
 import { type Json, parseObject } from '../json.js';
+import { parseXml, type XmlNode } from '../xml.js';
 
 /** Names that lead to a resource, from the root of the REST API. */
 export type Path = readonly string[];
 
+/** What is asked for, and how. */
+interface Resource {
+  readonly path: Path;
+  readonly extension: string;
+  readonly accept: string;
+  /** Whether it is of the REST API of the tile cache, which a server may be without. */
+  readonly isOfTileCache?: boolean;
+}
+
+const JSON_FORM = { extension: '.json', accept: 'application/json' } as const;
+const TILE_CACHE = 'gwc';
 const TRIES = 2;
 /** Half of a pair: no UTF-8 has it. */
 const LONE_SURROGATE = /\p{Cs}/u;
@@ -34,7 +46,7 @@ export class GeoServerReading {
 
   /** The answer to the first request, which tells whether there is a server that may be read. Fails where there is none. */
   async first(path: Path): Promise<Json> {
-    const answer = await this.#answer(path, '.json', 'application/json');
+    const answer = await this.#answer({ path, ...JSON_FORM });
     if (answer.status === 401 || answer.status === 403)
       throw new TaskFailure('access-denied', `${this.#host} refuses the user name and password.`);
     return parseObject(successful(answer).bytes);
@@ -42,14 +54,28 @@ export class GeoServerReading {
 
   /** A resource as JSON; undefined, with a gap, where it cannot be read. */
   object(path: Path): Promise<Json | undefined> {
-    return this.#read(path, '.json', 'application/json', ({ bytes }) => parseObject(bytes));
+    return this.#read({ path, ...JSON_FORM }, ({ bytes }) => parseObject(bytes));
   }
 
   /** A resource as text. */
-  text(path: Path, extension: string, mediaType: string): Promise<string | undefined> {
-    return this.#read(path, extension, mediaType, (answer) => {
-      if (/html/.test(answer.mediaType)) throw refused('it answers HTML');
+  text(path: Path, extension: string, accept: string): Promise<string | undefined> {
+    return this.#read({ path, extension, accept }, (answer) => {
+      requireNoPage(answer);
       return answer.bytes.toString('utf8');
+    });
+  }
+
+  /**
+   * What is read out of a document of the tile cache, whose root has that name; undefined where there is none, with a gap
+   * where it cannot be read for another reason. It is XML: of its JSON, the documentation itself advises against.
+   */
+  tileCache<T>(path: Path, name: RegExp, read: (root: XmlNode) => T): Promise<T | undefined> {
+    const resource = { path, extension: '.xml', accept: 'application/xml', isOfTileCache: true } as const;
+    return this.#read(resource, (answer) => {
+      requireNoPage(answer);
+      const document = parseXml(answer.bytes);
+      if (!name.test(document.name)) throw refused(`it answers ${document.name.slice(0, 100)}`);
+      return read(document.root);
     });
   }
 
@@ -67,25 +93,22 @@ export class GeoServerReading {
     return new URL(this.request.url).host;
   }
 
-  async #read<T>(
-    path: Path,
-    extension: string,
-    accept: string,
-    read: (answer: RemoteAnswer) => T,
-  ): Promise<T | undefined> {
+  async #read<T>(resource: Resource, read: (answer: RemoteAnswer) => T): Promise<T | undefined> {
     if (this.#isSpent) return undefined;
+    const { path, isOfTileCache = false } = resource;
     try {
-      return read(successful(await this.#answer(path, extension, accept)));
+      const answer = await this.#answer(resource);
+      return isOfTileCache && answer.status === 404 ? undefined : read(successful(answer));
     } catch (error) {
       if (!(error instanceof TaskFailure)) throw error;
       if (error.code !== 'source-unreadable' && error.code !== 'too-large') throw error;
-      return this.gap(path, error.message);
+      return this.gap(isOfTileCache ? [TILE_CACHE, ...path] : path, error.message);
     }
   }
 
-  async #answer(path: Path, extension: string, accept: string): Promise<RemoteAnswer> {
-    const url = this.#urlOf(path, extension);
-    const headers = { ...this.request.headers, accept };
+  async #answer(resource: Resource): Promise<RemoteAnswer> {
+    const url = this.#urlOf(resource);
+    const headers = { ...this.request.headers, accept: resource.accept };
     for (let n = 1; ; n++) {
       this.#spend();
       const timeoutMs = this.#end - Date.now();
@@ -102,14 +125,15 @@ export class GeoServerReading {
     }
   }
 
-  #urlOf(path: Path, extension: string): string {
+  #urlOf({ path, extension, isOfTileCache = false }: Resource): string {
     const names = path.map((name) => {
       if (name === '.' || name === '..' || LONE_SURROGATE.test(name))
         throw refused('its name cannot stand in a URL');
       return encodeURIComponent(name);
     });
     const url = new URL(this.request.url);
-    url.pathname = `${url.pathname}/${names.join('/')}${extension}`;
+    const root = isOfTileCache ? url.pathname.replace(/rest$/, `${TILE_CACHE}/rest`) : url.pathname;
+    url.pathname = `${root}/${names.join('/')}${extension}`;
     if (url.href.length > LIMITS.urlBytes) throw refused('its URL is too long');
     return url.href;
   }
@@ -124,6 +148,10 @@ export class GeoServerReading {
       `The server has more than is read at once (${LIMITS.geoServerRequests} resources, ${LIMITS.geoServerBytes} bytes); the rest is left out.`,
     );
   }
+}
+
+function requireNoPage({ mediaType }: RemoteAnswer): void {
+  if (/html/.test(mediaType)) throw refused('it answers HTML');
 }
 
 function successful(answer: RemoteAnswer): RemoteAnswer {
