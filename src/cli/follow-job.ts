@@ -1,14 +1,13 @@
-import { SingleBar } from 'cli-progress';
 import type { JobEngine } from '../services/jobs/engine.js';
 import type { JobRow } from '../stores/jobs.js';
 import { CommandError, EXIT_FAILED } from './command-error.js';
+import { jobBar } from './job-bar.js';
 
 const POLL_MS = 150;
 
 /** Shows the job's progress until it ends; wherever it runs, its row tells. */
 export async function followJob(jobs: JobEngine, id: string): Promise<JobRow> {
-  const bar = new SingleBar({ format: '  {bar} {percentage}% {phase}', barsize: 30, hideCursor: true });
-  bar.start(100, 0, { phase: 'waiting' });
+  const bar = jobBar();
   for (;;) {
     const row = await jobs.store.get(id);
     if (!row) throw new Error('the job is gone');

@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { SingleBar } from 'cli-progress';
 import { CommandError, EXIT_FAILED } from './command-error.js';
+import { jobBar } from './job-bar.js';
 import { type ServerOptions, sendTo } from './running-server.js';
 
 export interface ProcessOptions extends ServerOptions {
@@ -130,13 +130,12 @@ function outputsOf({ id, outputs }: Description, { publish }: ProcessOptions): o
 /** Shows the progress of the job until it ends; who interrupts it dismisses the job. */
 async function follow(jobId: string, options: ProcessOptions): Promise<void> {
   const path = `${PROCESSES}/jobs/${jobId}`;
-  const bar = new SingleBar({ format: '  {bar} {percentage}% {phase}', hideCursor: true, barsize: 30 });
+  const bar = jobBar();
   let isInterrupted = false;
   const interrupt = () => {
     isInterrupted = true;
   };
   process.once('SIGINT', interrupt);
-  bar.start(100, 0, { phase: 'waiting' });
   try {
     for (;;) {
       if (isInterrupted) await sendTo(options, path, { method: 'DELETE' });

@@ -2,6 +2,7 @@
 
 import type { ClusterAlgorithm, Statistic } from './analytics.js';
 import type { Box } from './box.js';
+import { freeName, namesInUse } from './column-names.js';
 import type { Operand } from './cql2/index.js';
 import type { FeatureQuery } from './features.js';
 import type { CollectionOperation, GeometryOperation } from './geometry-operations.js';
@@ -143,3 +144,9 @@ export interface FeatureProcessTasks {
 
 /** The table of results. */
 export const RESULT_TABLE = 'features';
+
+/** Its columns of ids and geometries, beside those of the attributes. */
+export function resultColumns(attributes: readonly { readonly name: string }[]) {
+  const taken = namesInUse(attributes);
+  return { idColumn: freeName('fid', taken), geometryColumn: freeName('geom', taken) };
+}

@@ -12,6 +12,8 @@ export interface ProcessDefinition {
   readonly keywords: readonly string[];
   readonly inputs: Readonly<Record<string, InputDefinition>>;
   readonly outputs: Readonly<Record<string, OutputDefinition>>;
+  /** Throws 400 for values that pass their schemas and cannot be worked with all the same. */
+  refuse?(values: InputValues): void;
   readonly work: ProcessWork;
 }
 

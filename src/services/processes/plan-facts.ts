@@ -1,4 +1,5 @@
-import { freeName } from '../../core/column-names.js';
+import { freeName, namesInUse } from '../../core/column-names.js';
+import { resultColumns } from '../../core/feature-processes.js';
 import { type Field, hasIntegerIds } from '../../core/vector-source.js';
 import type { FeaturesFacts, InputValues, ProcessWork } from './definition.js';
 import { crsFacts } from './sources.js';
@@ -23,7 +24,7 @@ export function factsAfter(
       const named = source.fields.filter(({ name }) => fields.includes(name));
       if (hasIntegerIds(source) && !process.parts) return factsWith(facts, named, process.crs);
       // Ids that do not stay become an attribute.
-      const name = freeName(source.idColumn, namesOf(named));
+      const name = freeName(source.idColumn, namesInUse(named));
       const type = hasIntegerIds(source) ? 'integer' : 'string';
       return factsWith(facts, [{ name, type, nullable: false }, ...named], process.crs);
     }
@@ -35,15 +36,10 @@ export function factsAfter(
   }
 }
 
-const namesOf = (fields: readonly Field[]) => new Set(fields.map(({ name }) => name.toLowerCase()));
-
 function factsWith({ source, crs: before }: FeaturesFacts, fields: Field[], crs?: string): FeaturesFacts {
-  // The columns of tables of results.
-  const taken = namesOf(fields);
-  const [idColumn, geometryColumn] = [freeName('fid', taken), freeName('geom', taken)];
   return {
     source: {
-      ...{ ...source, fields, idType: 'integer', idColumn, geometryColumn },
+      ...{ ...source, ...resultColumns(fields), fields, idType: 'integer' },
       ...(crs === undefined ? {} : { crs }),
     },
     fields: fields.map(({ name }) => name),

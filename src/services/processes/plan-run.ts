@@ -1,8 +1,9 @@
-import { open, readdir, rm, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
 import type { JobContext } from '../jobs/kinds.js';
 import * as metrics from '../telemetry/orchestration-metrics.js';
+import { writeThrough } from '../write-through.js';
 import type { ExecutionInput, RunDeps, WorkResult } from './execution.js';
 import { derivedContext } from './part-context.js';
 import { orderSteps, type Plan, type PlanStep, planOutputs, stepsReadBy } from './plan.js';
@@ -39,7 +40,8 @@ export async function runPlan(
     const share = { begin: (STEPS * i) / steps.length, length: STEPS / steps.length };
     const work = run(stepContext(context, step, results, share), join(folder, folderOf(step)), deps);
     results[step.stepId] = await work;
-    await settle(results[step.stepId]!);
+    // Files are on the disk before the job says that the step has ended.
+    for (const { file } of Object.values(results[step.stepId]!.files)) await writeThrough(file.path);
     await requireRoom(folder, deps.spoolBytes);
     await context.checkpoint(results);
     metrics.stepsCompleted.cell().inc();
@@ -93,18 +95,6 @@ function stepContext(
 function bind(reference: SourceReference, results: Results): SourceReference {
   if (reference.kind !== 'step') return reference;
   return { kind: 'spool', path: results[reference.step]!.files[reference.output]!.file.path };
-}
-
-/** Files are whole on disk before the job says that the step has ended. */
-async function settle({ files }: WorkResult): Promise<void> {
-  for (const { file } of Object.values(files)) {
-    const handle = await open(file.path, 'r');
-    try {
-      await handle.datasync();
-    } finally {
-      await handle.close();
-    }
-  }
 }
 
 /** Removes the results that step `last` was the last to read. */

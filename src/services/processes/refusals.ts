@@ -1,6 +1,5 @@
 import { ApiError, badParameter } from '../../core/errors.js';
 import type { Principal } from '../../core/operation.js';
-import { resolveCrs } from '../../native/crs.js';
 import { permits } from '../access/permissions.js';
 import type { ImportService } from '../import.js';
 import { PROCESSES } from './catalogue/index.js';
@@ -8,7 +7,6 @@ import type { FeaturesFacts, InputValues, ProcessDefinition, ProcessWork } from 
 import type { Execution } from './execution.js';
 import { errorWithin, orderSteps, type PlanStep } from './plan.js';
 import { factsAfter } from './plan-facts.js';
-import { refuseMap } from './run-map.js';
 import type { CollectionReference, SourceValue } from './source-input.js';
 import type { ProcessSources } from './sources.js';
 
@@ -79,12 +77,13 @@ export class Refusals {
   }
 
   async #refuseCall(
-    { id, work }: ProcessDefinition,
+    { id, work, refuse }: ProcessDefinition,
     { values, sources }: Call,
     principal: Principal,
   ): Promise<void> {
     if (this.#deps.approval.includes(id))
       throw new ApiError('forbidden', `Approval required: ${id} is not executed without.`);
+    refuse?.(values);
     this.#refuseValues(work, sources, values, principal);
     for (const reference of Object.values(sources)) {
       if (reference.kind === 'result') await this.#deps.result(reference.jobId, reference.output, principal);
@@ -105,13 +104,8 @@ export class Refusals {
         this.#refuseRaster(work, name, reference, values, principal);
       return;
     }
-    const { layers = [] } = values as { layers?: string[] };
-    if (work.kind === 'export' && values['targetCrs'] !== undefined)
-      resolveCrs('/inputs/targetCrs', String(values['targetCrs']));
-    if (work.kind === 'map') refuseMap(values);
-    if (work.kind === 'map')
-      for (const [i, id] of layers.entries())
-        this.#deps.sources.drawable(`/inputs/layers/${i}`, id, principal);
+    const { layers = [] } = (work.kind === 'map' ? values : {}) as { layers?: string[] };
+    for (const [i, id] of layers.entries()) this.#deps.sources.drawable(`/inputs/layers/${i}`, id, principal);
     const facts = new Map(
       references.map(([name, one]) => [name, this.#deps.sources.collection(name, one, principal).facts]),
     );

@@ -16,7 +16,7 @@ import { legendPng } from '../legend.js';
 import { renderImage } from '../render.js';
 import type { TaskContext } from '../run-task.js';
 import { MAP_FORMATS } from './catalogue/map.js';
-import type { InputValues, ProcessDefinition, ProcessWork } from './definition.js';
+import type { ProcessDefinition, ProcessWork } from './definition.js';
 import type { ExecutionInput, ResultFile, RunDeps } from './execution.js';
 import type { Drawable } from './sources.js';
 
@@ -151,15 +151,6 @@ function windowOf(
   const crs = resolveCrs('/inputs/crs', name);
   const [at, box84] = bbox ? ['/inputs/bbox', bbox] : ['/inputs/crs', extentOf(collections)];
   return { bbox: fitShape(boxInCrs(at, box84, CRS84, crs), shape), crs: crs.proj };
-}
-
-/** Throws 400 naming an input that no map can be made with. */
-export function refuseMap(values: InputValues): void {
-  const { bbox, crs } = values as unknown as MapValues;
-  if (crs !== undefined) resolveCrs('/inputs/crs', crs);
-  const [, south = 0, , north = 1] = bbox ?? [];
-  if (south >= north || south < -90 || north > 90)
-    throw badParameter('/inputs/bbox', 'must have its south below its north, from -90 to 90');
 }
 
 /** Web Mercator ends here, and nobody misses what lies beyond on a map that shows all. */

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isCsv } from '../../core/csv.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { OgrLayerInfo } from '../../core/ogr.js';
 import { isRunning } from '../../stores/instance.js';
+import { writeThrough } from '../write-through.js';
 import { titleOf } from './collections.js';
 import { isGzipped, isZipped, nameOf } from './formats.js';
 import { slug } from './slug.js';
@@ -66,16 +67,6 @@ async function sweep(folder: string): Promise<void> {
     const owner = /\.gpkg\.(\d+)\.partial/.exec(name)?.[1];
     if (owner !== undefined && !isRunning(Number(owner)))
       await rm(join(folder, name), { recursive: true, force: true });
-  }
-}
-
-/** What has been written is on the disk. */
-async function writeThrough(path: string): Promise<void> {
-  const file = await open(path, 'r+');
-  try {
-    await file.datasync();
-  } finally {
-    await file.close();
   }
 }
 

@@ -1,4 +1,4 @@
-import { freeName } from '../../core/column-names.js';
+import { freeName, namesInUse } from '../../core/column-names.js';
 import type { FeatureProcess } from '../../core/feature-processes.js';
 import type { FeatureRow } from '../../core/features.js';
 import { hasIntegerIds } from '../../core/vector-source.js';
@@ -28,7 +28,7 @@ export async function mapFeatures(
   const { source } = input;
   const keepsIds = hasIntegerIds(source) && !parts;
   const attributes = distinct([...attributesOf(input), ...(addition?.attributes ?? [])]);
-  const taken = new Set(attributes.map(({ name }) => name.toLowerCase()));
+  const taken = namesInUse(attributes);
   const idAttribute = keepsIds
     ? []
     : [{ name: freeName(source.idColumn, taken), type: idTypeOf(source) } as const];

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { freeName } from '../../core/column-names.js';
-import { RESULT_TABLE } from '../../core/feature-processes.js';
+import { RESULT_TABLE, resultColumns } from '../../core/feature-processes.js';
 import { GEOJSON_GEOMETRIES } from '../../core/geojson-types.js';
 import type { FieldType } from '../../core/vector-source.js';
 import Database from '../../native/sqlite.js';
@@ -79,9 +79,9 @@ export class FeatureTable {
     db.pragma('synchronous = OFF');
     createCore(db);
     db.exec('BEGIN');
-    const taken = new Set(attributes.map(({ name }) => name.toLowerCase()));
+    const { idColumn, geometryColumn } = resultColumns(attributes);
     try {
-      return new FeatureTable(db, crs, freeName('fid', taken), freeName('geom', taken), attributes);
+      return new FeatureTable(db, crs, idColumn, geometryColumn, attributes);
     } catch (error) {
       db.close();
       throw error;

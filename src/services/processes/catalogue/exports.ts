@@ -1,7 +1,8 @@
 import Type from 'typebox';
+import { resolveCrs } from '../../../native/crs.js';
 import { EXPORT_NAMES } from '../../exports/formats.js';
 import type { ProcessDefinition } from '../definition.js';
-import { featuresInput, optional } from './parts.js';
+import { featuresInput, fileOutput, optional } from './parts.js';
 
 /** The formats of exports of layers. */
 export const featureExport: ProcessDefinition = {
@@ -23,12 +24,10 @@ export const featureExport: ProcessDefinition = {
     }),
   },
   outputs: {
-    file: {
-      title: 'File',
-      description: 'In the format that was asked for; shapefiles lie in a ZIP archive.',
-      schema: Type.String({ contentEncoding: 'binary', contentMediaType: 'application/octet-stream' }),
-      isFile: true,
-    },
+    file: fileOutput('File', 'In the format that was asked for; shapefiles lie in a ZIP archive.'),
+  },
+  refuse({ targetCrs }) {
+    if (targetCrs !== undefined) resolveCrs('/inputs/targetCrs', String(targetCrs));
   },
   work: { kind: 'export', input: 'features', output: 'file' },
 };

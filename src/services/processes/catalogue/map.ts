@@ -1,8 +1,10 @@
 import Type from 'typebox';
+import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { PAPERS } from '../../../core/map-pages.js';
+import { resolveCrs } from '../../../native/crs.js';
 import type { ProcessDefinition } from '../definition.js';
-import { featuresInput, optional } from './parts.js';
+import { featuresInput, fileOutput, optional } from './parts.js';
 
 const flag = (title: string, description: string) =>
   optional({ title, description, schema: Type.Boolean({ default: true }) });
@@ -77,12 +79,13 @@ export const mapImage: ProcessDefinition = {
     legend: flag('Legend', 'Whether a page has one.'),
   },
   outputs: {
-    file: {
-      title: 'Map',
-      description: 'In the format that was asked for.',
-      schema: Type.String({ contentEncoding: 'binary', contentMediaType: 'application/octet-stream' }),
-      isFile: true,
-    },
+    file: fileOutput('Map', 'In the format that was asked for.'),
+  },
+  refuse({ bbox, crs }) {
+    if (crs !== undefined) resolveCrs('/inputs/crs', String(crs));
+    const [, south = 0, , north = 1] = (bbox as number[] | undefined) ?? [];
+    if (south >= north || south < -90 || north > 90)
+      throw badParameter('/inputs/bbox', 'must have its south below its north, from -90 to 90');
   },
   work: { kind: 'map', input: 'features', output: 'file' },
 };

@@ -51,6 +51,12 @@ export const FEATURES_OUTPUT: OutputDefinition = {
   isFeatures: true,
 };
 
+/** A file that goes out as it is. */
+export function fileOutput(title: string, description: string): OutputDefinition {
+  const schema = Type.String({ contentEncoding: 'binary', contentMediaType: 'application/octet-stream' });
+  return { title, description, schema, isFile: true };
+}
+
 /** Features become features; those of the input `overlay` are laid over them. */
 export function featuresWork(
   plan: Extract<ProcessWork, { kind: 'features' }>['plan'],

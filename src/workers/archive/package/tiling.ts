@@ -1,4 +1,5 @@
 import type { Box } from '../../../core/box.js';
+import { epsgOf } from '../../../core/crs.js';
 import { TaskFailure } from '../../../core/failure.js';
 import { LIMITS } from '../../../core/limits.js';
 import { tileRangeBounds, validBounds } from '../../providers/archive/stored.js';
@@ -7,8 +8,7 @@ import { tileRangeBounds, validBounds } from '../../providers/archive/stored.js'
 
 /** Metres from the middle of the world to its side, in Web Mercator. */
 const HALF = 20_037_508.342789244;
-/** Codes of Web Mercator, those of ArcGIS included. */
-const MERCATOR = new Set([3857, 102100, 102113, 900913]);
+const MERCATOR = 3857;
 const GEOGRAPHIC = new Set([4326]);
 /** By how much of a tile levels may differ: packages round their resolutions. */
 const SAME = 1e-4;
@@ -25,7 +25,7 @@ export interface Tiling {
 
 /** The zoom of each level. Fails with `source-unreadable` for tiles of another grid. */
 export function zoomsOf({ wkid, origin, size, resolutions }: Tiling): Map<number, number> {
-  if (wkid === undefined || !MERCATOR.has(wkid))
+  if (wkid === undefined || epsgOf(wkid) !== MERCATOR)
     throw other(`its tiles are in ${wkid === undefined ? 'a CRS without a code' : `EPSG:${wkid}`}`);
   if (Math.abs(origin.x + HALF) > 1 || Math.abs(origin.y - HALF) > 1)
     throw other('its tiles begin elsewhere');
@@ -53,7 +53,7 @@ export function declaredExtent(extent: unknown, wkid: number | undefined): Box |
   const sides = [xmin, ymin, xmax, ymax].map(Number);
   if (wkid === undefined) return undefined;
   if (GEOGRAPHIC.has(wkid)) return validBounds(sides);
-  if (!MERCATOR.has(wkid)) return undefined;
+  if (epsgOf(wkid) !== MERCATOR) return undefined;
   const [west, south, east, north] = sides as [number, number, number, number];
   return validBounds([longitude(west), latitude(south), longitude(east), latitude(north)]);
 }

@@ -4,7 +4,7 @@ import { basename, extname } from 'node:path';
 import { parquetReadColumn } from 'hyparquet/src/read.js';
 import type { DecodedArray } from 'hyparquet/src/types.js';
 import { compressors } from 'hyparquet-compressors';
-import { freeName } from '../../../core/column-names.js';
+import { freeName, namesInUse } from '../../../core/column-names.js';
 import { TaskFailure } from '../../../core/failure.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { OgrLayerInfo, TranslateTask } from '../../../core/ogr.js';
@@ -114,7 +114,7 @@ interface Target {
 
 async function targetOf(file: ParquetFile, geometry: GeometryColumn): Promise<Target> {
   const columns = distinct(columnsOf(file.metadata, withoutOf(geometry)));
-  const names = new Set(columns.map(({ name }) => name.toLowerCase()));
+  const names = namesInUse(columns);
   const types = geometry.types.length > 0 ? geometry.types : await typesIn(file, geometry);
   const plain = [...new Set(types.map((type) => type.replace(/ .*$/, '')))];
   const single = [...new Set(plain.map((type) => type.replace(/^Multi/, '')))];

@@ -1,6 +1,6 @@
 /** Features with numbers behind their attributes. */
 
-import { freeName } from '../../../core/column-names.js';
+import { freeName, namesInUse } from '../../../core/column-names.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
 import type Database from '../../../native/sqlite.js';
 import { type Attribute, type AttributeValue, FeatureTable } from '../../process/table.js';
@@ -24,7 +24,7 @@ export function writeNumbers(
   { names, places, width, numbers }: Numbers,
   part: string,
 ): number {
-  const taken = new Set(fields.map(({ name }) => name.toLowerCase()));
+  const taken = namesInUse(fields);
   const attributes: Attribute[] = names.map((name) => {
     const free = freeName(name, taken);
     taken.add(free.toLowerCase());

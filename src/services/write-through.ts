@@ -1,0 +1,11 @@
+import { open } from 'node:fs/promises';
+
+/** What has been written is on the disk. */
+export async function writeThrough(path: string): Promise<void> {
+  const file = await open(path, 'r+');
+  try {
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+}
