@@ -1,8 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { azurePage } from '../../src/workers/ingest/azure-objects.js';
 import { parseXml } from '../../src/workers/ingest/xml.js';
@@ -10,6 +7,7 @@ import { scratchDirectory } from '../engine/support.js';
 import { REMOTE_HOST, type Remote, startRemote } from '../imports/support.js';
 import { freePort, startServer, type TestServer } from '../support/server.js';
 import { adminClient } from './support/admin-client.js';
+import { sampleObjects } from './support/samples.js';
 
 /**
  * Containers of Azure as connections, in a small store of the test's own that checks signatures as Azure's documentation
@@ -105,21 +103,9 @@ async function put(path: string, body?: Buffer): Promise<void> {
 }
 
 beforeAll(async () => {
-  const scene = join(scratch.path, 'cog.tif');
-  const size = ['-outsize', '300', '300', '-co', 'BLOCKSIZE=128'];
-  execFileSync('gdal_translate', ['-q', '-of', 'COG', ...size, 'demo/data/L7_ETMs.tif', scene]);
-  const roads = join(scratch.path, 'roads.fgb');
-  execFileSync('ogr2ogr', [
-    '-f',
-    'FlatGeobuf',
-    '-limit',
-    '20',
-    roads,
-    'demo/data/world_map.gpkg',
-    'countries',
-  ]);
-  blobs.set('2026/a b+ü.tif', readFileSync(scene));
-  blobs.set('roads.fgb', readFileSync(roads));
+  const { scene, roads } = sampleObjects(scratch.path, 300);
+  blobs.set('2026/a b+ü.tif', scene);
+  blobs.set('roads.fgb', roads);
   blobs.set('readme.txt', Buffer.from('no geodata'));
   remote = await startRemote(answer);
   if (EMULATOR !== undefined) {
@@ -202,8 +188,8 @@ describe('a container', () => {
     const sent = draft(typeof change === 'string' ? { port: await freePort() } : change);
     const { body, text } = await admin('POST', '/connections/test', sent);
     // Azurite says of a wrong key what Azure says of networks that are barred.
-    const told = EMULATOR !== undefined && reason === 'password' ? 'rights' : reason;
-    expect(body.data, text).toMatchObject({ reason: told, isHealthy: reason === 'ok' });
+    const name = EMULATOR !== undefined && reason === 'password' ? 'rights' : reason;
+    expect(body.data, text).toMatchObject({ reason: name, isHealthy: reason === 'ok' });
     expect(text).not.toContain(KEY);
   });
 

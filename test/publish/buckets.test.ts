@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +6,7 @@ import { type ObjectStore, objectAddress } from '../../src/core/object-stores.js
 import { guardS3, type S3User, s3User, startS3, type TestS3 } from '../support/s3.js';
 import { freePort, startServer, type TestServer } from '../support/server.js';
 import { adminClient } from './support/admin-client.js';
+import { sampleObjects } from './support/samples.js';
 
 /** Buckets as connections, in a store that others wrote, which checks signatures and rights. */
 
@@ -35,26 +35,14 @@ const start = () =>
 beforeAll(async () => {
   store = await startS3();
   origin = store.env['AWS_ENDPOINT_URL']!;
-  const path = join(work, 'cog.tif');
-  const size = ['-outsize', '600', '600', '-co', 'BLOCKSIZE=128'];
-  execFileSync('gdal_translate', ['-q', '-of', 'COG', ...size, 'demo/data/L7_ETMs.tif', path]);
+  const { scene, roads } = sampleObjects(work, 600);
   const put = async (key: string, body: Buffer | string) => {
     const url = `${origin}/${store.bucket}/${key.split('/').map(encodeURIComponent).join('/')}`;
     expect((await fetch(url, { method: 'PUT', body: body as BodyInit })).ok).toBe(true);
   };
-  await put('scenes/2026/a b+ü.tif', readFileSync(path));
+  await put('scenes/2026/a b+ü.tif', scene);
   await put('scenes/broken.tif', 'no raster at all'.repeat(100));
-  const roads = join(work, 'roads.fgb');
-  execFileSync('ogr2ogr', [
-    '-f',
-    'FlatGeobuf',
-    '-limit',
-    '20',
-    roads,
-    'demo/data/world_map.gpkg',
-    'countries',
-  ]);
-  await put('vectors/roads.fgb', readFileSync(roads));
+  await put('vectors/roads.fgb', roads);
   await put('vectors/towns.parquet', readFileSync('test/fixtures/parquet/types.parquet'));
   await put('notes/readme.txt', 'no geodata');
   reader = s3User(origin, 'reader', ['s3:ListBucket', 's3:GetObject']);
