@@ -133,6 +133,8 @@ export const ConfigSchema = section({
       'tiles.archive': jobLimit('Exports of tiles'),
       'tiles.publish': jobLimit('Exports of tiles that are published'),
     }),
+    perOwner: jobLimit('Jobs of one user, key or client'),
+    perTenant: jobLimit('Jobs of all callers of one tenant'),
   }),
   processes: section({
     approval: Type.Array(Type.String(), {

@@ -130,7 +130,7 @@ export function startManagement(options: ManagementOptions): Management {
   const { config, state, cluster, keys, pools, catalog, log } = options;
   const jobs = new JobEngine(state.jobs, {
     concurrency: config.jobs.atOnce,
-    limits: config.jobs.limits,
+    limits: { kinds: config.jobs.limits, perOwner: config.jobs.perOwner, perTenant: config.jobs.perTenant },
     folder: config.state.url === '' ? undefined : folderName(options.dataDir),
     onError: (error: unknown) => log.write('job.engine.failed', exception(error)),
   });

@@ -7,6 +7,7 @@ import type { JobRow } from '../stores/jobs.js';
 import { exists } from './exists.js';
 import type { ImportService } from './import.js';
 import type { ImportInput } from './import-input.js';
+import type { Submitter } from './jobs/submitter.js';
 import { replaceFile } from './replace-file.js';
 import { endingOf } from './upload.js';
 import { uploadFailure } from './upload-failure.js';
@@ -18,8 +19,8 @@ export interface UploadPlan {
   /** Bytes of the whole file. */
   readonly length: number;
   readonly input: Omit<ImportInput, 'file' | 'owned'>;
-  /** Who sends it, as jobs name owners. */
-  readonly owner: string;
+  /** Who sends it. */
+  readonly submitter: Submitter;
 }
 
 /** An upload that lies on the disk, in whole or in part. */
@@ -123,7 +124,7 @@ export class ResumableUploads {
   /** One job, however often and by how many processes it is submitted. */
   #submit(upload: ResumableUpload): Promise<JobRow> {
     const input: ImportInput = { ...upload.input, file: this.#fileOf(upload), owned: true };
-    return this.#imports.submit(input, { owner: upload.owner, idempotencyKey: `upload:${upload.id}` });
+    return this.#imports.submit(input, { ...upload.submitter, idempotencyKey: `upload:${upload.id}` });
   }
 
   async #ids(): Promise<string[]> {

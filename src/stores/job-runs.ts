@@ -1,6 +1,15 @@
 import { type Insertable, sql, type UpdateObject } from 'kysely';
 import type { StateDb } from './database.js';
-import { hasEnded } from './instance.js';
+import {
+  hasLimits,
+  hasRoom,
+  type JobLimits,
+  NO_LIMITS,
+  runningShares,
+  shareOfOwner,
+  shareOfTenant,
+  withinLimits,
+} from './job-shares.js';
 import type { JobRow } from './jobs.js';
 import type { JobArtifactTable, JobLogTable, StateTables } from './schema.js';
 import { lock, vocabularyOf } from './vocabulary.js';
@@ -13,8 +22,9 @@ export interface JobSearch {
   readonly running?: readonly string[];
   /** The data folder whose jobs it takes, besides those of none; jobs of every folder when absent. */
   readonly folder?: string;
-  /** How many jobs of a kind run at a time on all servers together. */
-  readonly limits?: Readonly<Record<string, number>>;
+  /** Those of the kinds whose jobs only wait for others: they are no share of their owner. */
+  readonly waiting?: readonly string[];
+  readonly limits?: JobLimits;
 }
 
 /** A job that an instance may run now. */
@@ -49,13 +59,19 @@ export class JobRuns {
     private readonly instance: string,
   ) {}
 
-  /** Leases the oldest job that waits, whose lease has expired, or whose process has ended. */
-  claim({ kinds, leaseMs, running = [], folder, limits = {} }: JobSearch): Promise<Claim | undefined> {
+  /**
+   * Leases a job that waits, whose lease has expired, or whose process has ended: of the most urgent ones the oldest of
+   * the tenant, and then the owner, of whom the fewest run.
+   */
+  claim(search: JobSearch): Promise<Claim | undefined> {
+    const { kinds, leaseMs, running = [], folder, limits = NO_LIMITS, waiting = [] } = search;
     return this.db.transaction().execute(async (trx) => {
       const { now, forUpdateOfFree } = vocabularyOf(trx);
-      const ended = await endedOwners(trx);
-      const full = await fullKinds(trx, limits, ended);
-      const free = kinds.filter((kind) => !full.has(kind));
+      // Nobody else counts before the transaction ends.
+      if (hasLimits(limits)) await lock(trx, 'job claims');
+      const shares = await runningShares(trx, waiting);
+      const { ended } = shares;
+      const free = kinds.filter((kind) => hasRoom(shares.ofKind, kind, limits.kinds[kind]));
       const candidates = trx
         .selectFrom('jobs')
         .select(['id', 'state'])
@@ -64,6 +80,7 @@ export class JobRuns {
         .$if(folder !== undefined, (jobs) =>
           jobs.where((w) => w.or([w('folder', 'is', null), w('folder', '=', folder!)])),
         )
+        .where(withinLimits(shares, limits, waiting))
         .where((w) =>
           w.or([
             w('state', '=', 'Queued'),
@@ -72,6 +89,10 @@ export class JobRuns {
               w.or([w('lease_expires_at', '<=', now()), w('lease_owner', 'in', ended)]),
             ]),
           ]),
+        )
+        .orderBy('priority', 'desc')
+        .$if(shares.ofOwner.size > 0, (jobs) =>
+          jobs.orderBy(shareOfTenant(shares)).orderBy(shareOfOwner(shares)),
         )
         .orderBy('created_at')
         .orderBy('id')
@@ -256,39 +277,4 @@ function endOf({ state, result, failure }: Outcome): UpdateObject<StateTables, '
     eta_ms: null,
     ...(state === 'Succeeded' ? { fraction: 1 } : {}),
   };
-}
-
-/** Holders of leases whose process has ended for certain. */
-async function endedOwners(trx: StateDb): Promise<string[]> {
-  const owners = await trx
-    .selectFrom('jobs')
-    .select('lease_owner')
-    .distinct()
-    .where('state', '=', 'Running')
-    .$narrowType<{ lease_owner: string }>()
-    .where('lease_owner', 'is not', null)
-    .execute();
-  return owners.map(({ lease_owner }) => lease_owner).filter(hasEnded);
-}
-
-/** Kinds of which as many jobs run as may. Nobody else counts them before the transaction ends. */
-async function fullKinds(
-  trx: StateDb,
-  limits: Readonly<Record<string, number>>,
-  ended: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const kinds = Object.keys(limits);
-  if (kinds.length === 0) return new Set();
-  await lock(trx, 'job claims');
-  const counts = await trx
-    .selectFrom('jobs')
-    .select((w) => ['kind', w.fn.countAll<number>().as('count')])
-    .where('state', '=', 'Running')
-    .where('kind', 'in', kinds)
-    .where('lease_expires_at', '>', vocabularyOf(trx).now())
-    .where('lease_owner', 'not in', ended)
-    .groupBy('kind')
-    .execute();
-  const running = new Map(counts.map(({ kind, count }) => [kind, count]));
-  return new Set(kinds.filter((kind) => (running.get(kind) ?? 0) >= limits[kind]!));
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Selectable } from 'kysely';
+import { JOB_PRIORITIES, type JobPriority } from '../core/job-priority.js';
 import { auditResource } from './audit-scope.js';
 import type { StateDb } from './database.js';
 import type { JobArtifactTable, JobLogTable, JobStepTable, JobTable } from './schema.js';
@@ -17,6 +18,9 @@ export interface NewJob {
   kind: string;
   input: unknown;
   owner: string;
+  tenant?: string | undefined;
+  /** `Normal` when absent. */
+  priority?: JobPriority | undefined;
   idempotencyKey?: string;
   correlationId?: string;
   maxAttempts: number;
@@ -64,6 +68,8 @@ export class JobStore {
         warnings_json: '[]',
         resources_json: JSON.stringify(job.resources),
         folder: job.folder ?? null,
+        tenant: job.tenant ?? null,
+        priority: JOB_PRIORITIES.indexOf(job.priority ?? 'Normal'),
       })
       .onConflict((c) => c.columns(['owner', 'kind', 'idempotency_key']).doNothing())
       .returningAll()

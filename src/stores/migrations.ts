@@ -22,6 +22,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0011-limits': { up: limits },
   '0012-replicas': { up: replicas },
   '0013-attachments': { up: attachments },
+  '0015-job-shares': { up: jobShares },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -302,4 +303,13 @@ const ATTACHMENTS = [
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, UNIQUE (collection, origin)) STRICT`,
   `CREATE INDEX attachments_by_feature ON attachments (collection, feature_id, id)`,
   `CREATE INDEX attachments_by_content ON attachments (content_key)`,
+];
+
+async function jobShares(db: StateDb): Promise<void> {
+  await runAll(db, JOB_SHARES);
+}
+
+const JOB_SHARES = [
+  'ALTER TABLE jobs ADD COLUMN tenant TEXT',
+  'ALTER TABLE jobs ADD COLUMN priority INTEGER NOT NULL DEFAULT 1',
 ];

@@ -85,6 +85,10 @@ export interface JobTable {
   resources_json: string;
   /** The data folder that holds the job's files; null when any server can run it. */
   folder: string | null;
+  /** That of the owner; null when it has none. */
+  tenant: Generated<string | null>;
+  /** Place in `JOB_PRIORITIES`. */
+  priority: Generated<number>;
 }
 
 /** A part of a running job, which any server may do. */

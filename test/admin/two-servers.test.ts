@@ -109,7 +109,7 @@ describeStates('two servers of one state', (temporary, database, empty) => {
   it('run no more jobs of a kind than may run on all together', async () => {
     const job = { kind: 'k', input: {}, owner: 'me', maxAttempts: 3, resources: [] };
     await times(20, (i) => server(i).jobs.add({ ...job, kind: i % 2 === 0 ? 'k' : 'free' }));
-    const search = { ...SEARCH, kinds: ['k', 'free'], limits: { k: 3 } };
+    const search = { ...SEARCH, kinds: ['k', 'free'], limits: { kinds: { k: 3 } } };
     const claims = await times(30, (i) => runs(i, `elsewhere:${i}:x`).claim(search));
     const kinds = claims.map((claim) => claim?.job.kind);
     expect(kinds.filter((kind) => kind === 'k')).toHaveLength(3);

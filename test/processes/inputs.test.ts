@@ -315,8 +315,19 @@ describe('refusals', () => {
     const inputs = { features: collection(point(1, 2)) };
     expect((await stranger.execute('geometry.centroid', { inputs, outputs })).status).toBe(403);
     expect((await stranger.run('geometry.centroid', { inputs })).status).toBe('successful');
+    // Going before others is for who manages jobs.
+    expect(await priorityOf(stranger, 'u=0')).toBe('Normal');
+    expect(await priorityOf(stranger, 'u=6')).toBe('Low');
+    expect(await priorityOf(client, 'u=0')).toBe('Critical');
   });
 });
+
+async function priorityOf(caller: ProcessClient, priority: string): Promise<string> {
+  const inputs = { features: collection(point(1, 2)) };
+  const response = await caller.execute('geometry.centroid', { inputs }, { priority });
+  const { jobID } = (await response.json()) as Json;
+  return (await client.json(`/api/v1/admin/jobs/${jobID}`)).priority;
+}
 
 it('a request that is sent again with its key is executed once', async () => {
   const body = { inputs: { features: collection(point(1, 2)) } };

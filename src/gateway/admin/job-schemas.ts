@@ -1,4 +1,5 @@
 import Type, { type TSchema } from 'typebox';
+import { JOB_PRIORITIES } from '../../core/job-priority.js';
 import {
   OptionalStringSchema as Text,
   OptionalTimestampSchema as Time,
@@ -19,7 +20,7 @@ const summaryMembers = {
   jobId: S,
   kind: Type.Enum([...CONSOLE_KINDS]),
   status: Status,
-  priority: Type.Enum(['Low', 'Normal', 'High', 'Critical']),
+  priority: Type.Enum([...JOB_PRIORITIES]),
   workloadName: S,
   targetKind: S,
   backend: S,

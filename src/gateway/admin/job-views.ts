@@ -1,3 +1,4 @@
+import { JOB_PRIORITIES } from '../../core/job-priority.js';
 import { BACKEND, type JobKind } from '../../services/jobs/kinds.js';
 import type { JobArtifactRow, JobLogRow, JobRow, JobStepRow } from '../../stores/jobs.js';
 import { optionalTimestamp, timestamp } from './envelope.js';
@@ -24,7 +25,7 @@ export function summaryView({ job, kind, artifactCount, retryRefusal }: JobFacts
     jobId: job.id,
     kind: kind?.console ?? 'Geoprocessing',
     status: job.state,
-    priority: 'Normal',
+    priority: JOB_PRIORITIES[job.priority],
     workloadName: kind?.title ?? job.kind,
     targetKind: TARGET_KIND,
     backend: BACKEND,

@@ -3,17 +3,16 @@ import { hasFeatures } from '../../core/abilities.js';
 import type { Collection } from '../../core/collection.js';
 import { badParameter, notFound } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
-import { actorOf, type Exchange, type Param, type Reply } from '../../core/operation.js';
+import type { Exchange, Param, Reply } from '../../core/operation.js';
 import { bboxParam, list, text } from '../../core/params.js';
 import { json } from '../../core/reply.js';
 import { EXPORT_FORMATS, EXPORT_NAMES, type ExportName } from '../../services/exports/formats.js';
 import { type ExportRequest, fileName, isLong, planExport } from '../../services/exports/plan.js';
-
 import { findCollection } from '../surfaces/common.js';
 import type { AdminDeps } from './deps.js';
-
 import { exportPath } from './export-download.js';
 import { BASE_PATH, type Row, report } from './kit.js';
+import { ownerOf } from './remote-imports.js';
 
 /** The row of exports, which the group of services has. */
 
@@ -95,7 +94,7 @@ export function layerExport(
       const plan = planExport(collection, request);
       const total = await deps.exports.count(x, plan);
       if (isLong(total)) {
-        const options = { owner: actorOf(x.principal), correlationId: x.correlationId };
+        const options = ownerOf(x);
         const job = await deps.exports.submit(collection, request, x.principal, options);
         return queued(job.id, total);
       }

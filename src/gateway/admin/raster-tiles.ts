@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { actorOf, type Exchange } from '../../core/operation.js';
+import type { Exchange } from '../../core/operation.js';
+import { submitterOf } from '../../services/jobs/submitter.js';
 import type { ImportedRaster } from '../../services/rasters/import.js';
 import type { TileJobState } from '../../services/tile-jobs/service.js';
 import type { AdminDeps } from './deps.js';
@@ -21,7 +22,7 @@ export async function makeTilesAhead(
   const collection = await shownHere(tileJobs, layerId, signal);
   if (!collection)
     return { count: 0, warnings: ['The layer is not published: see the quarantined sources.'] };
-  const options = { owner: actorOf(principal), correlationId };
+  const options = { ...submitterOf(principal), correlationId };
   let [count, total] = [0, 0];
   try {
     for (const [minZoom, maxZoom] of runsOf(zooms)) {

@@ -1,6 +1,7 @@
 import { ApiError } from '../../core/errors.js';
-import { actorOf, type Exchange } from '../../core/operation.js';
+import type { Exchange } from '../../core/operation.js';
 import type { SubmitOptions } from '../../services/jobs/engine.js';
+import { submitterOf } from '../../services/jobs/submitter.js';
 import type { JobRow } from '../../stores/jobs.js';
 import type { AdminDeps } from './deps.js';
 import { TABLE_NAME } from './upload-form.js';
@@ -24,7 +25,7 @@ export function requireTable(member: string, table: string): string {
 }
 
 export function ownerOf(x: Exchange): SubmitOptions {
-  return { owner: actorOf(x.principal), correlationId: x.correlationId };
+  return { ...submitterOf(x.principal), correlationId: x.correlationId };
 }
 
 /** The job once it has ended. It is cancelled when the client goes away: nobody would hear what became of it. */

@@ -1,12 +1,15 @@
 import { ApiError, notFound } from '../../core/errors.js';
+import type { JobPriority } from '../../core/job-priority.js';
 import { instanceName } from '../../stores/instance.js';
 import { JobParts } from '../../stores/job-parts.js';
 import { type Claim, JobRuns, type Progress } from '../../stores/job-runs.js';
+import type { JobLimits } from '../../stores/job-shares.js';
 import type { JobRow, JobState, JobStore } from '../../stores/jobs.js';
 import * as metrics from '../telemetry/store-metrics.js';
 import { BACKEND, type JobKind } from './kinds.js';
 import { PartRun } from './part-run.js';
 import { JobRun } from './run.js';
+import type { Submitter } from './submitter.js';
 
 export interface JobEngineOptions {
   /** Jobs that this instance runs at once. */
@@ -15,16 +18,16 @@ export interface JobEngineOptions {
   leaseMs?: number;
   /** Milliseconds between looks for jobs that other instances submitted or left behind. */
   pollMs?: number;
-  /** How many jobs of a kind run at a time on all servers together. */
-  limits?: Readonly<Record<string, number>>;
+  /** How many jobs run at a time on all servers together. */
+  limits?: JobLimits;
   /** Names the data folder among those of the servers of one state; absent when the state lies in it. */
   folder?: string;
   onError?(error: unknown): void;
 }
 
-export interface SubmitOptions {
-  /** Who asks: `api-key:<id>`, `cli`. */
-  owner: string;
+export interface SubmitOptions extends Submitter {
+  /** `Normal` when absent. */
+  priority?: JobPriority;
   /** The same key of the same owner gives the same job. */
   idempotencyKey?: string;
   /** That of the job; a new one when absent. */
@@ -256,11 +259,12 @@ export class JobEngine {
 
   async #claimJobs(): Promise<void> {
     const { concurrency, leaseMs, limits, folder } = this.#options;
+    const waiting = this.kinds.filter(({ waits }) => waits).map(({ kind }) => kind);
     while (this.#timer && concurrency > 0) {
       const kinds = this.#free();
       if (kinds.length === 0) return;
       const running = [...this.#running.keys()];
-      const claim = await this.#runs.claim({ kinds, leaseMs, running, limits, folder });
+      const claim = await this.#runs.claim({ kinds, waiting, leaseMs, running, limits, folder });
       if (!claim) return;
       this.#begin(claim);
     }

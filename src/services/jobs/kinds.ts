@@ -1,4 +1,5 @@
 import type { JobArtifactRow } from '../../stores/jobs.js';
+import type { Submitter } from './submitter.js';
 
 /** Where jobs run: in the server itself. Jobs have no other backend, queue or definition. */
 export const BACKEND = 'embedded';
@@ -49,6 +50,8 @@ export type LogLevel = 'info' | 'warning' | 'error';
 export interface JobContext<I = unknown> {
   readonly id: string;
   readonly input: I;
+  /** Whose job it is: what it submits is theirs, too. */
+  readonly submitter: Submitter;
   /** Counted from 1. */
   readonly attempt: number;
   /** What the last run saved with `checkpoint`; undefined in a first run. */

@@ -13,6 +13,7 @@ import {
   type StopReason,
 } from './kinds.js';
 import { Lease } from './lease.js';
+import type { Submitter } from './submitter.js';
 
 export interface RunOptions {
   runs: JobRuns;
@@ -33,6 +34,7 @@ const MIN_FRACTION = 0.02;
 export class JobRun implements JobContext {
   readonly id: string;
   readonly input: unknown;
+  readonly submitter: Submitter;
   readonly attempt: number;
   readonly saved: unknown;
   readonly #stop = new AbortController();
@@ -48,6 +50,7 @@ export class JobRun implements JobContext {
   ) {
     this.id = job.id;
     this.input = JSON.parse(job.input_json);
+    this.submitter = { owner: job.owner, ...(job.tenant === null ? {} : { tenant: job.tenant }) };
     this.attempt = job.attempt;
     this.saved = job.checkpoint_json === null ? undefined : JSON.parse(job.checkpoint_json);
     this.#warnings = JSON.parse(job.warnings_json) as string[];

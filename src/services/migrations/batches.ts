@@ -3,7 +3,7 @@ import { LIMITS } from '../../core/limits.js';
 import type { JobRow } from '../../stores/jobs.js';
 import type { ImportService } from '../import.js';
 import type { ImportResult, RemoteInput } from '../import-input.js';
-import type { JobEngine } from '../jobs/engine.js';
+import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import { type JobContext, JobStopped } from '../jobs/kinds.js';
 import { nextToEnd } from '../jobs/next-end.js';
 import { GEOSERVICES } from '../remote-imports/geoservices.js';
@@ -27,8 +27,6 @@ export interface Batch {
   readonly applyRelationships: boolean;
   /** The manifest that was reviewed, as it came. */
   readonly manifest: string | null;
-  /** Who begins it, as jobs name owners. */
-  readonly owner: string;
 }
 
 /** What became of a layer: a job, or none and why. */
@@ -85,9 +83,8 @@ export class MigrationBatches {
     });
   }
 
-  async start(batch: Batch, correlationId: string): Promise<BatchView> {
-    const { owner } = batch;
-    const { job } = await this.#deps.jobs.submit(KIND, batch, { owner, correlationId });
+  async start(batch: Batch, options: SubmitOptions): Promise<BatchView> {
+    const { job } = await this.#deps.jobs.submit(KIND, batch, options);
     return { job, batch, relationshipsApplied: false, children: [] };
   }
 
@@ -184,7 +181,7 @@ class BatchRun {
   /** The same job again where an earlier run began it. */
   async #begin({ input }: BatchLayer, ordinal: number): Promise<Child> {
     const { context, deps } = this;
-    const options = { owner: context.input.owner, idempotencyKey: `${context.id}:${ordinal}` };
+    const options = { ...context.submitter, idempotencyKey: `${context.id}:${ordinal}` };
     try {
       const { id } = await deps.imports.submitRemote(GEOSERVICES, input, options);
       return { jobId: id };

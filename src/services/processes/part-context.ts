@@ -16,9 +16,9 @@ export function partContext<I>(context: JobContext<I>, name: string, saved: Save
 
 /** A job with some members of its own. */
 export function derivedContext<I>(context: JobContext<I>, own: Partial<JobContext<I>>): JobContext<I> {
-  const { id, input, attempt, saved, signal } = context;
+  const { id, input, submitter, attempt, saved, signal } = context;
   return {
-    ...{ id, input, attempt, saved, signal },
+    ...{ id, input, submitter, attempt, saved, signal },
     progress: (fraction) => context.progress(fraction),
     step: (phase, message, work, always) => context.step(phase, message, work, always),
     log: (level, message) => context.log(level, message),

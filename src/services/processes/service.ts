@@ -3,6 +3,7 @@ import { mkdir, open, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
+import type { JobPriority } from '../../core/job-priority.js';
 import { LIMITS } from '../../core/limits.js';
 import { actorOf, type Principal } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
@@ -12,6 +13,7 @@ import { exists } from '../exists.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import { removeStrays } from '../jobs/kept-uploads.js';
 import type { JobKind } from '../jobs/kinds.js';
+import { submitterOf } from '../jobs/submitter.js';
 import { removeOldFiles } from '../old-files.js';
 import type { Callbacks } from './callbacks.js';
 import { PROCESSES, processOf } from './catalogue/index.js';
@@ -34,6 +36,10 @@ export interface ProcessesDeps extends PublishDeps {
   /** Bytes that the steps of a plan may leave for each other. */
   spoolBytes: number;
   callbacks: Callbacks;
+}
+
+interface ExecuteOptions extends Pick<SubmitOptions, 'correlationId' | 'priority'> {
+  baseUrl: string;
 }
 
 export const PROCESS_KIND = 'process';
@@ -89,7 +95,7 @@ export class Processes {
     process: ProcessDefinition,
     execution: Execution,
     principal: Principal,
-    { baseUrl, ...options }: Pick<SubmitOptions, 'correlationId'> & { baseUrl: string },
+    { baseUrl, priority = 'Normal', ...options }: ExecuteOptions,
   ): Promise<JobRow> {
     const { sessionHash: _, ...caller } = principal;
     const { callbacks } = this.#deps;
@@ -104,7 +110,10 @@ export class Processes {
     const resources = [processResource(process.id), ...collectionsOf(input)];
     let job: JobRow;
     try {
-      const submit = { owner: actorOf(principal), resources, ...options };
+      const submit = {
+        ...{ ...submitterOf(principal), resources, ...options },
+        priority: priorityFor(principal, priority),
+      };
       job = (await this.#deps.jobs.submit(PROCESS_KIND, input, submit)).job;
     } catch (error) {
       await removeUploads(input);
@@ -254,6 +263,11 @@ export class Processes {
 function noJob(id: string): ApiError {
   const type = `${EXCEPTIONS}/no-such-job`;
   return new ApiError('not-found', `There is no job '${id.slice(0, 100)}'.`, { type });
+}
+
+/** Going before others is for who manages jobs; anybody may let others go before. */
+function priorityFor(principal: Principal, priority: JobPriority): JobPriority {
+  return permits(principal, 'admin:jobs:write') || priority === 'Low' ? priority : 'Normal';
 }
 
 const managesJobs = (principal: Principal) => permits(principal, 'admin:jobs:read');

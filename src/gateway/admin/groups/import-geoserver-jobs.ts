@@ -133,9 +133,8 @@ async function start(x: StartExchange, deps: AdminDeps) {
   if (body.autoPublishLayers === false)
     throw wrong('autoPublishLayers', 'can only be true: what the embedded store holds is published');
   if (!body.dryRun && !body.applyMode) throw wrong('applyMode', 'must be true where dryRun is not');
-  const owner = ownerOf(x);
-  const request = requestOf(body, owner.owner, deps.connections.settings.secrets);
-  const { id } = await deps.geoServerMigrations.start(request, owner);
+  const request = requestOf(body, deps.connections.settings.secrets);
+  const { id } = await deps.geoServerMigrations.start(request, ownerOf(x));
   return {
     jobId: id,
     message: body.dryRun
@@ -155,7 +154,7 @@ function requireThisServer({ body, baseUrl }: StartExchange): void {
 }
 
 /** Throws 400 naming the member. */
-function requestOf(body: StartBody, owner: string, secrets: readonly string[]): MigrationRequest {
+function requestOf(body: StartBody, secrets: readonly string[]): MigrationRequest {
   const timeoutSeconds = body.requestTimeoutSeconds ?? 120;
   const { url: restUrl } = restRequest('geoServerRestUrl', body.geoServerRestUrl, { timeoutSeconds });
   const options = body.importOptions ?? {};
@@ -180,7 +179,6 @@ function requestOf(body: StartBody, owner: string, secrets: readonly string[]): 
       store: policyOf(options.unsupportedDataStoreBehavior),
       style: policyOf(options.unsupportedStyleBehavior),
     },
-    owner,
   };
 }
 

@@ -111,9 +111,8 @@ async function start(x: Exchange<Record<never, never>, StartBody>, deps: AdminDe
     layers,
     applyRelationships,
     manifest: manifestBody ?? null,
-    owner: ownerOf(x).owner,
   };
-  return viewOf(await deps.migrationBatches.start(batch, x.correlationId), deps);
+  return viewOf(await deps.migrationBatches.start(batch, ownerOf(x)), deps);
 }
 
 function requireManifest(text: string | undefined): void {

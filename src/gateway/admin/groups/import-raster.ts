@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors.js';
 import { parseJsonText } from '../../../core/json-bounds.js';
 import { LIMITS } from '../../../core/limits.js';
-import { actorOf, type Exchange, type Reply } from '../../../core/operation.js';
+import type { Exchange, Reply } from '../../../core/operation.js';
 import { json } from '../../../core/reply.js';
 import type { ImportAbout, ImportedRaster, RasterImportOutcome } from '../../../services/rasters/import.js';
 import { receiveUpload } from '../../../services/upload.js';
@@ -14,6 +14,7 @@ import { action, type Row, report } from '../kit.js';
 import { atMost, instant, parseRasterForm, RasterFormSchema, TEXT_PARTS } from '../raster-form.js';
 import { makeTilesAhead } from '../raster-tiles.js';
 import { longId, nullable } from '../registered.js';
+import { ownerOf } from '../remote-imports.js';
 
 const S = Type.String();
 const I = Type.Integer();
@@ -126,8 +127,7 @@ async function upload(x: Exchange, deps: AdminDeps): Promise<Reply> {
   try {
     const { zooms: levels, ...form } = parseRasterForm(file.fields);
     zooms = levels;
-    const owner = actorOf(x.principal);
-    job = await imports.submit({ ...form, file: file.path }, { owner, correlationId: x.correlationId });
+    job = await imports.submit({ ...form, file: file.path }, ownerOf(x));
   } catch (error) {
     // Until the job is durable the file is ours to remove.
     await imports.discard(file.path);

@@ -5,6 +5,7 @@ import type { Exchange, Param, Reply } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { json } from '../../../core/reply.js';
 import { IMPORT_FORMATS } from '../../../services/import-formats.js';
+import { submitterOf } from '../../../services/jobs/submitter.js';
 import { reasonNotRead } from '../../../services/publish/formats.js';
 import type { ResumableUpload } from '../../../services/resumable-uploads.js';
 import { endingOf } from '../../../services/upload.js';
@@ -12,7 +13,6 @@ import type { AdminDeps } from '../deps.js';
 import { errorDocs, OptionalStringSchema, TimestampSchema, timestamp } from '../envelope.js';
 import { importLinks, importOf } from '../imported.js';
 import { action, BASE_PATH, group, report } from '../kit.js';
-import { ownerOf } from '../remote-imports.js';
 import { parseUploadForm } from '../upload-form.js';
 
 /** Uploads that go on after a connection broke: the protocol tus 1.0.0 with its extensions creation, expiration and termination. */
@@ -118,7 +118,7 @@ async function begin(x: Exchange & { params: BeginParams }, deps: AdminDeps): Pr
     mediaType: fields.get('filetype')?.slice(0, 100) ?? null,
     length,
     input: importOf(x, parseUploadForm(fields), fileName),
-    owner: ownerOf(x).owner,
+    submitter: submitterOf(x.principal),
   });
   const location = `${BASE_PATH}/import/resumable/${upload.id}`;
   return { status: 201, headers: { location, ...progressOf(upload) } };

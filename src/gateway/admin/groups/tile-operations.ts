@@ -3,8 +3,8 @@ import type { WrittenContainer } from '../../../core/archives.js';
 import type { Box } from '../../../core/box.js';
 import { ApiError } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
-import { actorOf } from '../../../core/operation.js';
 import { flag, pathString } from '../../../core/params.js';
+import { submitterOf } from '../../../services/jobs/submitter.js';
 import {
   isArchiving,
   isMaking,
@@ -75,8 +75,7 @@ export const tileOperations = group({ tag: 'Tile operations', scope: 'tile-opera
         errors: [400, 503],
         async answer({ body, principal, correlationId }, deps) {
           const input = inputOf(body, deps);
-          const owner = actorOf(principal);
-          const { id } = await deps.tileJobs.submit(input, { owner, correlationId });
+          const { id } = await deps.tileJobs.submit(input, { ...submitterOf(principal), correlationId });
           return {
             JobId: id,
             StatusUrl: statusUrl(id),

@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { JOB_PRIORITIES } from '../../../core/job-priority.js';
 import { OptionalStringSchema, OptionalTimestampSchema, TimestampSchema } from '../envelope.js';
 
 /** What operations that carry packages out look like on the wire. */
@@ -43,7 +44,7 @@ const times = {
 
 export const ReleaseOperation = Type.Object({
   ...{ operationId: Type.String(), kind: Type.Literal('MetadataRelease'), status: Type.Enum(OP_STATUSES) },
-  ...{ priority: Type.Enum(['Low', 'Normal', 'High', 'Critical']), target: Type.Null() },
+  ...{ priority: Type.Enum([...JOB_PRIORITIES]), target: Type.Null() },
   ...{ currentPhase: OptionalStringSchema, observedState: OptionalStringSchema },
   ...{ providerOperationId: OptionalStringSchema, requestedBy: OptionalStringSchema },
   ...{ reason: OptionalStringSchema, correlationId: OptionalStringSchema },

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import type { CatalogSnapshot } from '../../../core/collection.js';
 import { badParameter } from '../../../core/errors.js';
+import { type JobPriority, priorityOfHeader } from '../../../core/job-priority.js';
 import { defineOperation, type Operation, type Param, type Principal } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
 import { PROCESS_PERMISSIONS } from '../../../services/access/policy.js';
@@ -62,6 +63,15 @@ const prefer: Param<Preference> = {
     if (raw !== undefined && raw.length > 200) throw badParameter('Prefer', 'is longer than 200 characters');
     return { wait: 0 };
   },
+};
+
+const priority: Param<JobPriority> = {
+  name: 'Priority',
+  in: 'header',
+  description:
+    'u=N, 0 to 7: how urgent the job is (RFC 9218). From 4 on it goes after others, below 3 before them, for who manages jobs.',
+  schema: Type.String({ maxLength: 200 }),
+  parse: priorityOfHeader,
 };
 
 /** OGC API Processes 1.0 (OGC 18-062r2). */
@@ -161,7 +171,7 @@ function executeOperation(deps: ProcessesDeps): Operation {
       jobInProgress: '{$request.body#/subscriber/inProgressUri}',
       jobFailed: '{$request.body#/subscriber/failedUri}',
     },
-    params: { processId, prefer },
+    params: { processId, prefer, priority },
     body: executeBody,
     responses: {
       200: { description: 'The outputs, for who waits', content: { 'application/json': Type.Object({}) } },
@@ -176,7 +186,7 @@ function executeOperation(deps: ProcessesDeps): Operation {
       const process = processes.get(x.params.processId);
       const execution = readExecution(process, x.body, x.baseUrl);
       const job = await processes.execute(process, execution, x.principal, {
-        ...{ correlationId: x.correlationId, baseUrl: x.baseUrl },
+        ...{ correlationId: x.correlationId, baseUrl: x.baseUrl, priority: x.params.priority },
       });
       const { wait } = x.params.prefer;
       const end = wait > 0 ? await deps.waitFor(job, wait * 1000) : job;

@@ -84,8 +84,8 @@ export class LayerImports {
 
   /** The same job again where an earlier run began it. */
   async #begin(layer: LayerPlan): Promise<LayerProgress> {
-    const { id, input } = this.context;
-    const options = { owner: input.owner, idempotencyKey: `${id}:${layer.id}` };
+    const { id, submitter } = this.context;
+    const options = { ...submitter, idempotencyKey: `${id}:${layer.id}` };
     const notes = this.state.notes.layers[layer.id]!;
     try {
       const jobId =

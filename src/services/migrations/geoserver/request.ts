@@ -30,6 +30,4 @@ export interface MigrationRequest {
   /** What workspaces are called here; a layer of the empty name has its own name alone. */
   readonly workspaceNames: Readonly<Record<string, string>>;
   readonly unsupported: Readonly<Record<'layer' | 'store' | 'style', UnsupportedPolicy>>;
-  /** Who begins it, as jobs name owners. */
-  readonly owner: string;
 }
