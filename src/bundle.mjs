@@ -15,6 +15,7 @@ const ENTRIES = [
   'workers/engine/main',
   'workers/engine/translate-starter',
   'workers/map/worker',
+  'workers/process/host',
   'workers/process/worker',
   'workers/raster/sources/remote/thread',
   'workers/raster/translate-main',

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { LIMITS } from '../core/limits.js';
 import type { Pools } from '../core/tasks.js';
 import Database from '../native/sqlite.js';
 import { makeDataFolder } from '../stores/private-files.js';
@@ -23,6 +24,7 @@ export async function withPools<T>(
     maxWaitMs: Infinity,
     connections,
     remoteHosts,
+    processBytes: LIMITS.processMemoryBytes,
     runDir,
   });
   try {

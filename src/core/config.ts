@@ -141,6 +141,12 @@ export const ConfigSchema = section({
       description: 'Ids of processes that nobody executes without approval.',
       default: [],
     }),
+    memory: whole(
+      'Bytes of memory that the process of a job may need; one that needs more fails.',
+      LIMITS.processMemoryBytes,
+      268_435_456,
+      2 ** 50,
+    ),
     spool: whole(
       'Bytes that the steps of a plan may leave for each other, of each job.',
       LIMITS.planSpoolBytes,

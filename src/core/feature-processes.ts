@@ -109,6 +109,10 @@ export interface FeatureProcessTask {
   overlay?: ProcessFeatures;
   /** GeoPackage to create, with one table. One that is there is of a run that was cut off, and replaced. */
   output: string;
+}
+
+/** A task as the thread that does it has it. */
+export interface FeatureProcessOrder extends FeatureProcessTask {
   /** Features that were read so far. */
   count: SharedArrayBuffer;
 }

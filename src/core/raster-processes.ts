@@ -105,11 +105,19 @@ export interface RasterProcessTask {
   band: number;
   /** File to create: a cloud optimized GeoTIFF, or a GeoPackage with the table of results. Removed when the task fails. */
   output: string;
+  /** Memory that the process may need; one that needs more is killed. */
+  maxBytes: number;
 }
 
-export interface RasterProcessResult {
+/** What a process of rasters comes to. */
+export interface RasterProcessOutcome {
   /** Of what becomes features. */
   features?: number;
   /** Outputs that are no file: none is written then. */
   values?: Record<string, unknown>;
+}
+
+export interface RasterProcessResult extends RasterProcessOutcome {
+  /** The most memory that the process had. */
+  memoryBytes: number;
 }

@@ -151,6 +151,7 @@ export interface TaskOptions {
   begun?: boolean;
   /** Called with 0..1 by tasks that report progress. */
   onProgress?: (fraction: number) => void;
+  onUsage?: (usage: TaskUsage) => void;
   /** Context of the trace that the task belongs to (W3C Trace Context); nothing is measured without it. */
   traceparent?: string;
   /** Told when and where the work of a traced task was done, before its answer. */
@@ -175,6 +176,14 @@ export interface PoolStatus {
   healthy: boolean;
   /** Connections to databases, of the pool that has them. */
   connections?: ConnectionTotals;
+}
+
+/** What a task of a job tells of itself, now and then and at its end. */
+export interface TaskUsage {
+  /** Features that it has read so far. */
+  count: number;
+  /** Memory of the process that does it: of now, and at the end the most that it had. */
+  memoryBytes: number;
 }
 
 /** Where tasks run. Rejects with `TaskFailure` only. */

@@ -186,6 +186,7 @@ export function startManagement(options: ManagementOptions): Management {
     ...{ storage: options.storage, reload: publish },
     approval: config.processes.approval,
     spoolBytes: config.processes.spool,
+    memoryBytes: config.processes.memory,
     callbacks: new Callbacks({
       ...{ jobs, allowed: new AllowedHosts(config.remote.allow) },
       documents: { status: (job, baseUrl) => statusInfo({ baseUrl }, job), results: resultLinks },

@@ -25,6 +25,8 @@ export interface OneThreadOptions {
   maxQueue?: number;
   /** Threads at most; one when absent. */
   threads?: number;
+  /** The thread stays when it has no work. */
+  isKept?: boolean;
   /** Tasks that the thread has begun at a time, where they wait for others; one when absent. */
   concurrency?: number;
 }
@@ -41,7 +43,7 @@ export class OneThreadPool<Names extends TaskName> {
     this.#pool = new Piscina({
       filename: options.worker.href,
       workerData: options.workerData,
-      minThreads: 0,
+      minThreads: options.isKept ? 1 : 0,
       maxThreads: options.threads ?? 1,
       concurrentTasksPerWorker: options.concurrency ?? 1,
       idleTimeout: IDLE_MS,

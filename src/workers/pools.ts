@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os';
-import { ConnectionCounts } from '../core/connection-counts.js';
 import type { Retention } from '../core/events.js';
 import type { FeatureProcessTasks } from '../core/feature-processes.js';
 import type { IngestTasks } from '../core/ingest.js';
@@ -11,7 +10,7 @@ import type { ArchiveTaskName } from './archive/worker.js';
 import { EnginePool } from './engine/client.js';
 import type { EngineTaskName } from './engine/wire.js';
 import { OneThreadPool } from './one-thread.js';
-import type { ProcessThreadData } from './process/worker.js';
+import { ProcessPool } from './process/pool.js';
 import { VectorPool } from './vector/pool.js';
 import type { VectorTaskName } from './vector/worker.js';
 
@@ -27,6 +26,8 @@ export interface PoolsOptions {
   remoteHosts?: readonly string[];
   /** How long outboxes keep events; as usual when absent. */
   retention?: Retention;
+  /** Bytes of memory that a process of a job may need. */
+  processBytes: number;
   /** Directory of the engine sockets. */
   runDir: string;
   /** Where overviews of large tables are kept; none are made without it. */
@@ -64,13 +65,7 @@ export function createPools(options: PoolsOptions): Pools {
     concurrency: LIMITS.ingestRequests,
     maxQueue: LIMITS.ingestQueue,
   });
-  const counts = new ConnectionCounts().shared;
-  const processes = new OneThreadPool<keyof FeatureProcessTasks>({
-    name: 'process',
-    worker: new URL('./process/worker.js', import.meta.url),
-    workerData: { connections: 1, counts } satisfies ProcessThreadData,
-    threads,
-  });
+  const processes = new ProcessPool({ size: threads, maxBytes: options.processBytes });
   const run = (name: TaskName, input: never, taskOptions?: TaskOptions): Promise<unknown> => {
     if (name.startsWith('vector.')) return vector.run(name as VectorTaskName, input, taskOptions);
     if (name.startsWith('archive.')) return archives.run(name as ArchiveTaskName, input, taskOptions);

@@ -90,6 +90,7 @@ function startWorkers({ config, runDir }: GatewayOptions, dataDir: string): Pool
     maxWaitMs: config.workers.waitMs,
     connections: config.postgis.connections,
     remoteHosts: remoteHosts(config),
+    processBytes: config.processes.memory,
     retention: retentionOf(config),
     runDir,
     overviews: join(dataDir, 'overviews'),

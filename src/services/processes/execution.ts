@@ -73,6 +73,8 @@ export interface WorkResult {
 export interface RunDeps {
   /** Bytes that the steps of a plan may leave for each other. */
   spoolBytes: number;
+  /** Memory that the process of a job may need. */
+  memoryBytes: number;
   pools: Pools;
   sources: ProcessSources;
   /** Makes a result a collection; once for each job and collection. */

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
 import type { FeatureProcessResult } from '../../core/feature-processes.js';
+import type { TaskUsage } from '../../core/tasks.js';
 import type { JobContext } from '../jobs/kinds.js';
 import type { FeaturesPlan, ProcessDefinition, ProcessWork } from './definition.js';
 import { type ExecutionInput, GEOPACKAGE, type ResultFile, type RunDeps } from './execution.js';
@@ -11,8 +12,6 @@ import type { FeaturesSource } from './sources.js';
 
 type FeaturesWork = Extract<ProcessWork, { kind: 'features' }>;
 
-/** Milliseconds between looks at how far a process is. */
-const LOOK_MS = 250;
 /** Share of a job that the process itself is; publishing is the rest. */
 export const PROCESSED = 0.9;
 
@@ -68,21 +67,23 @@ export async function processFeatures(
   output: string,
   { pools }: RunDeps,
 ): Promise<FeatureProcessResult> {
-  const count = new SharedArrayBuffer(4);
   const task = {
-    ...{ process, output, count },
+    ...{ process, output },
     input: { ...input.features, ...(fields ? { fields: [...fields] } : {}) },
     ...(overlay ? { overlay: overlay.features } : {}),
   };
-  const read = new Int32Array(count);
-  const tell = () =>
-    input.count && context.progress(Math.min(1, Atomics.load(read, 0) / input.count) * PROCESSED);
-  const timer = setInterval(tell, LOOK_MS);
-  try {
-    return await pools.run('process.features', task, { signal: context.signal });
-  } finally {
-    clearInterval(timer);
-  }
+  let memoryBytes = 0;
+  const onUsage = (usage: TaskUsage) => {
+    memoryBytes = Math.max(memoryBytes, usage.memoryBytes);
+    if (input.count) context.progress(Math.min(1, usage.count / input.count) * PROCESSED);
+  };
+  const result = await pools.run('process.features', task, { signal: context.signal, onUsage });
+  await tellMemory(context, memoryBytes);
+  return result;
+}
+
+export function tellMemory(context: JobContext, bytes: number): Promise<void> {
+  return context.log('info', `The process had ${Math.ceil(bytes / 2 ** 20)} MiB of memory at most.`);
 }
 
 /** Features that could not be processed fail the job, or are told with it. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { JobContext } from '../jobs/kinds.js';
 import type { ProcessDefinition, ProcessWork, RasterFeatures } from './definition.js';
 import { type ExecutionInput, GEOPACKAGE, GEOTIFF, type ResultFile, type RunDeps } from './execution.js';
-import { PROCESSED, processFeatures, tellFaults } from './run-features.js';
+import { PROCESSED, processFeatures, tellFaults, tellMemory } from './run-features.js';
 import type { RasterInput } from './sources.js';
 
 /** Processes of rasters, as steps of jobs. */
@@ -28,7 +28,7 @@ export async function runRaster(
   const path = join(folder, `${work.output}.${isRaster ? 'tif' : 'gpkg'}`);
   const band = (values['band'] as number | undefined) ?? 1;
   const task = {
-    ...{ process: work.plan(values, facts), band, output: path },
+    ...{ process: work.plan(values, facts), band, output: path, maxBytes: deps.memoryBytes },
     sources: rasters.map(({ source }) => source),
     ...(features === undefined ? {} : { features }),
   };
@@ -36,6 +36,7 @@ export async function runRaster(
   const result = await context.step('process', title, () =>
     pools.run('raster.process', task, { signal, onProgress }),
   );
+  await tellMemory(context, result.memoryBytes);
   if (result.values) return { values: result.values };
   const mediaType = isRaster ? GEOTIFF : GEOPACKAGE;
   const count = result.features === undefined ? {} : { features: result.features };

@@ -35,6 +35,8 @@ export interface ProcessesDeps extends PublishDeps {
   approval: readonly string[];
   /** Bytes that the steps of a plan may leave for each other. */
   spoolBytes: number;
+  /** Memory that the process of a job may need. */
+  memoryBytes: number;
   callbacks: Callbacks;
 }
 
@@ -230,7 +232,7 @@ export class Processes {
   }
 
   #kind(): JobKind<ExecutionInput, ProcessResult> {
-    const { pools, spoolBytes } = this.#deps;
+    const { pools, spoolBytes, memoryBytes } = this.#deps;
     return {
       kind: PROCESS_KIND,
       title: 'Process',
@@ -240,7 +242,7 @@ export class Processes {
       ofFolder: true,
       run: (context) =>
         runProcess(context, this.#folderOf(context.id), {
-          ...{ pools, sources: this.#sources, spoolBytes },
+          ...{ pools, sources: this.#sources, spoolBytes, memoryBytes },
           publish: (job, result) => publishResult(job, result, this.#folderOf(job.id), this.#deps),
         }),
       cleanup: async (input, id, { state }) => {

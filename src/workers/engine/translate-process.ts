@@ -86,7 +86,7 @@ export class Translators {
         else if (result) reject(failureFrom(result.failure));
         else if (signal.aborted) reject(new TaskFailure('cancelled', 'The task was cancelled.'));
         else if (heard.outgrown)
-          reject(new TaskFailure('too-large', 'The file needs more memory than an import may use.'));
+          reject(new TaskFailure('too-large', 'It needs more memory than an import or a process may use.'));
         else reject(new TaskFailure('source-unreadable', 'The file crashed its reader.', heard.ended));
       });
       this.#send({ id, order: { task, input } });

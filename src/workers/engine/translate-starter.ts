@@ -106,7 +106,9 @@ class Translator {
   }
 
   #checkMemory(): void {
-    this.#outgrown ||= residentBytes(this.#child.pid) > LIMITS.importMemoryBytes;
+    const input = this.#work?.order.input;
+    const maxBytes = input && 'maxBytes' in input ? input.maxBytes : LIMITS.importMemoryBytes;
+    this.#outgrown ||= residentBytes(this.#child.pid) > maxBytes;
     if (this.#outgrown) this.kill();
   }
 }

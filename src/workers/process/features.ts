@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { FeatureProcessResult, FeatureProcessTask } from '../../core/feature-processes.js';
+import type { FeatureProcessOrder, FeatureProcessResult } from '../../core/feature-processes.js';
 import type { Cancellation } from '../cancellation.js';
 import { calculateField } from './calculate.js';
 import { clusterFeatures } from './clusters.js';
@@ -24,7 +24,7 @@ import { processTogether } from './together.js';
 
 /** Body of task `process.features`. */
 export async function processFeatures(
-  task: FeatureProcessTask,
+  task: FeatureProcessOrder,
   cancellation?: Cancellation,
 ): Promise<FeatureProcessResult> {
   const run = new Run(task, cancellation);

@@ -1,7 +1,7 @@
 import { around, type Box } from '../../core/box.js';
 import { bboxFilter } from '../../core/cql2/index.js';
 import { TaskFailure } from '../../core/failure.js';
-import type { FeatureFault, FeatureProcessTask, ProcessFeatures } from '../../core/feature-processes.js';
+import type { FeatureFault, FeatureProcessOrder, ProcessFeatures } from '../../core/feature-processes.js';
 import type { FeatureRow } from '../../core/features.js';
 import { fieldOf } from '../../core/features.js';
 import { LIMITS } from '../../core/limits.js';
@@ -21,7 +21,7 @@ export class Run {
   readonly #faultList: FeatureFault[] = [];
 
   constructor(
-    readonly task: FeatureProcessTask,
+    readonly task: FeatureProcessOrder,
     readonly cancellation?: Cancellation,
   ) {
     this.#count = new Int32Array(task.count);

@@ -1,6 +1,6 @@
 import { setPriority } from 'node:os';
 import { workerData } from 'piscina';
-import type { FeatureProcessTasks } from '../../core/feature-processes.js';
+import type { FeatureProcessOrder, FeatureProcessTasks } from '../../core/feature-processes.js';
 import { PROCESS_NICENESS } from '../../core/limits.js';
 import type { TaskInput, TaskOutput } from '../../core/tasks.js';
 import { Cancellation } from '../cancellation.js';
@@ -11,7 +11,7 @@ import { processFeatures } from './features.js';
 import { writeMapPage } from './map-page.js';
 import { stageFeatures } from './stage.js';
 
-/** Thread side of the processes: each task keeps a thread until it is done, and yields to all that answers requests. */
+/** Thread of a host: a task keeps it until it is done, and yields to all that answers requests. */
 
 /** What a thread is told when it starts. */
 export interface ProcessThreadData {
@@ -24,9 +24,12 @@ const { connections, counts } = workerData as ProcessThreadData;
 limitConnections(connections, counts);
 setPriority(PROCESS_NICENESS);
 
+/** What the host adds to each task. */
+type Counted = Pick<FeatureProcessOrder, 'count'>;
+
 const TASKS: {
   [N in keyof FeatureProcessTasks]: (
-    input: TaskInput<N>,
+    input: TaskInput<N> & Counted,
     cancellation: Cancellation,
   ) => TaskOutput<N> | Promise<TaskOutput<N>>;
 } = {

@@ -1,8 +1,14 @@
 /** Body of task `raster.process`: what GDAL makes of a raster. */
 
 import { TaskFailure } from '../../core/failure.js';
-import type { RasterProcess, RasterProcessResult, RasterProcessTask } from '../../core/raster-processes.js';
+import type {
+  RasterProcess,
+  RasterProcessOutcome,
+  RasterProcessResult,
+  RasterProcessTask,
+} from '../../core/raster-processes.js';
 import type { RasterSource } from '../../core/rasters.js';
+import { peakMemory, resetPeakMemory } from '../peak-memory.js';
 import { type Dataset, gdal } from './gdal.js';
 import { withRaster } from './handles.js';
 import { removePart } from './parts.js';
@@ -28,6 +34,7 @@ export async function processRaster(
   onProgress: OnProgress,
 ): Promise<RasterProcessResult> {
   await requireNewFile(output);
+  resetPeakMemory();
   gdal.config.set('GDAL_PAM_ENABLED', 'NO');
   try {
     const result = await withRasters(sources, (datasets) => {
@@ -36,7 +43,7 @@ export async function processRaster(
       return write(process, { datasets, band, features, part, onProgress });
     });
     if (!result.values) await publish(part, output);
-    return result;
+    return { ...result, memoryBytes: peakMemory() };
   } catch (error) {
     throw await failureOf(part, 'The raster cannot be processed.', error);
   } finally {
@@ -67,7 +74,7 @@ interface Work {
 async function write(
   process: RasterProcess,
   { datasets, band, features, part, onProgress }: Work,
-): Promise<RasterProcessResult> {
+): Promise<RasterProcessOutcome> {
   const dataset = datasets[0]!;
   const work = { dataset, band, features: features! };
   switch (process.kind) {

@@ -25,15 +25,20 @@ function processes(): Process[] {
   return found;
 }
 
-/** Children of a supervisor whose title says what they are. */
-function childrenOf(supervisor: number, title: string): number[] {
+/** Children of a process whose title says what they are. */
+function childrenOf(parent: number, title: string): number[] {
   return processes()
-    .filter((process) => process.parent === supervisor && process.title.startsWith(title))
+    .filter((process) => process.parent === parent && process.title.startsWith(title))
     .map((process) => process.pid);
 }
 
 export function gateways(supervisor: number): number[] {
   return childrenOf(supervisor, 'graticule: gateway');
+}
+
+/** Processes that do tasks of jobs. */
+export function taskHosts(supervisor: number): number[] {
+  return gateways(supervisor).flatMap((gateway) => childrenOf(gateway, 'graticule: process'));
 }
 
 export function engines(supervisor: number): number[] {

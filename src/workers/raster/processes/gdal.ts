@@ -1,7 +1,7 @@
 /** What GDAL's utilities make of a raster. */
 
 import { RESULT_TABLE } from '../../../core/feature-processes.js';
-import type { RasterProcess, RasterProcessResult } from '../../../core/raster-processes.js';
+import type { RasterProcess, RasterProcessOutcome } from '../../../core/raster-processes.js';
 import { type Dataset, gdal, resamplingName } from '../gdal.js';
 import { COG } from './cog.js';
 
@@ -40,7 +40,7 @@ export function trace(
   process: Extract<RasterProcess, { kind: 'contour' | 'polygonize' }>,
   part: string,
   onProgress: OnProgress,
-): Promise<RasterProcessResult> {
+): Promise<RasterProcessOutcome> {
   const src = dataset.bands.get(band);
   if (process.kind === 'contour')
     return withFeatures(part, dataset, gdal.wkbLineString, 'elevation', (layer) =>
@@ -81,7 +81,7 @@ async function withFeatures(
   type: number,
   attribute: string,
   fill: (layer: ReturnType<Dataset['layers']['get']>) => Promise<void>,
-): Promise<RasterProcessResult> {
+): Promise<RasterProcessOutcome> {
   const target = await gdal.drivers.get('GPKG').createAsync(part, 0, 0, 0, gdal.GDT_Byte);
   try {
     const layer = target.layers.create(RESULT_TABLE, srs, type);

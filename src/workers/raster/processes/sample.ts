@@ -1,6 +1,6 @@
 /** Values of all bands at points. */
 
-import type { RasterProcess, RasterProcessResult } from '../../../core/raster-processes.js';
+import type { RasterProcess, RasterProcessOutcome } from '../../../core/raster-processes.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { connect } from '../../providers/geopackage/connection.js';
 import { inspect } from '../../providers/geopackage/inspect.js';
@@ -21,7 +21,7 @@ export async function samplePoints(
   { bilinear, prefix }: SampleProcess,
   part: string,
   onProgress: (fraction: number) => void,
-): Promise<RasterProcessResult> {
+): Promise<RasterProcessOutcome> {
   const source = inspect(features)[0]!.source as GeoPackageSource;
   const width = dataset.bands.count();
   const db = connect(features, true);

@@ -1,7 +1,7 @@
 /** Statistics of a band in zones. */
 
 import { TaskFailure } from '../../../core/failure.js';
-import type { RasterProcess, RasterProcessResult } from '../../../core/raster-processes.js';
+import type { RasterProcess, RasterProcessOutcome } from '../../../core/raster-processes.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
 import type Database from '../../../native/sqlite.js';
 import { TALLY_STATISTICS, ZoneTallies } from '../../../native/zonal.js';
@@ -32,7 +32,7 @@ export async function zonalStatistics(
   process: ZonalProcess,
   part: string,
   onProgress: (fraction: number) => void,
-): Promise<RasterProcessResult> {
+): Promise<RasterProcessOutcome> {
   const source = inspect(features)[0]!.source as GeoPackageSource;
   const columns = columnsOf(process);
   const db = connect(features, true);
