@@ -66,7 +66,7 @@ async function ours(zones: string, statistics: ZoneStatistic[], byCentre: boolea
   const output = join(folder, `result-${outputs++}.gpkg`);
   const zonal: RasterProcess = { kind: 'zonal', statistics, percentiles: [], byCentre, prefix: '' };
   const source = { kind: 'file', path: raster } as const;
-  const task = { process: zonal, sources: [source], band: 1, features: zones, output };
+  const task = { process: zonal, sources: [source], band: 1, features: zones, output, maxBytes: Infinity };
   const cpu = process.cpuUsage();
   const begin = performance.now();
   await processRaster(task, `${output}.part.gpkg`, () => {});

@@ -154,6 +154,26 @@ describe('steps', () => {
     expect((await client.results(PLAN, planOf(steps))).sum.features).toHaveLength(1);
   });
 
+  it('are estimated before the first of them begins', async () => {
+    const steps = [
+      { kind: 'queryFeatures', stepId: 'rows', inputs: { features: { collection: 'countries' } } },
+      geoprocess('near', 'analytics.nearest', { features: 'rows', near: france, count: 3 }),
+      geoprocess('parts', 'geometry.multipart-to-singlepart', { features: 'near' }),
+    ];
+    const { jobID } = await client.run(PLAN, planOf(steps));
+    const size = (text: string) => /at most (\d+) features \((\d+) bytes/.exec(text)?.slice(1).map(Number);
+    const [rows, near, parts] = (await logOf(jobID)).filter((line) => line.includes(': reads '));
+    const [features, bytes] = size(rows!.slice(rows!.indexOf('makes')))!;
+    const { numberMatched } = await client.json('/ogc/features/collections/countries/items?limit=1');
+    const whole = await (await client.get('/ogc/features/collections/countries/items?limit=1000')).text();
+    expect(features).toBe(numberMatched);
+    expect(bytes! / whole.length).toBeGreaterThan(0.5);
+    expect(bytes! / whole.length).toBeLessThan(2);
+    expect(size(near!.slice(near!.indexOf('reads')))![0]).toBe(numberMatched + 1);
+    expect(size(near!.slice(near!.indexOf('makes')))![0]).toBe(numberMatched * 3);
+    expect(parts).toMatch(/^parts: .*makes what is not known yet\.$/);
+  });
+
   it('that only come before others are outputs as well', async () => {
     const steps = [
       geoprocess('first', 'echo', { doubleInput: 1 }),

@@ -2,6 +2,7 @@ import { freeName, namesInUse } from '../../core/column-names.js';
 import { resultColumns } from '../../core/feature-processes.js';
 import { type Field, hasIntegerIds } from '../../core/vector-source.js';
 import type { FeaturesFacts, InputValues, ProcessWork } from './definition.js';
+import type { CollectionReference, SourceReference, SourceValue } from './source-input.js';
 import { crsFacts } from './sources.js';
 
 type FeaturesWork = Extract<ProcessWork, { kind: 'features' }>;
@@ -44,5 +45,20 @@ function factsWith({ source, crs: before }: FeaturesFacts, fields: Field[], crs?
     },
     fields: fields.map(({ name }) => name),
     crs: crs === undefined ? before : crsFacts(crs),
+  };
+}
+
+type Source = SourceReference | SourceValue;
+
+/** What is certain of the features of an input of a step, by its name: those of a collection, or of a step before. */
+export function factsOfInput(
+  sources: Readonly<Record<string, Source>>,
+  facts: ReadonlyMap<string, FeaturesFacts | undefined>,
+  ofCollection: (name: string, reference: CollectionReference) => FeaturesFacts,
+): (name: string | undefined) => FeaturesFacts | undefined {
+  return (name) => {
+    const reference = name === undefined ? undefined : sources[name];
+    if (reference?.kind === 'step') return facts.get(reference.step);
+    return reference?.kind === 'collection' ? ofCollection(name!, reference) : undefined;
   };
 }

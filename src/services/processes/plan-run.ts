@@ -7,6 +7,7 @@ import { writeThrough } from '../write-through.js';
 import type { ExecutionInput, RunDeps, WorkResult } from './execution.js';
 import { derivedContext } from './part-context.js';
 import { orderSteps, type Plan, type PlanStep, planOutputs, stepsReadBy } from './plan.js';
+import { estimatePlan, type Size } from './plan-estimate.js';
 import type { SourceReference } from './source-input.js';
 
 type JobPlan = Plan<SourceReference>;
@@ -32,6 +33,7 @@ export async function runPlan(
   const steps = orderSteps('/inputs/plan/steps', plan.steps);
   const outputs = planOutputs(steps);
   const results = await begin(context, folder);
+  if (context.attempt === 1) await tellEstimates(context, steps, deps);
   const runStart = performance.now();
   (context.attempt === 1 ? metrics.runsCreated : metrics.stepsRetried).cell().inc();
   for (const [i, step] of steps.entries()) {
@@ -60,6 +62,34 @@ export async function runPlan(
     else if (Object.hasOwn(values, output)) all.values[name] = values[output];
   }
   return all;
+}
+
+/** Says what the steps will read and make, as far as that is certain. */
+async function tellEstimates(
+  context: JobContext<ExecutionInput>,
+  steps: readonly Step[],
+  { sources, spoolBytes }: RunDeps,
+): Promise<void> {
+  const { principal } = context.input;
+  const estimates = await context.step('estimate', 'Estimating rows and bytes', () =>
+    estimatePlan(steps, {
+      facts: (name, reference) => sources.collection(name, reference, principal).facts,
+      size: (name, reference) => sources.size(name, reference, principal, context.signal),
+    }),
+  );
+  for (const { stepId, reads, makes } of estimates)
+    await context.log('info', `${stepId}: reads ${sizeText(reads)}, makes ${sizeText(makes)}.`);
+  const bytes = estimates.reduce((all, { makes }) => all + (makes?.bytes ?? 0), 0);
+  if (bytes > spoolBytes)
+    await context.warn(
+      `The steps may leave each other ${bytes} bytes, of which ${spoolBytes} are allowed: the job may fail.`,
+    );
+}
+
+function sizeText(size: Size | undefined): string {
+  return size
+    ? `at most ${size.features} features (${size.bytes} bytes of GeoJSON)`
+    : 'what is not known yet';
 }
 
 /** Names of steps are a client's. */

@@ -6,7 +6,7 @@ import { PROCESSES } from './catalogue/index.js';
 import type { FeaturesFacts, InputValues, ProcessDefinition, ProcessWork } from './definition.js';
 import type { Execution } from './execution.js';
 import { errorWithin, orderSteps, type PlanStep } from './plan.js';
-import { factsAfter } from './plan-facts.js';
+import { factsAfter, factsOfInput } from './plan-facts.js';
 import type { CollectionReference, SourceValue } from './source-input.js';
 import type { ProcessSources } from './sources.js';
 
@@ -66,13 +66,11 @@ export class Refusals {
     principal: Principal,
   ): FeaturesFacts | undefined {
     if (work.kind !== 'features') return undefined;
-    const factsOf = (name: string | undefined) => {
-      const reference = name === undefined ? undefined : sources[name];
-      if (reference?.kind === 'step') return facts.get(reference.step);
-      return reference?.kind === 'collection'
-        ? this.#deps.sources.collection(name!, reference, principal).facts
-        : undefined;
-    };
+    const factsOf = factsOfInput(
+      sources,
+      facts,
+      (name, reference) => this.#deps.sources.collection(name, reference, principal).facts,
+    );
     return factsAfter(work, values, factsOf(work.input), factsOf(work.overlay));
   }
 

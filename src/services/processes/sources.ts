@@ -19,11 +19,13 @@ import type { RasterSource } from '../../core/rasters.js';
 import type { Pools } from '../../core/tasks.js';
 import type { Field, VectorSource } from '../../core/vector-source.js';
 import { describeCrs } from '../../native/index.js';
+import { featureSizes } from '../feature-sizes.js';
 import { checkFilter, parseFilter } from '../filters.js';
 import { IMPORT_FORMATS } from '../import-formats.js';
 import { vectorCollection } from '../publish/collections.js';
 import { isZipped } from '../publish/formats.js';
 import type { FeaturesFacts, RasterFacts } from './definition.js';
+import type { Size } from './plan-estimate.js';
 import type { CollectionReference, SourceReference } from './source-input.js';
 
 /** Features that a process reads, and what its plan must know of them. */
@@ -42,7 +44,7 @@ export interface RasterInput {
 }
 
 export interface SourcesDeps {
-  pools: Pick<Pools, 'run'>;
+  pools: Pools;
   /** The catalog as a principal may read it. */
   visible(principal: Principal): CatalogSnapshot;
   /** The file of an output of a job that this principal may read. */
@@ -65,6 +67,21 @@ export class ProcessSources {
     const filter = and(rows, own);
     const count = filter === undefined ? collection.featureCount : undefined;
     return sourceOf({ source, ...(filter === undefined ? {} : { filter }) }, collection.source, count);
+  }
+
+  /** How much a collection has of what passes the filter; undefined where nothing of it could be measured. */
+  async size(
+    name: string,
+    reference: CollectionReference,
+    principal: Principal,
+    signal: AbortSignal,
+  ): Promise<Size | undefined> {
+    const { pools } = this.deps;
+    const { features, count } = this.collection(name, reference, principal);
+    const number = count ?? (await pools.run('vector.count', features, { signal }));
+    if (number === 0) return { features: 0, bytes: 0 };
+    const sizes = await featureSizes(pools, this.#named(reference, principal) as VectorCollection);
+    return sizes && { features: number, bytes: Math.round(number * sizes.geojson) };
   }
 
   /** A raster as a principal may read it. Throws what is wrong with the reference. */
