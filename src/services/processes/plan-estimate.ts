@@ -4,12 +4,7 @@ import type { FeaturesFacts, ProcessWork } from './definition.js';
 import type { PlanStep } from './plan.js';
 import { factsAfter, factsOfInput } from './plan-facts.js';
 import type { CollectionReference, SourceReference } from './source-input.js';
-
-/** How many features there are at most, and their bytes as GeoJSON. */
-export interface Size {
-  readonly features: number;
-  readonly bytes: number;
-}
+import type { Size } from './sources.js';
 
 /** What a step reads and makes at most; absent where that cannot be said before it runs. */
 export interface StepEstimate {

@@ -7,8 +7,9 @@ import { writeThrough } from '../write-through.js';
 import type { ExecutionInput, RunDeps, WorkResult } from './execution.js';
 import { derivedContext } from './part-context.js';
 import { orderSteps, type Plan, type PlanStep, planOutputs, stepsReadBy } from './plan.js';
-import { estimatePlan, type Size } from './plan-estimate.js';
+import { estimatePlan } from './plan-estimate.js';
 import type { SourceReference } from './source-input.js';
+import type { Size } from './sources.js';
 
 type JobPlan = Plan<SourceReference>;
 type Step = PlanStep<SourceReference>;

@@ -25,7 +25,6 @@ import { IMPORT_FORMATS } from '../import-formats.js';
 import { vectorCollection } from '../publish/collections.js';
 import { isZipped } from '../publish/formats.js';
 import type { FeaturesFacts, RasterFacts } from './definition.js';
-import type { Size } from './plan-estimate.js';
 import type { CollectionReference, SourceReference } from './source-input.js';
 
 /** Features that a process reads, and what its plan must know of them. */
@@ -34,6 +33,12 @@ export interface FeaturesSource {
   readonly facts: FeaturesFacts;
   /** How many there are, as far as that is known. */
   readonly count: number | undefined;
+}
+
+/** How many features there are at most, and their bytes as GeoJSON. */
+export interface Size {
+  readonly features: number;
+  readonly bytes: number;
 }
 
 /** A raster that a process reads, and what its plan must know of it. */
