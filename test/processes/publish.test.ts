@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -28,9 +28,12 @@ function jobOf(saved?: unknown) {
   return { context, checkpoints };
 }
 
+let runs = 0;
 function run(context: JobContext, collection: string, deps: Partial<PublishDeps> = {}): Promise<void> {
   const publication = { path: result, collection, title: 'A raster' };
-  return publishResult(context, publication, folder, { imports, storage, reload: async () => {}, ...deps });
+  const own = join(folder, `job-${runs++}`);
+  mkdirSync(own);
+  return publishResult(context, publication, own, { imports, storage, reload: async () => {}, ...deps });
 }
 
 const contentOf = (name: string) => readFileSync(join(folder, 'published', `${name}.tif`), 'utf8');
@@ -54,4 +57,11 @@ it('a name that another job has by now is a conflict, and what is there stays', 
   const { context, checkpoints } = jobOf();
   await expect(run(context, 'steep')).rejects.toMatchObject({ code: 'conflict' });
   expect([contentOf('steep'), checkpoints]).toEqual(['of another', []]);
+});
+
+it('of two jobs that publish under one name at once, one has a conflict', async () => {
+  const both = await Promise.allSettled([run(jobOf().context, 'flat'), run(jobOf().context, 'flat')]);
+  expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  const lost = both.find((one) => one.status === 'rejected');
+  expect(lost?.reason).toMatchObject({ code: 'conflict' });
 });

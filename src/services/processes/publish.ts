@@ -1,11 +1,10 @@
 import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ApiError } from '../../core/errors.js';
 import { RESULT_TABLE } from '../../core/feature-processes.js';
 import { GEOTIFF_FORMAT } from '../../core/media.js';
 import type { ImportService } from '../import.js';
 import type { JobContext } from '../jobs/kinds.js';
-import type { Storage } from '../storage/storage.js';
+import { type Storage, taken } from '../storage/storage.js';
 
 /** Results of processes as collections. */
 
@@ -56,15 +55,14 @@ async function publishRaster(
   { imports, storage, reload }: PublishDeps,
 ): Promise<void> {
   const key = `published/${collection}.tif`;
-  // A run before this one that had the name may have taken it.
   if (context.saved !== key) {
     imports.refuse({ table: collection });
-    if (await storage.stat(key))
-      throw new ApiError('conflict', `There is a collection '${collection}' already.`);
+    if (await storage.stat(key)) throw taken();
     await context.checkpoint(key);
-  }
+  } else if (await storage.stat(key)) return reload(`${collection} was published`);
   const copy = join(folder, 'publish.tif');
   await copyFile(path, copy);
-  await storage.take(copy, key, { mediaType: GEOTIFF_FORMAT.mediaType, signal: context.signal });
+  const { mediaType } = GEOTIFF_FORMAT;
+  await storage.take(copy, key, { mediaType, signal: context.signal, isNew: true });
   await reload(`${collection} was published`);
 }

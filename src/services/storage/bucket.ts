@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { Bucket, StoredObject } from '../../core/storage.js';
 import type { Pools } from '../../core/tasks.js';
 import { objectUrl } from '../rasters/places.js';
-import type { Storage } from './storage.js';
+import { type Storage, type TakeOptions, taken } from './storage.js';
 
 const CHUNK_BYTES = 1_048_576;
 
@@ -15,11 +15,8 @@ export class BucketStorage implements Storage {
     private readonly pools: Pools,
   ) {}
 
-  async take(
-    path: string,
-    key: string,
-    { mediaType, signal }: { mediaType: string; signal: AbortSignal },
-  ): Promise<void> {
+  async take(path: string, key: string, { mediaType, signal, isNew = false }: TakeOptions): Promise<void> {
+    if (isNew && (await this.stat(key))) throw taken();
     await this.pools.run('storage.put', { ...this.bucket, key, path, mediaType }, { signal });
     await rm(path, { force: true });
   }

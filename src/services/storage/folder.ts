@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { type FileHandle, link, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
 import type { StoredObject } from '../../core/storage.js';
-import type { Storage } from './storage.js';
+import { type Storage, type TakeOptions, taken } from './storage.js';
 
 const CHUNK_BYTES = 262_144;
 
@@ -13,11 +13,12 @@ export class FolderStorage implements Storage {
 
   constructor(private readonly folder: string) {}
 
-  async take(path: string, key: string): Promise<void> {
+  async take(path: string, key: string, { isNew = false }: Partial<TakeOptions> = {}): Promise<void> {
     const place = this.locate(key);
     if (path === place) return;
     await mkdir(dirname(place), { recursive: true });
-    await rename(path, place);
+    if (isNew) await moveNew(path, place);
+    else await rename(path, place);
     await syncFolder(dirname(place));
   }
 
@@ -75,6 +76,19 @@ async function syncFolder(path: string): Promise<void> {
   } finally {
     await folder.close();
   }
+}
+
+/** Unlike a rename, a link never replaces a file that came into being meanwhile; not every file system has links. */
+async function moveNew(path: string, place: string): Promise<void> {
+  try {
+    await link(path, place);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') throw taken();
+    if (!['EPERM', 'ENOTSUP', 'ENOSYS'].includes(code)) throw error;
+    return rename(path, place);
+  }
+  await rm(path);
 }
 
 function changed(): TaskFailure {

@@ -1,11 +1,19 @@
+import { ApiError } from '../../core/errors.js';
 import type { StoredObject } from '../../core/storage.js';
+
+export interface TakeOptions {
+  mediaType: string;
+  signal: AbortSignal;
+  /** Throws `conflict` when something is there under the key. In a bucket two servers may still be too close together. */
+  isNew?: boolean;
+}
 
 /** Files that jobs make for clients and for the catalog. Keys are relative paths: `rasters/9b1d.tif`. */
 export interface Storage {
   /** Whether all servers of a state see the same files. */
   readonly isShared: boolean;
   /** Takes a finished file of this machine over; it is there under its key whole, or not at all. */
-  take(path: string, key: string, options: { mediaType: string; signal: AbortSignal }): Promise<void>;
+  take(path: string, key: string, options: TakeOptions): Promise<void>;
   /** Undefined: it is not there. */
   stat(key: string): Promise<StoredObject | undefined>;
   /** Bytes of the file that has this tag. Rejects with `source-missing` when it is another one by now. */
@@ -14,4 +22,8 @@ export interface Storage {
   keys(begin: string): Promise<string[]>;
   /** Where readers of rasters and archives open it: a path, or a URL. */
   locate(key: string): string;
+}
+
+export function taken(): ApiError {
+  return new ApiError('conflict', 'There is a collection of that name already.');
 }
