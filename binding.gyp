@@ -34,6 +34,7 @@
         "src/native/core/csv.cpp",
         "src/native/core/decompressor.cpp",
         "src/native/core/deflate_block.cpp",
+        "src/native/core/esri_json.cpp",
         "src/native/core/generalise.cpp",
         "src/native/core/geodesic.cpp",
         "src/native/core/geojson.cpp",

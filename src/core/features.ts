@@ -26,9 +26,9 @@ export interface PageKey {
 export interface FeatureOutput {
   /**
    * `geojson`: features joined by commas. `csv`: records of id, WKT and fields, each ended by CRLF, without a header.
-   * `gml`: `sf:featureMember` elements.
+   * `gml`: `sf:featureMember` elements. `esri-json`: features of GeoServices JSON joined by commas, coordinates x,y.
    */
-  format: 'geojson' | 'csv' | 'gml';
+  format: 'geojson' | 'csv' | 'gml' | 'esri-json';
   /** Output CRS, anything PROJ reads. */
   crs: string;
   /** True when the output CRS is defined northing or latitude first: coordinates are written y,x. */
@@ -39,6 +39,8 @@ export interface FeatureOutput {
   fields?: string[];
   /** True: geometries are left out (null in GeoJSON). */
   skipGeometry?: boolean;
+  /** For `esri-json`: heights are kept. */
+  z?: boolean;
   /** For `gml`: the local name of the feature elements, and the srsName of their geometries. */
   gml?: { type: string; srsName: string };
 }

@@ -309,6 +309,12 @@ export const LIMITS = {
   /** Features of a layer of GeoServices that are asked for at once, and characters of a condition on them. */
   geoServicesBatch: 5000,
   geoServicesWhere: 8192,
+  /** Features of an answer of GeoServices: where none is asked for, and at most. Ids of one. */
+  geoServicesRecords: 1000,
+  geoServicesRecordsMax: 10_000,
+  geoServicesIds: 1_000_000,
+  /** Bytes of features of such an answer: what is left is there to be asked for. */
+  geoServicesBytes: 33_554_432,
   /** Replicas of a service, those of one owner, and milliseconds after their last synchronisation at which they end. */
   serviceReplicas: 10_000,
   ownerReplicas: 100,

@@ -10,6 +10,8 @@ import {
   type AttachmentSurface,
   attachmentOperations,
 } from './surfaces/geoservices/attachment-operations.js';
+import { catalogueOperations } from './surfaces/geoservices/catalogue-operations.js';
+import { queryOperations } from './surfaces/geoservices/query-operations.js';
 import { type ReplicaDeps, replicaOperations } from './surfaces/geoservices/replica-operations.js';
 import { unbuiltOperations } from './surfaces/geoservices/unbuilt.js';
 import { mapsOperations } from './surfaces/maps/operations.js';
@@ -61,6 +63,8 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...coveragesOperations(on('OgcCoverages')),
     ...stacOperations(onEarth('Stac')),
     ...streamingOperations(onEarth('Streaming')),
+    ...catalogueOperations(onEarth('FeatureServer')),
+    ...queryOperations(onEarth('FeatureServer')),
     ...replicaOperations(onEarth('FeatureServer')),
     ...attachmentOperations(deps),
     ...unbuiltOperations(),

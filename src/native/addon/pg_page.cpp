@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "../core/csv.h"
+#include "../core/esri_json.h"
 #include "../core/geojson.h"
 #include "../core/gml.h"
 #include "../core/json.h"
@@ -139,6 +140,7 @@ bool readOutputs(JsonReader& reader, PageOptions& options) {
 std::unique_ptr<FeatureWriter> writerOf(std::string_view format) {
   if (format == "geojson") return std::make_unique<PageWriter<GeoJsonFeatureWriter>>(",");
   if (format == "csv") return std::make_unique<PageWriter<CsvFeatureWriter>>("");
+  if (format == "esri-json") return std::make_unique<PageWriter<EsriJsonFeatureWriter>>(",");
   if (format == "gml") return std::make_unique<PageWriter<GmlFeatureWriter>>("");
   return nullptr;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "geometry.h"
@@ -39,6 +40,10 @@ struct FeatureOptions {
   std::string type;
   std::string geometry = "geometry";
   std::string srsName;
+  /** GeoServices JSON only: the name of the id, whether geometries are left out, and whether they keep Z. */
+  std::string id = "objectid";
+  bool skipGeometry = false;
+  bool z = false;
 };
 
 /** The positions of one sequence at a time, reprojected, ready to be written. */
@@ -76,7 +81,54 @@ class OutputPositions {
     out.commit(p);
   }
 
+  /** Appends position `i` as a JSON array. */
+  void appendArray(size_t i, bool z, ByteBuffer& out) const { appendJson(i, z, {"[", ",", ",", "]"}, out); }
+
+  /** Appends position `i` as members of a JSON object. */
+  void appendMembers(size_t i, bool z, ByteBuffer& out) const {
+    appendJson(i, z, {"\"x\":", ",\"y\":", ",\"z\":", ""}, out);
+  }
+
+  /** Positions without the one that closes a ring. */
+  size_t corners() const {
+    const size_t n = sequence_->count;
+    return xy_[0] == xy_[2 * n - 2] && xy_[1] == xy_[2 * n - 1] ? n - 1 : n;
+  }
+
+  /** Twice the signed area of `n` corners, relative to the first one so that large coordinates cancel; positive: ccw. */
+  double doubleArea(size_t n) const {
+    const double* xy = xy_.data();
+    double sum = 0;
+    for (size_t i = 1; i + 1 < n; ++i) {
+      sum += (xy[2 * i] - xy[0]) * (xy[2 * i + 3] - xy[1]) - (xy[2 * i + 2] - xy[0]) * (xy[2 * i + 1] - xy[1]);
+    }
+    return sum;
+  }
+
  private:
+  struct Brackets {
+    std::string_view x, y, z, end;
+  };
+
+  void appendJson(size_t i, bool z, const Brackets& brackets, ByteBuffer& out) const {
+    uint8_t* p = out.reserve(3 * kMaxFixedSize + 32);
+    const auto put = [&p](std::string_view text) {
+      std::memcpy(p, text.data(), text.size());
+      p += text.size();
+    };
+    put(brackets.x);
+    p = putFixed(p, xy_[2 * i + format_.swap], format_.precision);
+    put(brackets.y);
+    p = putFixed(p, xy_[2 * i + !format_.swap], format_.precision);
+    if (z) {
+      put(brackets.z);
+      const double height = sequence_->hasZ ? sequence_->z(i) : 0;
+      p = putFixed(p, std::isfinite(height) ? height : 0, format_.precision);
+    }
+    put(brackets.end);
+    out.commit(p);
+  }
+
   CoordinateFormat format_;
   const Reprojector* reprojector_ = nullptr;
   const Sequence* sequence_ = nullptr;

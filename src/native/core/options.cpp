@@ -145,6 +145,9 @@ bool parseFeatureOptions(std::string_view json, FeatureOptions& options, std::st
     if (key == "type") return reader.readString(options.type);
     if (key == "geometry") return reader.readString(options.geometry);
     if (key == "srsName") return reader.readString(options.srsName);
+    if (key == "id") return reader.readString(options.id);
+    if (key == "skipGeometry") return reader.readBoolean(options.skipGeometry);
+    if (key == "z") return reader.readBoolean(options.z);
     if (key == "maxBytes") return readSize(reader, options.maxBytes);
     if (key != "precision") return reader.skip();
     uint32_t precision = 0;

@@ -1,4 +1,4 @@
-// gr_mvt, gr_geojson, gr_csv and gr_gml: a whole tile layer or page of features as one value.
+// gr_mvt, gr_geojson, gr_csv, gr_gml and gr_esri_json: a whole tile layer or page of features as one value.
 #include "../core/options.h"
 #include "connection.h"
 
@@ -61,10 +61,12 @@ TileLayerEncoder* openTile(sqlite3_context* context, int argc, sqlite3_value** a
 constexpr const char* nameOf(const FeaturePage<GeoJsonFeatureWriter>*) { return "gr_geojson"; }
 constexpr const char* nameOf(const FeaturePage<CsvFeatureWriter>*) { return "gr_csv"; }
 constexpr const char* nameOf(const FeaturePage<GmlFeatureWriter>*) { return "gr_gml"; }
+constexpr const char* nameOf(const FeaturePage<EsriJsonFeatureWriter>*) { return "gr_esri_json"; }
 
 auto& idleOf(Connection& c, const FeaturePage<GeoJsonFeatureWriter>*) { return c.idleGeoJsonPages; }
 auto& idleOf(Connection& c, const FeaturePage<CsvFeatureWriter>*) { return c.idleCsvPages; }
 auto& idleOf(Connection& c, const FeaturePage<GmlFeatureWriter>*) { return c.idleGmlPages; }
+auto& idleOf(Connection& c, const FeaturePage<EsriJsonFeatureWriter>*) { return c.idleEsriJsonPages; }
 
 template <typename Page>
 bool check(const Page*, const FeatureOptions&, std::string&) {
@@ -217,6 +219,10 @@ void gmlStep(sqlite3_context* c, int argc, sqlite3_value** argv) {
   pageStep<FeaturePage<GmlFeatureWriter>>(c, argc, argv);
 }
 void gmlFinal(sqlite3_context* c) { pageFinal<FeaturePage<GmlFeatureWriter>>(c); }
+void esriJsonStep(sqlite3_context* c, int argc, sqlite3_value** argv) {
+  pageStep<FeaturePage<EsriJsonFeatureWriter>>(c, argc, argv);
+}
+void esriJsonFinal(sqlite3_context* c) { pageFinal<FeaturePage<EsriJsonFeatureWriter>>(c); }
 
 void writtenCount(sqlite3_context* context, int, sqlite3_value** argv) {
   const Written* written = writtenOf(context, argv[0]);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../core/csv.h"
+#include "../core/esri_json.h"
 #include "../core/generalise.h"
 #include "../core/geodesic.h"
 #include "../core/geojson.h"
@@ -66,6 +67,7 @@ struct Connection {
   FeaturePages<GeoJsonFeatureWriter> idleGeoJsonPages;
   FeaturePages<CsvFeatureWriter> idleCsvPages;
   FeaturePages<GmlFeatureWriter> idleGmlPages;
+  FeaturePages<EsriJsonFeatureWriter> idleEsriJsonPages;
   /** The page and the tile that were finished last. */
   Written written;
   EncodedTile tile;
@@ -160,6 +162,8 @@ void csvStep(sqlite3_context* context, int argc, sqlite3_value** argv);
 void csvFinal(sqlite3_context* context);
 void gmlStep(sqlite3_context* context, int argc, sqlite3_value** argv);
 void gmlFinal(sqlite3_context* context);
+void esriJsonStep(sqlite3_context* context, int argc, sqlite3_value** argv);
+void esriJsonFinal(sqlite3_context* context);
 void writtenCount(sqlite3_context* context, int argc, sqlite3_value** argv);
 void writtenFirst(sqlite3_context* context, int argc, sqlite3_value** argv);
 void writtenLast(sqlite3_context* context, int argc, sqlite3_value** argv);

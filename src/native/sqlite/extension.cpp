@@ -27,6 +27,7 @@ constexpr Definition kDefinitions[] = {
     {"gr_geojson", -1, nullptr, geoJsonStep, geoJsonFinal},
     {"gr_csv", -1, nullptr, csvStep, csvFinal},
     {"gr_gml", -1, nullptr, gmlStep, gmlFinal},
+    {"gr_esri_json", -1, nullptr, esriJsonStep, esriJsonFinal},
     {"gr_written", 1, writtenCount, nullptr, nullptr, false},
     {"gr_first_id", 1, writtenFirst, nullptr, nullptr, false},
     {"gr_last_id", 1, writtenLast, nullptr, nullptr, false},

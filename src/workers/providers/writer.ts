@@ -17,6 +17,9 @@ export function writerOptions(
     swap: output.swapAxes,
     precision: output.precision,
     maxBytes: output.maxBytes,
+    ...(output.format === 'esri-json'
+      ? { id: source.idColumn, skipGeometry: output.skipGeometry, z: output.z }
+      : {}),
     ...(gml ? { ...gml, geometry: xmlName(source.geometryColumn) } : {}),
   });
 }

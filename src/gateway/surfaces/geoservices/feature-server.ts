@@ -1,5 +1,14 @@
 import Type from 'typebox';
+import { LIMITS } from '../../../core/limits.js';
+import {
+  defineOperation,
+  type Exchange,
+  type Operation,
+  type Param,
+  type Reply,
+} from '../../../core/operation.js';
 import { inBandFailure } from './in-band.js';
+import { choiceOf, type Members } from './members.js';
 import { member } from './query-members.js';
 
 /** What operations of a FeatureServer have in common. */
@@ -25,3 +34,49 @@ export const common = (tag: string, verb: string) =>
     responses,
     failure: inBandFailure(SERVER, verb),
   }) as const;
+
+type Texts = Record<string, Param<string | undefined>>;
+
+interface ReadingSpec {
+  readonly about: ReturnType<typeof common>;
+  /** Of the operation by GET; that by POST has the same with a `post` before. */
+  readonly name: string;
+  readonly path: string;
+  readonly pathParams: Record<string, Param<string>>;
+  readonly params: Texts;
+  readonly summary: string;
+  run(x: Exchange, path: Readonly<Record<string, string>>, members: Members): Reply | Promise<Reply>;
+}
+
+/** An operation that clients ask by GET, and by POST with a form where the query would be too long. */
+export function readingOperation(spec: ReadingSpec): Operation[] {
+  const { about, name, path, pathParams, params, summary, run } = spec;
+  const pathOf = (x: { params: object }) => x.params as Readonly<Record<string, string>>;
+  return [
+    defineOperation({
+      ...about,
+      ...{ path, summary },
+      id: `geoservices.${name}`,
+      method: 'GET',
+      params: { ...pathParams, f, ...params },
+      run: (x) => run(x, pathOf(x), Object.fromEntries(new URLSearchParams(x.query))),
+    }),
+    defineOperation({
+      ...about,
+      ...{ path, summary },
+      id: `geoservices.post${name[0]!.toUpperCase()}${name.slice(1)}`,
+      method: 'POST',
+      params: pathParams,
+      body: {
+        schema: Type.Object({}),
+        mediaTypes: ['application/x-www-form-urlencoded'],
+        required: false,
+        maxBytes: LIMITS.bodyBytes,
+      },
+      run: (x) => run(x, pathOf(x), (x.body ?? {}) as Members),
+    }),
+  ];
+}
+
+export const documentFormat = (members: Members) =>
+  choiceOf(members, 'f', { values: ['json', 'pjson'], fallback: 'json' });

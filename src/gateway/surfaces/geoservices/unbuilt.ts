@@ -3,15 +3,13 @@ import { notBuilt } from '../common.js';
 
 const SERVICE = '/rest/services/{serviceId}';
 
-/** Resources of each kind of server below its path; the first is its own document. */
+/** Resources of each kind of server below its path; an empty name is its own document. */
 const RESOURCES: readonly (readonly [path: string, names: string])[] = [
-  ['/rest/info', ''],
-  ['/rest/services', ''],
   ['/sharing/rest', 'generateToken info search portals/self'],
-  [`${SERVICE}/FeatureServer`, ' query applyEdits append queryDomains relationships'],
+  [`${SERVICE}/FeatureServer`, 'query applyEdits append queryDomains relationships'],
   [
     `${SERVICE}/FeatureServer/{layerId}`,
-    ' query applyEdits append addFeatures updateFeatures deleteFeatures queryRelatedRecords queryTopFeatures queryBins queryDateBins calculate validateSQL generateRenderer queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
+    'applyEdits append addFeatures updateFeatures deleteFeatures queryRelatedRecords queryTopFeatures queryBins queryDateBins calculate validateSQL generateRenderer queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
   ],
   [`${SERVICE}/MapServer`, ' export identify find legend layers generateKml'],
   [`${SERVICE}/MapServer/{layerId}`, ' query'],

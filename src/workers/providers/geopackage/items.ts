@@ -19,7 +19,7 @@ import { idOf, type Query, rowOf } from './window.js';
 /** Columns one SQL function call can take besides options, id and geometry. */
 const MAX_COLUMNS = 90;
 
-const WRITERS = { geojson: 'gr_geojson', csv: 'gr_csv', gml: 'gr_gml' } as const;
+const WRITERS = { geojson: 'gr_geojson', csv: 'gr_csv', gml: 'gr_gml', 'esri-json': 'gr_esri_json' } as const;
 
 interface PageRow {
   features: Buffer | null;

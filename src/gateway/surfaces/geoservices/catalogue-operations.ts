@@ -1,0 +1,81 @@
+import { SERVICE } from '../../../core/access.js';
+import type { Operation, Principal } from '../../../core/operation.js';
+import { pathString } from '../../../core/params.js';
+import { layersOf, requireLayer, requireService } from '../../../services/replicas/layer-view.js';
+import type { SurfaceDeps } from '../common.js';
+import { common, documentFormat, readingOperation, SERVER } from './feature-server.js';
+import { jsonReply } from './in-band.js';
+import { CURRENT_VERSION, layerDocument, serviceDocument } from './layer-documents.js';
+import { wholeNumber } from './members.js';
+
+export type CatalogueDeps = Pick<SurfaceDeps, 'catalog' | 'visible'>;
+
+const ROOT = '/rest/services';
+const serviceId = pathString('serviceId', 'Name of a service.');
+const layerId = pathString('layerId', 'Number of a layer.');
+
+const about = (verb: string) => common('FeatureServer', verb);
+
+/** What there is: the server, its services, their layers. */
+export function catalogueOperations(deps: CatalogueDeps): Operation[] {
+  return [
+    ...readingOperation({
+      ...{ about: about('info'), name: 'info', path: '/rest/info', pathParams: {}, params: {} },
+      summary: 'About the server',
+      run: (_x, _path, members) =>
+        jsonReply(
+          { currentVersion: CURRENT_VERSION, authInfo: { isTokenBasedSecurity: false } },
+          documentFormat(members),
+        ),
+    }),
+    ...readingOperation({
+      ...{ about: about('services'), name: 'services', path: ROOT, pathParams: {}, params: {} },
+      summary: 'Services',
+      run(x, _path, members) {
+        const services = servicesOf(deps, x.principal).map((name) => ({ name, type: SERVER }));
+        return jsonReply({ currentVersion: CURRENT_VERSION, folders: [], services }, documentFormat(members));
+      },
+    }),
+    ...readingOperation({
+      ...{ about: about('service'), name: 'service', path: `${ROOT}/{serviceId}/${SERVER}` },
+      ...{ pathParams: { serviceId }, params: {} },
+      summary: 'A feature service',
+      run(x, path, members) {
+        const name = path['serviceId']!;
+        requireService(deps, x.principal, name);
+        const layers = layersOf(deps, x.principal, name);
+        return jsonReply(serviceDocument(name, layers), documentFormat(members));
+      },
+    }),
+    ...readingOperation({
+      ...{ about: about('layers'), name: 'layers', path: `${ROOT}/{serviceId}/${SERVER}/layers` },
+      ...{ pathParams: { serviceId }, params: {} },
+      summary: 'All layers of a feature service',
+      run(x, path, members) {
+        const name = path['serviceId']!;
+        requireService(deps, x.principal, name);
+        const documents = layersOf(deps, x.principal, name).map(layerDocument);
+        const layers = documents.filter(({ type }) => type !== 'Table');
+        const tables = documents.filter(({ type }) => type === 'Table');
+        return jsonReply({ layers, tables }, documentFormat(members));
+      },
+    }),
+    ...readingOperation({
+      ...{ about: about('layer'), name: 'layer', path: `${ROOT}/{serviceId}/${SERVER}/{layerId}` },
+      ...{ pathParams: { serviceId, layerId }, params: {} },
+      summary: 'A layer of a feature service',
+      run(x, path, members) {
+        const service = path['serviceId']!;
+        const id = wholeNumber('layerId', path['layerId']);
+        const layer = requireLayer(deps, x.principal, { service, layerId: id, parameter: 'layerId' });
+        return jsonReply(layerDocument(layer), documentFormat(members));
+      },
+    }),
+  ];
+}
+
+/** Names of services that have a layer for this principal. */
+function servicesOf(deps: CatalogueDeps, principal: Principal): string[] {
+  const names = new Set(deps.visible(principal).vectors.map(({ service = SERVICE }) => service));
+  return [...names].filter((name) => layersOf(deps, principal, name).length > 0).sort();
+}

@@ -1,0 +1,170 @@
+import { type Box, globeExtent, imageWithin } from '../../../core/box.js';
+import type { VectorCollection } from '../../../core/collection.js';
+import { CRS84, type Crs } from '../../../core/crs.js';
+import { esriFields, esriTypeOf } from '../../../core/geoservices-features.js';
+import { LIMITS } from '../../../core/limits.js';
+import { exportDrawingInfo } from '../../../core/style/drawing-info/export.js';
+import { transformBox } from '../../../native/index.js';
+import { esriLayer } from '../../../services/replicas/layer-view.js';
+
+/** Documents of feature services and their layers, as clients of GeoServices read them. */
+
+/** The version of ArcGIS Server whose documents these are like. */
+export const CURRENT_VERSION = 11.2;
+
+/** Edits are not there yet. */
+const CAPABILITIES = 'Query';
+const QUERY_FORMATS = 'JSON, geoJSON';
+
+export function spatialReferenceOf({ epsg }: Crs) {
+  // Clients of long standing know Web Mercator by the number that it had before EPSG gave it one.
+  return epsg === 3857 ? { wkid: 102_100, latestWkid: epsg } : { wkid: epsg, latestWkid: epsg };
+}
+
+/** The CRS that a layer is told of in: its own where EPSG has a number for it, else WGS 84. */
+export function layerCrs({ storageCrs }: VectorCollection): Crs {
+  return storageCrs.epsg > 0 ? storageCrs : CRS84;
+}
+
+export function serviceDocument(name: string, layers: readonly VectorCollection[]) {
+  const crs = commonCrs(layers);
+  const extent = extentIn(layers, crs);
+  const entries = layers.map(layerEntry);
+  return {
+    currentVersion: CURRENT_VERSION,
+    serviceDescription: name,
+    hasVersionedData: false,
+    maxRecordCount: LIMITS.geoServicesRecords,
+    supportedQueryFormats: QUERY_FORMATS,
+    supportsRelationshipsResource: false,
+    capabilities: CAPABILITIES,
+    description: '',
+    copyrightText: '',
+    spatialReference: spatialReferenceOf(crs),
+    initialExtent: extent,
+    fullExtent: extent,
+    allowGeometryUpdates: false,
+    units: unitsOf(crs),
+    syncEnabled: false,
+    layers: entries.filter(({ type }) => type === 'Feature Layer'),
+    tables: entries.filter(({ type }) => type === 'Table'),
+  };
+}
+
+function commonCrs(layers: readonly VectorCollection[]): Crs {
+  const [first = CRS84, ...others] = layers.map(layerCrs);
+  return others.every(({ epsg }) => epsg === first.epsg) ? first : CRS84;
+}
+
+function layerEntry(layer: VectorCollection) {
+  const geometryType = esriTypeOf(esriLayer(layer));
+  return {
+    id: layer.layerId,
+    name: layer.title,
+    parentLayerId: -1,
+    defaultVisibility: true,
+    subLayerIds: null,
+    ...{ minScale: 0, maxScale: 0 },
+    type: geometryType === undefined ? 'Table' : 'Feature Layer',
+    ...(geometryType === undefined ? {} : { geometryType }),
+  };
+}
+
+export function layerDocument(layer: VectorCollection) {
+  const esri = esriLayer(layer);
+  const geometryType = esriTypeOf(esri);
+  const fields = esriFields(esri);
+  const crs = layerCrs(layer);
+  return {
+    currentVersion: CURRENT_VERSION,
+    id: layer.layerId,
+    name: layer.title,
+    type: geometryType === undefined ? 'Table' : 'Feature Layer',
+    description: layer.description,
+    copyrightText: layer.about?.attribution ?? '',
+    displayField: displayField(layer),
+    defaultVisibility: true,
+    ...{ minScale: 0, maxScale: 0 },
+    ...(geometryType === undefined
+      ? {}
+      : {
+          geometryType,
+          extent: extentIn([layer], crs),
+          sourceSpatialReference: spatialReferenceOf(crs),
+          drawingInfo: exportDrawingInfo(layer.style.layers).drawingInfo,
+        }),
+    hasM: false,
+    hasZ: esri.hasZ,
+    hasAttachments: layer.source.writable,
+    htmlPopupType: 'esriServerHTMLPopupTypeAsHTMLText',
+    objectIdField: esri.idColumn,
+    uniqueIdField: { name: esri.idColumn, isSystemMaintained: true },
+    globalIdField: '',
+    typeIdField: '',
+    fields: fields.map((field) => ({ ...field, domain: domainOf(layer, field.name) })),
+    relationships: [],
+    indexes: [],
+    types: [],
+    templates: [],
+    maxRecordCount: LIMITS.geoServicesRecords,
+    standardMaxRecordCount: LIMITS.geoServicesRecords,
+    supportedQueryFormats: QUERY_FORMATS,
+    capabilities: CAPABILITIES,
+    supportsStatistics: false,
+    supportsAdvancedQueries: true,
+    supportsCoordinatesQuantization: false,
+    supportsReturningQueryExtent: true,
+    isDataVersioned: false,
+    dateFieldsTimeReference: { timeZone: 'UTC', respectsDaylightSaving: false },
+    advancedQueryCapabilities: {
+      supportsPagination: true,
+      supportsOrderBy: true,
+      supportsDistinct: false,
+      supportsStatistics: false,
+      supportsReturningQueryExtent: true,
+      supportsQueryWithDistance: false,
+      supportsSqlExpression: false,
+      supportsHavingClause: false,
+      supportsPercentileStatistics: false,
+      supportsReturningGeometryCentroid: false,
+      supportsQueryWithResultType: true,
+      supportsPaginationOnAggregatedQueries: false,
+    },
+  };
+}
+
+/** The first text that may be shown as a name. */
+function displayField({ source }: VectorCollection): string {
+  const names = source.fields.filter(({ type }) => type === 'string').map(({ name }) => name);
+  return names.find((name) => /name|title/i.test(name)) ?? names[0] ?? source.idColumn;
+}
+
+function domainOf({ source }: VectorCollection, name: string) {
+  const field = source.fields.find((one) => one.name === name);
+  if (field?.codedValues) return { type: 'codedValue', name, codedValues: field.codedValues };
+  const [min, max] = field?.range ?? [null, null];
+  return min === null || max === null ? null : { type: 'range', name, range: [min, max] };
+}
+
+/** Where layers lie; null when none of them says it. */
+function extentIn(layers: readonly VectorCollection[], crs: Crs) {
+  const boxes = layers.flatMap(({ extent84 }) => (extent84 ? [extent84] : []));
+  if (boxes.length === 0) return null;
+  const west = Math.min(...boxes.map((box) => (box[0] > box[2] ? -180 : box[0])));
+  const east = Math.max(...boxes.map((box) => (box[0] > box[2] ? 180 : box[2])));
+  const south = Math.min(...boxes.map((box) => box[1]));
+  const north = Math.max(...boxes.map((box) => box[3]));
+  const globe = globeExtent([west, south, east, north]);
+  return globe ? envelopeObject(inCrs(globe, crs), crs) : null;
+}
+
+/** A box in degrees as one in a CRS. */
+export function inCrs(box: Box, { epsg, proj }: Crs): Box {
+  return epsg === CRS84.epsg ? box : imageWithin(box, (one) => transformBox(one, CRS84.proj, proj));
+}
+
+export function envelopeObject([xmin, ymin, xmax, ymax]: readonly number[], crs: Crs) {
+  return { ...{ xmin, ymin, xmax, ymax }, spatialReference: spatialReferenceOf(crs) };
+}
+
+const unitsOf = ({ geographic }: Crs) => (geographic ? 'esriDecimalDegrees' : 'esriMeters');

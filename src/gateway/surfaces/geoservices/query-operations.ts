@@ -1,0 +1,172 @@
+import { imageWithin } from '../../../core/box.js';
+import { CRS84 } from '../../../core/crs.js';
+import { ApiError } from '../../../core/errors.js';
+import type { FeatureQuery, ItemsResult } from '../../../core/features.js';
+import { esriFields, esriTypeOf } from '../../../core/geoservices-features.js';
+import { LIMITS } from '../../../core/limits.js';
+import type { Exchange, Operation, Reply } from '../../../core/operation.js';
+import { pathString } from '../../../core/params.js';
+import type { Pools } from '../../../core/tasks.js';
+import { transformBox } from '../../../native/index.js';
+import { esriLayer, requireLayer } from '../../../services/replicas/layer-view.js';
+import { runTask } from '../../../services/run-task.js';
+import type { SurfaceDeps } from '../common.js';
+import { common, readingOperation, SERVER } from './feature-server.js';
+import { jsonReply } from './in-band.js';
+import { envelopeObject, spatialReferenceOf } from './layer-documents.js';
+import { wholeNumber } from './members.js';
+import { member } from './query-members.js';
+import { type QueryRequest, queryRequest } from './query-request.js';
+
+export type QueryDeps = Pick<SurfaceDeps, 'catalog' | 'visible' | 'pools'>;
+
+const PATH = `/rest/services/{serviceId}/${SERVER}/{layerId}/query`;
+
+const path = {
+  serviceId: pathString('serviceId', 'Name of a service.'),
+  layerId: pathString('layerId', 'Number of a layer.'),
+};
+
+const params = {
+  where: member('where', 'A condition in SQL.'),
+  objectIds: member('objectIds', 'Ids, separated by commas.'),
+  geometry: member('geometry', 'A geometry, or xmin,ymin,xmax,ymax.'),
+  geometryType: member('geometryType', 'esriGeometryEnvelope and the like.'),
+  inSR: member('inSR', 'Spatial reference of the geometry.'),
+  spatialRel: member('spatialRel', 'esriSpatialRelIntersects when absent.'),
+  time: member('time', 'Milliseconds since 1970, or start,end.'),
+  outFields: member('outFields', 'Names of fields, or *; the id alone when absent.'),
+  outSR: member('outSR', 'Spatial reference of the answer.'),
+  returnGeometry: member('returnGeometry', 'true when absent.'),
+  returnZ: member('returnZ', 'false when absent.'),
+  geometryPrecision: member('geometryPrecision', 'Decimal places of coordinates.'),
+  orderByFields: member('orderByFields', 'Names of fields, each perhaps with DESC.'),
+  resultOffset: member('resultOffset', 'Features to leave out first.'),
+  resultRecordCount: member('resultRecordCount', `At most ${LIMITS.geoServicesRecordsMax}.`),
+  returnCountOnly: member('returnCountOnly', 'How many there are.'),
+  returnIdsOnly: member('returnIdsOnly', 'Their ids.'),
+  returnExtentOnly: member('returnExtentOnly', 'Where they lie.'),
+};
+
+/** Queries of the layers of a FeatureServer. */
+export function queryOperations(deps: QueryDeps): Operation[] {
+  return readingOperation({
+    ...{ about: common('FeatureServer', 'query'), name: 'query', path: PATH },
+    ...{ pathParams: path, params },
+    summary: 'Features of a layer',
+    run(x, { serviceId, layerId }, members) {
+      const id = wholeNumber('layerId', layerId);
+      const address = { service: serviceId!, layerId: id, parameter: 'layerId' };
+      const layer = requireLayer(deps, x.principal, address);
+      return answer(x, deps.pools, layer, queryRequest(layer, members));
+    },
+  });
+}
+
+type Layer = ReturnType<typeof requireLayer>;
+
+async function answer(x: Exchange, pools: Pools, layer: Layer, request: QueryRequest): Promise<Reply> {
+  const format = request.format === 'pjson' ? 'pjson' : 'json';
+  switch (request.answer) {
+    case 'count':
+      return jsonReply({ count: await count(x, pools, request.query) }, format);
+    case 'extent':
+      return jsonReply(await extentAnswer(x, pools, layer, request), format);
+    case 'ids':
+      return idsReply(x, pools, layer, request);
+    default:
+      return featuresReply(layer, request, await runTask(x, pools, 'vector.items', request.task));
+  }
+}
+
+function count(x: Exchange, pools: Pools, query: FeatureQuery): Promise<number> {
+  return runTask(x, pools, 'vector.count', query);
+}
+
+async function extentAnswer(x: Exchange, pools: Pools, { storageCrs }: Layer, request: QueryRequest) {
+  const { query, crs } = request;
+  const { extent, extent84 } = await runTask(x, pools, 'vector.extent', query);
+  const [box, from] = crs.proj === CRS84.proj && extent84 ? [extent84, CRS84] : [extent, storageCrs];
+  const image =
+    box && (from.epsg === crs.epsg ? box : imageWithin(box, (one) => transformBox(one, from.proj, crs.proj)));
+  const counted = request.counts ? { count: await count(x, pools, query) } : {};
+  return {
+    ...counted,
+    extent: image
+      ? envelopeObject(image, crs)
+      : {
+          ...{ xmin: 'NaN', ymin: 'NaN', xmax: 'NaN', ymax: 'NaN' },
+          spatialReference: spatialReferenceOf(crs),
+        },
+  };
+}
+
+/** Ids of a page of them. */
+const IDS = 50_000;
+
+async function idsReply(
+  x: Exchange,
+  pools: Pools,
+  { source }: Layer,
+  { task, format }: QueryRequest,
+): Promise<Reply> {
+  const { maxBytes: _, ...plain } = task;
+  const page = { ...plain, format: 'csv' as const, fields: [], skipGeometry: true, limit: IDS, offset: 0 };
+  const lists: string[] = [];
+  let number = 0;
+  for (let part: ItemsResult | undefined; !part || part.more; ) {
+    part = await runTask(x, pools, 'vector.items', { ...page, ...(part?.last ? { after: part.last } : {}) });
+    number += part.returned;
+    if (number > LIMITS.geoServicesIds)
+      throw new ApiError(
+        'payload-too-large',
+        `There are more than ${LIMITS.geoServicesIds} ids: ask for fewer.`,
+      );
+    // A record is the id, an empty geometry, and the end of the line.
+    if (part.returned > 0)
+      lists.push(
+        Buffer.from(part.features)
+          .toString()
+          .trimEnd()
+          .replaceAll(/,?\r\n/g, ',')
+          .replace(/,$/, ''),
+      );
+  }
+  const head = `"objectIdFieldName":${JSON.stringify(source.idColumn)}`;
+  const ids = `"objectIds":[${lists.join(',')}]`;
+  return reply(format === 'geojson' ? `{"properties":{${ids}}}` : `{${head},${ids}}`);
+}
+
+function featuresReply(layer: Layer, request: QueryRequest, page: ItemsResult): Reply {
+  const { source } = layer;
+  if (request.format === 'geojson') {
+    const more = page.more ? ',"properties":{"exceededTransferLimit":true}' : '';
+    return {
+      ...pageReply(`{"type":"FeatureCollection"${more},"features":[`, page),
+      mediaType: 'application/geo+json',
+    };
+  }
+  const esri = esriLayer(layer);
+  const geometryType = esriTypeOf(esri);
+  const names = new Set([source.idColumn, ...request.fields.map(({ name }) => name)]);
+  const head = JSON.stringify({
+    objectIdFieldName: source.idColumn,
+    globalIdFieldName: '',
+    ...(geometryType === undefined || request.task.skipGeometry
+      ? {}
+      : { geometryType, hasZ: esri.hasZ && request.task.z === true, hasM: false }),
+    ...(request.task.skipGeometry ? {} : { spatialReference: spatialReferenceOf(request.crs) }),
+    fields: esriFields(esri).filter(({ name }) => names.has(name)),
+    ...(page.more ? { exceededTransferLimit: true } : {}),
+  });
+  return pageReply(`${head.slice(0, -1)},"features":[`, page);
+}
+
+/** A document whose last member is the list of features. */
+function pageReply(head: string, { features }: ItemsResult): Reply {
+  return reply(Buffer.concat([Buffer.from(head), features, Buffer.from(']}')]));
+}
+
+function reply(body: string | Uint8Array): Reply {
+  return { status: 200, mediaType: 'application/json', body, cacheControl: 'no-store' };
+}

@@ -1,0 +1,174 @@
+import { readable, type VectorCollection } from '../../../core/collection.js';
+import { and } from '../../../core/cql2/index.js';
+import { type Crs, coordinatePrecision, defaultCrs } from '../../../core/crs.js';
+import { badParameter } from '../../../core/errors.js';
+import type { FeatureQuery, ItemsTask, SortKey } from '../../../core/features.js';
+import { plainFields } from '../../../core/field-masks.js';
+import { LIMITS } from '../../../core/limits.js';
+import type { Field } from '../../../core/vector-source.js';
+import { geoServicesFilter } from '../../../services/geoservices/filter.js';
+import { spatialReference } from '../../../services/geoservices/geometry.js';
+import { layerCrs } from './layer-documents.js';
+import { choiceOf, flagOf, type Members, numberOf, textOf } from './members.js';
+
+/** What a query of a layer asks for. Each reader throws 400 naming the parameter. */
+
+export const QUERY_FORMATS = ['json', 'pjson', 'geojson'] as const;
+export type QueryFormat = (typeof QUERY_FORMATS)[number];
+
+export interface QueryRequest {
+  readonly format: QueryFormat;
+  /** What the answer is about, besides features. */
+  readonly answer: 'features' | 'count' | 'ids' | 'extent';
+  /** With `extent`: also how many there are. */
+  readonly counts: boolean;
+  readonly query: FeatureQuery;
+  readonly crs: Crs;
+  /** Those that are written, in the order of the layer. */
+  readonly fields: readonly Field[];
+  readonly task: ItemsTask;
+}
+
+const MOST_TEXT = 200;
+const MOST_FIELDS = 8000;
+const MOST_DECIMALS = 15;
+const MOST_KEYS = 10;
+
+/** Parameters that change what the answer is, and that are not there yet: they are refused where they say something. */
+const UNSUPPORTED = [
+  ...['outStatistics', 'groupByFieldsForStatistics', 'having', 'distance', 'multipatchOption', 'sqlFormat'],
+  ...['quantizationParameters', 'gdbVersion', 'historicMoment', 'relationParam', 'parameterValues'],
+  ...['rangeValues', 'fullText', 'datumTransformation', 'maxAllowableOffset'],
+];
+const UNSUPPORTED_FLAGS = ['returnDistinctValues', 'returnCentroid', 'returnM', 'returnTrueCurves'];
+
+/** What says how values are told, and is the same here whatever it says. */
+const DEFAULTS: Readonly<Record<string, readonly string[]>> = {
+  sqlFormat: ['none', 'standard'],
+  multipatchOption: ['xyFootprint'],
+  maxAllowableOffset: ['0'],
+};
+
+export function queryRequest(layer: VectorCollection, members: Members): QueryRequest {
+  requireSupported(members);
+  const format = choiceOf(members, 'f', { values: QUERY_FORMATS, fallback: 'json' });
+  const { source, fields: names, filter: rows } = readable(layer);
+  const filter = and(rows, filterOf(layer, members));
+  const query = { source, ...(filter === undefined ? {} : { filter }) };
+  const crs = outCrs(layer, members, format);
+  const fields = outFields(layer, textOf(members, 'outFields', MOST_FIELDS));
+  const sort = sortOf(layer, textOf(members, 'orderByFields', MOST_FIELDS));
+  const isWhole = names === undefined && fields === layer.source.fields;
+  const countOnly = flagOf(members, 'returnCountOnly', false);
+  const extentOnly = flagOf(members, 'returnExtentOnly', false);
+  return {
+    ...{ format, query, crs, fields },
+    answer: answerOf(flagOf(members, 'returnIdsOnly', false), countOnly, extentOnly),
+    counts: countOnly,
+    task: {
+      ...query,
+      format: format === 'geojson' ? 'geojson' : 'esri-json',
+      crs: crs.proj,
+      swapAxes: false,
+      precision: precisionOf(members, crs),
+      z: flagOf(members, 'returnZ', false),
+      skipGeometry: !flagOf(members, 'returnGeometry', true),
+      ...(isWhole ? {} : { fields: fields.map(({ name }) => name) }),
+      ...(sort.length > 0 ? { sort } : {}),
+      limit: Math.min(
+        numberOf(members, 'resultRecordCount') || LIMITS.geoServicesRecords,
+        LIMITS.geoServicesRecordsMax,
+      ),
+      offset: numberOf(members, 'resultOffset') ?? 0,
+      maxBytes: LIMITS.geoServicesBytes,
+    },
+  };
+}
+
+function requireSupported(members: Members): void {
+  const says = (name: string) => {
+    const value = members[name];
+    if (value === undefined || value === null || value === '') return false;
+    return !DEFAULTS[name]?.some((one) => one.toLowerCase() === String(value).toLowerCase());
+  };
+  const name = UNSUPPORTED.find(says) ?? UNSUPPORTED_FLAGS.find((flag) => flagOf(members, flag, false));
+  if (name !== undefined) throw badParameter(name, 'is not supported');
+}
+
+function answerOf(ids: boolean, count: boolean, extent: boolean): QueryRequest['answer'] {
+  if (extent) return 'extent';
+  if (count) return 'count';
+  return ids ? 'ids' : 'features';
+}
+
+function filterOf(layer: VectorCollection, members: Members) {
+  const { source } = layer;
+  const schema = { ...source, fields: plainFields(source.fields), filterCrs: defaultCrs(layer) };
+  const text = (name: string, most: number) => {
+    const value = textOf(members, name, most);
+    return value === undefined ? {} : { [name]: value };
+  };
+  return geoServicesFilter(
+    {
+      ...text('where', LIMITS.geoServicesWhere),
+      ...text('objectIds', LIMITS.bodyBytes),
+      ...text('geometryType', MOST_TEXT),
+      ...text('spatialRel', MOST_TEXT),
+      ...text('time', MOST_TEXT),
+      ...text('timeRelation', MOST_TEXT),
+      geometry: members['geometry'],
+      inSR: members['inSR'],
+    },
+    schema,
+    layerCrs(layer),
+  );
+}
+
+/** GeoJSON is in WGS 84 unless something else is asked for, as RFC 7946 says. */
+function outCrs(layer: VectorCollection, members: Members, format: QueryFormat): Crs {
+  const value = members['outSR'];
+  if (value !== undefined && value !== null && value !== '') return spatialReference('outSR', value);
+  return format === 'geojson' ? defaultCrs(layer) : layerCrs(layer);
+}
+
+function outFields({ source }: VectorCollection, text: string | undefined): readonly Field[] {
+  if (text === undefined || text.trim() === '*') return text === undefined ? [] : source.fields;
+  const names = new Map(source.fields.map((field) => [field.name.toLowerCase(), field]));
+  names.set(source.idColumn.toLowerCase(), undefined as never);
+  const asked = new Set<Field>();
+  for (const part of text.split(',')) {
+    const name = part
+      .trim()
+      .replace(/^"(.*)"$/, '$1')
+      .toLowerCase();
+    if (name === '*') return source.fields;
+    if (!names.has(name))
+      throw badParameter('outFields', `names '${part.trim().slice(0, 60)}', which the layer does not have`);
+    const field = names.get(name);
+    if (field) asked.add(field);
+  }
+  return source.fields.filter((field) => asked.has(field));
+}
+
+function sortOf({ source }: VectorCollection, text: string | undefined): SortKey[] {
+  if (text === undefined) return [];
+  const fields = plainFields(source.fields).filter(({ type }) => !['json', 'array', 'binary'].includes(type));
+  const sortable = new Map(fields.map(({ name }) => [name.toLowerCase(), name]));
+  sortable.set(source.idColumn.toLowerCase(), source.idColumn);
+  const keys = text.split(',').map((part) => {
+    const [, quoted, plain, order = ''] = /^\s*(?:"([^"]+)"|(\S+))(?:\s+(asc|desc))?\s*$/i.exec(part) ?? [];
+    const field = sortable.get((quoted ?? plain ?? '').toLowerCase());
+    if (field === undefined) throw badParameter('orderByFields', `cannot be '${part.trim().slice(0, 60)}'`);
+    return { field, descending: order.toLowerCase() === 'desc' };
+  });
+  if (keys.length > MOST_KEYS) throw badParameter('orderByFields', `names more than ${MOST_KEYS} fields`);
+  // The order of the id, which is that of every page.
+  const isById = keys.length === 1 && keys[0]!.field === source.idColumn && !keys[0]!.descending;
+  return isById ? [] : keys;
+}
+
+function precisionOf(members: Members, crs: Crs): number {
+  const decimals = numberOf(members, 'geometryPrecision');
+  if (decimals === undefined) return coordinatePrecision(crs);
+  return Math.min(decimals, MOST_DECIMALS);
+}

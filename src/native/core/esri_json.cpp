@@ -1,0 +1,261 @@
+#include "esri_json.h"
+
+#include <cmath>
+
+#include "json.h"
+#include "number.h"
+#include "text.h"
+#include "wkb.h"
+
+namespace graticule {
+namespace {
+
+/** Memory an idle writer may keep. */
+constexpr size_t kKeptMemory = 4u << 20;
+
+void appendInteger(ByteBuffer& out, int64_t value) { out.commit(putInteger(out.reserve(kMaxNumberSize), value)); }
+
+void appendReal(ByteBuffer& out, double value) {
+  if (!std::isfinite(value)) return out.appendLiteral("null");
+  out.commit(putShortest(out.reserve(kMaxNumberSize), value));
+}
+
+/** Numbers that are too precise for a double come as text. */
+bool isNumber(const Value& value) {
+  if (value.size == 0) return false;
+  const char first = value.bytes[0];
+  return (first == '-' || (first >= '0' && first <= '9')) && isJson(value.bytes, value.size);
+}
+
+void appendText(ByteBuffer& out, FieldType type, const Value& value) {
+  int64_t instant = 0;
+  if (type == FieldType::DateTime && readInstant(value.bytes, value.size, instant)) return appendInteger(out, instant);
+  if (type == FieldType::Number && isNumber(value)) return out.append(value.bytes, value.size);
+  appendJsonString(out, value.bytes, value.size);
+}
+
+std::string keyOf(const std::string& name) {
+  ByteBuffer text;
+  appendJsonString(text, name.data(), name.size());
+  text.push(':');
+  return std::string(reinterpret_cast<const char*>(text.data()), text.size());
+}
+
+/** Reads two digits. */
+bool readPair(const char* text, int& value) {
+  if (text[0] < '0' || text[0] > '9' || text[1] < '0' || text[1] > '9') return false;
+  value = (text[0] - '0') * 10 + (text[1] - '0');
+  return true;
+}
+
+/** Days since 1970 of a date of the proleptic Gregorian calendar. */
+int64_t daysOf(int64_t year, int month, int day) {
+  year -= month <= 2;
+  const int64_t era = (year >= 0 ? year : year - 399) / 400;
+  const auto yearOfEra = static_cast<int>(year - era * 400);
+  const int dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+  const int dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear;
+  return era * 146097 + dayOfEra - 719468;
+}
+
+/** Minutes that a zone is ahead of UTC. */
+bool readZone(const char* text, size_t size, int& minutes) {
+  minutes = 0;
+  if (size == 0 || (size == 1 && (text[0] == 'Z' || text[0] == 'z'))) return true;
+  if (text[0] != '+' && text[0] != '-') return false;
+  int hours = 0, rest = 0;
+  if (size < 3 || !readPair(text + 1, hours)) return false;
+  const size_t at = size > 3 && text[3] == ':' ? 4 : 3;
+  if (size != 3 && (size != at + 2 || !readPair(text + at, rest))) return false;
+  minutes = (hours * 60 + rest) * (text[0] == '-' ? -1 : 1);
+  return true;
+}
+
+}  // namespace
+
+bool readInstant(const char* text, size_t size, int64_t& milliseconds) {
+  int century = 0, year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
+  if (size < 19 || text[4] != '-' || text[7] != '-' || text[13] != ':' || text[16] != ':') return false;
+  if (text[10] != 'T' && text[10] != 't' && text[10] != ' ') return false;
+  if (!readPair(text, century) || !readPair(text + 2, year) || !readPair(text + 5, month) ||
+      !readPair(text + 8, day) || !readPair(text + 11, hour) || !readPair(text + 14, minute) ||
+      !readPair(text + 17, second)) {
+    return false;
+  }
+  if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 24 || minute > 59 || second > 60) return false;
+  size_t at = 19;
+  int64_t fraction = 0;
+  if (at < size && text[at] == '.') {
+    int64_t unit = 100;
+    for (++at; at < size && text[at] >= '0' && text[at] <= '9'; ++at) {
+      fraction += unit * (text[at] - '0');
+      unit /= 10;
+    }
+  }
+  int zone = 0;
+  if (!readZone(text + at, size - at, zone)) return false;
+  const int64_t days = daysOf(century * 100 + year, month, day);
+  milliseconds = ((days * 24 + hour) * 60 + minute - zone) * 60000 + second * 1000 + fraction;
+  return true;
+}
+
+void EsriJsonGeometryWriter::begin(const FeatureOptions& options, const Reprojector* reprojector) {
+  positions_.begin({options.format.precision, false}, reprojector);
+  wantsZ_ = options.z;
+}
+
+void EsriJsonGeometryWriter::write(const Geometry& geometry, ByteBuffer& out) {
+  const size_t before = out.size();
+  z_ = wantsZ_ && hasZ(geometry);
+  bool isWritten = false;
+  switch (geometry.nodes[0].type) {
+    case GeometryType::Point: isWritten = writePoint(geometry, geometry.nodes[0], out); break;
+    case GeometryType::MultiPoint: isWritten = writeParts(geometry, "\"points\":[", out); break;
+    case GeometryType::LineString:
+    case GeometryType::MultiLineString: isWritten = writeParts(geometry, "\"paths\":[", out); break;
+    case GeometryType::Polygon:
+    case GeometryType::MultiPolygon: isWritten = writeParts(geometry, "\"rings\":[", out); break;
+    case GeometryType::GeometryCollection: break;
+  }
+  if (isWritten) return out.push('}');
+  out.truncate(before);
+  out.appendLiteral("null");
+}
+
+bool EsriJsonGeometryWriter::writePoint(const Geometry& geometry, const Node& node, ByteBuffer& out) {
+  if (node.sequences == 0) return false;
+  const Sequence& s = geometry.sequences[node.firstSequence];
+  if (s.count == 0 || !positions_.load(s)) return false;
+  out.push('{');
+  positions_.appendMembers(0, z_, out);
+  return true;
+}
+
+/** All simple geometries, of one that is simple itself or has several. */
+bool EsriJsonGeometryWriter::writeParts(const Geometry& geometry, const char* member, ByteBuffer& out) {
+  out.push('{');
+  if (z_) out.appendLiteral("\"hasZ\":true,");
+  out.append(member, std::strlen(member));
+  const size_t begin = out.size();
+  for (const Node& node : geometry.nodes) {
+    if (!node.simple() || node.sequences == 0) continue;
+    const size_t before = out.size();
+    if (before != begin) out.push(',');
+    if (!writePart(geometry, node, out)) out.truncate(before);
+  }
+  if (out.size() == begin) return false;
+  out.push(']');
+  return true;
+}
+
+bool EsriJsonGeometryWriter::writePart(const Geometry& geometry, const Node& node, ByteBuffer& out) {
+  const Sequence& first = geometry.sequences[node.firstSequence];
+  if (node.type == GeometryType::Polygon) return writeRings(geometry, node, out);
+  if (node.type == GeometryType::LineString) return first.count >= 2 && writeLine(first, out);
+  if (first.count == 0 || !positions_.load(first)) return false;
+  positions_.appendArray(0, z_, out);
+  return true;
+}
+
+bool EsriJsonGeometryWriter::writeLine(const Sequence& s, ByteBuffer& out) {
+  if (!positions_.load(s)) return false;
+  out.push('[');
+  for (uint32_t i = 0; i < s.count; ++i) {
+    if (i != 0) out.push(',');
+    positions_.appendArray(i, z_, out);
+  }
+  out.push(']');
+  return true;
+}
+
+bool EsriJsonGeometryWriter::writeRings(const Geometry& geometry, const Node& node, ByteBuffer& out) {
+  for (uint32_t i = 0; i < node.sequences; ++i) {
+    const size_t before = out.size();
+    if (i != 0) out.push(',');
+    if (writeRing(geometry.sequences[node.firstSequence + i], i == 0, out)) continue;
+    // Without its exterior ring nothing is left of a polygon; a broken hole is left out.
+    if (i == 0) return false;
+    out.truncate(before);
+  }
+  return true;
+}
+
+bool EsriJsonGeometryWriter::writeRing(const Sequence& s, bool exterior, ByteBuffer& out) {
+  if (s.count < 3 || !positions_.load(s)) return false;
+  const size_t n = positions_.corners();
+  if (n < 3) return false;
+  const double area = positions_.doubleArea(n);
+  const bool isReversed = exterior ? area > 0 : area < 0;
+  out.push('[');
+  for (size_t i = 0; i <= n; ++i) {
+    if (i != 0) out.push(',');
+    const size_t corner = i % n;
+    positions_.appendArray(isReversed && corner != 0 ? n - corner : corner, z_, out);
+  }
+  out.push(']');
+  return true;
+}
+
+void EsriJsonFeatureWriter::begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector) {
+  reprojector_ = std::move(reprojector);
+  geometryWriter_.begin(options, reprojector_.get());
+  hasGeometry_ = !options.skipGeometry;
+  idKey_ = keyOf(options.id);
+  keys_.clear();
+  types_.clear();
+  for (const FeatureOptions::Field& field : options.fields) {
+    keys_.push_back("," + keyOf(field.name));
+    types_.push_back(field.type);
+  }
+  out_.clear();
+}
+
+void EsriJsonFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, size_t size) {
+  if (!out_.empty()) out_.push(',');
+  out_.appendLiteral("{\"attributes\":{");
+  out_.append(idKey_.data(), idKey_.size());
+  if (id.kind == Value::Kind::Integer) {
+    appendInteger(out_, id.integer);
+  } else {
+    out_.appendLiteral("null");
+  }
+  BlobHeader header;
+  isRead_ = hasGeometry_ && blob != nullptr && readBlob(blob, size, header, geometry_) == ReadStatus::Ok && !header.empty;
+}
+
+void EsriJsonFeatureWriter::property(size_t field, const Value& value) {
+  if (field >= keys_.size()) return;
+  out_.append(keys_[field].data(), keys_[field].size());
+  switch (value.kind) {
+    case Value::Kind::Null: return out_.appendLiteral("null");
+    case Value::Kind::Blob:
+      return appendBase64String(out_, reinterpret_cast<const uint8_t*>(value.bytes), value.size);
+    case Value::Kind::Real: return appendReal(out_, value.real);
+    case Value::Kind::Boolean: return appendInteger(out_, value.integer != 0);
+    case Value::Kind::Integer:
+      return appendInteger(out_, types_[field] == FieldType::Boolean ? value.integer != 0 : value.integer);
+    case Value::Kind::Text: return appendText(out_, types_[field], value);
+  }
+}
+
+void EsriJsonFeatureWriter::endFeature() {
+  out_.push('}');
+  if (hasGeometry_) {
+    out_.appendLiteral(",\"geometry\":");
+    if (isRead_) {
+      geometryWriter_.write(geometry_, out_);
+    } else {
+      out_.appendLiteral("null");
+    }
+  }
+  out_.push('}');
+}
+
+void EsriJsonFeatureWriter::release() {
+  reprojector_.reset();
+  geometryWriter_.begin({}, nullptr);
+  geometry_.clear();
+  out_.shrink(kKeptMemory);
+}
+
+}  // namespace graticule
