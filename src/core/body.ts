@@ -49,7 +49,7 @@ function valueIn(bytes: Uint8Array, { form, bounds, jsonMembers }: BodyReading):
   }
 }
 
-/** Fields of a form, each once. Those that may be JSON are bounded as such. */
+/** Fields of a form, each once. Those that may be JSON are bounded as such, and may be lists of numbers. */
 function formFields(
   bytes: Uint8Array,
   bounds: JsonBounds,
@@ -60,12 +60,15 @@ function formFields(
   const fields = new Map<string, string>();
   for (const [name, text] of new URLSearchParams(utf8(bytes))) {
     if (fields.has(name)) throw new BodyError(`The form has ${name.slice(0, 60)} twice.`, false);
-    if (text.length > bounds.string && !(jsonMembers.includes(name) && isJson(text)))
+    if (text.length > bounds.string && !(jsonMembers.includes(name) && (isJson(text) || isNumbers(text))))
       throw new BodyError(`The field ${name.slice(0, 60)} is longer than ${bounds.string} characters.`, true);
     fields.set(name, text);
   }
   return Object.fromEntries(fields);
 }
+
+/** A list of whole numbers, in which nothing is to be looked for. */
+const isNumbers = (text: string) => /^[-\d,\s]*$/.test(text);
 
 const isJson = (text: string) => /^\s*[[{]/.test(text);
 

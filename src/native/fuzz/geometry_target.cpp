@@ -10,6 +10,8 @@
 #include "../core/analytics/ground_buffer.h"
 #include "../core/analytics/kmeans.h"
 #include "../core/csv.h"
+#include "../core/esri_json.h"
+#include "../core/json.h"
 #include "../core/generalise.h"
 #include "../core/geojson_reader.h"
 #include "../core/gml.h"
@@ -66,6 +68,9 @@ void fuzzWriters(uint8_t mode, const uint8_t* data, size_t size) {
   write(csv, mode, data, size);
   const uint8_t* text = csv.text().data();
   require(std::count(text, text + csv.text().size(), '"') % 2 == 0);
+  static EsriJsonFeatureWriter esri;
+  write(esri, mode, data, size);
+  require(isJson(reinterpret_cast<const char*>(esri.text().data()), esri.text().size()));
   write(gml, mode, data, size);
   const uint8_t* xml = gml.text().data();
   require(std::count(xml, xml + gml.text().size(), '<') == std::count(xml, xml + gml.text().size(), '>'));

@@ -71,6 +71,7 @@ export function readingOperation(spec: ReadingSpec): Operation[] {
         schema: Type.Object({}),
         mediaTypes: ['application/x-www-form-urlencoded'],
         required: false,
+        jsonMembers: ['geometry', 'objectIds'],
         maxBytes: LIMITS.bodyBytes,
       },
       run: (x) => run(x, pathOf(x), (x.body ?? {}) as Members),

@@ -1,0 +1,199 @@
+import type { Feature, Position } from 'geojson';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
+
+/** Queries of a feature service say what OGC API Features says. */
+
+// biome-ignore lint/suspicious/noExplicitAny: documents are looked into
+type Json = any;
+
+let server: SharedServer;
+let layers: Record<string, number>;
+
+beforeAll(async () => {
+  server = await sharedServer();
+  const home = await json('/?f=json');
+  layers = Object.fromEntries(home.collections.map(({ id, layerId }: Json) => [id, layerId]));
+});
+
+async function json(path: string): Promise<Json> {
+  const response = await fetch(server.url + path);
+  expect([path, response.status]).toEqual([path, 200]);
+  return response.json();
+}
+
+const service = '/rest/services/default/FeatureServer';
+
+function query(collection: string, members: Record<string, string>): Promise<Json> {
+  return json(`${service}/${layers[collection]}/query?${new URLSearchParams(members)}`);
+}
+
+async function post(collection: string, members: Record<string, string>): Promise<Json> {
+  const response = await fetch(`${server.url}${service}/${layers[collection]}/query`, {
+    method: 'POST',
+    body: new URLSearchParams(members),
+  });
+  return response.json();
+}
+
+async function features(collection: string, search = 'limit=1000'): Promise<Feature[]> {
+  return (await json(`/ogc/features/collections/${collection}/items?f=json&${search}`)).features;
+}
+
+/** Twice the signed area; positive: counterclockwise. */
+function area(ring: readonly Position[]): number {
+  return ring.slice(1).reduce((sum, [x, y], i) => sum + ring[i]![0]! * y! - x! * ring[i]![1]!, 0);
+}
+
+/** Rings of a geometry as sets of positions, which no orientation and no first corner changes. */
+function ringsOf(geometry: Json): string[] {
+  const polygons = geometry.type === 'Polygon' ? [geometry.coordinates] : geometry.coordinates;
+  return polygons.flat().map(ringName).sort();
+}
+const ringName = (ring: Position[]) => [...new Set(ring.map(String))].sort().join(' ');
+
+describe('features', () => {
+  it('are those of the collection, with the same attributes and corners', async () => {
+    const answer = await query('countries', { where: '1=1', outFields: '*', f: 'json' });
+    const items = new Map((await features('countries')).map((one) => [one.id, one]));
+    expect(answer).toMatchObject({ geometryType: 'esriGeometryPolygon', spatialReference: { wkid: 4326 } });
+    expect(answer.exceededTransferLimit).toBeUndefined();
+    expect(answer.features).toHaveLength(items.size);
+    for (const { attributes, geometry } of answer.features) {
+      const item = items.get(attributes.fid)!;
+      expect(attributes).toEqual({ fid: item.id, ...item.properties });
+      expect(geometry.rings.map(ringName).sort()).toEqual(ringsOf(item.geometry));
+    }
+  });
+
+  it('have exterior rings that run clockwise, and holes that do not', async () => {
+    const answer = await query('countries', { where: "iso_a2 IN ('ZA', 'IT')", outFields: 'iso_a2' });
+    for (const { attributes, geometry } of answer.features) {
+      const [item] = await features('countries', `filter=iso_a2='${attributes.iso_a2}'`);
+      const { coordinates } = item!.geometry as { coordinates: Position[][][] };
+      const clockwise = geometry.rings.filter((ring: Position[]) => area(ring) < 0);
+      expect(clockwise).toHaveLength(coordinates.length);
+      expect(geometry.rings).toHaveLength(coordinates.flat().length);
+    }
+  });
+
+  it('come in other spatial references, with x first', async () => {
+    const answer = await query('countries', {
+      where: "iso_a2='FR'",
+      outSR: '102100',
+      geometryPrecision: '1',
+    });
+    const crs = encodeURIComponent('http://www.opengis.net/def/crs/EPSG/0/3857');
+    const [item] = await features('countries', `filter=iso_a2='FR'&crs=${crs}`);
+    expect(answer.spatialReference).toEqual({ wkid: 102_100, latestWkid: 3857 });
+    const { coordinates } = item!.geometry as { coordinates: Position[][][] };
+    const xs = (list: Position[]) => [Math.min(...list.map(([x]) => x!)), Math.max(...list.map(([x]) => x!))];
+    const [least, most] = xs(answer.features[0].geometry.rings.flat());
+    const [leastX, mostX] = xs(coordinates.flat(2));
+    expect(least).toBeCloseTo(leastX!, 0);
+    expect(most).toBeCloseTo(mostX!, 0);
+  });
+
+  it('are paged in an order', async () => {
+    const names: string[] = [];
+    for (let offset = 0; ; ) {
+      const page = await query('countries', {
+        ...{ where: '1=1', outFields: 'NAME', orderByFields: 'NAME DESC', returnGeometry: 'false' },
+        ...{ resultOffset: String(offset), resultRecordCount: '100' },
+      });
+      expect(page.features[0].geometry).toBeUndefined();
+      names.push(...page.features.map(({ attributes }: Json) => attributes.NAME));
+      offset += page.features.length;
+      if (!page.exceededTransferLimit) break;
+    }
+    const all = (await features('countries', 'limit=1000&sortby=-NAME')).map(
+      (one) => one.properties!['NAME'],
+    );
+    expect(names).toEqual(all);
+  });
+
+  it('pass a condition, an area and a list of ids', async () => {
+    const where = { where: "NAME LIKE 'S%'", returnCountOnly: 'true' };
+    const items = await features('countries', "filter=NAME LIKE 'S%25'&limit=1000");
+    expect(await query('countries', where)).toEqual({ count: items.length });
+    const box = { geometry: '5,46,11,48', geometryType: 'esriGeometryEnvelope', outFields: 'NAME' };
+    const inside = await query('countries', { ...box, returnGeometry: 'false' });
+    expect(inside.features.map(({ attributes }: Json) => attributes.NAME).sort()).toEqual(
+      (await features('countries', 'bbox=5,46,11,48')).map((one) => one.properties!['NAME']).sort(),
+    );
+    const objectIds = Array.from({ length: 2000 }, (_, i) => i + 1).join(',');
+    const some = await post('countries', { objectIds, returnIdsOnly: 'true' });
+    const ids = (await features('countries')).map(({ id }) => id as number);
+    expect(some.objectIds).toEqual(ids.filter((id) => id <= 2000));
+  });
+
+  it('are told as GeoJSON', async () => {
+    const answer = await query('countries', { where: "iso_a2='FR'", outFields: 'NAME', f: 'geojson' });
+    const [item] = await features('countries', "filter=iso_a2='FR'&properties=NAME");
+    expect(answer.features).toEqual([
+      expect.objectContaining({ id: item!.id, properties: item!.properties, geometry: item!.geometry }),
+    ]);
+  });
+
+  it('have an extent', async () => {
+    const { count, extent } = await query('countries', {
+      ...{ where: "iso_a2='CH'", returnExtentOnly: 'true', returnCountOnly: 'true' },
+    });
+    const [item] = await features('countries', "filter=iso_a2='CH'");
+    const { coordinates } = item!.geometry as { coordinates: Position[][][] };
+    const corners = coordinates.flat(2);
+    expect(count).toBe(1);
+    expect(extent.xmin).toBeCloseTo(Math.min(...corners.map(([x]) => x!)), 5);
+    expect(extent.ymax).toBeCloseTo(Math.max(...corners.map(([, y]) => y!)), 5);
+    const none = await query('countries', { where: '1=0', returnExtentOnly: 'true' });
+    expect(none.extent).toMatchObject({ xmin: 'NaN' });
+  });
+});
+
+describe('documents', () => {
+  it('list services and layers, and say what a layer can do', async () => {
+    const { services } = await json('/rest/services?f=json');
+    expect(services).toContainEqual({ name: 'default', type: 'FeatureServer' });
+    const document = await json(`${service}?f=pjson`);
+    const ids = document.layers.map(({ id }: Json) => id);
+    expect(ids).toContain(layers['countries']);
+    expect(ids).not.toContain(layers['olinda_dem_utm25s']);
+    const layer = await json(`${service}/${layers['countries']}?f=json`);
+    expect(layer).toMatchObject({
+      ...{ type: 'Feature Layer', geometryType: 'esriGeometryPolygon', objectIdField: 'fid' },
+      ...{ capabilities: 'Query', drawingInfo: { renderer: { type: expect.any(String) } } },
+    });
+    const all = await json(`${service}/layers?f=json`);
+    expect(all.layers.find(({ id }: Json) => id === layer.id)).toEqual(layer);
+  });
+});
+
+describe('what is wrong', () => {
+  it.each([
+    ['where', { where: "NAME='x'; DROP TABLE countries" }],
+    ['where', { where: "NAME = 'unended" }],
+    ['where', { where: 'nowhere = 1' }],
+    ['where', { where: '1=1 UNION SELECT name FROM sqlite_master' }],
+    ['orderByFields', { orderByFields: 'NAME; DROP TABLE countries' }],
+    ['orderByFields', { orderByFields: 'nowhere' }],
+    ['outFields', { outFields: 'NAME,nowhere' }],
+    ['outSR', { outSR: '999999' }],
+    ['geometry', { geometry: '{"rings":[[[0,0],[1,1' }],
+    ['geometry', { geometry: 'NaN,0,1,1' }],
+    ['geometry', { geometry: '{"x":"NaN"}' }],
+    ['spatialRel', { geometry: '0,0,1,1', spatialRel: 'esriSpatialRelNear' }],
+    ['objectIds', { objectIds: '1,x' }],
+    ['resultOffset', { resultOffset: '-1' }],
+    ['resultRecordCount', { resultRecordCount: '1e99' }],
+    ['outStatistics', { outStatistics: '[{"statisticType":"sum","onStatisticField":"fid;DROP TABLE x"}]' }],
+    ['f', { f: 'exe' }],
+  ])('%s is named: %j', async (name, members) => {
+    const { error } = await query('countries', { where: '1=1', ...members } as Record<string, string>);
+    expect([error.code, error.details.join()]).toEqual([400, expect.stringContaining(name)]);
+  });
+
+  it('layers and services that there are not are told in band', async () => {
+    for (const path of ['/rest/services/none/FeatureServer', `${service}/99999`, `${service}/99999/query`])
+      expect((await json(`${path}?f=json`)).error.code).toBe(404);
+  });
+});
