@@ -11,6 +11,7 @@ import {
   attachmentOperations,
 } from './surfaces/geoservices/attachment-operations.js';
 import { catalogueOperations } from './surfaces/geoservices/catalogue-operations.js';
+import { editOperations } from './surfaces/geoservices/edit-operations.js';
 import { queryOperations } from './surfaces/geoservices/query-operations.js';
 import { type ReplicaDeps, replicaOperations } from './surfaces/geoservices/replica-operations.js';
 import { unbuiltOperations } from './surfaces/geoservices/unbuilt.js';
@@ -65,6 +66,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...streamingOperations(onEarth('Streaming')),
     ...catalogueOperations(onEarth('FeatureServer')),
     ...queryOperations(onEarth('FeatureServer')),
+    ...editOperations(onEarth('FeatureServer')),
     ...replicaOperations(onEarth('FeatureServer')),
     ...attachmentOperations(deps),
     ...unbuiltOperations(),

@@ -13,12 +13,8 @@ describe('resources of GeoServices that are not built', () => {
   };
 
   it.each([
-    '/rest/info?f=json',
-    '/rest/services?f=json',
     '/sharing/rest/generateToken',
-    '/rest/services/default/FeatureServer?f=json',
-    '/rest/services/default/FeatureServer/0',
-    '/rest/services/default/FeatureServer/0/query?where=1=1&f=pbf',
+    '/rest/services/default/FeatureServer/0/queryRelatedRecords?f=json',
     '/rest/services/default/MapServer/export',
     '/rest/services/default/ImageServer/exportImage',
     '/rest/services/default/VectorTileServer',

@@ -208,7 +208,7 @@ async function apply(
     const outcome = outcomes[i]!;
     if (!outcome.ok && outcome.reason === 'changed') again.push(entry);
     else if (isTaken(entry, outcome)) await duplicate(x, deps, upload, { entry, look, conflicts });
-    else note(entry, outcome);
+    else noteOutcome(entry.result, outcome);
   }
   return again;
 }
@@ -244,7 +244,8 @@ async function duplicate(
     );
 }
 
-function note({ result }: Entry, outcome: EditOutcome): void {
+/** What became of an edit, as its client is told. */
+export function noteOutcome(result: EditResult, outcome: EditOutcome): void {
   if (outcome.ok) {
     result.success = true;
     result.objectId = Number(outcome.id);

@@ -1,4 +1,5 @@
 import { SERVICE } from '../../../core/access.js';
+import { type VectorCollection, whole } from '../../../core/collection.js';
 import type { Operation, Principal } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { layersOf, requireLayer, requireService } from '../../../services/replicas/layer-view.js';
@@ -8,7 +9,7 @@ import { jsonReply } from './in-band.js';
 import { CURRENT_VERSION, layerDocument, serviceDocument } from './layer-documents.js';
 import { wholeNumber } from './members.js';
 
-export type CatalogueDeps = Pick<SurfaceDeps, 'catalog' | 'visible'>;
+export type CatalogueDeps = Pick<SurfaceDeps, 'catalog' | 'visible' | 'access'>;
 
 const ROOT = '/rest/services';
 const serviceId = pathString('serviceId', 'Name of a service.');
@@ -44,7 +45,14 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
         const name = path['serviceId']!;
         requireService(deps, x.principal, name);
         const layers = layersOf(deps, x.principal, name);
-        return jsonReply(serviceDocument(name, layers), documentFormat(members));
+        return jsonReply(
+          serviceDocument(
+            name,
+            layers,
+            layers.some((one) => isEditable(deps, x.principal, one)),
+          ),
+          documentFormat(members),
+        );
       },
     }),
     ...readingOperation({
@@ -54,7 +62,9 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
       run(x, path, members) {
         const name = path['serviceId']!;
         requireService(deps, x.principal, name);
-        const documents = layersOf(deps, x.principal, name).map(layerDocument);
+        const documents = layersOf(deps, x.principal, name).map((one) =>
+          layerDocument(one, isEditable(deps, x.principal, one)),
+        );
         const layers = documents.filter(({ type }) => type !== 'Table');
         const tables = documents.filter(({ type }) => type === 'Table');
         return jsonReply({ layers, tables }, documentFormat(members));
@@ -68,7 +78,8 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
         const service = path['serviceId']!;
         const id = wholeNumber('layerId', path['layerId']);
         const layer = requireLayer(deps, x.principal, { service, layerId: id, parameter: 'layerId' });
-        return jsonReply(layerDocument(layer), documentFormat(members));
+        const document = layerDocument(layer, isEditable(deps, x.principal, layer));
+        return jsonReply(document, documentFormat(members));
       },
     }),
   ];
@@ -78,4 +89,9 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
 function servicesOf(deps: CatalogueDeps, principal: Principal): string[] {
   const names = new Set(deps.visible(principal).vectors.map(({ service = SERVICE }) => service));
   return [...names].filter((name) => layersOf(deps, principal, name).length > 0).sort();
+}
+
+/** Whether this principal may change features of a layer. */
+function isEditable({ access }: CatalogueDeps, principal: Principal, layer: VectorCollection): boolean {
+  return whole(layer).source.writable && access(principal, layer, 'write').allowed;
 }

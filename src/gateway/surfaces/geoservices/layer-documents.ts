@@ -12,8 +12,10 @@ import { esriLayer } from '../../../services/replicas/layer-view.js';
 /** The version of ArcGIS Server whose documents these are like. */
 export const CURRENT_VERSION = 11.2;
 
-/** Edits are not there yet. */
-const CAPABILITIES = 'Query';
+const EDITING = ['Create', 'Delete', 'Query', 'Update', 'Editing'].join();
+/** What clients may do: query, and edit where they may change features. */
+const capabilitiesOf = (isEditable: boolean) => (isEditable ? EDITING : 'Query');
+
 const QUERY_FORMATS = 'JSON, geoJSON';
 
 export function spatialReferenceOf({ epsg }: Crs) {
@@ -26,7 +28,7 @@ export function layerCrs({ storageCrs }: VectorCollection): Crs {
   return storageCrs.epsg > 0 ? storageCrs : CRS84;
 }
 
-export function serviceDocument(name: string, layers: readonly VectorCollection[]) {
+export function serviceDocument(name: string, layers: readonly VectorCollection[], isEditable: boolean) {
   const crs = commonCrs(layers);
   const extent = extentIn(layers, crs);
   const entries = layers.map(layerEntry);
@@ -37,13 +39,13 @@ export function serviceDocument(name: string, layers: readonly VectorCollection[
     maxRecordCount: LIMITS.geoServicesRecords,
     supportedQueryFormats: QUERY_FORMATS,
     supportsRelationshipsResource: false,
-    capabilities: CAPABILITIES,
+    capabilities: capabilitiesOf(isEditable),
     description: '',
     copyrightText: '',
     spatialReference: spatialReferenceOf(crs),
     initialExtent: extent,
     fullExtent: extent,
-    allowGeometryUpdates: false,
+    allowGeometryUpdates: isEditable,
     units: unitsOf(crs),
     syncEnabled: false,
     layers: entries.filter(({ type }) => type === 'Feature Layer'),
@@ -70,7 +72,7 @@ function layerEntry(layer: VectorCollection) {
   };
 }
 
-export function layerDocument(layer: VectorCollection) {
+export function layerDocument(layer: VectorCollection, isEditable: boolean) {
   const esri = esriLayer(layer);
   const geometryType = esriTypeOf(esri);
   const fields = esriFields(esri);
@@ -105,11 +107,12 @@ export function layerDocument(layer: VectorCollection) {
     relationships: [],
     indexes: [],
     types: [],
-    templates: [],
+    templates: isEditable ? [templateOf(layer)] : [],
+    ...(isEditable ? { allowGeometryUpdates: true, supportsRollbackOnFailureParameter: true } : {}),
     maxRecordCount: LIMITS.geoServicesRecords,
     standardMaxRecordCount: LIMITS.geoServicesRecords,
     supportedQueryFormats: QUERY_FORMATS,
-    capabilities: CAPABILITIES,
+    capabilities: capabilitiesOf(isEditable),
     supportsStatistics: false,
     supportsAdvancedQueries: true,
     supportsCoordinatesQuantization: false,
@@ -131,6 +134,18 @@ export function layerDocument(layer: VectorCollection) {
       supportsPaginationOnAggregatedQueries: false,
     },
   };
+}
+
+/** What a new feature begins with. */
+function templateOf({ title, source }: VectorCollection) {
+  const fields = source.fields.filter(({ generated, isMasked }) => !generated && !isMasked);
+  const attributes = Object.fromEntries(fields.map(({ name }) => [name, null]));
+  return { name: title, description: '', prototype: { attributes }, drawingTool: drawingToolOf(source) };
+}
+
+function drawingToolOf({ geometryType }: VectorCollection['source']): string {
+  if (geometryType.endsWith('Point')) return 'esriFeatureEditToolPoint';
+  return geometryType.endsWith('LineString') ? 'esriFeatureEditToolLine' : 'esriFeatureEditToolPolygon';
 }
 
 /** The first text that may be shown as a name. */

@@ -3,15 +3,12 @@ import type { Expression } from '../../../core/cql2/ast.js';
 import { CRS84, type Crs, defaultCrs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import { plainFields } from '../../../core/field-masks.js';
-import { type EsriFeature, type SentFeature, sentFeature } from '../../../core/geoservices-features.js';
-import { GeoServicesGeometryError } from '../../../core/geoservices-geometry.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Principal } from '../../../core/operation.js';
 import { geoServicesFilter } from '../../../services/geoservices/filter.js';
 import { spatialReference } from '../../../services/geoservices/geometry.js';
 import {
   type Catalogs,
-  esriLayer,
   layersOf,
   requireLayer,
   requireService,
@@ -25,10 +22,10 @@ import type {
 } from '../../../services/replicas/service.js';
 import { type LayerEdits, requireOnce } from '../../../services/replicas/upload.js';
 import type { Replica } from '../../../stores/replicas.js';
+import { layerEdits } from './layer-edits.js';
 import {
   choiceOf,
   flagOf,
-  listOf,
   type Members,
   numberOf,
   numbersOf,
@@ -262,7 +259,7 @@ function editsOf(
     if (!replica.layers.some((layer) => layer.layerId === layerId))
       throw badParameter('edits', `the replica has no layer ${layerId}`);
     const collection = requireLayer(catalogs, caller.principal, { ...caller, layerId, parameter: 'edits' });
-    const ofLayer = layerEdits(collection, replica, one);
+    const ofLayer = layerEdits(collection, replica.epsg, one);
     count += ofLayer.adds.length + ofLayer.updates.length + ofLayer.deletes.length;
     if (count > LIMITS.replicaEdits)
       throw badParameter('edits', `must not have more than ${LIMITS.replicaEdits} edits: send them in parts`);
@@ -270,40 +267,4 @@ function editsOf(
     edits.set(layerId, ofLayer);
   }
   return edits;
-}
-
-function layerEdits(collection: VectorCollection, { epsg }: Replica, members: Members): LayerEdits {
-  if (members['attachments']) throw badParameter('edits', 'have attachments, which are not supported');
-  const features = objectOf(members, 'features') ?? members;
-  const read = (name: string) =>
-    (objectsOf(features, name, LIMITS.replicaEdits) ?? []).map((feature) =>
-      sentOf(collection, epsg, feature),
-    );
-  const updates = read('updates').map((sent) => {
-    if (sent.id === undefined) throw badParameter('edits', 'has an update without an object id');
-    return { ...sent, id: sent.id };
-  });
-  const ids = features['deletes'] === undefined ? 'deleteIds' : 'deletes';
-  const deletes = Array.isArray(features[ids])
-    ? listOf(features, ids, LIMITS.replicaEdits)!.map((id) => wholeNumber(`edits.${ids}`, id))
-    : (numbersOf(features, ids, LIMITS.replicaEdits) ?? []);
-  return { adds: read('adds'), updates, deletes: [...new Set(deletes)] };
-}
-
-function sentOf(collection: VectorCollection, epsg: number, feature: Members): SentFeature {
-  const attributes = requireObject('edits', feature['attributes'] ?? {});
-  const { geometry } = feature;
-  if (geometry !== undefined && geometry !== null) requireCrs(requireObject('edits', geometry), epsg);
-  try {
-    return sentFeature({ attributes, geometry } as EsriFeature, esriLayer(collection));
-  } catch (error) {
-    if (error instanceof GeoServicesGeometryError) throw badParameter('edits', error.message);
-    throw error;
-  }
-}
-
-function requireCrs({ spatialReference: own }: Members, epsg: number): void {
-  if (own === undefined || own === null) return;
-  if (spatialReference('edits', own).epsg !== epsg)
-    throw badParameter('edits', `must have geometries in the spatial reference of the replica, ${epsg}`);
 }

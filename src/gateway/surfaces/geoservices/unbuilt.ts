@@ -6,10 +6,10 @@ const SERVICE = '/rest/services/{serviceId}';
 /** Resources of each kind of server below its path; an empty name is its own document. */
 const RESOURCES: readonly (readonly [path: string, names: string])[] = [
   ['/sharing/rest', 'generateToken info search portals/self'],
-  [`${SERVICE}/FeatureServer`, 'query applyEdits append queryDomains relationships'],
+  [`${SERVICE}/FeatureServer`, 'query append queryDomains relationships'],
   [
     `${SERVICE}/FeatureServer/{layerId}`,
-    'applyEdits append addFeatures updateFeatures deleteFeatures queryRelatedRecords queryTopFeatures queryBins queryDateBins calculate validateSQL generateRenderer queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
+    'append queryRelatedRecords queryTopFeatures queryBins queryDateBins calculate validateSQL generateRenderer queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
   ],
   [`${SERVICE}/MapServer`, ' export identify find legend layers generateKml'],
   [`${SERVICE}/MapServer/{layerId}`, ' query'],

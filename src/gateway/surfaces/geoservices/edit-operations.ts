@@ -1,0 +1,213 @@
+import Type from 'typebox';
+import type { VectorCollection } from '../../../core/collection.js';
+import type { Crs } from '../../../core/crs.js';
+import type { EditOperation } from '../../../core/edits.js';
+import { badParameter } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
+import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
+import { pathString } from '../../../core/params.js';
+import { editBounds } from '../../../services/edit-bounds.js';
+import { spatialReference } from '../../../services/geoservices/geometry.js';
+import { inputOf } from '../../../services/replicas/conflicts.js';
+import { requireLayer } from '../../../services/replicas/layer-view.js';
+import {
+  type EditResult,
+  type LayerEdits,
+  noteOutcome,
+  requireOnce,
+} from '../../../services/replicas/upload.js';
+import { runTask } from '../../../services/run-task.js';
+import { auditResource } from '../../../stores/audit-scope.js';
+import type { EditDeps } from '../features/edits/target.js';
+import { common, documentFormat, SERVER } from './feature-server.js';
+import { jsonReply } from './in-band.js';
+import { layerCrs } from './layer-documents.js';
+import { layerEdits } from './layer-edits.js';
+import { flagOf, type Members, objectsOf, wholeNumber } from './members.js';
+import { queryRequest } from './query-request.js';
+
+const SERVICE = `/rest/services/{serviceId}/${SERVER}`;
+const LAYER = `${SERVICE}/{layerId}`;
+
+const serviceId = pathString('serviceId', 'Name of a service.');
+const layerId = pathString('layerId', 'Number of a layer.');
+
+const form = {
+  schema: Type.Object({}),
+  mediaTypes: ['application/x-www-form-urlencoded'],
+  required: true,
+  jsonMembers: ['adds', 'updates', 'deletes', 'edits', 'features', 'geometry', 'objectIds'],
+  maxBytes: LIMITS.editBytes,
+  bounds: { values: LIMITS.editValues, names: LIMITS.editNames },
+};
+
+interface Results {
+  readonly addResults: EditResult[];
+  readonly updateResults: EditResult[];
+  readonly deleteResults: EditResult[];
+}
+
+/** Edits of features, as clients of GeoServices make them. */
+export function editOperations(deps: EditDeps): Operation[] {
+  return [...layerOperations(deps), serviceOperation(deps)];
+}
+
+function layerOperations(deps: EditDeps): Operation[] {
+  const operation = (
+    verb: string,
+    summary: string,
+    run: (x: Exchange, layer: VectorCollection, members: Members) => Promise<object>,
+  ) =>
+    defineOperation({
+      ...common('FeatureServer', verb),
+      ...{ method: 'POST', audited: true, body: form, params: { serviceId, layerId }, repeatable: true },
+      id: `geoservices.${verb}`,
+      path: `${LAYER}/${verb}`,
+      summary,
+      async run(x) {
+        const members = x.body as Members;
+        const format = documentFormat(members);
+        return jsonReply(
+          await run(x, layerOf(deps, x, x.params.serviceId, x.params.layerId), members),
+          format,
+        );
+      },
+    });
+  return [
+    operation('applyEdits', 'Add, change and delete features of a layer', (x, layer, members) =>
+      applyEdits(x, deps, layer, members, flagOf(members, 'rollbackOnFailure', false)),
+    ),
+    operation('addFeatures', 'Add features', async (x, layer, members) => {
+      const edits = { adds: members['features'] };
+      const { addResults } = await applyEdits(x, deps, layer, edits, isAtomic(members));
+      return { addResults };
+    }),
+    operation('updateFeatures', 'Change features', async (x, layer, members) => {
+      const edits = { updates: members['features'] };
+      const { updateResults } = await applyEdits(x, deps, layer, edits, isAtomic(members));
+      return { updateResults };
+    }),
+    operation('deleteFeatures', 'Delete features', async (x, layer, members) => {
+      const deletes = await idsToDelete(x, deps, layer, members);
+      const { deleteResults } = await applyEdits(x, deps, layer, { deletes }, isAtomic(members));
+      return { deleteResults };
+    }),
+  ];
+}
+
+const isAtomic = (members: Members) => flagOf(members, 'rollbackOnFailure', true);
+
+function layerOf(deps: EditDeps, { principal }: Exchange, service: string, layer: unknown): VectorCollection {
+  const number = wholeNumber('layerId', layer);
+  return requireLayer(deps, principal, { service, layerId: number, parameter: 'layerId' });
+}
+
+/** Edits of several layers; each layer is a transaction of its own. */
+function serviceOperation(deps: EditDeps): Operation {
+  return defineOperation({
+    ...common('FeatureServer', 'applyEdits'),
+    ...{ method: 'POST', audited: true, body: form, params: { serviceId }, repeatable: true },
+    id: 'geoservices.applyServiceEdits',
+    path: `${SERVICE}/applyEdits`,
+    summary: 'Add, change and delete features of several layers',
+    async run(x) {
+      const members = x.body as Members;
+      const format = documentFormat(members);
+      const list = objectsOf(members, 'edits', LIMITS.replicaEdits);
+      if (!list) throw badParameter('edits', 'is missing');
+      const atomic = flagOf(members, 'rollbackOnFailure', true);
+      if (atomic && list.length > 1)
+        throw badParameter(
+          'rollbackOnFailure',
+          'must be false for several layers: each is a transaction of its own',
+        );
+      const edits = list.map((one) => ({ one, layer: layerOf(deps, x, x.params.serviceId, one['id']) }));
+      const results: object[] = [];
+      for (const { one, layer } of edits)
+        results.push({ id: layer.layerId, ...(await applyEdits(x, deps, layer, one, atomic)) });
+      return jsonReply(results, format);
+    },
+  });
+}
+
+async function applyEdits(
+  x: Exchange,
+  deps: EditDeps,
+  layer: VectorCollection,
+  members: Members,
+  atomic: boolean,
+): Promise<Results> {
+  requirePlain(members);
+  const collection = deps.catalog().byId(layer.id) as VectorCollection;
+  const bounds = editBounds(layer, deps.access(x.principal, collection, 'write'));
+  const crs = crsOf(layer, members);
+  const edits = layerEdits(layer, crs.epsg, members);
+  const { adds, updates, deletes } = edits;
+  const count = adds.length + updates.length + deletes.length;
+  if (count > LIMITS.batchOperations)
+    throw badParameter('edits', `must not be more than ${LIMITS.batchOperations}: send them in parts`);
+  const sent = { ...edits, adds: adds.map((one) => ({ ...one, id: undefined })) };
+  requireOnce(sent, layer.layerId);
+  const operations = operationsOf(sent);
+  const results = operations.map(({ id = null }) => ({
+    objectId: id === null ? null : Number(id),
+    success: false,
+  }));
+  if (operations.length > 0) {
+    const { outcomes } = await deps.edits.run(x, collection, {
+      ...{ ...bounds, crs: crs.proj, swapAxes: false, mode: atomic ? 'atomic' : 'each', operations },
+      origin: {
+        ...{ collection: layer.id, layerId: layer.layerId, protocol: SERVER },
+        ...{ requestId: x.correlationId, actor: x.principal.id },
+      },
+    });
+    for (const [i, outcome] of outcomes.entries()) noteOutcome(results[i]!, outcome);
+  }
+  const succeeded = results.filter(({ success }) => success).length;
+  auditResource(layer.id, { operations: count, succeeded });
+  return {
+    addResults: results.slice(0, adds.length),
+    updateResults: results.slice(adds.length, adds.length + updates.length),
+    deleteResults: results.slice(adds.length + updates.length),
+  };
+}
+
+function requirePlain(members: Members): void {
+  for (const name of ['useGlobalIds', 'returnEditMoment', 'async'])
+    if (flagOf(members, name, false)) throw badParameter(name, 'must be false: it is not supported');
+  for (const name of ['attachments', 'gdbVersion', 'assetMaps'])
+    if (members[name]) throw badParameter(name, 'is not supported');
+}
+
+function operationsOf({ adds, updates, deletes }: LayerEdits): EditOperation[] {
+  return [
+    ...adds.map((sent) => ({ type: 'create', feature: inputOf(sent) }) as const),
+    ...updates.map((sent) => ({ type: 'update', id: String(sent.id), feature: inputOf(sent) }) as const),
+    ...deletes.map((id) => ({ type: 'delete', id: String(id) }) as const),
+  ];
+}
+
+/** The spatial reference that the geometries name, which is one for all; that of the layer where none does. */
+function crsOf(layer: VectorCollection, members: Members): Crs {
+  for (const name of ['adds', 'updates'])
+    for (const { geometry } of objectsOf(members, name, LIMITS.replicaEdits) ?? []) {
+      const own = (geometry as Members | null | undefined)?.['spatialReference'];
+      if (own !== undefined && own !== null) return spatialReference(name, own);
+    }
+  return layerCrs(layer);
+}
+
+/** Features to delete: those that are named, or that pass the filters. */
+async function idsToDelete(x: Exchange, { pools }: EditDeps, layer: VectorCollection, members: Members) {
+  const names = ['where', 'objectIds', 'geometry'];
+  if (names.every((name) => members[name] === undefined || members[name] === ''))
+    throw badParameter('objectIds', 'or where or geometry must be there');
+  if (names.every((name) => name === 'objectIds' || !members[name])) return members['objectIds'];
+  const { task } = queryRequest(layer, { ...members, f: 'json', returnGeometry: 'false' });
+  const limit = LIMITS.batchOperations + 1;
+  const page = await runTask(x, pools, 'vector.items', { ...task, fields: [], limit, offset: 0 });
+  const features = JSON.parse(`[${Buffer.from(page.features).toString()}]`) as {
+    attributes: Record<string, number>;
+  }[];
+  return features.map(({ attributes }) => attributes[layer.source.idColumn]!);
+}
