@@ -1,8 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from '../e2e/support/http.js';
+import { launchBrowser } from '../support/browser.js';
+import { pythonOfClients } from '../support/python.js';
+import { openSavedPage } from '../support/saved-page.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
 /** Clients of GeoServices that others wrote read a feature service. */
@@ -42,3 +46,51 @@ it('QGIS opens a layer, reads its features and those of a map window', async () 
   expect(read.fields).toEqual(expect.arrayContaining(['NAME', 'ISO_A3']));
   expect(read.inside).toEqual(['Austria', 'France', 'Germany', 'Italy', 'Liechtenstein', 'Switzerland']);
 }, 120_000);
+
+it('esridump writes all features of a layer', async () => {
+  const text = await run(pythonOfClients(), ['-m', 'esridump.cli', '--jsonlines', layer, '-'], {});
+  const features = text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(features).toHaveLength(240);
+  const france = features.find(({ properties }: Json) => properties.iso_a2 === 'FR');
+  expect(france).toMatchObject({ geometry: { type: 'MultiPolygon' }, properties: { NAME: 'France' } });
+}, 60_000);
+
+describe('in a browser', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser?.close());
+
+  async function readWith(library: string): Promise<Json> {
+    const page = readFileSync(`test/geoservices/pages/${library}.html`, 'utf8');
+    const file = join(home, `${library}.html`);
+    const number = layer.slice(layer.lastIndexOf('/') + 1);
+    writeFileSync(file, page.replace('http://localhost:8080', server.url).replace('LAYER', number));
+    const { page: opened, problems } = await openSavedPage(browser, file);
+    await opened.waitForFunction('window.read');
+    const reading = await opened.evaluate('window.read()');
+    expect(problems).toEqual([]);
+    await opened.context().close();
+    return reading;
+  }
+
+  it('Esri Leaflet holds all features of a layer, and queries it', async () => {
+    const read = await readWith('esri-leaflet');
+    expect(new Set(read.features).size).toBe(240);
+    const items = `${server.url}/ogc/features/collections/countries/items?f=json&limit=1000`;
+    const { features } = (await (await fetch(`${items}&filter=NAME%20LIKE%20'S%25'`)).json()) as Json;
+    expect(read.count).toBe(features.length);
+    expect(read.ids).toEqual(features.map(({ id }: Json) => id));
+    expect(read.north).toBeGreaterThan(60);
+    expect(read.near).toEqual(['Switzerland']);
+  }, 120_000);
+
+  it('OpenLayers holds all features of a layer, read by tiles', async () => {
+    const { features } = await readWith('openlayers');
+    expect(new Set(features).size).toBe(240);
+  }, 120_000);
+});

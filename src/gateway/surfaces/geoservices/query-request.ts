@@ -36,18 +36,11 @@ const MOST_KEYS = 10;
 
 /** Parameters that change what the answer is, and that are not there yet: they are refused where they say something. */
 const UNSUPPORTED = [
-  ...['outStatistics', 'groupByFieldsForStatistics', 'having', 'distance', 'multipatchOption', 'sqlFormat'],
-  ...['quantizationParameters', 'gdbVersion', 'historicMoment', 'relationParam', 'parameterValues'],
-  ...['rangeValues', 'fullText', 'datumTransformation', 'maxAllowableOffset'],
+  ...['outStatistics', 'groupByFieldsForStatistics', 'having', 'distance', 'quantizationParameters'],
+  ...['gdbVersion', 'historicMoment', 'relationParam', 'parameterValues', 'rangeValues', 'fullText'],
+  'datumTransformation',
 ];
 const UNSUPPORTED_FLAGS = ['returnDistinctValues', 'returnCentroid', 'returnM', 'returnTrueCurves'];
-
-/** What says how values are told, and is the same here whatever it says. */
-const DEFAULTS: Readonly<Record<string, readonly string[]>> = {
-  sqlFormat: ['none', 'standard'],
-  multipatchOption: ['xyFootprint'],
-  maxAllowableOffset: ['0'],
-};
 
 export function queryRequest(layer: VectorCollection, members: Members): QueryRequest {
   requireSupported(members);
@@ -86,11 +79,7 @@ export function queryRequest(layer: VectorCollection, members: Members): QueryRe
 }
 
 function requireSupported(members: Members): void {
-  const says = (name: string) => {
-    const value = members[name];
-    if (value === undefined || value === null || value === '') return false;
-    return !DEFAULTS[name]?.some((one) => one.toLowerCase() === String(value).toLowerCase());
-  };
+  const says = (name: string) => ![undefined, null, ''].includes(members[name] as string | null | undefined);
   const name = UNSUPPORTED.find(says) ?? UNSUPPORTED_FLAGS.find((flag) => flagOf(members, flag, false));
   if (name !== undefined) throw badParameter(name, 'is not supported');
 }
