@@ -127,6 +127,21 @@ describe('features', () => {
     expect(some.objectIds).toEqual(ids.filter((id) => id <= 2000));
   });
 
+  it('lie within a distance over the ground', async () => {
+    const near = async (distance: string, units: string) =>
+      (
+        await query('countries', {
+          ...{ geometry: '8.54,47.37', geometryType: 'esriGeometryPoint', inSR: '4326', distance, units },
+          ...{ outFields: 'NAME', returnGeometry: 'false', f: 'json' },
+        })
+      ).features.map(({ attributes }: Json) => attributes.NAME);
+    expect(await near('0', 'esriSRUnit_Meter')).toEqual(['Switzerland']);
+    const close = await near('40', 'esriSRUnit_Kilometer');
+    expect(close.sort()).toEqual(['Germany', 'Switzerland']);
+    expect(await near('40000', 'esriSRUnit_Meter')).toHaveLength(2);
+    expect((await near('100', 'esriSRUnit_StatuteMile')).length).toBeGreaterThan(4);
+  });
+
   it('are told as GeoJSON', async () => {
     const answer = await query('countries', { where: "iso_a2='FR'", outFields: 'NAME', f: 'geojson' });
     const [item] = await features('countries', "filter=iso_a2='FR'&properties=NAME");
@@ -183,6 +198,9 @@ describe('what is wrong', () => {
     ['geometry', { geometry: '{"x":"NaN"}' }],
     ['spatialRel', { geometry: '0,0,1,1', spatialRel: 'esriSpatialRelNear' }],
     ['objectIds', { objectIds: '1,x' }],
+    ['distance', { geometry: '8,47', geometryType: 'esriGeometryPoint', distance: 'far' }],
+    ['units', { geometry: '8,47', geometryType: 'esriGeometryPoint', distance: '5' }],
+    ['units', { geometry: '8,47', geometryType: 'esriGeometryPoint', distance: '5', units: 'feet' }],
     ['resultOffset', { resultOffset: '-1' }],
     ['resultRecordCount', { resultRecordCount: '1e99' }],
     ['outStatistics', { outStatistics: '[{"statisticType":"sum","onStatisticField":"fid;DROP TABLE x"}]' }],

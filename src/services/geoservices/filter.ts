@@ -24,9 +24,17 @@ export interface GeoServicesFilter {
   /** Spatial reference of a geometry that names none; that of the data when absent. */
   inSR?: unknown;
   spatialRel?: string;
+  /** Features within a distance of the geometry pass, too. */
+  reach?: GeoServicesReach;
   /** An instant or `start,end` in milliseconds since 1970; `null` for an open end. */
   time?: string;
   timeRelation?: string;
+}
+
+export interface GeoServicesReach {
+  distance?: string;
+  /** `esriSRUnit_Meter` and the like; metres when absent and the geometry is in a projected CRS. */
+  units?: string;
 }
 
 const MAX_IDS = 10_000;
@@ -99,23 +107,54 @@ const RELATIONS: Readonly<Record<string, string>> = {
 };
 
 function spatialFilter(
-  { geometry, geometryType, inSR, spatialRel = 'esriSpatialRelIntersects' }: GeoServicesFilter,
+  filter: GeoServicesFilter,
   schema: CheckOptions,
   storageCrs: Crs,
 ): Expression | undefined {
+  const { geometry, geometryType, inSR, spatialRel = 'esriSpatialRelIntersects' } = filter;
   const relation = RELATIONS[spatialRel.toLowerCase()];
   if (geometry === undefined || geometry === null || geometry === '') return undefined;
   if (!relation)
     throw badParameter('spatialRel', `'${spatialRel.slice(0, 60)}' is not supported with a geometry`);
+  let crs = storageCrs;
   const literal = geometryLiteral(geometry, geometryType, (own) => {
-    if (own !== undefined && own !== null) return spatialReference('geometry', own);
-    return inSR === undefined || inSR === '' ? storageCrs : spatialReference('inSR', inSR);
+    if (own !== undefined && own !== null) crs = spatialReference('geometry', own);
+    else if (inSR !== undefined && inSR !== '') crs = spatialReference('inSR', inSR);
+    return crs;
   });
+  const metres = metresOf(filter.reach ?? {}, crs);
+  if (metres !== undefined) {
+    if (relation !== 's_intersects')
+      throw badParameter('distance', 'goes with esriSpatialRelIntersects alone');
+    return { op: 's_dwithin', args: [{ property: schema.geometryColumn }, literal, metres] as Operand[] };
+  }
   const boxOnly = /envelope|index/i.test(spatialRel);
   return {
     op: relation,
     args: [{ property: schema.geometryColumn }, boxOnly ? envelopeOf(literal) : literal] as Operand[],
   };
+}
+
+/** Metres of units by their names. */
+const METRES: Readonly<Record<string, number>> = {
+  esrisrunit_meter: 1,
+  esrisrunit_kilometer: 1000,
+  esrisrunit_foot: 0.3048,
+  esrisrunit_statutemile: 1609.344,
+  esrisrunit_nauticalmile: 1852,
+  esrisrunit_usnauticalmile: 1853.248,
+};
+
+/** Metres; undefined for none, and for 0, which is no distance. */
+function metresOf({ distance, units }: GeoServicesReach, { geographic }: Crs): number | undefined {
+  if (distance === undefined || distance.trim() === '') return undefined;
+  const number = Number(distance);
+  if (!Number.isFinite(number) || number < 0) throw badParameter('distance', 'must be a number from 0');
+  if (units === undefined && geographic && number > 0)
+    throw badParameter('units', 'is missing: the geometry is in degrees');
+  const metres = METRES[(units ?? 'esriSRUnit_Meter').toLowerCase()];
+  if (metres === undefined) throw badParameter('units', `must be one of ${Object.keys(METRES).join(', ')}`);
+  return number === 0 ? undefined : number * metres;
 }
 
 function envelopeOf(literal: GeometryLiteral | BoxLiteral): BoxLiteral {

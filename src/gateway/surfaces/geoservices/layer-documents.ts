@@ -125,7 +125,7 @@ export function layerDocument(layer: VectorCollection, isEditable: boolean) {
       supportsDistinct: false,
       supportsStatistics: false,
       supportsReturningQueryExtent: true,
-      supportsQueryWithDistance: false,
+      supportsQueryWithDistance: true,
       supportsSqlExpression: false,
       supportsHavingClause: false,
       supportsPercentileStatistics: false,

@@ -34,6 +34,8 @@ const params = {
   geometryType: member('geometryType', 'esriGeometryEnvelope and the like.'),
   inSR: member('inSR', 'Spatial reference of the geometry.'),
   spatialRel: member('spatialRel', 'esriSpatialRelIntersects when absent.'),
+  distance: member('distance', 'Features within it of the geometry pass, too.'),
+  units: member('units', 'Of the distance: esriSRUnit_Meter and the like.'),
   time: member('time', 'Milliseconds since 1970, or start,end.'),
   outFields: member('outFields', 'Names of fields, or *; the id alone when absent.'),
   outSR: member('outSR', 'Spatial reference of the answer.'),

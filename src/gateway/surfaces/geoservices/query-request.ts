@@ -36,7 +36,7 @@ const MOST_KEYS = 10;
 
 /** Parameters that change what the answer is, and that are not there yet: they are refused where they say something. */
 const UNSUPPORTED = [
-  ...['outStatistics', 'groupByFieldsForStatistics', 'having', 'distance', 'quantizationParameters'],
+  ...['outStatistics', 'groupByFieldsForStatistics', 'having', 'quantizationParameters'],
   ...['gdbVersion', 'historicMoment', 'relationParam', 'parameterValues', 'rangeValues', 'fullText'],
   'datumTransformation',
 ];
@@ -103,6 +103,7 @@ function filterOf(layer: VectorCollection, members: Members) {
       ...text('objectIds', LIMITS.bodyBytes),
       ...text('geometryType', MOST_TEXT),
       ...text('spatialRel', MOST_TEXT),
+      reach: { ...text('distance', MOST_TEXT), ...text('units', MOST_TEXT) },
       ...text('time', MOST_TEXT),
       ...text('timeRelation', MOST_TEXT),
       geometry: members['geometry'],
