@@ -107,6 +107,16 @@ export function editSuite(open: () => EditableStore | Promise<EditableStore>): v
     ]);
   });
 
+  it('changes no layer where another may not be changed', async () => {
+    const before = await count();
+    const edits = [
+      { id: layer, adds: [parcel('half')] },
+      { id: town.layers['spots'], adds: 'nonsense' },
+    ];
+    const { error } = await town.post('applyEdits', { edits, rollbackOnFailure: false });
+    expect([error.code, await count()]).toEqual([400, before]);
+  });
+
   it('tells what a layer can do for who asks', async () => {
     expect((await town.get(`${layer}`)).capabilities).toContain('Update');
     expect((await town.get(`${layer}`, {})).capabilities).toBe('Query');

@@ -6,7 +6,7 @@ import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
-import { editBounds } from '../../../services/edit-bounds.js';
+import { type EditBounds, editBounds } from '../../../services/edit-bounds.js';
 import { spatialReference } from '../../../services/geoservices/geometry.js';
 import { inputOf } from '../../../services/replicas/conflicts.js';
 import { requireLayer } from '../../../services/replicas/layer-view.js';
@@ -121,34 +121,60 @@ function serviceOperation(deps: EditDeps): Operation {
           'rollbackOnFailure',
           'must be false for several layers: each is a transaction of its own',
         );
-      const edits = list.map((one) => ({ one, layer: layerOf(deps, x, x.params.serviceId, one['id']) }));
+      // All of them can be tried before the first is.
+      const plans = list.map((one) =>
+        planEdits(x, deps, layerOf(deps, x, x.params.serviceId, one['id']), one),
+      );
       const results: object[] = [];
-      for (const { one, layer } of edits)
-        results.push({ id: layer.layerId, ...(await applyEdits(x, deps, layer, one, atomic)) });
+      for (const plan of plans)
+        results.push({ id: plan.layer.layerId, ...(await runPlan(x, deps, plan, atomic)) });
       return jsonReply(results, format);
     },
   });
 }
 
-async function applyEdits(
+function applyEdits(
   x: Exchange,
   deps: EditDeps,
   layer: VectorCollection,
   members: Members,
   atomic: boolean,
 ): Promise<Results> {
+  return runPlan(x, deps, planEdits(x, deps, layer, members), atomic);
+}
+
+/** Edits of a layer that were read, and that this caller may try. */
+interface EditPlan {
+  readonly layer: VectorCollection;
+  readonly collection: VectorCollection;
+  readonly bounds: EditBounds;
+  readonly crs: Crs;
+  readonly edits: LayerEdits;
+}
+
+/** Throws 400, 401 and 403. */
+function planEdits(x: Exchange, deps: EditDeps, layer: VectorCollection, members: Members): EditPlan {
   requirePlain(members);
   const collection = deps.catalog().byId(layer.id) as VectorCollection;
   const bounds = editBounds(layer, deps.access(x.principal, collection, 'write'));
   const crs = crsOf(layer, members);
-  const edits = layerEdits(layer, crs.epsg, members);
-  const { adds, updates, deletes } = edits;
-  const count = adds.length + updates.length + deletes.length;
-  if (count > LIMITS.batchOperations)
+  const sent = layerEdits(layer, crs.epsg, members);
+  // Ids of new features are the store's.
+  const edits = { ...sent, adds: sent.adds.map((one) => ({ ...one, id: undefined })) };
+  if (edits.adds.length + edits.updates.length + edits.deletes.length > LIMITS.batchOperations)
     throw badParameter('edits', `must not be more than ${LIMITS.batchOperations}: send them in parts`);
-  const sent = { ...edits, adds: adds.map((one) => ({ ...one, id: undefined })) };
-  requireOnce(sent, layer.layerId);
-  const operations = operationsOf(sent);
+  requireOnce(edits, layer.layerId);
+  return { layer, collection, bounds, crs, edits };
+}
+
+async function runPlan(
+  x: Exchange,
+  deps: EditDeps,
+  { layer, collection, bounds, crs, edits }: EditPlan,
+  atomic: boolean,
+): Promise<Results> {
+  const { adds, updates } = edits;
+  const operations = operationsOf(edits);
   const results = operations.map(({ id = null }) => ({
     objectId: id === null ? null : Number(id),
     success: false,
@@ -164,7 +190,7 @@ async function applyEdits(
     for (const [i, outcome] of outcomes.entries()) noteOutcome(results[i]!, outcome);
   }
   const succeeded = results.filter(({ success }) => success).length;
-  auditResource(layer.id, { operations: count, succeeded });
+  auditResource(layer.id, { operations: operations.length, succeeded });
   return {
     addResults: results.slice(0, adds.length),
     updateResults: results.slice(adds.length, adds.length + updates.length),
