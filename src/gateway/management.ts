@@ -317,6 +317,7 @@ export function startManagement(options: ManagementOptions): Management {
   const sweepAttachments = () =>
     options.sweepAttachments().catch((error: unknown) => log.write('attachments.left', exception(error)));
   let sweeping: NodeJS.Timeout | undefined;
+  const closing = new AbortController();
   const start = () => {
     jobs.start();
     void sweepAttachments();
@@ -327,8 +328,10 @@ export function startManagement(options: ManagementOptions): Management {
       resumableUploads.trim(),
       exports.trim(),
       processes.trim(),
-      layerCopies.trim(),
-    ]).catch((error: unknown) => log.write('import.files.left', exception(error)));
+      layerCopies.takeUp(closing.signal),
+    ]).catch((error: unknown) => {
+      if (!closing.signal.aborted) log.write('import.files.left', exception(error));
+    });
   };
   const waitFor = (job: JobRow, ms: number) =>
     jobs.finished(job.id, AbortSignal.timeout(ms)).catch((error: unknown) => {
@@ -336,6 +339,7 @@ export function startManagement(options: ManagementOptions): Management {
       throw error;
     });
   const close = () => {
+    closing.abort();
     clearInterval(sweeping);
     return jobs.stop();
   };

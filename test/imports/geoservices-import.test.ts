@@ -458,7 +458,8 @@ describe('attachments', () => {
     });
     const files = await filesOf(job);
     const first = await ours('pictured', ids(0));
-    const infos = await files.infos(first);
+    // They are downloaded side by side.
+    const infos = (await files.infos(first)).sort((a, b) => (a.name < b.name ? -1 : 1));
     expect(infos).toMatchObject([
       { name: 'photo 1.png', contentType: 'image/png', keywords: 'k1' },
       { name: 'photo 2.png', contentType: 'image/png', keywords: 'k2' },

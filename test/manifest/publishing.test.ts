@@ -12,7 +12,7 @@ import { type SecurePostgres, startSecurePostgres } from '../publish/support/sec
 import { pythonOfClients } from '../support/python.js';
 import { startServer, type TestServer } from '../support/server.js';
 
-/** An empty server is given a database, layers, a style, a policy and settings; another one is given the same by its manifest. */
+/** An empty server is given a database, layers, a copy of a layer of a WFS, a style, a policy and settings; another one is given the same by its manifest. */
 
 // biome-ignore lint/suspicious/noExplicitAny: documents are compared member by member in tests
 type Json = any;
@@ -94,7 +94,7 @@ async function answers(server: TestServer): Promise<Json> {
     const { timeStamp: _, ...rest } = JSON.parse((await response.text()).replaceAll(server.url, '')) as Json;
     return rest;
   };
-  const paths = ['places', 'odd-name'].flatMap((id) => [
+  const paths = ['places', 'odd-name', 'borders'].flatMap((id) => [
     ...['', '/schema', '/queryables', '/items'].map((end) => `/ogc/features/collections/${id}${end}?f=json`),
     `/tiles/${id}/0/0/0.mvt`,
   ]);
@@ -139,15 +139,23 @@ describe('a server that is published by its manifest', () => {
     await admin(one, 'POST', '/rls-policies', {
       ...{ service: '*', layer: 'places', role: 'anonymous', filter: "owner = 'o1'" },
     });
+    const maps = await admin(one, 'POST', '/connections', {
+      ...{ name: 'maps', provider: 'ogc-wfs', host: REMOTE_HOST, port: Number(new URL(mapServer.url).port) },
+      ...{ databaseName: '/', username: '', sslMode: 'Disable' },
+    });
+    const borders = await admin(one, 'POST', `/connections/${maps.connectionId}/layers`, {
+      ...{ schema: 'ogc-wfs', table: 'ms:borders', layerName: 'Borders', attribution: 'The maps' },
+    });
 
     expect(await graticule(one, 'manifest', file)).toMatchObject({ code: 0, err: '' });
     const text = readFileSync(file, 'utf8');
     expect(text).not.toContain(PASSWORD);
     expect((parse(text) as Json).resources.map(({ kind }: Json) => kind)).toEqual([
-      ...['Connection', 'PublishedLayer', 'PublishedLayer', 'Layer', 'Style', 'RowPolicy'],
+      ...['Connection', 'Connection', 'PublishedLayer', 'PublishedLayer', 'LayerCopy', 'Layer', 'Layer'],
+      ...['Style', 'RowPolicy'],
     ]);
     const planned = await graticule(two, 'plan', file);
-    expect(planned.out).toContain('6 to be created');
+    expect(planned.out).toContain('9 to be created');
     const applied = await graticule(two, 'apply', file);
     expect(applied).toMatchObject({ code: 0, err: '' });
     const both = () => Promise.all([answers(one), answers(two)]);
@@ -156,7 +164,9 @@ describe('a server that is published by its manifest', () => {
     const [first] = await both();
     const items = first.find(([path]: [string]) => path.endsWith('places/items?f=json'))[1];
     expect(items.numberMatched).toBe(20);
-    expect((await graticule(two, 'apply', file)).out).toContain('6 as they are');
+    expect(await layerIdOf(two, 'borders')).toBe(borders.layerId);
+    expect(first.find(([path]: [string]) => path.endsWith('borders/items?f=json'))[1].numberMatched).toBe(46);
+    expect((await graticule(two, 'apply', file)).out).toContain('9 as they are');
     expect((await admin(two, 'GET', '/services')).map(({ serviceName }: Json) => serviceName)).toEqual([
       ...['default', 'odds'],
     ]);
@@ -257,8 +267,9 @@ describe('a server that is published by its manifest', () => {
   it('is empty again when an empty manifest is applied with prune', async () => {
     writeFileSync(join(folder, 'nothing.yaml'), stringify({ resources: [] }));
     const { out } = await graticule(two, 'apply', join(folder, 'nothing.yaml'), '--prune');
-    expect(out).toContain('6 deleted');
-    expect((await fetch(`${two.url}/ogc/features/collections/places`)).status).toBe(404);
+    expect(out).toContain('9 deleted');
+    for (const id of ['places', 'borders'])
+      expect((await fetch(`${two.url}/ogc/features/collections/${id}`)).status).toBe(404);
     expect(await admin(two, 'GET', '/connections')).toMatchObject([{ owner: 'configuration' }]);
   });
 });

@@ -169,7 +169,7 @@ it('is not made anew and deleted at once', async () => {
     await end('Succeeded');
   };
   expect(await copies.refresh(connection, publication, 'ada')).toBe(1);
-  await expect(copies.remove(publication, 'ada')).rejects.toMatchObject({ code: 'precondition-failed' });
+  await expect(copies.remove(publication, 'ada')).rejects.toMatchObject({ code: 'conflict' });
   await copies.remove(await copies.get('c1', 1), 'ada');
   expect(drops).toEqual(['towns']);
 });
@@ -189,6 +189,22 @@ it('is forgotten by its connection when its collection is gone', async () => {
   expect(await documentOf()).toBeDefined();
   await copies.trim('c1');
   expect(await documentOf()).toBeUndefined();
+});
+
+it('loses its settings when a job fails that a process which ended has begun', async () => {
+  finish = () => Promise.reject(new Error('killed'));
+  await expect(publish()).rejects.toThrow('killed');
+  expect(settingsOf()).toEqual({ service: 'coast', enabled: false });
+  finish = () => end('Failed');
+  await copies.takeUp(new AbortController().signal);
+  expect([await documentOf(), settingsOf()]).toEqual([undefined, {}]);
+});
+
+it("is nobody's as a draft until it is switched on", async () => {
+  const { stored } = await copies.publish(connection, { ...copy, isDraft: true }, 'ada');
+  expect(copies.isDraft(stored)).toBe(true);
+  settings.set('towns', {});
+  expect(copies.isDraft(stored)).toBe(false);
 });
 
 it('is told beforehand what keeps it from being made', async () => {

@@ -336,6 +336,117 @@ describe('an OGC API with a password', () => {
   });
 });
 
+describe('a copy in a manifest', () => {
+  const password = { username: 'reader', secretReference: 'env:CONNECTION_TOWNS', secretType: 'env' };
+  const spec = { connection: 'declared', schema: 'ogc-api-features', table: 'towns', layerName: 'Shore' };
+  const resources = (change: object = {}): Json[] => [
+    {
+      ...{ kind: 'FieldMask', metadata: { name: 'shore-names' } },
+      spec: { service: 'shores', layer: 'shore', role: 'anonymous', attribute: 'name' },
+    },
+    { kind: 'Layer', metadata: { name: 'shore' }, spec: { service: 'shores', title: 'The shore' } },
+    { kind: 'LayerCopy', metadata: { name: 'shore' }, spec: { ...spec, ...change } },
+    {
+      ...{ kind: 'Connection', metadata: { name: 'declared' } },
+      spec: { ...declared(), description: null, isActive: true, ...password },
+    },
+  ];
+  const declared = () => {
+    const { name: _, ...target } = draft(`${api.url}/geo`, 'ogc-api-features');
+    return target;
+  };
+  const apply = (body: object) => admin('POST', '/metadata/manifest/apply', body);
+  const listed = async (): Promise<Json[]> => {
+    const { resources: all } = (await admin('GET', '/metadata/manifest')).body.data;
+    return all.filter(({ metadata }: Json) => ['shore', 'declared', 'shore-names'].includes(metadata.name));
+  };
+  /** Collections that callers without credentials see. */
+  const shown = async () => (await fetch(`${server.url}/ogc/features/collections/shore?f=json`)).status;
+
+  it('is planned, and refused with all else when it cannot be made', async () => {
+    const plan = await apply({ resources: resources(), dryRun: true });
+    expect(plan.body.data?.summary, plan.text).toMatchObject({ created: 4 });
+    expect(plan.text).toContain('Layer shore would be created, and is checked when');
+    expect(await listed()).toEqual([]);
+    const unknown = await apply({ resources: resources({ table: 'rivers' }) });
+    expect([unknown.status, unknown.text]).toEqual([400, expect.stringContaining('/resources/2/spec')]);
+    items = (response) => sendItems(response, 7);
+    const failure = await apply({ resources: resources() });
+    expect([failure.status, failure.text]).toEqual([422, expect.stringContaining('7 features')]);
+    items = (response) => sendItems(response);
+    const [mask, ...others] = resources();
+    const wrong = { ...mask, spec: { ...mask.spec, attribute: 'none' } };
+    const late = await apply({ resources: [wrong, ...others] });
+    expect([late.status, late.text]).toEqual([400, expect.stringContaining('/resources/0/attribute')]);
+    expect([await listed(), await shown()]).toEqual([[], 404]);
+    expect(leftovers(server)).toEqual([]);
+  });
+
+  it('is made by its job, unseen until all is written, and left as it is when it is applied again', async () => {
+    const sightings: string[] = [];
+    const outcome = apply({ resources: resources() });
+    const seen = async (): Promise<void> => {
+      const text = await (await fetch(`${server.url}/ogc/features/collections/shore/items?f=json`)).text();
+      if (text.includes(towns[0]!)) sightings.push(text);
+    };
+    let isDone = false;
+    void outcome.then(() => {
+      isDone = true;
+    });
+    while (!isDone) await seen();
+    const { status, text } = await outcome;
+    expect([status, sightings], text).toEqual([200, []]);
+    expect(await shown()).toBe(200);
+    const all = await listed();
+    expect(all.map(({ kind }) => kind)).toEqual(['Connection', 'LayerCopy', 'Layer', 'FieldMask']);
+    expect(all[1].spec).toEqual({ ...spec, layerId: expect.any(Number) });
+    expect(all[2].spec).toEqual({ service: 'shores', title: 'The shore' });
+    expect(JSON.stringify(all)).not.toContain(SECRET);
+    const before = api.asked.length;
+    const again = await apply({ resources: all });
+    expect(again.body.data.summary).toEqual({ created: 0, updated: 0, deleted: 0, skipped: 4 });
+    expect(api.asked).toHaveLength(before);
+    const other = await apply({ resources: resources({ srid: 3857 }), dryRun: true });
+    expect([other.status, other.text]).toEqual([400, expect.stringContaining('/resources/2/spec/srid')]);
+  });
+
+  it('goes with its settings and its connection when the manifest holds them no more', async () => {
+    const pruning = await apply({ resources: [], prune: true });
+    expect(pruning.body.data?.summary, pruning.text).toMatchObject({ deleted: 4 });
+    expect([await listed(), await shown()]).toEqual([[], 404]);
+    expect((await admin('GET', '/connections/declared')).status).toBe(404);
+    expect(leftovers(server)).toEqual([]);
+  });
+
+  it('is taken up by the next manifest when its server was killed while it was made', async () => {
+    let reached = (): void => {};
+    const isReached = new Promise<void>((resolve) => {
+      reached = resolve;
+    });
+    const waiting: ServerResponse[] = [];
+    items = (response) => {
+      waiting.push(response);
+      reached();
+    };
+    const lost = apply({ resources: resources() });
+    await isReached;
+    await Promise.all([lost.catch(() => {}), restart(() => {})]);
+    const under = await apply({ resources: resources(), dryRun: true });
+    expect([under.status, under.text]).toEqual([400, expect.stringContaining('makes now')]);
+    items = (response) => sendItems(response);
+    for (const response of waiting) if (!response.destroyed) sendItems(response);
+    const plan = () => apply({ resources: resources(), dryRun: true });
+    await expect.poll(async () => (await plan()).status, { timeout: 90_000 }).toBe(200);
+    expect(await shown()).toBe(404);
+    const before = api.asked.length;
+    expect((await plan()).text).toContain('LayerCopy shore would be created');
+    const { status, text } = await apply({ resources: resources() });
+    expect([status, await shown()], text).toEqual([200, 200]);
+    expect(api.asked).toHaveLength(before);
+    expect((await apply({ resources: [], prune: true })).status).toBe(200);
+  });
+});
+
 describe('MapServer and a FeatureServer', () => {
   it('are copied with what they say of their layers', async () => {
     await connect(draft(`${mapServer.url}/`, 'ogc-wfs'));

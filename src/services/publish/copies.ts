@@ -7,7 +7,6 @@ import { ApiError, notFound } from '../../core/errors.js';
 import type { TableCheck } from '../../core/table-tasks.js';
 import type { CollectionStore } from '../../stores/collections.js';
 import type { DocumentStore } from '../../stores/documents.js';
-import type { JobRow } from '../../stores/jobs.js';
 import { CONNECTION, type Connection, providerOf, type StoredConnection } from '../connections/connection.js';
 import { LAYER_COPY } from '../connections/connections.js';
 import { isBucketProvider } from '../connections/object-store.js';
@@ -17,8 +16,11 @@ import type { JobEngine } from '../jobs/engine.js';
 import type { Layers } from '../layers/layers.js';
 import { OBJECT } from '../remote-imports/objects.js';
 import { tableName } from '../table-name.js';
+import { READABLE, UNREAD_OBJECT } from './copy-checks.js';
+import { afterOpenJobs, failureOf, isOpen, sayingConflict } from './copy-jobs.js';
 import { type CopyChoice, type CopySource, type CopySourceDeps, copySource } from './copy-sources.js';
 import {
+  type FoundCopy,
   type LayerCopy,
   type NewCopy,
   NO_WORDS,
@@ -69,6 +71,19 @@ export class LayerCopies {
     return copy;
   }
 
+  /** Whatever is kept of a copy under that id. */
+  async find(id: string): Promise<FoundCopy | undefined> {
+    const stored = await this.deps.documents.get<LayerCopy>(LAYER_COPY, id);
+    if (!stored || stored.body.isGone) return undefined;
+    const isUnderWay = await this.#isUnderWay(stored);
+    return { stored, isUnderWay, isMade: await this.#isMade(stored), isDraft: this.isDraft(stored) };
+  }
+
+  /** Whether it was made for a manifest that was not written since, and nobody has switched it on. */
+  isDraft({ id, body }: StoredCopy): boolean {
+    return body.isDraft === true && this.deps.layers.settingsOf({ id }).enabled === false;
+  }
+
   /** What speaks against a copy. Rejects while the service does not answer. */
   async validate(
     connection: StoredConnection,
@@ -111,7 +126,9 @@ export class LayerCopies {
     const source = await copySource(this.deps, connection, { schema, table }, place);
     const settings = settingsOf(copy);
     const choice = { connectionId: connection.id, schema, table, layerName, srid };
-    const stored = await this.#begin({ ...choice, settings, jobId: null, refreshJobId: null }, id, by);
+    const jobIds = { jobId: null, refreshJobId: null };
+    const draft = copy.isDraft ? { isDraft: copy.isDraft } : {};
+    const stored = await this.#begin({ ...choice, settings, ...jobIds, ...draft }, id, by);
     const withdraw = async (error: unknown) => {
       await this.#withdraw(id);
       throw error;
@@ -152,7 +169,7 @@ export class LayerCopies {
     const { documents, imports } = this.deps;
     const jobId = randomUUID();
     const name = (copy: LayerCopy): LayerCopy => ({ ...copy, [member]: jobId });
-    await documents.update(LAYER_COPY, id, by, name, etag);
+    await sayingConflict(id, documents.update(LAYER_COPY, id, by, name, etag));
     const input = {
       ...{ table: id, title, remote: source.remote, retryRefusal: RETRY_REFUSAL },
       ...(source.jobKind === OBJECT ? statedCrs(srid) : { targetCrs: `EPSG:${srid ?? DEGREES}` }),
@@ -176,6 +193,12 @@ export class LayerCopies {
       if (stored.body.isGone && hasFeatures(collection)) await this.#drop(stored, collection);
       else if (stored.body.isGone || isLost || !(await this.#isMade(stored))) await this.#discard(stored);
     }
+  }
+
+  /** As `trim`, now and when jobs end that processes which ended have begun. Rejects with the signal's reason. */
+  async takeUp(signal: AbortSignal): Promise<void> {
+    await this.trim();
+    await afterOpenJobs(this.deps, signal, () => this.trim());
   }
 
   /** Whether a collection of that id is this copy: its job has ended, and loaded it. Else it is another. */
@@ -221,7 +244,7 @@ export class LayerCopies {
    * Throws as `publish` does, and `conflict` while it is being copied.
    */
   async refresh(connection: StoredConnection, { stored }: PublishedCopy, by: string): Promise<number> {
-    await this.#requireRest(stored);
+    await this.requireRest(stored);
     const { schema, table, srid, layerName: title } = stored.body;
     const source = await copySource(this.deps, connection, { schema, table }, { srid: srid ?? DEGREES });
     const jobId = await this.#submit('refreshJobId', stored, { source, srid, title }, by);
@@ -231,7 +254,7 @@ export class LayerCopies {
   }
 
   /** Throws `conflict` while a job copies the layer. */
-  async #requireRest(stored: StoredCopy): Promise<void> {
+  async requireRest(stored: StoredCopy): Promise<void> {
     const { jobId, refreshJobId } = stored.body;
     if (await this.#isUnderWay(stored))
       throw new ApiError(
@@ -252,10 +275,11 @@ export class LayerCopies {
 
   /** The layer and its rows; what it was copied from stays. Throws `conflict` while it is being copied. */
   async remove({ stored, collection }: PublishedCopy, by: string): Promise<void> {
-    await this.#requireRest(stored);
+    await this.requireRest(stored);
     const { id, etag } = stored;
     const mark = (copy: LayerCopy): LayerCopy => ({ ...copy, isGone: true });
-    await this.#drop(await this.deps.documents.update(LAYER_COPY, id, by, mark, etag), collection);
+    const gone = await sayingConflict(id, this.deps.documents.update(LAYER_COPY, id, by, mark, etag));
+    await this.#drop(gone, collection);
   }
 
   /** Its name is free last: a collection that takes it is never taken for the copy. */
@@ -268,25 +292,6 @@ export class LayerCopies {
   }
 }
 
-const READABLE: TableCheck = { code: 'table-missing', severity: 'pass', message: 'It can be copied.' };
-const UNREAD_OBJECT: TableCheck = {
-  code: 'table-unread',
-  severity: 'warning',
-  message: 'Whether the object is there, and holds what its name says, is seen when it is copied.',
-};
 const RETRY_REFUSAL = 'It makes a copy for a connection: publish the layer there again, or refresh it.';
 
 const statedCrs = (srid: number | null) => (srid === null ? {} : { sourceCrs: `EPSG:${srid}` });
-
-const isOpen = ({ state }: JobRow): boolean => state === 'Queued' || state === 'Running';
-
-/** Codes of failures that pass. */
-const PASSING = /(^|\.)(store-unavailable|unavailable|deadline-exceeded|source_unreachable|timeout)$/;
-
-/** Why there is no copy, of a job that did not succeed. */
-function failureOf({ state, failure_code: code, failure_message: message }: JobRow): ApiError {
-  if (state === 'Cancelled') return new ApiError('conflict', 'The copy was cancelled.');
-  const text = message ?? 'The copy failed.';
-  if (code === 'conflict') return new ApiError('conflict', text);
-  return new ApiError(PASSING.test(code ?? '') ? 'unavailable' : 'unprocessable', text);
-}

@@ -18,10 +18,20 @@ export interface LayerCopy extends CopyChoice {
   readonly refreshJobId: string | null;
   /** Its deletion was begun, and is gone through with. */
   readonly isGone?: true;
+  /** It was made for a manifest that is not written yet. It is switched off until then. */
+  readonly isDraft?: true;
 }
 
 /** Its id is that of the collection. */
 export type StoredCopy = StoredDocument<LayerCopy>;
+
+/** A copy, whatever has become of it. */
+export interface FoundCopy {
+  readonly stored: StoredCopy;
+  readonly isUnderWay: boolean;
+  readonly isMade: boolean;
+  readonly isDraft: boolean;
+}
 
 /** A copy with the collection that it is. */
 export interface PublishedCopy {
@@ -40,6 +50,7 @@ export interface CopyWords {
 export interface NewCopy extends CopyChoice, CopyWords {
   readonly layerName: string;
   readonly srid: number | null;
+  readonly isDraft?: true;
 }
 
 /** Of a layer of which nobody says anything. */

@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import type { CatalogSnapshot, Collection } from '../../../core/collection.js';
 import { ApiError, type FieldError } from '../../../core/errors.js';
-import { actorOf, type Principal } from '../../../core/operation.js';
+import type { Principal } from '../../../core/operation.js';
 import { compileOnUse } from '../../http/validation.js';
 import type { AdminDeps } from '../deps.js';
 
 import type { Owner } from '../owner.js';
-import type { Entry, Kind, Stores, Targets } from './kind.js';
+import type { Entry, Kind, Targets } from './kind.js';
 import { KINDS, requireRight } from './kinds.js';
+import { isAbout, namesToMake, servicesOf } from './makes.js';
 
 /** One object, as manifests hold it. */
 export interface Resource {
@@ -31,20 +32,24 @@ export interface Step {
   readonly owner: Owner | null;
   readonly before: object | undefined;
   readonly after: object | undefined;
+  /** Its place in the manifest; none for what is to go. */
+  readonly place: number | undefined;
   /** What the kind needs to write it. */
   prepared?: unknown;
+  /** It names what has to be made before it can be checked. */
+  isUnchecked?: boolean;
 }
 
 /** What was applied last, by kind and name: the fingerprints of its objects. */
-interface Applied {
+export interface Applied {
   readonly objects: Readonly<Record<string, string>>;
 }
-const APPLIED_KIND = 'manifest';
-const APPLIED = 'applied';
+export const APPLIED_KIND = 'manifest';
+export const APPLIED = 'applied';
 
 const checks = new Map(KINDS.map(({ kind, schema }) => [kind, compileOnUse(schema)]));
 const kinds = new Map(KINDS.map((kind) => [kind.kind, kind]));
-const keyOf = (kind: string, name: string) => `${kind}/${name}`;
+export const keyOf = (kind: string, name: string) => `${kind}/${name}`;
 
 /** All objects of the state that manifests hold, in the order of kinds and names. */
 export async function resources(deps: AdminDeps): Promise<Resource[]> {
@@ -131,17 +136,18 @@ export async function plan(
   const current = await resources(deps);
   const before = new Map(current.map((one) => [keyOf(one.kind, one.metadata.name), one.spec]));
   const applied = await lastApplied(deps);
-  const steps = asked.map(({ kind, metadata: { name }, spec }): Step => {
+  const steps = asked.map(({ kind, metadata: { name }, spec }, place): Step => {
     const old = before.get(keyOf(kind, name));
     const isSame = old !== undefined && fingerprintOf(kind, old) === fingerprintOf(kind, spec);
     const action = isSame ? 'skipped' : old === undefined ? 'created' : 'updated';
     const owner = old === undefined ? null : ownerOf(keyOf(kind, name), applied);
-    return { action, kind: kinds.get(kind)!, name, owner, before: old, after: spec };
+    return { action, kind: kinds.get(kind)!, name, owner, before: old, after: spec, place };
   });
   const former = prune ? Object.keys(applied ?? {}) : [];
   const removed = gone([...former, ...remove], asked, before).map((step) => ({
     ...step,
     owner: ownerOf(keyOf(step.kind.kind, step.name), applied),
+    place: undefined,
   }));
   const all = inOrder([...steps, ...removed]);
   await requireMeaning(all, asked, principal, deps);
@@ -153,7 +159,7 @@ function gone(
   keys: readonly string[],
   asked: readonly Resource[],
   before: ReadonlyMap<string, object>,
-): Omit<Step, 'owner'>[] {
+): Omit<Step, 'owner' | 'place'>[] {
   const stays = new Set(asked.map(({ kind, metadata }) => keyOf(kind, metadata.name)));
   return [...new Set(keys)]
     .filter((key) => !stays.has(key) && before.has(key))
@@ -168,48 +174,6 @@ function gone(
 
 function inOrder(steps: readonly Step[]): Step[] {
   return KINDS.flatMap((kind) => steps.filter((step) => step.kind === kind));
-}
-
-/** What else is done in the transaction. */
-interface Also {
-  /** Uses nothing but these stores: they are locked. When it throws, nothing is written. */
-  record?(stores: Stores): Promise<unknown>;
-  /** What counts as applied from then on; the objects of the steps when absent. */
-  readonly applied?: Applied['objects'] | null;
-}
-
-/** Writes all steps in one transaction, and remembers what the manifest holds. */
-export async function carryOut(
-  steps: readonly Step[],
-  principal: Principal,
-  deps: AdminDeps,
-  { record, applied: objects = objectsOf(steps) }: Also = {},
-): Promise<void> {
-  const by = actorOf(principal);
-  for (const { action, kind, name } of steps)
-    if (action === 'deleted') await kind.prepareRemoval?.(name, deps);
-  await deps.state.atomically(async (stores) => {
-    for (const { action, kind, name, after, prepared } of writing(steps))
-      if (action !== 'skipped') await kind.write(stores, name, after, by, prepared);
-    if (objects === null) await stores.documents.remove(APPLIED_KIND, APPLIED);
-    else await stores.documents.put(APPLIED_KIND, APPLIED, { objects }, by);
-    await record?.(stores);
-  });
-  await deps.settle();
-}
-
-function objectsOf(steps: readonly Step[]): Applied['objects'] {
-  return Object.fromEntries(
-    steps.flatMap(({ kind, name, after }) =>
-      after ? [[keyOf(kind.kind, name), fingerprintOf(kind.kind, after)] as const] : [],
-    ),
-  );
-}
-
-/** What is removed goes the other way round: what stands on something before that. */
-function writing(steps: readonly Step[]): readonly Step[] {
-  const isRemoved = ({ action }: Step) => action === 'deleted';
-  return [...steps.filter((step) => !isRemoved(step)), ...steps.filter(isRemoved).reverse()];
 }
 
 /** Throws 400 for what the schemas do not take. */
@@ -253,12 +217,15 @@ async function requireMeaning(
   const stored = await deps.connections.list();
   const connections = new Map(stored.map((one) => [one.body.name, one]));
   const collections = new Map<string, Collection>();
+  const services = servicesOf(asked);
   const targets: Targets = {
+    services,
     ...{ rules: { current: { role } }, principal, connections, collections },
     catalog: catalogWith(deps.catalog(), collections),
   };
   const places = placesOf(asked);
   const configured = new Set((await configuration(deps)).map((one) => keyOf(one.kind, one.name)));
+  const makes = namesToMake(steps, services, deps.catalog());
   const errors: FieldError[] = [];
   for (const step of steps) {
     const { action, kind, name, after } = step;
@@ -274,7 +241,9 @@ async function requireMeaning(
       step.prepared = await kind.prepare?.({ name, spec: after }, targets, deps);
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'invalid-body') throw error;
-      errors.push(...(error.errors ?? []).map((one) => problem(`resources/${n}${one.name}`, one.detail)));
+      if (makes.some((one) => isAbout(step, one))) step.isUnchecked = true;
+      else
+        errors.push(...(error.errors ?? []).map((one) => problem(`resources/${n}${one.name}`, one.detail)));
     }
   }
   requireSound(errors);
@@ -297,7 +266,7 @@ function catalogWith(
 }
 
 /** Of an object without what each server gives itself. */
-function fingerprintOf(kind: string, spec: object): string {
+export function fingerprintOf(kind: string, spec: object): string {
   const own = kinds.get(kind)?.ownMembers ?? [];
   return fingerprint(Object.fromEntries(Object.entries(spec).filter(([name]) => !own.includes(name))));
 }

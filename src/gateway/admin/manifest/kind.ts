@@ -24,6 +24,8 @@ export interface Targets extends RuleTargets {
   readonly connections: Map<string, StoredConnection>;
   /** Collections that the manifest publishes, by id. */
   readonly collections: Map<string, Collection>;
+  /** Services that the manifest puts layers into, by ids of their collections. */
+  readonly services: ReadonlyMap<string, string>;
 }
 
 /** A kind of objects that manifests hold. */
@@ -39,8 +41,15 @@ export interface Kind {
   configured?(deps: AdminDeps): Promise<string[]>;
   /** Throws `invalid-body` for what the schema cannot say. What it returns is given to `write`. */
   prepare?(entry: Entry, targets: Targets, deps: AdminDeps): unknown;
-  /** Readies what an object stands on for its removal, before the transaction. */
-  prepareRemoval?(name: string, deps: AdminDeps): Promise<void>;
+  /** Readies what an object stands on for its removal, before the transaction. What it returns is given to `write`. */
+  prepareRemoval?(name: string, deps: AdminDeps): Promise<unknown>;
+  /**
+   * Makes an object that takes a job, before the transaction and out of everybody's sight: `write` shows it. Objects that
+   * name it are checked when it is there. Resolves with what takes it back.
+   */
+  make?(prepared: unknown, by: string, deps: AdminDeps): Promise<() => Promise<void>>;
+  /** Does what objects that were removed leave to do after the transaction. */
+  followRemoval?(deps: AdminDeps): Promise<void>;
   /** Makes or replaces an object; removes it when there is no spec. Uses nothing but these stores: they are locked. */
   write(stores: Stores, name: string, spec: object | undefined, by: string, prepared: unknown): Promise<void>;
 }

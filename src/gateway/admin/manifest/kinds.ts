@@ -14,6 +14,7 @@ import { checkLayer } from '../../../services/layers/checks.js';
 import { LAYER_KIND, SERVICE_KIND } from '../../../services/layers/layers.js';
 import type { Topic } from '../../../stores/announcements.js';
 import { requireMask, requireRowPolicy } from '../rule-checks.js';
+import { layerCopy } from './copies.js';
 import { type Kind, wrong } from './kind.js';
 import { connection, publishedLayer } from './publishing.js';
 import {
@@ -120,7 +121,7 @@ const service = documentKind(
   'layer',
 );
 
-const layer = documentKind(
+const layerSettings = documentKind(
   {
     kind: 'Layer',
     scope: 'layer-metadata',
@@ -137,6 +138,14 @@ const layer = documentKind(
   LAYER_KIND,
   'layer',
 );
+const layer: Kind = {
+  ...layerSettings,
+  /** Nothing that is said of a layer which is gone is no object: it could not be applied anywhere. */
+  list: async (deps) =>
+    (await layerSettings.list(deps)).filter(
+      ({ name, spec }) => Object.keys(spec).length > 0 || deps.catalog().byId(name),
+    ),
+};
 
 const style: Kind = {
   kind: 'Style',
@@ -177,6 +186,7 @@ export const KINDS: readonly Kind[] = [
   role,
   connection,
   publishedLayer,
+  layerCopy,
   service,
   layer,
   style,

@@ -9,7 +9,8 @@ import { TimestampSchema, timestamp } from '../envelope.js';
 import { action, group, report } from '../kit.js';
 import { OWNERS } from '../owner.js';
 import { requireGenuine } from '../releases/signature.js';
-import { API_VERSION, carryOut, drifted, fingerprint, owners, plan, resources, type Step } from './apply.js';
+import { API_VERSION, drifted, fingerprint, owners, plan, resources, type Step } from './apply.js';
+import { carryOut } from './carry-out.js';
 
 /** The management state as one document: what it holds, what a document would change, and changing it. */
 
@@ -98,10 +99,10 @@ export const manifest = group({ tag: 'Manifest', scope: 'manifest', envelope: 'w
   }),
   action('POST /metadata/manifest/apply', 'Apply Manifest', {
     description:
-      'Makes what the manifest holds, in one transaction; with prune, removes what the manifest before it made and this one does not hold. With dryRun nothing changes. Each kind needs the permission of its own operations, too. Of a release package digest, signature and targets are checked first.',
+      'Makes what the manifest holds, in one transaction; copies of layers are made by jobs before, whose ends the answer waits for; with prune, removes what the manifest before it made and this one does not hold. With dryRun nothing changes. Each kind needs the permission of its own operations, too. Of a release package digest, signature and targets are checked first.',
     body: { schema: ApplyBody, mediaTypes: ['application/json'], required: true, maxBytes: MAX_BYTES },
     data: ApplyResult,
-    errors: [400, 403, 413],
+    errors: [400, 403, 409, 413, 422, 503],
     async answer({ body, principal }, deps) {
       const { dryRun = false, prune = false } = body;
       const start = performance.now();
@@ -117,6 +118,8 @@ export const manifest = group({ tag: 'Manifest', scope: 'manifest', envelope: 'w
   }),
 ]);
 
+const UNCHECKED = ', and is checked when what it names is there';
+
 function resultOf(steps: readonly Step[], dryRun: boolean): Static<typeof ApplyResult> {
   const count = (kind: Step['action']) => steps.filter((step) => step.action === kind).length;
   return {
@@ -127,10 +130,10 @@ function resultOf(steps: readonly Step[], dryRun: boolean): Static<typeof ApplyR
       deleted: count('deleted'),
       skipped: count('skipped'),
     },
-    entries: steps.map(({ action: what, kind, name, owner, before, after }) => ({
+    entries: steps.map(({ action: what, kind, name, owner, before, after, isUnchecked }) => ({
       ...{ action: what, resource: { kind: kind.kind, name }, owner },
       ...{ before: before ?? null, after: after ?? null },
-      message: `${kind.kind} ${name} ${dryRun ? 'would be' : 'is'} ${what}`,
+      message: `${kind.kind} ${name} ${dryRun ? 'would be' : 'is'} ${what}${dryRun && isUnchecked ? UNCHECKED : ''}`,
     })),
   };
 }

@@ -17,6 +17,7 @@ import {
   LAYER_COPY,
   PUBLISHED_LAYER,
 } from '../../../services/connections/connections.js';
+import type { LayerCopy } from '../../../services/publish/layer-copy.js';
 import { layerCollection } from '../../../services/publish/layer-display.js';
 import type { PublishedLayer } from '../../../services/publish/layers.js';
 import { slug } from '../../../services/publish/slug.js';
@@ -88,8 +89,10 @@ export const connection: Kind = {
     const before = (await documents.list<Connection>(CONNECTION)).find(({ body }) => body.name === name);
     if (!before) return;
     const kinds = [PUBLISHED_LAYER, LAYER_COPY];
-    const lists = await Promise.all(kinds.map((kind) => documents.list<{ connectionId: string }>(kind)));
-    const layers = lists.flat();
+    const lists = await Promise.all(
+      kinds.map((kind) => documents.list<Pick<LayerCopy, 'connectionId' | 'isGone'>>(kind)),
+    );
+    const layers = lists.flat().filter(({ body }) => !body.isGone);
     const registered = await rasters.list({ kind: 'cloud' });
     if (
       layers.some(({ body }) => body.connectionId === before.id) ||

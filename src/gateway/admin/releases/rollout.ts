@@ -5,7 +5,8 @@ import { permits } from '../../../services/access/permissions.js';
 import type { StoredDocument } from '../../../stores/documents.js';
 import type { AdminDeps } from '../deps.js';
 
-import { carryOut, fingerprint, lastApplied, plan, type Resource, type Step } from '../manifest/apply.js';
+import { fingerprint, lastApplied, plan, type Resource, type Step } from '../manifest/apply.js';
+import { carryOut } from '../manifest/carry-out.js';
 import type { Stores } from '../manifest/kind.js';
 import { holdingsOf } from './inventory.js';
 import { requirePackage, type StoredPackage } from './packages.js';

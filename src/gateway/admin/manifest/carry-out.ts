@@ -1,0 +1,128 @@
+import { actorOf, type Principal } from '../../../core/operation.js';
+import type { StoredConnection } from '../../../services/connections/connection.js';
+import type { AdminDeps } from '../deps.js';
+import {
+  APPLIED,
+  APPLIED_KIND,
+  type Applied,
+  fingerprintOf,
+  keyOf,
+  plan,
+  type Resource,
+  type Step,
+} from './apply.js';
+import type { Stores } from './kind.js';
+import { connection } from './publishing.js';
+
+/** What else is done in the transaction. */
+interface Also {
+  /** Uses nothing but these stores: they are locked. When it throws, nothing is written. */
+  record?(stores: Stores): Promise<unknown>;
+  /** What counts as applied from then on; the objects of the steps when absent. */
+  readonly applied?: Applied['objects'] | null;
+}
+
+type Undo = () => Promise<unknown>;
+
+/**
+ * Writes all steps in one transaction, and remembers what the manifest holds. What takes a job is made before that, with
+ * the connections that it is made from, and taken back when anything fails.
+ */
+export async function carryOut(
+  steps: readonly Step[],
+  principal: Principal,
+  deps: AdminDeps,
+  also: Also = {},
+): Promise<void> {
+  const made = steps.filter(({ action, kind }) => action === 'created' && kind.make);
+  if (made.length === 0) return write(steps, principal, deps, also);
+  const undos: Undo[] = [];
+  try {
+    undos.push(await connect(steps, actorOf(principal), deps));
+    await make(made, undos, actorOf(principal), deps);
+    await write(await planAgain(steps, principal, deps), principal, deps, also);
+  } catch (error) {
+    // Each is tried, whatever became of the one before: what is left is switched off.
+    for (const undo of undos.reverse()) await undo().catch(() => {});
+    throw error;
+  }
+}
+
+/** Writes connections before the others. Resolves with what makes them as they were. */
+async function connect(steps: readonly Step[], by: string, deps: AdminDeps): Promise<Undo> {
+  const changes = steps.filter(
+    ({ kind, action }) => kind === connection && (action === 'created' || action === 'updated'),
+  );
+  const names = new Set(changes.map(({ name }) => name));
+  const before = (await deps.connections.list()).filter(({ body }) => names.has(body.name));
+  const put = async (name: string, after: StoredConnection | undefined, stores: Stores) =>
+    connection.write(stores, name, after?.body, by, after);
+  await deps.state.atomically(async (stores) => {
+    for (const { name, prepared } of changes) await put(name, prepared as StoredConnection, stores);
+  });
+  await deps.settle();
+  return async () => {
+    await deps.state.atomically(async (stores) => {
+      for (const name of names)
+        await put(
+          name,
+          before.find(({ body }) => body.name === name),
+          stores,
+        );
+    });
+    await deps.settle();
+  };
+}
+
+/** All at once: jobs take their turns. Throws what kept the first of them from its end. */
+async function make(made: readonly Step[], undos: Undo[], by: string, deps: AdminDeps): Promise<void> {
+  const results = await Promise.allSettled(
+    made.map(async ({ kind, prepared }) => undos.push(await kind.make!(prepared, by, deps))),
+  );
+  const failure = results.find((result) => result.status === 'rejected');
+  if (failure) throw failure.reason;
+}
+
+/** The same objects, checked where everything is that they name. Throws as `plan` does. */
+function planAgain(steps: readonly Step[], principal: Principal, deps: AdminDeps): Promise<Step[]> {
+  const asked = steps
+    .filter(({ place }) => place !== undefined)
+    .sort((a, b) => a.place! - b.place!)
+    .map(({ kind: { kind }, name, after }): Resource => ({ kind, metadata: { name }, spec: after! }));
+  const remove = steps.filter(({ after }) => !after).map(({ kind, name }) => keyOf(kind.kind, name));
+  return plan(asked, { prune: false, remove, principal }, deps);
+}
+
+async function write(
+  steps: readonly Step[],
+  principal: Principal,
+  deps: AdminDeps,
+  { record, applied: objects = objectsOf(steps) }: Also,
+): Promise<void> {
+  const by = actorOf(principal);
+  const removals = steps.filter(({ action }) => action === 'deleted');
+  for (const step of removals) step.prepared = await step.kind.prepareRemoval?.(step.name, deps);
+  await deps.state.atomically(async (stores) => {
+    for (const { action, kind, name, after, prepared } of inTurn(steps))
+      if (action !== 'skipped') await kind.write(stores, name, after, by, prepared);
+    if (objects === null) await stores.documents.remove(APPLIED_KIND, APPLIED);
+    else await stores.documents.put(APPLIED_KIND, APPLIED, { objects }, by);
+    await record?.(stores);
+  });
+  await deps.settle();
+  for (const kind of new Set(removals.map((step) => step.kind))) await kind.followRemoval?.(deps);
+}
+
+function objectsOf(steps: readonly Step[]): Applied['objects'] {
+  return Object.fromEntries(
+    steps.flatMap(({ kind, name, after }) =>
+      after ? [[keyOf(kind.kind, name), fingerprintOf(kind.kind, after)] as const] : [],
+    ),
+  );
+}
+
+/** What is removed goes the other way round: what stands on something before that. */
+function inTurn(steps: readonly Step[]): readonly Step[] {
+  const isRemoved = ({ action }: Step) => action === 'deleted';
+  return [...steps.filter((step) => !isRemoved(step)), ...steps.filter(isRemoved).reverse()];
+}
