@@ -23,6 +23,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0012-replicas': { up: replicas },
   '0013-attachments': { up: attachments },
   '0015-job-shares': { up: jobShares },
+  '0016-merge-strategies': { up: mergeStrategies },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -304,6 +305,25 @@ const ATTACHMENTS = [
   `CREATE INDEX attachments_by_feature ON attachments (collection, feature_id, id)`,
   `CREATE INDEX attachments_by_content ON attachments (content_key)`,
 ];
+
+/** The order of rasters that a layer was given before it could have other strategies. Its words are the same. */
+async function mergeStrategies(db: StateDb): Promise<void> {
+  const rows = await db
+    .selectFrom('documents')
+    .select(['id', 'body_json'])
+    .where('kind', '=', 'layer settings')
+    .where('body_json', 'like', '%"mosaicOrder"%')
+    .execute();
+  for (const { id, body_json } of rows) {
+    const { mosaicOrder, ...settings } = JSON.parse(body_json);
+    await db
+      .updateTable('documents')
+      .set({ body_json: JSON.stringify({ mergeStrategy: mosaicOrder, ...settings }) })
+      .where('kind', '=', 'layer settings')
+      .where('id', '=', id)
+      .execute();
+  }
+}
 
 async function jobShares(db: StateDb): Promise<void> {
   await runAll(db, JOB_SHARES);

@@ -127,6 +127,19 @@ describeStates('state database', (temporary, database) => {
     await expect(t.again()).rejects.toThrow(/newer version.*9999-later/);
   });
 
+  it('takes over the order of rasters that a layer had under its old name', async () => {
+    const settings = { title: 'Scenes', mosaicOrder: 'oldest' };
+    await t.state.documents.create('layer settings', 'scenes', settings, 'me');
+    await t.state.documents.create('d', 'other', settings, 'me');
+    await t.run("DELETE FROM kysely_migration WHERE name = '0016-merge-strategies'");
+    const again = await t.again();
+    const bodies = await Promise.all([
+      again.documents.get('layer settings', 'scenes'),
+      again.documents.get('d', 'other'),
+    ]);
+    expect(bodies.map((one) => one?.body)).toEqual([{ title: 'Scenes', mergeStrategy: 'oldest' }, settings]);
+  });
+
   it('answers with an error after it is closed', async () => {
     const other = await t.again();
     await other.close();

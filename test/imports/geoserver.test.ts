@@ -42,6 +42,11 @@ interface Item extends Json {
   id: string;
   compatibility: { level: string; code: string | null; warnings: string[] };
 }
+interface Dependency extends Item {
+  kind: string;
+  name: string;
+  metadata: Record<string, string>;
+}
 const codes = (items: unknown) =>
   Object.fromEntries(
     (items as Item[]).map(({ id, compatibility }) => [id, compatibility.code ?? compatibility.level]),
@@ -266,7 +271,7 @@ describe('a scan of a GeoServer', () => {
         authPosture: { mode: 'basic', credentialsSupplied: true, accessConfirmed: true },
         scanCompleteness: { status: 'complete', warnings: [], missingArtifacts: [] },
         summary: {
-          ...{ containerCount: 4, resourceCount: 6, styleCount: 3, externalDependencyCount: 3 },
+          ...{ containerCount: 4, resourceCount: 6, styleCount: 3, externalDependencyCount: 8 },
           ...{ compatibleCount: 2, partiallyCompatibleCount: 3, incompatibleCount: 4 },
         },
         overallCompatibility: { level: 'partial' },
@@ -286,7 +291,28 @@ describe('a scan of a GeoServer', () => {
       ],
       spatialReferences: [{ srid: 4326 }],
       styleIds: ['topp:polygon', 'broken'],
-      externalDependencyIds: ['data:topp:pg'],
+      externalDependencyIds: [
+        ...['data:topp:pg', 'gridset:EPSG:900913', 'gridset:EPSG:4326', 'gridset:Alps 25832'],
+      ],
+    });
+    expect((body['resources'] as Json[]).find(({ id }) => id === 'group:topp:world')).toMatchObject({
+      externalDependencyIds: ['gridset:Europe'],
+    });
+    const gridsets = (body['externalDependencies'] as Dependency[]).filter(({ kind }) => kind === 'gridset');
+    expect(
+      gridsets.map(({ name, metadata, compatibility }) => [
+        ...[name, metadata['tileMatrixSetId'], compatibility.level],
+      ]),
+    ).toEqual([
+      ['EPSG:4326', 'WGS1984Quad', 'compatible'],
+      ['EPSG:900913', 'WebMercatorQuad', 'partial'],
+      ['Europe', 'EuropeanETRS89_LAEAQuad', 'compatible'],
+      ['Alps 25832', undefined, 'partial'],
+      ['Nowhere', undefined, 'incompatible'],
+    ]);
+    expect(gridsets[3]).toMatchObject({
+      ...{ containerId: 'global', spatialReferences: [{ srid: 25832 }] },
+      metadata: { tileWidth: '512', levelCount: '2', configuration: expect.stringContaining('matrixSets') },
     });
     const answer = await fetch(`${server.url}/api/v1/admin/import/scan?export=json`, {
       method: 'POST',

@@ -1,4 +1,9 @@
-import type { GeoServerCatalog, GeoServerLayer, GeoServerStore } from '../../../core/geoserver.js';
+import type {
+  GeoServerCatalog,
+  GeoServerGridset,
+  GeoServerLayer,
+  GeoServerStore,
+} from '../../../core/geoserver.js';
 import {
   type Compatibility,
   compatible,
@@ -32,17 +37,21 @@ export function inventoryOf(root: string, catalog: GeoServerCatalog, assessment:
     },
     containers: containersOf(catalog),
     resources: [
-      ...catalog.layers.map((layer) => resourceOf(layer, assessment)),
+      ...catalog.layers.map((layer) => withGridsets(resourceOf(layer, assessment), catalog)),
       ...catalog.groups.map(({ id, workspace, name, title, abstract, members }) => ({
         ...EMPTY_RESOURCE,
         ...{ id: `group:${id}`, containerId: containerId(workspace), kind: 'layerGroup', name },
         ...{ title: title ?? null, description: abstract ?? null, capabilities: ['map'] },
         styleIds: members.flatMap(({ style }) => style ?? []),
+        externalDependencyIds: gridsetsOf(id, catalog),
         compatibility: assessment.groups.get(id) ?? NOT_ASSESSED,
       })),
     ],
     styles: catalog.styles.map((style) => styleOf(style, catalog.layers, assessment)),
-    externalDependencies: catalog.stores.map((store) => dependencyOf(store, assessment)),
+    externalDependencies: [
+      ...catalog.stores.map((store) => dependencyOf(store, assessment)),
+      ...catalog.gridsets.map((gridset) => gridsetOf(gridset, assessment)),
+    ],
     warnings: catalog.gaps.map(({ path, reason }) => `${path}: ${reason}`),
     missingArtifacts: catalog.gaps.map(({ path }) => path),
   };
@@ -51,7 +60,13 @@ export function inventoryOf(root: string, catalog: GeoServerCatalog, assessment:
 const containerId = (workspace: string | undefined) =>
   workspace === undefined ? GLOBAL : `workspace:${workspace}`;
 
-function containersOf({ workspaces, styles, groups, layers }: GeoServerCatalog): InventoryContainer[] {
+function containersOf({
+  workspaces,
+  styles,
+  groups,
+  layers,
+  gridsets,
+}: GeoServerCatalog): InventoryContainer[] {
   const about = { title: null, description: null };
   const isolated: Compatibility = partial(
     'isolated',
@@ -61,10 +76,22 @@ function containersOf({ workspaces, styles, groups, layers }: GeoServerCatalog):
     ...{ id: containerId(name), kind: 'workspace', name, ...about, isDefault },
     compatibility: isIsolated ? isolated : compatible('Its layers are taken over one by one.'),
   }));
-  if (![...styles, ...groups, ...layers].some(({ workspace }) => workspace === undefined)) return own;
+  const isInNone = ({ workspace }: { workspace: string | undefined }) => workspace === undefined;
+  if (gridsets.length === 0 && ![...styles, ...groups, ...layers].some(isInNone)) return own;
   const compatibility = compatible('What lies in no workspace.');
   return [...own, { id: GLOBAL, kind: 'global', name: GLOBAL, ...about, isDefault: false, compatibility }];
 }
+
+const gridsetId = (name: string) => `gridset:${name}`;
+
+/** Grids that tiles of a layer or a group are cached in. */
+const gridsetsOf = (id: string, { tileLayers }: GeoServerCatalog): string[] =>
+  tileLayers.filter((layer) => layer.id === id).flatMap(({ gridsets }) => gridsets.map(gridsetId));
+
+const withGridsets = (resource: InventoryResource, catalog: GeoServerCatalog): InventoryResource => ({
+  ...resource,
+  externalDependencyIds: [...resource.externalDependencyIds, ...gridsetsOf(resource.id, catalog)],
+});
 
 const EMPTY_RESOURCE = {
   ...{ title: null, description: null, geometryType: null, featureCount: null, hasAttachments: null },
@@ -160,5 +187,29 @@ function dependencyOf(store: GeoServerStore, { stores }: GeoServerAssessment): I
     metadata: parameters,
     spatialReferences: [],
     compatibility: stores.get(storeId(store)) ?? NOT_ASSESSED,
+  };
+}
+
+/** A grid of the tile cache: clients that ask for tiles depend on it. */
+function gridsetOf(
+  { name, srid, tileWidth, tileHeight, levels }: GeoServerGridset,
+  { gridsets }: GeoServerAssessment,
+): InventoryDependency {
+  const { tileMatrixSet, configuration, ...compatibility } = gridsets.get(name)!;
+  return {
+    id: gridsetId(name),
+    containerId: GLOBAL,
+    resourceId: null,
+    kind: 'gridset',
+    name,
+    dependencyType: 'tileMatrixSet',
+    address: null,
+    metadata: {
+      ...{ tileWidth: `${tileWidth}`, tileHeight: `${tileHeight}`, levelCount: `${levels.length}` },
+      ...(tileMatrixSet === null ? {} : { tileMatrixSetId: tileMatrixSet }),
+      ...(configuration === null ? {} : { configuration }),
+    },
+    spatialReferences: referencesOf(`EPSG:${srid}`),
+    compatibility,
   };
 }
