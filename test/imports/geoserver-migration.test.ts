@@ -100,7 +100,8 @@ describe('a migration of a GeoServer', () => {
       ['layer', 'topp:base map?', 'cascaded'],
     ]);
     expect(job['manualReview']).toMatchObject([
-      { kind: 'style', id: 'topp:Red land' },
+      { kind: 'style', id: 'topp:Red land', reason: expect.stringContaining('topp:countries, and is not') },
+      { kind: 'style', id: 'topp:Red land', reason: expect.stringContaining('one style') },
       {
         kind: 'gridset',
         id: 'Alps 25832',
@@ -187,7 +188,10 @@ describe('a migration of a GeoServer', () => {
     });
     expect(await styleOf(plane)).toMatchObject({ styleVersion: 0 });
     expect(countries!['otherStyles']).toEqual(['topp:Red land']);
-    expect((job['manualReview'] as Json[]).map(({ kind }) => kind)).toEqual(['gridset']);
+    expect(job['manualReview']).toMatchObject([
+      { kind: 'style', reason: expect.stringContaining('topp:heights, and is not taken over: an imported') },
+      { kind: 'gridset' },
+    ]);
     const coverage = await fetch(`${server.url}/ogc/coverages/collections/${heights!.collectionId}?f=json`);
     expect(await coverage.json()).toMatchObject({ id: 'styled_heights', title: 'Heights' });
     expect(states(await migrated({ layerNames: ['heights'], importOptions: options }))).toEqual({

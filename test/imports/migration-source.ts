@@ -79,6 +79,10 @@ function addStyles({ documents, texts }: GeoServer): void {
     const styles = name === 'countries' ? { style: [{ name: 'topp:Red land' }] } : '';
     documents[`layers/topp:${name}`] = { layer: { ...layer, defaultStyle: { name: style }, styles } };
   }
+  const heights = documents['layers/topp:heights'] as { layer: Json };
+  documents['layers/topp:heights'] = {
+    layer: { ...heights.layer, styles: { style: [{ name: 'topp:Red land' }] } },
+  };
 }
 
 export interface Layer extends Json {
