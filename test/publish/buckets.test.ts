@@ -184,6 +184,26 @@ describe('a bucket', () => {
     expect((await admin('POST', '/metadata/manifest/apply', { resources: [elsewhere] })).status).toBe(400);
   });
 
+  it('has files that manifests publish as copies, and remove', async () => {
+    const spec = { connection: 'scenes', schema: store.bucket, table: 'vectors/roads.fgb' };
+    const copy = (name: string, change: object = {}) => ({
+      ...{ kind: 'LayerCopy', metadata: { name } },
+      spec: { ...spec, layerName: name, ...change },
+    });
+    const apply = (resources: object[], prune = false) =>
+      admin('POST', '/metadata/manifest/apply', { resources, prune });
+    const items = async (id: string) =>
+      (await fetch(`${server.url}/ogc/features/collections/${id}/items?f=json&limit=1`)).status;
+    const lost = await apply([copy('kept'), copy('lost', { table: 'vectors/none.fgb' })]);
+    expect([422, 503], lost.text).toContain(lost.status);
+    expect([await items('kept'), await items('lost')]).toEqual([404, 404]);
+    const applied = await apply([copy('kept')]);
+    expect([applied.status, await items('kept')], applied.text).toEqual([200, 200]);
+    expect((await apply([copy('kept')])).body.data.summary).toMatchObject({ created: 0, skipped: 1 });
+    expect((await apply([], true)).body.data.summary).toMatchObject({ deleted: 1 });
+    expect(await items('kept')).toBe(404);
+  });
+
   it.each([
     ['ok', {}],
     ['ok', { password: undefined, secretReference: 'env:CONNECTION_BUCKET' }],
