@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
 import type { JobContext } from '../jobs/kinds.js';
 import * as metrics from '../telemetry/orchestration-metrics.js';
+import { withJobSpan } from '../telemetry/spans.js';
 import { writeThrough } from '../write-through.js';
 import type { ExecutionInput, RunDeps, WorkResult } from './execution.js';
 import { derivedContext } from './part-context.js';
@@ -20,16 +21,39 @@ type Results = Record<string, WorkResult>;
 /** Share of a job that its steps are; publishing is the rest. */
 const STEPS = 0.9;
 
-/**
- * Runs the steps of a plan, one after the other. Each step that has ended is kept with the job, so that a run that follows
- * goes on with the next; what no later step reads is removed.
- */
-export async function runPlan(
+/** Does the work of one process; its files lie in the folder. */
+type Run = (context: JobContext<ExecutionInput>, folder: string, deps: RunDeps) => Promise<WorkResult>;
+
+/** Runs a plan in a span, and each of its steps in one below it. */
+export function runPlan(
   context: JobContext<ExecutionInput>,
   plan: JobPlan,
   folder: string,
   deps: RunDeps,
-  run: (context: JobContext<ExecutionInput>, folder: string, deps: RunDeps) => Promise<WorkResult>,
+  run: Run,
+): Promise<WorkResult> {
+  return withJobSpan(spanOf('reconcile_run', context), (inner) => {
+    const runInSpan: Run = (step, ...rest) =>
+      withJobSpan(spanOf('execute_step', step), () => run(step, ...rest), inner);
+    return runSteps(context, plan, folder, deps, runInSpan);
+  });
+}
+
+function spanOf(operation: string, { id, input }: JobContext<ExecutionInput>) {
+  const attributes = { 'svc.job.id': id, 'svc.operation': input.process };
+  return { name: `svc.orchestration.${operation}`, attributes };
+}
+
+/**
+ * Runs the steps of a plan, one after the other. Each step that has ended is kept with the job, so that a run that follows
+ * goes on with the next; what no later step reads is removed.
+ */
+async function runSteps(
+  context: JobContext<ExecutionInput>,
+  plan: JobPlan,
+  folder: string,
+  deps: RunDeps,
+  run: Run,
 ): Promise<WorkResult> {
   const steps = orderSteps('/inputs/plan/steps', plan.steps);
   const outputs = planOutputs(steps);

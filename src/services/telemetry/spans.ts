@@ -2,6 +2,7 @@ import {
   type Context,
   context,
   propagation,
+  ROOT_CONTEXT,
   type Span,
   SpanKind,
   SpanStatusCode,
@@ -67,8 +68,27 @@ export async function withSpan<T>(
       trace.getTracer(source, '1.0.0').startSpan(facts.name, options, inner).end(endMs);
     },
   };
+  return endAfter(span, () => work(stage));
+}
+
+/**
+ * Runs work that no request waits for in a span: the first one of a trace, or one below `parent`. `work` gets the context
+ * that spans below it hang under.
+ */
+export function withJobSpan<T>(
+  { name, attributes }: SpanFacts,
+  work: (inner: Context) => Promise<T>,
+  parent: Context = ROOT_CONTEXT,
+): Promise<T> {
+  if (!enabled) return work(parent);
+  const span = tracer.startSpan(name, { attributes }, parent);
+  return endAfter(span, () => work(trace.setSpan(parent, span)));
+}
+
+/** Ends a span when its work has ended; a failure stays with it. */
+async function endAfter<T>(span: Span, work: () => Promise<T>): Promise<T> {
   try {
-    return await work(stage);
+    return await work();
   } catch (error) {
     const { message } = error as Error;
     span.setAttributes({ error: true, 'error.message': message });
