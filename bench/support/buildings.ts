@@ -42,7 +42,7 @@ const KINDS = ['house', 'apartments', 'garage', 'shed', 'retail', 'industrial', 
 export type BuildingCrs = 3857 | 4326;
 
 /** mulberry32: numbers from 0 to 1, the same in every run. */
-function randomSource(seed: number): () => number {
+export function randomSource(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -91,7 +91,7 @@ function toDegrees(xy: number[]): void {
 }
 
 /** A GeoPackage polygon of one ring with an XY envelope, as OGR writes it. */
-function blob(ring: readonly number[], srsId: number): Buffer {
+export function blob(ring: readonly number[], srsId: number): Buffer {
   const count = ring.length / 2 + 1;
   const bytes = Buffer.alloc(40 + 13 + 16 * count);
   bytes.write('GP');

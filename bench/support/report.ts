@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 
@@ -19,6 +19,8 @@ export interface Ratio {
   /** By round; the goal is held against the median. */
   rounds: number[];
   goal?: number;
+  /** A goal that the median is not to exceed. */
+  most?: number;
 }
 
 export interface Report {
@@ -33,20 +35,25 @@ export interface Report {
 const number = (value: number) =>
   value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(2) : value.toPrecision(3);
 
-function markdown(report: Report): string {
+function verdictOf({ rounds, goal, most }: Ratio): string {
+  if (goal !== undefined) return ` (goal ${goal}: ${median(rounds) >= goal ? 'met' : 'MISSED'})`;
+  if (most !== undefined) return ` (at most ${most}: ${median(rounds) <= most ? 'met' : 'MISSED'})`;
+  return '';
+}
+
+function markdown(report: Report, title = `## ${report.bench}`): string {
   const columns = Object.keys(report.figures[0]?.rounds ?? {});
   const rows = report.figures.map(
     (figure) =>
       `| ${figure.name} | ${columns.map((column) => number(median(figure.rounds[column] ?? [Number.NaN]))).join(' | ')} |`,
   );
-  const ratios = report.ratios.map(({ what, rounds, goal }) => {
+  const ratios = report.ratios.map((ratio) => {
+    const { what, rounds } = ratio;
     const range = `${number(Math.min(...rounds))} to ${number(Math.max(...rounds))}`;
-    const verdict =
-      goal === undefined ? '' : median(rounds) >= goal ? ` (goal ${goal}: met)` : ` (goal ${goal}: MISSED)`;
-    return `- ${what}: **${number(median(rounds))}**, rounds ${range}${verdict}`;
+    return `- ${what}: **${number(median(rounds))}**, rounds ${range}${verdictOf(ratio)}`;
   });
   return [
-    `## ${report.bench}`,
+    title,
     '',
     report.about,
     '',
@@ -64,13 +71,26 @@ function markdown(report: Report): string {
 
 /** Prints the report and writes bench/results/NAME.json and .md. */
 export function publish(report: Report): void {
+  keep(report.bench, { ...report, ...machine() }, markdown(report));
+}
+
+/** The same for one part of a benchmark, whose other parts stay as they were measured last. */
+export function publishPart(part: string, report: Report): void {
+  const path = `${RESULTS}/${report.bench}.json`;
+  const before = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).parts : {};
+  const text = markdown(report, `### ${report.bench}: ${part}`);
+  const parts: Record<string, { text: string }> = { ...before, [part]: { ...report, ...machine(), text } };
+  const names = Object.keys(parts).sort();
+  const texts = names.map((name) => parts[name]!.text);
+  keep(report.bench, { bench: report.bench, parts }, [`## ${report.bench}\n`, ...texts].join('\n'));
+}
+
+const machine = () => ({ machine: cpus()[0]!.model.trim(), node: process.version });
+
+function keep(bench: string, values: object, text: string): void {
   mkdirSync(RESULTS, { recursive: true });
-  const text = markdown(report);
-  writeFileSync(
-    `${RESULTS}/${report.bench}.json`,
-    `${JSON.stringify({ ...report, machine: cpus()[0]!.model.trim(), node: process.version }, null, 2)}\n`,
-  );
-  writeFileSync(`${RESULTS}/${report.bench}.md`, text);
+  writeFileSync(`${RESULTS}/${bench}.json`, `${JSON.stringify(values, null, 2)}\n`);
+  writeFileSync(`${RESULTS}/${bench}.md`, text);
   writeFileSync('bench/RESULTS.md', allResults());
   console.log(text);
 }
@@ -89,4 +109,10 @@ function allResults(): string {
 export function option(name: string, fallback: number): number {
   const at = process.argv.indexOf(`--${name}`);
   return at < 0 ? fallback : Number(process.argv[at + 1]);
+}
+
+/** `--name value` from the command line, as text. */
+export function textOption(name: string): string | undefined {
+  const at = process.argv.indexOf(`--${name}`);
+  return at < 0 ? undefined : process.argv[at + 1];
 }

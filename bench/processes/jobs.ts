@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { processGeometries } from '../../src/native/processing.js';
+import { blob } from '../support/buildings.js';
+import { median, option, publishPart } from '../support/report.js';
+import { type GraticuleServer, startGraticule } from '../support/server.js';
+
+/** What a job costs beyond what it computes, and whether a queue of jobs keeps the workers busy. */
+
+const KEY = 'bench-bench-bench-bench';
+const HEADERS = { 'x-api-key': KEY, 'content-type': 'application/json' };
+const MOST_MS = 15;
+/** Jobs at a time, as many as the machine has cores. */
+const AT_ONCE = 2;
+/** Share of the time that as many jobs run as may. */
+const LEAST_BUSY = 0.95;
+const POLL_MS = 250;
+
+const SQUARE = [0, 0, 0.001, 0, 0.001, 0.001, 0, 0.001];
+const RING = [
+  [0, 0],
+  [0.001, 0],
+  [0.001, 0.001],
+  [0, 0.001],
+  [0, 0],
+];
+const BUFFER = { features: { type: 'Polygon', coordinates: [RING] }, distance: 0.0001, unit: 'crs' };
+
+async function execute(
+  { origin }: GraticuleServer,
+  process: string,
+  inputs: object,
+  prefer: string,
+): Promise<string> {
+  const response = await fetch(`${origin}/ogc/processes/processes/${process}/execution`, {
+    method: 'POST',
+    headers: { ...HEADERS, prefer },
+    body: JSON.stringify({ inputs }),
+  });
+  const text = await response.text();
+  const code = prefer.startsWith('wait') ? 200 : 201;
+  if (response.status !== code) throw new Error(`${process}: ${response.status} ${text.slice(0, 300)}`);
+  return text;
+}
+
+async function latencies(
+  server: GraticuleServer,
+  process: string,
+  inputs: object,
+  times: number,
+): Promise<number[]> {
+  const all: number[] = [];
+  // The first tenth warms up.
+  for (let i = 0; i < times * 1.1; i++) {
+    const begin = performance.now();
+    await execute(server, process, inputs, 'wait=30');
+    if (i >= times / 10) all.push(performance.now() - begin);
+  }
+  return all;
+}
+
+function bareBuffer(times: number): number[] {
+  const square = blob(SQUARE, 4326);
+  return Array.from({ length: times }, () => {
+    const begin = performance.now();
+    processGeometries(
+      [square],
+      { name: 'buffer', distance: 0.0001 },
+      { crs: 'OGC:CRS84', target: 'OGC:CRS84', srsId: 4326 },
+    );
+    return performance.now() - begin;
+  });
+}
+
+interface Status {
+  status: string;
+  started: string;
+  finished: string;
+}
+
+/** Queues jobs while others keep all places, and tells how long they take from their release to the end of the last. */
+async function drain(server: GraticuleServer, process: string, inputs: object, count: number) {
+  const ids: string[] = [];
+  for (let i = 0; i < count; i++)
+    ids.push(JSON.parse(await execute(server, process, inputs, 'respond-async')).jobID);
+  const path = (query: string) => `${server.origin}/ogc/processes/jobs${query}`;
+  const get = async (query: string) => (await fetch(path(query), { headers: HEADERS })).json();
+  for (;;) {
+    const { jobs } = (await get('?status=accepted,running&limit=1')) as { jobs: unknown[] };
+    if (jobs.length === 0) break;
+    await sleep(POLL_MS);
+  }
+  const statuses: Status[] = [];
+  for (const id of ids) statuses.push((await get(`/${id}`)) as Status);
+  const failed = statuses.find(({ status }) => status !== 'successful');
+  if (failed) throw new Error(JSON.stringify(failed));
+  return statuses.map(({ started, finished }) => [Date.parse(started), Date.parse(finished)] as const);
+}
+
+/** Share of the time from the first begin to the last end that no job was running in. */
+function idleShare(spans: readonly (readonly [begin: number, end: number])[]): { idle: number; ms: number } {
+  const sorted = [...spans].sort(([a], [b]) => a - b);
+  let [until, idle] = [sorted[0]![0], 0];
+  for (const [begin, end] of sorted) {
+    idle += Math.max(0, begin - until);
+    until = Math.max(until, end);
+  }
+  const ms = until - sorted[0]![0];
+  return { idle: idle / ms, ms };
+}
+
+export async function measureJobs(): Promise<void> {
+  const [rounds, times, queue] = [option('rounds', 3), option('times', 100), option('queue', 1000)];
+  const env = { SVC_JOBS__AT_ONCE: String(AT_ONCE) };
+  const server = await startGraticule(['demo/data'], { port: 18_140, cores: '0,1', env });
+  const echo: number[] = [];
+  const buffer: number[] = [];
+  const bare: number[] = [];
+  const perJob: number[] = [];
+  const busy: number[] = [];
+  try {
+    for (let round = 0; round < rounds; round++) {
+      echo.push(median(await latencies(server, 'echo', { doubleInput: 3 }, times)));
+      buffer.push(median(await latencies(server, 'geometry.buffer', BUFFER, times)));
+      bare.push(median(bareBuffer(times)));
+    }
+    const { idle, ms } = idleShare(await drain(server, 'geometry.buffer', BUFFER, queue));
+    perJob.push(ms / queue);
+    busy.push(1 - idle);
+  } finally {
+    await server.stop();
+  }
+  const figure = (name: string, values: number[]) => ({ name, rounds: { 'wall ms': values } });
+  publishPart('jobs', {
+    bench: 'processes',
+    command: './run bench processes --part jobs',
+    about: `Executions with \`Prefer: wait\` over HTTP, one after another: medians of ${times}, the state in a file, and the same buffer of one square in a loop of our addon. Then ${queue.toLocaleString('en')} executions of the buffer that are queued, ${AT_ONCE} at a time.`,
+    figures: [
+      figure('echo, waited for', echo),
+      figure('buffer of a square, waited for', buffer),
+      figure('buffer of a square, bare', bare),
+      figure(`each of ${queue.toLocaleString('en')} queued jobs`, perJob),
+    ],
+    ratios: [
+      { what: 'echo: milliseconds of a job', rounds: echo, most: MOST_MS },
+      {
+        what: 'buffer: milliseconds beyond the bare computation',
+        rounds: buffer.map((one, i) => one - bare[i]!),
+        most: MOST_MS,
+      },
+      { what: 'queued jobs: share of the time that a job was running', rounds: busy, goal: LEAST_BUSY },
+    ],
+  });
+}
