@@ -119,6 +119,11 @@ std::vector<Overlay::Piece> Overlay::intersect(const GEOSGeometry* left) {
   std::vector<Piece> pieces;
   const int dimension = GEOSGeom_getDimensions_r(geos_.handle(), left);
   for (const uint32_t i : meeting(left)) {
+    // Most of many small areas lie within a single large one.
+    if (GEOSPreparedCovers_r(geos_.handle(), prepared(i), left) == 1) {
+      pieces.push_back({i, geos_.own(GEOSGeom_clone_r(geos_.handle(), left))});
+      continue;
+    }
     const int least = std::min(dimension, GEOSGeom_getDimensions_r(geos_.handle(), right_[i].get()));
     GeosGeometry shared = robust(geos_, left, right_[i].get(), GEOSIntersection_r);
     if (shared != nullptr) shared = ofDimension(geos_, std::move(shared), least);

@@ -1,5 +1,7 @@
 #include "unions.h"
 
+#include <cmath>
+
 namespace graticule {
 namespace {
 
@@ -14,6 +16,38 @@ GeosGeometry collect(Geos& geos, std::vector<GEOSGeometry*>& parts) {
   return all;
 }
 
+GeosGeometry uniteCollection(Geos& geos, const GEOSGeometry* all) {
+  GeosGeometry whole = geos.own(GEOSUnaryUnion_r(geos.handle(), all));
+  if (whole != nullptr) return whole;
+  // Rounding can bring edges to cross that did not.
+  const GeosGeometry valid = geos.own(GEOSMakeValid_r(geos.handle(), all));
+  return geos.own(valid == nullptr ? nullptr : GEOSUnaryUnion_r(geos.handle(), valid.get()));
+}
+
+/** Share of the area of a coverage that rounding may add or take. */
+constexpr double kAreaTolerance = 1e-11;
+
+bool isArea(Geos& geos, const GEOSGeometry* g) {
+  const int type = GEOSGeomTypeId_r(geos.handle(), g);
+  return (type == GEOS_POLYGON || type == GEOS_MULTIPOLYGON) && GEOSHasZ_r(geos.handle(), g) == 0;
+}
+
+/**
+ * The union of areas that are apart or share whole edges: what is left when these edges are dropped. Null where the areas
+ * do not lie so: then this is no union, which its area or its validity shows.
+ */
+GeosGeometry uniteCoverage(Geos& geos, const GEOSGeometry* all) {
+  double before = 0;
+  double after = 0;
+  GeosGeometry whole = geos.own(GEOSCoverageUnion_r(geos.handle(), all));
+  const bool measured = whole != nullptr && GEOSArea_r(geos.handle(), all, &before) == 1 &&
+                        GEOSArea_r(geos.handle(), whole.get(), &after) == 1;
+  const bool same = measured && std::fabs(after - before) <= kAreaTolerance * before;
+  if (same && GEOSisValid_r(geos.handle(), whole.get()) == 1) return whole;
+  geos.forgetError();
+  return geos.own(nullptr);
+}
+
 }  // namespace
 
 GeosGeometry uniteParts(Geos& geos, std::vector<GEOSGeometry*>& parts) {
@@ -24,12 +58,7 @@ GeosGeometry uniteParts(Geos& geos, std::vector<GEOSGeometry*>& parts) {
     return only;
   }
   const GeosGeometry all = collect(geos, parts);
-  if (all == nullptr) return geos.own(nullptr);
-  GeosGeometry whole = geos.own(GEOSUnaryUnion_r(geos.handle(), all.get()));
-  if (whole != nullptr) return whole;
-  // Rounding can bring edges to cross that did not.
-  const GeosGeometry valid = geos.own(GEOSMakeValid_r(geos.handle(), all.get()));
-  return geos.own(valid == nullptr ? nullptr : GEOSUnaryUnion_r(geos.handle(), valid.get()));
+  return all == nullptr ? geos.own(nullptr) : uniteCollection(geos, all.get());
 }
 
 GrowingUnion::~GrowingUnion() {
@@ -38,21 +67,31 @@ GrowingUnion::~GrowingUnion() {
 
 bool GrowingUnion::add(GeosGeometry geometry) {
   if (geometry == nullptr || GEOSisEmpty_r(geos_.handle(), geometry.get()) != 0) return true;
+  coverage_ = coverage_ && isArea(geos_, geometry.get());
   const int vertices = GEOSGetNumCoordinates_r(geos_.handle(), geometry.get());
   vertices_ += vertices > 0 ? static_cast<size_t>(vertices) : 0;
   run_.push_back(geometry.release());
   return (run_.size() < kRun && vertices_ < kRunVertices) || fold();
 }
 
+GeosGeometry GrowingUnion::unite(std::vector<GEOSGeometry*>& parts) {
+  if (!coverage_ || parts.size() < 2) return uniteParts(geos_, parts);
+  const GeosGeometry all = collect(geos_, parts);
+  if (all == nullptr) return geos_.own(nullptr);
+  GeosGeometry whole = uniteCoverage(geos_, all.get());
+  coverage_ = whole != nullptr;
+  return coverage_ ? std::move(whole) : uniteCollection(geos_, all.get());
+}
+
 bool GrowingUnion::fold() {
   vertices_ = 0;
-  GeosGeometry united = uniteParts(geos_, run_);
+  GeosGeometry united = unite(run_);
   size_t runs = 1;
   while (united != nullptr && !levels_.empty() && levels_.back().runs <= runs) {
     std::vector<GEOSGeometry*> both{levels_.back().geometry.release(), united.release()};
     runs += levels_.back().runs;
     levels_.pop_back();
-    united = uniteParts(geos_, both);
+    united = unite(both);
   }
   if (united == nullptr) return false;
   levels_.push_back({std::move(united), runs});
@@ -66,7 +105,9 @@ GeosGeometry GrowingUnion::take() {
   all.insert(all.end(), run_.begin(), run_.end());
   run_.clear();
   vertices_ = 0;
-  return uniteParts(geos_, all);
+  GeosGeometry whole = unite(all);
+  coverage_ = true;
+  return whole;
 }
 
 }  // namespace graticule

@@ -28,10 +28,14 @@ class GrowingUnion {
 
  private:
   bool fold();
+  /** The union of parts, which are taken over: by dropping shared edges as long as that is one, else as any others. */
+  GeosGeometry unite(std::vector<GEOSGeometry*>& parts);
 
   Geos& geos_;
   std::vector<GEOSGeometry*> run_;
   size_t vertices_ = 0;
+  /** All so far are areas that are apart or share whole edges. */
+  bool coverage_ = true;
   /** Unions of runs; each stands for twice as many runs as the next, or more. */
   struct Level {
     GeosGeometry geometry;
