@@ -37,6 +37,8 @@ async function peakOf(process: FeatureProcess, source: GeoPackageSource, output:
   const pool = await newPool();
   const fields = source.fields.map(({ name }) => name);
   const input = { source, fields };
+  // The pool's processes do not keep this one from its end.
+  const awake = setInterval(() => {}, 1000);
   let bytes = 0;
   const begin = performance.now();
   try {
@@ -53,6 +55,7 @@ async function peakOf(process: FeatureProcess, source: GeoPackageSource, output:
     return { mib: bytes / MIB, seconds: (performance.now() - begin) / 1e3 };
   } finally {
     await pool.close();
+    clearInterval(awake);
     rmSync(output, { force: true });
   }
 }

@@ -41,7 +41,7 @@ export async function indexedCopy(
         table.add(geometry, ids.length > 0 ? [...values, id] : values);
       });
     }
-    table.finish();
+    table.finish({ draft: true });
   } finally {
     table.abandon();
   }

@@ -29,7 +29,7 @@ export function stageFeatures(
       const values = attributes.map(({ name, type }) => storedValue(properties?.[name], type));
       table.add(blobOf(geometry, i, table.srsId), values);
     });
-    return { features: table.finish() };
+    return { features: table.finish({ draft: true }) };
   } finally {
     table.abandon();
   }

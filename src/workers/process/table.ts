@@ -44,13 +44,24 @@ const TYPE_NAMES = ['GEOMETRY', ...GEOJSON_GEOMETRIES.map((type) => type.toUpper
 const MULTI = 3;
 const Z = 1000;
 
+/** Features of one statement, and values beyond which it has fewer; SQLite takes 32,766. */
+const STATEMENT_ROWS = 32;
+const STATEMENT_VALUES = 32_000;
+
 /**
  * A GeoPackage with one table, which a process fills. It is worth nothing before `finish`: whoever finds it otherwise
  * starts again.
  */
 export class FeatureTable {
   readonly srsId: number;
+  /** Adds as many features as a statement takes; and a single one. */
+  readonly #insertMany: Database.Statement;
   readonly #insert: Database.Statement;
+  /** Values of a feature, and of all of a statement. */
+  readonly #width: number;
+  readonly #full: number;
+  /** Values that wait for a statement. */
+  #waiting: (string | number | bigint | Uint8Array | null)[] = [];
   /** Numbers of the types that came. */
   readonly #types = new Set<number>();
   #features = 0;
@@ -67,8 +78,17 @@ export class FeatureTable {
     db.exec(`CREATE TABLE ${RESULT_TABLE} (${quote(id)} INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
       ${quote(geometry)} GEOMETRY${columns.join('')})`);
     const names = [id, geometry, ...attributes.map(({ name }) => name)];
-    const sql = `INSERT INTO ${RESULT_TABLE} (${names.map(quote).join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
-    this.#insert = db.prepare(sql);
+    this.#width = names.length;
+    const rows = Math.max(1, Math.min(STATEMENT_ROWS, Math.floor(STATEMENT_VALUES / this.#width)));
+    this.#full = rows * this.#width;
+    const insertOf = (count: number) => {
+      const row = `(${names.map(() => '?').join(', ')})`;
+      return db.prepare(
+        `INSERT INTO ${RESULT_TABLE} (${names.map(quote).join(', ')}) VALUES ${new Array(count).fill(row).join(', ')}`,
+      );
+    };
+    this.#insertMany = insertOf(rows);
+    this.#insert = insertOf(1);
   }
 
   static create(path: string, crs: string, attributes: readonly Attribute[]): FeatureTable {
@@ -99,13 +119,27 @@ export class FeatureTable {
     id: number | bigint | null = null,
   ): void {
     if (geometry) this.#types.add(typeNumber(geometry));
-    this.#insert.run(id, geometry, ...values.map(columnValue));
+    if (values.length + 2 !== this.#width) throw new Error('a feature has another number of values');
+    const waiting = this.#waiting;
+    waiting.push(id, geometry);
+    for (const value of values) waiting.push(columnValue(value));
     this.#features++;
+    if (waiting.length < this.#full) return;
+    this.#insertMany.run(waiting);
+    this.#waiting = [];
   }
 
-  /** Writes what is told of the table, and all of it to the disk. */
-  finish(): number {
+  /** Adds what waits for a whole statement. */
+  #addRest(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (let i = 0; i < waiting.length; i += this.#width) this.#insert.run(waiting.slice(i, i + this.#width));
+  }
+
+  /** Writes what is told of the table, and all of it to the disk: not so a `draft`, which nobody looks for after a crash. */
+  finish({ draft = false } = {}): number {
     const { db } = this;
+    this.#addRest();
     const { type, z } = this.#typeOfAll();
     const register = db.prepare(
       "INSERT INTO gpkg_contents (table_name, data_type, srs_id) VALUES (?, 'features', ?)",
@@ -115,7 +149,7 @@ export class FeatureTable {
       ...[RESULT_TABLE, this.geometry, type, this.srsId, z],
     );
     db.exec('COMMIT');
-    db.pragma('synchronous = FULL');
+    if (!draft) db.pragma('synchronous = FULL');
     db.pragma('user_version = 10300');
     db.close();
     return this.#features;

@@ -84,7 +84,7 @@ async function withFeatures(
 ): Promise<RasterProcessOutcome> {
   const target = await gdal.drivers.get('GPKG').createAsync(part, 0, 0, 0, gdal.GDT_Byte);
   try {
-    const layer = target.layers.create(RESULT_TABLE, srs, type);
+    const layer = target.layers.create(RESULT_TABLE, srs, type, ['SPATIAL_INDEX=NO']);
     layer.fields.add(new gdal.FieldDefn(attribute, gdal.OFTReal));
     await fill(layer);
     return { features: layer.features.count() };
