@@ -88,7 +88,7 @@ export async function measureMemory(): Promise<void> {
   }
   publishPart(only === undefined ? 'memory' : `memory, ${only}`, {
     bench: 'processes',
-    command: `./run bench processes --part memory${only === undefined ? '' : ` --case ${only}`}`,
+    command: `./run bench processes --part memory${only === undefined ? '' : ` --case ${only}`} --features ${most}`,
     about: `Squares side by side with two attributes, SYNTHETIC, in a GeoPackage without an index: buffers; unions by ${GROUPS.toLocaleString('en')} groups of neighbours; how many squares of the layer each of them meets. The peak is that of the resident memory of the process that does the job, as the log of the job has it.`,
     figures,
     ratios,
