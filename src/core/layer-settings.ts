@@ -39,6 +39,10 @@ export interface FieldSettings {
   readonly alias?: string;
   /** The field exists on no surface, for nobody. */
   readonly hidden?: boolean;
+  /** False: clients may not change it; what they send of it is left out. */
+  readonly editable?: boolean;
+  /** Its place among the fields: those with a number come first, by their numbers. */
+  readonly order?: number;
   readonly domain?: CodedValueDomain | RangeDomain;
 }
 

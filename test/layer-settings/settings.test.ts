@@ -137,7 +137,7 @@ describe('settings of layers', () => {
     });
     expect(status).toBe(200);
     expect(data.fields.find(({ name }: Json) => name === 'kind')).toEqual({
-      ...{ name: 'kind', type: 'string', alias: 'Kind of work', hidden: false },
+      ...{ name: 'kind', type: 'string', alias: 'Kind of work', hidden: false, editable: true, order: null },
       domain,
     });
     expect(data.fields.find(({ name }: Json) => name === 'secret')).toMatchObject({ hidden: true });
@@ -368,6 +368,31 @@ describe('settings of layers that are edited', () => {
     expect(refused.status).toBe(400);
     expect(await refused.text()).toContain('must be one of A');
     expect((await create({ kind: 'A' })).status).toBe(201);
+  });
+
+  it('put fields in an order, and close them to edits', async () => {
+    await put(`/metadata/layers/${edited}/fields`, {
+      fields: [{ name: 'secret', order: 1, editable: false }, { name: 'kind' }],
+    });
+    const before = (await json(`${items}/1?f=json`)).properties;
+    expect(Object.keys(before)[0]).toBe('secret');
+    const schema = await jsonOfAll('/ogc/features/collections/edited/schema?f=json');
+    expect(schema.properties.secret.readOnly).toBe(true);
+    const { status } = await fetch(`${server.url}${items}/1`, {
+      method: 'PUT',
+      headers: { 'x-api-key': server.adminKey, 'content-type': 'application/geo+json' },
+      body: JSON.stringify({
+        ...{ type: 'Feature', geometry: { type: 'Point', coordinates: [1, 1] } },
+        properties: { ...before, secret: 'mine' },
+      }),
+    });
+    expect(status).toBeLessThan(300);
+    expect((await json(`${items}/1?f=json`)).properties).toEqual(before);
+    const { data } = await put(`/metadata/layers/${edited}/fields`, { fields: [{ name: 'secret' }] });
+    expect(data.fields.find(({ name }: Json) => name === 'secret')).toMatchObject({
+      editable: true,
+      order: null,
+    });
   });
 
   it('keep what is hidden when a feature is replaced, and what the filter leaves out from everybody', async () => {

@@ -79,14 +79,22 @@ function withFields(collection: VectorCollection, settings: readonly FieldSettin
   if (settings.length === 0) return collection;
   const byName = new Map(settings.map((one) => [one.name, one]));
   const { source } = collection;
-  return { ...collection, source: { ...source, fields: source.fields.map((one) => fieldOf(one, byName)) } };
+  const placeOf = ({ name }: Field) => byName.get(name)?.order ?? Number.POSITIVE_INFINITY;
+  const fields = source.fields.map((one) => fieldOf(one, byName));
+  if (settings.some(({ order }) => order !== undefined))
+    fields.sort((a, b) => compare(placeOf(a), placeOf(b)));
+  return { ...collection, source: { ...source, fields } };
 }
 
+/** Infinity less infinity is no number. */
+const compare = (a: number, b: number) => (a === b ? 0 : a - b);
+
 function fieldOf(field: Field, settings: ReadonlyMap<string, FieldSettings>): Field {
-  const { alias, domain } = settings.get(field.name) ?? {};
-  if (alias === undefined && domain === undefined) return field;
+  const { alias, domain, editable = true } = settings.get(field.name) ?? {};
+  if (alias === undefined && domain === undefined && editable) return field;
   return {
     ...field,
+    ...(editable ? {} : { generated: true }),
     ...(alias === undefined ? {} : { title: alias }),
     ...(domain ? valuesOf(domain) : {}),
   };

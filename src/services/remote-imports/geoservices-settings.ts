@@ -74,13 +74,12 @@ export class GeoServicesSettings {
     for (const { name, field } of columns) {
       const fieldNotes = layer.fields.find((one) => one.name === field)!;
       const domain = domainOf(fieldNotes, name, whole(collection), warnings);
-      const isHidden = before.get(name)?.hidden === true;
+      const { alias: _, domain: __, ...others } = before.get(name) ?? { name };
       const alias =
         fieldNotes.alias !== undefined && fieldNotes.alias !== name ? fieldNotes.alias : undefined;
       before.set(name, {
-        name,
+        ...others,
         ...(alias === undefined ? {} : { alias: alias.slice(0, CHARACTERS) }),
-        ...(isHidden ? { hidden: true } : {}),
         ...(domain ? { domain } : {}),
       });
     }

@@ -36,6 +36,8 @@ const FieldView = Type.Object({
   type: Type.String(),
   alias: OptionalStringSchema,
   hidden: Type.Boolean(),
+  editable: Type.Boolean(),
+  order: Type.Union([Type.Integer(), Type.Null()]),
   domain: Type.Union([
     DomainSchema,
     Type.Object({
@@ -51,6 +53,8 @@ const FieldChange = Type.Object({
   name: NAME,
   alias: Type.Optional(Type.Union([Type.String({ maxLength: 256 }), Type.Null()])),
   hidden: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+  editable: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+  order: Type.Optional(Type.Union([Type.Integer({ minimum: 0, maximum: 10_000 }), Type.Null()])),
   domain: Type.Optional(Type.Union([DomainSchema, Type.Null()])),
 });
 
@@ -227,10 +231,10 @@ function requireFeatures(id: number, deps: AdminDeps): VectorCollection {
 
 function fieldsView(collection: VectorCollection, { layers }: AdminDeps): Static<typeof Fields> {
   const settings = new Map(layers.settingsOf(collection).fields?.map((one) => [one.name, one]));
-  const views = collection.source.fields.map(({ name, type, title, range }) => {
-    const { hidden = false, domain } = settings.get(name) ?? {};
+  const views = collection.source.fields.map(({ name, type, title, range, generated = false }) => {
+    const { hidden = false, domain, order = null } = settings.get(name) ?? {};
     return {
-      ...{ name, type, alias: title ?? null, hidden },
+      ...{ name, type, alias: title ?? null, hidden, editable: !generated, order },
       domain:
         domain?.type === 'codedValue'
           ? { ...domain, codedValues: [...domain.codedValues] }
@@ -242,11 +246,20 @@ function fieldsView(collection: VectorCollection, { layers }: AdminDeps): Static
   return { layerId: collection.layerId, fields: views };
 }
 
-function settingsOf({ name, alias, hidden, domain }: Static<typeof FieldChange>): FieldSettings {
+function settingsOf({
+  name,
+  alias,
+  hidden,
+  editable,
+  order,
+  domain,
+}: Static<typeof FieldChange>): FieldSettings {
   return {
     name,
     ...(alias ? { alias } : {}),
     ...(hidden ? { hidden } : {}),
+    ...(editable === false ? { editable } : {}),
+    ...(typeof order === 'number' ? { order } : {}),
     ...(domain ? { domain } : {}),
   };
 }

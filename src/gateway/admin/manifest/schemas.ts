@@ -47,6 +47,8 @@ const Field = Type.Object(
     name: NAME,
     alias: words(256),
     hidden: Type.Optional(Type.Boolean()),
+    editable: Type.Optional(Type.Boolean()),
+    order: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
     domain: Type.Optional(
       Type.Union([
         Type.Object({
