@@ -13,6 +13,7 @@ import {
 import { catalogueOperations } from './surfaces/geoservices/catalogue-operations.js';
 import { editOperations } from './surfaces/geoservices/edit-operations.js';
 import { queryOperations } from './surfaces/geoservices/query-operations.js';
+import { relatedOperations } from './surfaces/geoservices/related-operations.js';
 import { type ReplicaDeps, replicaOperations } from './surfaces/geoservices/replica-operations.js';
 import { unbuiltOperations } from './surfaces/geoservices/unbuilt.js';
 import { mapsOperations } from './surfaces/maps/operations.js';
@@ -66,6 +67,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...streamingOperations(onEarth('Streaming')),
     ...catalogueOperations(onEarth('FeatureServer')),
     ...queryOperations(onEarth('FeatureServer')),
+    ...relatedOperations(onEarth('FeatureServer')),
     ...editOperations(onEarth('FeatureServer')),
     ...replicaOperations(onEarth('FeatureServer')),
     ...attachmentOperations(deps),

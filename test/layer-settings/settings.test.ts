@@ -325,8 +325,31 @@ describe('settings of layers', () => {
     expect(belonging.map(({ id }: Json) => id)).toEqual([1, 2]);
     const page = await (await get(`${items('owners')}/1?f=html`)).text();
     expect(page).toContain('items?filter=owner%20%3D%201');
+    const layer = `/rest/services/default/FeatureServer/${owners}`;
+    expect((await json(`${layer}?f=json`)).relationships).toMatchObject([
+      { id: 0, name: 'works', relatedTableId: works, role: 'esriRelRoleOrigin', keyField: 'number' },
+    ]);
+    const related = (query: string) =>
+      json(`${layer}/queryRelatedRecords?objectIds=1,2&relationshipId=0&f=json&${query}`);
+    const { relatedRecordGroups: groups } = await related('outFields=kind');
+    expect(groups.map(({ objectId }: Json) => objectId)).toEqual([1, 2]);
+    expect(groups[0].relatedRecords.map(({ attributes }: Json) => Object.values(attributes))).toEqual([
+      [1, 'A'],
+      [2, 'B'],
+    ]);
+    const counted = await related("returnCountOnly=true&definitionExpression=kind='A'");
+    expect(counted.relatedRecordGroups).toEqual([
+      { objectId: 1, count: 1 },
+      { objectId: 2, count: 1 },
+    ]);
+    expect((await json(`${layer}/queryRelatedRecords?objectIds=1&relationshipId=7&f=json`)).error.code).toBe(
+      400,
+    );
     // Nothing is told of a field that is hidden, at either end.
     await put(`/metadata/layers/${works}/fields`, { fields: [{ name: 'owner', hidden: true }] });
+    expect((await related('outFields=*')).error.code).toBe(400);
+    const worksLayer = `/rest/services/default/FeatureServer/${works}`;
+    expect((await json(`${worksLayer}?f=json`)).relationships).toEqual([]);
     expect(await follow(`${items('works')}/3?f=json`)).toEqual([]);
     expect(await follow(`${items('owners')}/1?f=json`)).toEqual([]);
     await put(`/metadata/layers/${works}/fields`, { fields: [{ name: 'owner', hidden: false }] });

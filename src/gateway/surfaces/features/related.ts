@@ -1,12 +1,11 @@
 import { hasFeatures, isServed } from '../../../core/abilities.js';
 import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
-import type { Expression, Scalar } from '../../../core/cql2/ast.js';
+import type { Expression } from '../../../core/cql2/ast.js';
 import { equals, print } from '../../../core/cql2/index.js';
 import { plainFields } from '../../../core/field-masks.js';
-import type { Relationship } from '../../../core/layer-settings.js';
 import { GEOJSON_FORMAT, linkType } from '../../../core/media.js';
 import type { Exchange } from '../../../core/operation.js';
-import { type FieldType, hasIntegerIds } from '../../../core/vector-source.js';
+import { comparable, fieldsOf, typeOf } from '../../../services/layers/related.js';
 import type { Link } from '../common.js';
 import { FEATURES_PATH } from './documents.js';
 import type { View } from './view.js';
@@ -29,27 +28,6 @@ export function relatedLinks(x: Exchange, view: View, catalog: CatalogSnapshot, 
     const value = comparable(own === source.idColumn ? id : plain.has(own) ? properties[own] : null, type);
     return value === undefined ? [] : [linkTo(x, related, relationship.name, equals(other, value))];
   });
-}
-
-function fieldsOf({ role, originField, destinationField }: Relationship): { own: string; other: string } {
-  return role === 'origin'
-    ? { own: originField, other: destinationField }
-    : { own: destinationField, other: originField };
-}
-
-/** Type of a field that the caller may filter by, the id among them. */
-function typeOf(field: string, { source }: VectorCollection): FieldType | undefined {
-  if (field === source.idColumn) return hasIntegerIds(source) ? 'integer' : 'string';
-  return plainFields(source.fields).find(({ name }) => name === field)?.type;
-}
-
-/** A value of a GeoJSON feature as a field of this type has it; undefined when no filter can name it exactly. */
-function comparable(value: unknown, type: FieldType): Scalar | undefined {
-  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) return undefined;
-  if (type === 'string')
-    return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
-  if (type === 'integer' || type === 'number') return typeof value === 'number' ? value : undefined;
-  return type === 'boolean' && typeof value === 'boolean' ? value : undefined;
 }
 
 function linkTo({ baseUrl }: Exchange, { id }: VectorCollection, title: string, filter: Expression): Link {

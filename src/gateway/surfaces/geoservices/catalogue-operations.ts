@@ -62,9 +62,7 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
       run(x, path, members) {
         const name = path['serviceId']!;
         requireService(deps, x.principal, name);
-        const documents = layersOf(deps, x.principal, name).map((one) =>
-          layerDocument(one, isEditable(deps, x.principal, one)),
-        );
+        const documents = layersOf(deps, x.principal, name).map((one) => documentOf(deps, x.principal, one));
         const layers = documents.filter(({ type }) => type !== 'Table');
         const tables = documents.filter(({ type }) => type === 'Table');
         return jsonReply({ layers, tables }, documentFormat(members));
@@ -78,7 +76,7 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
         const service = path['serviceId']!;
         const id = wholeNumber('layerId', path['layerId']);
         const layer = requireLayer(deps, x.principal, { service, layerId: id, parameter: 'layerId' });
-        const document = layerDocument(layer, isEditable(deps, x.principal, layer));
+        const document = documentOf(deps, x.principal, layer);
         return jsonReply(document, documentFormat(members));
       },
     }),
@@ -89,6 +87,10 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
 function servicesOf(deps: CatalogueDeps, principal: Principal): string[] {
   const names = new Set(deps.visible(principal).vectors.map(({ service = SERVICE }) => service));
   return [...names].filter((name) => layersOf(deps, principal, name).length > 0).sort();
+}
+
+function documentOf(deps: CatalogueDeps, principal: Principal, layer: VectorCollection) {
+  return layerDocument(layer, deps.visible(principal), isEditable(deps, principal, layer));
 }
 
 /** Whether this principal may change features of a layer. */

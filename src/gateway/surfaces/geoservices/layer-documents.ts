@@ -1,10 +1,12 @@
 import { type Box, globeExtent, imageWithin } from '../../../core/box.js';
-import type { VectorCollection } from '../../../core/collection.js';
+import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
 import { CRS84, type Crs } from '../../../core/crs.js';
 import { esriFields, esriTypeOf } from '../../../core/geoservices-features.js';
+import type { Relationship } from '../../../core/layer-settings.js';
 import { LIMITS } from '../../../core/limits.js';
 import { exportDrawingInfo } from '../../../core/style/drawing-info/export.js';
 import { transformBox } from '../../../native/index.js';
+import { fieldsOf, typeOf } from '../../../services/layers/related.js';
 import { esriLayer } from '../../../services/replicas/layer-view.js';
 
 /** Documents of feature services and their layers, as clients of GeoServices read them. */
@@ -72,7 +74,8 @@ function layerEntry(layer: VectorCollection) {
   };
 }
 
-export function layerDocument(layer: VectorCollection, isEditable: boolean) {
+/** `catalog` is what who asks may read: nothing is told of a relationship whose other end is kept from them. */
+export function layerDocument(layer: VectorCollection, catalog: CatalogSnapshot, isEditable: boolean) {
   const esri = esriLayer(layer);
   const geometryType = esriTypeOf(esri);
   const fields = esriFields(esri);
@@ -104,7 +107,7 @@ export function layerDocument(layer: VectorCollection, isEditable: boolean) {
     globalIdField: '',
     typeIdField: '',
     fields: fields.map((field) => ({ ...field, domain: domainOf(layer, field.name) })),
-    relationships: [],
+    relationships: relationshipsOf(layer, catalog),
     indexes: [],
     types: [],
     templates: isEditable ? [templateOf(layer)] : [],
@@ -135,6 +138,39 @@ export function layerDocument(layer: VectorCollection, isEditable: boolean) {
     },
   };
 }
+
+/** The number that a client knows a relationship by: that of the server it came from, or its place. */
+export function relationshipId({ esriRelationshipId }: Relationship, place: number): number {
+  return esriRelationshipId ?? place;
+}
+
+function relationshipsOf(layer: VectorCollection, catalog: CatalogSnapshot) {
+  const all = (layer.relationships ?? []).map((one, place) => ({ one, place }));
+  const told = all.filter(
+    ({ one }) =>
+      typeOf(fieldsOf(one).own, layer) !== undefined && catalog.byLayerId(one.relatedLayerId) !== undefined,
+  );
+  return told.map(({ one, place }) => relationshipOf(one, place));
+}
+
+function relationshipOf(relationship: Relationship, place: number) {
+  const { name, cardinality, role, relatedLayerId } = relationship;
+  return {
+    id: relationshipId(relationship, place),
+    name,
+    relatedTableId: relatedLayerId,
+    cardinality: CARDINALITIES[cardinality],
+    role: role === 'origin' ? 'esriRelRoleOrigin' : 'esriRelRoleDestination',
+    keyField: fieldsOf(relationship).own,
+    composite: false,
+  };
+}
+
+const CARDINALITIES: Readonly<Record<Relationship['cardinality'], string>> = {
+  'one-to-one': 'esriRelCardinalityOneToOne',
+  'one-to-many': 'esriRelCardinalityOneToMany',
+  'many-to-many': 'esriRelCardinalityManyToMany',
+};
 
 /** What a new feature begins with. */
 function templateOf({ title, source }: VectorCollection) {

@@ -1,0 +1,138 @@
+import { hasFeatures, isServed } from '../../../core/abilities.js';
+import type { VectorCollection } from '../../../core/collection.js';
+import type { Scalar } from '../../../core/cql2/ast.js';
+import { and, oneOf } from '../../../core/cql2/index.js';
+import { ApiError, badParameter } from '../../../core/errors.js';
+import type { ItemsTask } from '../../../core/features.js';
+import { type EsriFeature, esriFields, esriTypeOf } from '../../../core/geoservices-features.js';
+import type { Relationship } from '../../../core/layer-settings.js';
+import { LIMITS } from '../../../core/limits.js';
+import type { Exchange, Operation } from '../../../core/operation.js';
+import { pathString } from '../../../core/params.js';
+import { comparable, fieldsOf, typeOf } from '../../../services/layers/related.js';
+import { esriLayer, requireLayer } from '../../../services/replicas/layer-view.js';
+import { runTask } from '../../../services/run-task.js';
+import { common, documentFormat, readingOperation, SERVER } from './feature-server.js';
+import { jsonReply } from './in-band.js';
+import { relationshipId, spatialReferenceOf } from './layer-documents.js';
+import { flagOf, type Members, numberOf, numbersOf, wholeNumber } from './members.js';
+import { member } from './query-members.js';
+import type { QueryDeps } from './query-operations.js';
+import { queryRequest } from './query-request.js';
+
+const path = {
+  serviceId: pathString('serviceId', 'Name of a service.'),
+  layerId: pathString('layerId', 'Number of a layer.'),
+};
+
+const params = {
+  objectIds: member('objectIds', 'Features whose related ones are asked for.'),
+  relationshipId: member('relationshipId', 'Number of a relationship of the layer.'),
+  definitionExpression: member('definitionExpression', 'A condition in SQL that related features pass.'),
+  outFields: member('outFields', 'Names of fields of the related layer, or *.'),
+  outSR: member('outSR', 'Spatial reference of the answer.'),
+  returnGeometry: member('returnGeometry', 'true when absent.'),
+  orderByFields: member('orderByFields', 'Names of fields, each perhaps with DESC.'),
+  returnCountOnly: member('returnCountOnly', 'How many each feature has.'),
+};
+
+/** Features of other layers that belong to those of a layer. */
+export function relatedOperations(deps: QueryDeps): Operation[] {
+  return readingOperation({
+    ...{ about: common('FeatureServer', 'queryRelatedRecords'), name: 'queryRelatedRecords' },
+    path: `/rest/services/{serviceId}/${SERVER}/{layerId}/queryRelatedRecords`,
+    ...{ pathParams: path, params },
+    summary: 'Features that belong to those of a layer',
+    async run(x, { serviceId, layerId }, members) {
+      const format = documentFormat(members);
+      const id = wholeNumber('layerId', layerId);
+      const layer = requireLayer(deps, x.principal, {
+        service: serviceId!,
+        layerId: id,
+        parameter: 'layerId',
+      });
+      return jsonReply(await relatedRecords(x, deps, layer, members), format);
+    },
+  });
+}
+
+async function relatedRecords(x: Exchange, deps: QueryDeps, layer: VectorCollection, members: Members) {
+  const relationship = relationshipOf(layer, members);
+  const related = relatedLayer(x, deps, relationship);
+  const { own, other } = fieldsOf(relationship);
+  const [ownType, otherType] = [typeOf(own, layer), typeOf(other, related)];
+  if (!ownType || !otherType) throw badParameter('relationshipId', 'is by a field that you may not read');
+  const objectIds = numbersOf(members, 'objectIds', LIMITS.geoServicesRecords);
+  if (!objectIds || objectIds.length === 0) throw badParameter('objectIds', 'is missing');
+  const ids = objectIds.join(',');
+  const { task: ofOrigins } = queryRequest(layer, {
+    objectIds: ids,
+    returnGeometry: 'false',
+    outFields: own,
+  });
+  const origins = await read(x, deps, { ...ofOrigins, limit: objectIds.length });
+  const values = new Map<Scalar, number[]>();
+  for (const { attributes } of origins.features) {
+    const value = comparable(valueOf(attributes[own], ownType), otherType);
+    if (value === undefined) continue;
+    values.set(value, [...(values.get(value) ?? []), attributes[layer.source.idColumn] as number]);
+  }
+  const { definitionExpression: where, outFields, outSR, returnGeometry, orderByFields } = members;
+  const request = queryRequest(related, { where, outFields, outSR, returnGeometry, orderByFields });
+  const fields = [...new Set([...request.fields.map(({ name }) => name), other])];
+  const filter = and(request.task.filter, oneOf(other, [...values.keys()]));
+  const answer = await read(x, deps, {
+    ...request.task,
+    ...(filter === undefined ? {} : { filter }),
+    fields: fields.filter((name) => name !== related.source.idColumn),
+    limit: LIMITS.geoServicesRecords,
+    maxBytes: MOST_BYTES,
+  });
+  const groups = new Map<number, EsriFeature[]>();
+  for (const feature of answer.features) {
+    const value = comparable(valueOf(feature.attributes[other], otherType), otherType);
+    for (const id of values.get(value!) ?? []) groups.set(id, [...(groups.get(id) ?? []), feature]);
+    const isAsked = request.fields.some(({ name }) => name === other) || other === related.source.idColumn;
+    if (!isAsked) delete feature.attributes[other];
+  }
+  const isCount = flagOf(members, 'returnCountOnly', false);
+  const esri = esriLayer(related);
+  const names = new Set([related.source.idColumn, ...request.fields.map(({ name }) => name)]);
+  return {
+    fields: esriFields(esri).filter(({ name }) => names.has(name)),
+    ...(request.task.skipGeometry
+      ? {}
+      : { geometryType: esriTypeOf(esri), spatialReference: spatialReferenceOf(request.crs) }),
+    ...(answer.more ? { exceededTransferLimit: true } : {}),
+    relatedRecordGroups: [...groups].map(([objectId, features]) =>
+      isCount ? { objectId, count: features.length } : { objectId, relatedRecords: features },
+    ),
+  };
+}
+
+/** They are read on the event loop. */
+const MOST_BYTES = 4_194_304;
+
+async function read(x: Exchange, { pools }: QueryDeps, task: ItemsTask) {
+  const { features, more } = await runTask(x, pools, 'vector.items', task);
+  return { more, features: JSON.parse(`[${Buffer.from(features).toString()}]`) as EsriFeature[] };
+}
+
+/** Booleans are told as 0 and 1. */
+const valueOf = (value: unknown, type: string) =>
+  type === 'boolean' && value !== null ? value === 1 : value;
+
+function relationshipOf({ relationships = [] }: VectorCollection, members: Members): Relationship {
+  const id = numberOf(members, 'relationshipId');
+  if (id === undefined) throw badParameter('relationshipId', 'is missing');
+  const match = relationships.find((one, i) => relationshipId(one, i) === id);
+  if (!match) throw badParameter('relationshipId', `${id} is no relationship of the layer`);
+  return match;
+}
+
+/** Throws 404 for one that is kept from the caller. */
+function relatedLayer(x: Exchange, deps: QueryDeps, { relatedLayerId }: Relationship): VectorCollection {
+  const related = deps.visible(x.principal).byLayerId(relatedLayerId);
+  if (related && hasFeatures(related) && isServed(related, 'FeatureServer')) return related;
+  throw new ApiError('not-found', `There is no layer ${relatedLayerId}.`);
+}
