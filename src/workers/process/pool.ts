@@ -156,6 +156,7 @@ class Host {
   }
 
   kill(): Promise<void> {
+    this.#hold(true);
     this.#child.kill('SIGKILL');
     return this.#closed;
   }

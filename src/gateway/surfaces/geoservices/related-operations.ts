@@ -73,7 +73,7 @@ async function relatedRecords(x: Exchange, deps: QueryDeps, layer: VectorCollect
   const origins = await read(x, deps, { ...ofOrigins, limit: objectIds.length });
   const values = new Map<Scalar, number[]>();
   for (const { attributes } of origins.features) {
-    const value = comparable(valueOf(attributes[own], ownType), otherType);
+    const value = comparable(truthOf(attributes[own], ownType), otherType);
     if (value === undefined) continue;
     values.set(value, [...(values.get(value) ?? []), attributes[layer.source.idColumn] as number]);
   }
@@ -90,7 +90,7 @@ async function relatedRecords(x: Exchange, deps: QueryDeps, layer: VectorCollect
   });
   const groups = new Map<number, EsriFeature[]>();
   for (const feature of answer.features) {
-    const value = comparable(valueOf(feature.attributes[other], otherType), otherType);
+    const value = comparable(truthOf(feature.attributes[other], otherType), otherType);
     for (const id of values.get(value!) ?? []) groups.set(id, [...(groups.get(id) ?? []), feature]);
     const isAsked = request.fields.some(({ name }) => name === other) || other === related.source.idColumn;
     if (!isAsked) delete feature.attributes[other];
@@ -119,7 +119,7 @@ async function read(x: Exchange, { pools }: QueryDeps, task: ItemsTask) {
 }
 
 /** Booleans are told as 0 and 1. */
-const valueOf = (value: unknown, type: string) =>
+const truthOf = (value: unknown, type: string) =>
   type === 'boolean' && value !== null ? value === 1 : value;
 
 function relationshipOf({ relationships = [] }: VectorCollection, members: Members): Relationship {
