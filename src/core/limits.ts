@@ -135,6 +135,8 @@ export const LIMITS = {
   /** Steps of a plan, and bytes that these leave for each other where the settings do not say. */
   planSteps: 50,
   planSpoolBytes: 8_589_934_592,
+  /** Milliseconds that counting features for an estimate may take. */
+  estimateMs: 2000,
   /** Bytes of memory of the process of a job where the settings do not say. */
   processMemoryBytes: 4_294_967_296,
   processFileBytes: 268_435_456,

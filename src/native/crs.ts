@@ -25,7 +25,9 @@ export function crsOfEpsg(epsg: number): Crs | undefined {
 
 function factsOf(epsg: number): CrsFacts | undefined {
   try {
-    const { isGeographic, axisSwapped } = describeCrs(`EPSG:${epsg}`);
+    const { isGeographic, axisSwapped, wkt } = describeCrs(`EPSG:${epsg}`);
+    // Of heights, times and geocentric places there are no x and y to show.
+    if (/^(VERT|TIME)CRS\[|^GEODCRS\[.*CS\[Cartesian,3\]/s.test(wkt)) return undefined;
     return { geographic: isGeographic, northFirst: axisSwapped };
   } catch {
     return undefined;

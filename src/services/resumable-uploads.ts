@@ -137,7 +137,9 @@ export class ResumableUploads {
       ? await readFile(join(this.#of(id), RECORD), 'utf8').catch(() => undefined)
       : undefined;
     if (text === undefined) throw notFound('upload', id);
-    const record = JSON.parse(text) as Record;
+    const { owner, ...record } = JSON.parse(text) as Record & { owner?: string };
+    // Records of releases before this one name the owner alone.
+    if (owner !== undefined) record.submitter ??= { owner };
     const file = await stat(this.#fileOf(record)).catch(() => undefined);
     // The job removes the file that it has imported.
     const offset = record.jobId === null ? (file?.size ?? 0) : record.length;

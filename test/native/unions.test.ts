@@ -56,6 +56,11 @@ it.each([
   ],
   ['are the same', squares(3, () => square(0, 0))],
   ['lie in one another', [square(0, 0, 10), square(2, 2)]],
+  ['are very small and lie in very large ones', [square(0, 0, 3e6), square(100, 100, 6)]],
+  [
+    'are very small and the same, beside very large ones',
+    [square(0, 0, 1e6), square(2e6, 0), square(2e6, 0)],
+  ],
   [
     'lie over each other by a sliver between shared corners',
     [square(0, 0), 'POLYGON((1 0,2 0,2 1,1 1,0.9999999999 0.5,1 0))'],

@@ -161,7 +161,8 @@ describe('steps', () => {
       geoprocess('parts', 'geometry.multipart-to-singlepart', { features: 'near' }),
     ];
     const { jobID } = await client.run(PLAN, planOf(steps));
-    const size = (text: string) => /at most (\d+) features \((\d+) bytes/.exec(text)?.slice(1).map(Number);
+    const size = (text: string) =>
+      /about (\d+) features at most \((\d+) bytes/.exec(text)?.slice(1).map(Number);
     const [rows, near, parts] = (await logOf(jobID)).filter((line) => line.includes(': reads '));
     const [features, bytes] = size(rows!.slice(rows!.indexOf('makes')))!;
     const { numberMatched } = await client.json('/ogc/features/collections/countries/items?limit=1');

@@ -63,9 +63,10 @@ export class Callbacks {
   /** Durable once resolved. */
   async subscribe(job: JobRow, subscriber: Subscriber, baseUrl: string): Promise<void> {
     const input: CallbackInput = { jobId: job.id, subscriber, baseUrl };
-    const { owner, correlation_id: correlationId } = job;
+    const { owner, tenant, correlation_id: correlationId } = job;
     const options = {
       owner,
+      ...(tenant === null ? {} : { tenant }),
       resources: [`job:${job.id}`],
       ...(correlationId === null ? {} : { correlationId }),
     };

@@ -1,6 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { TaskFailure } from '../../core/failure.js';
 import type { JobContext } from '../jobs/kinds.js';
+import { writeThrough } from '../write-through.js';
 import { PROCESSES } from './catalogue/index.js';
 import type { ProcessDefinition } from './definition.js';
 import type { ExecutionInput, ProcessResult, ResultFile, RunDeps, WorkResult } from './execution.js';
@@ -24,6 +25,8 @@ export async function runProcess(
     : await runWork(context, folder, deps);
   const collections: Record<string, string> = {};
   for (const [output, { file, title }] of Object.entries(results.files)) {
+    // It is on the disk before the job says that it has ended.
+    await writeThrough(file.path);
     const collection = await publishOutput(context, { title, output, file, saved }, deps);
     if (collection !== undefined) collections[output] = collection;
     await context.artifact({

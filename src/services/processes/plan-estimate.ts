@@ -104,10 +104,11 @@ function mostFeatures(
     case 'nearest':
       return count * process.count;
     case 'join':
-      return process.mode === 'each' ? others && count * others : count;
+      if (process.mode !== 'each') return count;
+      return others === undefined ? undefined : count * Math.max(others, process.innerOnly ? 0 : 1);
     case 'intersect':
     case 'distances':
-      return others && count * others;
+      return others === undefined ? undefined : count * others;
     default:
       return undefined;
   }

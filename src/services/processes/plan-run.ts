@@ -112,9 +112,8 @@ async function tellEstimates(
 }
 
 function sizeText(size: Size | undefined): string {
-  return size
-    ? `at most ${size.features} features (${size.bytes} bytes of GeoJSON)`
-    : 'what is not known yet';
+  if (!size) return 'what is not known yet';
+  return `about ${size.features} features at most (${size.bytes} bytes of GeoJSON)`;
 }
 
 /** Names of steps are a client's. */

@@ -5,6 +5,7 @@ import { GEOTIFF_FORMAT } from '../../core/media.js';
 import type { ImportService } from '../import.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { type Storage, taken } from '../storage/storage.js';
+import { writeThrough } from '../write-through.js';
 
 /** Results of processes as collections. */
 
@@ -62,6 +63,7 @@ async function publishRaster(
   } else if (await storage.stat(key)) return reload(`${collection} was published`);
   const copy = join(folder, 'publish.tif');
   await copyFile(path, copy);
+  await writeThrough(copy);
   const { mediaType } = GEOTIFF_FORMAT;
   await storage.take(copy, key, { mediaType, signal: context.signal, isNew: true });
   await reload(`${collection} was published`);

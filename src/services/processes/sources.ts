@@ -83,7 +83,14 @@ export class ProcessSources {
   ): Promise<Size | undefined> {
     const { pools } = this.deps;
     const { features, count } = this.collection(name, reference, principal);
-    const number = count ?? (await pools.run('vector.count', features, { signal }));
+    // An estimate is an extra that no job fails for.
+    const number =
+      count ??
+      (await pools.run('vector.count', features, { signal, deadlineMs: LIMITS.estimateMs }).catch(() => {
+        signal.throwIfAborted();
+        return undefined;
+      }));
+    if (number === undefined) return undefined;
     if (number === 0) return { features: 0, bytes: 0 };
     const sizes = await featureSizes(pools, this.#named(reference, principal) as VectorCollection);
     return sizes && { features: number, bytes: Math.round(number * sizes.geojson) };

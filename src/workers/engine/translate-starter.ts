@@ -89,7 +89,11 @@ class Translator {
     else this.#end();
   }
 
+  /** A child that was disconnected from here tells nothing of its end but that it is there. */
   #end(): void {
+    clearInterval(this.#watch);
+    clearTimeout(this.#idle);
+    translators.delete(this);
     if (this.#child.connected) this.#child.disconnect();
   }
 

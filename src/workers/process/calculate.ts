@@ -35,7 +35,7 @@ function update(run: Run, { name, type, expression }: Calculate): void {
   const value = type === 'date-time' ? `(${sql}) || 'Z'` : sql;
   const db = connect(output, false);
   try {
-    db.pragma('journal_mode = OFF');
+    db.pragma('journal_mode = MEMORY');
     const id = quote(result.idColumn);
     const change = db.prepare(
       `UPDATE ${RESULT_TABLE} AS t SET ${quote(name)} = ${value} WHERE ${id} >= ? AND ${id} <= ?`,

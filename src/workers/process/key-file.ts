@@ -13,7 +13,7 @@ export class KeyFile {
   constructor(private readonly path: string) {
     rmSync(path, { force: true });
     this.#db = new Database(path);
-    this.#db.pragma('journal_mode = OFF');
+    this.#db.pragma('journal_mode = MEMORY');
     this.#db.pragma('synchronous = OFF');
     this.#db.exec('CREATE TABLE keys (digest BLOB PRIMARY KEY, owner) WITHOUT ROWID; BEGIN');
     this.#insert = this.#db.prepare('INSERT OR IGNORE INTO keys VALUES (?, ?)');

@@ -81,7 +81,7 @@ const LOOK_EVERY = 10_000;
 export function replacePlaces(run: Run, replacements: readonly ((place: number) => AttributeValue)[]): void {
   const db = connect(run.task.output, false);
   try {
-    db.pragma('journal_mode = OFF');
+    db.pragma('journal_mode = MEMORY');
     const columns = db.prepare('SELECT name FROM pragma_table_info(?) ORDER BY cid').pluck();
     const names = (columns.all(RESULT_TABLE) as string[]).slice(-replacements.length);
     let calls = 0;

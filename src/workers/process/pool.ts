@@ -13,10 +13,14 @@ export interface ProcessPoolOptions {
   size: number;
   /** Bytes of memory that a task may need. */
   maxBytes: number;
+  /** Milliseconds without work after which a process ends; a minute when absent. */
+  idleMs?: number;
 }
 
 /** Milliseconds without work after which a process ends: starting one takes longer than a small task. */
 const IDLE_MS = 60_000;
+/** A process that had more than this takes no further task: what is left of one would count as memory of the next. */
+const REUSE_BYTES = 400 << 20;
 /** Milliseconds that a task has to stop by itself, so that it takes leave of its database. */
 const STOP_MS = 2000;
 /** Characters kept of what a process complains of. */
@@ -25,8 +29,9 @@ const COMPLAINTS = 2000;
 /** Processes that do tasks of jobs, there only while they have work. */
 export class ProcessPool {
   readonly #hosts = new Set<Host>();
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting: { begin(): void; leave(): void }[] = [];
   #running = 0;
+  #isClosed = false;
 
   constructor(private readonly options: ProcessPoolOptions) {}
 
@@ -36,14 +41,15 @@ export class ProcessPool {
     { signal, onUsage }: TaskOptions = {},
   ): Promise<TaskOutput<N>> {
     await this.#turn(signal);
-    const host = [...this.#hosts].find(({ isIdle }) => isIdle) ?? this.#start();
     try {
+      if (this.#isClosed) throw cancelled();
+      const host = [...this.#hosts].find(({ isIdle }) => isIdle) ?? this.#start();
       const answer = (await host.run({ name, input }, signal, onUsage)) as Answer<TaskOutput<N>>;
       if (answer.ok) return answer.value;
       throw failureFrom(answer.failure);
     } finally {
       this.#running -= 1;
-      this.#waiting.shift()?.();
+      this.#waiting.shift()?.begin();
     }
   }
 
@@ -54,12 +60,14 @@ export class ProcessPool {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const { leave } of this.#waiting.splice(0)) leave();
     await Promise.all([...this.#hosts].map((host) => host.kill()));
   }
 
   /** Takes a place, or waits for one. Rejects when the task is cancelled first. */
   async #turn(signal: AbortSignal | undefined): Promise<void> {
-    if (signal?.aborted) throw cancelled();
+    if (signal?.aborted || this.#isClosed) throw cancelled();
     if (this.#running < this.options.size) {
       this.#running += 1;
       return;
@@ -71,18 +79,25 @@ export class ProcessPool {
         resolve();
       };
       const leave = () => {
-        this.#waiting.splice(this.#waiting.indexOf(begin), 1);
+        const place = this.#waiting.findIndex((one) => one.leave === leave);
+        if (place >= 0) this.#waiting.splice(place, 1);
         reject(cancelled());
       };
-      this.#waiting.push(begin);
+      this.#waiting.push({ begin, leave });
       signal?.addEventListener('abort', leave, { once: true });
     });
   }
 
+  /** Throws `worker-lost` where the system has no room for a process. */
   #start(): Host {
-    const host = new Host(this.options.maxBytes, () => this.#hosts.delete(host));
-    this.#hosts.add(host);
-    return host;
+    const { maxBytes, idleMs = IDLE_MS } = this.options;
+    try {
+      const host: Host = new Host({ maxBytes, idleMs, onEnd: () => this.#hosts.delete(host) });
+      this.#hosts.add(host);
+      return host;
+    } catch (error) {
+      throw new TaskFailure('worker-lost', 'A process could not be started.', String(error));
+    }
   }
 }
 
@@ -96,16 +111,14 @@ interface Work {
 class Host {
   #work: Work | undefined;
   #isOutgrown = false;
+  #isReusable = true;
   #complaints = '';
   #idle: NodeJS.Timeout | undefined;
   readonly #child: ChildProcess;
   readonly #closed: Promise<void>;
 
-  constructor(
-    private readonly maxBytes: number,
-    onEnd: () => void,
-  ) {
-    this.#child = fork(new URL('./host.js', import.meta.url), [`${maxBytes}`], {
+  constructor(private readonly options: { maxBytes: number; idleMs: number; onEnd(): void }) {
+    this.#child = fork(new URL('./host.js', import.meta.url), [`${options.maxBytes}`], {
       execArgv: [],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -117,7 +130,7 @@ class Host {
     this.#child.on('message', (message: FromHost) => this.#onMessage(message));
     this.#closed = new Promise((resolve) => {
       const end = (why: string) => {
-        onEnd();
+        options.onEnd();
         this.#onEnd(why);
         resolve();
       };
@@ -127,7 +140,7 @@ class Host {
   }
 
   get isIdle(): boolean {
-    return this.#work === undefined && this.#child.connected;
+    return this.#work === undefined && this.#isReusable && this.#child.connected && !this.#child.killed;
   }
 
   async run(order: ToHost, signal?: AbortSignal, onUsage?: (usage: TaskUsage) => void): Promise<Answer> {
@@ -143,6 +156,7 @@ class Host {
       return await new Promise<Answer>((settle, fail) => {
         this.#work = { settle, fail, onUsage };
         this.#send(order);
+        if (signal?.aborted) cancel();
       });
     } catch (error) {
       throw signal?.aborted ? cancelled() : error;
@@ -150,8 +164,9 @@ class Host {
       clearTimeout(late);
       signal?.removeEventListener('abort', cancel);
       this.#work = undefined;
-      this.#idle = setTimeout(() => this.#child.disconnect?.(), IDLE_MS).unref();
       this.#hold(false);
+      if (this.#isReusable) this.#idle = setTimeout(() => void this.kill(), this.options.idleMs).unref();
+      else void this.kill();
     }
   }
 
@@ -167,6 +182,7 @@ class Host {
 
   #onMessage(message: FromHost): void {
     this.#work?.onUsage?.(message.usage);
+    if (message.usage.memoryBytes > REUSE_BYTES) this.#isReusable = false;
     if ('answer' in message) this.#work?.settle(message.answer);
     else this.#isOutgrown ||= message.isOutgrown === true;
   }
@@ -176,7 +192,10 @@ class Host {
     const cause = `${why}: ${this.#complaints}`;
     this.#work?.fail(
       this.#isOutgrown
-        ? new TaskFailure('too-large', `It needs more memory than a process may use: ${this.maxBytes} bytes.`)
+        ? new TaskFailure(
+            'too-large',
+            `It needs more memory than a process may use: ${this.options.maxBytes} bytes.`,
+          )
         : new TaskFailure('worker-lost', 'The process that did it stopped unexpectedly.', cause),
     );
   }

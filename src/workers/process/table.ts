@@ -47,6 +47,8 @@ const Z = 1000;
 /** Features of one statement, and values beyond which it has fewer; SQLite takes 32,766. */
 const STATEMENT_ROWS = 32;
 const STATEMENT_VALUES = 32_000;
+/** Bytes of geometries beyond which features do not wait for a whole statement. */
+const STATEMENT_BYTES = 8_388_608;
 
 /**
  * A GeoPackage with one table, which a process fills. It is worth nothing before `finish`: whoever finds it otherwise
@@ -62,6 +64,8 @@ export class FeatureTable {
   readonly #full: number;
   /** Values that wait for a statement. */
   #waiting: (string | number | bigint | Uint8Array | null)[] = [];
+  /** Of their geometries. */
+  #bytes = 0;
   /** Numbers of the types that came. */
   readonly #types = new Set<number>();
   #features = 0;
@@ -95,7 +99,7 @@ export class FeatureTable {
     for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(path + suffix, { force: true });
     const db = new Database(path);
     // It is written to the disk once, when it is whole.
-    db.pragma('journal_mode = OFF');
+    db.pragma('journal_mode = MEMORY');
     db.pragma('synchronous = OFF');
     createCore(db);
     db.exec('BEGIN');
@@ -124,7 +128,10 @@ export class FeatureTable {
     waiting.push(id, geometry);
     for (const value of values) waiting.push(columnValue(value));
     this.#features++;
+    this.#bytes += geometry?.byteLength ?? 0;
+    if (this.#bytes > STATEMENT_BYTES) return this.#addRest();
     if (waiting.length < this.#full) return;
+    this.#bytes = 0;
     this.#insertMany.run(waiting);
     this.#waiting = [];
   }
@@ -133,6 +140,7 @@ export class FeatureTable {
   #addRest(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
+    this.#bytes = 0;
     for (let i = 0; i < waiting.length; i += this.#width) this.#insert.run(waiting.slice(i, i + this.#width));
   }
 

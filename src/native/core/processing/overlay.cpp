@@ -118,9 +118,11 @@ GeosGeometry Overlay::subtract(const GEOSGeometry* left) {
 std::vector<Overlay::Piece> Overlay::intersect(const GEOSGeometry* left) {
   std::vector<Piece> pieces;
   const int dimension = GEOSGeom_getDimensions_r(geos_.handle(), left);
+  // Of a collection only what has the greatest dimension is kept.
+  const bool isSimple = GEOSGeomTypeId_r(geos_.handle(), left) != GEOS_GEOMETRYCOLLECTION;
   for (const uint32_t i : meeting(left)) {
     // Most of many small areas lie within a single large one.
-    if (GEOSPreparedCovers_r(geos_.handle(), prepared(i), left) == 1) {
+    if (isSimple && GEOSPreparedCovers_r(geos_.handle(), prepared(i), left) == 1) {
       pieces.push_back({i, geos_.own(GEOSGeom_clone_r(geos_.handle(), left))});
       continue;
     }

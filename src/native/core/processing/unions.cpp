@@ -1,5 +1,6 @@
 #include "unions.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace graticule {
@@ -32,17 +33,29 @@ bool isArea(Geos& geos, const GEOSGeometry* g) {
   return (type == GEOS_POLYGON || type == GEOS_MULTIPOLYGON) && GEOSHasZ_r(geos.handle(), g) == 0;
 }
 
+/** The area of the smallest polygon of an area. */
+double leastArea(Geos& geos, const GEOSGeometry* g) {
+  double least = std::numeric_limits<double>::infinity();
+  const int parts = GEOSGetNumGeometries_r(geos.handle(), g);
+  for (int i = 0; i < parts; ++i) {
+    double area = 0;
+    if (GEOSArea_r(geos.handle(), GEOSGetGeometryN_r(geos.handle(), g, i), &area) == 1) least = std::min(least, area);
+  }
+  return least;
+}
+
 /**
  * The union of areas that are apart or share whole edges: what is left when these edges are dropped. Null where the areas
- * do not lie so: then this is no union, which its area or its validity shows.
+ * do not lie so: then this is no union, which its validity shows, or its area. Dropping edges turns a polygon within
+ * another into a hole, and takes two equal ones away: by `least`, the area of the smallest polygon, or more.
  */
-GeosGeometry uniteCoverage(Geos& geos, const GEOSGeometry* all) {
+GeosGeometry uniteCoverage(Geos& geos, const GEOSGeometry* all, double least) {
   double before = 0;
   double after = 0;
   GeosGeometry whole = geos.own(GEOSCoverageUnion_r(geos.handle(), all));
   const bool measured = whole != nullptr && GEOSArea_r(geos.handle(), all, &before) == 1 &&
                         GEOSArea_r(geos.handle(), whole.get(), &after) == 1;
-  const bool same = measured && std::fabs(after - before) <= kAreaTolerance * before;
+  const bool same = measured && std::fabs(after - before) <= std::min(kAreaTolerance * before, least / 2);
   if (same && GEOSisValid_r(geos.handle(), whole.get()) == 1) return whole;
   geos.forgetError();
   return geos.own(nullptr);
@@ -68,6 +81,7 @@ GrowingUnion::~GrowingUnion() {
 bool GrowingUnion::add(GeosGeometry geometry) {
   if (geometry == nullptr || GEOSisEmpty_r(geos_.handle(), geometry.get()) != 0) return true;
   coverage_ = coverage_ && isArea(geos_, geometry.get());
+  if (coverage_) least_ = std::min(least_, leastArea(geos_, geometry.get()));
   const int vertices = GEOSGetNumCoordinates_r(geos_.handle(), geometry.get());
   vertices_ += vertices > 0 ? static_cast<size_t>(vertices) : 0;
   run_.push_back(geometry.release());
@@ -78,7 +92,7 @@ GeosGeometry GrowingUnion::unite(std::vector<GEOSGeometry*>& parts) {
   if (!coverage_ || parts.size() < 2) return uniteParts(geos_, parts);
   const GeosGeometry all = collect(geos_, parts);
   if (all == nullptr) return geos_.own(nullptr);
-  GeosGeometry whole = uniteCoverage(geos_, all.get());
+  GeosGeometry whole = uniteCoverage(geos_, all.get(), least_);
   coverage_ = whole != nullptr;
   return coverage_ ? std::move(whole) : uniteCollection(geos_, all.get());
 }
@@ -107,6 +121,7 @@ GeosGeometry GrowingUnion::take() {
   vertices_ = 0;
   GeosGeometry whole = unite(all);
   coverage_ = true;
+  least_ = std::numeric_limits<double>::infinity();
   return whole;
 }
 

@@ -1,6 +1,7 @@
 // Many geometries as one.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "../geos.h"
@@ -36,6 +37,8 @@ class GrowingUnion {
   size_t vertices_ = 0;
   /** All so far are areas that are apart or share whole edges. */
   bool coverage_ = true;
+  /** The area of the smallest polygon of all so far, while they are areas. */
+  double least_ = std::numeric_limits<double>::infinity();
   /** Unions of runs; each stands for twice as many runs as the next, or more. */
   struct Level {
     GeosGeometry geometry;
