@@ -410,6 +410,20 @@ describe('a copy in a manifest', () => {
     expect([other.status, other.text]).toEqual([400, expect.stringContaining('/resources/2/spec/srid')]);
   });
 
+  it('stays switched off where the manifest says so', async () => {
+    const [, , copy] = resources();
+    const quiet = { ...copy, metadata: { name: 'quiet' }, spec: { ...copy.spec, layerName: 'Quiet' } };
+    const layer = { kind: 'Layer', metadata: { name: 'quiet' }, spec: { enabled: false } };
+    const connection = resources()[3];
+    const { status, text } = await apply({ resources: [layer, quiet, connection] });
+    expect(status, text).toBe(200);
+    expect((await fetch(`${server.url}/ogc/features/collections/quiet?f=json`)).status).toBe(404);
+    const again = await apply({ resources: [layer, quiet, connection] });
+    expect(again.body.data.summary).toMatchObject({ created: 0, updated: 0 });
+    const removal = await apply({ resources: resources(), prune: true });
+    expect(removal.body.data.summary, removal.text).toMatchObject({ deleted: 2 });
+  });
+
   it('goes with its settings and its connection when the manifest holds them no more', async () => {
     const pruning = await apply({ resources: [], prune: true });
     expect(pruning.body.data?.summary, pruning.text).toMatchObject({ deleted: 4 });

@@ -9,7 +9,7 @@ import type { AdminDeps } from '../deps.js';
 import type { Owner } from '../owner.js';
 import type { Entry, Kind, Targets } from './kind.js';
 import { KINDS, requireRight } from './kinds.js';
-import { isAbout, namesToMake, servicesOf } from './makes.js';
+import { isAbout, namesToMake, servicesOf, switchedOff } from './makes.js';
 
 /** One object, as manifests hold it. */
 export interface Resource {
@@ -220,6 +220,7 @@ async function requireMeaning(
   const services = servicesOf(asked);
   const targets: Targets = {
     services,
+    switchedOff: switchedOff(asked),
     ...{ rules: { current: { role } }, principal, connections, collections },
     catalog: catalogWith(deps.catalog(), collections),
   };

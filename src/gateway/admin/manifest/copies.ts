@@ -40,6 +40,8 @@ interface Draft {
   readonly copy: NewCopy;
   /** It was made for a manifest that was not written. */
   readonly isThere: boolean;
+  /** The manifest keeps it switched off. */
+  readonly isOff: boolean;
 }
 
 export const layerCopy: Kind = {
@@ -71,7 +73,8 @@ export const layerCopy: Kind = {
     if (!isThere) await requireReadable(source, choice, deps);
     const words = { ...NO_WORDS, serviceName: targets.services.get(name) ?? SERVICE, enabled: false };
     const copy: NewCopy = { schema, table, layerName, srid: srid ?? null, ...words, isDraft: true };
-    return { id: name, layerId, connection: source, copy, isThere };
+    const isOff = targets.switchedOff.has(name);
+    return { id: name, layerId, connection: source, copy, isThere, isOff };
   },
   async make(prepared, by, { layerCopies, state }) {
     const { id, layerId, connection, copy, isThere } = prepared as Draft;
@@ -87,12 +90,14 @@ export const layerCopy: Kind = {
   },
   async write({ documents }, name, spec, by, prepared) {
     if (!spec) {
+      if (!prepared) return;
       const { etag } = prepared as StoredCopy;
       const mark = (copy: LayerCopy): LayerCopy => ({ ...copy, isGone: true });
       return void (await sayingConflict(name, documents.update(LAYER_COPY, name, by, mark, etag)));
     }
+    const { isOff } = prepared as Draft;
     await documents.update<LayerCopy>(LAYER_COPY, name, by, ({ isDraft: _, ...copy }) => copy);
-    await documents.announcing('layer').merge(LAYER_KIND, name, { enabled: undefined }, by);
+    await documents.announcing('layer').merge(LAYER_KIND, name, { enabled: isOff ? false : undefined }, by);
   },
   followRemoval: ({ layerCopies }) => layerCopies.trim(),
 };

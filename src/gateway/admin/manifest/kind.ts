@@ -26,6 +26,8 @@ export interface Targets extends RuleTargets {
   readonly collections: Map<string, Collection>;
   /** Services that the manifest puts layers into, by ids of their collections. */
   readonly services: ReadonlyMap<string, string>;
+  /** Ids of collections whose layers the manifest switches off. */
+  readonly switchedOff: ReadonlySet<string>;
 }
 
 /** A kind of objects that manifests hold. */

@@ -13,6 +13,15 @@ export function servicesOf(asked: readonly Resource[]): ReadonlyMap<string, stri
   );
 }
 
+/** Ids of collections whose layers are switched off. */
+export function switchedOff(asked: readonly Resource[]): ReadonlySet<string> {
+  return new Set(
+    asked.flatMap(({ kind, metadata, spec }) =>
+      kind === 'Layer' && (spec as { enabled?: boolean }).enabled === false ? [metadata.name] : [],
+    ),
+  );
+}
+
 /** Names of collections that have to be made before others can be checked, and of the services that they will be in. */
 export function namesToMake(
   steps: readonly Step[],
