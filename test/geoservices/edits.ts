@@ -87,6 +87,22 @@ export function editSuite(open: () => EditableStore | Promise<EditableStore>): v
     expect(await count()).toBe(before + 1);
   });
 
+  it('takes JSON, and parameters of the query', async () => {
+    const before = await count();
+    const send = (query: string, body: Json) =>
+      fetch(`${town.server.url}/rest/services/default/FeatureServer/${layer}/applyEdits${query}`, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        headers: { 'x-api-key': town.server.adminKey, 'content-type': 'application/json' },
+      }).then((response) => response.json() as Promise<Json>);
+    const adds = [parcel('json'), parcel('x'.repeat(30))];
+    const undone = await send('?rollbackOnFailure=true', { adds });
+    expect(undone.addResults.map(({ success }: Json) => success)).toEqual([false, false]);
+    expect((await send('?f=json', { adds: adds.slice(0, 1) })).addResults[0].success).toBe(true);
+    expect((await send('?f=json', { f: 'pjson', adds })).error.code).toBe(400);
+    expect(await count()).toBe(before + 1);
+  });
+
   it('deletes by condition', async () => {
     await post('addFeatures', { features: [parcel('old 1'), parcel('old 2'), parcel('new')] });
     const { deleteResults } = await post('deleteFeatures', { where: "name LIKE 'old%'" });
@@ -128,6 +144,8 @@ export function editSuite(open: () => EditableStore | Promise<EditableStore>): v
     ['edits', { adds: [parcel('x', {}, { rings: [[[0, 0]]] })] }],
     ['edits', { adds: [parcel('x', {}, { curveRings: [] })] }],
     ['adds', { adds: [parcel('x', {}, { ...square(1), spatialReference: { wkid: 99 } })] }],
+    ['adds', { adds: [parcel('x'), parcel('y', {}, { ...square(1), spatialReference: { wkid: 4326 } })] }],
+    ['adds', { adds: [parcel('x', {}, { ...square(1), spatialReference: { wkid: 4978 } })] }],
     ['useGlobalIds', { adds: [], useGlobalIds: true }],
   ])('names what is wrong: %s', async (name, members) => {
     const before = await count();
@@ -138,7 +156,8 @@ export function editSuite(open: () => EditableStore | Promise<EditableStore>): v
 
   it('needs the right to write', async () => {
     const { error } = await post('addFeatures', { features: [parcel('nobody')] }, {});
-    expect([499, 403]).toContain(error.code);
+    expect(error.code).toBe(499);
+    expect((await post('deleteFeatures', { where: 'nowhere = 1' }, {})).error.code).toBe(499);
     const missing = await post('applyEdits', { deletes: [999_999] });
     expect(missing.deleteResults).toMatchObject([{ success: false, error: { code: 1019 } }]);
   });

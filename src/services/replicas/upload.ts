@@ -248,10 +248,13 @@ async function duplicate(
 export function noteOutcome(result: EditResult, outcome: EditOutcome): void {
   if (outcome.ok) {
     result.success = true;
-    result.objectId = Number(outcome.id);
+    const id = Number(outcome.id);
+    // A number that JSON readers would round is none.
+    result.objectId = Number.isSafeInteger(id) ? id : null;
   } else {
     const errors = (outcome.errors ?? []).map(({ name, detail }) => `${name} ${detail}`);
-    fail(result, outcome.reason, [outcome.message, ...errors].join(' '));
+    const others = errors.filter((text) => !outcome.message.includes(text));
+    fail(result, outcome.reason, [outcome.message, ...others].join(' '));
   }
 }
 

@@ -2,7 +2,8 @@ import Type from 'typebox';
 import type { VectorCollection } from '../../../core/collection.js';
 import type { Crs } from '../../../core/crs.js';
 import type { EditOperation } from '../../../core/edits.js';
-import { badParameter } from '../../../core/errors.js';
+import { ApiError, badParameter } from '../../../core/errors.js';
+import { TaskFailure } from '../../../core/failure.js';
 import { LIMITS } from '../../../core/limits.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
@@ -19,7 +20,7 @@ import {
 import { runTask } from '../../../services/run-task.js';
 import { auditResource } from '../../../stores/audit-scope.js';
 import type { EditDeps } from '../features/edits/target.js';
-import { common, documentFormat, SERVER } from './feature-server.js';
+import { common, documentFormat, membersOf, SERVER } from './feature-server.js';
 import { jsonReply } from './in-band.js';
 import { layerCrs } from './layer-documents.js';
 import { layerEdits } from './layer-edits.js';
@@ -34,7 +35,7 @@ const layerId = pathString('layerId', 'Number of a layer.');
 
 const form = {
   schema: Type.Object({}),
-  mediaTypes: ['application/x-www-form-urlencoded'],
+  mediaTypes: ['application/x-www-form-urlencoded', 'application/json'],
   required: true,
   jsonMembers: ['adds', 'updates', 'deletes', 'edits', 'features', 'geometry', 'objectIds'],
   maxBytes: LIMITS.editBytes,
@@ -65,8 +66,9 @@ function layerOperations(deps: EditDeps): Operation[] {
       path: `${LAYER}/${verb}`,
       summary,
       async run(x) {
-        const members = x.body as Members;
+        const members = membersOf(x);
         const format = documentFormat(members);
+        requirePlain(members);
         return jsonReply(
           await run(x, layerOf(deps, x, x.params.serviceId, x.params.layerId), members),
           format,
@@ -88,6 +90,7 @@ function layerOperations(deps: EditDeps): Operation[] {
       return { updateResults };
     }),
     operation('deleteFeatures', 'Delete features', async (x, layer, members) => {
+      planEdits(x, deps, layer, {});
       const deletes = await idsToDelete(x, deps, layer, members);
       const { deleteResults } = await applyEdits(x, deps, layer, { deletes }, isAtomic(members));
       return { deleteResults };
@@ -111,10 +114,13 @@ function serviceOperation(deps: EditDeps): Operation {
     path: `${SERVICE}/applyEdits`,
     summary: 'Add, change and delete features of several layers',
     async run(x) {
-      const members = x.body as Members;
+      const members = membersOf(x);
       const format = documentFormat(members);
+      requirePlain(members);
       const list = objectsOf(members, 'edits', LIMITS.replicaEdits);
       if (!list) throw badParameter('edits', 'is missing');
+      if (new Set(list.map(({ id }) => String(id))).size < list.length)
+        throw badParameter('edits', 'name a layer twice');
       const atomic = flagOf(members, 'rollbackOnFailure', true);
       if (atomic && list.length > 1)
         throw badParameter(
@@ -125,9 +131,18 @@ function serviceOperation(deps: EditDeps): Operation {
       const plans = list.map((one) =>
         planEdits(x, deps, layerOf(deps, x, x.params.serviceId, one['id']), one),
       );
+      const count = plans.reduce((all, { edits }) => all + countOf(edits), 0);
+      if (count > LIMITS.batchOperations) throw tooMany();
       const results: object[] = [];
-      for (const plan of plans)
-        results.push({ id: plan.layer.layerId, ...(await runPlan(x, deps, plan, atomic)) });
+      for (const plan of plans) {
+        const { layerId: id } = plan.layer;
+        // What was written before stays, so its results are told.
+        const outcome = await runPlan(x, deps, plan, atomic).catch((error: unknown) => {
+          if (results.length === 0) throw error;
+          return failedResults(plan.edits, error);
+        });
+        results.push({ id, ...outcome });
+      }
       return jsonReply(results, format);
     },
   });
@@ -156,13 +171,14 @@ interface EditPlan {
 function planEdits(x: Exchange, deps: EditDeps, layer: VectorCollection, members: Members): EditPlan {
   requirePlain(members);
   const collection = deps.catalog().byId(layer.id) as VectorCollection;
+  if (x.principal.kind === 'anonymous')
+    throw new ApiError('unauthenticated', 'Credentials are needed to change features.');
   const bounds = editBounds(layer, deps.access(x.principal, collection, 'write'));
   const crs = crsOf(layer, members);
   const sent = layerEdits(layer, crs.epsg, members);
   // Ids of new features are the store's.
   const edits = { ...sent, adds: sent.adds.map((one) => ({ ...one, id: undefined })) };
-  if (edits.adds.length + edits.updates.length + edits.deletes.length > LIMITS.batchOperations)
-    throw badParameter('edits', `must not be more than ${LIMITS.batchOperations}: send them in parts`);
+  if (countOf(edits) > LIMITS.batchOperations) throw tooMany();
   requireOnce(edits, layer.layerId);
   return { layer, collection, bounds, crs, edits };
 }
@@ -198,6 +214,27 @@ async function runPlan(
   };
 }
 
+const countOf = ({ adds, updates, deletes }: LayerEdits) => adds.length + updates.length + deletes.length;
+
+const tooMany = () =>
+  badParameter('edits', `must not be more than ${LIMITS.batchOperations}: send them in parts`);
+
+/** Results of edits that were not tried, or may have been: the code says which. */
+function failedResults({ adds, updates, deletes }: LayerEdits, error: unknown): Results {
+  const isTold = error instanceof TaskFailure || error instanceof ApiError;
+  const description = isTold ? error.message : 'The edits failed unexpectedly.';
+  const failed = (ids: readonly (number | null)[]) =>
+    ids.map((objectId) => ({
+      ...{ objectId, success: false },
+      error: { code: 1000, description },
+    }));
+  return {
+    addResults: failed(adds.map(() => null)),
+    updateResults: failed(updates.map(({ id }) => id)),
+    deleteResults: failed(deletes),
+  };
+}
+
 function requirePlain(members: Members): void {
   for (const name of ['useGlobalIds', 'returnEditMoment', 'async'])
     if (flagOf(members, name, false)) throw badParameter(name, 'must be false: it is not supported');
@@ -213,14 +250,18 @@ function operationsOf({ adds, updates, deletes }: LayerEdits): EditOperation[] {
   ];
 }
 
-/** The spatial reference that the geometries name, which is one for all; that of the layer where none does. */
+/** The spatial reference of all geometries: that which they name, or that of the layer, in which those are that name none. */
 function crsOf(layer: VectorCollection, members: Members): Crs {
+  const codes = new Map<number, Crs>();
   for (const name of ['adds', 'updates'])
     for (const { geometry } of objectsOf(members, name, LIMITS.replicaEdits) ?? []) {
-      const own = (geometry as Members | null | undefined)?.['spatialReference'];
-      if (own !== undefined && own !== null) return spatialReference(name, own);
+      if (geometry === undefined || geometry === null) continue;
+      const own = (geometry as Members)['spatialReference'];
+      const crs = own === undefined || own === null ? layerCrs(layer) : spatialReference(name, own);
+      codes.set(crs.epsg, crs);
+      if (codes.size > 1) throw badParameter(name, 'have geometries in several spatial references');
     }
-  return layerCrs(layer);
+  return [...codes.values()][0] ?? layerCrs(layer);
 }
 
 /** Features to delete: those that are named, or that pass the filters. */

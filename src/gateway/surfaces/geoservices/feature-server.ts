@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import {
   defineOperation,
@@ -59,7 +60,7 @@ export function readingOperation(spec: ReadingSpec): Operation[] {
       id: `geoservices.${name}`,
       method: 'GET',
       params: { ...pathParams, f, ...params },
-      run: (x) => run(x, pathOf(x), Object.fromEntries(new URLSearchParams(x.query))),
+      run: (x) => run(x, pathOf(x), membersOf(x)),
     }),
     defineOperation({
       ...about,
@@ -74,9 +75,19 @@ export function readingOperation(spec: ReadingSpec): Operation[] {
         jsonMembers: ['geometry', 'objectIds'],
         maxBytes: LIMITS.bodyBytes,
       },
-      run: (x) => run(x, pathOf(x), (x.body ?? {}) as Members),
+      run: (x) => run(x, pathOf(x), membersOf(x)),
     }),
   ];
+}
+
+/** Parameters of the query and of the form. Throws 400 for one that both have, and say differently. */
+export function membersOf({ query, body }: { query: string; body: unknown }): Members {
+  const ofQuery = Object.fromEntries(new URLSearchParams(query));
+  const ofBody = (body ?? {}) as Members;
+  for (const [name, value] of Object.entries(ofQuery))
+    if (Object.hasOwn(ofBody, name) && ofBody[name] !== value)
+      throw badParameter(name, 'stands in the query and in the body');
+  return { ...ofQuery, ...ofBody };
 }
 
 export const documentFormat = (members: Members) =>

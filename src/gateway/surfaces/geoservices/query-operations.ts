@@ -11,6 +11,7 @@ import { transformBox } from '../../../native/index.js';
 import { esriLayer, requireLayer } from '../../../services/replicas/layer-view.js';
 import { runTask } from '../../../services/run-task.js';
 import type { SurfaceDeps } from '../common.js';
+import { crsMember } from '../features/crs-member.js';
 import { common, readingOperation, SERVER } from './feature-server.js';
 import { jsonReply } from './in-band.js';
 import { envelopeObject, spatialReferenceOf } from './layer-documents.js';
@@ -142,9 +143,9 @@ async function idsReply(
 function featuresReply(layer: Layer, request: QueryRequest, page: ItemsResult): Reply {
   const { source } = layer;
   if (request.format === 'geojson') {
-    const more = page.more ? ',"properties":{"exceededTransferLimit":true}' : '';
+    const more = page.more ? '"properties":{"exceededTransferLimit":true},' : '';
     return {
-      ...pageReply(`{"type":"FeatureCollection"${more},"features":[`, page),
+      ...pageReply(`{"type":"FeatureCollection",${crsMember(request.crs)}${more}"features":[`, page),
       mediaType: 'application/geo+json',
     };
   }

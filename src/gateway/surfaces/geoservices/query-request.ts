@@ -4,10 +4,12 @@ import { type Crs, coordinatePrecision, defaultCrs } from '../../../core/crs.js'
 import { badParameter } from '../../../core/errors.js';
 import type { FeatureQuery, ItemsTask, SortKey } from '../../../core/features.js';
 import { plainFields } from '../../../core/field-masks.js';
+import { esriTypeOf } from '../../../core/geoservices-features.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Field } from '../../../core/vector-source.js';
 import { geoServicesFilter } from '../../../services/geoservices/filter.js';
 import { spatialReference } from '../../../services/geoservices/geometry.js';
+import { esriLayer } from '../../../services/replicas/layer-view.js';
 import { layerCrs } from './layer-documents.js';
 import { choiceOf, flagOf, type Members, numberOf, textOf } from './members.js';
 
@@ -65,7 +67,10 @@ export function queryRequest(layer: VectorCollection, members: Members): QueryRe
       swapAxes: false,
       precision: precisionOf(members, crs),
       z: flagOf(members, 'returnZ', false),
-      skipGeometry: !flagOf(members, 'returnGeometry', true),
+      // Clients have no type for layers of mixed geometries: GeoJSON alone can say these.
+      skipGeometry:
+        !flagOf(members, 'returnGeometry', true) ||
+        (format !== 'geojson' && esriTypeOf(esriLayer(layer)) === undefined),
       ...(isWhole ? {} : { fields: fields.map(({ name }) => name) }),
       ...(sort.length > 0 ? { sort } : {}),
       limit: Math.min(
