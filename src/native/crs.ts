@@ -25,13 +25,16 @@ export function crsOfEpsg(epsg: number): Crs | undefined {
 
 function factsOf(epsg: number): CrsFacts | undefined {
   try {
-    const { isGeographic, axisSwapped, wkt } = describeCrs(`EPSG:${epsg}`);
-    // Of heights, times and geocentric places there are no x and y to show.
-    if (/^(VERT|TIME)CRS\[|^GEODCRS\[.*CS\[Cartesian,3\]/s.test(wkt)) return undefined;
+    const { isGeographic, axisSwapped } = describeCrs(`EPSG:${epsg}`);
     return { geographic: isGeographic, northFirst: axisSwapped };
   } catch {
     return undefined;
   }
+}
+
+/** Whether positions of a CRS have an x and a y: those of heights, of times and from the centre of the Earth have none. */
+export function isHorizontal({ proj }: Crs): boolean {
+  return !/^(VERT|TIME)CRS\[|^GEODCRS\[.*CS\[Cartesian,3\]/s.test(describeCrs(proj).wkt);
 }
 
 /** Those of published data that no authority has a code for, by id. */

@@ -5,7 +5,7 @@ import { badParameter } from '../../core/errors.js';
 import { JsonBoundsError, parseJsonText } from '../../core/json-bounds.js';
 import { LIMITS } from '../../core/limits.js';
 import { closeRing, polygonsOf } from '../../core/rings.js';
-import { crsOfEpsg } from '../../native/crs.js';
+import { crsOfEpsg, isHorizontal } from '../../native/crs.js';
 
 /** Geometries of GeoServices JSON (Geometry objects) as literals of the filter tree. Always x,y ordered. */
 
@@ -18,7 +18,7 @@ export function spatialReference(parameter: string, value: unknown): Crs {
     typeof read === 'object' && read !== null ? (read as Json) : { wkid: read, latestWkid: undefined };
   const code = Number(latestWkid ?? wkid);
   const crs = Number.isInteger(code) ? crsOfEpsg(epsgOf(code)) : undefined;
-  if (!crs) throw badParameter(parameter, 'is not a known spatial reference');
+  if (!crs || !isHorizontal(crs)) throw badParameter(parameter, 'is not a known spatial reference');
   return crs;
 }
 
