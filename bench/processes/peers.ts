@@ -136,14 +136,14 @@ export async function measurePeers(): Promise<void> {
     for (let round = 0; round < rounds; round++) {
       for (const contest of all) {
         const { name, left, right } = contest;
-        let made = 0;
+        let features = 0;
         const own = await costOf(async () => {
-          made = await execute(contest.process, left, join(folder, 'own.gpkg'), right);
+          features = await execute(contest.process, left, join(folder, 'own.gpkg'), right);
         });
         const { cost, count } = await inPostgis(contest.sql);
         const pandas = inGeopandas(contest);
-        if (made !== count || Math.abs(pandas.rows - count) > count / 200)
-          throw new Error(`${name}: ${made}, ${count} and ${pandas.rows} rows`);
+        if (features !== count || Math.abs(pandas.rows - count) > count / 200)
+          throw new Error(`${name}: ${features}, ${count} and ${pandas.rows} rows`);
         costs.note(`${name}: Graticule`, own);
         costs.note(`${name}: PostGIS`, cost);
         costs.note(`${name}: GeoPandas`, pandas);

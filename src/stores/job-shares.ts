@@ -45,10 +45,10 @@ export async function runningShares(trx: StateDb, waiting: readonly string[]): P
     .execute();
   const holders = new Set(rows.flatMap(({ lease_owner }) => lease_owner ?? []));
   const ended = [...holders].filter(hasEnded);
-  const held = rows.filter(({ isHeld, lease_owner }) => isHeld && !ended.includes(lease_owner ?? ''));
-  const working = held.filter(({ kind }) => !waiting.includes(kind));
+  const leases = rows.filter(({ isHeld, lease_owner }) => isHeld && !ended.includes(lease_owner ?? ''));
+  const working = leases.filter(({ kind }) => !waiting.includes(kind));
   return {
-    ofKind: countsOf(held.map(({ kind }) => kind)),
+    ofKind: countsOf(leases.map(({ kind }) => kind)),
     ofOwner: countsOf(working.map(({ owner }) => owner)),
     ofTenant: countsOf(working.flatMap(({ tenant }) => tenant ?? [])),
     ended,

@@ -22,8 +22,8 @@ it('QGIS opens a collection, reads its features and those of a map window', asyn
     '/usr/bin/python3',
     [
       'test/e2e/support/read_with_qgis.py',
-      `${server.url}/ogc/features`,
-      ...['countries', 'NAME'],
+      `url='${server.url}/ogc/features' typename='countries'`,
+      ...['OAPIF', 'NAME'],
       ...['5', '46', '11', '48'],
     ],
     { HOME: home, QT_QPA_PLATFORM: 'offscreen' },

@@ -38,7 +38,12 @@ it('GDAL reads all pages of a layer', async () => {
 it('QGIS opens a layer, reads its features and those of a map window', async () => {
   const text = await run(
     '/usr/bin/python3',
-    ['test/geoservices/read_with_qgis.py', layer, 'NAME', '5', '46', '11', '48'],
+    [
+      'test/e2e/support/read_with_qgis.py',
+      `crs='EPSG:4326' url='${layer}'`,
+      ...['arcgisfeatureserver', 'NAME'],
+      ...['5', '46', '11', '48'],
+    ],
     { HOME: home, QT_QPA_PLATFORM: 'offscreen' },
   );
   const read = JSON.parse(text.trim().split('\n').at(-1)!);

@@ -43,14 +43,17 @@ export function editSuite(open: () => EditableStore | Promise<EditableStore>): v
     (await post('query', { objectIds: String(id), outFields: '*' })).features[0];
 
   it('adds, changes and deletes features, which events and OGC API Features tell of', async () => {
-    const seen = Date.UTC(2026, 0, 2, 3, 4, 5);
+    const instant = Date.UTC(2026, 0, 2, 3, 4, 5);
     const added = await post('applyEdits', {
-      adds: [parcel('one', { seen, active: 1, built: '2020-02-29', tags: '{"a":1}' }), parcel('two')],
+      adds: [
+        parcel('one', { seen: instant, active: 1, built: '2020-02-29', tags: '{"a":1}' }),
+        parcel('two'),
+      ],
     });
     expect(added.addResults.map(({ success }: Json) => success)).toEqual([true, true]);
     const [one, two] = added.addResults.map(({ objectId }: Json) => objectId);
     const feature = await read(one);
-    expect(feature.attributes).toMatchObject({ name: 'one', seen, active: 1, built: '2020-02-29' });
+    expect(feature.attributes).toMatchObject({ name: 'one', seen: instant, active: 1, built: '2020-02-29' });
     expect(JSON.parse(feature.attributes.tags)).toEqual({ a: 1 });
     expect(feature.geometry.rings[0]).toHaveLength(5);
     const changed = await post('applyEdits', {

@@ -197,7 +197,8 @@ describe('a server that is published by its manifest', () => {
   });
 
   it('is read by QGIS', async () => {
-    const script = ['test/e2e/support/read_with_qgis.py', `${two.url}/ogc/features`, 'places', 'name'];
+    const layer = `url='${two.url}/ogc/features' typename='places'`;
+    const script = ['test/e2e/support/read_with_qgis.py', layer, 'OAPIF', 'name'];
     const { stdout } = await promisify(execFile)(
       '/usr/bin/python3',
       [...script, ...['0', '0', '10.5', '90']],

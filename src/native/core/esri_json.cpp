@@ -13,24 +13,15 @@ namespace {
 /** Memory an idle writer may keep. */
 constexpr size_t kKeptMemory = 4u << 20;
 
-void appendInteger(ByteBuffer& out, int64_t value) { out.commit(putInteger(out.reserve(kMaxNumberSize), value)); }
-
 void appendReal(ByteBuffer& out, double value) {
   if (!std::isfinite(value)) return out.appendLiteral("null");
   out.commit(putShortest(out.reserve(kMaxNumberSize), value));
 }
 
-/** Numbers that are too precise for a double come as text. */
-bool isNumber(const Value& value) {
-  if (value.size == 0) return false;
-  const char first = value.bytes[0];
-  return (first == '-' || (first >= '0' && first <= '9')) && isJson(value.bytes, value.size);
-}
-
 void appendText(ByteBuffer& out, FieldType type, const Value& value) {
   int64_t instant = 0;
   if (type == FieldType::DateTime && readInstant(value.bytes, value.size, instant)) return appendInteger(out, instant);
-  if (type == FieldType::Number && isNumber(value)) return out.append(value.bytes, value.size);
+  if (type == FieldType::Number && isNumberText(value)) return out.append(value.bytes, value.size);
   appendJsonString(out, value.bytes, value.size);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "geometry.h"
+#include "json.h"
 #include "number.h"
 #include "reprojector.h"
 #include "value.h"
@@ -45,6 +46,24 @@ struct FeatureOptions {
   bool skipGeometry = false;
   bool z = false;
 };
+
+/** Twice the signed area of `n` corners, relative to the first one so that large coordinates cancel; positive: ccw. */
+inline double doubleArea(const double* xy, size_t n) {
+  double sum = 0;
+  for (size_t i = 1; i + 1 < n; ++i) {
+    sum += (xy[2 * i] - xy[0]) * (xy[2 * i + 3] - xy[1]) - (xy[2 * i + 2] - xy[0]) * (xy[2 * i + 1] - xy[1]);
+  }
+  return sum;
+}
+
+/** Whether a text is a JSON number: one that is too precise for a double comes so. */
+inline bool isNumberText(const Value& value) {
+  if (value.size == 0) return false;
+  const char first = value.bytes[0];
+  return (first == '-' || (first >= '0' && first <= '9')) && isJson(value.bytes, value.size);
+}
+
+inline void appendInteger(ByteBuffer& out, int64_t value) { out.commit(putInteger(out.reserve(kMaxNumberSize), value)); }
 
 /** The positions of one sequence at a time, reprojected, ready to be written. */
 class OutputPositions {
@@ -95,15 +114,8 @@ class OutputPositions {
     return xy_[0] == xy_[2 * n - 2] && xy_[1] == xy_[2 * n - 1] ? n - 1 : n;
   }
 
-  /** Twice the signed area of `n` corners, relative to the first one so that large coordinates cancel; positive: ccw. */
-  double doubleArea(size_t n) const {
-    const double* xy = xy_.data();
-    double sum = 0;
-    for (size_t i = 1; i + 1 < n; ++i) {
-      sum += (xy[2 * i] - xy[0]) * (xy[2 * i + 3] - xy[1]) - (xy[2 * i + 2] - xy[0]) * (xy[2 * i + 1] - xy[1]);
-    }
-    return sum;
-  }
+  /** Twice the signed area of `n` corners; positive: counterclockwise. */
+  double doubleArea(size_t n) const { return graticule::doubleArea(xy_.data(), n); }
 
  private:
   struct Brackets {

@@ -28,15 +28,6 @@ const char* nameOf(GeometryType type) {
 
 void appendText(ByteBuffer& out, const char* text) { out.append(text, std::strlen(text)); }
 
-/** Twice the signed area, relative to the first position so that large coordinates cancel; positive: ccw. */
-double doubleArea(const double* xy, size_t n) {
-  double sum = 0;
-  for (size_t i = 1; i + 1 < n; ++i) {
-    sum += (xy[2 * i] - xy[0]) * (xy[2 * i + 3] - xy[1]) - (xy[2 * i + 2] - xy[0]) * (xy[2 * i + 1] - xy[1]);
-  }
-  return sum;
-}
-
 /**
  * Whole values of real columns get a fraction: readers such as GDAL take the type of a column from its first values, and
  * cut off what follows where that is an integer.
@@ -62,19 +53,13 @@ void appendReal(ByteBuffer& out, FieldType type, double value) {
 /** JSON, and numbers that are too precise for a double, are written as they are. */
 bool isBareText(FieldType type, const Value& value) {
   if (type == FieldType::Json) return isJson(value.bytes, value.size);
-  if (type != FieldType::Number || value.size == 0) return false;
-  const char first = value.bytes[0];
-  return (first == '-' || (first >= '0' && first <= '9')) && isJson(value.bytes, value.size);
+  return type == FieldType::Number && isNumberText(value);
 }
 
 void appendBareText(ByteBuffer& out, FieldType type, const Value& value) {
   const size_t begin = out.size();
   out.append(value.bytes, value.size);
   if (type == FieldType::Number) markReal(out, begin);
-}
-
-void appendInteger(ByteBuffer& out, int64_t value) {
-  out.commit(putInteger(out.reserve(kMaxNumberSize), value));
 }
 
 /** An integer, which may stand in a real column. */

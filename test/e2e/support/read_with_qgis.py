@@ -1,4 +1,4 @@
-"""Reads one collection as QGIS does: features, attributes and the window of a map. Prints JSON."""
+"""Reads one layer as QGIS does: features, attributes and the window of a map. Prints JSON."""
 
 import json
 import os
@@ -6,15 +6,16 @@ import sys
 
 from qgis.core import QgsApplication, QgsFeatureRequest, QgsRectangle, QgsVectorLayer
 
-url, collection, name, west, south, east, north = sys.argv[1:]
+uri, provider, name, west, south, east, north = sys.argv[1:]
 QgsApplication.setPrefixPath("/usr", True)
 app = QgsApplication([], False)
 app.initQgis()
-layer = QgsVectorLayer(f"url='{url}' typename='{collection}'", collection, "OAPIF")
+layer = QgsVectorLayer(uri, "layer", provider)
 if not layer.isValid():
     sys.exit(f"QGIS cannot open it: {layer.error().message()}")
 window = QgsRectangle(float(west), float(south), float(east), float(north))
 features = list(layer.getFeatures())
+inside = QgsFeatureRequest().setFilterRect(window).setFlags(QgsFeatureRequest.ExactIntersect)
 print(
     json.dumps(
         {
@@ -22,9 +23,8 @@ print(
             "fields": [field.name() for field in layer.fields()],
             "features": len(features),
             "geometries": sum(1 for feature in features if feature.hasGeometry()),
-            "inside": sorted(
-                feature[name] for feature in layer.getFeatures(QgsFeatureRequest().setFilterRect(window))
-            ),
+            "inside": sorted(feature[name] for feature in layer.getFeatures(inside)),
+            "renderer": layer.renderer().type(),
         }
     ),
     flush=True,

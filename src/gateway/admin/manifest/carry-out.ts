@@ -34,12 +34,12 @@ export async function carryOut(
   deps: AdminDeps,
   also: Also = {},
 ): Promise<void> {
-  const made = steps.filter(({ action, kind }) => action === 'created' && kind.make);
-  if (made.length === 0) return write(steps, principal, deps, also);
+  const creations = steps.filter(({ action, kind }) => action === 'created' && kind.make);
+  if (creations.length === 0) return write(steps, principal, deps, also);
   const undos: Undo[] = [];
   try {
     undos.push(await connect(steps, actorOf(principal), deps));
-    await make(made, undos, actorOf(principal), deps);
+    await make(creations, undos, actorOf(principal), deps);
     await write(await planAgain(steps, principal, deps), principal, deps, also);
   } catch (error) {
     // Each is tried, whatever became of the one before: what is left is switched off.
@@ -75,9 +75,9 @@ async function connect(steps: readonly Step[], by: string, deps: AdminDeps): Pro
 }
 
 /** All at once: jobs take their turns. Throws what kept the first of them from its end. */
-async function make(made: readonly Step[], undos: Undo[], by: string, deps: AdminDeps): Promise<void> {
+async function make(creations: readonly Step[], undos: Undo[], by: string, deps: AdminDeps): Promise<void> {
   const results = await Promise.allSettled(
-    made.map(async ({ kind, prepared }) => undos.push(await kind.make!(prepared, by, deps))),
+    creations.map(async ({ kind, prepared }) => undos.push(await kind.make!(prepared, by, deps))),
   );
   const failure = results.find((result) => result.status === 'rejected');
   if (failure) throw failure.reason;
@@ -85,12 +85,12 @@ async function make(made: readonly Step[], undos: Undo[], by: string, deps: Admi
 
 /** The same objects, checked where everything is that they name. Throws as `plan` does. */
 function planAgain(steps: readonly Step[], principal: Principal, deps: AdminDeps): Promise<Step[]> {
-  const asked = steps
+  const resources = steps
     .filter(({ place }) => place !== undefined)
     .sort((a, b) => a.place! - b.place!)
     .map(({ kind: { kind }, name, after }): Resource => ({ kind, metadata: { name }, spec: after! }));
   const remove = steps.filter(({ after }) => !after).map(({ kind, name }) => keyOf(kind.kind, name));
-  return plan(asked, { prune: false, remove, principal }, deps);
+  return plan(resources, { prune: false, remove, principal }, deps);
 }
 
 async function write(

@@ -8,9 +8,9 @@ import type { Attachments, FeatureAddress } from '../../../services/attachments/
 import { contentReply, downloadFailure } from './attachment-content.js';
 import { attachmentGroups, attachmentInfo, editResult } from './attachment-documents.js';
 import { attachmentSearch, keywordsOf } from './attachment-requests.js';
-import { common, f, SERVER } from './feature-server.js';
+import { common, documentFormat, f, SERVER } from './feature-server.js';
 import { inBandFailure, jsonReply } from './in-band.js';
-import { choiceOf, type Members, numberOf, numbersOf, wholeNumber } from './members.js';
+import { type Members, numberOf, numbersOf, wholeNumber } from './members.js';
 import { member } from './query-members.js';
 
 export interface AttachmentSurface {
@@ -46,9 +46,6 @@ function addressOf(path: FeaturePath): FeatureAddress {
   return { ...layerOf(path), objectId: wholeNumber('objectId', path.objectId) };
 }
 
-const formatOf = (members: Members) =>
-  choiceOf(members, 'f', { values: ['json', 'pjson'], fallback: 'json' });
-
 function readingOperations({ attachments }: AttachmentSurface): Operation[] {
   return [
     defineOperation({
@@ -59,7 +56,7 @@ function readingOperations({ attachments }: AttachmentSurface): Operation[] {
       summary: 'Attachments of a feature',
       params: { ...featureParams, f },
       async run(x) {
-        const format = formatOf(x.params);
+        const format = documentFormat(x.params);
         const list = await attachments.list(x, addressOf(x.params));
         return jsonReply({ attachmentInfos: list.map((one) => attachmentInfo(one)) }, format);
       },
@@ -96,7 +93,7 @@ const queryParams = {
 
 function queryOperations({ attachments }: AttachmentSurface): Operation[] {
   const query = async (x: Exchange, path: LayerPath, members: Members): Promise<Reply> => {
-    const format = formatOf(members);
+    const format = documentFormat(members);
     const layer = layerOf(path);
     const { search, ...wants } = attachmentSearch(members);
     const result = await attachments.search(x, layer, search);
@@ -163,7 +160,7 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
       body: formOf(MULTIPART),
       run: (x) =>
         withUpload(x, async ({ fields, file }) => {
-          const format = formatOf(fields);
+          const format = documentFormat(fields);
           if (!file) throw badParameter('attachment', 'is missing');
           const added = await attachments.add(x, addressOf(x.params), file, keywordsOf(fields) ?? '');
           return jsonReply({ addAttachmentResult: editResult(added) }, format);
@@ -178,7 +175,7 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
       body: formOf(MULTIPART, URLENCODED),
       run: (x) =>
         withUpload(x, async ({ fields, file }) => {
-          const format = formatOf(fields);
+          const format = documentFormat(fields);
           const id = numberOf({ attachmentId: fields['attachmentid'] }, 'attachmentId');
           if (id === undefined) throw badParameter('attachmentId', 'is missing');
           const change = { file, keywords: keywordsOf(fields) };
@@ -202,7 +199,7 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
       },
       async run(x) {
         const members = x.body as Members;
-        const format = formatOf(members);
+        const format = documentFormat(members);
         const ids = numbersOf(members, 'attachmentIds', LIMITS.attachmentsListed);
         if (!ids || ids.length === 0) throw badParameter('attachmentIds', 'is missing');
         const there = await attachments.remove(x, addressOf(x.params), ids);

@@ -146,11 +146,11 @@ export function relationshipId({ esriRelationshipId }: Relationship, place: numb
 
 function relationshipsOf(layer: VectorCollection, catalog: CatalogSnapshot) {
   const all = (layer.relationships ?? []).map((one, place) => ({ one, place }));
-  const told = all.filter(
+  const open = all.filter(
     ({ one }) =>
       typeOf(fieldsOf(one).own, layer) !== undefined && catalog.byLayerId(one.relatedLayerId) !== undefined,
   );
-  return told.map(({ one, place }) => relationshipOf(one, place));
+  return open.map(({ one, place }) => relationshipOf(one, place));
 }
 
 function relationshipOf(relationship: Relationship, place: number) {
@@ -206,12 +206,12 @@ function extentIn(layers: readonly VectorCollection[], crs: Crs) {
   const south = Math.min(...boxes.map((box) => box[1]));
   const north = Math.max(...boxes.map((box) => box[3]));
   const globe = globeExtent([west, south, east, north]);
-  return globe ? envelopeObject(inCrs(globe, crs), crs) : null;
+  return globe ? envelopeObject(boxIn(globe, CRS84, crs), crs) : null;
 }
 
-/** A box in degrees as one in a CRS. */
-export function inCrs(box: Box, { epsg, proj }: Crs): Box {
-  return epsg === CRS84.epsg ? box : imageWithin(box, (one) => transformBox(one, CRS84.proj, proj));
+/** A box of one CRS as one of another. */
+export function boxIn(box: Box, from: Crs, to: Crs): Box {
+  return from.epsg === to.epsg ? box : imageWithin(box, (one) => transformBox(one, from.proj, to.proj));
 }
 
 export function envelopeObject([xmin, ymin, xmax, ymax]: readonly number[], crs: Crs) {

@@ -1,4 +1,3 @@
-import { imageWithin } from '../../../core/box.js';
 import { CRS84 } from '../../../core/crs.js';
 import { ApiError } from '../../../core/errors.js';
 import type { FeatureQuery, ItemsResult } from '../../../core/features.js';
@@ -7,14 +6,13 @@ import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Operation, Reply } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import type { Pools } from '../../../core/tasks.js';
-import { transformBox } from '../../../native/index.js';
 import { esriLayer, requireLayer } from '../../../services/replicas/layer-view.js';
 import { runTask } from '../../../services/run-task.js';
 import type { SurfaceDeps } from '../common.js';
 import { crsMember } from '../features/crs-member.js';
 import { common, readingOperation, SERVER } from './feature-server.js';
 import { jsonReply } from './in-band.js';
-import { envelopeObject, spatialReferenceOf } from './layer-documents.js';
+import { boxIn, envelopeObject, spatialReferenceOf } from './layer-documents.js';
 import { wholeNumber } from './members.js';
 import { member } from './query-members.js';
 import { type QueryRequest, queryRequest } from './query-request.js';
@@ -90,8 +88,7 @@ async function extentAnswer(x: Exchange, pools: Pools, { storageCrs }: Layer, re
   const { query, crs } = request;
   const { extent, extent84 } = await runTask(x, pools, 'vector.extent', query);
   const [box, from] = crs.proj === CRS84.proj && extent84 ? [extent84, CRS84] : [extent, storageCrs];
-  const image =
-    box && (from.epsg === crs.epsg ? box : imageWithin(box, (one) => transformBox(one, from.proj, crs.proj)));
+  const image = box && boxIn(box, from, crs);
   const counted = request.counts ? { count: await count(x, pools, query) } : {};
   return {
     ...counted,

@@ -130,7 +130,7 @@ function outFields({ source }: VectorCollection, text: string | undefined): read
   if (text === undefined || text.trim() === '*') return text === undefined ? [] : source.fields;
   const names = new Map(source.fields.map((field) => [field.name.toLowerCase(), field]));
   names.set(source.idColumn.toLowerCase(), undefined as never);
-  const asked = new Set<Field>();
+  const choice = new Set<Field>();
   for (const part of text.split(',')) {
     const name = part
       .trim()
@@ -140,9 +140,9 @@ function outFields({ source }: VectorCollection, text: string | undefined): read
     if (!names.has(name))
       throw badParameter('outFields', `names '${part.trim().slice(0, 60)}', which the layer does not have`);
     const field = names.get(name);
-    if (field) asked.add(field);
+    if (field) choice.add(field);
   }
-  return source.fields.filter((field) => asked.has(field));
+  return source.fields.filter((field) => choice.has(field));
 }
 
 function sortOf({ source }: VectorCollection, text: string | undefined): SortKey[] {

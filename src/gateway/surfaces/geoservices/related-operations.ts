@@ -9,6 +9,7 @@ import type { Relationship } from '../../../core/layer-settings.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
+import type { FieldType } from '../../../core/vector-source.js';
 import { comparable, fieldsOf, typeOf } from '../../../services/layers/related.js';
 import { esriLayer, requireLayer } from '../../../services/replicas/layer-view.js';
 import { runTask } from '../../../services/run-task.js';
@@ -59,55 +60,92 @@ export function relatedOperations(deps: QueryDeps): Operation[] {
 async function relatedRecords(x: Exchange, deps: QueryDeps, layer: VectorCollection, members: Members) {
   const relationship = relationshipOf(layer, members);
   const related = relatedLayer(x, deps, relationship);
-  const { own, other } = fieldsOf(relationship);
-  const [ownType, otherType] = [typeOf(own, layer), typeOf(other, related)];
-  if (!ownType || !otherType) throw badParameter('relationshipId', 'is by a field that you may not read');
-  const objectIds = numbersOf(members, 'objectIds', LIMITS.geoServicesRecords);
-  if (!objectIds || objectIds.length === 0) throw badParameter('objectIds', 'is missing');
-  const ids = objectIds.join(',');
-  const { task: ofOrigins } = queryRequest(layer, {
-    objectIds: ids,
-    returnGeometry: 'false',
-    outFields: own,
-  });
-  const origins = await read(x, deps, { ...ofOrigins, limit: objectIds.length });
-  const values = new Map<Scalar, number[]>();
-  for (const { attributes } of origins.features) {
-    const value = comparable(truthOf(attributes[own], ownType), otherType);
-    if (value === undefined) continue;
-    values.set(value, [...(values.get(value) ?? []), attributes[layer.source.idColumn] as number]);
-  }
+  const ends = endsOf(relationship, layer, related);
+  const origins = await originsByValue(x, deps, layer, ends, members);
   const { definitionExpression: where, outFields, outSR, returnGeometry, orderByFields } = members;
   const request = queryRequest(related, { where, outFields, outSR, returnGeometry, orderByFields });
-  const fields = [...new Set([...request.fields.map(({ name }) => name), other])];
-  const filter = and(request.task.filter, oneOf(other, [...values.keys()]));
+  const { task, crs } = request;
+  const names = new Set([related.source.idColumn, ...request.fields.map(({ name }) => name)]);
+  const filter = and(task.filter, oneOf(ends.other, [...origins.keys()]));
   const answer = await read(x, deps, {
-    ...request.task,
+    ...task,
     ...(filter === undefined ? {} : { filter }),
-    fields: fields.filter((name) => name !== related.source.idColumn),
+    fields: [...new Set([...names, ends.other])].filter((name) => name !== related.source.idColumn),
     limit: LIMITS.geoServicesRecords,
     maxBytes: MOST_BYTES,
   });
-  const groups = new Map<number, EsriFeature[]>();
-  for (const feature of answer.features) {
-    const value = comparable(truthOf(feature.attributes[other], otherType), otherType);
-    for (const id of values.get(value!) ?? []) groups.set(id, [...(groups.get(id) ?? []), feature]);
-    const isAsked = request.fields.some(({ name }) => name === other) || other === related.source.idColumn;
-    if (!isAsked) delete feature.attributes[other];
-  }
+  const groups = groupsOf(answer.features, origins, ends);
+  for (const { attributes } of answer.features) if (!names.has(ends.other)) delete attributes[ends.other];
   const isCount = flagOf(members, 'returnCountOnly', false);
   const esri = esriLayer(related);
-  const names = new Set([related.source.idColumn, ...request.fields.map(({ name }) => name)]);
   return {
     fields: esriFields(esri).filter(({ name }) => names.has(name)),
-    ...(request.task.skipGeometry
+    ...(task.skipGeometry
       ? {}
-      : { geometryType: esriTypeOf(esri), spatialReference: spatialReferenceOf(request.crs) }),
+      : { geometryType: esriTypeOf(esri), spatialReference: spatialReferenceOf(crs) }),
     ...(answer.more ? { exceededTransferLimit: true } : {}),
     relatedRecordGroups: [...groups].map(([objectId, features]) =>
       isCount ? { objectId, count: features.length } : { objectId, relatedRecords: features },
     ),
   };
+}
+
+/** The fields whose values are equal, and their types. */
+interface Ends {
+  readonly own: string;
+  readonly ownType: FieldType;
+  readonly other: string;
+  readonly otherType: FieldType;
+}
+
+/** Throws 400 where the caller may not read one of the fields. */
+function endsOf(relationship: Relationship, layer: VectorCollection, related: VectorCollection): Ends {
+  const { own, other } = fieldsOf(relationship);
+  const [ownType, otherType] = [typeOf(own, layer), typeOf(other, related)];
+  if (!ownType || !otherType) throw badParameter('relationshipId', 'is by a field that you may not read');
+  return { own, ownType, other, otherType };
+}
+
+/** Ids of the features that are named, by the values that related ones have. */
+async function originsByValue(
+  x: Exchange,
+  deps: QueryDeps,
+  layer: VectorCollection,
+  { own, ownType, otherType }: Ends,
+  members: Members,
+): Promise<Map<Scalar, number[]>> {
+  const objectIds = numbersOf(members, 'objectIds', LIMITS.geoServicesRecords);
+  if (!objectIds || objectIds.length === 0) throw badParameter('objectIds', 'is missing');
+  const ids = objectIds.join(',');
+  const { task } = queryRequest(layer, { objectIds: ids, returnGeometry: 'false', outFields: own });
+  const { features } = await read(x, deps, { ...task, limit: objectIds.length });
+  const origins = new Map<Scalar, number[]>();
+  for (const { attributes } of features) {
+    const value = comparable(truthOf(attributes[own], ownType), otherType);
+    const id = attributes[layer.source.idColumn] as number;
+    if (value !== undefined) addTo(origins, value, id);
+  }
+  return origins;
+}
+
+/** Related features by the ids of those that they belong to. */
+function groupsOf(
+  features: readonly EsriFeature[],
+  origins: ReadonlyMap<Scalar, readonly number[]>,
+  { other, otherType }: Ends,
+): Map<number, EsriFeature[]> {
+  const groups = new Map<number, EsriFeature[]>();
+  for (const feature of features) {
+    const value = comparable(truthOf(feature.attributes[other], otherType), otherType);
+    for (const id of origins.get(value!) ?? []) addTo(groups, id, feature);
+  }
+  return groups;
+}
+
+function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
 }
 
 /** They are read on the event loop. */

@@ -6,9 +6,9 @@ import { pathString } from '../../../core/params.js';
 import { requireService } from '../../../services/replicas/layer-view.js';
 import { type Replicas, requireActive } from '../../../services/replicas/service.js';
 import type { SurfaceDeps } from '../common.js';
-import { common, f, SERVER } from './feature-server.js';
+import { common, documentFormat, f, SERVER } from './feature-server.js';
 import { jsonReply, textReply } from './in-band.js';
-import { choiceOf, type Members, textOf } from './members.js';
+import { type Members, textOf } from './members.js';
 import { member } from './query-members.js';
 import {
   createdReplica,
@@ -82,7 +82,7 @@ function readingOperations(deps: ReplicaDeps): Operation[] {
       async run(x) {
         requireService(deps, x.principal, x.params.serviceId);
         const list = await replicas.list(x.principal, x.params.serviceId);
-        return jsonReply(list.map(replicaEntry), formatOf(x.params));
+        return jsonReply(list.map(replicaEntry), documentFormat(x.params));
       },
     }),
     defineOperation({
@@ -94,7 +94,7 @@ function readingOperations(deps: ReplicaDeps): Operation[] {
       params: { serviceId, replicaID, f },
       async run({ params, principal }) {
         const replica = await replicas.get(principal, params.serviceId, params.replicaID);
-        return jsonReply(replicaDocument(replica), formatOf(params));
+        return jsonReply(replicaDocument(replica), documentFormat(params));
       },
     }),
   ];
@@ -102,7 +102,7 @@ function readingOperations(deps: ReplicaDeps): Operation[] {
 
 function changeOperations(deps: ReplicaDeps): Operation[] {
   const extract = async (x: Exchange, service: string, members: Members) => {
-    formatOf(members);
+    documentFormat(members);
     const { requests, crs, wants } = changeRequests(deps, { principal: x.principal, service }, members);
     return textReply(extractedChanges(await deps.replicas.extract(x, requests, crs), wants));
   };
@@ -144,7 +144,7 @@ function writingOperations(deps: ReplicaDeps): Operation[] {
       repeatable: true,
       async run(x) {
         const members = x.body as Members;
-        formatOf(members);
+        documentFormat(members);
         const draft = replicaDraft(deps, { principal: x.principal, service: x.params.serviceId }, members);
         const { replica, layers } = await replicas.create(x, draft);
         return textReply(createdReplica(draft, replica, layers));
@@ -160,7 +160,7 @@ function writingOperations(deps: ReplicaDeps): Operation[] {
       repeatable: true,
       async run(x) {
         const members = x.body as Members;
-        formatOf(members);
+        documentFormat(members);
         const caller = { principal: x.principal, service: x.params.serviceId };
         const replica = await replicas.get(caller.principal, caller.service, idOf(members));
         requireActive(replica);
@@ -178,16 +178,13 @@ function writingOperations(deps: ReplicaDeps): Operation[] {
       summary: 'Unregister a replica',
       async run(x) {
         const members = x.body as Members;
-        const format = formatOf(members);
+        const format = documentFormat(members);
         await replicas.unregister(x.principal, x.params.serviceId, idOf(members));
         return jsonReply({ success: true }, format);
       },
     }),
   ];
 }
-
-const formatOf = (members: Members) =>
-  choiceOf(members, 'f', { values: ['json', 'pjson'], fallback: 'json' });
 
 function idOf(members: Members): string {
   const id = textOf(members, 'replicaID', 100);
