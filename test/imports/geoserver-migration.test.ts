@@ -76,6 +76,9 @@ function stall(after = 0): void {
 /** Files that imports have left; folders of rasters stay. */
 const files = () => leftovers(server).filter((name) => !name.startsWith('rasters') || name.endsWith('.tif'));
 
+/** Within the heights, longitudes first. */
+const OLINDA = '-34.9,-8.03,-34.85,-7.98';
+
 const FEATURES = { layerNames: ['topp:countries', 'plane'] };
 
 describe('a migration of a GeoServer', () => {
@@ -101,7 +104,8 @@ describe('a migration of a GeoServer', () => {
     ]);
     expect(job['manualReview']).toMatchObject([
       { kind: 'style', id: 'topp:Red land', reason: expect.stringContaining('topp:countries, and is not') },
-      { kind: 'style', id: 'topp:Red land', reason: expect.stringContaining('one style') },
+      { kind: 'style', id: 'topp:ramp', reason: expect.stringContaining('topp:heights, and is not') },
+      { kind: 'style', id: 'topp:Red land', reason: expect.stringContaining('topp:heights, and is not') },
       {
         kind: 'gridset',
         id: 'Alps 25832',
@@ -188,10 +192,9 @@ describe('a migration of a GeoServer', () => {
     });
     expect(await styleOf(plane)).toMatchObject({ styleVersion: 0 });
     expect(countries!['otherStyles']).toEqual(['topp:Red land']);
-    expect(job['manualReview']).toMatchObject([
-      { kind: 'style', reason: expect.stringContaining('topp:heights, and is not taken over: an imported') },
-      { kind: 'gridset' },
-    ]);
+    expect(heights!['otherStyles']).toEqual(['topp:ramp', 'topp:Red land']);
+    expect(heights!.warnings).toContain('Nothing of the style topp:Red land can be drawn.');
+    expect(job['manualReview']).toMatchObject([{ kind: 'gridset' }]);
     const coverage = await fetch(`${server.url}/ogc/coverages/collections/${heights!.collectionId}?f=json`);
     expect(await coverage.json()).toMatchObject({ id: 'styled_heights', title: 'Heights' });
     expect(states(await migrated({ layerNames: ['heights'], importOptions: options }))).toEqual({
@@ -200,11 +203,14 @@ describe('a migration of a GeoServer', () => {
   }, 600_000);
 
   it('offers the other styles of a layer under their names, and draws groups as one map', async () => {
-    const styles = await fetch(`${server.url}/ogc/maps/collections/styled_countries/styles?f=json`);
-    const ids = ((await styles.json()) as { styles: Json[] }).styles.map(({ id }) => id);
-    expect(ids).toEqual(['default', 'topp-red-land']);
-    const map = async (path: string) => {
-      const answer = await fetch(`${server.url}/ogc/maps${path}bbox=-20,0,20,40&width=64&height=64&f=png`);
+    const stylesOf = async (collection: string) => {
+      const styles = await fetch(`${server.url}/ogc/maps/collections/${collection}/styles?f=json`);
+      return ((await styles.json()) as { styles: Json[] }).styles.map(({ id }) => id);
+    };
+    expect(await stylesOf('styled_countries')).toEqual(['default', 'topp-red-land']);
+    expect(await stylesOf('styled_heights')).toEqual(['default', 'topp-ramp']);
+    const map = async (path: string, bbox = '-20,0,20,40') => {
+      const answer = await fetch(`${server.url}/ogc/maps${path}?bbox=${bbox}&width=64&height=64&f=png`);
       expect(answer.status).toBe(200);
       const { data } = await sharp(await answer.arrayBuffer())
         .removeAlpha()
@@ -212,8 +218,11 @@ describe('a migration of a GeoServer', () => {
         .toBuffer({ resolveWithObject: true });
       return [...data.subarray(3 * (64 * 20 + 32), 3 * (64 * 20 + 33))];
     };
-    expect(await map('/collections/styled_countries/map?')).toEqual([0x22, 0x55, 0xcc]);
-    expect(await map('/collections/styled_countries/styles/topp-red-land/map?')).toEqual([0xcc, 0x22, 0x22]);
+    expect(await map('/collections/styled_countries/map')).toEqual([0x22, 0x55, 0xcc]);
+    const red = [0xcc, 0x22, 0x22];
+    expect(await map('/collections/styled_countries/styles/topp-red-land/map')).toEqual(red);
+    expect(await map('/collections/styled_heights/map', OLINDA)).not.toEqual(red);
+    expect(await map('/collections/styled_heights/styles/topp-ramp/map', OLINDA)).toEqual(red);
     const { body } = await call(server, 'GET', '/services');
     const world = (body['data'] as Json[]).find(({ serviceName }) => serviceName === 'styled_world');
     expect(world).toMatchObject({ description: 'World' });

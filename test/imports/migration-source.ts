@@ -59,11 +59,16 @@ const LAND = `<StyledLayerDescriptor version="1.0.0" xmlns="http://www.opengis.n
     <Stroke><CssParameter name="stroke">#2255cc</CssParameter></Stroke>
   </PolygonSymbolizer></Rule></FeatureTypeStyle></UserStyle></NamedLayer></StyledLayerDescriptor>`;
 
+const RAMP = `<StyledLayerDescriptor version="1.0.0" xmlns="http://www.opengis.net/sld"><NamedLayer><Name>ramp</Name>
+  <UserStyle><FeatureTypeStyle><Rule><RasterSymbolizer><ColorMap>
+    <ColorMapEntry color="#cc2222" quantity="-20000"/><ColorMapEntry color="#cc2222" quantity="20000"/>
+  </ColorMap></RasterSymbolizer></Rule></FeatureTypeStyle></UserStyle></NamedLayer></StyledLayerDescriptor>`;
+
 /** Countries are drawn by styles that can be read, and those in metres by one that cannot. */
 function addStyles({ documents, texts }: GeoServer): void {
   documents['services/wms/settings'] = { wms: { enabled: true } };
   documents['workspaces/topp/styles'] = {
-    styles: { style: [{ name: 'polygon' }, { name: 'land' }, { name: 'Red land' }] },
+    styles: { style: [{ name: 'polygon' }, { name: 'land' }, { name: 'Red land' }, { name: 'ramp' }] },
   };
   documents['workspaces/topp/styles/land'] = { style: { name: 'land', format: 'sld', filename: 'land.sld' } };
   texts['workspaces/topp/styles/land.sld'] = LAND;
@@ -71,6 +76,8 @@ function addStyles({ documents, texts }: GeoServer): void {
     style: { name: 'Red land', format: 'sld', filename: 'red.sld' },
   };
   texts['workspaces/topp/styles/Red land.sld'] = LAND.replaceAll('#2255cc', '#cc2222');
+  documents['workspaces/topp/styles/ramp'] = { style: { name: 'ramp', format: 'sld', filename: 'ramp.sld' } };
+  texts['workspaces/topp/styles/ramp.sld'] = RAMP;
   for (const [name, style] of [
     ['countries', 'topp:land'],
     ['plane', 'broken'],
@@ -81,7 +88,7 @@ function addStyles({ documents, texts }: GeoServer): void {
   }
   const heights = documents['layers/topp:heights'] as { layer: Json };
   documents['layers/topp:heights'] = {
-    layer: { ...heights.layer, styles: { style: [{ name: 'topp:Red land' }] } },
+    layer: { ...heights.layer, styles: { style: [{ name: 'topp:ramp' }, { name: 'topp:Red land' }] } },
   };
 }
 

@@ -4,7 +4,7 @@ import type { Collection } from '../../core/collection.js';
 import { CRS84, CRS84H, type Crs } from '../../core/crs.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { RasterInfo } from '../../core/rasters.js';
-import { defaultRasterStyle } from '../../core/style/default-style.js';
+import { defaultRasterStyle, defaultStyle } from '../../core/style/default-style.js';
 import { WEB_MERCATOR } from '../../core/tile-matrix.js';
 import type { VectorLayerInfo } from '../../core/vector-tasks.js';
 import { crsOfEpsg, ownCrs, parseCrs } from '../../native/crs.js';
@@ -50,7 +50,7 @@ export function vectorCollection(
     featureCount: layer.featureCount,
     cursor: layer.cursor,
     countEstimated: layer.countEstimated,
-    ...stylesOfFile(id, layer.source.geometryType, layer.styles),
+    ...stylesOfFile(defaultStyle(layer.source.geometryType, id), layer.styles),
     ...(layer.stac ? { stac: layer.stac } : {}),
   });
 }

@@ -1,7 +1,9 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { LIMITS } from '../../core/limits.js';
 import { TIFF_FORMAT } from '../../core/media.js';
 import type { RasterImportResult, RasterImportTask, RasterSource } from '../../core/rasters.js';
+import type { FileStyle } from '../../core/style/model.js';
 import type { Pools } from '../../core/tasks.js';
 import type { JobRow } from '../../stores/jobs.js';
 import type { RegisteredRaster } from '../../stores/rasters.js';
@@ -11,6 +13,7 @@ import { failedJobs, keepsUpload, trimUploads } from '../jobs/kept-uploads.js';
 import type { JobContext, JobKind, JobOutcome } from '../jobs/kinds.js';
 import { INSPECT_DEADLINE_MS } from '../publish/source.js';
 import type { Storage } from '../storage/storage.js';
+import type { RasterBaggage } from './layers.js';
 import { removeOrphans } from './orphans.js';
 import type { RegisteredRasters } from './registered.js';
 
@@ -25,7 +28,7 @@ export interface RasterImportInput extends Pick<RasterImportTask, 'crs' | 'geoTr
 }
 
 /** What an imported raster remembers of its file. */
-export interface ImportAbout {
+export interface ImportAbout extends RasterBaggage {
   /** GDAL driver of the file that was sent, and whether it was a cloud optimized GeoTIFF. */
   format: 'GTiff' | 'COG' | 'PNG' | 'JPEG';
 }
@@ -101,6 +104,17 @@ export class RasterImports {
   ): Promise<ImportedRaster> {
     await this.get(id);
     return this.registered.change<ImportAbout>('import', id, { ...to, modifiedAt: Date.now() });
+  }
+
+  /** Keeps styles beside the raster of a layer, each in the place of one of its name. False for a layer that has no imported raster. */
+  async addStyles(layerId: number, styles: readonly FileStyle[]): Promise<boolean> {
+    const [first] = await this.registered.list<ImportAbout>('import', layerId);
+    if (!first) return false;
+    const names = new Set(styles.map(({ name }) => name));
+    const others = (first.about.styles ?? []).filter(({ name }) => !names.has(name));
+    const about = { ...first.about, styles: [...others, ...styles].slice(-LIMITS.fileStyles) };
+    await this.registered.change('import', first.id, { about });
+    return true;
   }
 
   /** Throws `not-found`. */

@@ -5,8 +5,10 @@ import { hasCoverage } from '../../core/abilities.js';
 import type { Collection, Quarantined, RasterCollection } from '../../core/collection.js';
 import { isDistant, placeOfRaster } from '../../core/raster-sources.js';
 import type { RasterInfo } from '../../core/rasters.js';
+import type { FileStyle } from '../../core/style/model.js';
 import type { RegisteredRaster } from '../../stores/rasters.js';
 import { rasterCollection } from '../publish/collections.js';
+import { stylesOfFile } from '../styles/of-files.js';
 import { type MosaicPart, mismatch, mosaicOf } from './mosaic.js';
 
 /** Layers of registered rasters: what the catalog publishes beside files and databases. */
@@ -16,6 +18,12 @@ export interface Registered {
   readonly rasters: readonly RegisteredRaster[];
   /** The collection identifier of a layer, when it has one. */
   slugOf(layerId: number): Promise<string | undefined>;
+}
+
+/** What a raster brings along, besides its data. */
+export interface RasterBaggage {
+  /** Styles that are offered beside the one in force. */
+  readonly styles?: readonly FileStyle[];
 }
 
 /** Where an imported raster is kept. */
@@ -75,12 +83,17 @@ function collectionOf(
 ) {
   const [only] = parts;
   const raster = parts.length === 1 ? { ...only!.raster, acquired: only!.acquired } : mosaicOf(parts);
-  const text = used.map(({ id, scannedAt, acquired }) => `${id} ${scannedAt} ${acquired}`).join();
+  const styles = used.flatMap(({ about }) => (about as RasterBaggage).styles ?? []);
+  const text = [
+    ...used.map(({ id, scannedAt, acquired }) => `${id} ${scannedAt} ${acquired}`),
+    ...(styles.length === 0 ? [] : [JSON.stringify(styles)]),
+  ].join();
   const version = createHash('sha1').update(`${text} ${present?.version}`).digest('hex').slice(0, 12);
   const file = present?.file ?? placeOfRaster(only!.raster.source);
   const make = rasterCollection(raster, used[0]!.name, file, version);
   return (id: string, layerId: number): RasterCollection => {
-    const collection = make(id, layerId) as RasterCollection;
+    const plain = make(id, layerId) as RasterCollection;
+    const collection = { ...plain, ...stylesOfFile(plain.style, styles) };
     if (present) return { ...collection, title: present.title };
     const { name, description } = used[0]!;
     return { ...collection, title: name, ...(description ? { description } : {}) };

@@ -1,30 +1,24 @@
 import type { CatalogSnapshot, Collection } from '../../core/collection.js';
-import { defaultStyle } from '../../core/style/default-style.js';
 import type { FileStyle, MapStyle, NamedStyle } from '../../core/style/model.js';
-import type { GeometryType } from '../../core/vector-source.js';
 import { slug } from '../publish/slug.js';
 import type { Log } from '../telemetry/log.js';
 import { DEFAULT_STYLE } from './named.js';
 
 /** What styles of a file make of a collection. */
 interface StylesOfFile {
-  /** Without a default among them, the one for the kind of geometry. */
   style: MapStyle;
   styles?: readonly NamedStyle[];
   unreadStyles?: readonly FileStyle[];
 }
 
-export function stylesOfFile(
-  id: string,
-  geometryType: GeometryType,
-  previous: readonly FileStyle[] = [],
-): StylesOfFile {
-  const read = previous.filter(({ layers }) => layers.length > 0);
-  const unread = previous.filter(({ layers }) => layers.length === 0);
+/** `fallback` is drawn where none of them is the default. */
+export function stylesOfFile(fallback: MapStyle, all: readonly FileStyle[] = []): StylesOfFile {
+  const read = all.filter(({ layers }) => layers.length > 0);
+  const unread = all.filter(({ layers }) => layers.length === 0);
   const styles = named(read);
   const position = read.findIndex(({ isDefault }) => isDefault);
   return {
-    style: styles[position]?.style ?? defaultStyle(geometryType, id),
+    style: styles[position]?.style ?? fallback,
     ...(styles.length > 0 ? { styles } : {}),
     ...(unread.length > 0 ? { unreadStyles: unread } : {}),
   };

@@ -2,14 +2,17 @@ import { hasFeatures, isDrawable } from '../../../core/abilities.js';
 import type { CatalogSnapshot } from '../../../core/collection.js';
 import { type LayerAbout, type LayerSettings, WEB_ADDRESS } from '../../../core/layer-settings.js';
 import { LIMITS } from '../../../core/limits.js';
+import { drawnLayers, StyleError } from '../../../core/style/check.js';
+import type { FileStyle } from '../../../core/style/model.js';
 import type { Pools } from '../../../core/tasks.js';
 import type { NamedSld } from '../../../core/vector-tasks.js';
 import type { ImportService } from '../../import.js';
 import type { Layers } from '../../layers/layers.js';
+import type { RasterImports } from '../../rasters/import.js';
 import { shownCollection } from '../../remote-imports/shown-collection.js';
 import { IMPORT, putSourceStyle } from '../../remote-imports/source-style.js';
 import type { StyledCollection, Styles } from '../../styles/index.js';
-import { targetOf } from '../../styles/translations.js';
+import { documentOfLayers, targetOf } from '../../styles/translations.js';
 import type { LayerNotes } from './notes.js';
 
 /** Characters that are taken over; the management API takes more. */
@@ -24,6 +27,7 @@ export class LayerWords {
     private readonly pools: Pick<Pools, 'run'>,
     private readonly catalog: () => CatalogSnapshot,
     private readonly imports: Pick<ImportService, 'addStyles'>,
+    private readonly rasters: Pick<RasterImports, 'addStyles'>,
   ) {}
 
   collection(id: string, signal: AbortSignal): Promise<StyledCollection> {
@@ -74,21 +78,51 @@ export class LayerWords {
     signal: AbortSignal,
   ): Promise<string[]> {
     const warnings: string[] = [];
-    const offers: NamedSld[] = [];
+    const offers: FileStyle[] = [];
     for (const { name, sld } of styles) {
-      const task = { xml: Buffer.from(sld), target: targetOf(collection) };
-      const { layers, diagnostics } = await this.pools.run('vector.sld', task, { signal });
+      const { layers, diagnostics } = await this.#drawable(collection, sld, signal);
       if (layers.length === 0) {
         warnings.push(`Nothing of the style ${name} can be drawn.`);
         continue;
       }
-      offers.push({ name, sld });
+      offers.push({ name, isDefault: false, layers, diagnostics });
       for (const { construct, message } of diagnostics)
         warnings.push(`Style ${name}: ${construct}: ${message}`);
     }
-    if (offers.length === 0) return warnings;
-    if (hasFeatures(collection) && (await this.imports.addStyles(collection, offers))) return warnings;
+    if (offers.length === 0 || (await this.#keep(collection, offers, styles))) return warnings;
     return offers.map(({ name }) => `The style ${name} was left behind.`);
+  }
+
+  /** The layers of a style as they are drawn: none where it cannot be drawn. */
+  async #drawable(
+    collection: StyledCollection,
+    sld: string,
+    signal: AbortSignal,
+  ): Promise<Pick<FileStyle, 'layers' | 'diagnostics'>> {
+    const task = { xml: Buffer.from(sld), target: targetOf(collection) };
+    const { layers, diagnostics } = await this.pools.run('vector.sld', task, { signal });
+    if (layers.length === 0) return { layers, diagnostics };
+    try {
+      const document = await this.styles.check(collection, documentOfLayers(layers));
+      return { layers: drawnLayers(document), diagnostics };
+    } catch (error) {
+      if (!(error instanceof StyleError)) throw error;
+      return { layers: [], diagnostics };
+    }
+  }
+
+  /** Tables keep the texts, which are read with them; rasters what is drawn. False where nothing was kept. */
+  #keep(
+    collection: StyledCollection,
+    offers: readonly FileStyle[],
+    styles: readonly NamedSld[],
+  ): Promise<boolean> {
+    if (!hasFeatures(collection)) return this.rasters.addStyles(collection.layerId, offers);
+    const names = new Set(offers.map(({ name }) => name));
+    return this.imports.addStyles(
+      collection,
+      styles.filter(({ name }) => names.has(name)),
+    );
   }
 }
 

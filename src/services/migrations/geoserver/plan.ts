@@ -78,7 +78,7 @@ export function planLayers(
       collection: freeName(nameOf(layer, request), names),
       warnings: warningsOf(verdict),
       styleId: request.importStyles ? (layer.defaultStyle ?? null) : null,
-      otherStyles: request.importStyles && layer.resource.kind === 'featureType' ? layer.styles : [],
+      otherStyles: request.importStyles ? layer.styles : [],
     });
   }
   const left = request.importStyles ? unsupportedStyles(layers, assessment) : [];
@@ -191,29 +191,20 @@ function reviewsOf(
       return members.some((id) => ids.has(id)) && !members.some((id) => isThere.has(id));
     })
     .map(({ id }) => leftPart('layerGroup', id, assessment.groups.get(id)!));
-  const ofStyles = choice.flatMap(({ id, styles, resource }) => {
+  const ofStyles = choice.flatMap(({ id, styles }) => {
     const { otherStyles = [] } = layers.find((one) => one.id === id) ?? {};
-    const { reason, step } = resource?.kind === 'coverage' ? OF_A_RASTER : OF_FEATURES;
     return styles
       .filter((style) => !otherStyles.includes(style))
       .map((style) => ({
         ...{ kind: 'style' as const, id: style, code: 'alternative-style' },
-        reason: `It is one more style of ${id}, and is not taken over${reason}.`,
-        manualSteps: [step],
+        reason: `It is one more style of ${id}, and is not taken over.`,
+        manualSteps: [
+          'Begin the migration with importStyles, or put it as the style of a second layer of the same data.',
+        ],
       }));
   });
   return [...ofGroups, ...ofStyles];
 }
-
-const OF_FEATURES = {
-  reason: '',
-  step: 'Begin the migration with importStyles, or put it as the style of a second layer of the same data.',
-};
-/** Further styles of a table lie in its GeoPackage; an imported GeoTIFF has no place for them. */
-const OF_A_RASTER = {
-  reason: ': an imported raster keeps one style',
-  step: 'Put it as the style of the raster, or as that of a second layer of the same raster; maps of one look need no style: they take it as bands, rescale and colormap.',
-};
 
 interface Source {
   readonly catalog: GeoServerCatalog;
