@@ -1,5 +1,9 @@
 import { actorOf, type Principal } from '../../../core/operation.js';
-import type { StoredConnection } from '../../../services/connections/connection.js';
+import {
+  CONNECTION,
+  type Connection,
+  type StoredConnection,
+} from '../../../services/connections/connection.js';
 import type { AdminDeps } from '../deps.js';
 import {
   APPLIED,
@@ -38,7 +42,7 @@ export async function carryOut(
   if (creations.length === 0) return write(steps, principal, deps, also);
   const undos: Undo[] = [];
   try {
-    undos.push(await connect(steps, actorOf(principal), deps));
+    await connect(steps, undos, actorOf(principal), deps);
     await make(creations, undos, actorOf(principal), deps);
     await write(await planAgain(steps, principal, deps), principal, deps, also);
   } catch (error) {
@@ -48,30 +52,41 @@ export async function carryOut(
   }
 }
 
-/** Writes connections before the others. Resolves with what makes them as they were. */
-async function connect(steps: readonly Step[], by: string, deps: AdminDeps): Promise<Undo> {
+/** Writes connections before the others. Undoing leaves those alone that somebody has changed since. */
+async function connect(steps: readonly Step[], undos: Undo[], by: string, deps: AdminDeps): Promise<void> {
   const changes = steps.filter(
     ({ kind, action }) => kind === connection && (action === 'created' || action === 'updated'),
   );
   const names = new Set(changes.map(({ name }) => name));
   const before = (await deps.connections.list()).filter(({ body }) => names.has(body.name));
-  const put = async (name: string, after: StoredConnection | undefined, stores: Stores) =>
+  const put = (name: string, after: StoredConnection | undefined, stores: Stores) =>
     connection.write(stores, name, after?.body, by, after);
-  await deps.state.atomically(async (stores) => {
-    for (const { name, prepared } of changes) await put(name, prepared as StoredConnection, stores);
+  const ours = await deps.state.atomically(async (stores) => {
+    const etags = new Map<string, string | undefined>();
+    for (const { name, prepared } of changes) {
+      const after = prepared as StoredConnection;
+      await put(name, after, stores);
+      etags.set(name, await etagOf(after.id, stores));
+    }
+    return etags;
   });
-  await deps.settle();
-  return async () => {
+  undos.push(async () => {
     await deps.state.atomically(async (stores) => {
-      for (const name of names)
-        await put(
-          name,
-          before.find(({ body }) => body.name === name),
-          stores,
-        );
+      for (const { name, prepared } of changes)
+        if ((await etagOf((prepared as StoredConnection).id, stores)) === ours.get(name))
+          await put(
+            name,
+            before.find(({ body }) => body.name === name),
+            stores,
+          );
     });
     await deps.settle();
-  };
+  });
+  await deps.settle();
+}
+
+async function etagOf(id: string, { documents }: Stores): Promise<string | undefined> {
+  return (await documents.get<Connection>(CONNECTION, id))?.etag;
 }
 
 /** All at once: jobs take their turns. Throws what kept the first of them from its end. */
