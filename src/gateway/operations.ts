@@ -1,5 +1,6 @@
 import type { ServiceProtocol } from '../core/layer-settings.js';
 import type { Operation, Principal } from '../core/operation.js';
+import { Symbols } from '../services/symbols.js';
 import { measuring } from './measured.js';
 import { type AccountDeps, accountOperations } from './surfaces/account/operations.js';
 import { coveragesOperations } from './surfaces/coverages/operations.js';
@@ -17,6 +18,7 @@ import { queryOperations } from './surfaces/geoservices/query-operations.js';
 import { relatedOperations } from './surfaces/geoservices/related-operations.js';
 import { type ReplicaDeps, replicaOperations } from './surfaces/geoservices/replica-operations.js';
 import { unbuiltOperations } from './surfaces/geoservices/unbuilt.js';
+import { vectorTileServerOperations } from './surfaces/geoservices/vector-tile-server.js';
 import { mapsOperations } from './surfaces/maps/operations.js';
 import type { MapsDeps } from './surfaces/maps/viewer.js';
 import { type OAuthDeps, oauthOperations } from './surfaces/oauth/operations.js';
@@ -31,7 +33,7 @@ import { stylesOperations } from './surfaces/styles/operations.js';
 import { type TilesDeps, tilesOperations } from './surfaces/tiles/operations.js';
 
 export type SurfaceDeps = StreamingDeps &
-  MapsDeps &
+  Omit<MapsDeps, 'symbols'> &
   TilesDeps &
   StacDeps &
   ItemDeps &
@@ -54,6 +56,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...deps,
     visible: (principal: Principal) => deps.visible(principal).onEarth.serving(protocol),
   });
+  const symbols = new Symbols(deps.pools);
   const operations = [
     ...probeOperations(deps),
     ...siteOperations({ ...deps, surfaces: SURFACES }),
@@ -62,15 +65,17 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...collectionPageOperations(deps),
     ...featuresOperations(on('OgcFeatures')),
     ...tilesOperations(onEarth('OgcTiles')),
-    ...mapsOperations(on('OgcMaps')),
+    ...mapsOperations({ ...on('OgcMaps'), symbols }),
     ...coveragesOperations(on('OgcCoverages')),
     ...stacOperations(onEarth('Stac')),
     ...streamingOperations(onEarth('Streaming')),
     ...catalogueOperations({
       ...onEarth('FeatureServer'),
       visibleMaps: onEarth('MapServer').visible,
+      visibleVectorTiles: onEarth('VectorTileServer').visible,
     }),
     ...mapServerOperations(onEarth('MapServer')),
+    ...vectorTileServerOperations({ ...onEarth('VectorTileServer'), symbols }),
     ...queryOperations(onEarth('FeatureServer')),
     ...relatedOperations(onEarth('FeatureServer')),
     ...editOperations(onEarth('FeatureServer')),

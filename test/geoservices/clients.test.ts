@@ -74,6 +74,19 @@ it('QGIS draws a map service, and says what lies at a place', async () => {
   expect(read.names).toContain('Germany');
 }, 120_000);
 
+it('QGIS draws a vector tile service in its style', async () => {
+  const service = layer.replace(/FeatureServer.*/, 'VectorTileServer');
+  const text = await run(
+    '/usr/bin/python3',
+    ['test/geoservices/draw_with_qgis.py', service, '', '1113194', '6446275'],
+    { HOME: home, QT_QPA_PLATFORM: 'offscreen' },
+  );
+  const read = JSON.parse(text.trim().split('\n').at(-1)!);
+  expect(read.crs).toBe('EPSG:3857');
+  expect(read.middle[3]).toBeGreaterThan(50);
+  expect(read.corner[3]).toBe(0);
+}, 120_000);
+
 it('GDAL draws the tiles of a map service', async () => {
   const env = { GDAL_DEFAULT_WMS_CACHE_PATH: home };
   const service = layer.replace(/FeatureServer.*/, 'MapServer');

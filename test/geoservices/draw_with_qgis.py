@@ -1,4 +1,4 @@
-"""Draws one layer of a map service as QGIS does, and asks what lies at a place. Prints JSON."""
+"""Draws a layer of a map service, or a vector tile service, as QGIS does, and asks what lies at a place. Prints JSON."""
 
 import json
 import os
@@ -12,6 +12,7 @@ from qgis.core import (
     QgsRaster,
     QgsRasterLayer,
     QgsRectangle,
+    QgsVectorTileLayer,
 )
 from qgis.PyQt.QtCore import QSize, Qt
 from qgis.PyQt.QtGui import QColor
@@ -20,8 +21,13 @@ url, layer_id, x, y = sys.argv[1:]
 QgsApplication.setPrefixPath("/usr", True)
 app = QgsApplication([], False)
 app.initQgis()
-uri = f"crs='EPSG:3857' format='PNG32' layer='{layer_id}' url='{url}'"
-layer = QgsRasterLayer(uri, "layer", "arcgismapserver")
+is_map = url.endswith("/MapServer")
+if is_map:
+    uri = f"crs='EPSG:3857' format='PNG32' layer='{layer_id}' url='{url}'"
+    layer = QgsRasterLayer(uri, "layer", "arcgismapserver")
+else:
+    layer = QgsVectorTileLayer(f"serviceType=arcgis&type=xyz&url={url}", "layer")
+    layer.loadDefaultStyle()
 if not layer.isValid():
     sys.exit(f"QGIS cannot open it: {layer.error().message()}")
 place = QgsPointXY(float(x), float(y))
@@ -43,13 +49,16 @@ def colour(column, row):
     return [pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()]
 
 
-answer = layer.dataProvider().identify(place, QgsRaster.IdentifyFormatFeature, window, 200, 200)
-names = []
-for stores in answer.results().values():
-    for store in stores:
-        for feature in store.features():
-            if feature.fields().indexOf("NAME") >= 0:
-                names.append(feature["NAME"])
+
+
+def names_at_place():
+    answer = layer.dataProvider().identify(place, QgsRaster.IdentifyFormatFeature, window, 200, 200)
+    stores = [store for several in answer.results().values() for store in several]
+    features = [feature for store in stores for feature in store.features()]
+    return [feature["NAME"] for feature in features if feature.fields().indexOf("NAME") >= 0]
+
+
+names = names_at_place() if is_map else []
 print(
     json.dumps(
         {"crs": layer.crs().authid(), "middle": colour(100, 100), "corner": colour(20, 5), "names": names}

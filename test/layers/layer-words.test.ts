@@ -14,7 +14,14 @@ async function settingsOf(notes: Partial<LayerNotes>): Promise<LayerSettings> {
       settings = change;
     },
   };
-  const words = new LayerWords(layers as never, {} as never, {} as never, () => ({}) as never, {} as never);
+  const words = new LayerWords(
+    layers as never,
+    {} as never,
+    {} as never,
+    () => ({}) as never,
+    {} as never,
+    {} as never,
+  );
   await words.describe({} as never, { keywords: [], ...notes } as LayerNotes);
   return settings;
 }

@@ -249,7 +249,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     geoServerMigrations: new GeoServerMigrations({
       ...{ pools, jobs, imports, coverages: coverageImports, dataDir, catalog: visible },
       secrets: { allowed: [], credentialsOf: async () => ({}) },
-      ...{ words: new LayerWords(layers, styles, pools, visible, imports), key: '' },
+      ...{ words: new LayerWords(layers, styles, pools, visible, imports, rasters.imports), key: '' },
     }),
     migrationBatches: new MigrationBatches({ jobs, imports, relationships: { apply: async () => [] } }),
     alerts,

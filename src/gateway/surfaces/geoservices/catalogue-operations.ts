@@ -9,10 +9,12 @@ import { jsonReply } from './in-band.js';
 import { CURRENT_VERSION, layerDocument, serviceDocument } from './layer-documents.js';
 import { mapServices } from './map-layers.js';
 import { wholeNumber } from './members.js';
+import { vectorTileServices } from './vector-tile-server.js';
 
 export interface CatalogueDeps extends Pick<SurfaceDeps, 'catalog' | 'visible' | 'access'> {
   /** What the principal may read on maps. */
   visibleMaps: SurfaceDeps['visible'];
+  visibleVectorTiles: SurfaceDeps['visible'];
 }
 
 const ROOT = '/rest/services';
@@ -41,6 +43,9 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
         const services = [
           ...servicesOf(deps, x.principal).map((name) => ({ name, type: SERVER })),
           ...maps.map((name) => ({ name, type: 'MapServer' })),
+          ...vectorTileServices(deps.visibleVectorTiles(x.principal)).map((name) => ({
+            ...{ name, type: 'VectorTileServer' },
+          })),
         ];
         return jsonReply({ currentVersion: CURRENT_VERSION, folders: [], services }, documentFormat(members));
       },

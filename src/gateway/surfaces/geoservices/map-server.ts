@@ -125,7 +125,7 @@ function tileOperation(deps: TilesDeps): Operation {
           const { level, row, column } = x.params;
           const at = tileAddress(WEB_MERCATOR_QUAD, String(level), row, column);
           const layers = mapLayers(deps, x.principal, x.params.serviceId).filter(isMade).reverse();
-          return requestOf(layers, at, PNG_FORMAT, NOTHING);
+          return requestOf(layers, at, PNG_FORMAT, WHOLE_TILE);
         },
         { negotiated: false, limited: false },
       );
@@ -134,7 +134,8 @@ function tileOperation(deps: TilesDeps): Operation {
   });
 }
 
-const NOTHING = {
+/** A tile of which nothing is left out. */
+export const WHOLE_TILE = {
   ...{ datetime: undefined, subset: undefined, filter: undefined, filterLang: 'cql2-text' as const },
   ...{ filterCrs: undefined, properties: undefined },
 };

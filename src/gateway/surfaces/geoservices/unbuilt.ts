@@ -16,7 +16,6 @@ const RESOURCES: readonly (readonly [path: string, names: string])[] = [
     `${SERVICE}/ImageServer`,
     ' exportImage identify query statistics histograms getSamples keyProperties legend',
   ],
-  [`${SERVICE}/VectorTileServer`, ''],
   [`${SERVICE}/GeocodeServer`, ' findAddressCandidates reverseGeocode suggest geocodeAddresses'],
   [`${SERVICE}/GPServer/{task}`, ' execute submitJob'],
   ['/rest/services/Utilities/Geometry/GeometryServer', ' {operation}'],

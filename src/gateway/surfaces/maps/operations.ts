@@ -3,7 +3,6 @@ import { notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
 import { list, pathString } from '../../../core/params.js';
-import { Symbols } from '../../../services/symbols.js';
 import { openApiDocument } from '../../http/openapi.js';
 import { PartialReplies } from '../../http/partial-replies.js';
 import * as pages from '../../pages/index.js';
@@ -125,7 +124,7 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
     ...mapTilesetOperations(deps),
     ...legendOperations(deps),
     ...viewerOperations(deps),
-    ...symbolOperations(new Symbols(deps.pools)),
+    ...symbolOperations(deps.symbols),
   );
   return operations;
 }

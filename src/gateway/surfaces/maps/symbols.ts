@@ -1,5 +1,5 @@
 import { badParameter, notFound } from '../../../core/errors.js';
-import { defineOperation, type Operation } from '../../../core/operation.js';
+import { defineOperation, type Operation, type Param } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { MAX_FONTS, unknownFont } from '../../../core/style/fonts.js';
 import type { Symbols } from '../../../services/symbols.js';
@@ -42,25 +42,45 @@ const range = {
 };
 
 /** The one sprite, at one of its sizes, and which part of it. */
-const sprite = {
-  ...pathString('sprite', '`default.json`, `default.png`, `default@2x.json` or `default@2x.png`.'),
-  parse(raw: string | undefined) {
-    const [, name, twice, part] = /^([^.@]+)(@2x)?\.(json|png)$/.exec(raw ?? '') ?? [];
-    if (name !== 'default') throw notFound('sprite', (raw ?? '').slice(0, 100));
-    return { scale: twice ? 2 : 1, part: part as 'json' | 'png' } as const;
-  },
-};
+function spriteOf(title: string) {
+  return {
+    ...pathString(
+      'sprite',
+      `\`${title}.json\`, \`${title}.png\`, \`${title}@2x.json\` or \`${title}@2x.png\`.`,
+    ),
+    parse(raw: string | undefined) {
+      const [, name, twice, part] = /^([^.@]+)(@2x)?\.(json|png)$/.exec(raw ?? '') ?? [];
+      if (name !== title) throw notFound('sprite', (raw ?? '').slice(0, 100));
+      return { scale: twice ? 2 : 1, part: part as 'json' | 'png' } as const;
+    },
+  };
+}
+
+/** Where symbols are served. */
+interface SymbolPlace {
+  readonly about: Pick<Operation, 'surface' | 'protocol' | 'permission' | 'method' | 'tag'> &
+    Partial<Pick<Operation, 'openQuery' | 'failure'>>;
+  /** What ids of operations begin with. */
+  readonly ids: string;
+  readonly path: string;
+  /** Of the path. */
+  readonly params: Record<string, Param<string>>;
+  readonly sprite: string;
+}
+
+const MAPS: SymbolPlace = { about: OF_MAPS, ids: 'maps', path: MAPS_PATH, params: {}, sprite: 'default' };
 
 /** What MapLibre clients load beside a style: glyphs of fonts, and icons. */
-export function symbolOperations(symbols: Symbols): Operation[] {
+export function symbolOperations(symbols: Symbols, place = MAPS): Operation[] {
+  const { about, ids, path, params } = place;
   return [
     defineOperation({
-      ...OF_MAPS,
-      id: 'maps.getGlyphs',
-      path: `${MAPS_PATH}/fonts/{fontstack}/{range}`,
+      ...about,
+      id: `${ids}.getGlyphs`,
+      path: `${path}/fonts/{fontstack}/{range}`,
       summary: 'Glyphs of a font',
       description: 'Fields of distances in the glyph format of MapLibre styles (`glyphs`).',
-      params: { fontstack, range },
+      params: { ...params, fontstack, range },
       responses: {
         200: { description: 'Glyphs', content: { 'application/x-protobuf': null } },
         400: { description: 'There is no such range' },
@@ -69,13 +89,13 @@ export function symbolOperations(symbols: Symbols): Operation[] {
       run: (x) => symbols.glyphs(x, { fonts: x.params.fontstack, first: x.params.range }),
     }),
     defineOperation({
-      ...OF_MAPS,
-      id: 'maps.getSprite',
-      path: `${MAPS_PATH}/sprites/{sprite}`,
+      ...about,
+      id: `${ids}.getSprite`,
+      path: `${path}/sprites/{sprite}`,
       summary: 'Icons',
       description:
         'Places of the icons, or the picture of all, as the `sprite` of MapLibre styles asks for them.',
-      params: { sprite },
+      params: { ...params, sprite: spriteOf(place.sprite) },
       responses: {
         200: { description: 'Index or picture', content: { 'application/json': null, 'image/png': null } },
         404: { description: 'There is no such sprite' },

@@ -11,6 +11,7 @@ import { html } from '../../../core/reply.js';
 import { temporalField } from '../../../services/filters.js';
 import { instantsOf } from '../../../services/rasters/granules.js';
 import { qualifiers } from '../../../services/source-names.js';
+import type { Symbols } from '../../../services/symbols.js';
 import { badgesOf } from '../../pages/collections.js';
 import { firstOnes } from '../../pages/map-data.js';
 import { pageHeaders } from '../../pages/security.js';
@@ -24,6 +25,8 @@ const INSTANTS = 1000;
 export interface MapsDeps extends SurfaceDeps {
   /** The document that says how the pop-ups of a layer look; null when nobody put one. */
   popupInfo(layerId: number): Promise<object | null>;
+  /** Kept once for all surfaces that offer them. */
+  readonly symbols: Symbols;
 }
 
 /** Collections that a search for layers answers at once. */

@@ -1,0 +1,154 @@
+import { SERVICE } from '../../../core/access.js';
+import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
+import { badParameter } from '../../../core/errors.js';
+import { MVT_FORMAT } from '../../../core/media.js';
+import {
+  defineOperation,
+  memoOf,
+  type Operation,
+  type Principal,
+  type Reply,
+} from '../../../core/operation.js';
+import { pathInteger, pathString } from '../../../core/params.js';
+import { WEB_MERCATOR, WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
+import { isIn, requireService } from '../../../services/replicas/layer-view.js';
+import { datasetStyle } from '../../../services/styles/client-style.js';
+import type { Symbols } from '../../../services/symbols.js';
+import { symbolOperations } from '../maps/symbols.js';
+import type { TilesDeps } from '../tiles/params.js';
+import { planTile, replyWithTile, type TilePlan, tileAddress } from '../tiles/tile.js';
+import { requestOf } from '../tiles/tile-operations.js';
+import { common, documentFormat, readingOperation } from './feature-server.js';
+import { inBandFailure, jsonReply } from './in-band.js';
+import { CURRENT_VERSION, extentIn, spatialReferenceOf } from './layer-documents.js';
+import { WHOLE_TILE } from './map-server.js';
+import { tileInfo } from './tile-info.js';
+
+const SERVER = 'VectorTileServer';
+const PATH = `/rest/services/{serviceId}/${SERVER}`;
+const serviceId = pathString('serviceId', 'Name of a service.');
+const about = (verb: string) => common(SERVER, verb, SERVER);
+
+/** Pixels of a side of a vector tile to Esri's clients, as to MapLibre. */
+const SIDE = 512;
+const SPRITE = 'sprite';
+
+export interface VectorTileDeps extends TilesDeps {
+  readonly symbols: Symbols;
+}
+
+/** Vector tiles of services: their style, symbols and tiles, at the addresses that Esri's clients look at. */
+export function vectorTileServerOperations(deps: VectorTileDeps): Operation[] {
+  const style = (path: string, name: string) =>
+    readingOperation({
+      ...{ about: about('styles'), name, path: `${PATH}/${path}`, pathParams: { serviceId }, params: {} },
+      summary: 'Style of a vector tile service',
+      run: (x, { serviceId: service }, members) =>
+        jsonReply(styleOf(layersOf(deps, x.principal, service!)), documentFormat(members)),
+    });
+  return [
+    ...readingOperation({
+      ...{ about: about('service'), name: 'vectorTileService', path: PATH, pathParams: { serviceId } },
+      params: {},
+      summary: 'A vector tile service',
+      run: (x, { serviceId: service }, members) =>
+        jsonReply(serviceDocument(service!, layersOf(deps, x.principal, service!)), documentFormat(members)),
+    }),
+    ...style('resources/styles', 'vectorTileStyles'),
+    ...style('resources/styles/root.json', 'vectorTileStyle'),
+    ...symbolOperations(deps.symbols, {
+      about: {
+        ...{ surface: 'geoservices', protocol: SERVER, permission: 'public', method: 'GET', tag: SERVER },
+        ...{ openQuery: true, failure: inBandFailure(SERVER, 'resources') },
+      },
+      ids: 'geoservices',
+      path: `${PATH}/resources`,
+      params: { serviceId },
+      sprite: SPRITE,
+    }),
+    tileOperation(deps),
+  ];
+}
+
+/** Names of services that have vector tiles. */
+export function vectorTileServices({ vectors }: CatalogSnapshot): string[] {
+  return [...new Set(vectors.map(({ service = SERVICE }) => service))].sort();
+}
+
+/** Throws 404 for a service that does not exist for this principal, 401. */
+function layersOf(deps: TilesDeps, principal: Principal, service: string): VectorCollection[] {
+  requireService(deps, principal, service);
+  return deps.visible(principal).vectors.filter((one) => isIn(one, service));
+}
+
+function serviceDocument(name: string, layers: readonly VectorCollection[]) {
+  const extent = extentIn(layers, WEB_MERCATOR);
+  const info = tileInfo('pbf', SIDE);
+  const scales = info.lods.map(({ scale }) => scale);
+  return {
+    currentVersion: CURRENT_VERSION,
+    name,
+    type: 'indexedVector',
+    copyrightText: '',
+    capabilities: 'TilesOnly',
+    tiles: ['tile/{z}/{y}/{x}.pbf'],
+    defaultStyles: 'resources/styles',
+    spatialReference: spatialReferenceOf(WEB_MERCATOR),
+    ...{ initialExtent: extent, fullExtent: extent },
+    ...{ minScale: scales[0], maxScale: scales.at(-1), minLOD: 0, maxLOD: scales.length - 1 },
+    tileInfo: info,
+    maxzoom: scales.length - 1,
+    exportTilesAllowed: false,
+    resourceInfo: { styleVersion: 8, tileCompression: 'gzip' },
+  };
+}
+
+/** One MapLibre style, bottom first, whose addresses are relative to its own. */
+function styleOf(layers: readonly VectorCollection[]) {
+  const { layers: drawn } = datasetStyle(layers, '');
+  return {
+    version: 8,
+    sources: { esri: { type: 'vector', url: '../../' } },
+    sprite: `../sprites/${SPRITE}`,
+    glyphs: '../fonts/{fontstack}/{range}.pbf',
+    layers: drawn.map((layer) => ('source' in layer ? { ...layer, source: 'esri' } : layer)),
+  };
+}
+
+/** `7` and `7.pbf`. */
+const column = {
+  ...pathString('column', 'Column, perhaps with .pbf.'),
+  parse(raw: string | undefined): number {
+    const [, digits] = /^(\d{1,10})(?:\.pbf)?$/.exec(raw ?? '') ?? [];
+    if (digits === undefined) throw badParameter('column', 'must be a whole number, perhaps with .pbf');
+    return Number(digits);
+  },
+};
+
+function tileOperation(deps: TilesDeps): Operation {
+  return defineOperation({
+    ...{ surface: 'geoservices', protocol: SERVER, permission: 'public', method: 'GET', tag: SERVER },
+    id: 'geoservices.vectorTile',
+    path: `${PATH}/tile/{level}/{row}/{column}`,
+    summary: 'A tile of a vector tile service',
+    params: {
+      serviceId,
+      level: pathInteger('level', 'Zoom level.'),
+      row: pathInteger('row', 'Row, 0 at the top.'),
+      column,
+    },
+    openQuery: true,
+    responses: { 200: { description: 'The tile', content: { [MVT_FORMAT.mediaType]: null } } },
+    failure: inBandFailure(SERVER, 'tile'),
+    memo: memoOf<TilePlan>(),
+    run(x): Reply | Promise<Reply> {
+      const make = () => {
+        const { level, row, column: at } = x.params;
+        const address = tileAddress(WEB_MERCATOR_QUAD, String(level), row, at);
+        return requestOf(layersOf(deps, x.principal, x.params.serviceId), address, MVT_FORMAT, WHOLE_TILE);
+      };
+      const plan = planTile(x, deps.visible(x.principal), make, { negotiated: false, limited: false });
+      return replyWithTile(x, deps, plan);
+    },
+  });
+}
