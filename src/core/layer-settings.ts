@@ -100,6 +100,7 @@ export const PROTOCOLS = [
   'Streaming',
   'FeatureServer',
   'MapServer',
+  'ImageServer',
   'VectorTileServer',
 ] as const;
 export type ServiceProtocol = (typeof PROTOCOLS)[number];

@@ -59,6 +59,7 @@ export type Protocol =
   | 'Streaming'
   | 'FeatureServer'
   | 'MapServer'
+  | 'ImageServer'
   | 'VectorTileServer'
   | 'Site';
 

@@ -13,6 +13,7 @@ import {
 } from './surfaces/geoservices/attachment-operations.js';
 import { catalogueOperations } from './surfaces/geoservices/catalogue-operations.js';
 import { editOperations } from './surfaces/geoservices/edit-operations.js';
+import { imageServerOperations } from './surfaces/geoservices/image-server.js';
 import { mapServerOperations } from './surfaces/geoservices/map-server.js';
 import { queryOperations } from './surfaces/geoservices/query-operations.js';
 import { relatedOperations } from './surfaces/geoservices/related-operations.js';
@@ -72,9 +73,11 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...catalogueOperations({
       ...onEarth('FeatureServer'),
       visibleMaps: onEarth('MapServer').visible,
+      visibleImages: onEarth('ImageServer').visible,
       visibleVectorTiles: onEarth('VectorTileServer').visible,
     }),
     ...mapServerOperations(onEarth('MapServer')),
+    ...imageServerOperations(onEarth('ImageServer')),
     ...vectorTileServerOperations({ ...onEarth('VectorTileServer'), symbols }),
     ...queryOperations(onEarth('FeatureServer')),
     ...relatedOperations(onEarth('FeatureServer')),

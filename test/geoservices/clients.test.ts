@@ -74,6 +74,18 @@ it('QGIS draws a map service, and says what lies at a place', async () => {
   expect(read.names).toContain('Germany');
 }, 120_000);
 
+it('QGIS draws an image service', async () => {
+  const service = `${server.url}/rest/services/olinda_dem_utm25s/ImageServer`;
+  const text = await run(
+    '/usr/bin/python3',
+    ['test/geoservices/draw_with_qgis.py', service, '', '-34.88', '-8'],
+    { HOME: home, QT_QPA_PLATFORM: 'offscreen' },
+  );
+  const read = JSON.parse(text.trim().split('\n').at(-1)!);
+  expect(read.middle[3]).toBe(255);
+  expect(read.corner[3]).toBe(0);
+}, 120_000);
+
 it('QGIS draws a vector tile service in its style', async () => {
   const service = layer.replace(/FeatureServer.*/, 'VectorTileServer');
   const text = await run(
@@ -122,7 +134,7 @@ describe('in a browser', () => {
     const page = readFileSync(`test/geoservices/pages/${library}.html`, 'utf8');
     const file = join(home, `${library}.html`);
     const number = layer.slice(layer.lastIndexOf('/') + 1);
-    writeFileSync(file, page.replace('http://localhost:8080', server.url).replaceAll('LAYER', number));
+    writeFileSync(file, page.replaceAll('http://localhost:8080', server.url).replaceAll('LAYER', number));
     const { page: opened, problems } = await openSavedPage(browser, file);
     await opened.waitForFunction('window.read');
     const reading = await opened.evaluate('window.read()');
@@ -148,6 +160,7 @@ describe('in a browser', () => {
     expect(read.tiles).toBeGreaterThan(3);
     expect(read.names).toContain('Germany');
     expect(read.found).toEqual(['Germany']);
+    expect(read.image).toMatchObject({ naturalWidth: 800, pixel: expect.stringMatching(/^\d+$/) });
     expect(read.legend).toContain('Countries');
   }, 120_000);
 

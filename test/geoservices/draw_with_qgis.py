@@ -22,16 +22,17 @@ QgsApplication.setPrefixPath("/usr", True)
 app = QgsApplication([], False)
 app.initQgis()
 is_map = url.endswith("/MapServer")
-if is_map:
-    uri = f"crs='EPSG:3857' format='PNG32' layer='{layer_id}' url='{url}'"
-    layer = QgsRasterLayer(uri, "layer", "arcgismapserver")
-else:
+if url.endswith("/VectorTileServer"):
     layer = QgsVectorTileLayer(f"serviceType=arcgis&type=xyz&url={url}", "layer")
     layer.loadDefaultStyle()
+else:
+    uri = f"crs='EPSG:3857' format='PNG32' layer='{layer_id}' url='{url}'"
+    layer = QgsRasterLayer(uri, "layer", "arcgismapserver")
 if not layer.isValid():
     sys.exit(f"QGIS cannot open it: {layer.error().message()}")
 place = QgsPointXY(float(x), float(y))
-window = QgsRectangle(place.x() - 800000, place.y() - 800000, place.x() + 800000, place.y() + 800000)
+reach = 800000 if not url.endswith("/ImageServer") else 0.08
+window = QgsRectangle(place.x() - reach, place.y() - reach, place.x() + reach, place.y() + reach)
 settings = QgsMapSettings()
 settings.setLayers([layer])
 settings.setDestinationCrs(layer.crs())

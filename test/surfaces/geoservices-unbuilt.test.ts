@@ -16,7 +16,7 @@ describe('resources of GeoServices that are not built', () => {
     '/sharing/rest/generateToken',
     '/rest/services/default/FeatureServer/0/queryTopFeatures?f=json',
     '/rest/services/default/MapServer/generateKml',
-    '/rest/services/default/ImageServer/exportImage',
+    '/rest/services/default/ImageServer/histograms',
     '/rest/services/default/GeocodeServer/suggest',
     '/rest/services/default/GPServer/buffer/submitJob',
     '/rest/services/Utilities/Geometry/GeometryServer/project',

@@ -5,6 +5,7 @@ import { pathString } from '../../../core/params.js';
 import { layersOf, requireLayer, requireService } from '../../../services/replicas/layer-view.js';
 import type { SurfaceDeps } from '../common.js';
 import { common, documentFormat, readingOperation, SERVER } from './feature-server.js';
+import { imageServices } from './image-layers.js';
 import { jsonReply } from './in-band.js';
 import { CURRENT_VERSION, layerDocument, serviceDocument } from './layer-documents.js';
 import { mapServices } from './map-layers.js';
@@ -14,6 +15,7 @@ import { vectorTileServices } from './vector-tile-server.js';
 export interface CatalogueDeps extends Pick<SurfaceDeps, 'catalog' | 'visible' | 'access'> {
   /** What the principal may read on maps. */
   visibleMaps: SurfaceDeps['visible'];
+  visibleImages: SurfaceDeps['visible'];
   visibleVectorTiles: SurfaceDeps['visible'];
 }
 
@@ -43,6 +45,7 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
         const services = [
           ...servicesOf(deps, x.principal).map((name) => ({ name, type: SERVER })),
           ...maps.map((name) => ({ name, type: 'MapServer' })),
+          ...imageServices(deps.visibleImages(x.principal)).map((name) => ({ name, type: 'ImageServer' })),
           ...vectorTileServices(deps.visibleVectorTiles(x.principal)).map((name) => ({
             ...{ name, type: 'VectorTileServer' },
           })),

@@ -15,7 +15,7 @@ import { member } from './query-members.js';
 /** What operations of GeoServices have in common. */
 
 export const SERVER = 'FeatureServer';
-export type ServerType = 'FeatureServer' | 'MapServer' | 'VectorTileServer';
+export type ServerType = 'FeatureServer' | 'MapServer' | 'ImageServer' | 'VectorTileServer';
 
 export const f = member('f', 'json, or pjson for people.');
 

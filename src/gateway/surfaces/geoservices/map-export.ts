@@ -21,7 +21,7 @@ import { scaleOf } from './tile-info.js';
 const DPI = 96;
 const MOST_DPI = 768;
 
-const FORMATS: Readonly<Record<(typeof MAP_FORMATS)[number], Format>> = {
+export const EXPORT_FORMATS: Readonly<Record<(typeof MAP_FORMATS)[number], Format>> = {
   png: PNG_FORMAT,
   png8: PNG_FORMAT,
   png24: PNG_FORMAT,
@@ -92,14 +92,14 @@ function exportRequest(all: readonly DrawnLayer[], members: Members): ExportRequ
       own: MAP_CRS,
       whole: extent ? [extent.xmin!, extent.ymin!, extent.xmax!, extent.ymax!] : undefined,
     }),
-    format: FORMATS[format],
+    format: EXPORT_FORMATS[format],
     dpi,
     transparent: flagOf(members, 'transparent', false),
   };
 }
 
 /** What the parameters of OGC API Maps would say that are none here. */
-const NOTHING = {
+export const NO_MAP_PARAMS = {
   ...{ bbox: undefined, bboxCrs: undefined, crs: undefined, width: undefined, height: undefined },
   ...{ scaleDenominator: undefined, mmPerPixel: undefined, scale: undefined, quality: undefined },
   ...{ datetime: undefined, bgcolor: undefined, expression: undefined, rescale: undefined },
@@ -110,19 +110,24 @@ function draw(x: Exchange, deps: MapDeps, request: ExportRequest): Promise<Reply
   const { layers, filters, window, format, dpi, transparent } = request;
   const blank = layers.length === 0 && blankImage(format, window.width, window.height);
   if (blank) return { status: 200, mediaType: format.mediaType, body: blank, cacheControl: 'no-cache' };
-  const asked: MapParams = { ...NOTHING, transparent, dpi: dpi / DPI };
+  const asked: MapParams = { ...NO_MAP_PARAMS, transparent, dpi: dpi / DPI };
   return drawMap(x, deps, [...layers].reverse(), asked, { window, format, filters });
 }
 
 /** Where the picture is, and what it shows: clients load it then. */
 function documentOf(x: Exchange, { window, dpi }: ExportRequest, members: Members) {
   const { bbox, crs, width, height } = window;
+  const metres = ((bbox[2] - bbox[0]) / width) * describeCrs(crs.proj).metresPerUnit;
+  return {
+    href: exportAddress(x, members),
+    ...{ width, height, extent: envelopeObject(bbox, crs), scale: scaleOf(metres, dpi) },
+  };
+}
+
+/** Where the same picture is. */
+export function exportAddress(x: Exchange, members: Members): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries({ ...members, f: 'image' }))
     query.set(name, typeof value === 'string' ? value : JSON.stringify(value));
-  const metres = ((bbox[2] - bbox[0]) / width) * describeCrs(crs.proj).metresPerUnit;
-  return {
-    href: `${x.baseUrl}${x.path}?${query}`,
-    ...{ width, height, extent: envelopeObject(bbox, crs), scale: scaleOf(metres, dpi) },
-  };
+  return `${x.baseUrl}${x.path}?${query}`;
 }

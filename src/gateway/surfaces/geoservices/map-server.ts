@@ -1,26 +1,16 @@
-import { PNG_FORMAT } from '../../../core/media.js';
-import {
-  defineOperation,
-  type Exchange,
-  memoOf,
-  type Operation,
-  type Reply,
-} from '../../../core/operation.js';
-import { pathInteger, pathString } from '../../../core/params.js';
-import { LEGEND_ZOOM, legendEntries } from '../../../core/style/legend/entries.js';
-import { WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
-import { SYMBOL, symbolPngs } from '../../../services/legend.js';
+import type { Exchange, Operation } from '../../../core/operation.js';
+import { pathString } from '../../../core/params.js';
 import { isMade } from '../../../services/tiles/formats.js';
 import type { TilesDeps } from '../tiles/params.js';
-import { planTile, replyWithTile, type TilePlan, tileAddress } from '../tiles/tile.js';
-import { requestOf } from '../tiles/tile-operations.js';
 import { common, documentFormat, readingOperation } from './feature-server.js';
-import { inBandFailure, jsonReply } from './in-band.js';
-import { mapLayerDocument, mapLayerType, mapServiceDocument } from './map-documents.js';
+import { jsonReply } from './in-band.js';
+import { mapLayerDocument, mapServiceDocument } from './map-documents.js';
 import { exportOperations } from './map-export.js';
 import { findOperations } from './map-find.js';
 import { identifyOperations } from './map-identify.js';
-import { type DrawnLayer, type MapDeps, mapLayers, requireMapLayer } from './map-layers.js';
+import { type MapDeps, mapLayers, requireMapLayer } from './map-layers.js';
+import { legendOf } from './map-legend.js';
+import { tileOperation } from './map-tiles.js';
 import { wholeNumber } from './members.js';
 import { layerQueryOperations } from './query-operations.js';
 
@@ -39,7 +29,7 @@ export function mapServerOperations(deps: TilesDeps): Operation[] {
     ...identifyOperations(deps),
     ...findOperations(deps),
     ...layerQueryOperations(deps, SERVER),
-    tileOperation(deps),
+    tileOperation(deps, SERVER, (principal, id) => mapLayers(deps, principal, id).filter(isMade).reverse()),
   ];
 }
 
@@ -82,60 +72,3 @@ function documentOperations(deps: MapDeps): Operation[] {
     }),
   ];
 }
-
-async function legendOf(x: Exchange, { pools }: MapDeps, layer: DrawnLayer) {
-  const entries = legendEntries(layer);
-  const pictures = await symbolPngs(x, pools, entries, LEGEND_ZOOM);
-  return {
-    layerId: layer.layerId,
-    layerName: layer.title,
-    layerType: mapLayerType(layer),
-    ...{ minScale: 0, maxScale: 0 },
-    legend: entries.map(({ label }, i) => ({
-      label,
-      url: `${layer.layerId}-${i}`,
-      imageData: Buffer.from(pictures[i] ?? []).toString('base64'),
-      ...{ contentType: PNG_FORMAT.mediaType, height: SYMBOL, width: SYMBOL },
-    })),
-  };
-}
-
-/** Tiles of all layers of a service, in WebMercatorQuad; they are cached as others are. */
-function tileOperation(deps: TilesDeps): Operation {
-  return defineOperation({
-    ...{ surface: 'geoservices', protocol: SERVER, permission: 'public', method: 'GET', tag: SERVER },
-    id: 'geoservices.mapTile',
-    path: `${PATH}/tile/{level}/{row}/{column}`,
-    summary: 'A tile of a map service',
-    params: {
-      serviceId,
-      level: pathInteger('level', 'Zoom level.'),
-      row: pathInteger('row', 'Row, 0 at the top.'),
-      column: pathInteger('column', 'Column.'),
-    },
-    openQuery: true,
-    responses: { 200: { description: 'The tile', content: { [PNG_FORMAT.mediaType]: null } } },
-    failure: inBandFailure(SERVER, 'tile'),
-    memo: memoOf<TilePlan>(),
-    run(x): Reply | Promise<Reply> {
-      const plan = planTile(
-        x,
-        deps.visible(x.principal),
-        () => {
-          const { level, row, column } = x.params;
-          const at = tileAddress(WEB_MERCATOR_QUAD, String(level), row, column);
-          const layers = mapLayers(deps, x.principal, x.params.serviceId).filter(isMade).reverse();
-          return requestOf(layers, at, PNG_FORMAT, WHOLE_TILE);
-        },
-        { negotiated: false, limited: false },
-      );
-      return replyWithTile(x, deps, plan);
-    },
-  });
-}
-
-/** A tile of which nothing is left out. */
-export const WHOLE_TILE = {
-  ...{ datetime: undefined, subset: undefined, filter: undefined, filterLang: 'cql2-text' as const },
-  ...{ filterCrs: undefined, properties: undefined },
-};

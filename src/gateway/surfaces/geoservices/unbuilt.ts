@@ -14,7 +14,7 @@ const RESOURCES: readonly (readonly [path: string, names: string])[] = [
   [`${SERVICE}/MapServer`, 'generateKml WMSServer WMTS'],
   [
     `${SERVICE}/ImageServer`,
-    ' exportImage identify query statistics histograms getSamples keyProperties legend',
+    'histograms computeHistograms computeStatisticsHistograms multidimensionalInfo measure WCSServer',
   ],
   [`${SERVICE}/GeocodeServer`, ' findAddressCandidates reverseGeocode suggest geocodeAddresses'],
   [`${SERVICE}/GPServer/{task}`, ' execute submitJob'],

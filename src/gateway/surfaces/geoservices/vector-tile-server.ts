@@ -21,7 +21,7 @@ import { requestOf } from '../tiles/tile-operations.js';
 import { common, documentFormat, readingOperation } from './feature-server.js';
 import { inBandFailure, jsonReply } from './in-band.js';
 import { CURRENT_VERSION, extentIn, spatialReferenceOf } from './layer-documents.js';
-import { WHOLE_TILE } from './map-server.js';
+import { WHOLE_TILE } from './map-tiles.js';
 import { tileInfo } from './tile-info.js';
 
 const SERVER = 'VectorTileServer';

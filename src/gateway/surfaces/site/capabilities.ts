@@ -24,6 +24,7 @@ const PROTOCOLS = [
   ['OGC-Processes', 'OGC API - Processes', '/ogc/processes', true],
   ['FeatureServer', 'GeoServices REST: features', '/rest/services', true],
   ['MapServer', 'GeoServices REST: maps', '/rest/services', true],
+  ['ImageServer', 'GeoServices REST: images', '/rest/services', true],
   ['VectorTileServer', 'GeoServices REST: vector tiles', '/rest/services', true],
 ] as const;
 

@@ -1,0 +1,175 @@
+import type { RasterCollection } from '../../../core/collection.js';
+import { CRS84 } from '../../../core/crs.js';
+import { badParameter } from '../../../core/errors.js';
+import { TaskFailure } from '../../../core/failure.js';
+import { LIMITS } from '../../../core/limits.js';
+import type { Format } from '../../../core/media.js';
+import type { Exchange, Operation, Reply } from '../../../core/operation.js';
+import { pathString } from '../../../core/params.js';
+import type { Resampling } from '../../../core/rasters.js';
+import { timeRange } from '../../../services/geoservices/time.js';
+import { passingFile } from '../../../services/passing-file.js';
+import { runTask } from '../../../services/run-task.js';
+import { giveRoomBack } from '../../../workers/engine/rooms.js';
+import { sourceAt } from '../coverages/instant.js';
+import { drawMap } from '../maps/draw.js';
+import type { MapWindow } from '../maps/window.js';
+import { common, readingOperation } from './feature-server.js';
+import { IMAGE_FORMATS } from './image-documents.js';
+import { requireImage, ruled } from './image-layers.js';
+import { jsonReply } from './in-band.js';
+import { boxIn, envelopeObject, layerCrs } from './layer-documents.js';
+import { EXPORT_FORMATS, exportAddress, NO_MAP_PARAMS } from './map-export.js';
+import type { MapDeps } from './map-layers.js';
+import { imageWindow } from './map-window.js';
+import { choiceOf, type Members, numberOf, numbersOf, textOf } from './members.js';
+import { member } from './query-members.js';
+import { type Rendering, renderingOf } from './rendering-rule.js';
+
+const MOST_TEXT = 1000;
+
+const params = {
+  bbox: member('bbox', 'xmin,ymin,xmax,ymax; the whole raster when absent.'),
+  bboxSR: member('bboxSR', 'Spatial reference of bbox; that of the raster when absent.'),
+  size: member('size', 'width,height in pixels; 400,400 when absent.'),
+  imageSR: member('imageSR', 'Spatial reference of the picture; that of bbox when absent.'),
+  format: member(
+    'format',
+    `${IMAGE_FORMATS.join(', ')}; jpgpng when absent. tiff has the values themselves.`,
+  ),
+  bandIds: member('bandIds', 'Bands, counted from 0.'),
+  noData: member('noData', 'Value that is transparent.'),
+  interpolation: member('interpolation', 'RSP_NearestNeighbor and the like, of tiff.'),
+  compressionQuality: member('compressionQuality', 'Of jpg and webp, 1 to 100.'),
+  time: member('time', 'Milliseconds since 1970, or start,end.'),
+  mosaicRule: member('mosaicRule', 'esriMosaicNone or esriMosaicLockRaster, as JSON.'),
+  renderingRule: member('renderingRule', 'Raster functions as JSON: Stretch, Colormap, NDVI and others.'),
+};
+
+/** Pictures and values of image services. */
+export function exportImageOperations(deps: MapDeps): Operation[] {
+  return readingOperation({
+    ...{ about: common('ImageServer', 'exportImage', 'ImageServer'), name: 'exportImage', params },
+    path: '/rest/services/{serviceId}/ImageServer/exportImage',
+    pathParams: { serviceId: pathString('serviceId', 'Identifier of a collection of rasters.') },
+    summary: 'A picture of an image service',
+    run(x, { serviceId }, members) {
+      const collection = requireImage(deps, x.principal, serviceId!);
+      const request = imageRequest(collection, members);
+      if (request.answer === 'image')
+        return request.isTiff ? values(x, deps, request) : draw(x, deps, request);
+      const { bbox, crs, width, height } = request.window;
+      const extent = envelopeObject(bbox, crs);
+      return jsonReply({ href: exportAddress(x, members), width, height, extent, scale: 0 }, request.answer);
+    },
+  });
+}
+
+interface ImageRequest {
+  readonly answer: 'image' | 'json' | 'pjson';
+  readonly collection: RasterCollection;
+  readonly window: MapWindow;
+  readonly format: Format;
+  readonly isTiff: boolean;
+  readonly bands: number[] | undefined;
+  readonly nodata: number | undefined;
+  readonly resampling: Resampling | undefined;
+  readonly quality: number | undefined;
+  readonly datetime: ReturnType<typeof timeRange>;
+  readonly rendering: Rendering;
+}
+
+const RESAMPLINGS = {
+  RSP_NearestNeighbor: 'nearest',
+  RSP_BilinearInterpolation: 'bilinear',
+  RSP_CubicConvolution: 'cubic',
+  RSP_Majority: 'mode',
+} as const;
+
+function imageRequest(collection: RasterCollection, members: Members): ImageRequest {
+  const own = layerCrs(collection);
+  const whole = collection.extent84 && boxIn(collection.extent84, CRS84, own);
+  const format = choiceOf(members, 'format', { values: IMAGE_FORMATS, fallback: 'jpgpng' });
+  const names = Object.keys(RESAMPLINGS) as (keyof typeof RESAMPLINGS)[];
+  const resampling = members['interpolation']
+    ? RESAMPLINGS[choiceOf(members, 'interpolation', { values: names, fallback: names[0]! })]
+    : undefined;
+  const quality = numberOf(members, 'compressionQuality');
+  if (quality !== undefined && (quality < 1 || quality > 100))
+    throw badParameter('compressionQuality', 'must be from 1 to 100');
+  const isTiff = format === 'tiff';
+  const bands = bandsOf(collection, members);
+  if (!isTiff && bands !== undefined && bands.length !== 1 && bands.length !== 3)
+    throw badParameter('bandIds', 'must be one band or three for a picture');
+  return {
+    answer: choiceOf(members, 'f', { values: ['image', 'json', 'pjson'], fallback: 'image' }),
+    collection: ruled(collection, members),
+    window: imageWindow(members, { own, whole }),
+    format: EXPORT_FORMATS[format],
+    ...{ isTiff, bands, resampling, quality },
+    nodata: noDataOf(members),
+    datetime: timeRange(textOf(members, 'time', MOST_TEXT)),
+    rendering: renderingOf(collection, members),
+  };
+}
+
+/** Counted from 1. */
+function bandsOf({ bands }: RasterCollection, members: Members): number[] | undefined {
+  const ids = numbersOf(members, 'bandIds', MOST_TEXT);
+  if (ids?.some((id) => id >= bands.length))
+    throw badParameter('bandIds', `must be bands of 0 to ${bands.length - 1}`);
+  return ids?.map((id) => id + 1);
+}
+
+function noDataOf(members: Members): number | undefined {
+  const text = textOf(members, 'noData', MOST_TEXT);
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!Number.isFinite(value)) throw badParameter('noData', 'must be one number');
+  return value;
+}
+
+function draw(x: Exchange, deps: MapDeps, request: ImageRequest): Promise<Reply> {
+  const { collection, window, format, bands, nodata, quality, datetime, rendering } = request;
+  const { look, style } = rendering;
+  const shown = style ? { ...collection, style: { version: 0, layers: style } } : collection;
+  const asked = {
+    ...{
+      ...NO_MAP_PARAMS,
+      ...look,
+      ...(bands ? { bands } : {}),
+      ...(nodata === undefined ? {} : { nodata }),
+    },
+    ...{ quality, datetime, transparent: true, dpi: undefined },
+  };
+  return drawMap(x, deps, [shown], asked, { window, format });
+}
+
+/** The values of the window as a GeoTIFF. */
+async function values(x: Exchange, { pools }: MapDeps, request: ImageRequest): Promise<Reply> {
+  const { collection, window, bands, resampling, datetime } = request;
+  if (request.rendering.style ?? Object.keys(request.rendering.look)[0])
+    throw badParameter('renderingRule', 'is of pictures: tiff has the values themselves');
+  const { bbox, crs, width, height } = window;
+  const { source, at } = sourceAt(collection, { datetime }, { bbox, bboxCrs: crs });
+  const task = {
+    source,
+    ...(at ? { at } : {}),
+    ...{ bbox, bboxCrs: crs.proj, crs: crs.proj, size: [width, height] as [number, number] },
+    ...(bands ? { bands } : {}),
+    ...(resampling ? { resampling } : {}),
+    ...{ maxSize: LIMITS.coverageSide, maxBytes: LIMITS.coverageBytes, format: 'geotiff' as const },
+  };
+  try {
+    const result = await runTask(x, pools, 'raster.coverage', task, { layerId: collection.layerId });
+    return {
+      ...{ status: 200, mediaType: result.mediaType, etag: result.tag, cacheControl: 'no-cache' },
+      body: result.file === undefined ? result.data : await passingFile(result.file),
+      sent: () => giveRoomBack(result.data),
+    };
+  } catch (error) {
+    if (error instanceof TaskFailure && error.code === 'no-data')
+      throw badParameter('bbox', 'does not touch the raster');
+    throw error;
+  }
+}

@@ -1,0 +1,47 @@
+import { hasCoverage } from '../../../core/abilities.js';
+import type { CatalogSnapshot, RasterCollection } from '../../../core/collection.js';
+import { ApiError, badParameter } from '../../../core/errors.js';
+import type { Principal } from '../../../core/operation.js';
+import { membersOf, ofMembers } from '../../../core/raster-sources.js';
+import { granulesOf } from '../../../services/rasters/granules.js';
+import type { MapDeps } from './map-layers.js';
+import { listOf, type Members, objectOf, wholeNumber } from './members.js';
+
+/** An image service is a collection of rasters, by its identifier. Throws 404, and 401 where credentials may help. */
+export function requireImage(deps: MapDeps, principal: Principal, id: string): RasterCollection {
+  const catalog = deps.visible(principal);
+  const collection = catalog.byId(id);
+  if (hasCoverage(collection)) return collection;
+  const { refused } = catalog;
+  if (refused.collections.some((one) => one.id === id))
+    throw new ApiError(refused.why, 'Credentials are needed to read this image service.');
+  throw new ApiError('not-found', `There is no image service '${id.slice(0, 100)}'.`);
+}
+
+/** Names of image services. */
+export function imageServices({ collections }: CatalogSnapshot): string[] {
+  return collections.filter(hasCoverage).map(({ id }) => id);
+}
+
+/** Rasters that a mosaic rule locks to; the collection as it is where it says nothing. Throws 400 naming `mosaicRule`. */
+export function ruled(collection: RasterCollection, members: Members): RasterCollection {
+  const rule = objectOf(members, 'mosaicRule');
+  const method = rule?.['mosaicMethod'] ?? 'esriMosaicNone';
+  if (!rule || method === 'esriMosaicNone') return collection;
+  if (method !== 'esriMosaicLockRaster')
+    throw badParameter('mosaicRule', 'has a method that is neither esriMosaicNone nor esriMosaicLockRaster');
+  const granules = granulesOf(collection);
+  const ids = (listOf(rule, 'lockRasterIds', granules.length) ?? []).map((id) =>
+    wholeNumber('mosaicRule', id),
+  );
+  const choice = ids.map((id) => granules[id - 1]);
+  const { raster } = collection;
+  if (!choice.every((one) => one !== undefined) || choice.length === 0)
+    throw badParameter('mosaicRule', `must lock to rasters of 1 to ${granules.length}`);
+  if (!membersOf(raster.source)) return collection;
+  const source = ofMembers(
+    raster.source,
+    choice.flatMap(({ member }) => member ?? []),
+  );
+  return { ...collection, raster: { ...raster, source } };
+}

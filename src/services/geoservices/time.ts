@@ -1,0 +1,23 @@
+import { badParameter } from '../../core/errors.js';
+import type { TimeRange } from '../../core/params.js';
+
+/** Milliseconds of the farthest instants that a date can name. */
+const MAX_TIME = 8.64e15;
+
+/** An instant or `start,end` in milliseconds since 1970, `null` for an open end. Throws 400 naming `time`. */
+export function timeRange(time: string | undefined): TimeRange | undefined {
+  if (time === undefined || time.trim() === '') return undefined;
+  const [start, end = start, ...more] = time.split(',').map(instantOf);
+  if (more.length > 0 || (start !== undefined && end !== undefined && start > end))
+    throw badParameter('time', 'must be an instant, or a start and a later end');
+  return { start, end };
+}
+
+function instantOf(text: string): number | undefined {
+  const trimmed = text.trim();
+  if (trimmed === '' || trimmed.toLowerCase() === 'null') return undefined;
+  const value = Number(trimmed);
+  if (!Number.isInteger(value) || Math.abs(value) > MAX_TIME)
+    throw badParameter('time', 'must be milliseconds since 1970, or null for an open end');
+  return value;
+}

@@ -1,0 +1,182 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
+
+/** Image services: pictures and values of rasters are those of GDAL. */
+
+// biome-ignore lint/suspicious/noExplicitAny: documents are looked into
+type Json = any;
+
+const ID = 'olinda_dem_utm25s';
+const FILE = `demo/data/${ID}.tif`;
+const SERVICE = `/rest/services/${ID}/ImageServer`;
+const WINDOW = { bbox: '-34.9,-8.02,-34.86,-7.98', bboxSR: '4326', size: '100,100' };
+const folder = mkdtempSync(join(tmpdir(), 'graticule-images-'));
+let server: SharedServer;
+
+beforeAll(async () => {
+  server = await sharedServer();
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const addressOf = (path: string, members: Record<string, string>) =>
+  `${server.url}${path}?${new URLSearchParams(members)}`;
+
+async function json(path: string, members: Record<string, string> = {}): Promise<Json> {
+  const response = await fetch(addressOf(path, { f: 'json', ...members }));
+  expect(response.status).toBe(200);
+  return response.json();
+}
+
+async function bytes(members: Record<string, string>): Promise<Buffer> {
+  const response = await fetch(addressOf(`${SERVICE}/exportImage`, { f: 'image', ...WINDOW, ...members }));
+  const type = response.headers.get('content-type');
+  if (type?.includes('json')) throw new Error(await response.text());
+  return Buffer.from(await response.arrayBuffer());
+}
+
+const failure = async (path: string, members: Record<string, string>) =>
+  (await json(`${SERVICE}${path}`, members)).error;
+
+/** Mean of red, green, blue and alpha. */
+async function means(members: Record<string, string>): Promise<number[]> {
+  const { channels } = await sharp(await bytes(members))
+    .ensureAlpha()
+    .toColourspace('srgb')
+    .stats();
+  return channels.map(({ mean }) => mean);
+}
+
+const rule = (rasterFunction: string, args: object = {}) =>
+  JSON.stringify({ rasterFunction, rasterFunctionArguments: args });
+
+describe('documents', () => {
+  it('tell of bands, types and statistics', async () => {
+    const info = JSON.parse(execFileSync('gdalinfo', ['-json', '-stats', FILE]).toString()) as Json;
+    const service = await json(SERVICE);
+    expect(service).toMatchObject({
+      ...{ bandCount: info.bands.length, capabilities: 'Image,Metadata,Catalog' },
+      pixelType: { Byte: 'U8', Int16: 'S16', Float32: 'F32', UInt16: 'U16' }[info.bands[0].type as string],
+    });
+    const { statistics } = await json(`${SERVICE}/statistics`);
+    expect(Math.abs(statistics[0].max - info.bands[0].maximum)).toBeLessThan(info.bands[0].maximum / 10);
+    expect((await json(`${SERVICE}/keyProperties`)).BandProperties).toHaveLength(info.bands.length);
+    const { layers } = await json(`${SERVICE}/legend`);
+    expect(layers[0].legend.length).toBeGreaterThan(1);
+    const { services } = await json('/rest/services');
+    expect(services).toContainEqual({ name: ID, type: 'ImageServer' });
+    expect(await failure('', { f: 'xml' })).toMatchObject({ code: 400 });
+    expect((await json('/rest/services/countries/ImageServer')).error).toMatchObject({ code: 404 });
+  });
+
+  it('list the rasters that it is made of', async () => {
+    const { features, spatialReference } = await json(`${SERVICE}/query`, { outSR: '4326' });
+    expect(spatialReference.wkid).toBe(4326);
+    expect(features).toMatchObject([{ attributes: { OBJECTID: 1, Name: ID } }]);
+    const xs = features[0].geometry.rings[0].map(([x]: number[]) => x);
+    expect(Math.min(...xs)).toBeCloseTo(-34.917, 2);
+    expect(await json(`${SERVICE}/query`, { returnIdsOnly: 'true' })).toMatchObject({ objectIds: [1] });
+    expect(await json(`${SERVICE}/query`, { returnCountOnly: 'true', objectIds: '2' })).toEqual({ count: 0 });
+  });
+});
+
+describe('exported images', () => {
+  it('have the values that gdalwarp finds', async () => {
+    const file = join(folder, 'values.tif');
+    writeFileSync(file, await bytes({ format: 'tiff', interpolation: 'RSP_NearestNeighbor' }));
+    const expected = join(folder, 'expected.tif');
+    const window = ['-te', '-34.9', '-8.02', '-34.86', '-7.98', '-ts', '100', '100'];
+    execFileSync('gdalwarp', ['-q', '-t_srs', 'EPSG:4326', ...window, '-r', 'near', FILE, expected]);
+    const text = (path: string) => execFileSync('gdal_translate', ['-q', '-of', 'XYZ', path, '/vsistdout/']);
+    expect(text(file).toString()).toBe(text(expected).toString());
+  });
+
+  it('are pictures, of which a client learns the window', async () => {
+    const { href, ...rest } = await json(`${SERVICE}/exportImage`, WINDOW);
+    expect(rest).toMatchObject({ width: 100, height: 100, extent: { xmin: -34.9, ymax: -7.98 } });
+    expect((await fetch(href)).headers.get('content-type')).toBe('image/png');
+    for (const [format, type] of [
+      ['jpg', 'jpeg'],
+      ['png', 'png'],
+      ['webp', 'webp'],
+    ] as const)
+      expect((await sharp(await bytes({ format })).metadata()).format).toBe(type);
+  });
+
+  it('are drawn by rules', async () => {
+    const plain = await means({});
+    const bright = await means({
+      renderingRule: rule('Stretch', { StretchType: 5, Statistics: [[-100, 1, 0, 1]] }),
+    });
+    expect(bright[0]).toBeGreaterThan(plain[0]! + 20);
+    const values = { Colormap: [...Array(300).keys()].map((value) => [value, 255, 0, 0]) };
+    const red = await means({ renderingRule: rule('Colormap', values) });
+    expect(red[1]).toBe(0);
+    expect(red[0]).toBeGreaterThan(100);
+    const relief = await means({ renderingRule: rule('Hillshade', { Azimuth: 90 }) });
+    expect(relief).not.toEqual(plain);
+    const math = { Method: 0, BandIndexes: 'B1*0', Raster: '$$' };
+    const stretched = rule('Stretch', {
+      ...{ StretchType: 5, Statistics: [[-1, 1, 0, 1]] },
+      Raster: { rasterFunction: 'BandArithmetic', rasterFunctionArguments: math },
+    });
+    const [gray] = await means({ renderingRule: stretched, format: 'png' });
+    expect(gray).toBeCloseTo(127.5, -1);
+  });
+
+  it.each([
+    ['bandIds', { bandIds: '9' }],
+    ['renderingRule', { renderingRule: rule('Aspect3') }],
+    ['renderingRule', { renderingRule: rule('Stretch', { StretchType: 99 }) }],
+    ['renderingRule', { renderingRule: rule('BandArithmetic', { BandIndexes: 'process.exit()' }) }],
+    ['renderingRule', { renderingRule: rule('ExtractBand', { BandIDs: [4] }) }],
+    ['renderingRule', { renderingRule: '{"rasterFunction":' }],
+    ['mosaicRule', { mosaicRule: '{"mosaicMethod":"esriMosaicSeamline"}' }],
+    ['format', { format: 'lerc' }],
+    ['noData', { noData: 'x' }],
+    ['compressionQuality', { compressionQuality: '0' }],
+    ['bbox', { bbox: '100,60,110,70', format: 'tiff' }],
+  ])('name a wrong %s', async (name, members) => {
+    expect(await failure('/exportImage', { ...WINDOW, ...members, f: 'image' })).toMatchObject({
+      ...{ code: 400, message: expect.stringContaining(name) },
+    });
+  });
+
+  it('are tiles, too', async () => {
+    const column = Math.floor((1 << 12) * ((-34.88 + 180) / 360));
+    const response = await fetch(`${server.url}${SERVICE}/tile/12/2139/${column}`);
+    expect((await sharp(await response.arrayBuffer()).metadata()).width).toBe(256);
+  });
+});
+
+describe('pixels', () => {
+  const valueAt = (x: number, y: number) =>
+    Number(execFileSync('gdallocationinfo', ['-valonly', '-wgs84', FILE, `${x}`, `${y}`]).toString());
+
+  it('are those that gdallocationinfo finds', async () => {
+    const { value, location } = await json(`${SERVICE}/identify`, {
+      geometry: '{"x":-34.88,"y":-8,"spatialReference":{"wkid":4326}}',
+      geometryType: 'esriGeometryPoint',
+    });
+    expect(Number(value)).toBe(valueAt(-34.88, -8));
+    expect(location.spatialReference.wkid).toBe(4326);
+    const points = [
+      [-34.88, -8],
+      [-34.87, -8.01],
+      [20, 20],
+    ] as const;
+    const geometry = JSON.stringify({ points, spatialReference: { wkid: 4326 } });
+    const { samples } = await json(`${SERVICE}/getSamples`, { geometry });
+    expect(samples.map((one: Json) => [one.locationId, Number(one.value)])).toEqual([
+      [0, valueAt(-34.88, -8)],
+      [1, valueAt(-34.87, -8.01)],
+    ]);
+    const many = JSON.stringify({ points: Array(101).fill([-34.88, -8]), spatialReference: { wkid: 4326 } });
+    expect(await failure('/getSamples', { geometry: many })).toMatchObject({ code: 400 });
+    expect(await failure('/identify', {})).toMatchObject({ message: expect.stringContaining('geometry') });
+  });
+});
