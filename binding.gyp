@@ -118,6 +118,7 @@
         "src/native/sqlite/overviews.cpp",
         "src/native/sqlite/predicates.cpp",
         "src/native/sqlite/scalars.cpp",
+        "src/native/sqlite/statistics.cpp",
         "src/native/sqlite/text_type.cpp",
         "src/native/sqlite/translate.cpp",
       ],

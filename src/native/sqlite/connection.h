@@ -71,6 +71,8 @@ struct Connection {
   /** The page and the tile that were finished last. */
   Written written;
   EncodedTile tile;
+  /** Numbers that percentiles in work hold. */
+  size_t heldValues = 0;
   /** Reused by the scalar functions. */
   Geometry scratch;
   Generaliser generaliser;
@@ -154,6 +156,12 @@ inline void resultBlob(sqlite3_context* context, const uint8_t* data, size_t siz
 
 void textTypeStep(sqlite3_context* context, int argc, sqlite3_value** argv);
 void textTypeFinal(sqlite3_context* context);
+void varianceStep(sqlite3_context* context, int argc, sqlite3_value** argv);
+void varianceFinal(sqlite3_context* context);
+void percentileContStep(sqlite3_context* context, int argc, sqlite3_value** argv);
+void percentileContFinal(sqlite3_context* context);
+void percentileDiscStep(sqlite3_context* context, int argc, sqlite3_value** argv);
+void percentileDiscFinal(sqlite3_context* context);
 void tileStep(sqlite3_context* context, int argc, sqlite3_value** argv);
 void tileFinal(sqlite3_context* context);
 void geoJsonStep(sqlite3_context* context, int argc, sqlite3_value** argv);

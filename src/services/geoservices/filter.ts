@@ -1,17 +1,10 @@
 import { envelope } from '../../core/box.js';
 import type { BoxLiteral, Expression, GeometryLiteral, Operand } from '../../core/cql2/ast.js';
-import {
-  and,
-  type CheckOptions,
-  Cql2Error,
-  check,
-  oneOf,
-  parseText,
-  temporalFilter,
-} from '../../core/cql2/index.js';
+import { and, type CheckOptions, oneOf, temporalFilter } from '../../core/cql2/index.js';
 import type { Crs } from '../../core/crs.js';
 import { badParameter } from '../../core/errors.js';
 import { geometryLiteral, spatialReference } from './geometry.js';
+import { conditionOf } from './where.js';
 
 /** The filters of GeoServices requests, by the names of their parameters. */
 export interface GeoServicesFilter {
@@ -56,27 +49,9 @@ export function geoServicesFilter(
   );
 }
 
-/** SQL spells some literals and operators as CQL2 does not. Text in quotes is stepped over. */
-const SQL_TOKENS = /'(?:[^']|'')*'|"(?:[^"]|"")*"|!=|\b(date|timestamp)\s*('(?:[^']|'')*')/gi;
-
-function cql2Of(where: string): string {
-  return where.replace(SQL_TOKENS, (token, word?: string, literal?: string) => {
-    if (token === '!=') return '<>';
-    if (!word || !literal) return token;
-    // 'YYYY-MM-DD HH:MM:SS' is UTC.
-    const instant = literal.replace(/^'(\S+) (\S+?)Z?'$/, "'$1T$2Z'");
-    return `${word.toUpperCase()}(${instant})`;
-  });
-}
-
 function whereFilter(where: string | undefined, schema: CheckOptions): Expression | undefined {
   if (where === undefined || where.trim() === '' || /^\s*1\s*=\s*1\s*$/.test(where)) return undefined;
-  try {
-    return check(parseText(cql2Of(where)), schema);
-  } catch (error) {
-    if (error instanceof Cql2Error) throw badParameter('where', error.message);
-    throw error;
-  }
+  return conditionOf('where', where, schema);
 }
 
 function idFilter(ids: string | undefined, { idColumn, idType }: CheckOptions): Expression | undefined {

@@ -14,6 +14,8 @@ const QUERY_TYPES: Partial<Record<TaskName, string>> = {
   'vector.items': 'select',
   'vector.item': 'select_by_id',
   'vector.count': 'count',
+  'vector.groups': 'groups',
+  'vector.groupCount': 'groups',
   'vector.edit': 'edit',
   'vector.events': 'events',
   'vector.occupied': 'exists',

@@ -12,6 +12,8 @@ const NAMES: Partial<Record<TaskName, string>> = {
   'vector.items': 'svc.feature.query',
   'vector.item': 'svc.feature.query',
   'vector.count': 'svc.feature.query',
+  'vector.groups': 'svc.feature.query',
+  'vector.groupCount': 'svc.feature.query',
   'vector.edit': 'svc.feature.edit',
   'vector.h3': 'ogc.features.h3',
   'vector.clusters': 'svc.analytics.clusters',

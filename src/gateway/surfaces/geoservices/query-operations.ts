@@ -16,6 +16,8 @@ import { boxIn, envelopeObject, spatialReferenceOf } from './layer-documents.js'
 import { wholeNumber } from './members.js';
 import { member } from './query-members.js';
 import { type QueryRequest, queryRequest } from './query-request.js';
+import { groupsReply } from './statistics-operations.js';
+import { groupsRequest } from './statistics-request.js';
 
 export type QueryDeps = Pick<SurfaceDeps, 'catalog' | 'visible' | 'pools'>;
 
@@ -47,6 +49,10 @@ const params = {
   returnCountOnly: member('returnCountOnly', 'How many there are.'),
   returnIdsOnly: member('returnIdsOnly', 'Their ids.'),
   returnExtentOnly: member('returnExtentOnly', 'Where they lie.'),
+  outStatistics: member('outStatistics', 'Statistics to compute, as JSON.'),
+  groupByFieldsForStatistics: member('groupByFieldsForStatistics', 'Names of fields.'),
+  having: member('having', 'A condition in SQL on statistics.'),
+  returnDistinctValues: member('returnDistinctValues', 'Distinct values of outFields.'),
 };
 
 /** Queries of the layers of a FeatureServer. */
@@ -59,6 +65,8 @@ export function queryOperations(deps: QueryDeps): Operation[] {
       const id = wholeNumber('layerId', layerId);
       const address = { service: serviceId!, layerId: id, parameter: 'layerId' };
       const layer = requireLayer(deps, x.principal, address);
+      const groups = groupsRequest(layer, members);
+      if (groups) return groupsReply(x, deps.pools, groups);
       return answer(x, deps.pools, layer, queryRequest(layer, members));
     },
   });

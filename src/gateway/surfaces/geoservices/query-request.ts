@@ -32,24 +32,37 @@ export interface QueryRequest {
 }
 
 const MOST_TEXT = 200;
-const MOST_FIELDS = 8000;
+export const MOST_FIELDS = 8000;
 const MOST_DECIMALS = 15;
 const MOST_KEYS = 10;
 
 /** Parameters that change what the answer is, and that are not there yet: they are refused where they say something. */
 const UNSUPPORTED = [
-  ...['outStatistics', 'groupByFieldsForStatistics', 'having', 'quantizationParameters'],
-  ...['gdbVersion', 'historicMoment', 'relationParam', 'parameterValues', 'rangeValues', 'fullText'],
+  ...[
+    'quantizationParameters',
+    'gdbVersion',
+    'historicMoment',
+    'relationParam',
+    'parameterValues',
+    'rangeValues',
+    'fullText',
+  ],
   'datumTransformation',
 ];
-const UNSUPPORTED_FLAGS = ['returnDistinctValues', 'returnCentroid', 'returnM', 'returnTrueCurves'];
+const UNSUPPORTED_FLAGS = ['returnCentroid', 'returnM', 'returnTrueCurves'];
+
+/** The features that a query is about. */
+export function queryOf(layer: VectorCollection, members: Members): FeatureQuery {
+  requireSupported(members);
+  const { source, filter: rows } = readable(layer);
+  const filter = and(rows, filterOf(layer, members));
+  return { source, ...(filter === undefined ? {} : { filter }) };
+}
 
 export function queryRequest(layer: VectorCollection, members: Members): QueryRequest {
-  requireSupported(members);
+  const query = queryOf(layer, members);
   const format = choiceOf(members, 'f', { values: QUERY_FORMATS, fallback: 'json' });
-  const { source, fields: names, filter: rows } = readable(layer);
-  const filter = and(rows, filterOf(layer, members));
-  const query = { source, ...(filter === undefined ? {} : { filter }) };
+  const { fields: names } = readable(layer);
   const crs = outCrs(layer, members, format);
   const fields = outFields(layer, textOf(members, 'outFields', MOST_FIELDS));
   const sort = sortOf(layer, textOf(members, 'orderByFields', MOST_FIELDS));
@@ -150,6 +163,15 @@ function sortOf({ source }: VectorCollection, text: string | undefined): SortKey
   const fields = plainFields(source.fields).filter(({ type }) => !['json', 'array', 'binary'].includes(type));
   const sortable = new Map(fields.map(({ name }) => [name.toLowerCase(), name]));
   sortable.set(source.idColumn.toLowerCase(), source.idColumn);
+  const keys = orderKeys(text, sortable);
+  // The order of the id, which is that of every page.
+  const isById = keys.length === 1 && keys[0]!.field === source.idColumn && !keys[0]!.descending;
+  return isById ? [] : keys;
+}
+
+/** `NAME DESC, ...`. `sortable` has what may be named, by its name in lower case. */
+export function orderKeys(text: string | undefined, sortable: ReadonlyMap<string, string>): SortKey[] {
+  if (text === undefined || text.trim() === '') return [];
   const keys = text.split(',').map((part) => {
     const [, quoted, plain, order = ''] = /^\s*(?:"([^"]+)"|(\S+))(?:\s+(asc|desc))?\s*$/i.exec(part) ?? [];
     const field = sortable.get((quoted ?? plain ?? '').toLowerCase());
@@ -157,9 +179,7 @@ function sortOf({ source }: VectorCollection, text: string | undefined): SortKey
     return { field, descending: order.toLowerCase() === 'desc' };
   });
   if (keys.length > MOST_KEYS) throw badParameter('orderByFields', `names more than ${MOST_KEYS} fields`);
-  // The order of the id, which is that of every page.
-  const isById = keys.length === 1 && keys[0]!.field === source.idColumn && !keys[0]!.descending;
-  return isById ? [] : keys;
+  return keys;
 }
 
 function precisionOf(members: Members, crs: Crs): number {

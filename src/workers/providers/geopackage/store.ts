@@ -5,6 +5,7 @@ import { reader } from './connection.js';
 import { edit } from './edit.js';
 import { events } from './events.js';
 import { extentOf, extentOfPassing } from './extent.js';
+import { groupCount, groups } from './groups.js';
 import { inspect, otherTables } from './inspect.js';
 import { count, item, items } from './items.js';
 import { merge } from './merge.js';
@@ -20,6 +21,8 @@ export const geopackageStore: FeatureStore = {
   items: async (task) => items(task),
   item: async (task) => item(task),
   count: async (task) => count(task),
+  groups: async (task) => groups(task),
+  groupCount: async (task) => groupCount(task),
   tileLayer: async (task, layer) => tileLayer(task, layer),
   occupied: async (source, boxes) => occupied(source as GeoPackageSource, boxes),
   extent: async ({ source, filter }) => {

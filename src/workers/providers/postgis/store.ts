@@ -3,6 +3,7 @@ import type { FeatureStore } from '../feature-store.js';
 import { edit } from './edit.js';
 import { events } from './events.js';
 import { extent } from './extent.js';
+import { groupCount, groups } from './groups.js';
 import { count, item, items } from './items.js';
 import { merge } from './merge.js';
 import { occupied } from './occupied.js';
@@ -15,6 +16,8 @@ export const postgisStore: FeatureStore = {
   items,
   item,
   count,
+  groups,
+  groupCount,
   tileLayer,
   occupied: (source, boxes, cancellation) => occupied(source as PostgisSource, boxes, cancellation),
   extent,
