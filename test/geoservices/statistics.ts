@@ -291,6 +291,32 @@ export function statisticsSuite(open: () => StatisticsStore | Promise<Statistics
     });
   });
 
+  describe('conditions of features', () => {
+    it.each([
+      ['active = 1', 'active'],
+      ['ACTIVE <> 1', 'NOT active'],
+      ['Active IN (0, 1)', 'active IS NOT NULL'],
+      ["NAME = N'Østre' AND Floors > 1", "name = 'Østre' AND floors > 1"],
+      ["built < date '2015-01-01'", "built < '2015-01-01'"],
+      ["seen >= DATE '2015-01-01 06:30:00'", "seen >= '2015-01-01T06:30:00Z'"],
+      ['built < CURRENT_DATE', 'built IS NOT NULL'],
+      ["seen > CURRENT_TIMESTAMP - INTERVAL '200000' DAY", 'seen IS NOT NULL'],
+      ['seen > current_timestamp + 1', '1 = 0'],
+    ])('%s', async (where, sql) => {
+      const [{ n }] = numbers(await store.query(`SELECT count(*) AS n FROM parcels WHERE ${sql}`)) as Json[];
+      expect(await query({ where, returnCountOnly: true })).toEqual({ count: n });
+    });
+
+    it('ids may be JSON', async () => {
+      for (const objectIds of ['3,5', '[3,5]', [3, 5], ['3', '5']])
+        expect(await query({ objectIds, returnIdsOnly: true })).toMatchObject({ objectIds: [3, 5] });
+      for (const objectIds of ['[3,"x"]', '[3', { a: 1 }]) {
+        const { error } = await query({ objectIds, returnIdsOnly: true });
+        expect(error).toMatchObject({ code: 400, message: expect.stringMatching(/^objectIds/) });
+      }
+    });
+  });
+
   describe('refuses', () => {
     const one = [statistic('count', 'fid', 'n')];
     const rows = () => store.query('SELECT count(*) AS n FROM parcels');

@@ -66,7 +66,7 @@ export function readHaving(
     return name === undefined ? operand : { property: name };
   };
   const table = { ...groupTable(source, fields), filterCrs: CRS84 };
-  const condition = conditionOf('having', countedRows(text), table, aggregate);
+  const condition = conditionOf('having', countedRows(text), table, { change: aggregate });
   const columns = groupColumns(source, { groupBy, statistics });
   const having = mapOperands(condition, (operand) => {
     if (typeof operand !== 'object' || !isProperty(operand)) return operand;

@@ -13,15 +13,21 @@ import { plainFields } from '../../core/field-masks.js';
 
 /** Conditions in the SQL that GeoServices take, as the filter that all surfaces have. */
 
+export interface ConditionOptions {
+  /** What operands become before they are checked. */
+  readonly change?: (operand: Operand) => Operand;
+  /** What `CURRENT_TIMESTAMP` says, in milliseconds since 1970; without it there is no such thing. */
+  readonly now?: number | undefined;
+}
+
 /**
- * Reads a condition. Names have no case, 0 and 1 stand for booleans. `change` is what else operands become before they
- * are checked. Throws 400 naming the parameter.
+ * Reads a condition. Names have no case, 0 and 1 stand for booleans. Throws 400 naming the parameter.
  */
 export function conditionOf(
   parameter: string,
   text: string,
   schema: CheckOptions,
-  change: (operand: Operand) => Operand = (operand) => operand,
+  { change = (operand) => operand, now }: ConditionOptions = {},
 ): Expression {
   const nameOf = namesOf(schema);
   const own = (operand: Operand): Operand => {
@@ -31,7 +37,7 @@ export function conditionOf(
     return isCall(changed) ? { op: changed.op, args: asBooleans(changed.args, schema) } : changed;
   };
   try {
-    return check(mapOperands(parseText(cql2Of(text)), own) as Expression, schema);
+    return check(mapOperands(parseText(cql2Of(text, now)), own) as Expression, schema);
   } catch (error) {
     if (error instanceof Cql2Error) throw badParameter(parameter, error.message);
     throw error;
@@ -75,14 +81,14 @@ const SQL_TOKENS = new RegExp(
 );
 
 /** The condition in CQL2 text. What is neither SQL nor CQL2 stays as it is, for the parser to refuse. */
-function cql2Of(where: string): string {
+function cql2Of(where: string, time: number | undefined): string {
   return where.replace(SQL_TOKENS, (token, ...rest) => {
     const groups = rest.at(-1) as Record<string, string | undefined>;
     const { national, word, literal, now } = groups;
     if (token === '!=') return '<>';
     if (national !== undefined) return national;
     if (word !== undefined && literal !== undefined) return literalOf(word, literal);
-    return now === undefined ? token : nowOf(now, groups);
+    return now === undefined || time === undefined ? token : nowOf(time, now, groups);
   });
 }
 
@@ -100,9 +106,13 @@ const MILLISECONDS: Readonly<Record<string, number>> = {
 };
 
 /** The day or the instant that it is now, so much earlier or later. */
-function nowOf(word: string, { sign, span, unit, days }: Record<string, string | undefined>): string {
+function nowOf(
+  time: number,
+  word: string,
+  { sign, span, unit, days }: Record<string, string | undefined>,
+): string {
   const length = days === undefined ? lengthOf(span ?? '0', unit ?? 'day') : Number(days) * 86_400_000;
-  const text = new Date(Date.now() + (sign === '-' ? -length : length)).toISOString();
+  const text = new Date(time + (sign === '-' ? -length : length)).toISOString();
   const isDay = word.toLowerCase() === 'date' && length % 86_400_000 === 0;
   return isDay ? `DATE('${text.slice(0, 10)}')` : `TIMESTAMP('${text}')`;
 }

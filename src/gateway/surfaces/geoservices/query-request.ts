@@ -118,7 +118,8 @@ function filterOf(layer: VectorCollection, members: Members) {
   return geoServicesFilter(
     {
       ...text('where', LIMITS.geoServicesWhere),
-      ...text('objectIds', LIMITS.bodyBytes),
+      now: Date.now(),
+      objectIds: members['objectIds'],
       ...text('geometryType', MOST_TEXT),
       ...text('spatialRel', MOST_TEXT),
       reach: { ...text('distance', MOST_TEXT), ...text('units', MOST_TEXT) },
