@@ -99,6 +99,7 @@ export const PROTOCOLS = [
   'Stac',
   'Streaming',
   'FeatureServer',
+  'MapServer',
 ] as const;
 export type ServiceProtocol = (typeof PROTOCOLS)[number];
 

@@ -58,6 +58,8 @@ export type Protocol =
   | 'Monitoring'
   | 'Streaming'
   | 'FeatureServer'
+  | 'MapServer'
+  | 'VectorTileServer'
   | 'Site';
 
 /** Who is asking. */

@@ -12,6 +12,7 @@ import {
 } from './surfaces/geoservices/attachment-operations.js';
 import { catalogueOperations } from './surfaces/geoservices/catalogue-operations.js';
 import { editOperations } from './surfaces/geoservices/edit-operations.js';
+import { mapServerOperations } from './surfaces/geoservices/map-server.js';
 import { queryOperations } from './surfaces/geoservices/query-operations.js';
 import { relatedOperations } from './surfaces/geoservices/related-operations.js';
 import { type ReplicaDeps, replicaOperations } from './surfaces/geoservices/replica-operations.js';
@@ -65,7 +66,11 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...coveragesOperations(on('OgcCoverages')),
     ...stacOperations(onEarth('Stac')),
     ...streamingOperations(onEarth('Streaming')),
-    ...catalogueOperations(onEarth('FeatureServer')),
+    ...catalogueOperations({
+      ...onEarth('FeatureServer'),
+      visibleMaps: onEarth('MapServer').visible,
+    }),
+    ...mapServerOperations(onEarth('MapServer')),
     ...queryOperations(onEarth('FeatureServer')),
     ...relatedOperations(onEarth('FeatureServer')),
     ...editOperations(onEarth('FeatureServer')),

@@ -27,7 +27,10 @@ export async function legendPng(
     width: width * scale,
     height: height * scale,
     background: '#ffffff',
-    layers: entries.flatMap((entry, row) => [swatch(entry, row, grid), label(entry, row, grid)]),
+    layers: entries.flatMap((entry, row) => [
+      swatch(entry, { row, height: ROW.height, area: ROW.swatch }, grid),
+      label(entry, row, grid),
+    ]),
     tileExtent: side,
     zoom,
     scale,
@@ -38,6 +41,33 @@ export async function legendPng(
   return data;
 }
 
+/** Pixels of either side of a symbol that stands alone. */
+export const SYMBOL = 20;
+
+/** Swatches alone, each a picture of its own: PNG, in the order of the entries. */
+export async function symbolPngs(
+  x: TaskContext,
+  pools: Pools,
+  entries: readonly LegendEntry[],
+  zoom: number,
+): Promise<Uint8Array[]> {
+  if (entries.length === 0) return [];
+  const height = entries.length * SYMBOL;
+  const side = height * UNITS;
+  const grid: Grid = { side, x: side / SYMBOL, y: UNITS };
+  const { tiles = [] } = await runTask(x, pools, 'map.render', {
+    ...{ width: SYMBOL, height, background: 'transparent', zoom, format: 'png', scale: 1 },
+    layers: entries.map((entry, row) =>
+      swatch(entry, { row, height: SYMBOL, area: { x: 2, width: SYMBOL - 4, height: SYMBOL - 6 } }, grid),
+    ),
+    tileExtent: side,
+    cut: { width: SYMBOL, height: SYMBOL },
+    bbox: [0, 0, SYMBOL, height],
+    crs: 'EPSG:3857',
+  });
+  return tiles.map(({ data }) => data);
+}
+
 /** Grid units along either side, and per pixel. */
 interface Grid {
   side: number;
@@ -45,9 +75,16 @@ interface Grid {
   y: number;
 }
 
-function swatch(entry: LegendEntry, row: number, grid: Grid): MapLayer {
-  const { x, width, height } = ROW.swatch;
-  const middle = (row + 0.5) * ROW.height;
+/** Where a swatch is, in pixels. */
+interface Line {
+  row: number;
+  height: number;
+  area: { x: number; width: number; height: number };
+}
+
+function swatch(entry: LegendEntry, { row, height: rowHeight, area }: Line, grid: Grid): MapLayer {
+  const { x, width, height } = area;
+  const middle = (row + 0.5) * rowHeight;
   const [top, bottom] = [middle - height / 2, middle + height / 2];
   if (entry.kind === 'color') {
     const [r, g, b, a] = entry.color;

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
+import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from '../e2e/support/http.js';
 import { launchBrowser } from '../support/browser.js';
@@ -9,7 +10,7 @@ import { pythonOfClients } from '../support/python.js';
 import { openSavedPage } from '../support/saved-page.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
-/** Clients of GeoServices that others wrote read a feature service. */
+/** Clients of GeoServices that others wrote read a feature service and a map service. */
 
 // biome-ignore lint/suspicious/noExplicitAny: documents are looked into
 type Json = any;
@@ -52,6 +53,40 @@ it('QGIS opens a layer, reads its features and those of a map window', async () 
   expect(read.inside).toEqual(['Austria', 'France', 'Germany', 'Italy', 'Liechtenstein', 'Switzerland']);
 }, 120_000);
 
+it('QGIS draws a map service, and says what lies at a place', async () => {
+  const service = layer.replace(/FeatureServer.*/, 'MapServer');
+  const text = await run(
+    '/usr/bin/python3',
+    [
+      'test/geoservices/draw_with_qgis.py',
+      service,
+      layer.slice(layer.lastIndexOf('/') + 1),
+      '1113194',
+      '6446275',
+    ],
+    { HOME: home, QT_QPA_PLATFORM: 'offscreen' },
+  );
+  const read = JSON.parse(text.trim().split('\n').at(-1)!);
+  expect(read.crs).toBe('EPSG:3857');
+  // Germany is in the middle; the corner is the sea, without a colour.
+  expect(read.middle[3]).toBeGreaterThan(50);
+  expect(read.corner[3]).toBe(0);
+  expect(read.names).toContain('Germany');
+}, 120_000);
+
+it('GDAL draws the tiles of a map service', async () => {
+  const env = { GDAL_DEFAULT_WMS_CACHE_PATH: home };
+  const service = layer.replace(/FeatureServer.*/, 'MapServer');
+  const text = await run('gdalinfo', [`${service}?f=json&pretty=true`], env);
+  expect(text).toContain('Driver: WMS');
+  const picture = join(home, 'map.png');
+  const window = ['-projwin', '0', '8000000', '2000000', '6000000', '-outsize', '100', '100'];
+  await run('gdal_translate', ['-q', '-of', 'PNG', ...window, `${service}?f=json&pretty=true`, picture], env);
+  const { data } = await sharp(picture).ensureAlpha().raw().toBuffer({ resolveWithObject: true });
+  const middle = (100 * 80 + 55) * 4;
+  expect(data[middle + 3]).toBeGreaterThan(50);
+}, 120_000);
+
 it('esridump writes all features of a layer', async () => {
   const text = await run(pythonOfClients(), ['-m', 'esridump.cli', '--jsonlines', layer, '-'], {});
   const features = text
@@ -74,7 +109,7 @@ describe('in a browser', () => {
     const page = readFileSync(`test/geoservices/pages/${library}.html`, 'utf8');
     const file = join(home, `${library}.html`);
     const number = layer.slice(layer.lastIndexOf('/') + 1);
-    writeFileSync(file, page.replace('http://localhost:8080', server.url).replace('LAYER', number));
+    writeFileSync(file, page.replace('http://localhost:8080', server.url).replaceAll('LAYER', number));
     const { page: opened, problems } = await openSavedPage(browser, file);
     await opened.waitForFunction('window.read');
     const reading = await opened.evaluate('window.read()');
@@ -92,6 +127,15 @@ describe('in a browser', () => {
     expect(read.ids).toEqual(features.map(({ id }: Json) => id));
     expect(read.north).toBeGreaterThan(60);
     expect(read.near).toEqual(['Switzerland']);
+  }, 120_000);
+
+  it('Esri Leaflet draws a map service, as one picture and by tiles, and asks what lies at a place', async () => {
+    const read = await readWith('esri-leaflet-maps');
+    expect(read.picture).toMatchObject({ width: 800, height: 600 });
+    expect(read.tiles).toBeGreaterThan(3);
+    expect(read.names).toContain('Germany');
+    expect(read.found).toEqual(['Germany']);
+    expect(read.legend).toContain('Countries');
   }, 120_000);
 
   it('OpenLayers holds all features of a layer, read by tiles', async () => {

@@ -22,14 +22,17 @@ export function spatialReference(parameter: string, value: unknown): Crs {
   return crs;
 }
 
-/** JSON as an object. Throws 400 naming `parameter`. */
+/** JSON as an object; QGIS leaves the quotes of names out. Throws 400 naming `parameter`. */
 export function jsonOf(parameter: string, text: string): unknown {
   try {
-    return parseJsonText(text);
+    return parseJsonText(UNQUOTED.test(text) ? text.replaceAll(NAME, '$1"$2":') : text);
   } catch (error) {
     throw badParameter(parameter, error instanceof JsonBoundsError ? error.message : 'is not JSON');
   }
 }
+
+const UNQUOTED = /^\s*\{\s*[a-z]/i;
+const NAME = /([{,]\s*)([a-z]\w*)\s*:/gi;
 
 const TYPES = ['Point', 'Multipoint', 'Polyline', 'Polygon', 'Envelope'] as const;
 type TypeName = (typeof TYPES)[number];

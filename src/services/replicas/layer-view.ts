@@ -47,7 +47,7 @@ export function requireService({ visible }: Catalogs, principal: Principal, serv
   throw new ApiError('not-found', `There is no service '${service.slice(0, 100)}'.`);
 }
 
-const isIn = (one: Collection, service: string) => (one.service ?? SERVICE) === service;
+export const isIn = (one: Collection, service: string) => (one.service ?? SERVICE) === service;
 
 function missingLayer({ refused }: CatalogSnapshot, service: string, layerId: number): ApiError {
   if (refused.collections.some((one) => one.layerId === layerId && isIn(one, service)))

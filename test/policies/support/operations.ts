@@ -415,6 +415,63 @@ const CLOSED: readonly Operation[] = [
   table: 'closed' as const,
 }));
 
+/** GeoServices tell of failures in band: of those who may read nothing, and of what may not be asked. */
+function geoService(
+  name: string,
+  path: (layer: Layer) => string,
+  missing: Operation['missing'],
+  status: (known: Known) => number = readable,
+): Operation {
+  return {
+    name: `GeoServices: ${name}`,
+    request: at((layer) => `/rest/services/default/${path(layer)}`),
+    missing(text, known) {
+      const { error } = jsonOf(text) as { error?: { code: number } };
+      const expected = status(known);
+      if (expected === 200) return error ? [`tells of ${JSON.stringify(error)}`] : missing(text, known);
+      return error ? [] : ['tells of no failure'];
+    },
+  };
+}
+
+const PLACE = 'geometry=-180,-90,180,90&geometryType=esriGeometryEnvelope&sr=4326&f=json';
+
+const GEOSERVICES: readonly Operation[] = [
+  geoService('a layer', ({ layerId }) => `FeatureServer/${layerId}?f=json`, nothing),
+  geoService(
+    'features',
+    ({ layerId }) => `FeatureServer/${layerId}/query?where=1%3D1&outFields=*&f=json`,
+    everyRow,
+  ),
+  geoService(
+    'how many there are',
+    ({ layerId }) => `FeatureServer/${layerId}/query?where=1%3D1&returnCountOnly=true&f=json`,
+    sum((document) => document['count']),
+  ),
+  geoService(
+    'a condition on a masked field',
+    ({ layerId }) => `FeatureServer/${layerId}/query?where=hidden_note%20%3E%20%27a%27&outFields=*&f=json`,
+    everyToken,
+    unmasked,
+  ),
+  geoService('a map layer', ({ layerId }) => `MapServer/${layerId}?f=json`, nothing),
+  geoService(
+    'what lies at a place',
+    ({ layerId }) => `MapServer/identify?${PLACE}&layers=all:${layerId}`,
+    everyRow,
+  ),
+  geoService(
+    'what holds a text',
+    ({ layerId }) => `MapServer/find?searchText=tkn&layers=${layerId}&f=json`,
+    everyRow,
+  ),
+  geoService(
+    'what holds a text of a masked field',
+    ({ layerId }) => `MapServer/find?searchText=snt&layers=${layerId}&f=json`,
+    (text, known) => (known.isMasked ? [] : everyRow(text, known)),
+  ),
+];
+
 export const OPERATIONS: readonly Operation[] = [
   ...ITEMS,
   ...SINGLES,
@@ -424,4 +481,5 @@ export const OPERATIONS: readonly Operation[] = [
   ...MAPS,
   ...ANALYTICS,
   ...CLOSED,
+  ...GEOSERVICES,
 ];

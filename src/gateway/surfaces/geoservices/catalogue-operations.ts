@@ -7,9 +7,13 @@ import type { SurfaceDeps } from '../common.js';
 import { common, documentFormat, readingOperation, SERVER } from './feature-server.js';
 import { jsonReply } from './in-band.js';
 import { CURRENT_VERSION, layerDocument, serviceDocument } from './layer-documents.js';
+import { mapServices } from './map-layers.js';
 import { wholeNumber } from './members.js';
 
-export type CatalogueDeps = Pick<SurfaceDeps, 'catalog' | 'visible' | 'access'>;
+export interface CatalogueDeps extends Pick<SurfaceDeps, 'catalog' | 'visible' | 'access'> {
+  /** What the principal may read on maps. */
+  visibleMaps: SurfaceDeps['visible'];
+}
 
 const ROOT = '/rest/services';
 const serviceId = pathString('serviceId', 'Name of a service.');
@@ -33,7 +37,11 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
       ...{ about: about('services'), name: 'services', path: ROOT, pathParams: {}, params: {} },
       summary: 'Services',
       run(x, _path, members) {
-        const services = servicesOf(deps, x.principal).map((name) => ({ name, type: SERVER }));
+        const maps = mapServices(deps.visibleMaps(x.principal));
+        const services = [
+          ...servicesOf(deps, x.principal).map((name) => ({ name, type: SERVER })),
+          ...maps.map((name) => ({ name, type: 'MapServer' })),
+        ];
         return jsonReply({ currentVersion: CURRENT_VERSION, folders: [], services }, documentFormat(members));
       },
     }),

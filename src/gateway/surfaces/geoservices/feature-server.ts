@@ -12,9 +12,10 @@ import { inBandFailure } from './in-band.js';
 import { choiceOf, type Members } from './members.js';
 import { member } from './query-members.js';
 
-/** What operations of a FeatureServer have in common. */
+/** What operations of GeoServices have in common. */
 
 export const SERVER = 'FeatureServer';
+export type ServerType = 'FeatureServer' | 'MapServer' | 'VectorTileServer';
 
 export const f = member('f', 'json, or pjson for people.');
 
@@ -25,15 +26,15 @@ const responses = {
   },
 };
 
-export const common = (tag: string, verb: string) =>
+export const common = (tag: string, verb: string, server: ServerType = SERVER) =>
   ({
     surface: 'geoservices',
-    protocol: SERVER,
+    protocol: server,
     permission: 'public',
     tag,
     openQuery: true,
     responses,
-    failure: inBandFailure(SERVER, verb),
+    failure: inBandFailure(server, verb),
   }) as const;
 
 type Texts = Record<string, Param<string | undefined>>;

@@ -1,5 +1,5 @@
 import { type Box, globeExtent, imageWithin } from '../../../core/box.js';
-import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
+import type { CatalogSnapshot, Collection, VectorCollection } from '../../../core/collection.js';
 import { CRS84, type Crs } from '../../../core/crs.js';
 import { esriFields, esriTypeOf } from '../../../core/geoservices-features.js';
 import type { Relationship } from '../../../core/layer-settings.js';
@@ -26,7 +26,7 @@ export function spatialReferenceOf({ epsg }: Crs) {
 }
 
 /** The CRS that a layer is told of in: its own where EPSG has a number for it, else WGS 84. */
-export function layerCrs({ storageCrs }: VectorCollection): Crs {
+export function layerCrs({ storageCrs }: Collection): Crs {
   return storageCrs.epsg > 0 ? storageCrs : CRS84;
 }
 
@@ -55,7 +55,7 @@ export function serviceDocument(name: string, layers: readonly VectorCollection[
   };
 }
 
-function commonCrs(layers: readonly VectorCollection[]): Crs {
+function commonCrs(layers: readonly Collection[]): Crs {
   const [first = CRS84, ...others] = layers.map(layerCrs);
   return others.every(({ epsg }) => epsg === first.epsg) ? first : CRS84;
 }
@@ -186,7 +186,7 @@ function drawingToolOf({ geometryType }: VectorCollection['source']): string {
 }
 
 /** The first text that may be shown as a name. */
-function displayField({ source }: VectorCollection): string {
+export function displayField({ source }: VectorCollection): string {
   const names = source.fields.filter(({ type }) => type === 'string').map(({ name }) => name);
   return names.find((name) => /name|title/i.test(name)) ?? names[0] ?? source.idColumn;
 }
@@ -199,7 +199,7 @@ function domainOf({ source }: VectorCollection, name: string) {
 }
 
 /** Where layers lie; null when none of them says it. */
-function extentIn(layers: readonly VectorCollection[], crs: Crs) {
+export function extentIn(layers: readonly Collection[], crs: Crs) {
   const boxes = layers.flatMap(({ extent84 }) => (extent84 ? [extent84] : []));
   if (boxes.length === 0) return null;
   const west = Math.min(...boxes.map((box) => (box[0] > box[2] ? -180 : box[0])));
@@ -219,4 +219,4 @@ export function envelopeObject([xmin, ymin, xmax, ymax]: readonly number[], crs:
   return { ...{ xmin, ymin, xmax, ymax }, spatialReference: spatialReferenceOf(crs) };
 }
 
-const unitsOf = ({ geographic }: Crs) => (geographic ? 'esriDecimalDegrees' : 'esriMeters');
+export const unitsOf = ({ geographic }: Crs) => (geographic ? 'esriDecimalDegrees' : 'esriMeters');

@@ -10,7 +10,7 @@ import { esriLayer, requireLayer } from '../../../services/replicas/layer-view.j
 import { runTask } from '../../../services/run-task.js';
 import type { SurfaceDeps } from '../common.js';
 import { crsMember } from '../features/crs-member.js';
-import { common, readingOperation, SERVER } from './feature-server.js';
+import { common, readingOperation, SERVER, type ServerType } from './feature-server.js';
 import { jsonReply } from './in-band.js';
 import { boxIn, envelopeObject, spatialReferenceOf } from './layer-documents.js';
 import { wholeNumber } from './members.js';
@@ -20,8 +20,6 @@ import { groupsReply } from './statistics-operations.js';
 import { groupsRequest } from './statistics-request.js';
 
 export type QueryDeps = Pick<SurfaceDeps, 'catalog' | 'visible' | 'pools'>;
-
-const PATH = `/rest/services/{serviceId}/${SERVER}/{layerId}/query`;
 
 const path = {
   serviceId: pathString('serviceId', 'Name of a service.'),
@@ -57,8 +55,15 @@ const params = {
 
 /** Queries of the layers of a FeatureServer. */
 export function queryOperations(deps: QueryDeps): Operation[] {
+  return layerQueryOperations(deps, SERVER);
+}
+
+/** The same of the layers of a server of that type. */
+export function layerQueryOperations(deps: QueryDeps, server: ServerType): Operation[] {
   return readingOperation({
-    ...{ about: common('FeatureServer', 'query'), name: 'query', path: PATH },
+    about: common(server, 'query', server),
+    name: server === SERVER ? 'query' : `query${server}`,
+    path: `/rest/services/{serviceId}/${server}/{layerId}/query`,
     ...{ pathParams: path, params },
     summary: 'Features of a layer',
     run(x, { serviceId, layerId }, members) {

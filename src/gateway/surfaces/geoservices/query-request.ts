@@ -108,7 +108,8 @@ function answerOf(ids: boolean, count: boolean, extent: boolean): QueryRequest['
   return ids ? 'ids' : 'features';
 }
 
-function filterOf(layer: VectorCollection, members: Members) {
+/** The parameters of a query that say which features there are. Throws 400 naming the one that is wrong. */
+export function filterOf(layer: VectorCollection, members: Members) {
   const { source } = layer;
   const schema = { ...source, fields: plainFields(source.fields), filterCrs: defaultCrs(layer) };
   const text = (name: string, most: number) => {

@@ -11,8 +11,7 @@ const RESOURCES: readonly (readonly [path: string, names: string])[] = [
     `${SERVICE}/FeatureServer/{layerId}`,
     'append queryTopFeatures queryBins queryDateBins calculate validateSQL generateRenderer queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
   ],
-  [`${SERVICE}/MapServer`, ' export identify find legend layers generateKml'],
-  [`${SERVICE}/MapServer/{layerId}`, ' query'],
+  [`${SERVICE}/MapServer`, 'generateKml WMSServer WMTS'],
   [
     `${SERVICE}/ImageServer`,
     ' exportImage identify query statistics histograms getSamples keyProperties legend',

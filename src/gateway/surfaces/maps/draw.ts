@@ -1,10 +1,11 @@
 import { hasCoverage, hasFeatures, isDrawable } from '../../../core/abilities.js';
 import type { ArchiveCollection, Collection } from '../../../core/collection.js';
-import type { Expression } from '../../../core/cql2/index.js';
+import { and, type Expression } from '../../../core/cql2/index.js';
 import { uriOf } from '../../../core/crs.js';
 import { ApiError, notFound } from '../../../core/errors.js';
 import type { MapSettings } from '../../../core/layer-settings.js';
 import { requireEntitlement } from '../../../core/licensing.js';
+import type { Format } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { TimeRange } from '../../../core/params.js';
 import { releaseBytes } from '../../../native/index.js';
@@ -25,23 +26,32 @@ import type { SurfaceDeps } from '../common.js';
 import { background, formatOf, imageName, type MapParams, scaleOfDpi, symbolScale } from './params.js';
 import { contentBox, type MapWindow, mapWindow } from './window.js';
 
-/**
- * Draws collections, bottom first, into one map; of one collection unless `resource` is absent. Throws 404 where there is
- * nothing to draw.
- */
+/** What of a map its parameters do not say. */
+export interface Drawing {
+  /** The collection that it is a map of; absent for one of several. */
+  readonly resource?: Collection;
+  /** That which is negotiated when absent. */
+  readonly format?: Format;
+  /** That which the parameters say when absent. */
+  readonly window?: MapWindow;
+  /** Checked filters by the id of their collection: only these features are drawn. */
+  readonly filters?: ReadonlyMap<string, Expression>;
+}
+
+/** Draws collections, bottom first, into one map. Throws 404 where there is nothing to draw. */
 export async function drawMap(
   x: Exchange,
   deps: SurfaceDeps,
   addressed: readonly Collection[],
   asked: MapParams,
-  resource?: Collection,
+  { resource, format: chosen, window: stated, filters }: Drawing = {},
 ): Promise<Reply> {
   const params = { ...asked, ...defaultScale(asked, addressed[0]?.maps) };
   const settings = mapSettings(addressed[0]?.maps ?? {});
-  const format = formatOf(x, settings);
+  const format = chosen ?? formatOf(x, settings);
   if (addressed.length === 0) throw new ApiError('not-found', 'There is no collection that can be drawn.');
   const { collections, batch } = batchOf(deps, addressed, params);
-  const window = mapWindow(collections, params, resource);
+  const window = stated ?? mapWindow(collections, params, resource);
   const time = shownTime(collections, {
     ...params,
     batch,
@@ -58,7 +68,7 @@ export async function drawMap(
     background: background(format, params, settings),
     format: imageName(format),
     quality: params.quality,
-    filters: duringFilters(collections, params.datetime),
+    filters: narrowed(filters, duringFilters(collections, params.datetime)),
     batch,
     look: rasterLook(collections, params),
   });
@@ -93,6 +103,15 @@ function batchOf({ licensing }: SurfaceDeps, addressed: readonly Collection[], p
   const batched = newestBatch(addressed, params.datetime);
   if (batched.collections.length > 0) return batched;
   throw new ApiError('not-found', 'No raster was acquired within datetime.');
+}
+
+function narrowed(
+  filters: ReadonlyMap<string, Expression> | undefined,
+  also: ReadonlyMap<string, Expression>,
+): ReadonlyMap<string, Expression> {
+  const both = new Map(also);
+  for (const [id, filter] of filters ?? []) both.set(id, and(filter, both.get(id))!);
+  return both;
 }
 
 function duringFilters(

@@ -98,7 +98,7 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       run(x) {
         const collection = findNumbered(deps.visible(x.principal), x.params.collectionId);
         if (!isDrawable(collection)) throw notFound('map of', collection.id);
-        return partial.reply(x, () => drawMap(x, deps, [collection], x.params, collection));
+        return partial.reply(x, () => drawMap(x, deps, [collection], x.params, { resource: collection }));
       },
     }),
     defineOperation({
@@ -117,7 +117,7 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       run(x) {
         const collection = findNumbered(deps.visible(x.principal), x.params.collectionId);
         const styled = inStyle(collection, x.params.styleId);
-        return partial.reply(x, () => drawMap(x, deps, [styled], x.params, collection));
+        return partial.reply(x, () => drawMap(x, deps, [styled], x.params, { resource: collection }));
       },
     }),
     ...mapCollectionOperations(deps),

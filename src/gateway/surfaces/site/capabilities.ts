@@ -22,7 +22,8 @@ const PROTOCOLS = [
   ['STAC', 'SpatioTemporal Asset Catalog', '/stac', true],
   ['Streaming', 'Feature streams', '/api/v1/streaming/features', true],
   ['OGC-Processes', 'OGC API - Processes', '/ogc/processes', true],
-  ['FeatureServer', 'GeoServices REST', '/rest/services', true],
+  ['FeatureServer', 'GeoServices REST: features', '/rest/services', true],
+  ['MapServer', 'GeoServices REST: maps', '/rest/services', true],
 ] as const;
 
 const FEATURES = {

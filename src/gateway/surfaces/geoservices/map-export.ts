@@ -1,0 +1,128 @@
+import { badParameter } from '../../../core/errors.js';
+import { type Format, JPEG_FORMAT, PNG_FORMAT, TIFF_FORMAT, WEBP_FORMAT } from '../../../core/media.js';
+import type { Exchange, Operation, Reply } from '../../../core/operation.js';
+import { pathString } from '../../../core/params.js';
+import { describeCrs } from '../../../native/index.js';
+import { blankImage } from '../../../services/tiles/blank.js';
+import { drawMap } from '../maps/draw.js';
+import type { MapParams } from '../maps/params.js';
+import type { MapWindow } from '../maps/window.js';
+import { common, readingOperation } from './feature-server.js';
+import { jsonReply } from './in-band.js';
+import { envelopeObject, extentIn } from './layer-documents.js';
+import { type MapChoice, mapChoice } from './map-choice.js';
+import { MAP_FORMATS } from './map-documents.js';
+import { type DrawnLayer, type MapDeps, mapLayers } from './map-layers.js';
+import { imageWindow, MAP_CRS } from './map-window.js';
+import { choiceOf, flagOf, type Members, numberOf } from './members.js';
+import { member } from './query-members.js';
+import { scaleOf } from './tile-info.js';
+
+const DPI = 96;
+const MOST_DPI = 768;
+
+const FORMATS: Readonly<Record<(typeof MAP_FORMATS)[number], Format>> = {
+  png: PNG_FORMAT,
+  png8: PNG_FORMAT,
+  png24: PNG_FORMAT,
+  png32: PNG_FORMAT,
+  jpg: JPEG_FORMAT,
+  jpgpng: PNG_FORMAT,
+  webp: WEBP_FORMAT,
+  tiff: TIFF_FORMAT,
+};
+
+const params = {
+  bbox: member('bbox', 'xmin,ymin,xmax,ymax; all layers when absent.'),
+  bboxSR: member('bboxSR', 'Spatial reference of bbox; Web Mercator when absent.'),
+  size: member('size', 'width,height in pixels; 400,400 when absent.'),
+  imageSR: member('imageSR', 'Spatial reference of the picture; that of bbox when absent.'),
+  format: member('format', `${MAP_FORMATS.join(', ')}; png when absent.`),
+  layers: member('layers', 'show:, hide:, include: or exclude: and numbers of layers.'),
+  layerDefs: member('layerDefs', 'Conditions in SQL by the numbers of layers.'),
+  time: member('time', 'Milliseconds since 1970, or start,end.'),
+  transparent: member('transparent', 'false when absent.'),
+  dpi: member('dpi', `${DPI} when absent, ${MOST_DPI} at most.`),
+  dynamicLayers: member('dynamicLayers', 'Layers with conditions and drawings of their own, as JSON.'),
+};
+
+/** Parameters that change the picture and that are not there. */
+const UNSUPPORTED = ['rotation', 'layerTimeOptions', 'mapScale', 'gdbVersion', 'clipping', 'mapRangeValues'];
+
+/** Maps of the layers of a service. */
+export function exportOperations(deps: MapDeps): Operation[] {
+  return readingOperation({
+    ...{ about: common('MapServer', 'export', 'MapServer'), name: 'mapExport', params },
+    path: '/rest/services/{serviceId}/MapServer/export',
+    pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
+    summary: 'A map of a service',
+    run(x, { serviceId }, members) {
+      const all = mapLayers(deps, x.principal, serviceId!);
+      requireSupported(members);
+      const request = exportRequest(all, members);
+      if (request.answer === 'image') return draw(x, deps, request);
+      return jsonReply(documentOf(x, request, members), request.answer);
+    },
+  });
+}
+
+interface ExportRequest extends MapChoice {
+  readonly answer: 'image' | 'json' | 'pjson';
+  readonly window: MapWindow;
+  readonly format: Format;
+  readonly dpi: number;
+  readonly transparent: boolean;
+}
+
+function requireSupported(members: Members): void {
+  const says = (name: string) => !['', '0', '{}', undefined, null].includes(members[name] as string);
+  const name = UNSUPPORTED.find(says);
+  if (name !== undefined) throw badParameter(name, 'is not supported');
+}
+
+function exportRequest(all: readonly DrawnLayer[], members: Members): ExportRequest {
+  const extent = extentIn(all, MAP_CRS);
+  const format = choiceOf(members, 'format', { values: MAP_FORMATS, fallback: 'png' });
+  const dpi = numberOf(members, 'dpi') ?? DPI;
+  if (dpi < 1 || dpi > MOST_DPI) throw badParameter('dpi', `must be from 1 to ${MOST_DPI}`);
+  return {
+    ...mapChoice(all, members),
+    answer: choiceOf(members, 'f', { values: ['image', 'json', 'pjson'], fallback: 'image' }),
+    window: imageWindow(members, {
+      own: MAP_CRS,
+      whole: extent ? [extent.xmin!, extent.ymin!, extent.xmax!, extent.ymax!] : undefined,
+    }),
+    format: FORMATS[format],
+    dpi,
+    transparent: flagOf(members, 'transparent', false),
+  };
+}
+
+/** What the parameters of OGC API Maps would say that are none here. */
+const NOTHING = {
+  ...{ bbox: undefined, bboxCrs: undefined, crs: undefined, width: undefined, height: undefined },
+  ...{ scaleDenominator: undefined, mmPerPixel: undefined, scale: undefined, quality: undefined },
+  ...{ datetime: undefined, bgcolor: undefined, expression: undefined, rescale: undefined },
+  ...{ colormap: undefined, bands: undefined, nodata: undefined },
+};
+
+function draw(x: Exchange, deps: MapDeps, request: ExportRequest): Promise<Reply> | Reply {
+  const { layers, filters, window, format, dpi, transparent } = request;
+  const blank = layers.length === 0 && blankImage(format, window.width, window.height);
+  if (blank) return { status: 200, mediaType: format.mediaType, body: blank, cacheControl: 'no-cache' };
+  const asked: MapParams = { ...NOTHING, transparent, dpi: dpi / DPI };
+  return drawMap(x, deps, [...layers].reverse(), asked, { window, format, filters });
+}
+
+/** Where the picture is, and what it shows: clients load it then. */
+function documentOf(x: Exchange, { window, dpi }: ExportRequest, members: Members) {
+  const { bbox, crs, width, height } = window;
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries({ ...members, f: 'image' }))
+    query.set(name, typeof value === 'string' ? value : JSON.stringify(value));
+  const metres = ((bbox[2] - bbox[0]) / width) * describeCrs(crs.proj).metresPerUnit;
+  return {
+    href: `${x.baseUrl}${x.path}?${query}`,
+    ...{ width, height, extent: envelopeObject(bbox, crs), scale: scaleOf(metres, dpi) },
+  };
+}

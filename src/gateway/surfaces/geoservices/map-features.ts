@@ -1,0 +1,63 @@
+import type { VectorCollection } from '../../../core/collection.js';
+import { and, type Expression } from '../../../core/cql2/index.js';
+import { esriFields, esriTypeOf } from '../../../core/geoservices-features.js';
+import { parseExact } from '../../../core/json.js';
+import type { Exchange } from '../../../core/operation.js';
+import type { Pools } from '../../../core/tasks.js';
+import { esriLayer } from '../../../services/replicas/layer-view.js';
+import { runTask } from '../../../services/run-task.js';
+import { displayField, spatialReferenceOf } from './layer-documents.js';
+import type { Members } from './members.js';
+import { queryRequest } from './query-request.js';
+
+/** Features of map services one by one, as `identify` and `find` tell of them. */
+
+export interface MapFeature {
+  /** By the names of the fields. */
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly geometry?: Readonly<Record<string, unknown>> | null;
+}
+
+/** Most features of one answer. */
+export const MOST_RESULTS = 1000;
+
+/** Features that a query finds, and that pass `filter`, too. Throws 400 as queries do. */
+export async function mapFeatures(
+  x: Exchange,
+  pools: Pools,
+  layer: VectorCollection,
+  { query, filter, limit }: { query: Members; filter: Expression | undefined; limit: number },
+): Promise<MapFeature[]> {
+  const { task } = queryRequest(layer, { outFields: '*', ...query });
+  const narrowed = and(task.filter, filter);
+  const page = { ...task, limit, ...(narrowed === undefined ? {} : { filter: narrowed }) };
+  const { features } = await runTask(x, pools, 'vector.items', page);
+  return parseExact(`[${Buffer.from(features).toString()}]`) as MapFeature[];
+}
+
+/** A feature as results list it: texts by the titles of the fields. */
+export function resultOf(layer: VectorCollection, { attributes, geometry }: MapFeature, query: Members) {
+  const esri = esriLayer(layer);
+  const display = displayField(layer);
+  const titles = new Map(esriFields(esri).map(({ name, alias }) => [name, alias]));
+  return {
+    layerId: layer.layerId,
+    layerName: layer.title,
+    displayFieldName: display,
+    value: textOf(attributes[display]),
+    attributes: Object.fromEntries(
+      Object.entries(attributes).map(([name, value]) => [titles.get(name) ?? name, textOf(value)]),
+    ),
+    ...(geometry
+      ? {
+          geometryType: esriTypeOf(esri),
+          geometry: { ...geometry, spatialReference: spatialReferenceOf(queryRequest(layer, query).crs) },
+        }
+      : {}),
+  };
+}
+
+/** A value as people read it. */
+export function textOf(value: unknown): string {
+  return value === null || value === undefined ? 'Null' : String(value);
+}

@@ -1,0 +1,102 @@
+import { hasFeatures } from '../../../core/abilities.js';
+import type { VectorCollection } from '../../../core/collection.js';
+import { and, type Expression } from '../../../core/cql2/index.js';
+import { badParameter } from '../../../core/errors.js';
+import { plainFields } from '../../../core/field-masks.js';
+import type { Operation } from '../../../core/operation.js';
+import { pathString } from '../../../core/params.js';
+import type { Field } from '../../../core/vector-source.js';
+import { common, documentFormat, readingOperation } from './feature-server.js';
+import { jsonReply } from './in-band.js';
+import { mapChoice } from './map-choice.js';
+import { type MapFeature, MOST_RESULTS, mapFeatures, resultOf, textOf as valueText } from './map-features.js';
+import { type MapDeps, mapLayers } from './map-layers.js';
+import { flagOf, textOf } from './members.js';
+import { member } from './query-members.js';
+
+const MOST_TEXT = 200;
+
+const params = {
+  searchText: member('searchText', 'What to look for.'),
+  contains: member('contains', 'Whether values may hold more than the text; true when absent.'),
+  searchFields: member('searchFields', 'Names of fields; all with texts or numbers when absent.'),
+  layers: member('layers', 'Numbers of layers.'),
+  layerDefs: member('layerDefs', 'Conditions in SQL by the numbers of layers.'),
+  sr: member('sr', 'Spatial reference of the answer; that of the layer when absent.'),
+  returnGeometry: member('returnGeometry', 'true when absent.'),
+};
+
+/** Features of a map by what their fields say. */
+export function findOperations(deps: MapDeps): Operation[] {
+  return readingOperation({
+    ...{ about: common('MapServer', 'find', 'MapServer'), name: 'mapFind', params },
+    path: '/rest/services/{serviceId}/MapServer/find',
+    pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
+    summary: 'Features of a map by what their fields say',
+    async run(x, { serviceId }, members) {
+      const all = mapLayers(deps, x.principal, serviceId!);
+      const text = textOf(members, 'searchText', MOST_TEXT);
+      if (text === undefined) throw badParameter('searchText', 'is missing');
+      const search = { text, contains: flagOf(members, 'contains', true) };
+      const { layers, filters } = mapChoice(all, members);
+      const query = {
+        ...(members['sr'] ? { outSR: members['sr'] } : {}),
+        returnGeometry: flagOf(members, 'returnGeometry', true),
+      };
+      const names = textOf(members, 'searchFields', 8000)?.split(',');
+      const results: object[] = [];
+      for (const layer of layers.filter(hasFeatures)) {
+        const limit = MOST_RESULTS - results.length;
+        const fields = searched(layer, names);
+        const matches = fields.flatMap((field) => matching(field, search) ?? []);
+        if (matches.length === 0 || limit <= 0) continue;
+        const match: Expression = matches.length === 1 ? matches[0]! : { op: 'or', args: matches };
+        const features = await mapFeatures(x, deps.pools, layer, {
+          ...{ query, limit },
+          filter: and(filters.get(layer.id), match),
+        });
+        for (const feature of features)
+          results.push({
+            ...resultOf(layer, feature, query),
+            ...foundIn(feature, fields, search),
+          });
+      }
+      return jsonReply({ results }, documentFormat(members));
+    },
+  });
+}
+
+interface Search {
+  readonly text: string;
+  readonly contains: boolean;
+}
+
+/** Fields that are looked through. Names that a layer does not have are those of another one. */
+function searched({ source }: VectorCollection, names: readonly string[] | undefined): Field[] {
+  const asked = names && new Set(names.map((name) => name.trim().toLowerCase()));
+  return plainFields(source.fields).filter(
+    ({ name, type }) =>
+      ['string', 'integer', 'number'].includes(type) && (!asked || asked.has(name.toLowerCase())),
+  );
+}
+
+function matching({ name, type }: Field, { text, contains }: Search): Expression | undefined {
+  const property = { property: name };
+  if (type !== 'string') {
+    const number = Number(text);
+    return text.trim() === '' || !Number.isFinite(number) ? undefined : { op: '=', args: [property, number] };
+  }
+  const pattern = text.replace(/[\\%_]/g, '\\$&');
+  const folded = (operand: string | typeof property) => ({ op: 'casei', args: [operand] });
+  return { op: 'like', args: [folded(property), folded(contains ? `%${pattern}%` : pattern)] };
+}
+
+/** The first field that holds the text, and its value. */
+function foundIn({ attributes }: MapFeature, fields: readonly Field[], { text, contains }: Search) {
+  const sought = text.toLowerCase();
+  const field = fields.find(({ name }) => {
+    const value = valueText(attributes[name]).toLowerCase();
+    return contains ? value.includes(sought) : value === sought;
+  });
+  return field ? { foundFieldName: field.name, value: valueText(attributes[field.name]) } : {};
+}

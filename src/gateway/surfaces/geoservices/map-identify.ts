@@ -1,0 +1,144 @@
+import { hasFeatures } from '../../../core/abilities.js';
+import type { Box } from '../../../core/box.js';
+import { envelope } from '../../../core/box.js';
+import type { RasterCollection } from '../../../core/collection.js';
+import { CRS84, type Crs } from '../../../core/crs.js';
+import { badParameter } from '../../../core/errors.js';
+import type { Exchange, Operation } from '../../../core/operation.js';
+import { pathString } from '../../../core/params.js';
+import type { Pools } from '../../../core/tasks.js';
+import { transformPoints } from '../../../native/index.js';
+import { geometryLiteral, spatialReference } from '../../../services/geoservices/geometry.js';
+import { valuesByTime } from '../../../services/rasters/position.js';
+import { common, documentFormat, readingOperation } from './feature-server.js';
+import { jsonReply } from './in-band.js';
+import { mapChoice } from './map-choice.js';
+import { MOST_RESULTS, mapFeatures, resultOf, textOf as valueText } from './map-features.js';
+import { type MapDeps, mapLayers } from './map-layers.js';
+import { boxOf, MAP_CRS, referenceOf } from './map-window.js';
+import { flagOf, type Members, numberOf, textOf } from './members.js';
+import { member } from './query-members.js';
+
+const params = {
+  geometry: member('geometry', 'Where to look: x,y, or a geometry as JSON.'),
+  geometryType: member('geometryType', 'esriGeometryPoint when absent.'),
+  sr: member('sr', 'Spatial reference of geometry, mapExtent and the answer; Web Mercator when absent.'),
+  layers: member('layers', 'top, visible or all, perhaps with : and numbers of layers.'),
+  layerDefs: member('layerDefs', 'Conditions in SQL by the numbers of layers.'),
+  time: member('time', 'Milliseconds since 1970, or start,end.'),
+  tolerance: member('tolerance', 'Pixels around a point in which features count, too.'),
+  mapExtent: member('mapExtent', 'xmin,ymin,xmax,ymax of what is shown.'),
+  imageDisplay: member('imageDisplay', 'width,height,dpi of what is shown.'),
+  returnGeometry: member('returnGeometry', 'true when absent.'),
+};
+
+/** What lies at a place of a map. */
+export function identifyOperations(deps: MapDeps): Operation[] {
+  return readingOperation({
+    ...{ about: common('MapServer', 'identify', 'MapServer'), name: 'mapIdentify', params },
+    path: '/rest/services/{serviceId}/MapServer/identify',
+    pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
+    summary: 'What lies at a place of a map',
+    async run(x, { serviceId }, members) {
+      const all = mapLayers(deps, x.principal, serviceId!);
+      const format = documentFormat(members);
+      const { layers, filters } = mapChoice(all, members);
+      const place = placeOf(members);
+      const query = {
+        ...{
+          geometry: place.geometry,
+          geometryType: place.type,
+          inSR: place.sr,
+          outSR: place.sr,
+        },
+        returnGeometry: flagOf(members, 'returnGeometry', true),
+      };
+      const isTop = /^\s*top/i.test(textOf(members, 'layers', 8000) ?? 'top');
+      const results: object[] = [];
+      for (const layer of layers) {
+        const limit = MOST_RESULTS - results.length;
+        if (limit <= 0 || (isTop && results.length > 0)) break;
+        if (hasFeatures(layer)) {
+          const features = await mapFeatures(x, deps.pools, layer, {
+            ...{ query, filter: filters.get(layer.id), limit },
+          });
+          results.push(...features.map((one) => resultOf(layer, one, query)));
+        } else results.push(...(await pixelResults(x, deps.pools, layer, place)));
+      }
+      return jsonReply({ results }, format);
+    },
+  });
+}
+
+interface Place {
+  /** A point with a tolerance is an envelope. */
+  readonly geometry: unknown;
+  readonly type: string | undefined;
+  readonly sr: unknown;
+  /** Of the geometry; x,y ordered. */
+  readonly middle: readonly [number, number];
+  readonly crs: Crs;
+}
+
+function placeOf(members: Members): Place {
+  const { geometry } = members;
+  if (geometry === undefined || geometry === '') throw badParameter('geometry', 'is missing');
+  const type = textOf(members, 'geometryType', 100);
+  let crs = referenceOf(members, 'sr') ?? MAP_CRS;
+  const literal = geometryLiteral(geometry, type ?? pointType(geometry), (own) => {
+    if (own !== undefined && own !== null) crs = spatialReference('geometry', own);
+    return crs;
+  });
+  const sr = members['sr'] || { wkid: crs.epsg };
+  const [minx, miny, maxx, maxy] = 'bbox' in literal ? (literal.bbox as Box) : envelope(literal)!;
+  const middle = [(minx + maxx) / 2, (miny + maxy) / 2] as const;
+  if (!('type' in literal) || literal.type !== 'Point') return { geometry, type, sr, middle, crs };
+  const reach = (numberOf(members, 'tolerance') ?? 0) * pixelSize(members);
+  const box = { xmin: minx - reach, ymin: miny - reach, xmax: maxx + reach, ymax: maxy + reach };
+  return { geometry: { ...box, spatialReference: { wkid: crs.epsg } }, type: undefined, sr, middle, crs };
+}
+
+/** Two numbers are a point. */
+function pointType(geometry: unknown): string | undefined {
+  return typeof geometry === 'string' && !geometry.trim().startsWith('{') ? 'esriGeometryPoint' : undefined;
+}
+
+/** Units of a pixel of what is shown. */
+function pixelSize(members: Members): number {
+  const extent = boxOf('mapExtent', members['mapExtent']);
+  const display = (textOf(members, 'imageDisplay', 100) ?? '400,400,96').split(',').map(Number);
+  const [width = Number.NaN, height = Number.NaN] = display;
+  if (!(width >= 1 && height >= 1)) throw badParameter('imageDisplay', 'must be width,height,dpi');
+  if (!extent) {
+    if (numberOf(members, 'tolerance'))
+      throw badParameter('mapExtent', 'is missing: a tolerance is in pixels');
+    return 0;
+  }
+  const [minx, miny, maxx, maxy] = extent.bbox;
+  return Math.max((maxx - minx) / width, (maxy - miny) / height);
+}
+
+/** The pixel of a raster at a place, of its newest time. */
+async function pixelResults(
+  x: Exchange,
+  pools: Pools,
+  layer: RasterCollection,
+  { middle, crs }: Place,
+): Promise<object[]> {
+  const point = new Float64Array(middle);
+  transformPoints(point, crs.proj, CRS84.proj);
+  const place = [point[0]!, point[1]!] as const;
+  if (!place.every(Number.isFinite)) return [];
+  const { steps = [] } = (await valuesByTime(x, pools, layer, { place, datetime: undefined })) ?? {};
+  const last = steps.at(-1);
+  if (!last) return [];
+  const value = last.values.map((one) => (one === null ? 'NoData' : valueText(one))).join(', ');
+  return [
+    {
+      ...{ layerId: layer.layerId, layerName: layer.title, displayFieldName: '', value },
+      attributes: { 'Pixel Value': value },
+      geometryType: 'esriGeometryPoint',
+      geometry: { x: middle[0], y: middle[1], spatialReference: { wkid: crs.epsg } },
+    },
+  ];
+}

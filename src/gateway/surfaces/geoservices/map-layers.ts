@@ -1,0 +1,53 @@
+import { byData, isDrawable } from '../../../core/abilities.js';
+import { SERVICE } from '../../../core/access.js';
+import type {
+  CatalogSnapshot,
+  Collection,
+  RasterCollection,
+  VectorCollection,
+} from '../../../core/collection.js';
+import { notFound } from '../../../core/errors.js';
+import type { Principal } from '../../../core/operation.js';
+import { isIn, requireService } from '../../../services/replicas/layer-view.js';
+import type { SurfaceDeps } from '../common.js';
+
+/** Layers of a MapServer: everything of a service that is drawn. */
+
+export type MapDeps = Pick<SurfaceDeps, 'catalog' | 'visible' | 'pools' | 'access' | 'licensing' | 'places'>;
+export type DrawnLayer = VectorCollection | RasterCollection;
+
+/** Layers of a service for this principal, the one on top first. Throws 404 for a service that does not exist, 401. */
+export function mapLayers(deps: MapDeps, principal: Principal, service: string): DrawnLayer[] {
+  requireService(deps, principal, service);
+  return deps
+    .visible(principal)
+    .collections.filter(isDrawable)
+    .filter((one) => isIn(one, service))
+    .map((one, place) => ({ one, place }))
+    .sort((a, b) => rank(a.one) - rank(b.one) || a.place - b.place)
+    .map(({ one }) => one);
+}
+
+/** Points lie on lines, these on areas, and all on pictures. */
+function rank(collection: Collection): number {
+  return byData(collection, {
+    features: ({ source: { geometryType } }) => {
+      if (geometryType.endsWith('Point')) return 0;
+      return geometryType.endsWith('LineString') ? 1 : 2;
+    },
+    coverage: () => 3,
+    storedTiles: () => 3,
+  });
+}
+
+/** Throws 404. */
+export function requireMapLayer(layers: readonly DrawnLayer[], layerId: number): DrawnLayer {
+  const layer = layers.find((one) => one.layerId === layerId);
+  if (!layer) throw notFound('layer', `${layerId}`);
+  return layer;
+}
+
+/** Names of services that have something to draw. */
+export function mapServices({ collections }: CatalogSnapshot): string[] {
+  return [...new Set(collections.filter(isDrawable).map(({ service = SERVICE }) => service))].sort();
+}
