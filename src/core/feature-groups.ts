@@ -75,3 +75,22 @@ export function valueField(source: VectorSource, name: string): Pick<Field, 'nam
 export function groupTable<S extends VectorSource>(source: S, fields: Field[]): S {
   return { ...source, fields, idColumn: '', geometryColumn: '', hasIndex: false };
 }
+
+/** The first features of each group, in an order. */
+export interface TopTask extends FeatureQuery {
+  /** Fields of the source, or its id column. */
+  groupBy: readonly string[];
+  /** Fields of the source, or its id column; then comes the id. */
+  sort: readonly SortKey[];
+  /** How many of a group. */
+  count: number;
+  /** How many there may be of all groups. */
+  limit: number;
+}
+
+export interface TopResult {
+  /** Ids of integers, in the order of the ids. */
+  ids: number[];
+  /** True when there are more than the limit. */
+  more: boolean;
+}

@@ -317,6 +317,46 @@ export function statisticsSuite(open: () => StatisticsStore | Promise<Statistics
     });
   });
 
+  describe('the first features of groups', () => {
+    const topFilter = { groupByFields: 'name', topCount: 3, orderByFields: 'area DESC' };
+    const ask = (members: Json, headers?: Record<string, string>): Promise<Json> =>
+      town.post(`${layer}/queryTopFeatures`, members, headers);
+    const ranked = (where: string) => `SELECT fid FROM (SELECT fid, row_number() OVER (PARTITION BY name
+      ORDER BY area DESC NULLS FIRST, fid) AS k FROM parcels WHERE ${where}) x WHERE k <= 3 ORDER BY fid`;
+
+    it('are features, ids and counts', async () => {
+      const where = 'floors > 1';
+      const ids = numbers(await store.query(ranked(where))).map(({ fid }) => fid);
+      expect(ids).toHaveLength(12);
+      expect((await ask({ where, topFilter, returnIdsOnly: true })).objectIds).toEqual(ids);
+      expect(await ask({ where, topFilter, returnCountOnly: true })).toEqual({ count: 12 });
+      const { features } = await ask({ where, topFilter, outFields: 'name,area', orderByFields: 'fid DESC' });
+      expect(features.map((one: Json) => one.attributes.fid)).toEqual([...ids].reverse());
+      const several = { ...topFilter, groupByFields: ['name', 'ACTIVE'], topCount: 1 };
+      expect(await ask({ topFilter: several, returnCountOnly: true })).toEqual({
+        count: (await store.query('SELECT DISTINCT name, active FROM parcels')).length,
+      });
+      expect((await ask({ where: 'fid < 0', topFilter })).features).toEqual([]);
+    });
+
+    it.each([
+      [undefined],
+      ['x'],
+      [{ ...topFilter, groupByFields: '' }],
+      [{ ...topFilter, groupByFields: 'tags' }],
+      [{ ...topFilter, groupByFields: 'name); DROP TABLE parcels; --' }],
+      [{ ...topFilter, topCount: 0 }],
+      [{ ...topFilter, topCount: '1; DROP TABLE parcels' }],
+      [{ ...topFilter, orderByFields: 'area; DROP TABLE parcels' }],
+      [{ ...topFilter, orderByFields: '' }],
+      [{ ...topFilter, orderByFields: [1] }],
+    ])('not of %j', async (wrong) => {
+      const { error } = await ask(wrong === undefined ? {} : { topFilter: wrong });
+      expect(error).toMatchObject({ code: 400, message: expect.stringMatching(/^topFilter: /) });
+      expect(numbers(await store.query('SELECT count(*) AS n FROM parcels'))).toEqual([{ n: ROWS }]);
+    });
+  });
+
   describe('refuses', () => {
     const one = [statistic('count', 'fid', 'n')];
     const rows = () => store.query('SELECT count(*) AS n FROM parcels');
@@ -425,6 +465,12 @@ export function statisticsSuite(open: () => StatisticsStore | Promise<Statistics
           expect([members, error]).toEqual([members, expect.objectContaining({ code: 400 })]);
           expect(error.message).toMatch(new RegExp(`^${name}: `));
         }
+      const topFilter = { groupByFields: 'name', topCount: 1, orderByFields: 'floors' };
+      for (const masked of [{ groupByFields: 'code' }, { orderByFields: 'area DESC' }]) {
+        const members = { topFilter: { ...topFilter, ...masked } };
+        const { error } = await town.post(`${layer}/queryTopFeatures`, members, headers);
+        expect(error).toMatchObject({ code: 400, message: expect.stringMatching(/^topFilter: /) });
+      }
       const all = await query({ outFields: '*', returnDistinctValues: true }, headers);
       const names = all.fields.map(({ name }: Json) => name);
       expect(names).toContain('name');
@@ -443,6 +489,9 @@ export function statisticsSuite(open: () => StatisticsStore | Promise<Statistics
       ) as Json[];
       expect(answer.features).toEqual([{ attributes: { floors: 2, n } }]);
       expect(await query({ ...members, returnCountOnly: true }, headers)).toEqual({ count: 1 });
+      const topFilter = { groupByFields: 'floors', topCount: ROWS, orderByFields: 'name' };
+      const path = `${layer}/queryTopFeatures`;
+      expect(await town.post(path, { topFilter, returnCountOnly: true }, headers)).toEqual({ count: n });
     });
   });
 }

@@ -3,6 +3,7 @@ import { workerData } from 'piscina';
 import { BodyError, readBody } from '../../core/body.js';
 import type { Retention } from '../../core/events.js';
 import { TaskFailure } from '../../core/failure.js';
+import type { FeatureQuery } from '../../core/features.js';
 import { WORKER_NICENESS } from '../../core/limits.js';
 import type { TaskInput, TaskName, TaskOutput } from '../../core/tasks.js';
 import Database from '../../native/sqlite.js';
@@ -101,6 +102,7 @@ const TASKS: {
   'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),
   'vector.groups': (task, cancellation) => grouping(task).groups(task, cancellation),
   'vector.groupCount': (task, cancellation) => grouping(task).groupCount(task, cancellation),
+  'vector.top': (task, cancellation) => grouping(task).top(task, cancellation),
   'vector.body': body,
   'vector.extent': (query, cancellation) => storeOf(query.source).extent(query, cancellation),
   // The library of styles is large, and most threads never need it.
@@ -136,13 +138,14 @@ function merge(task: TaskInput<'vector.merge'>, cancellation?: Cancellation) {
   return store.merge(task, cancellation);
 }
 
-function grouping({
-  source,
-}: TaskInput<'vector.groupCount'>): Required<Pick<FeatureStore, 'groups' | 'groupCount'>> {
-  const { groups, groupCount } = storeOf(source);
-  if (!groups || !groupCount)
+/** What a store computes of groups, whole. */
+type GroupStore = Required<Pick<FeatureStore, 'groups' | 'groupCount' | 'top'>>;
+
+function grouping({ source }: Pick<FeatureQuery, 'source'>): GroupStore {
+  const { groups, groupCount, top } = storeOf(source);
+  if (!groups || !groupCount || !top)
     throw new TaskFailure('invalid-input', 'The store of this collection computes no statistics of groups.');
-  return { groups, groupCount };
+  return { groups, groupCount, top };
 }
 
 function body({ parts, reading }: TaskInput<'vector.body'>): unknown {

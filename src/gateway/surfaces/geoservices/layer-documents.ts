@@ -136,6 +136,7 @@ export function layerDocument(layer: VectorCollection, catalog: CatalogSnapshot,
       supportsReturningGeometryCentroid: false,
       supportsQueryWithResultType: true,
       supportsPaginationOnAggregatedQueries: true,
+      supportsTopFeaturesQuery: true,
     },
   };
 }

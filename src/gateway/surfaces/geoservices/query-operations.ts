@@ -21,12 +21,13 @@ import { groupsRequest } from './statistics-request.js';
 
 export type QueryDeps = Pick<SurfaceDeps, 'catalog' | 'visible' | 'pools'>;
 
-const path = {
+export const layerParams = {
   serviceId: pathString('serviceId', 'Name of a service.'),
   layerId: pathString('layerId', 'Number of a layer.'),
 };
 
-const params = {
+/** Of all queries whose answers are about features. */
+export const featureParams = {
   where: member('where', 'A condition in SQL.'),
   objectIds: member('objectIds', 'Ids, separated by commas.'),
   geometry: member('geometry', 'A geometry, or xmin,ymin,xmax,ymax.'),
@@ -47,6 +48,9 @@ const params = {
   returnCountOnly: member('returnCountOnly', 'How many there are.'),
   returnIdsOnly: member('returnIdsOnly', 'Their ids.'),
   returnExtentOnly: member('returnExtentOnly', 'Where they lie.'),
+};
+
+const groupParams = {
   outStatistics: member('outStatistics', 'Statistics to compute, as JSON.'),
   groupByFieldsForStatistics: member('groupByFieldsForStatistics', 'Names of fields.'),
   having: member('having', 'A condition in SQL on statistics.'),
@@ -64,7 +68,7 @@ export function layerQueryOperations(deps: QueryDeps, server: ServerType): Opera
     about: common(server, 'query', server),
     name: server === SERVER ? 'query' : `query${server}`,
     path: `/rest/services/{serviceId}/${server}/{layerId}/query`,
-    ...{ pathParams: path, params },
+    ...{ pathParams: layerParams, params: { ...featureParams, ...groupParams } },
     summary: 'Features of a layer',
     run(x, { serviceId, layerId }, members) {
       const id = wholeNumber('layerId', layerId);
@@ -79,7 +83,7 @@ export function layerQueryOperations(deps: QueryDeps, server: ServerType): Opera
 
 type Layer = ReturnType<typeof requireLayer>;
 
-async function answer(x: Exchange, pools: Pools, layer: Layer, request: QueryRequest): Promise<Reply> {
+export async function answer(x: Exchange, pools: Pools, layer: Layer, request: QueryRequest): Promise<Reply> {
   const format = request.format === 'pjson' ? 'pjson' : 'json';
   switch (request.answer) {
     case 'count':

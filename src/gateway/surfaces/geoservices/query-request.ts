@@ -172,15 +172,19 @@ function sortOf({ source }: VectorCollection, text: string | undefined): SortKey
 }
 
 /** `NAME DESC, ...`. `sortable` has what may be named, by its name in lower case. */
-export function orderKeys(text: string | undefined, sortable: ReadonlyMap<string, string>): SortKey[] {
+export function orderKeys(
+  text: string | undefined,
+  sortable: ReadonlyMap<string, string>,
+  parameter = 'orderByFields',
+): SortKey[] {
   if (text === undefined || text.trim() === '') return [];
   const keys = text.split(',').map((part) => {
     const [, quoted, plain, order = ''] = /^\s*(?:"([^"]+)"|(\S+))(?:\s+(asc|desc))?\s*$/i.exec(part) ?? [];
     const field = sortable.get((quoted ?? plain ?? '').toLowerCase());
-    if (field === undefined) throw badParameter('orderByFields', `cannot be '${part.trim().slice(0, 60)}'`);
+    if (field === undefined) throw badParameter(parameter, `cannot be '${part.trim().slice(0, 60)}'`);
     return { field, descending: order.toLowerCase() === 'desc' };
   });
-  if (keys.length > MOST_KEYS) throw badParameter('orderByFields', `names more than ${MOST_KEYS} fields`);
+  if (keys.length > MOST_KEYS) throw badParameter(parameter, `names more than ${MOST_KEYS} fields`);
   return keys;
 }
 

@@ -173,7 +173,7 @@ const WITHOUT_ORDER: ReadonlySet<Field['type']> = new Set(['json', 'array', 'bin
 const NUMBERS: ReadonlySet<Field['type']> = new Set(['integer', 'number', 'boolean']);
 
 /** Fields that may be computed with, by their names in lower case: those that a mask covers are not among them. */
-function comparable({ source }: VectorCollection): Map<string, string> {
+export function comparable({ source }: VectorCollection): Map<string, string> {
   const fields = plainFields(source.fields).filter(({ type }) => !WITHOUT_ORDER.has(type));
   const names = [...fields.map(({ name }) => name), source.idColumn];
   return new Map(names.map((name) => [name.toLowerCase(), name]));
@@ -200,7 +200,7 @@ const plainName = (text: string) =>
     .replace(/^"(.*)"$/, '$1')
     .toLowerCase();
 
-function groupFields(layer: VectorCollection, parameter: string, text: string | undefined): string[] {
+export function groupFields(layer: VectorCollection, parameter: string, text: string | undefined): string[] {
   if (text === undefined || text.trim() === '') return [];
   const fields = comparable(layer);
   const names = text.split(',').map((part) => {

@@ -8,7 +8,7 @@ import {
   groupTable,
   valueField,
 } from '../../../core/feature-groups.js';
-import type { FeatureRow } from '../../../core/features.js';
+import type { FeatureQuery, FeatureRow } from '../../../core/features.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Field, GeoPackageSource } from '../../../core/vector-source.js';
 import Database from '../../../native/sqlite.js';
@@ -72,7 +72,7 @@ function commas(parts: readonly Fragment[]): Fragment {
 }
 
 /** Nothing else can stop SQLite: a statement that computes for nobody ends itself. */
-function passing(source: GeoPackageSource, { filter }: GroupCountTask): Fragment {
+export function passing(source: GeoPackageSource, { filter }: FeatureQuery): Fragment {
   const before = sql`gr_before(${bound(Date.now() + LIMITS.requestDeadlineMs)})`;
   return passesAll(filter) ? before : sql`${before} AND ${rowOf(source)} IN (${passingRows(source, filter)})`;
 }
@@ -83,7 +83,7 @@ function groupBy({ groupBy }: GroupCountTask): string {
 }
 
 /** Values in one form each, whatever producers wrote: those that are no instants are none. */
-function groupValue(source: GeoPackageSource, name: string): Fragment {
+export function groupValue(source: GeoPackageSource, name: string): Fragment {
   const column = `t.${quote(name)}`;
   switch (valueField(source, name).type) {
     case 'date':

@@ -13,6 +13,7 @@ import { occupied } from './occupied.js';
 import { geopackageRows } from './overview-rows.js';
 import { rows } from './rows.js';
 import { tileLayer } from './tile.js';
+import { top } from './top.js';
 
 /** Feature tables of GeoPackage files, read by better-sqlite3 with our SQLite extension. */
 export const geopackageStore: FeatureStore = {
@@ -23,6 +24,7 @@ export const geopackageStore: FeatureStore = {
   count: async (task) => count(task),
   groups: async (task) => groups(task),
   groupCount: async (task) => groupCount(task),
+  top: async (task) => top(task),
   tileLayer: async (task, layer) => tileLayer(task, layer),
   occupied: async (source, boxes) => occupied(source as GeoPackageSource, boxes),
   extent: async ({ source, filter }) => {

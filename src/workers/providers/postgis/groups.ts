@@ -66,7 +66,7 @@ interface Value {
 }
 
 /** Text by its code points, whatever collation the column has; what is shown as text is grouped as it. */
-function groupValue(source: PostgisSource, name: string): Value {
+export function groupValue(source: PostgisSource, name: string): Value {
   const value = column(name);
   const sqlType = source.fields.find((field) => field.name === name)?.sqlType;
   switch (valueField(source, name).type) {

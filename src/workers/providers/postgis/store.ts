@@ -10,6 +10,7 @@ import { occupied } from './occupied.js';
 import { postgisRows } from './overview-rows.js';
 import { rows } from './rows.js';
 import { tileLayer } from './tile.js';
+import { top } from './top.js';
 
 /** Tables and views of PostGIS databases, read by libpq; the native part writes features from the binary rows. */
 export const postgisStore: FeatureStore = {
@@ -18,6 +19,7 @@ export const postgisStore: FeatureStore = {
   count,
   groups,
   groupCount,
+  top,
   tileLayer,
   occupied: (source, boxes, cancellation) => occupied(source as PostgisSource, boxes, cancellation),
   extent,
