@@ -86,15 +86,19 @@ function cql2Of(where: string, time: number | undefined): string {
     const groups = rest.at(-1) as Record<string, string | undefined>;
     const { national, word, literal, now } = groups;
     if (token === '!=') return '<>';
-    if (national !== undefined) return national;
+    if (token.startsWith("'")) return stringOf(token);
+    if (national !== undefined) return stringOf(national);
     if (word !== undefined && literal !== undefined) return literalOf(word, literal);
     return now === undefined || time === undefined ? token : nowOf(time, now, groups);
   });
 }
 
+/** A backslash is a character in SQL, and an escape in CQL2. */
+const stringOf = (literal: string) => literal.replaceAll('\\', '\\\\');
+
 /** `YYYY-MM-DD HH:MM:SS` is UTC. */
 function literalOf(word: string, literal: string): string {
-  const instant = literal.replace(/^'(\S+) (\S+?)Z?'$/, "'$1T$2Z'");
+  const instant = stringOf(literal).replace(/^'(\S+) (\S+?)Z?'$/, "'$1T$2Z'");
   return `${instant.includes('T') ? 'TIMESTAMP' : word.toUpperCase()}(${instant})`;
 }
 
