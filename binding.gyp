@@ -35,6 +35,8 @@
         "src/native/core/decompressor.cpp",
         "src/native/core/deflate_block.cpp",
         "src/native/core/esri_json.cpp",
+        "src/native/core/esri_pbf.cpp",
+        "src/native/core/esri_quantiser.cpp",
         "src/native/core/generalise.cpp",
         "src/native/core/geodesic.cpp",
         "src/native/core/geojson.cpp",

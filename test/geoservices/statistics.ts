@@ -1,3 +1,4 @@
+import decode from 'arcgis-pbf-parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EditableStore } from '../edits/support.js';
 import { startTown, type Town } from '../replicas/support.js';
@@ -254,6 +255,21 @@ export function statisticsSuite(open: () => StatisticsStore | Promise<Statistics
         features: [{ type: 'Feature', geometry: null, properties: { name: 'Hall', n: 60 } }],
       });
     });
+  });
+
+  it('are the same as Protocol Buffers', async () => {
+    const members = {
+      groupByFieldsForStatistics: 'name,active,seen',
+      outStatistics: JSON.stringify([statistic('avg', 'area', 'a'), statistic('min', 'fid', 'least')]),
+    };
+    const url = `${town.server.url}/rest/services/default/FeatureServer/${layer}/query`;
+    const search = new URLSearchParams({ ...members, f: 'pbf' });
+    const response = await fetch(`${url}?${search}`, { headers: { 'x-api-key': town.server.adminKey } });
+    expect(response.headers.get('content-type')).toBe('application/x-protobuf');
+    const { featureCollection } = decode(new Uint8Array(await response.arrayBuffer()));
+    const groups = featureCollection.features.map(({ properties }: Json) => properties);
+    expect(groups).toEqual(await attributes(members));
+    expect(groups.length).toBeGreaterThan(100);
   });
 
   describe('distinct values', () => {

@@ -10,6 +10,7 @@
 
 #include "../core/csv.h"
 #include "../core/esri_json.h"
+#include "../core/esri_pbf.h"
 #include "../core/generalise.h"
 #include "../core/geodesic.h"
 #include "../core/geojson.h"
@@ -68,6 +69,7 @@ struct Connection {
   FeaturePages<CsvFeatureWriter> idleCsvPages;
   FeaturePages<GmlFeatureWriter> idleGmlPages;
   FeaturePages<EsriJsonFeatureWriter> idleEsriJsonPages;
+  FeaturePages<EsriPbfFeatureWriter> idleEsriPbfPages;
   /** The page and the tile that were finished last. */
   Written written;
   EncodedTile tile;
@@ -172,6 +174,8 @@ void gmlStep(sqlite3_context* context, int argc, sqlite3_value** argv);
 void gmlFinal(sqlite3_context* context);
 void esriJsonStep(sqlite3_context* context, int argc, sqlite3_value** argv);
 void esriJsonFinal(sqlite3_context* context);
+void esriPbfStep(sqlite3_context* context, int argc, sqlite3_value** argv);
+void esriPbfFinal(sqlite3_context* context);
 void writtenCount(sqlite3_context* context, int argc, sqlite3_value** argv);
 void writtenFirst(sqlite3_context* context, int argc, sqlite3_value** argv);
 void writtenLast(sqlite3_context* context, int argc, sqlite3_value** argv);

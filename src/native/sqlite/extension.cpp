@@ -28,6 +28,7 @@ constexpr Definition kDefinitions[] = {
     {"gr_csv", -1, nullptr, csvStep, csvFinal},
     {"gr_gml", -1, nullptr, gmlStep, gmlFinal},
     {"gr_esri_json", -1, nullptr, esriJsonStep, esriJsonFinal},
+    {"gr_esri_pbf", -1, nullptr, esriPbfStep, esriPbfFinal},
     {"gr_written", 1, writtenCount, nullptr, nullptr, false},
     {"gr_first_id", 1, writtenFirst, nullptr, nullptr, false},
     {"gr_last_id", 1, writtenLast, nullptr, nullptr, false},

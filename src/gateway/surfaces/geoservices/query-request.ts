@@ -12,10 +12,11 @@ import { spatialReference } from '../../../services/geoservices/geometry.js';
 import { esriLayer } from '../../../services/replicas/layer-view.js';
 import { layerCrs } from './layer-documents.js';
 import { choiceOf, flagOf, type Members, numberOf, textOf } from './members.js';
+import { fullQuantization, quantizationOf } from './quantization.js';
 
 /** What a query of a layer asks for. Each reader throws 400 naming the parameter. */
 
-export const QUERY_FORMATS = ['json', 'pjson', 'geojson'] as const;
+export const QUERY_FORMATS = ['json', 'pjson', 'geojson', 'pbf'] as const;
 export type QueryFormat = (typeof QUERY_FORMATS)[number];
 
 export interface QueryRequest {
@@ -29,6 +30,8 @@ export interface QueryRequest {
   /** Those that are written, in the order of the layer. */
   readonly fields: readonly Field[];
   readonly task: ItemsTask;
+  /** Whether the features of a page stay away where it does not hold them all. */
+  readonly wholeOnly: boolean;
 }
 
 const MOST_TEXT = 200;
@@ -38,18 +41,10 @@ const MOST_KEYS = 10;
 
 /** Parameters that change what the answer is, and that are not there yet: they are refused where they say something. */
 const UNSUPPORTED = [
-  ...[
-    'quantizationParameters',
-    'gdbVersion',
-    'historicMoment',
-    'relationParam',
-    'parameterValues',
-    'rangeValues',
-    'fullText',
-  ],
+  ...['gdbVersion', 'historicMoment', 'relationParam', 'parameterValues', 'rangeValues', 'fullText'],
   'datumTransformation',
 ];
-const UNSUPPORTED_FLAGS = ['returnCentroid', 'returnM', 'returnTrueCurves'];
+const UNSUPPORTED_FLAGS = ['returnM', 'returnTrueCurves'];
 
 /** The features that a query is about. */
 export function queryOf(layer: VectorCollection, members: Members): FeatureQuery {
@@ -69,31 +64,57 @@ export function queryRequest(layer: VectorCollection, members: Members): QueryRe
   const isWhole = names === undefined && fields === layer.source.fields;
   const countOnly = flagOf(members, 'returnCountOnly', false);
   const extentOnly = flagOf(members, 'returnExtentOnly', false);
+  if (extentOnly && format === 'pbf') throw badParameter('f', 'has no pbf of an extent');
   return {
     ...{ format, query, crs, fields },
     answer: answerOf(flagOf(members, 'returnIdsOnly', false), countOnly, extentOnly),
     counts: countOnly,
+    wholeOnly: !flagOf(members, 'returnExceededLimitFeatures', true),
     task: {
       ...query,
-      format: format === 'geojson' ? 'geojson' : 'esri-json',
+      format: WRITERS[format],
       crs: crs.proj,
       swapAxes: false,
       precision: precisionOf(members, crs),
-      z: flagOf(members, 'returnZ', false),
+      z: flagOf(members, 'returnZ', false) && esriLayer(layer).hasZ,
+      ...numbersOfAnswer(members, crs, format),
       // Clients have no type for layers of mixed geometries: GeoJSON alone can say these.
       skipGeometry:
         !flagOf(members, 'returnGeometry', true) ||
         (format !== 'geojson' && esriTypeOf(esriLayer(layer)) === undefined),
       ...(isWhole ? {} : { fields: fields.map(({ name }) => name) }),
       ...(sort.length > 0 ? { sort } : {}),
-      limit: Math.min(
-        numberOf(members, 'resultRecordCount') || LIMITS.geoServicesRecords,
-        LIMITS.geoServicesRecordsMax,
-      ),
+      limit: limitOf(members),
       offset: numberOf(members, 'resultOffset') ?? 0,
       maxBytes: LIMITS.geoServicesBytes,
     },
   };
+}
+
+const WRITERS = { json: 'esri-json', pjson: 'esri-json', geojson: 'geojson', pbf: 'esri-pbf' } as const;
+
+/** Whole numbers, where the answer has these, and centroids. */
+function numbersOfAnswer(
+  members: Members,
+  crs: Crs,
+  format: QueryFormat,
+): Pick<ItemsTask, 'centroid' | 'quantisation'> {
+  const centroid = flagOf(members, 'returnCentroid', false);
+  if (centroid && format === 'geojson') throw badParameter('returnCentroid', 'is not there in geojson');
+  const decimals = precisionOf(members, crs);
+  const quantisation =
+    quantizationOf(members, crs, decimals) ??
+    (format === 'pbf' ? fullQuantization(crs, decimals) : undefined);
+  return { ...(centroid ? { centroid } : {}), ...(quantisation ? { quantisation } : {}) };
+}
+
+/** `resultType` and `maxRecordCountFactor` say how many may come where `resultRecordCount` does not. */
+export function limitOf(members: Members): number {
+  const type = choiceOf(members, 'resultType', { values: ['none', 'standard', 'tile'], fallback: 'none' });
+  const factor = numberOf(members, 'maxRecordCountFactor') ?? 1;
+  const most = LIMITS.geoServicesRecordsMax;
+  const usual = type === 'none' ? LIMITS.geoServicesRecords * Math.max(factor, 1) : most;
+  return Math.min(numberOf(members, 'resultRecordCount') || usual, most);
 }
 
 function requireSupported(members: Members): void {

@@ -4,6 +4,7 @@ import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
 import { runTask } from '../../../services/run-task.js';
 import { jsonReply } from './in-band.js';
+import { countPbf, groupsPbf } from './pbf-documents.js';
 import type { GroupColumn, GroupsRequest } from './statistics-request.js';
 
 /** Answers about groups of features: each group is a feature without a geometry. */
@@ -13,7 +14,8 @@ export async function groupsReply(x: Exchange, pools: Pools, request: GroupsRequ
   const text = format === 'pjson' ? 'pjson' : 'json';
   if (request.answer === 'count') {
     const { sort: _, limit: __, offset: ___, ...grouping } = task;
-    return jsonReply({ count: await runTask(x, pools, 'vector.groupCount', grouping) }, text);
+    const count = await runTask(x, pools, 'vector.groupCount', grouping);
+    return format === 'pbf' ? countPbf(count) : jsonReply({ count }, text);
   }
   const { rows, more } = await runTask(x, pools, 'vector.groups', task);
   const groups = rows.map((values) => attributesOf(values, columns));
@@ -27,8 +29,15 @@ export async function groupsReply(x: Exchange, pools: Pools, request: GroupsRequ
       }),
       mediaType: 'application/geo+json',
     };
+  const fields = columns.map(fieldOf);
+  if (format === 'pbf')
+    return groupsPbf(
+      fields,
+      groups.map((attributes) => fields.map(({ name }) => attributes[name])),
+      more,
+    );
   const features = groups.map((attributes) => ({ attributes }));
-  return jsonReply({ displayFieldName: '', fields: columns.map(fieldOf), ...limit, features }, text);
+  return jsonReply({ displayFieldName: '', fields, ...limit, features }, text);
 }
 
 function attributesOf(values: FeatureRow['values'], columns: readonly GroupColumn[]) {

@@ -23,15 +23,19 @@ import {
   requireObject,
   textOf,
 } from './members.js';
-import { MOST_FIELDS, orderKeys, queryOf } from './query-request.js';
+import {
+  limitOf,
+  MOST_FIELDS,
+  orderKeys,
+  QUERY_FORMATS,
+  type QueryFormat,
+  queryOf,
+} from './query-request.js';
 
 /** What a query asks of groups of features: statistics, or distinct values. Each reader throws 400 naming the parameter. */
 
-const GROUP_FORMATS = ['json', 'pjson', 'geojson'] as const;
-type GroupFormat = (typeof GROUP_FORMATS)[number];
-
 export interface GroupsRequest {
-  readonly format: GroupFormat;
+  readonly format: QueryFormat;
   readonly answer: 'groups' | 'count';
   readonly task: GroupsTask;
   /** What is told of a group, in the order of the answer: the fields of the layer under their own names, and statistics. */
@@ -95,7 +99,7 @@ function requestOf(
   const grouping: Grouping = { groupBy, statistics };
   const columns = groupColumns(query.source, grouping);
   return {
-    format: choiceOf(members, 'f', { values: GROUP_FORMATS, fallback: 'json' }),
+    format: choiceOf(members, 'f', { values: QUERY_FORMATS, fallback: 'json' }),
     answer: flagOf(members, 'returnCountOnly', false) ? 'count' : 'groups',
     columns: names.map((name, place) => ({
       field: {
@@ -110,10 +114,7 @@ function requestOf(
       ...grouping,
       ...(having === undefined ? {} : { having }),
       sort: sortOf(members, names, columns),
-      limit: Math.min(
-        numberOf(members, 'resultRecordCount') || LIMITS.geoServicesRecords,
-        LIMITS.geoServicesRecordsMax,
-      ),
+      limit: limitOf(members),
       offset: numberOf(members, 'resultOffset') ?? 0,
     },
   };
