@@ -22,13 +22,27 @@ export interface PageKey {
   id: string;
 }
 
+/** How coordinates become whole numbers: those of steps from an origin, in the output CRS. */
+export interface Quantisation {
+  x: number;
+  y: number;
+  /** Units of the CRS in a step, and units of height. */
+  scale: number;
+  zScale: number;
+  /** Whether y is counted to the south. */
+  upperLeft: boolean;
+  /** Whether what nothing is to be seen of is left out: positions in the same place, lines and rings that shrink to it. */
+  view: boolean;
+}
+
 /** How features are written. */
 export interface FeatureOutput {
   /**
    * `geojson`: features joined by commas. `csv`: records of id, WKT and fields, each ended by CRLF, without a header.
    * `gml`: `sf:featureMember` elements. `esri-json`: features of GeoServices JSON joined by commas, coordinates x,y.
+   * `esri-pbf`: members `features` of a FeatureResult of Esri's FeatureCollection.proto, each with its key.
    */
-  format: 'geojson' | 'csv' | 'gml' | 'esri-json';
+  format: 'geojson' | 'csv' | 'gml' | 'esri-json' | 'esri-pbf';
   /** Output CRS, anything PROJ reads. */
   crs: string;
   /** True when the output CRS is defined northing or latitude first: coordinates are written y,x. */
@@ -39,8 +53,12 @@ export interface FeatureOutput {
   fields?: string[];
   /** True: geometries are left out (null in GeoJSON). */
   skipGeometry?: boolean;
-  /** For `esri-json`: heights are kept. */
+  /** For `esri-json` and `esri-pbf`: heights are kept. */
   z?: boolean;
+  /** For the same: features have their centroids, too. */
+  centroid?: boolean;
+  /** For the same, and never absent for `esri-pbf`: coordinates are whole numbers. */
+  quantisation?: Quantisation;
   /** For `gml`: the local name of the feature elements, and the srsName of their geometries. */
   gml?: { type: string; srsName: string };
 }

@@ -37,8 +37,8 @@ export function esriFeature(text: FeatureText, layer: EsriLayer, wkid: number): 
 }
 
 /** Instants are milliseconds since 1970, booleans 0 and 1, and what GeoServices have no type for is its JSON text. */
-function esriValue(value: unknown, type: FieldType): unknown {
-  if (value === null) return null;
+export function esriValue(value: unknown, type: FieldType): unknown {
+  if (value === null || value === undefined) return null;
   if (type === 'date-time') return Date.parse(value as string);
   if (type === 'boolean') return value ? 1 : 0;
   return typeof value === 'object' ? JSON.stringify(value) : value;
@@ -68,10 +68,10 @@ export interface EsriField {
 /** The key of a layer, then its fields. */
 export function esriFields({ idColumn, fields }: EsriLayer): EsriField[] {
   const key = { name: idColumn, type: 'esriFieldTypeOID', alias: idColumn, nullable: false, editable: false };
-  return [key, ...fields.map(esriField)];
+  return [key, ...fields.map(esriFieldOf)];
 }
 
-function esriField(field: Field): EsriField {
+export function esriFieldOf(field: Field): EsriField {
   const { name, title = name, type, nullable, maxLength } = field;
   return {
     ...{ name, type: TYPES[type], alias: title, nullable },

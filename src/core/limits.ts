@@ -315,6 +315,8 @@ export const LIMITS = {
   geoServicesRecords: 1000,
   geoServicesRecordsMax: 10_000,
   geoServicesIds: 1_000_000,
+  /** Statistics that one query of GeoServices asks for. */
+  geoServicesStatistics: 50,
   /** Bytes of features of such an answer: what is left is there to be asked for. */
   geoServicesBytes: 33_554_432,
   /** Replicas of a service, those of one owner, and milliseconds after their last synchronisation at which they end. */

@@ -18,6 +18,7 @@ import type { ConnectionTotals } from './connection-counts.js';
 import type { CsvInspection } from './csv.js';
 import type { EditResult, EditTask } from './edits.js';
 import type { EventsResult, EventsTask, MatchResult, MatchTask } from './events.js';
+import type { GroupCountTask, GroupsResult, GroupsTask, TopResult, TopTask } from './feature-groups.js';
 import type { FeatureProcessTasks } from './feature-processes.js';
 import type {
   CountTask,
@@ -101,6 +102,9 @@ export interface Tasks
   /** Extent as the rows have it now. */
   'vector.extent': { input: FeatureQuery; output: ExtentResult };
   'vector.count': { input: CountTask; output: number };
+  'vector.groups': { input: GroupsTask; output: GroupsResult };
+  'vector.top': { input: TopTask; output: TopResult };
+  'vector.groupCount': { input: GroupCountTask; output: number };
   /** Parses a request body: a large one would hold up the event loop. The memory of the parts moves to the thread. */
   'vector.body': { input: { parts: Uint8Array<ArrayBuffer>[]; reading: BodyReading }; output: unknown };
   /** Reads a style in SLD: a large one would hold up the event loop. */

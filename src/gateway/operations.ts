@@ -18,6 +18,7 @@ import { mapServerOperations } from './surfaces/geoservices/map-server.js';
 import { queryOperations } from './surfaces/geoservices/query-operations.js';
 import { relatedOperations } from './surfaces/geoservices/related-operations.js';
 import { type ReplicaDeps, replicaOperations } from './surfaces/geoservices/replica-operations.js';
+import { topFeatureOperations } from './surfaces/geoservices/top-features.js';
 import { unbuiltOperations } from './surfaces/geoservices/unbuilt.js';
 import { vectorTileServerOperations } from './surfaces/geoservices/vector-tile-server.js';
 import { mapsOperations } from './surfaces/maps/operations.js';
@@ -81,6 +82,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...vectorTileServerOperations({ ...onEarth('VectorTileServer'), symbols }),
     ...queryOperations(onEarth('FeatureServer')),
     ...relatedOperations(onEarth('FeatureServer')),
+    ...topFeatureOperations(onEarth('FeatureServer')),
     ...editOperations(onEarth('FeatureServer')),
     ...replicaOperations(onEarth('FeatureServer')),
     ...attachmentOperations(deps),

@@ -20,7 +20,7 @@ export interface PgError extends Error {
 
 /** One text that the rows of a page are written into. */
 export interface PageOutput {
-  format: 'geojson' | 'csv' | 'gml' | 'esri-json';
+  format: 'geojson' | 'csv' | 'gml' | 'esri-json' | 'esri-pbf';
   /** Options of the format's writer, as JSON text. */
   options: string;
   /** Column of each property, counted from 0. */

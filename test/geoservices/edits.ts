@@ -1,3 +1,4 @@
+import decode from 'arcgis-pbf-parser';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { EditableStore } from '../edits/support.js';
 import { startTown, type Town } from '../replicas/support.js';
@@ -20,6 +21,8 @@ const parcel = (name: string, attributes: Json = {}, geometry: Json = square(100
   attributes: { name, ...attributes },
   geometry,
 });
+
+const service = '/rest/services/default/FeatureServer';
 
 /** Edits by the protocol of a FeatureServer, of one sort of store. */
 export function editSuite(open: () => EditableStore | Promise<EditableStore>): void {
@@ -56,6 +59,17 @@ export function editSuite(open: () => EditableStore | Promise<EditableStore>): v
     expect(feature.attributes).toMatchObject({ name: 'one', seen: instant, active: 1, built: '2020-02-29' });
     expect(JSON.parse(feature.attributes.tags)).toEqual({ a: 1 });
     expect(feature.geometry.rings[0]).toHaveLength(5);
+    const pbf = await fetch(
+      `${town.server.url}${service}/${layer}/query?f=pbf&objectIds=${one}&outFields=*`,
+      {
+        headers: { 'x-api-key': town.server.adminKey },
+      },
+    );
+    const [same] = decode(new Uint8Array(await pbf.arrayBuffer())).featureCollection.features;
+    expect(same).toEqual({
+      ...{ type: 'Feature', id: one, properties: feature.attributes },
+      geometry: { type: 'Polygon', coordinates: feature.geometry.rings },
+    });
     const changed = await post('applyEdits', {
       updates: [{ attributes: { fid: one, floors: 3 } }],
       deletes: [two],

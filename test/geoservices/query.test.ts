@@ -127,6 +127,17 @@ describe('features', () => {
     expect(some.objectIds).toEqual(ids.filter((id) => id <= 2000));
   });
 
+  it('lie in windows across the antimeridian', async () => {
+    const ids = async (geometry: string, inSR: string) =>
+      (await query('countries', { geometry, inSR, returnIdsOnly: 'true' })).objectIds;
+    const items = (await features('countries', 'bbox=170,-50,-170,70&limit=1000')).map(({ id }) => id);
+    expect(items.length).toBeGreaterThan(2);
+    for (const window of ['170,-50,190,70', '-190,-50,-170,70', '170,-50,-170,70'])
+      expect([window, await ids(window, '4326')]).toEqual([window, items]);
+    const [west, east, south, north] = [18924313.4349, 21150703.2508, -6446275.841, 11068715.6594];
+    expect(await ids(`${west},${south},${east},${north}`, '102100')).toEqual(items);
+  });
+
   it('lie within a distance over the ground', async () => {
     const near = async (distance: string, units: string) =>
       (

@@ -14,7 +14,7 @@ describe('resources of GeoServices that are not built', () => {
 
   it.each([
     '/sharing/rest/generateToken',
-    '/rest/services/default/FeatureServer/0/queryTopFeatures?f=json',
+    '/rest/services/default/FeatureServer/0/queryBins?f=json',
     '/rest/services/default/MapServer/generateKml',
     '/rest/services/default/ImageServer/histograms',
     '/rest/services/default/GeocodeServer/suggest',

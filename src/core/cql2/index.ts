@@ -4,6 +4,7 @@ export { and, bboxFilter, equals, oneOf, rangeFilter, temporalFilter } from './b
 export { type CheckOptions, check, checkOperand } from './check.js';
 export { Cql2Error } from './error.js';
 export { FUNCTIONS, type FunctionDefinition, type Kind } from './functions.js';
+export { mapOperands } from './map.js';
 export { parseJson, parseJsonOperand } from './parse-json.js';
 export { parseText, parseTextOperand } from './parse-text.js';
 export { print, toJson } from './print.js';

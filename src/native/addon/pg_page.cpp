@@ -4,6 +4,7 @@
 
 #include "../core/csv.h"
 #include "../core/esri_json.h"
+#include "../core/esri_pbf.h"
 #include "../core/geojson.h"
 #include "../core/gml.h"
 #include "../core/json.h"
@@ -141,6 +142,7 @@ std::unique_ptr<FeatureWriter> writerOf(std::string_view format) {
   if (format == "geojson") return std::make_unique<PageWriter<GeoJsonFeatureWriter>>(",");
   if (format == "csv") return std::make_unique<PageWriter<CsvFeatureWriter>>("");
   if (format == "esri-json") return std::make_unique<PageWriter<EsriJsonFeatureWriter>>(",");
+  if (format == "esri-pbf") return std::make_unique<PageWriter<EsriPbfFeatureWriter>>("");
   if (format == "gml") return std::make_unique<PageWriter<GmlFeatureWriter>>("");
   return nullptr;
 }

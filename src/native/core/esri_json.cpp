@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "analytics/centroid.h"
 #include "json.h"
 #include "number.h"
 #include "text.h"
@@ -30,6 +31,33 @@ std::string keyOf(const std::string& name) {
   appendJsonString(text, name.data(), name.size());
   text.push(':');
   return std::string(reinterpret_cast<const char*>(text.data()), text.size());
+}
+
+void appendPoint(ByteBuffer& out, const int64_t* numbers, size_t dimension) {
+  out.appendLiteral("{\"x\":");
+  appendInteger(out, numbers[0]);
+  out.appendLiteral(",\"y\":");
+  appendInteger(out, numbers[1]);
+  if (dimension == 3) {
+    out.appendLiteral(",\"z\":");
+    appendInteger(out, numbers[2]);
+  }
+  out.push('}');
+}
+
+/** A list of positions. */
+void appendPart(ByteBuffer& out, const int64_t* numbers, size_t length, size_t dimension) {
+  for (size_t i = 0; i < length * dimension; ++i) {
+    if (i == 0) {
+      out.appendLiteral("[[");
+    } else if (i % dimension == 0) {
+      out.appendLiteral("],[");
+    } else {
+      out.push(',');
+    }
+    appendInteger(out, numbers[i]);
+  }
+  out.appendLiteral("]]");
 }
 
 /** Reads two digits. */
@@ -92,12 +120,18 @@ bool readInstant(const char* text, size_t size, int64_t& milliseconds) {
 
 void EsriJsonGeometryWriter::begin(const FeatureOptions& options, const Reprojector* reprojector) {
   positions_.begin({options.format.precision, false}, reprojector);
+  quantiser_.begin(options, reprojector);
+  isQuantised_ = options.quantisation.on;
   wantsZ_ = options.z;
 }
 
 void EsriJsonGeometryWriter::write(const Geometry& geometry, ByteBuffer& out) {
   const size_t before = out.size();
   z_ = wantsZ_ && hasZ(geometry);
+  if (isQuantised_) {
+    if (!quantiser_.quantise(geometry, z_)) return out.appendLiteral("null");
+    return writeNumbers(geometry.nodes[0].type, out);
+  }
   bool isWritten = false;
   switch (geometry.nodes[0].type) {
     case GeometryType::Point: isWritten = writePoint(geometry, geometry.nodes[0], out); break;
@@ -111,6 +145,40 @@ void EsriJsonGeometryWriter::write(const Geometry& geometry, ByteBuffer& out) {
   if (isWritten) return out.push('}');
   out.truncate(before);
   out.appendLiteral("null");
+}
+
+/** What was quantised last: a point of one position, else parts of differences. */
+void EsriJsonGeometryWriter::writeNumbers(GeometryType type, ByteBuffer& out) {
+  const std::vector<int64_t>& numbers = quantiser_.numbers();
+  const size_t dimension = quantiser_.dimension();
+  if (type == GeometryType::Point) return appendPoint(out, numbers.data(), dimension);
+  out.push('{');
+  if (dimension == 3) out.appendLiteral("\"hasZ\":true,");
+  const bool isPoints = type == GeometryType::MultiPoint;
+  const bool isLines = type == GeometryType::LineString || type == GeometryType::MultiLineString;
+  const std::string_view member = isPoints ? "\"points\":" : isLines ? "\"paths\":[" : "\"rings\":[";
+  out.append(member.data(), member.size());
+  const int64_t* at = numbers.data();
+  for (const uint32_t length : quantiser_.lengths()) {
+    if (at != numbers.data()) out.push(',');
+    appendPart(out, at, length, dimension);
+    at += length * dimension;
+  }
+  if (!isPoints) out.push(']');
+  out.push('}');
+}
+
+void EsriJsonGeometryWriter::writeCentroid(const Geometry& geometry, ByteBuffer& out) {
+  if (isQuantised_) {
+    if (!quantiser_.quantiseCentroid(geometry)) return out.appendLiteral("null");
+    return appendPoint(out, quantiser_.numbers().data(), quantiser_.dimension());
+  }
+  double xy[2];
+  if (!centroidOf(geometry, xy[0], xy[1])) return out.appendLiteral("null");
+  if (!positions_.load({reinterpret_cast<const uint8_t*>(xy), 1, sizeof xy, false})) return out.appendLiteral("null");
+  out.push('{');
+  positions_.appendMembers(0, false, out);
+  out.push('}');
 }
 
 bool EsriJsonGeometryWriter::writePoint(const Geometry& geometry, const Node& node, ByteBuffer& out) {
@@ -191,6 +259,7 @@ void EsriJsonFeatureWriter::begin(const FeatureOptions& options, std::shared_ptr
   reprojector_ = std::move(reprojector);
   geometryWriter_.begin(options, reprojector_.get());
   hasGeometry_ = !options.skipGeometry;
+  hasCentroid_ = options.centroid;
   idKey_ = keyOf(options.id);
   keys_.clear();
   types_.clear();
@@ -211,7 +280,8 @@ void EsriJsonFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, s
     out_.appendLiteral("null");
   }
   BlobHeader header;
-  isRead_ = hasGeometry_ && blob != nullptr && readBlob(blob, size, header, geometry_) == ReadStatus::Ok && !header.empty;
+  const bool isNeeded = hasGeometry_ || hasCentroid_;
+  isRead_ = isNeeded && blob != nullptr && readBlob(blob, size, header, geometry_) == ReadStatus::Ok && !header.empty;
 }
 
 void EsriJsonFeatureWriter::property(size_t field, const Value& value) {
@@ -235,6 +305,14 @@ void EsriJsonFeatureWriter::endFeature() {
     out_.appendLiteral(",\"geometry\":");
     if (isRead_) {
       geometryWriter_.write(geometry_, out_);
+    } else {
+      out_.appendLiteral("null");
+    }
+  }
+  if (hasCentroid_) {
+    out_.appendLiteral(",\"centroid\":");
+    if (isRead_) {
+      geometryWriter_.writeCentroid(geometry_, out_);
     } else {
       out_.appendLiteral("null");
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bytes.h"
+#include "esri_quantiser.h"
 #include "feature_options.h"
 #include "geometry.h"
 #include "reprojector.h"
@@ -24,8 +25,11 @@ class EsriJsonGeometryWriter {
   void begin(const FeatureOptions& options, const Reprojector* reprojector);
   /** Appends the geometry object; `null` for a collection of geometries, and when there is nothing left to write. */
   void write(const Geometry& geometry, ByteBuffer& out);
+  /** Appends the point of the centroid, without a height; `null` where there is none. */
+  void writeCentroid(const Geometry& geometry, ByteBuffer& out);
 
  private:
+  void writeNumbers(GeometryType type, ByteBuffer& out);
   bool writeParts(const Geometry& geometry, const char* member, ByteBuffer& out);
   bool writePart(const Geometry& geometry, const Node& node, ByteBuffer& out);
   bool writeLine(const Sequence& sequence, ByteBuffer& out);
@@ -34,6 +38,8 @@ class EsriJsonGeometryWriter {
   bool writePoint(const Geometry& geometry, const Node& node, ByteBuffer& out);
 
   OutputPositions positions_;
+  EsriQuantiser quantiser_;
+  bool isQuantised_ = false;
   bool wantsZ_ = false;
   bool z_ = false;
 };
@@ -63,6 +69,7 @@ class EsriJsonFeatureWriter {
   std::vector<std::string> keys_;
   std::vector<FieldType> types_;
   bool hasGeometry_ = true;
+  bool hasCentroid_ = false;
   std::shared_ptr<const Reprojector> reprojector_;
   EsriJsonGeometryWriter geometryWriter_;
   Geometry geometry_;

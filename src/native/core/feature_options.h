@@ -41,10 +41,27 @@ struct FeatureOptions {
   std::string type;
   std::string geometry = "geometry";
   std::string srsName;
-  /** GeoServices JSON only: the name of the id, whether geometries are left out, and whether they keep Z. */
+  /** GeoServices only: the name of the id, whether geometries are left out, and whether they keep Z. */
   std::string id = "objectid";
   bool skipGeometry = false;
   bool z = false;
+  /** GeoServices only: each feature also has its centroid. */
+  bool centroid = false;
+  /** GeoServices only: how positions become whole numbers, where they do. */
+  struct Quantisation {
+    bool on = false;
+    /** Position that numbers are counted from, in the target CRS. */
+    double x = 0;
+    double y = 0;
+    /** Units of the CRS, and of heights, in a step. */
+    double scale = 1e-7;
+    double zScale = 1e-4;
+    /** y is counted to the south. */
+    bool upperLeft = false;
+    /** Positions in the place of the one before are left out, and so are parts that nothing is to be seen of. */
+    bool view = false;
+  };
+  Quantisation quantisation;
 };
 
 /** Twice the signed area of `n` corners, relative to the first one so that large coordinates cancel; positive: ccw. */
@@ -94,8 +111,7 @@ class OutputPositions {
     p = putFixed(p, xy_[2 * i + !format_.swap], format_.precision);
     if (z) {
       *p++ = ' ';
-      const double height = sequence_->hasZ ? sequence_->z(i) : 0;
-      p = putFixed(p, std::isfinite(height) ? height : 0, format_.precision);
+      p = putFixed(p, height(i), format_.precision);
     }
     out.commit(p);
   }
@@ -112,6 +128,14 @@ class OutputPositions {
   size_t corners() const {
     const size_t n = sequence_->count;
     return xy_[0] == xy_[2 * n - 2] && xy_[1] == xy_[2 * n - 1] ? n - 1 : n;
+  }
+
+  double x(size_t i) const { return xy_[2 * i]; }
+  double y(size_t i) const { return xy_[2 * i + 1]; }
+  /** 0 where there is none. */
+  double height(size_t i) const {
+    const double height = sequence_->hasZ ? sequence_->z(i) : 0;
+    return std::isfinite(height) ? height : 0;
   }
 
   /** Twice the signed area of `n` corners; positive: counterclockwise. */
@@ -134,8 +158,7 @@ class OutputPositions {
     p = putFixed(p, xy_[2 * i + !format_.swap], format_.precision);
     if (z) {
       put(brackets.z);
-      const double height = sequence_->hasZ ? sequence_->z(i) : 0;
-      p = putFixed(p, std::isfinite(height) ? height : 0, format_.precision);
+      p = putFixed(p, height(i), format_.precision);
     }
     put(brackets.end);
     out.commit(p);

@@ -52,6 +52,21 @@ bool readSize(JsonReader& reader, uint64_t& value) {
   return true;
 }
 
+bool readStep(JsonReader& reader, double& step) { return reader.readNumber(step) && step > 0 && std::isfinite(step); }
+
+bool readQuantisation(JsonReader& reader, FeatureOptions::Quantisation& options) {
+  options.on = true;
+  return reader.readObject([&](const std::string& key) {
+    if (key == "x") return reader.readNumber(options.x);
+    if (key == "y") return reader.readNumber(options.y);
+    if (key == "scale") return readStep(reader, options.scale);
+    if (key == "zScale") return readStep(reader, options.zScale);
+    if (key == "upperLeft") return reader.readBoolean(options.upperLeft);
+    if (key == "view") return reader.readBoolean(options.view);
+    return reader.skip();
+  });
+}
+
 /** Walks the options object and turns the first failure into a sentence. */
 template <typename Member>
 bool readOptions(std::string_view json, std::string& error, Member&& member) {
@@ -149,6 +164,8 @@ bool parseFeatureOptions(std::string_view json, FeatureOptions& options, std::st
     if (key == "skipGeometry") return reader.readBoolean(options.skipGeometry);
     if (key == "z") return reader.readBoolean(options.z);
     if (key == "maxBytes") return readSize(reader, options.maxBytes);
+    if (key == "centroid") return reader.readBoolean(options.centroid);
+    if (key == "quantisation") return readQuantisation(reader, options.quantisation);
     if (key != "precision") return reader.skip();
     uint32_t precision = 0;
     if (!readUnsigned(reader, precision) || precision > kMaxPrecision) return false;

@@ -1,4 +1,4 @@
-// gr_mvt, gr_geojson, gr_csv, gr_gml and gr_esri_json: a whole tile layer or page of features as one value.
+// gr_mvt, gr_geojson, gr_csv, gr_gml, gr_esri_json and gr_esri_pbf: a whole tile layer or page of features as one value.
 #include "../core/options.h"
 #include "connection.h"
 
@@ -62,11 +62,13 @@ constexpr const char* nameOf(const FeaturePage<GeoJsonFeatureWriter>*) { return 
 constexpr const char* nameOf(const FeaturePage<CsvFeatureWriter>*) { return "gr_csv"; }
 constexpr const char* nameOf(const FeaturePage<GmlFeatureWriter>*) { return "gr_gml"; }
 constexpr const char* nameOf(const FeaturePage<EsriJsonFeatureWriter>*) { return "gr_esri_json"; }
+constexpr const char* nameOf(const FeaturePage<EsriPbfFeatureWriter>*) { return "gr_esri_pbf"; }
 
 auto& idleOf(Connection& c, const FeaturePage<GeoJsonFeatureWriter>*) { return c.idleGeoJsonPages; }
 auto& idleOf(Connection& c, const FeaturePage<CsvFeatureWriter>*) { return c.idleCsvPages; }
 auto& idleOf(Connection& c, const FeaturePage<GmlFeatureWriter>*) { return c.idleGmlPages; }
 auto& idleOf(Connection& c, const FeaturePage<EsriJsonFeatureWriter>*) { return c.idleEsriJsonPages; }
+auto& idleOf(Connection& c, const FeaturePage<EsriPbfFeatureWriter>*) { return c.idleEsriPbfPages; }
 
 template <typename Page>
 bool check(const Page*, const FeatureOptions&, std::string&) {
@@ -223,6 +225,10 @@ void esriJsonStep(sqlite3_context* c, int argc, sqlite3_value** argv) {
   pageStep<FeaturePage<EsriJsonFeatureWriter>>(c, argc, argv);
 }
 void esriJsonFinal(sqlite3_context* c) { pageFinal<FeaturePage<EsriJsonFeatureWriter>>(c); }
+void esriPbfStep(sqlite3_context* c, int argc, sqlite3_value** argv) {
+  pageStep<FeaturePage<EsriPbfFeatureWriter>>(c, argc, argv);
+}
+void esriPbfFinal(sqlite3_context* c) { pageFinal<FeaturePage<EsriPbfFeatureWriter>>(c); }
 
 void writtenCount(sqlite3_context* context, int, sqlite3_value** argv) {
   const Written* written = writtenOf(context, argv[0]);

@@ -10,6 +10,7 @@
 
 #include "../core/csv.h"
 #include "../core/esri_json.h"
+#include "../core/esri_pbf.h"
 #include "../core/generalise.h"
 #include "../core/geodesic.h"
 #include "../core/geojson.h"
@@ -68,9 +69,12 @@ struct Connection {
   FeaturePages<CsvFeatureWriter> idleCsvPages;
   FeaturePages<GmlFeatureWriter> idleGmlPages;
   FeaturePages<EsriJsonFeatureWriter> idleEsriJsonPages;
+  FeaturePages<EsriPbfFeatureWriter> idleEsriPbfPages;
   /** The page and the tile that were finished last. */
   Written written;
   EncodedTile tile;
+  /** Numbers that percentiles in work hold. */
+  size_t heldValues = 0;
   /** Reused by the scalar functions. */
   Geometry scratch;
   Generaliser generaliser;
@@ -154,6 +158,12 @@ inline void resultBlob(sqlite3_context* context, const uint8_t* data, size_t siz
 
 void textTypeStep(sqlite3_context* context, int argc, sqlite3_value** argv);
 void textTypeFinal(sqlite3_context* context);
+void varianceStep(sqlite3_context* context, int argc, sqlite3_value** argv);
+void varianceFinal(sqlite3_context* context);
+void percentileContStep(sqlite3_context* context, int argc, sqlite3_value** argv);
+void percentileContFinal(sqlite3_context* context);
+void percentileDiscStep(sqlite3_context* context, int argc, sqlite3_value** argv);
+void percentileDiscFinal(sqlite3_context* context);
 void tileStep(sqlite3_context* context, int argc, sqlite3_value** argv);
 void tileFinal(sqlite3_context* context);
 void geoJsonStep(sqlite3_context* context, int argc, sqlite3_value** argv);
@@ -164,6 +174,8 @@ void gmlStep(sqlite3_context* context, int argc, sqlite3_value** argv);
 void gmlFinal(sqlite3_context* context);
 void esriJsonStep(sqlite3_context* context, int argc, sqlite3_value** argv);
 void esriJsonFinal(sqlite3_context* context);
+void esriPbfStep(sqlite3_context* context, int argc, sqlite3_value** argv);
+void esriPbfFinal(sqlite3_context* context);
 void writtenCount(sqlite3_context* context, int argc, sqlite3_value** argv);
 void writtenFirst(sqlite3_context* context, int argc, sqlite3_value** argv);
 void writtenLast(sqlite3_context* context, int argc, sqlite3_value** argv);

@@ -1,24 +1,20 @@
 import { envelope } from '../../core/box.js';
 import type { BoxLiteral, Expression, GeometryLiteral, Operand } from '../../core/cql2/ast.js';
-import {
-  and,
-  type CheckOptions,
-  Cql2Error,
-  check,
-  oneOf,
-  parseText,
-  temporalFilter,
-} from '../../core/cql2/index.js';
+import { and, type CheckOptions, oneOf } from '../../core/cql2/index.js';
 import type { Crs } from '../../core/crs.js';
 import { badParameter } from '../../core/errors.js';
-import { geometryLiteral, spatialReference } from './geometry.js';
+import { during } from '../filters.js';
+import { geometryLiteral, jsonOf, spatialReference } from './geometry.js';
+import { conditionOf } from './where.js';
 
 /** The filters of GeoServices requests, by the names of their parameters. */
 export interface GeoServicesFilter {
   /** A condition in SQL. */
   where?: string;
-  /** Ids, separated by commas. */
-  objectIds?: string;
+  /** What `CURRENT_TIMESTAMP` says in `where`, in milliseconds since 1970. A condition that is kept has none: it would stand still. */
+  now?: number;
+  /** Ids, separated by commas, or as JSON. */
+  objectIds?: unknown;
   geometry?: unknown;
   geometryType?: string;
   /** Spatial reference of a geometry that names none; that of the data when absent. */
@@ -49,39 +45,21 @@ export function geoServicesFilter(
   storageCrs: Crs,
 ): Expression | undefined {
   return and(
-    whereFilter(filter.where, schema),
+    whereFilter(filter, schema),
     idFilter(filter.objectIds, schema),
     spatialFilter(filter, schema, storageCrs),
     timeFilter(filter, schema),
   );
 }
 
-/** SQL spells some literals and operators as CQL2 does not. Text in quotes is stepped over. */
-const SQL_TOKENS = /'(?:[^']|'')*'|"(?:[^"]|"")*"|!=|\b(date|timestamp)\s*('(?:[^']|'')*')/gi;
-
-function cql2Of(where: string): string {
-  return where.replace(SQL_TOKENS, (token, word?: string, literal?: string) => {
-    if (token === '!=') return '<>';
-    if (!word || !literal) return token;
-    // 'YYYY-MM-DD HH:MM:SS' is UTC.
-    const instant = literal.replace(/^'(\S+) (\S+?)Z?'$/, "'$1T$2Z'");
-    return `${word.toUpperCase()}(${instant})`;
-  });
-}
-
-function whereFilter(where: string | undefined, schema: CheckOptions): Expression | undefined {
+function whereFilter({ where, now }: GeoServicesFilter, schema: CheckOptions): Expression | undefined {
   if (where === undefined || where.trim() === '' || /^\s*1\s*=\s*1\s*$/.test(where)) return undefined;
-  try {
-    return check(parseText(cql2Of(where)), schema);
-  } catch (error) {
-    if (error instanceof Cql2Error) throw badParameter('where', error.message);
-    throw error;
-  }
+  return conditionOf('where', where, schema, { now });
 }
 
-function idFilter(ids: string | undefined, { idColumn, idType }: CheckOptions): Expression | undefined {
-  if (ids === undefined || ids.trim() === '') return undefined;
-  const texts = ids.split(',').map((id) => id.trim());
+function idFilter(ids: unknown, { idColumn, idType }: CheckOptions): Expression | undefined {
+  if (ids === undefined || ids === null || (typeof ids === 'string' && ids.trim() === '')) return undefined;
+  const texts = idTexts(ids);
   if (texts.length > MAX_IDS) throw badParameter('objectIds', `has more than ${MAX_IDS} ids`);
   if ((idType ?? 'integer') !== 'integer') return oneOf(idColumn, texts);
   return oneOf(
@@ -92,6 +70,14 @@ function idFilter(ids: string | undefined, { idColumn, idType }: CheckOptions): 
       return Number(id);
     }),
   );
+}
+
+function idTexts(ids: unknown): string[] {
+  const list = typeof ids === 'string' && ids.trim().startsWith('[') ? jsonOf('objectIds', ids) : ids;
+  if (Array.isArray(list)) return list.map((id) => String(id).trim());
+  return String(list)
+    .split(',')
+    .map((id) => id.trim());
 }
 
 /** What relates a feature to the geometry of the request. `Contains` asks for features within it. */
@@ -164,10 +150,10 @@ function envelopeOf(literal: GeometryLiteral | BoxLiteral): BoxLiteral {
   return { bbox: envelope(geometry)!, crs: geometry.crs };
 }
 
-/** Features have one instant: it overlaps the interval, or it does not. */
+/** By the fields that the settings of the layer name: see `during`. */
 function timeFilter(
   { time, timeRelation = 'esriTimeRelationOverlaps' }: GeoServicesFilter,
-  { fields }: CheckOptions,
+  schema: CheckOptions,
 ): Expression | undefined {
   if (time === undefined || time.trim() === '') return undefined;
   if (timeRelation !== '' && !/^esriTimeRelationOverlaps$/i.test(timeRelation))
@@ -175,12 +161,7 @@ function timeFilter(
   const [start, end = start, ...more] = time.split(',').map(instantOf);
   if (more.length > 0 || (start !== undefined && end !== undefined && start > end))
     throw badParameter('time', 'must be an instant, or a start and a later end');
-  const field = fields.find(({ type }) => type === 'date' || type === 'date-time');
-  if (!field) return undefined;
-  return temporalFilter(field.name, field.type as 'date' | 'date-time', {
-    ...(start === undefined ? {} : { start }),
-    ...(end === undefined ? {} : { end }),
-  });
+  return during(schema, { start, end });
 }
 
 /** Milliseconds of the farthest instants that a date can name. */

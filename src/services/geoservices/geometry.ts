@@ -1,6 +1,6 @@
 import type { Position } from 'geojson';
 import type { BoxLiteral, GeometryLiteral } from '../../core/cql2/ast.js';
-import { type Crs, epsgOf } from '../../core/crs.js';
+import { CRS84, type Crs, epsgOf } from '../../core/crs.js';
 import { badParameter } from '../../core/errors.js';
 import { JsonBoundsError, parseJsonText } from '../../core/json-bounds.js';
 import { LIMITS } from '../../core/limits.js';
@@ -48,7 +48,7 @@ export function geometryLiteral(
 ): GeometryLiteral | BoxLiteral {
   const type = typeOf(typeName);
   if (typeof value === 'string' && !value.trim().startsWith('{')) {
-    return fromNumbers(value, type, crsOf(undefined).proj);
+    return fromNumbers(value, type, crsOf(undefined));
   }
   const json = typeof value === 'string' ? jsonOf('geometry', value) : value;
   if (typeof json !== 'object' || json === null || Array.isArray(json))
@@ -57,7 +57,7 @@ export function geometryLiteral(
   const match = TYPES.find((name) => holds(geometry, name));
   if (!match) throw wrong('has neither x, points, paths, rings nor xmin');
   if (type && type !== match) throw badParameter('geometryType', `does not fit the geometry, a ${match}`);
-  return literalOf(geometry, match, crsOf(geometry['spatialReference']).proj);
+  return literalOf(geometry, match, crsOf(geometry['spatialReference']));
 }
 
 function wrong(detail: string) {
@@ -84,21 +84,45 @@ function holds(geometry: Json, type: TypeName): boolean {
   return geometry[MEMBERS[type]] !== undefined;
 }
 
-function fromNumbers(text: string, type: TypeName | undefined, crs: string): GeometryLiteral | BoxLiteral {
+function fromNumbers(text: string, type: TypeName | undefined, crs: Crs): GeometryLiteral | BoxLiteral {
   const numbers = text.split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part)));
   const size = type === 'Point' ? 2 : type === 'Envelope' ? 4 : numbers.length;
   if (numbers.length !== size || (size !== 2 && size !== 4) || !numbers.every(Number.isFinite))
     throw wrong('is neither x,y nor xmin,ymin,xmax,ymax nor a geometry object');
-  return size === 2 ? { type: 'Point', coordinates: numbers, crs } : box(numbers, crs);
+  return size === 2 ? { type: 'Point', coordinates: numbers, crs: crs.proj } : box(numbers, crs);
 }
 
-function box(sides: number[], crs: string): BoxLiteral {
+/** Half of the world around the equator in metres, as Web Mercator has it. */
+const MERCATOR_HALF = Math.PI * 6_378_137;
+
+/** Windows of maps go on beyond the antimeridian, on either side: they are brought back, and cross it where xmin > xmax. */
+function box(sides: number[], crs: Crs): BoxLiteral {
   const [xmin, ymin, xmax, ymax] = sides as [number, number, number, number];
-  if (xmin > xmax || ymin > ymax) throw wrong('is an envelope whose least corner is not the least');
-  return { bbox: sides, crs };
+  const half = crs.geographic ? 180 : crs.epsg === 3857 ? MERCATOR_HALF : undefined;
+  if (ymin > ymax || (xmin > xmax && half === undefined))
+    throw wrong('is an envelope whose least corner is not the least');
+  if (half === undefined) return { bbox: sides, crs: crs.proj };
+  const [west, east] = wrapped(xmin, xmax, half);
+  if (west <= east || crs.geographic) return { bbox: [west, ymin, east, ymax], crs: crs.proj };
+  const degrees = (metres: number) => (metres / half) * 180;
+  const latitude = (y: number) => (Math.atan(Math.sinh((y / half) * Math.PI)) / Math.PI) * 180;
+  return { bbox: [degrees(west), latitude(ymin), degrees(east), latitude(ymax)], crs: CRS84.proj };
 }
 
-function literalOf(geometry: Json, type: TypeName, crs: string): GeometryLiteral | BoxLiteral {
+/** The sides between -half and half; west > east across the antimeridian. */
+function wrapped(xmin: number, xmax: number, half: number): [west: number, east: number] {
+  if (xmin >= -half && xmax <= half && xmin <= half && xmax >= -half) return [xmin, xmax];
+  if (xmax - xmin >= 2 * half) return [-half, half];
+  const turned = (x: number) => x - 2 * half * Math.floor((x + half) / (2 * half));
+  const east = turned(xmax);
+  return [turned(xmin), east === -half ? half : east];
+}
+
+function literalOf(
+  geometry: Json,
+  type: TypeName,
+  { proj: crs, ...ofBox }: Crs,
+): GeometryLiteral | BoxLiteral {
   const counter = { left: LIMITS.filterPositions };
   switch (type) {
     case 'Point':
@@ -106,7 +130,7 @@ function literalOf(geometry: Json, type: TypeName, crs: string): GeometryLiteral
     case 'Envelope':
       return box(
         ['xmin', 'ymin', 'xmax', 'ymax'].map((side) => finite(geometry[side])),
-        crs,
+        { proj: crs, ...ofBox },
       );
     case 'Multipoint':
       return { type: 'MultiPoint', coordinates: positions(geometry['points'], 1, counter), crs };

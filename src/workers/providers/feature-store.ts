@@ -2,6 +2,13 @@ import type { Box } from '../../core/box.js';
 import type { EditResult, EditTask } from '../../core/edits.js';
 import type { EventsResult, EventsTask } from '../../core/events.js';
 import type {
+  GroupCountTask,
+  GroupsResult,
+  GroupsTask,
+  TopResult,
+  TopTask,
+} from '../../core/feature-groups.js';
+import type {
   CountTask,
   ExtentResult,
   FeatureQuery,
@@ -48,6 +55,10 @@ export interface FeatureStore {
   /** Null when there is no feature of that id, or the filter hides it. */
   item(task: ItemTask, cancellation?: Cancellation): Promise<ItemResult | null>;
   count(task: CountTask, cancellation?: Cancellation): Promise<number>;
+  /** Statistics of groups of features. */
+  groups?(task: GroupsTask, cancellation?: Cancellation): Promise<GroupsResult>;
+  groupCount?(task: GroupCountTask, cancellation?: Cancellation): Promise<number>;
+  top?(task: TopTask, cancellation?: Cancellation): Promise<TopResult>;
   tileLayer(task: VectorTileTask, layer: TileLayer, cancellation?: Cancellation): Promise<EncodedLayer>;
   /** Whether the envelope of any feature touches each box (in the source's CRS), by the spatial index. */
   occupied(source: VectorSource, boxes: readonly Box[], cancellation?: Cancellation): Promise<boolean[]>;

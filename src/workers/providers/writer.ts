@@ -3,6 +3,10 @@ import { shownField } from '../../core/field-masks.js';
 import type { Field, VectorSource } from '../../core/vector-source.js';
 import { xmlName } from '../../core/xml-name.js';
 
+/** Whether a writer reads geometries, even if it only says where their centroids are. */
+export const readsGeometry = ({ skipGeometry, centroid }: FeatureOutput) =>
+  !skipGeometry || centroid === true;
+
 /** Options of the native writers of features, as JSON text: see docs/sqlite-functions.md. */
 export function writerOptions(
   source: VectorSource,
@@ -17,8 +21,11 @@ export function writerOptions(
     swap: output.swapAxes,
     precision: output.precision,
     maxBytes: output.maxBytes,
-    ...(output.format === 'esri-json'
-      ? { id: source.idColumn, skipGeometry: output.skipGeometry, z: output.z }
+    ...(output.format.startsWith('esri-')
+      ? {
+          ...{ id: source.idColumn, skipGeometry: output.skipGeometry, z: output.z },
+          ...{ centroid: output.centroid, quantisation: output.quantisation },
+        }
       : {}),
     ...(gml ? { ...gml, geometry: xmlName(source.geometryColumn) } : {}),
   });

@@ -3,6 +3,7 @@ import { workerData } from 'piscina';
 import { BodyError, readBody } from '../../core/body.js';
 import type { Retention } from '../../core/events.js';
 import { TaskFailure } from '../../core/failure.js';
+import type { FeatureQuery } from '../../core/features.js';
 import { WORKER_NICENESS } from '../../core/limits.js';
 import type { TaskInput, TaskName, TaskOutput } from '../../core/tasks.js';
 import Database from '../../native/sqlite.js';
@@ -12,6 +13,7 @@ import { mergeRows } from '../merges/rows.js';
 import { buildOverview } from '../overviews/build.js';
 import { keepOverviewsIn } from '../overviews/file.js';
 import { allowHosts } from '../providers/archive/remote.js';
+import type { FeatureStore } from '../providers/feature-store.js';
 import { closeAll } from '../providers/geopackage/connection.js';
 import { closeWriters } from '../providers/geopackage/writer.js';
 import { capture } from '../providers/postgis/capture.js';
@@ -98,6 +100,9 @@ const TASKS: {
   'vector.items': (task, cancellation) => storeOf(task.source).items(task, cancellation),
   'vector.item': (task, cancellation) => storeOf(task.source).item(task, cancellation),
   'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),
+  'vector.groups': (task, cancellation) => grouping(task).groups(task, cancellation),
+  'vector.groupCount': (task, cancellation) => grouping(task).groupCount(task, cancellation),
+  'vector.top': (task, cancellation) => grouping(task).top(task, cancellation),
   'vector.body': body,
   'vector.extent': (query, cancellation) => storeOf(query.source).extent(query, cancellation),
   // The library of styles is large, and most threads never need it.
@@ -131,6 +136,16 @@ function merge(task: TaskInput<'vector.merge'>, cancellation?: Cancellation) {
   const store = storeOf(task.source);
   if (!store.merge) throw new TaskFailure('invalid-input', 'The store of this collection takes no files.');
   return store.merge(task, cancellation);
+}
+
+/** What a store computes of groups, whole. */
+type GroupStore = Required<Pick<FeatureStore, 'groups' | 'groupCount' | 'top'>>;
+
+function grouping({ source }: Pick<FeatureQuery, 'source'>): GroupStore {
+  const { groups, groupCount, top } = storeOf(source);
+  if (!groups || !groupCount || !top)
+    throw new TaskFailure('invalid-input', 'The store of this collection computes no statistics of groups.');
+  return { groups, groupCount, top };
 }
 
 function body({ parts, reading }: TaskInput<'vector.body'>): unknown {

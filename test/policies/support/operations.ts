@@ -436,6 +436,89 @@ function geoService(
 
 const PLACE = 'geometry=-180,-90,180,90&geometryType=esriGeometryEnvelope&sr=4326&f=json';
 
+/** A query of statistics, with more parameters. */
+const statistics = (type: string, field: string, more: Record<string, string> = {}) => {
+  const outStatistics = JSON.stringify([
+    { statisticType: type, onStatisticField: field, outStatisticFieldName: 'told' },
+  ]);
+  const search = new URLSearchParams({ outStatistics, f: 'json', ...more });
+  return ({ layerId }: Layer) => `FeatureServer/${layerId}/query?${search}`;
+};
+const groupsOf = (text: string) =>
+  (jsonOf(text) as unknown as { features: { attributes: Record<string, unknown> }[] }).features.map(
+    ({ attributes }) => attributes,
+  );
+
+const STATISTICS: readonly Operation[] = [
+  geoService('a count', statistics('count', 'id'), (text, { rows }) =>
+    groupsOf(text)[0]!['told'] === rows.length ? [] : [`tells of other than ${rows.length} rows`],
+  ),
+  geoService('the last of a field', statistics('max', 'token'), (text, { rows }) => {
+    const last =
+      rows
+        .map(({ token }) => token)
+        .sort()
+        .at(-1) ?? null;
+    return groupsOf(text)[0]!['told'] === last ? [] : [`lacks ${last}`];
+  }),
+  geoService(
+    'groups',
+    statistics('count', 'id', { groupByFieldsForStatistics: 'token', having: 'COUNT(*) > 0' }),
+    everyToken,
+  ),
+  geoService(
+    'a statistic of a masked field',
+    statistics('max', 'hidden_amount'),
+    (text, { rows }) => {
+      const most = Math.max(...rows.map(({ amount }) => Number(amount)));
+      return rows.length === 0 || groupsOf(text)[0]!['told'] === most ? [] : [`lacks ${most}`];
+    },
+    unmasked,
+  ),
+  geoService('how many values a masked field has', statistics('count', 'hidden_note'), nothing, unmasked),
+  geoService(
+    'groups by a masked field',
+    statistics('count', 'id', { groupByFieldsForStatistics: 'hidden_note' }),
+    nothing,
+    unmasked,
+  ),
+  geoService(
+    'a condition on groups by a masked field',
+    statistics('count', 'id', { having: "MAX(hidden_note) > 'a'" }),
+    nothing,
+    unmasked,
+  ),
+  geoService(
+    'distinct values',
+    ({ layerId }) => `FeatureServer/${layerId}/query?outFields=token&returnDistinctValues=true&f=json`,
+    everyToken,
+  ),
+  geoService(
+    'distinct values of a masked field',
+    ({ layerId }) =>
+      `FeatureServer/${layerId}/query?outFields=hidden_note&returnDistinctValues=true&returnCountOnly=true&f=json`,
+    nothing,
+    unmasked,
+  ),
+  geoService(
+    'the first of each group',
+    ({ layerId }) =>
+      `FeatureServer/${layerId}/queryTopFeatures?outFields=token&f=json&topFilter=${encodeURIComponent(
+        '{"groupByFields":"token","topCount":1,"orderByFields":"level"}',
+      )}`,
+    everyToken,
+  ),
+  geoService(
+    'the first of each group by a masked field',
+    ({ layerId }) =>
+      `FeatureServer/${layerId}/queryTopFeatures?f=json&topFilter=${encodeURIComponent(
+        '{"groupByFields":"token","topCount":1,"orderByFields":"hidden_amount"}',
+      )}`,
+    nothing,
+    unmasked,
+  ),
+];
+
 const GEOSERVICES: readonly Operation[] = [
   geoService('a layer', ({ layerId }) => `FeatureServer/${layerId}?f=json`, nothing),
   geoService(
@@ -482,4 +565,5 @@ export const OPERATIONS: readonly Operation[] = [
   ...ANALYTICS,
   ...CLOSED,
   ...GEOSERVICES,
+  ...STATISTICS,
 ];

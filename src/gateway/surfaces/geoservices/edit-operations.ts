@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { VectorCollection } from '../../../core/collection.js';
+import { and, type Expression } from '../../../core/cql2/index.js';
 import type { Crs } from '../../../core/crs.js';
 import type { EditOperation } from '../../../core/edits.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
@@ -91,8 +92,11 @@ function layerOperations(deps: EditDeps): Operation[] {
     }),
     operation('deleteFeatures', 'Delete features', async (x, layer, members) => {
       planEdits(x, deps, layer, {});
-      const deletes = await idsToDelete(x, deps, layer, members);
-      const { deleteResults } = await applyEdits(x, deps, layer, { deletes }, isAtomic(members));
+      const { deletes, filter } = await featuresToDelete(x, deps, layer, members);
+      const plan = planEdits(x, deps, layer, { deletes });
+      // Others may have changed features since: those that do not pass any more stay.
+      const bounds = { ...plan.bounds, filter: and(plan.bounds.filter, filter) };
+      const { deleteResults } = await runPlan(x, deps, { ...plan, bounds }, isAtomic(members));
       return { deleteResults };
     }),
   ];
@@ -265,16 +269,22 @@ function crsOf(layer: VectorCollection, members: Members): Crs {
 }
 
 /** Features to delete: those that are named, or that pass the filters. */
-async function idsToDelete(x: Exchange, { pools }: EditDeps, layer: VectorCollection, members: Members) {
+async function featuresToDelete(
+  x: Exchange,
+  { pools }: EditDeps,
+  layer: VectorCollection,
+  members: Members,
+): Promise<{ deletes: unknown; filter?: Expression }> {
   const names = ['where', 'objectIds', 'geometry'];
   if (names.every((name) => members[name] === undefined || members[name] === ''))
     throw badParameter('objectIds', 'or where or geometry must be there');
-  if (names.every((name) => name === 'objectIds' || !members[name])) return members['objectIds'];
-  const { task } = queryRequest(layer, { ...members, f: 'json', returnGeometry: 'false' });
+  if (names.every((name) => name === 'objectIds' || !members[name])) return { deletes: members['objectIds'] };
+  const { task, query } = queryRequest(layer, { ...members, f: 'json', returnGeometry: 'false' });
   const limit = LIMITS.batchOperations + 1;
   const page = await runTask(x, pools, 'vector.items', { ...task, fields: [], limit, offset: 0 });
   const features = JSON.parse(`[${Buffer.from(page.features).toString()}]`) as {
     attributes: Record<string, number>;
   }[];
-  return features.map(({ attributes }) => attributes[layer.source.idColumn]!);
+  const deletes = features.map(({ attributes }) => attributes[layer.source.idColumn]!);
+  return { deletes, ...(query.filter === undefined ? {} : { filter: query.filter }) };
 }

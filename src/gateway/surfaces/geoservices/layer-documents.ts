@@ -18,7 +18,7 @@ const EDITING = ['Create', 'Delete', 'Query', 'Update', 'Editing'].join();
 /** What clients may do: query, and edit where they may change features. */
 const capabilitiesOf = (isEditable: boolean) => (isEditable ? EDITING : 'Query');
 
-const QUERY_FORMATS = 'JSON, geoJSON';
+const QUERY_FORMATS = 'JSON, geoJSON, PBF';
 
 export function spatialReferenceOf({ epsg }: Crs) {
   // Clients of long standing know Web Mercator by the number that it had before EPSG gave it one.
@@ -113,28 +113,33 @@ export function layerDocument(layer: VectorCollection, catalog: CatalogSnapshot,
     templates: isEditable ? [templateOf(layer)] : [],
     ...(isEditable ? { allowGeometryUpdates: true, supportsRollbackOnFailureParameter: true } : {}),
     maxRecordCount: LIMITS.geoServicesRecords,
-    standardMaxRecordCount: LIMITS.geoServicesRecords,
+    standardMaxRecordCount: LIMITS.geoServicesRecordsMax,
+    tileMaxRecordCount: LIMITS.geoServicesRecordsMax,
+    maxRecordCountFactor: LIMITS.geoServicesRecordsMax / LIMITS.geoServicesRecords,
     supportedQueryFormats: QUERY_FORMATS,
     capabilities: capabilitiesOf(isEditable),
-    supportsStatistics: false,
+    supportsStatistics: true,
     supportsAdvancedQueries: true,
-    supportsCoordinatesQuantization: false,
+    supportsCoordinatesQuantization: true,
     supportsReturningQueryExtent: true,
     isDataVersioned: false,
     dateFieldsTimeReference: { timeZone: 'UTC', respectsDaylightSaving: false },
     advancedQueryCapabilities: {
       supportsPagination: true,
       supportsOrderBy: true,
-      supportsDistinct: false,
-      supportsStatistics: false,
+      supportsDistinct: true,
+      supportsCountDistinct: true,
+      supportsStatistics: true,
       supportsReturningQueryExtent: true,
       supportsQueryWithDistance: true,
       supportsSqlExpression: false,
-      supportsHavingClause: false,
-      supportsPercentileStatistics: false,
-      supportsReturningGeometryCentroid: false,
+      supportsHavingClause: true,
+      supportsPercentileStatistics: true,
+      supportsReturningGeometryCentroid: geometryType !== undefined,
       supportsQueryWithResultType: true,
-      supportsPaginationOnAggregatedQueries: false,
+      supportsMaxRecordCountFactor: true,
+      supportsPaginationOnAggregatedQueries: true,
+      supportsTopFeaturesQuery: true,
     },
   };
 }

@@ -14,17 +14,22 @@ import { common, readingOperation, SERVER, type ServerType } from './feature-ser
 import { jsonReply } from './in-band.js';
 import { boxIn, envelopeObject, spatialReferenceOf } from './layer-documents.js';
 import { wholeNumber } from './members.js';
+import { countPbf, featuresPbf, idsPbf } from './pbf-documents.js';
+import { transformOf } from './quantization.js';
 import { member } from './query-members.js';
 import { type QueryRequest, queryRequest } from './query-request.js';
+import { groupsReply } from './statistics-operations.js';
+import { groupsRequest } from './statistics-request.js';
 
 export type QueryDeps = Pick<SurfaceDeps, 'catalog' | 'visible' | 'pools'>;
 
-const path = {
+export const layerParams = {
   serviceId: pathString('serviceId', 'Name of a service.'),
   layerId: pathString('layerId', 'Number of a layer.'),
 };
 
-const params = {
+/** Of all queries whose answers are about features. */
+export const featureParams = {
   where: member('where', 'A condition in SQL.'),
   objectIds: member('objectIds', 'Ids, separated by commas.'),
   geometry: member('geometry', 'A geometry, or xmin,ymin,xmax,ymax.'),
@@ -45,6 +50,21 @@ const params = {
   returnCountOnly: member('returnCountOnly', 'How many there are.'),
   returnIdsOnly: member('returnIdsOnly', 'Their ids.'),
   returnExtentOnly: member('returnExtentOnly', 'Where they lie.'),
+  quantizationParameters: member('quantizationParameters', 'How coordinates become whole numbers.'),
+  returnCentroid: member('returnCentroid', 'Each feature with its centroid, too.'),
+  resultType: member('resultType', 'tile or standard: as many features as an answer may have.'),
+  maxRecordCountFactor: member('maxRecordCountFactor', 'As many pages in one, 10 at most.'),
+  returnExceededLimitFeatures: member(
+    'returnExceededLimitFeatures',
+    'false: no features where there are more than one answer has.',
+  ),
+};
+
+const groupParams = {
+  outStatistics: member('outStatistics', 'Statistics to compute, as JSON.'),
+  groupByFieldsForStatistics: member('groupByFieldsForStatistics', 'Names of fields.'),
+  having: member('having', 'A condition in SQL on statistics.'),
+  returnDistinctValues: member('returnDistinctValues', 'Distinct values of outFields.'),
 };
 
 /** Queries of the layers of a FeatureServer. */
@@ -58,12 +78,14 @@ export function layerQueryOperations(deps: QueryDeps, server: ServerType): Opera
     about: common(server, 'query', server),
     name: server === SERVER ? 'query' : `query${server}`,
     path: `/rest/services/{serviceId}/${server}/{layerId}/query`,
-    ...{ pathParams: path, params },
+    ...{ pathParams: layerParams, params: { ...featureParams, ...groupParams } },
     summary: 'Features of a layer',
     run(x, { serviceId, layerId }, members) {
       const id = wholeNumber('layerId', layerId);
       const address = { service: serviceId!, layerId: id, parameter: 'layerId' };
       const layer = requireLayer(deps, x.principal, address);
+      const groups = groupsRequest(layer, members);
+      if (groups) return groupsReply(x, deps.pools, groups);
       return answer(x, deps.pools, layer, queryRequest(layer, members));
     },
   });
@@ -71,11 +93,13 @@ export function layerQueryOperations(deps: QueryDeps, server: ServerType): Opera
 
 type Layer = ReturnType<typeof requireLayer>;
 
-async function answer(x: Exchange, pools: Pools, layer: Layer, request: QueryRequest): Promise<Reply> {
+export async function answer(x: Exchange, pools: Pools, layer: Layer, request: QueryRequest): Promise<Reply> {
   const format = request.format === 'pjson' ? 'pjson' : 'json';
   switch (request.answer) {
-    case 'count':
-      return jsonReply({ count: await count(x, pools, request.query) }, format);
+    case 'count': {
+      const number = await count(x, pools, request.query);
+      return request.format === 'pbf' ? countPbf(number) : jsonReply({ count: number }, format);
+    }
     case 'extent':
       return jsonReply(await extentAnswer(x, pools, layer, request), format);
     case 'ids':
@@ -137,13 +161,19 @@ async function idsReply(
           .replace(/,$/, ''),
       );
   }
+  if (format === 'pbf')
+    return idsPbf(
+      source.idColumn,
+      lists.flatMap((list) => list.split(',').map(Number)),
+    );
   const head = `"objectIdFieldName":${JSON.stringify(source.idColumn)}`;
   const ids = `"objectIds":[${lists.join(',')}]`;
   return reply(format === 'geojson' ? `{"properties":{${ids}}}` : `{${head},${ids}}`);
 }
 
-function featuresReply(layer: Layer, request: QueryRequest, page: ItemsResult): Reply {
+function featuresReply(layer: Layer, request: QueryRequest, answer: ItemsResult): Reply {
   const { source } = layer;
+  const page = answer.more && request.wholeOnly ? { ...answer, features: new Uint8Array(0) } : answer;
   if (request.format === 'geojson') {
     const more = page.more ? '"properties":{"exceededTransferLimit":true},' : '';
     return {
@@ -154,14 +184,21 @@ function featuresReply(layer: Layer, request: QueryRequest, page: ItemsResult): 
   const esri = esriLayer(layer);
   const geometryType = esriTypeOf(esri);
   const names = new Set([source.idColumn, ...request.fields.map(({ name }) => name)]);
+  const { skipGeometry, quantisation, z } = request.task;
+  const hasZ = z === true;
+  const fields = esriFields(esri).filter(({ name }) => names.has(name));
+  if (request.format === 'pbf') {
+    const shown = skipGeometry ? undefined : geometryType;
+    const result = { idColumn: source.idColumn, geometryType: shown, crs: request.crs, hasZ, fields };
+    return featuresPbf({ ...result, more: page.more, quantisation: quantisation! }, page.features);
+  }
   const head = JSON.stringify({
     objectIdFieldName: source.idColumn,
     globalIdFieldName: '',
-    ...(geometryType === undefined || request.task.skipGeometry
-      ? {}
-      : { geometryType, hasZ: esri.hasZ && request.task.z === true, hasM: false }),
-    ...(request.task.skipGeometry ? {} : { spatialReference: spatialReferenceOf(request.crs) }),
-    fields: esriFields(esri).filter(({ name }) => names.has(name)),
+    ...(geometryType === undefined || skipGeometry ? {} : { geometryType, hasZ, hasM: false }),
+    ...(skipGeometry ? {} : { spatialReference: spatialReferenceOf(request.crs) }),
+    ...(quantisation ? { transform: transformOf(quantisation, hasZ) } : {}),
+    fields,
     ...(page.more ? { exceededTransferLimit: true } : {}),
   });
   return pageReply(`${head.slice(0, -1)},"features":[`, page);

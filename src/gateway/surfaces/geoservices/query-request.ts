@@ -12,10 +12,11 @@ import { spatialReference } from '../../../services/geoservices/geometry.js';
 import { esriLayer } from '../../../services/replicas/layer-view.js';
 import { layerCrs } from './layer-documents.js';
 import { choiceOf, flagOf, type Members, numberOf, textOf } from './members.js';
+import { fullQuantization, quantizationOf } from './quantization.js';
 
 /** What a query of a layer asks for. Each reader throws 400 naming the parameter. */
 
-export const QUERY_FORMATS = ['json', 'pjson', 'geojson'] as const;
+export const QUERY_FORMATS = ['json', 'pjson', 'geojson', 'pbf'] as const;
 export type QueryFormat = (typeof QUERY_FORMATS)[number];
 
 export interface QueryRequest {
@@ -29,58 +30,91 @@ export interface QueryRequest {
   /** Those that are written, in the order of the layer. */
   readonly fields: readonly Field[];
   readonly task: ItemsTask;
+  /** Whether the features of a page stay away where it does not hold them all. */
+  readonly wholeOnly: boolean;
 }
 
 const MOST_TEXT = 200;
-const MOST_FIELDS = 8000;
+export const MOST_FIELDS = 8000;
 const MOST_DECIMALS = 15;
 const MOST_KEYS = 10;
 
 /** Parameters that change what the answer is, and that are not there yet: they are refused where they say something. */
 const UNSUPPORTED = [
-  ...['outStatistics', 'groupByFieldsForStatistics', 'having', 'quantizationParameters'],
   ...['gdbVersion', 'historicMoment', 'relationParam', 'parameterValues', 'rangeValues', 'fullText'],
   'datumTransformation',
 ];
-const UNSUPPORTED_FLAGS = ['returnDistinctValues', 'returnCentroid', 'returnM', 'returnTrueCurves'];
+const UNSUPPORTED_FLAGS = ['returnM', 'returnTrueCurves'];
+
+/** The features that a query is about. */
+export function queryOf(layer: VectorCollection, members: Members): FeatureQuery {
+  requireSupported(members);
+  const { source, filter: rows } = readable(layer);
+  const filter = and(rows, filterOf(layer, members));
+  return { source, ...(filter === undefined ? {} : { filter }) };
+}
 
 export function queryRequest(layer: VectorCollection, members: Members): QueryRequest {
-  requireSupported(members);
+  const query = queryOf(layer, members);
   const format = choiceOf(members, 'f', { values: QUERY_FORMATS, fallback: 'json' });
-  const { source, fields: names, filter: rows } = readable(layer);
-  const filter = and(rows, filterOf(layer, members));
-  const query = { source, ...(filter === undefined ? {} : { filter }) };
+  const { fields: names } = readable(layer);
   const crs = outCrs(layer, members, format);
   const fields = outFields(layer, textOf(members, 'outFields', MOST_FIELDS));
   const sort = sortOf(layer, textOf(members, 'orderByFields', MOST_FIELDS));
   const isWhole = names === undefined && fields === layer.source.fields;
   const countOnly = flagOf(members, 'returnCountOnly', false);
   const extentOnly = flagOf(members, 'returnExtentOnly', false);
+  if (extentOnly && format === 'pbf') throw badParameter('f', 'has no pbf of an extent');
   return {
     ...{ format, query, crs, fields },
     answer: answerOf(flagOf(members, 'returnIdsOnly', false), countOnly, extentOnly),
     counts: countOnly,
+    wholeOnly: !flagOf(members, 'returnExceededLimitFeatures', true),
     task: {
       ...query,
-      format: format === 'geojson' ? 'geojson' : 'esri-json',
+      format: WRITERS[format],
       crs: crs.proj,
       swapAxes: false,
       precision: precisionOf(members, crs),
-      z: flagOf(members, 'returnZ', false),
+      z: flagOf(members, 'returnZ', false) && esriLayer(layer).hasZ,
+      ...numbersOfAnswer(members, crs, format),
       // Clients have no type for layers of mixed geometries: GeoJSON alone can say these.
       skipGeometry:
         !flagOf(members, 'returnGeometry', true) ||
         (format !== 'geojson' && esriTypeOf(esriLayer(layer)) === undefined),
       ...(isWhole ? {} : { fields: fields.map(({ name }) => name) }),
       ...(sort.length > 0 ? { sort } : {}),
-      limit: Math.min(
-        numberOf(members, 'resultRecordCount') || LIMITS.geoServicesRecords,
-        LIMITS.geoServicesRecordsMax,
-      ),
+      limit: limitOf(members),
       offset: numberOf(members, 'resultOffset') ?? 0,
       maxBytes: LIMITS.geoServicesBytes,
     },
   };
+}
+
+const WRITERS = { json: 'esri-json', pjson: 'esri-json', geojson: 'geojson', pbf: 'esri-pbf' } as const;
+
+/** Whole numbers, where the answer has these, and centroids. */
+function numbersOfAnswer(
+  members: Members,
+  crs: Crs,
+  format: QueryFormat,
+): Pick<ItemsTask, 'centroid' | 'quantisation'> {
+  const centroid = flagOf(members, 'returnCentroid', false);
+  if (centroid && format === 'geojson') throw badParameter('returnCentroid', 'is not there in geojson');
+  const decimals = precisionOf(members, crs);
+  const quantisation =
+    quantizationOf(members, crs, decimals) ??
+    (format === 'pbf' ? fullQuantization(crs, decimals) : undefined);
+  return { ...(centroid ? { centroid } : {}), ...(quantisation ? { quantisation } : {}) };
+}
+
+/** `resultType` and `maxRecordCountFactor` say how many may come where `resultRecordCount` does not. */
+export function limitOf(members: Members): number {
+  const type = choiceOf(members, 'resultType', { values: ['none', 'standard', 'tile'], fallback: 'none' });
+  const factor = numberOf(members, 'maxRecordCountFactor') ?? 1;
+  const most = LIMITS.geoServicesRecordsMax;
+  const usual = type === 'none' ? LIMITS.geoServicesRecords * Math.max(factor, 1) : most;
+  return Math.min(numberOf(members, 'resultRecordCount') || usual, most);
 }
 
 function requireSupported(members: Members): void {
@@ -106,7 +140,8 @@ export function filterOf(layer: VectorCollection, members: Members) {
   return geoServicesFilter(
     {
       ...text('where', LIMITS.geoServicesWhere),
-      ...text('objectIds', LIMITS.bodyBytes),
+      now: Date.now(),
+      objectIds: members['objectIds'],
       ...text('geometryType', MOST_TEXT),
       ...text('spatialRel', MOST_TEXT),
       reach: { ...text('distance', MOST_TEXT), ...text('units', MOST_TEXT) },
@@ -151,16 +186,27 @@ function sortOf({ source }: VectorCollection, text: string | undefined): SortKey
   const fields = plainFields(source.fields).filter(({ type }) => !['json', 'array', 'binary'].includes(type));
   const sortable = new Map(fields.map(({ name }) => [name.toLowerCase(), name]));
   sortable.set(source.idColumn.toLowerCase(), source.idColumn);
-  const keys = text.split(',').map((part) => {
-    const [, quoted, plain, order = ''] = /^\s*(?:"([^"]+)"|(\S+))(?:\s+(asc|desc))?\s*$/i.exec(part) ?? [];
-    const field = sortable.get((quoted ?? plain ?? '').toLowerCase());
-    if (field === undefined) throw badParameter('orderByFields', `cannot be '${part.trim().slice(0, 60)}'`);
-    return { field, descending: order.toLowerCase() === 'desc' };
-  });
-  if (keys.length > MOST_KEYS) throw badParameter('orderByFields', `names more than ${MOST_KEYS} fields`);
+  const keys = orderKeys(text, sortable);
   // The order of the id, which is that of every page.
   const isById = keys.length === 1 && keys[0]!.field === source.idColumn && !keys[0]!.descending;
   return isById ? [] : keys;
+}
+
+/** `NAME DESC, ...`. `sortable` has what may be named, by its name in lower case. */
+export function orderKeys(
+  text: string | undefined,
+  sortable: ReadonlyMap<string, string>,
+  parameter = 'orderByFields',
+): SortKey[] {
+  if (text === undefined || text.trim() === '') return [];
+  const keys = text.split(',').map((part) => {
+    const [, quoted, plain, order = ''] = /^\s*(?:"([^"]+)"|(\S+))(?:\s+(asc|desc))?\s*$/i.exec(part) ?? [];
+    const field = sortable.get((quoted ?? plain ?? '').toLowerCase());
+    if (field === undefined) throw badParameter(parameter, `cannot be '${part.trim().slice(0, 60)}'`);
+    return { field, descending: order.toLowerCase() === 'desc' };
+  });
+  if (keys.length > MOST_KEYS) throw badParameter(parameter, `names more than ${MOST_KEYS} fields`);
+  return keys;
 }
 
 function precisionOf(members: Members, crs: Crs): number {

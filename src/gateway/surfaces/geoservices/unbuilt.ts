@@ -9,7 +9,7 @@ const RESOURCES: readonly (readonly [path: string, names: string])[] = [
   [`${SERVICE}/FeatureServer`, 'query append queryDomains relationships'],
   [
     `${SERVICE}/FeatureServer/{layerId}`,
-    'append queryTopFeatures queryBins queryDateBins calculate validateSQL generateRenderer queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
+    'append queryBins queryDateBins calculate validateSQL generateRenderer queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
   ],
   [`${SERVICE}/MapServer`, 'generateKml WMSServer WMTS'],
   [

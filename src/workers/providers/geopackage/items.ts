@@ -9,7 +9,7 @@ import type {
 } from '../../../core/features.js';
 import { unmasked } from '../../../core/field-masks.js';
 import { type Field, fieldsNamed, type GeoPackageSource } from '../../../core/vector-source.js';
-import { writerOptions } from '../writer.js';
+import { readsGeometry, writerOptions } from '../writer.js';
 import { quote, statement } from './connection.js';
 import { passingInOrder, passingRows } from './filter.js';
 import { shownValue } from './masks.js';
@@ -19,7 +19,10 @@ import { idOf, type Query, rowOf } from './window.js';
 /** Columns one SQL function call can take besides options, id and geometry. */
 const MAX_COLUMNS = 90;
 
-const WRITERS = { geojson: 'gr_geojson', csv: 'gr_csv', gml: 'gr_gml', 'esri-json': 'gr_esri_json' } as const;
+const WRITERS = {
+  ...{ geojson: 'gr_geojson', csv: 'gr_csv', gml: 'gr_gml' },
+  ...{ 'esri-json': 'gr_esri_json', 'esri-pbf': 'gr_esri_pbf' },
+} as const;
 
 interface PageRow {
   features: Buffer | null;
@@ -41,7 +44,7 @@ export function items(task: ItemsTask): ItemsResult {
   const order = orderOf(task);
   const rows = pageRows(source, task, order);
   const writer = `${WRITERS[task.format]}(?, ${arguments_(fields)})`;
-  const columns = columnList(source, fields, task.skipGeometry);
+  const columns = columnList(source, fields, !readsGeometry(task));
   // `candidates` is read in its order: first the page, then the row that tells that there is more.
   const sql = `WITH candidates AS MATERIALIZED (${rows.sql} LIMIT ? OFFSET ?),
     page AS MATERIALIZED (SELECT row FROM candidates LIMIT ?),

@@ -5,6 +5,7 @@ import { reader } from './connection.js';
 import { edit } from './edit.js';
 import { events } from './events.js';
 import { extentOf, extentOfPassing } from './extent.js';
+import { groupCount, groups } from './groups.js';
 import { inspect, otherTables } from './inspect.js';
 import { count, item, items } from './items.js';
 import { merge } from './merge.js';
@@ -12,6 +13,7 @@ import { occupied } from './occupied.js';
 import { geopackageRows } from './overview-rows.js';
 import { rows } from './rows.js';
 import { tileLayer } from './tile.js';
+import { top } from './top.js';
 
 /** Feature tables of GeoPackage files, read by better-sqlite3 with our SQLite extension. */
 export const geopackageStore: FeatureStore = {
@@ -20,6 +22,9 @@ export const geopackageStore: FeatureStore = {
   items: async (task) => items(task),
   item: async (task) => item(task),
   count: async (task) => count(task),
+  groups: async (task) => groups(task),
+  groupCount: async (task) => groupCount(task),
+  top: async (task) => top(task),
   tileLayer: async (task, layer) => tileLayer(task, layer),
   occupied: async (source, boxes) => occupied(source as GeoPackageSource, boxes),
   extent: async ({ source, filter }) => {

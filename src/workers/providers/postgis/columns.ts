@@ -30,7 +30,7 @@ const BINARY_TYPES = new Set([
 export type NumericForm = 'exact' | 'number';
 
 /** The SQL of a field's value in a SELECT list, of a type that is read in binary. */
-function selected(field: Field, form: NumericForm, params: SqlParams): string {
+export function selected(field: Field, form: NumericForm, params: SqlParams): string {
   if (field.mask) return maskedSql(field, field.mask, params);
   const value = column(field.name);
   const type = (field.sqlType ?? 'text').replace(/\(.*?\)/, '');

@@ -11,7 +11,7 @@ import { unmasked } from '../../../core/field-masks.js';
 import { type Field, fieldsNamed, type PostgisSource } from '../../../core/vector-source.js';
 import type { PageOutput } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
-import { writerOptions } from '../writer.js';
+import { readsGeometry, writerOptions } from '../writer.js';
 import { columnsOf } from './columns.js';
 import { withConnection } from './database.js';
 import { whereOf } from './filter.js';
@@ -32,7 +32,7 @@ export async function items(task: ItemsTask, cancellation?: Cancellation): Promi
   const conditions = [whereOf(source, task.filter, params)];
   const key = task.before ?? task.after;
   if (key) conditions.push(order.after(key, params));
-  const columns = [...columnsOf(source, fields, 'exact', params, !task.skipGeometry), ...order.keyColumns];
+  const columns = [...columnsOf(source, fields, 'exact', params, readsGeometry(task)), ...order.keyColumns];
   const sql = `SELECT ${columns.join(', ')} FROM ${tableOf(source)} WHERE ${and(conditions)}
     ORDER BY ${order.orderBy} LIMIT ${params.add(task.limit + 1, 'int8')} OFFSET ${params.add(task.offset, 'int8')}`;
   const values = FIRST_VALUE + fields.length;
@@ -124,6 +124,6 @@ export function outputOf(
     format: output.format,
     options: writerOptions(source, output, fields),
     columns: fields.map((field) => FIRST_VALUE + selected.indexOf(field)),
-    geometry: !output.skipGeometry,
+    geometry: readsGeometry(output),
   };
 }

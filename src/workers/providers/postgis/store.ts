@@ -3,18 +3,23 @@ import type { FeatureStore } from '../feature-store.js';
 import { edit } from './edit.js';
 import { events } from './events.js';
 import { extent } from './extent.js';
+import { groupCount, groups } from './groups.js';
 import { count, item, items } from './items.js';
 import { merge } from './merge.js';
 import { occupied } from './occupied.js';
 import { postgisRows } from './overview-rows.js';
 import { rows } from './rows.js';
 import { tileLayer } from './tile.js';
+import { top } from './top.js';
 
 /** Tables and views of PostGIS databases, read by libpq; the native part writes features from the binary rows. */
 export const postgisStore: FeatureStore = {
   items,
   item,
   count,
+  groups,
+  groupCount,
+  top,
   tileLayer,
   occupied: (source, boxes, cancellation) => occupied(source as PostgisSource, boxes, cancellation),
   extent,

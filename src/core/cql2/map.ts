@@ -1,0 +1,14 @@
+import { isArray, isCall, isInterval, type Operand } from './ast.js';
+
+/** The tree with what `change` makes of each operand, from the leaves up. Literals of geometries are left as they are. */
+export function mapOperands(operand: Operand, change: (operand: Operand) => Operand): Operand {
+  if (typeof operand !== 'object') return change(operand);
+  if (isArray(operand)) return change(operand.map((member) => mapOperands(member, change)));
+  if (isCall(operand))
+    return change({ op: operand.op, args: operand.args.map((arg) => mapOperands(arg, change)) });
+  if (!isInterval(operand)) return change(operand);
+  const [start, end] = operand.interval.map((one) =>
+    typeof one === 'string' ? one : mapOperands(one, change),
+  );
+  return change({ interval: [start, end] } as Operand);
+}

@@ -1,0 +1,102 @@
+import { isCall, isProperty, type Operand } from '../../core/cql2/ast.js';
+import { type Expression, mapOperands } from '../../core/cql2/index.js';
+import { CRS84 } from '../../core/crs.js';
+import { badParameter } from '../../core/errors.js';
+import {
+  type GroupStatistic,
+  type GroupStatisticType,
+  groupColumns,
+  groupTable,
+} from '../../core/feature-groups.js';
+import type { VectorSource } from '../../core/vector-source.js';
+import { conditionOf } from './where.js';
+
+/** A statistic under the name that a client gave it. */
+export interface OutputStatistic {
+  readonly name: string;
+  readonly statistic: GroupStatistic;
+}
+
+/** What a condition on groups may speak of. */
+export interface HavingScope {
+  readonly source: VectorSource;
+  readonly groupBy: readonly string[];
+  readonly outputs: readonly OutputStatistic[];
+}
+
+/** The condition over the names of `groupColumns`, and all statistics that it needs: those of the answer come first. */
+export interface Having {
+  readonly having: Expression | undefined;
+  readonly statistics: readonly GroupStatistic[];
+}
+
+const AGGREGATES: ReadonlySet<string> = new Set(['count', 'sum', 'min', 'max', 'avg', 'stddev', 'var']);
+
+const MOST_STATISTICS = 20;
+
+/**
+ * Reads `having`: a condition in SQL over `SUM(pop)` and the like, the fields that are grouped by, and the names of the
+ * statistics. `statisticOf` says what a function over a field is, and throws 400 where it is nothing.
+ */
+export function readHaving(
+  text: string | undefined,
+  { source, groupBy, outputs }: HavingScope,
+  statisticOf: (type: GroupStatisticType, field: string) => GroupStatistic,
+): Having {
+  const statistics = outputs.map(({ statistic }) => statistic);
+  if (text === undefined || text.trim() === '') return { having: undefined, statistics };
+  const names = [...groupBy, ...outputs.map(({ name }) => name)];
+  const schema = () => {
+    const columns = groupColumns(source, { groupBy, statistics });
+    return columns.map((column, i) => ({ ...column, name: names[i]! }));
+  };
+  const fields = schema();
+  const aggregate = (operand: Operand): Operand => {
+    const name = aggregateName(operand, statisticOf, (statistic) => {
+      const place = statistics.findIndex((one) => isSame(one, statistic));
+      if (place >= 0) return names[groupBy.length + place]!;
+      if (statistics.length >= outputs.length + MOST_STATISTICS)
+        throw badParameter('having', `speaks of more than ${MOST_STATISTICS} statistics`);
+      statistics.push(statistic);
+      // No name of an answer has parentheses.
+      names.push(`${statistic.type}(${statistic.field})`);
+      fields.push(schema().at(-1)!);
+      return names.at(-1)!;
+    });
+    return name === undefined ? operand : { property: name };
+  };
+  const table = { ...groupTable(source, fields), filterCrs: CRS84 };
+  const condition = conditionOf('having', countedRows(text), table, { change: aggregate });
+  const columns = groupColumns(source, { groupBy, statistics });
+  const having = mapOperands(condition, (operand) => {
+    if (typeof operand !== 'object' || !isProperty(operand)) return operand;
+    const column = columns[names.indexOf(operand.property)];
+    if (!column) throw badParameter('having', 'speaks of something that groups do not have');
+    return { property: column.name };
+  }) as Expression;
+  return { having, statistics };
+}
+
+function aggregateName(
+  operand: Operand,
+  statisticOf: (type: GroupStatisticType, field: string) => GroupStatistic,
+  nameOf: (statistic: GroupStatistic) => string,
+): string | undefined {
+  if (typeof operand !== 'object' || !isCall(operand)) return undefined;
+  const type = operand.op.toLowerCase();
+  const [field, ...more] = operand.args;
+  if (!AGGREGATES.has(type)) return undefined;
+  if (more.length > 0 || typeof field !== 'object' || !isProperty(field))
+    throw badParameter('having', `${type.toUpperCase()} takes the name of a field`);
+  return nameOf(statisticOf(type as GroupStatisticType, field.property));
+}
+
+const isSame = (a: GroupStatistic, b: GroupStatistic) =>
+  a.type === b.type && a.field === b.field && a.percentile === b.percentile;
+
+/** `COUNT(*)` counts rows. Text in quotes is stepped over. */
+function countedRows(text: string): string {
+  return text.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|\bcount\s*\(\s*\*\s*\)/gi, (token) =>
+    /^count/i.test(token) ? 'COUNT("*")' : token,
+  );
+}

@@ -1,0 +1,136 @@
+import { isArray, isCall, isProperty, type Operand } from '../../core/cql2/ast.js';
+import {
+  type CheckOptions,
+  Cql2Error,
+  check,
+  type Expression,
+  mapOperands,
+  parseText,
+} from '../../core/cql2/index.js';
+import { kindOfProperty } from '../../core/cql2/types.js';
+import { badParameter } from '../../core/errors.js';
+import { plainFields } from '../../core/field-masks.js';
+
+/** Conditions in the SQL that GeoServices take, as the filter that all surfaces have. */
+
+export interface ConditionOptions {
+  /** What operands become before they are checked. */
+  readonly change?: (operand: Operand) => Operand;
+  /** What `CURRENT_TIMESTAMP` says, in milliseconds since 1970; without it there is no such thing. */
+  readonly now?: number | undefined;
+}
+
+/**
+ * Reads a condition. Names have no case, 0 and 1 stand for booleans. Throws 400 naming the parameter.
+ */
+export function conditionOf(
+  parameter: string,
+  text: string,
+  schema: CheckOptions,
+  { change = (operand) => operand, now }: ConditionOptions = {},
+): Expression {
+  const nameOf = namesOf(schema);
+  const own = (operand: Operand): Operand => {
+    const changed = change(operand);
+    if (typeof changed !== 'object') return changed;
+    if (isProperty(changed)) return { property: nameOf(changed.property) };
+    return isCall(changed) ? { op: changed.op, args: asBooleans(changed.args, schema) } : changed;
+  };
+  try {
+    return check(mapOperands(parseText(cql2Of(text, now)), own) as Expression, schema);
+  } catch (error) {
+    if (error instanceof Cql2Error) throw badParameter(parameter, error.message);
+    throw error;
+  }
+}
+
+/** The name of the schema that a name means: the same, or the only one that differs in case alone. */
+function namesOf({ fields, idColumn, geometryColumn }: CheckOptions): (name: string) => string {
+  const names = [...plainFields(fields).map(({ name }) => name), idColumn, geometryColumn];
+  return (name) => {
+    if (names.includes(name)) return name;
+    const alike = names.filter((one) => one.toLowerCase() === name.toLowerCase());
+    return alike.length === 1 ? alike[0]! : name;
+  };
+}
+
+/** 0 and 1 beside a property of booleans, which clients know as numbers. */
+function asBooleans(args: readonly Operand[], schema: CheckOptions): readonly Operand[] {
+  if (!args.some((arg) => typeof arg === 'object' && isProperty(arg) && isBoolean(arg.property, schema)))
+    return args;
+  const asBoolean = (arg: Operand): Operand => {
+    if (isArray(arg)) return arg.map(asBoolean);
+    return arg === 0 || arg === 1 ? arg === 1 : arg;
+  };
+  return args.map(asBoolean);
+}
+
+const isBoolean = (name: string, schema: CheckOptions) => kindOfProperty(name, schema) === 'boolean';
+
+/** SQL spells some literals and operators as CQL2 does not. Text in quotes is stepped over. */
+const SQL_TOKENS = new RegExp(
+  [
+    `\\bN(?<national>'(?:[^']|'')*')`,
+    `'(?:[^']|'')*'`,
+    `"(?:[^"]|"")*"`,
+    '!=',
+    `\\b(?<word>date|timestamp)\\s*(?<literal>'(?:[^']|'')*')`,
+    `\\bcurrent_(?<now>date|timestamp)\\b(?:\\s*\\(\\s*\\))?(?:\\s*(?<sign>[+-])\\s*(?:interval\\s*'(?<span>[\\d :.]{1,40})'\\s*(?<unit>day|hour|minute|second)(?:\\s+to\\s+second)?|(?<days>\\d{1,6}(?:\\.\\d{1,9})?)))?`,
+  ].join('|'),
+  'gi',
+);
+
+/** The condition in CQL2 text. What is neither SQL nor CQL2 stays as it is, for the parser to refuse. */
+function cql2Of(where: string, time: number | undefined): string {
+  return where.replace(SQL_TOKENS, (token, ...rest) => {
+    const groups = rest.at(-1) as Record<string, string | undefined>;
+    const { national, word, literal, now } = groups;
+    if (token === '!=') return '<>';
+    if (token.startsWith("'")) return stringOf(token);
+    if (national !== undefined) return stringOf(national);
+    if (word !== undefined && literal !== undefined) return literalOf(word, literal);
+    return now === undefined || time === undefined ? token : nowOf(time, now, groups);
+  });
+}
+
+/** A backslash is a character in SQL, and an escape in CQL2. */
+const stringOf = (literal: string) => literal.replaceAll('\\', '\\\\');
+
+/** `YYYY-MM-DD HH:MM:SS` is UTC. */
+function literalOf(word: string, literal: string): string {
+  const instant = stringOf(literal).replace(/^'(\S+) (\S+?)Z?'$/, "'$1T$2Z'");
+  return `${instant.includes('T') ? 'TIMESTAMP' : word.toUpperCase()}(${instant})`;
+}
+
+const MILLISECONDS: Readonly<Record<string, number>> = {
+  day: 86_400_000,
+  hour: 3_600_000,
+  minute: 60_000,
+  second: 1000,
+};
+
+/** The day or the instant that it is now, so much earlier or later. */
+function nowOf(
+  time: number,
+  word: string,
+  { sign, span, unit, days }: Record<string, string | undefined>,
+): string {
+  const length = days === undefined ? lengthOf(span ?? '0', unit ?? 'day') : Number(days) * 86_400_000;
+  const text = new Date(time + (sign === '-' ? -length : length)).toISOString();
+  const isDay = word.toLowerCase() === 'date' && length % 86_400_000 === 0;
+  return isDay ? `DATE('${text.slice(0, 10)}')` : `TIMESTAMP('${text}')`;
+}
+
+/** Milliseconds of `7`, or of `1 12:30:00`, whose first part is of the unit: days, or hours. */
+function lengthOf(span: string, unit: string): number {
+  const milliseconds = MILLISECONDS[unit.toLowerCase()]!;
+  const [first = '0', ...others] = span.trim().split(/[ :]+/);
+  const units = [milliseconds, ...SMALLER.filter((one) => one < milliseconds)];
+  const length = [first, ...others].reduce((sum, part, i) => sum + Number(part) * (units[i] ?? NaN), 0);
+  if (!Number.isFinite(length) || length > MAX_SPAN) throw new Cql2Error(`'${span}' is no interval`);
+  return length;
+}
+
+const SMALLER = [3_600_000, 60_000, 1000];
+/** A thousand years. */
+const MAX_SPAN = 1000 * 366 * 86_400_000;

@@ -1,0 +1,121 @@
+import {
+  type GroupCountTask,
+  type GroupStatistic,
+  type GroupsResult,
+  type GroupsTask,
+  groupColumns,
+  groupTable,
+  valueField,
+} from '../../../core/feature-groups.js';
+import type { FeatureRow } from '../../../core/features.js';
+import type { Field, PostgisSource } from '../../../core/vector-source.js';
+import type { Cancellation } from '../../cancellation.js';
+import { groupOrder, groupPage } from '../group-page.js';
+import { selected } from './columns.js';
+import { withConnection } from './database.js';
+import { whereOf } from './filter.js';
+import { column, quote, tableOf } from './names.js';
+import { SqlParams } from './params.js';
+
+/** A page of groups, by one statement. */
+export async function groups(task: GroupsTask, cancellation?: Cancellation): Promise<GroupsResult> {
+  const params = new SqlParams();
+  const { columns, rows } = groupRows(task, params);
+  const values = columns.map((field) => selected(field, 'number', params));
+  const sql = `SELECT ${values.join(', ')} FROM ${rows} ORDER BY ${orderBy(task, columns)}
+    LIMIT ${params.add(task.limit + 1, 'int8')} OFFSET ${params.add(task.offset, 'int8')}`;
+  return groupPage(await read(task, sql, params, cancellation), task.limit);
+}
+
+/** How many groups there are. */
+export async function groupCount(task: GroupCountTask, cancellation?: Cancellation): Promise<number> {
+  const params = new SqlParams();
+  const sql = `SELECT count(*)::float8 FROM ${groupRows(task, params).rows}`;
+  const [row] = await read(task, sql, params, cancellation);
+  return Number(row![0]);
+}
+
+function read({ source }: GroupCountTask, sql: string, params: SqlParams, cancellation?: Cancellation) {
+  const { database } = source as PostgisSource;
+  return withConnection(database, (connection) => connection.query(sql, params.values), {
+    cancellation,
+  }) as Promise<FeatureRow['values'][]>;
+}
+
+/** The groups that pass as a table `t`, to stand behind FROM. */
+function groupRows(task: GroupCountTask, params: SqlParams): { columns: Field[]; rows: string } {
+  const source = task.source as PostgisSource;
+  const values = [
+    ...task.groupBy.map((name) => groupValue(source, name)),
+    ...task.statistics.map((statistic) => statisticValue(source, statistic, params)),
+  ];
+  const columns = groupColumns(source, task).map((field, i) => ({ ...field, sqlType: values[i]!.type }));
+  const list = values.map(({ sql }, i) => `${sql} AS ${quote(columns[i]!.name)}`);
+  // By the places of the columns: a name would be that of a column of the table.
+  const by = task.groupBy.length === 0 ? '' : ` GROUP BY ${task.groupBy.map((_, i) => i + 1).join(', ')}`;
+  const where = whereOf(source, task.filter, params);
+  const table = `(SELECT ${list.join(', ')} FROM ${tableOf(source)} WHERE ${where}${by}) t`;
+  const having = whereOf(groupTable(source, columns), task.having, params);
+  return { columns, rows: `(SELECT * FROM ${table} WHERE ${having}) t` };
+}
+
+interface Value {
+  sql: string;
+  /** Name of its type in the database. */
+  type: string;
+}
+
+/** Text by its code points, whatever collation the column has; what is shown as text is grouped as it. */
+export function groupValue(source: PostgisSource, name: string): Value {
+  const value = column(name);
+  const sqlType = source.fields.find((field) => field.name === name)?.sqlType;
+  switch (valueField(source, name).type) {
+    case 'integer':
+      return { sql: `${value}::int8`, type: 'bigint' };
+    case 'number':
+      // The double that the digits of a `real` say, as features show it.
+      return { sql: `${value}${sqlType === 'real' ? '::text' : ''}::float8`, type: 'double precision' };
+    case 'boolean':
+      return { sql: value, type: 'boolean' };
+    case 'date':
+      return { sql: value, type: 'date' };
+    case 'date-time':
+      return { sql: value, type: sqlType ?? 'timestamp with time zone' };
+    default:
+      return { sql: `${value}::text COLLATE "C"`, type: 'text' };
+  }
+}
+
+function statisticValue(source: PostgisSource, statistic: GroupStatistic, params: SqlParams): Value {
+  const { type, field } = statistic;
+  if (type === 'count') return { sql: `count(${column(field)})`, type: 'bigint' };
+  const value = groupValue(source, field);
+  const comparable = value.type === 'boolean' ? { sql: `${value.sql}::int::int8`, type: 'bigint' } : value;
+  if (type === 'min' || type === 'max') return { ...comparable, sql: `${type}(${comparable.sql})` };
+  return { sql: numberSql(statistic, comparable.sql, params), type: 'double precision' };
+}
+
+function numberSql({ type, percentile }: GroupStatistic, value: string, params: SqlParams): string {
+  switch (type) {
+    case 'sum':
+    case 'avg':
+      return `${type}(${value})::float8`;
+    case 'stddev':
+      return `stddev_samp(${value}::float8)`;
+    case 'var':
+      return `var_samp(${value}::float8)`;
+    default: {
+      const { fraction, descending } = percentile!;
+      const order = `${value}::float8${descending ? ' DESC' : ''}`;
+      return `${type}(${params.add(fraction, 'float8')}) WITHIN GROUP (ORDER BY ${order})`;
+    }
+  }
+}
+
+/** Groups without a value come last, first when descending, as in listings of features. */
+function orderBy(task: GroupsTask, columns: readonly Field[]): string {
+  const keys = groupOrder(task, columns).map(
+    ({ field, descending }) => `${column(field)}${descending ? ' DESC' : ''}`,
+  );
+  return keys.length === 0 ? '1' : keys.join(', ');
+}
