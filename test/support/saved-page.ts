@@ -34,7 +34,8 @@ function packageFile(url: string): string | undefined {
   return existsSync(file) ? file : undefined;
 }
 
-function browserClients(): string {
+/** The folder of the libraries of test/browser-clients.txt, each in one of its name and version. */
+export function browserClients(): string {
   const cache = process.env.GRATICULE_CACHE ?? join(homedir(), '.cache/graticule');
   const key = createHash('sha256')
     .update(readFileSync('test/browser-clients.txt'))
