@@ -188,6 +188,8 @@ describe('documents', () => {
     expect(layer).toMatchObject({
       ...{ type: 'Feature Layer', geometryType: 'esriGeometryPolygon', objectIdField: 'fid' },
       ...{ capabilities: 'Query', drawingInfo: { renderer: { type: expect.any(String) } } },
+      ...{ supportedQueryFormats: 'JSON, geoJSON, PBF', supportsCoordinatesQuantization: true },
+      ...{ tileMaxRecordCount: 10_000, maxRecordCountFactor: 10 },
     });
     const all = await json(`${service}/layers?f=json`);
     expect(all.layers.find(({ id }: Json) => id === layer.id)).toEqual(layer);

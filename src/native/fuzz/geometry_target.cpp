@@ -11,11 +11,13 @@
 #include "../core/analytics/kmeans.h"
 #include "../core/csv.h"
 #include "../core/esri_json.h"
+#include "../core/esri_pbf.h"
 #include "../core/json.h"
 #include "../core/generalise.h"
 #include "../core/geojson_reader.h"
 #include "../core/gml.h"
 #include "../core/spatial_predicate.h"
+#include "../core/varint.h"
 #include "../core/wkb_writer.h"
 
 namespace graticule {
@@ -54,12 +56,36 @@ void write(Writer& writer, uint8_t mode, const uint8_t* data, size_t size) {
   options.fields = {{"a", FieldType::String}, {"b", FieldType::Binary}};
   options.type = "t";
   options.format = {mode % 16, (mode & 2) != 0};
+  options.z = (mode & 4) != 0;
+  options.centroid = (mode & 8) != 0;
+  options.quantisation = {(mode & 16) != 0, 10, -10, std::ldexp(1.0, mode % 64 - 32), 1e-4, (mode & 32) != 0,
+                          (mode & 64) != 0};
   writer.begin(options, nullptr);
   const Value text = Value::ofText(reinterpret_cast<const char*>(data), size);
   writer.beginFeature(text, data, size);
   writer.property(0, text);
   writer.property(1, Value::ofBlob(data, size));
   writer.endFeature();
+}
+
+/** Members with a length, one after the other, that end where the bytes do. */
+bool isMessage(const uint8_t* p, const uint8_t* end, void (*member)(uint8_t key, const uint8_t* p, const uint8_t* end)) {
+  while (p != nullptr && p < end) {
+    const uint8_t key = *p;
+    uint64_t size = 0;
+    p = getVarint(p + 1, end, size);
+    if (p == nullptr || size > static_cast<uint64_t>(end - p)) return false;
+    if (member != nullptr) member(key, p, p + size);
+    p += size;
+  }
+  return p == end;
+}
+
+void checkFeature(uint8_t key, const uint8_t* p, const uint8_t* end) {
+  require(key == lengthDelimited(15));
+  require(isMessage(p, end, [](uint8_t member, const uint8_t* begin, const uint8_t* stop) {
+    if (member != lengthDelimited(1)) require(isMessage(begin, stop, nullptr));
+  }));
 }
 
 void fuzzWriters(uint8_t mode, const uint8_t* data, size_t size) {
@@ -71,6 +97,9 @@ void fuzzWriters(uint8_t mode, const uint8_t* data, size_t size) {
   static EsriJsonFeatureWriter esri;
   write(esri, mode, data, size);
   require(isJson(reinterpret_cast<const char*>(esri.text().data()), esri.text().size()));
+  static EsriPbfFeatureWriter pbf;
+  write(pbf, mode, data, size);
+  require(isMessage(pbf.text().data(), pbf.text().data() + pbf.text().size(), checkFeature));
   write(gml, mode, data, size);
   const uint8_t* xml = gml.text().data();
   require(std::count(xml, xml + gml.text().size(), '<') == std::count(xml, xml + gml.text().size(), '>'));
