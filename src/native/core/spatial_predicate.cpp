@@ -90,12 +90,23 @@ std::optional<bool> evaluate(Predicate predicate, SpatialOperand& a, SpatialOper
   return answer == 1;
 }
 
+namespace {
+
+/** Prepared lines of GEOS measure to the rings of an area, also from within it. */
+bool mayPrepare(SpatialOperand& operand, SpatialOperand& other) {
+  if (!operand.lasting) return false;
+  return GEOSGeom_getDimensions_r(operand.handle(), operand.geos()) != 1 ||
+         GEOSGeom_getDimensions_r(other.handle(), other.geos()) != 2;
+}
+
+}  // namespace
+
 std::optional<double> planarDistance(SpatialOperand& a, SpatialOperand& b) {
   if (a.empty() || b.empty() || a.geos() == nullptr || b.geos() == nullptr) return std::nullopt;
   double distance = 0;
-  const int done = a.lasting   ? GEOSPreparedDistance_r(a.handle(), a.prepared(), b.geos(), &distance)
-                   : b.lasting ? GEOSPreparedDistance_r(b.handle(), b.prepared(), a.geos(), &distance)
-                               : GEOSDistance_r(a.handle(), a.geos(), b.geos(), &distance);
+  const int done = mayPrepare(a, b)   ? GEOSPreparedDistance_r(a.handle(), a.prepared(), b.geos(), &distance)
+                   : mayPrepare(b, a) ? GEOSPreparedDistance_r(b.handle(), b.prepared(), a.geos(), &distance)
+                                      : GEOSDistance_r(a.handle(), a.geos(), b.geos(), &distance);
   if (done != 1) return std::nullopt;
   return distance;
 }

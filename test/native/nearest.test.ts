@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { geojsonToWkb } from '../../src/native/index.js';
+import { nearestGeometries } from '../../src/native/proximity.js';
+
+const PLANE = { from: 'EPSG:3857', to: 'EPSG:3857' };
+const wkb = (geometry: object) => geojsonToWkb(JSON.stringify(geometry), PLANE);
+
+it('a line inside of areas is at no distance of each of them', () => {
+  const area = (side: number) =>
+    wkb({
+      type: 'Polygon',
+      coordinates: [
+        [
+          [0, 0],
+          [side, 0],
+          [side, side],
+          [0, side],
+          [0, 0],
+        ],
+      ],
+    });
+  const line = wkb({
+    type: 'LineString',
+    coordinates: [
+      [3, 3],
+      [4, 5],
+    ],
+  });
+  // From its second meeting on the line is a prepared one.
+  const query = { count: 1, reach: Number.POSITIVE_INFINITY, ground: false };
+  const { distances } = nearestGeometries([area(10), area(20), area(2)], [line], 'EPSG:3857', query);
+  expect([...distances]).toEqual([0, 0, Math.SQRT2]);
+});
