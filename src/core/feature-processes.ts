@@ -109,6 +109,8 @@ export interface FeatureProcessTask {
   overlay?: ProcessFeatures;
   /** GeoPackage to create, with one table. One that is there is of a run that was cut off, and replaced. */
   output: string;
+  /** The store of the features computes, as one statement, where it is able to. */
+  pushDown?: boolean;
 }
 
 /** A task as the thread that does it has it. */
@@ -127,7 +129,10 @@ export interface FeatureFault {
 export interface FeatureProcessResult {
   /** Features that were written. */
   features: number;
+  /** Features of the input; rows of the statement where the work was pushed down. */
   read: number;
+  /** Why the store did not compute what was pushed down. */
+  pushDownFault?: string;
   /** How many could not be processed, and the first of them: they are left out. */
   faults: number;
   faultList: FeatureFault[];

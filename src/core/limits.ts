@@ -126,6 +126,9 @@ export const LIMITS = {
   processPairs: 10_000_000,
   /** Features among which the nearest ones are looked for at a time. */
   processNearest: 20_000,
+  /** Milliseconds that a statement of a process may take, and between looks of the database at whether the process is there. */
+  processStatementMs: 21_600_000,
+  processClientMs: 2000,
   /** Bytes of the body of an execution, and of a file that it names. */
   processBodyBytes: 8_388_608,
   /** Milliseconds between what subscribers of a process are told of its progress. */

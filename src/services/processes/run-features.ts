@@ -1,11 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
-import type { FeatureProcessResult } from '../../core/feature-processes.js';
+import type { FeatureProcess, FeatureProcessResult, ProcessFeatures } from '../../core/feature-processes.js';
 import type { TaskUsage } from '../../core/tasks.js';
 import type { JobContext } from '../jobs/kinds.js';
 import type { FeaturesPlan, ProcessDefinition, ProcessWork } from './definition.js';
 import { type ExecutionInput, GEOPACKAGE, type ResultFile, type RunDeps } from './execution.js';
+import { pushDownOf } from './push-down.js';
 import type { FeaturesSource } from './sources.js';
 
 /** Processes of features, as steps of jobs. */
@@ -29,8 +30,18 @@ export async function runFeatures(
   );
   const result = await context.step('process', title, () => processSides(context, work, sides, path, deps));
   await tellFaults(context, result);
-  await context.log('info', `${result.read} features were read, ${result.features} written.`);
+  await tellRead(context, result);
   return { path, mediaType: GEOPACKAGE, bytes: (await stat(path)).size, features: result.features };
+}
+
+interface Result extends FeatureProcessResult {
+  /** The database computed it. */
+  isPushedDown: boolean;
+}
+
+function tellRead(context: JobContext, { read, features, isPushedDown }: Result): Promise<void> {
+  const source = isPushedDown ? 'rows came from the database' : 'features were read';
+  return context.log('info', `${read} ${source}, ${features} written.`);
 }
 
 interface Sides {
@@ -54,7 +65,7 @@ function processSides(
   { input, overlay }: Sides,
   output: string,
   deps: RunDeps,
-): Promise<FeatureProcessResult> {
+): Promise<Result> {
   const plan = work.plan(context.input.values, input.facts, overlay?.facts);
   return processFeatures(context, plan, { input, ...(overlay ? { overlay } : {}) }, output, deps);
 }
@@ -66,10 +77,11 @@ export async function processFeatures(
   { input, overlay }: Sides,
   output: string,
   { pools }: RunDeps,
-): Promise<FeatureProcessResult> {
+): Promise<Result> {
+  const features = { ...input.features, ...(fields ? { fields: [...fields] } : {}) };
+  const pushDown = await decidePushDown(context, process, features, overlay?.features);
   const task = {
-    ...{ process, output },
-    input: { ...input.features, ...(fields ? { fields: [...fields] } : {}) },
+    ...{ process, output, pushDown, input: features },
     ...(overlay ? { overlay: overlay.features } : {}),
   };
   let memoryBytes = 0;
@@ -79,7 +91,26 @@ export async function processFeatures(
   };
   const result = await pools.run('process.features', task, { signal: context.signal, onUsage });
   await tellMemory(context, memoryBytes);
-  return result;
+  const { pushDownFault: fault } = result;
+  if (fault !== undefined) await context.log('info', `Computed here after all. ${fault}`);
+  return { ...result, isPushedDown: pushDown && fault === undefined };
+}
+
+/** Whether the database computes it, which the log of the job says with the kind of the statement, or why not. */
+async function decidePushDown(
+  context: JobContext,
+  process: FeatureProcess,
+  input: ProcessFeatures,
+  overlay: ProcessFeatures | undefined,
+): Promise<boolean> {
+  const pushDown = pushDownOf(process, input, overlay);
+  if (!pushDown) return false;
+  if ('statement' in pushDown) {
+    await context.log('info', `Pushed down into PostGIS as one statement: ${pushDown.statement}.`);
+    return true;
+  }
+  await context.log('info', `Not pushed down into PostGIS: ${pushDown.reason}.`);
+  return false;
 }
 
 export function tellMemory(context: JobContext, bytes: number): Promise<void> {

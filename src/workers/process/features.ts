@@ -16,6 +16,7 @@ import { mapFeatures } from './map.js';
 import { measureFeatures } from './measure.js';
 import { nearestFeatures } from './nearest.js';
 import { overlayFeatures } from './overlay.js';
+import { pushDown } from './push-down.js';
 import { reportQuality } from './quality.js';
 import { Run } from './run.js';
 import { snapFeatures } from './snap.js';
@@ -27,9 +28,12 @@ export async function processFeatures(
   task: FeatureProcessOrder,
   cancellation?: Cancellation,
 ): Promise<FeatureProcessResult> {
-  const run = new Run(task, cancellation);
   mkdirSync(dirname(task.output), { recursive: true });
-  return run.result(await write(run));
+  const pushed = task.pushDown ? await pushDown(task, cancellation) : undefined;
+  if (typeof pushed === 'object') return pushed;
+  const run = new Run(task, cancellation);
+  const result = run.result(await write(run));
+  return pushed === undefined ? result : { ...result, pushDownFault: pushed };
 }
 
 function write(run: Run): Promise<number> {

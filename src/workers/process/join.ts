@@ -1,5 +1,5 @@
 import { TaskFailure } from '../../core/failure.js';
-import type { FeatureProcess } from '../../core/feature-processes.js';
+import type { FeatureProcess, ProcessFeatures } from '../../core/feature-processes.js';
 import type { FeatureRow } from '../../core/features.js';
 import { LIMITS } from '../../core/limits.js';
 import { type Joined, spatialJoin } from '../../native/analytics.js';
@@ -10,17 +10,20 @@ import { rowsAround } from './near.js';
 import { geometriesOf, type Run, windowOf } from './run.js';
 import { type Sides, withSides } from './sides.js';
 import { statisticAttributes } from './statistics.js';
-import type { AttributeValue, FeatureTable } from './table.js';
+import type { Attribute, AttributeValue, FeatureTable } from './table.js';
 
 type Join = Extract<FeatureProcess, { kind: 'join' }>;
 
 /** Features with what they meet in another source, which is projected to the CRS of the input. */
 export function joinFeatures(run: Run, join: Join): Promise<number> {
   const carries = join.mode !== 'count';
-  const { source } = run.task.overlay!;
-  const count = { name: join.countName, type: 'integer' } as const;
-  const extra = carries ? [] : [count, ...statisticAttributes(source, join.statistics)];
+  const extra = carries ? [] : countAttributes(join, run.task.overlay!);
   return withSides(run, { carries, extra }, (sides, table) => fill(run, join, sides, table));
+}
+
+/** Of the number of the others, and of their statistics. */
+export function countAttributes({ countName, statistics }: Join, { source }: ProcessFeatures): Attribute[] {
+  return [{ name: countName, type: 'integer' }, ...statisticAttributes(source, statistics)];
 }
 
 async function fill(run: Run, join: Join, { left, right }: Sides, table: FeatureTable): Promise<void> {

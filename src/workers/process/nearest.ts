@@ -2,14 +2,20 @@ import type { FeatureProcess } from '../../core/feature-processes.js';
 import { NearestWindows } from './near.js';
 import type { Run } from './run.js';
 import { type Sides, withSides } from './sides.js';
-import type { FeatureTable } from './table.js';
+import type { Attribute, FeatureTable } from './table.js';
+
+export const NEAREST_ATTRIBUTES: readonly Attribute[] = [
+  { name: 'distance', type: 'number' },
+  { name: 'rank', type: 'integer' },
+];
 
 type Nearest = Extract<FeatureProcess, { kind: 'nearest' }>;
 
 /** A feature for each of the nearest others, which are projected to the CRS of the input. */
 export function nearestFeatures(run: Run, process: Nearest): Promise<number> {
-  const extra = [{ name: 'distance', type: 'number' } as const, { name: 'rank', type: 'integer' } as const];
-  return withSides(run, { carries: true, extra }, (sides, table) => fill(run, process, sides, table));
+  return withSides(run, { carries: true, extra: NEAREST_ATTRIBUTES }, (sides, table) =>
+    fill(run, process, sides, table),
+  );
 }
 
 async function fill(run: Run, process: Nearest, { left, right }: Sides, table: FeatureTable): Promise<void> {

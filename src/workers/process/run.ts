@@ -29,7 +29,19 @@ export class Run {
 
   /** Rows of features in batches; those of the input are counted. */
   async *rows(features: ProcessFeatures, geometry = true): AsyncGenerator<FeatureRow[]> {
-    const { source, filter, fields } = features;
+    for await (const batch of this.batches(features, geometry)) {
+      this.cancellation?.check();
+      yield batch;
+      if (features !== this.task.input) continue;
+      this.#read += batch.length;
+      Atomics.store(this.#count, 0, this.#read);
+    }
+  }
+
+  protected batches(
+    { source, filter, fields }: ProcessFeatures,
+    geometry: boolean,
+  ): AsyncIterable<FeatureRow[]> {
     const query = {
       source,
       ...(filter ? { filter } : {}),
@@ -37,13 +49,7 @@ export class Run {
       geometry,
       limit: Number.MAX_SAFE_INTEGER,
     };
-    for await (const batch of storeOf(source).rows(query, this.cancellation)) {
-      this.cancellation?.check();
-      yield batch;
-      if (features !== this.task.input) continue;
-      this.#read += batch.length;
-      Atomics.store(this.#count, 0, this.#read);
-    }
+    return storeOf(source).rows(query, this.cancellation);
   }
 
   /** The geometry of a result; undefined, and the fault is kept, where there is none. */

@@ -2,11 +2,12 @@ import { TaskFailure } from '../../core/failure.js';
 import type { FeatureProcess } from '../../core/feature-processes.js';
 import { type FeatureRow, fieldOf } from '../../core/features.js';
 import { LIMITS } from '../../core/limits.js';
+import type { VectorSource } from '../../core/vector-source.js';
 import { Group } from '../vector/analytics/statistics.js';
 import { Groups } from './groups.js';
 import type { Run } from './run.js';
 import { statisticAttributes } from './statistics.js';
-import { type AttributeValue, distinct, FeatureTable } from './table.js';
+import { type Attribute, type AttributeValue, distinct, FeatureTable } from './table.js';
 
 type Summarize = Extract<FeatureProcess, { kind: 'summarize' }>;
 
@@ -21,19 +22,26 @@ interface Summary {
 export async function summarizeFeatures(run: Run, process: Summarize): Promise<number> {
   const { source } = run.task.input;
   const groups = await groupsOf(run, process);
-  const attributes = distinct([
-    ...process.by.map((name) => ({ name, type: fieldOf(source, name)!.type })),
-    { name: 'featureCount', type: 'integer' as const },
-    ...statisticAttributes(source, process.statistics),
-    ...process.percentiles.map(({ name }) => ({ name, type: 'number' as const })),
-  ]);
-  const table = FeatureTable.create(run.task.output, source.crs, attributes);
+  const table = FeatureTable.create(
+    run.task.output,
+    source.crs,
+    distinct(summaryAttributes(source, process)),
+  );
   try {
     for (const summary of groups.all()) table.add(null, rowOf(summary, process));
     return table.finish();
   } finally {
     table.abandon();
   }
+}
+
+export function summaryAttributes(source: VectorSource, process: Summarize): Attribute[] {
+  return [
+    ...process.by.map((name) => ({ name, type: fieldOf(source, name)!.type })),
+    { name: 'featureCount', type: 'integer' as const },
+    ...statisticAttributes(source, process.statistics),
+    ...process.percentiles.map(({ name }) => ({ name, type: 'number' as const })),
+  ];
 }
 
 async function groupsOf(run: Run, { by, statistics, percentiles }: Summarize): Promise<Groups<Summary>> {

@@ -1,12 +1,13 @@
 import { setPriority } from 'node:os';
 import { workerData } from 'piscina';
 import type { FeatureProcessOrder, FeatureProcessTasks } from '../../core/feature-processes.js';
-import { PROCESS_NICENESS } from '../../core/limits.js';
+import { LIMITS, PROCESS_NICENESS } from '../../core/limits.js';
 import type { TaskInput, TaskOutput } from '../../core/tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { answer } from '../failure.js';
 import type { OneThreadMessage } from '../one-thread.js';
 import { limitConnections } from '../providers/postgis/database.js';
+import { boundStatements } from '../providers/postgis/session.js';
 import { processFeatures } from './features.js';
 import { writeMapPage } from './map-page.js';
 import { stageFeatures } from './stage.js';
@@ -22,6 +23,7 @@ export interface ProcessThreadData {
 
 const { connections, counts } = workerData as ProcessThreadData;
 limitConnections(connections, counts);
+boundStatements(LIMITS.processStatementMs, LIMITS.processClientMs);
 setPriority(PROCESS_NICENESS);
 
 /** What the host adds to each task. */

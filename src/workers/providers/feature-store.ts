@@ -1,6 +1,7 @@
 import type { Box } from '../../core/box.js';
 import type { EditResult, EditTask } from '../../core/edits.js';
 import type { EventsResult, EventsTask } from '../../core/events.js';
+import type { FeatureProcessTask } from '../../core/feature-processes.js';
 import type {
   GroupCountTask,
   GroupsResult,
@@ -66,6 +67,11 @@ export interface FeatureStore {
   extent(query: FeatureQuery, cancellation?: Cancellation): Promise<ExtentResult>;
   /** Rows in batches; ends the query when the consumer stops early. */
   rows(query: RowsQuery, cancellation?: Cancellation): AsyncIterable<FeatureRow[]>;
+  /**
+   * The rows of what a process makes of features of one database, computed there by one statement: the id of the input,
+   * the geometry, the values of the result. Throws `TaskFailure` for what the database cannot compute.
+   */
+  process?(task: FeatureProcessTask, cancellation?: Cancellation): AsyncIterable<FeatureRow[]>;
   /** The rows of a table for its overview; a store without this has tiles made of all rows at every level. */
   overviewRows?(source: VectorSource): OverviewRows;
   /** Resolves once rows and events are durable; what clients did wrong is in the outcomes. */

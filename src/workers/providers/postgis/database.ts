@@ -4,7 +4,7 @@ import { isPgError } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
 import { CANCELED, failureOf, isRepeatable } from './failure.js';
 import { ConnectionPool } from './pool.js';
-import { STATEMENT_MS } from './session.js';
+import { statementBound } from './session.js';
 
 const DEFAULT_CONNECTIONS = 2;
 
@@ -84,7 +84,7 @@ async function attempt<T>(
 
 /** A cancellation that nobody asked for and that came too early for a timeout was meant for the statement before. */
 function mayRepeat(error: PgError, elapsedMs: number): boolean {
-  return isRepeatable(error) || (error.code === CANCELED && elapsedMs < STATEMENT_MS);
+  return isRepeatable(error) || (error.code === CANCELED && elapsedMs < statementBound());
 }
 
 /** Rows in batches. The connection is given back when the consumer stops. Rejects with `TaskFailure`. */

@@ -12,7 +12,7 @@ import { withConnection } from './database.js';
 import { column, tableOf } from './names.js';
 import { newestCursor } from './outbox.js';
 import { SqlParams } from './params.js';
-import { STATEMENT_MS } from './session.js';
+import { statementBound } from './session.js';
 
 const BATCH = 1000;
 
@@ -89,7 +89,9 @@ async function copy(
     insertAll(rows);
     cancellation?.check();
   }
-  await connection.query(`SELECT set_config('statement_timeout', $1::text, false)`, [String(STATEMENT_MS)]);
+  await connection.query(`SELECT set_config('statement_timeout', $1::text, false)`, [
+    String(statementBound()),
+  ]);
 }
 
 /** The condition that a row has one of the keys; served by the key's index. */

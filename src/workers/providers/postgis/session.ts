@@ -3,7 +3,23 @@ import { PostgresConnection } from '../../../native/postgres.js';
 
 const CONNECT_MS = 5000;
 /** Below the deadline of a request, so that the server gives up before the client is told so. */
-export const STATEMENT_MS = LIMITS.requestDeadlineMs - 1000;
+let statementMs = LIMITS.requestDeadlineMs - 1000;
+let checkMs: number | undefined;
+
+/** Milliseconds that a statement may take. */
+export const statementBound = () => statementMs;
+
+/**
+ * Sets how long statements of this thread may take. Statements of minutes must not go on for a client that is gone:
+ * the server looks for it every `checkEveryMs`, where it is able to (PostgreSQL 14 and later). Call it before the first one.
+ */
+export function boundStatements(ms: number, checkEveryMs: number): void {
+  statementMs = ms;
+  checkMs = checkEveryMs;
+}
+
+const CHECK_CLIENT = `SELECT set_config(name, $1::text, false) FROM pg_settings
+  WHERE name = 'client_connection_check_interval'`;
 
 /**
  * One round trip sets a session up and asks how many connections the server has left. PostGIS may live in a schema
@@ -36,7 +52,8 @@ export async function openSession(
   opening(connection);
   try {
     await connection.connect(url, CONNECT_MS);
-    const [row] = await connection.query(SETUP, [String(STATEMENT_MS), String(LIMITS.idleTransactionMs)]);
+    const [row] = await connection.query(SETUP, [String(statementMs), String(LIMITS.idleTransactionMs)]);
+    if (checkMs !== undefined) await connection.query(CHECK_CLIENT, [String(checkMs)]);
     return { connection, room: Number(row!.at(-1)) };
   } catch (error) {
     connection.close();

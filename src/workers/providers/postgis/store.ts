@@ -8,6 +8,7 @@ import { count, item, items } from './items.js';
 import { merge } from './merge.js';
 import { occupied } from './occupied.js';
 import { postgisRows } from './overview-rows.js';
+import { process } from './processes/index.js';
 import { rows } from './rows.js';
 import { tileLayer } from './tile.js';
 import { top } from './top.js';
@@ -24,6 +25,7 @@ export const postgisStore: FeatureStore = {
   occupied: (source, boxes, cancellation) => occupied(source as PostgisSource, boxes, cancellation),
   extent,
   rows,
+  process,
   overviewRows: (source) => postgisRows(source as PostgisSource),
   edit,
   merge,

@@ -1,0 +1,98 @@
+import type { Statistic } from '../../core/analytics.js';
+import type { FeatureProcess, ProcessFeatures } from '../../core/feature-processes.js';
+import { fieldOf } from '../../core/features.js';
+import type { FieldType, VectorSource } from '../../core/vector-source.js';
+
+/** Whether the database of the features computes a process, as one statement. */
+
+/** The kind of the statement; or why this server computes what the database could. */
+export type PushDown = { readonly statement: string } | { readonly reason: string };
+
+const here = (reason: string): PushDown => ({ reason });
+
+/** Undefined where no features lie in a database. `input` and `overlay` are what is read, with filters and masks. */
+export function pushDownOf(
+  process: FeatureProcess,
+  input: ProcessFeatures,
+  overlay: ProcessFeatures | undefined,
+): PushDown | undefined {
+  const sources = [input.source, ...(overlay ? [overlay.source] : [])];
+  const databases = new Set(sources.map(({ database }) => database));
+  if (databases.size === 1 && databases.has(undefined)) return undefined;
+  if (databases.size > 1) return here('the layers do not lie in the same database');
+  if (sources.some(hasOtherGeometries)) return here('the geometries are geographies or curves');
+  if (process.kind === 'map') return mapPushDown(process, input);
+  if (process.kind === 'summarize') return summaryPushDown(process, input.source);
+  if (MEASURED.has(process.kind)) return here('it takes less work here');
+  if (process.kind !== 'join' && process.kind !== 'nearest') return here('the process has no statement');
+  if (input.source.crs !== overlay!.source.crs) return here('the layers have different CRS');
+  if (!overlay!.source.hasIndex) return here('the layer that is looked through has no spatial index');
+  return process.kind === 'join' ? joinPushDown(process, overlay!.source) : nearestPushDown(process);
+}
+
+/** Columns of type geography, and such as are declared to hold curves. */
+const hasOtherGeometries = (source: VectorSource & { geography?: boolean; curved?: boolean }) =>
+  source.geography === true || source.curved === true;
+
+/** PostGIS takes more processor time for them (docs/decisions/0140-processes-go-to-the-database.md). */
+const MEASURED: ReadonlySet<FeatureProcess['kind']> = new Set(['dissolve', 'clip', 'subtract', 'intersect']);
+
+type Of<K extends FeatureProcess['kind']> = Extract<FeatureProcess, { kind: K }>;
+
+const MAPS: Readonly<Partial<Record<string, string>>> = {
+  buffer: 'ST_Buffer',
+  centroid: 'ST_Centroid',
+  'convex-hull': 'ST_ConvexHull',
+  'simplify-topology': 'ST_SimplifyPreserveTopology',
+};
+
+function mapPushDown({ operation, parts, crs }: Of<'map'>, { source }: ProcessFeatures): PushDown {
+  const statement = MAPS[operation.name];
+  if (statement === undefined || parts || crs !== undefined) return here('the process has no statement');
+  if (operation.ground) return here('it is measured over the ground');
+  if (operation.strict) return here('invalid geometries are to be named');
+  if (source.hasZ) return here('the geometries have heights');
+  return { statement };
+}
+
+/** Types whose values PostgreSQL groups as we do, and those whose least and greatest value it finds as we do. */
+const GROUPED: ReadonlySet<FieldType> = new Set([
+  'string',
+  'integer',
+  'number',
+  'boolean',
+  'date',
+  'date-time',
+]);
+const ORDERED: ReadonlySet<FieldType> = new Set(['string', 'integer', 'number', 'date', 'date-time']);
+
+const areOrdered = (statistics: readonly Statistic[], source: VectorSource) =>
+  statistics.every(
+    ({ type, field }) => (type !== 'min' && type !== 'max') || ORDERED.has(fieldOf(source, field)!.type),
+  );
+
+function summaryPushDown({ by, statistics }: Of<'summarize'>, source: VectorSource): PushDown {
+  if (by.some((name) => !GROUPED.has(fieldOf(source, name)!.type)) || !areOrdered(statistics, source))
+    return here('the database has no order of these values');
+  return { statement: 'GROUP BY' };
+}
+
+function joinPushDown({ predicate, mode, reach, statistics }: Of<'join'>, others: VectorSource): PushDown {
+  if (predicate === 'dwithin') {
+    if (reach!.ground) return here('distances are measured over the ground');
+    if (mode === 'each') return here('pairs within a distance are counted here');
+  } else if (mode === 'first') return here('which match is the first is told by the order here');
+  if (!areOrdered(statistics, others)) return here('the database has no order of these values');
+  const relation = {
+    intersects: 'ST_Intersects',
+    contains: 'ST_Contains',
+    within: 'ST_Within',
+    dwithin: 'ST_DWithin',
+  };
+  return { statement: `JOIN LATERAL with ${relation[predicate]}` };
+}
+
+function nearestPushDown({ measure }: Of<'nearest'>): PushDown {
+  if (measure.ground) return here('distances are measured over the ground');
+  return { statement: 'JOIN LATERAL, ordered by <->' };
+}

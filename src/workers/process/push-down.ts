@@ -1,0 +1,84 @@
+import { TaskFailure, type TaskFailureCode } from '../../core/failure.js';
+import type {
+  FeatureProcessOrder,
+  FeatureProcessResult,
+  ProcessFeatures,
+} from '../../core/feature-processes.js';
+import type { FeatureRow } from '../../core/features.js';
+import { processGeometries } from '../../native/processing.js';
+import type { Cancellation } from '../cancellation.js';
+import { storeOf } from '../providers/store.js';
+import { countAttributes } from './join.js';
+import { mapFeatures } from './map.js';
+import { NEAREST_ATTRIBUTES } from './nearest.js';
+import { attributesOf, geometriesOf, Run } from './run.js';
+import { summaryAttributes } from './summarize.js';
+import { type Attribute, distinct, FeatureTable } from './table.js';
+
+/** What the database cannot compute is computed here: it may be a single geometry that it takes for wrong. */
+const COMPUTED_HERE: ReadonlySet<TaskFailureCode> = new Set(['invalid-input', 'source-missing', 'internal']);
+
+/** Has the store compute a process; or why it cannot. */
+export async function pushDown(
+  task: FeatureProcessOrder,
+  cancellation?: Cancellation,
+): Promise<FeatureProcessResult | string> {
+  const run = new StatementRun(task, cancellation);
+  try {
+    return run.result(await write(run));
+  } catch (error) {
+    if (error instanceof TaskFailure && COMPUTED_HERE.has(error.code)) return error.message;
+    throw error;
+  }
+}
+
+/** A run whose input are the rows of the result. */
+class StatementRun extends Run {
+  protected override batches({ source }: ProcessFeatures): AsyncIterable<FeatureRow[]> {
+    const { process } = storeOf(source);
+    if (!process) throw new TaskFailure('invalid-input', 'The store does not compute.');
+    return process(this.task, this.cancellation);
+  }
+}
+
+function write(run: StatementRun): Promise<number> {
+  const { process } = run.task;
+  // What is left to do is to write the geometries.
+  if (process.kind === 'map') return mapFeatures(run, { kind: 'map', operation: { name: 'none' } });
+  return writeRows(run, resultAttributes(run));
+}
+
+function resultAttributes({ task: { process, input, overlay } }: Run): Attribute[] {
+  switch (process.kind) {
+    case 'summarize':
+      return summaryAttributes(input.source, process);
+    case 'join':
+      return [
+        ...attributesOf(input),
+        ...(process.mode === 'count' ? countAttributes(process, overlay!) : attributesOf(overlay!)),
+      ];
+    case 'nearest':
+      return [...attributesOf(input), ...attributesOf(overlay!), ...NEAREST_ATTRIBUTES];
+    default:
+      throw new TaskFailure('invalid-input', `The process '${process.kind}' has no statement.`);
+  }
+}
+
+async function writeRows(run: StatementRun, attributes: readonly Attribute[]): Promise<number> {
+  const { input, output } = run.task;
+  const { crs } = input.source;
+  const table = FeatureTable.create(output, crs, distinct(attributes));
+  const planes = { crs, target: crs, srsId: table.srsId };
+  try {
+    for await (const rows of run.rows(input)) {
+      const results = processGeometries(geometriesOf(rows), { name: 'none' }, planes);
+      for (const [i, { id, values }] of rows.entries()) {
+        const geometry = run.take(results[i]!, id);
+        if (geometry !== undefined) table.add(geometry, values);
+      }
+    }
+    return table.finish();
+  } finally {
+    table.abandon();
+  }
+}

@@ -1,0 +1,42 @@
+import { TaskFailure } from '../../../../core/failure.js';
+import type { FeatureProcessTask } from '../../../../core/feature-processes.js';
+import type { FeatureRow } from '../../../../core/features.js';
+import type { PostgisSource } from '../../../../core/vector-source.js';
+import type { Cancellation } from '../../../cancellation.js';
+import { batches } from '../database.js';
+import { SqlParams } from '../params.js';
+import { joinSql } from './join.js';
+import { mapSql } from './map.js';
+import { nearestSql } from './nearest.js';
+import { summarySql } from './summary.js';
+
+/** Geometries may be large: a batch of rows is what one native call takes. */
+const BATCH = 1024;
+
+/** What a process makes of tables of one database, by one statement there. A connection is in use until the consumer stops. */
+export async function* process(
+  task: FeatureProcessTask,
+  cancellation?: Cancellation,
+): AsyncGenerator<FeatureRow[]> {
+  const { database } = task.input.source as PostgisSource;
+  const params = new SqlParams();
+  const sql = statementOf(task, params);
+  for await (const rows of batches(database, sql, params.values, BATCH, cancellation))
+    yield rows.map(([id, geometry, ...values]) => ({
+      id: id as FeatureRow['id'],
+      geometry: geometry as Uint8Array | null,
+      values: values as FeatureRow['values'],
+    }));
+}
+
+/** Id, geometry and values of the result. Throws `invalid-input` for a process that has no statement. */
+function statementOf(
+  { process: { ...process }, input, overlay }: FeatureProcessTask,
+  params: SqlParams,
+): string {
+  if (process.kind === 'map') return mapSql(process, input, params);
+  if (process.kind === 'summarize') return summarySql(process, input, params);
+  if (process.kind === 'join') return joinSql(process, input, overlay!, params);
+  if (process.kind === 'nearest') return nearestSql(process, input, overlay!, params);
+  throw new TaskFailure('invalid-input', `The process '${process.kind}' has no statement.`);
+}

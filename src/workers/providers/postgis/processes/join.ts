@@ -1,0 +1,77 @@
+import type { FeatureProcess, ProcessFeatures } from '../../../../core/feature-processes.js';
+import type { PostgisSource, VectorSource } from '../../../../core/vector-source.js';
+import { geometryOf } from '../names.js';
+import type { SqlParams } from '../params.js';
+import { inputColumns, inputRows, isSomewhere, rowsOf, selection } from './sides.js';
+import { statisticSql } from './statistics.js';
+
+type Join = Extract<FeatureProcess, { kind: 'join' }>;
+
+/** Features of the input with what they meet: `LATERAL`, so that the spatial index of the others finds it. */
+export function joinSql(
+  join: Join,
+  input: ProcessFeatures,
+  others: ProcessFeatures,
+  params: SqlParams,
+): string {
+  const left = inputRows(input, params);
+  const { sql, columns } =
+    join.mode === 'count' ? counts(join, input, others, params) : partners(join, input, others, params);
+  const values = [...inputColumns(input), ...columns];
+  if (join.mode !== 'count')
+    return `SELECT ${values.join(', ')} FROM ${left} ${join.innerOnly ? 'CROSS' : 'LEFT'} JOIN LATERAL (${sql}) b
+      ${join.innerOnly ? '' : 'ON TRUE'}`;
+  return `SELECT ${values.join(', ')} FROM ${left} CROSS JOIN LATERAL (${sql}) b ${join.innerOnly ? 'WHERE b.v0 > 0' : ''}`;
+}
+
+interface Part {
+  sql: string;
+  columns: string[];
+}
+
+const partOf = (values: readonly string[], rest: string): Part => ({
+  sql: `SELECT ${values.map((value, i) => `${value} AS v${i}`).join(', ') || 'NULL'} FROM ${rest}`,
+  columns: values.map((_, i) => `b.v${i}`),
+});
+
+/** How many of the others a row `a` meets, and their statistics. */
+function counts(join: Join, input: ProcessFeatures, others: ProcessFeatures, params: SqlParams): Part {
+  const source = others.source as PostgisSource;
+  const numbers = join.statistics.map((statistic) => statisticSql(source, statistic, params));
+  return partOf(['count(*)', ...numbers], rowsOf(others, params, ...meets(join, input, others, params)));
+}
+
+/** The values of the others that a row `a` meets; nearest first where a distance counts. */
+function partners(join: Join, input: ProcessFeatures, others: ProcessFeatures, params: SqlParams): Part {
+  const [, , ...values] = selection(others, params, false);
+  const rest = rowsOf(others, params, ...meets(join, input, others, params));
+  if (join.predicate !== 'dwithin') return partOf(values, rest);
+  const distance = `ST_Distance(a.geom, ${geometryOf(others.source as PostgisSource)})`;
+  return partOf(values, `${rest} ORDER BY ${distance}${join.mode === 'first' ? ' LIMIT 1' : ''}`);
+}
+
+function meets(
+  { predicate, reach }: Join,
+  input: ProcessFeatures,
+  others: ProcessFeatures,
+  params: SqlParams,
+): string[] {
+  const geometry = geometryOf(others.source as PostgisSource);
+  const somewhere = isSomewhere(others);
+  switch (predicate) {
+    case 'dwithin':
+      return [somewhere, `ST_DWithin(a.geom, ${geometry}, ${params.add(reach!.distance, 'float8')})`];
+    case 'contains':
+      return [somewhere, `ST_Contains(a.geom, ${geometry})`];
+    case 'within':
+      return [somewhere, `ST_Within(a.geom, ${geometry})`];
+    case 'intersects':
+      // Prepared lines of GEOS, which ST_Intersects makes, look at the lines of a collection alone.
+      return mayBeCollections(input.source) || mayBeCollections(others.source)
+        ? [somewhere, `a.geom && ${geometry}`, `NOT ST_Disjoint(a.geom, ${geometry})`]
+        : [somewhere, `ST_Intersects(a.geom, ${geometry})`];
+  }
+}
+
+const mayBeCollections = ({ geometryType }: VectorSource) =>
+  geometryType === 'Geometry' || geometryType === 'GeometryCollection';

@@ -1,0 +1,33 @@
+import type { FeatureProcess, ProcessFeatures } from '../../../../core/feature-processes.js';
+import type { PostgisSource } from '../../../../core/vector-source.js';
+import { geometryOf } from '../names.js';
+import type { SqlParams } from '../params.js';
+import { inputColumns, inputRows, isSomewhere, rowsOf, selection } from './sides.js';
+
+type Nearest = Extract<FeatureProcess, { kind: 'nearest' }>;
+
+/** A row for each of the nearest others, with distance and rank: the index gives them in the order of `<->`. */
+export function nearestSql(
+  { count, measure, reach, innerOnly }: Nearest,
+  input: ProcessFeatures,
+  others: ProcessFeatures,
+  params: SqlParams,
+): string {
+  const left = inputRows(input, params);
+  const geometry = geometryOf(others.source as PostgisSource);
+  const [, , ...values] = selection(others, params, false);
+  const within =
+    reach === undefined ? [] : [`ST_DWithin(a.geom, ${geometry}, ${params.add(reach, 'float8')})`];
+  const named = values.map((value, i) => `${value} AS v${i}`);
+  const near = `SELECT ${[...named, `ST_Distance(a.geom, ${geometry}) AS d`].join(', ')}
+    FROM ${rowsOf(others, params, isSomewhere(others), ...within)}
+    ORDER BY ${geometry} <-> a.geom LIMIT ${params.add(count, 'int8')}`;
+  const columns = [
+    ...inputColumns(input),
+    ...values.map((_, i) => `b.v${i}`),
+    `b.d / ${params.add(measure.perUnit, 'float8')}`,
+    'b.rank',
+  ];
+  return `SELECT ${columns.join(', ')} FROM ${left} ${innerOnly ? 'CROSS' : 'LEFT'} JOIN LATERAL
+    (SELECT n.*, row_number() OVER (ORDER BY n.d) AS rank FROM (${near}) n) b ${innerOnly ? '' : 'ON TRUE'}`;
+}

@@ -1,0 +1,39 @@
+import type { ProcessFeatures } from '../../../../core/feature-processes.js';
+import { fieldOf } from '../../../../core/features.js';
+import type { PostgisSource } from '../../../../core/vector-source.js';
+import { columnsOf } from '../columns.js';
+import { whereOf } from '../filter.js';
+import { geometryOf, tableOf } from '../names.js';
+import type { SqlParams } from '../params.js';
+
+/** Features of a process as parts of a statement: rows and masks are those that a query of the same features has. */
+
+/** Id, geometry and values, as a query selects them. */
+export function selection({ source, fields }: ProcessFeatures, params: SqlParams, geometry = true): string[] {
+  const all = fields.map((name) => fieldOf(source, name)!);
+  return columnsOf(source as PostgisSource, all, 'number', params, geometry);
+}
+
+/** The table, called `t`, and the condition on its rows. */
+export function rowsOf({ source, filter }: ProcessFeatures, params: SqlParams, ...more: string[]): string {
+  const conditions = [whereOf(source as PostgisSource, filter, params), ...more];
+  return `${tableOf(source as PostgisSource)} WHERE ${conditions.map((one) => `(${one})`).join(' AND ')}`;
+}
+
+/** Features that lie somewhere: overlays and joins leave out the others. */
+export const isSomewhere = ({ source }: ProcessFeatures) =>
+  `NOT ST_IsEmpty(${geometryOf(source as PostgisSource)})`;
+
+/** The features of the input as rows `a`: `id`, `geom`, and `f0`, `f1` ... for the values. */
+export function inputRows(input: ProcessFeatures, params: SqlParams): string {
+  const [id, geometry, ...values] = selection(input, params);
+  const named = [`${id} AS id`, `${geometry} AS geom`, ...values.map((value, i) => `${value} AS f${i}`)];
+  return `(SELECT ${named.join(', ')} FROM ${rowsOf(input, params, isSomewhere(input))}) a`;
+}
+
+/** The columns of `inputRows`. */
+export const inputColumns = ({ fields }: ProcessFeatures) => [
+  'a.id',
+  'a.geom',
+  ...fields.map((_, i) => `a.f${i}`),
+];

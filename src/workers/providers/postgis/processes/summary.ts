@@ -1,0 +1,38 @@
+import type { FeatureProcess, ProcessFeatures } from '../../../../core/feature-processes.js';
+import { fieldOf } from '../../../../core/features.js';
+import type { PostgisSource } from '../../../../core/vector-source.js';
+import { column } from '../names.js';
+import type { SqlParams } from '../params.js';
+import { rowsOf } from './sides.js';
+import { numberSql, statisticSql, valueSql } from './statistics.js';
+
+type Summarize = Extract<FeatureProcess, { kind: 'summarize' }>;
+
+/** A row for each group of equal values, in the order of their first features: `GROUP BY`, `PERCENTILE_CONT`. */
+export function summarySql(
+  { by, statistics, percentiles }: Summarize,
+  input: ProcessFeatures,
+  params: SqlParams,
+): string {
+  const source = input.source as PostgisSource;
+  const keys = by.map((name) => {
+    const value = valueSql(source, name, params);
+    return fieldOf(source, name)!.type === 'string' ? `${value} COLLATE "C"` : value;
+  });
+  const numbers = statistics.map((statistic) => statisticSql(source, statistic, params));
+  const shares = percentiles.map(
+    ({ share, field }) =>
+      `percentile_cont(${params.add(share, 'float8')}) WITHIN GROUP (ORDER BY ${numberSql(source, field)})`,
+  );
+  const columns = ['NULL', 'NULL', ...keys, 'count(*)', ...numbers, ...shares];
+  // What is grouped by is named by its place: parameters of a mask would make two expressions of one.
+  const groups = keys.map((_, i) => i + 3);
+  return `SELECT ${columns.join(', ')} FROM ${rowsOf(input, params)}
+    ${groups.length > 0 ? `GROUP BY ${groups.join(', ')}` : ''} HAVING count(*) > 0
+    ORDER BY min(${orderOf(source)})`;
+}
+
+/** There is no least UUID before PostgreSQL 18: their text has the same order. */
+function orderOf({ idColumn, idType }: PostgisSource): string {
+  return idType === 'uuid' ? `${column(idColumn)}::text COLLATE "C"` : column(idColumn);
+}
