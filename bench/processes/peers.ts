@@ -66,12 +66,12 @@ function contests(rows: number): Contest[] {
 }
 
 /** The postmaster of the server in a folder. */
-function postmasterOf(url: string): number {
+export function postmasterOf(url: string): number {
   const folder = new URL(url).searchParams.get('host')!;
   return Number(readFileSync(join(folder, 'data', 'postmaster.pid'), 'utf8').split('\n')[0]);
 }
 
-function loadTable(url: string, { path, table }: GeoPackageSource): void {
+export function loadTable(url: string, { path, table }: GeoPackageSource): void {
   const layout = ['-nln', table, '-lco', 'GEOMETRY_NAME=geom', '-lco', 'FID=fid'];
   const args = ['-f', 'PostgreSQL', `PG:${url}`, path, table, ...layout];
   const { status, stderr } = spawnSync('ogr2ogr', args, { env: { ...process.env, PG_USE_COPY: 'YES' } });
@@ -79,7 +79,7 @@ function loadTable(url: string, { path, table }: GeoPackageSource): void {
 }
 
 /** Settings that a machine of this size with nothing else to do would get. */
-const SETTINGS = [
+export const SETTINGS = [
   'shared_buffers=2GB',
   'work_mem=512MB',
   'maintenance_work_mem=512MB',

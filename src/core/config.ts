@@ -147,6 +147,11 @@ export const ConfigSchema = section({
       268_435_456,
       2 ** 50,
     ),
+    pushDown: Type.Union([Type.Literal('measured'), Type.Literal('all'), Type.Literal('none')], {
+      description:
+        'Which processes over tables of one PostGIS database it computes: those that were measured to take less work there, all that it is able to, or none (docs/processes.md).',
+      default: 'measured',
+    }),
     spool: whole(
       'Bytes that the steps of a plan may leave for each other, of each job.',
       LIMITS.planSpoolBytes,

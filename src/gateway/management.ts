@@ -186,6 +186,7 @@ export function startManagement(options: ManagementOptions): Management {
     ...{ storage: options.storage, reload: publish },
     approval: config.processes.approval,
     spoolBytes: config.processes.spool,
+    pushDown: config.processes.pushDown,
     memoryBytes: config.processes.memory,
     callbacks: new Callbacks({
       ...{ jobs, allowed: new AllowedHosts(config.remote.allow) },

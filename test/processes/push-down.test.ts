@@ -141,7 +141,7 @@ async function outcomeOf(task: ReturnType<typeof taskOf>, pushDown: boolean): Pr
 /** Decisions and both outcomes. */
 async function bothWays(id: string, values: Record<string, unknown>, input = areas, overlay = places) {
   const task = taskOf(id, values, input, overlay);
-  const decision = pushDownOf(task.process, task.input, task.overlay);
+  const decision = pushDownOf(task.process, task.input, task.overlay, 'all');
   const [theirs, ours] = [await outcomeOf(task, true), await outcomeOf(task, false)];
   expect(theirs.result.pushDownFault).toBeUndefined();
   return { decision, theirs, ours };
@@ -331,17 +331,32 @@ const REASONS: [
 
 it.each(REASONS)('%s %j of %s and %s is computed here', async (id, values, input, overlay, reason) => {
   const task = taskOf(id, values, await table(input), await table(overlay));
-  expect(pushDownOf(task.process, task.input, task.overlay)).toEqual({
+  expect(pushDownOf(task.process, task.input, task.overlay, 'all')).toEqual({
     reason: expect.stringMatching(reason),
   });
+});
+
+it.each([
+  ['geometry.centroid', {}, 'it takes less work here'],
+  ['analytics.spatial-join', { mode: 'each' }, 'it takes less work here'],
+  ['analytics.spatial-join', { mode: 'count' }, undefined],
+  ['analytics.nearest', { unit: 'crs' }, undefined],
+  ['analytics.summary-statistics', {}, undefined],
+])('%s %j goes by the setting', (id, values, reason) => {
+  const { process, input, overlay } = taskOf(id, values, areas, places);
+  const decision = pushDownOf(process, input, overlay, 'measured');
+  expect(decision).toEqual(reason === undefined ? { statement: expect.any(String) } : { reason });
+  expect(pushDownOf(process, input, overlay, 'none')).toEqual({ reason: 'the settings say so' });
 });
 
 it('says nothing of files, and does not mix databases', () => {
   const { process, input, overlay } = taskOf('analytics.nearest', { unit: 'crs' }, areas, places);
   const { database: _, ...file } = input.source;
   const inFile = { ...input, source: { ...file, path: 'a.gpkg' } };
-  expect(pushDownOf(process, inFile, inFile)).toBeUndefined();
-  expect(pushDownOf(process, inFile, overlay)).toEqual({ reason: expect.stringContaining('same database') });
+  expect(pushDownOf(process, inFile, inFile, 'all')).toBeUndefined();
+  expect(pushDownOf(process, inFile, overlay, 'all')).toEqual({
+    reason: expect.stringContaining('same database'),
+  });
 });
 
 it('computes here what the database cannot', async () => {

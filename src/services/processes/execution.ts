@@ -7,6 +7,7 @@ import type { Subscriber } from './callbacks.js';
 import type { InputValues } from './definition.js';
 import type { Plan } from './plan.js';
 import type { Publication } from './publish.js';
+import type { PushDownSetting } from './push-down.js';
 import type { SourceReference, SourceValue } from './source-input.js';
 import type { ProcessSources } from './sources.js';
 
@@ -73,6 +74,8 @@ export interface WorkResult {
 export interface RunDeps {
   /** Bytes that the steps of a plan may leave for each other. */
   spoolBytes: number;
+  /** Which processes databases compute. */
+  pushDown: PushDownSetting;
   /** Memory that the process of a job may need. */
   memoryBytes: number;
   pools: Pools;

@@ -10,16 +10,37 @@ export type PushDown = { readonly statement: string } | { readonly reason: strin
 
 const here = (reason: string): PushDown => ({ reason });
 
+/** Which processes databases compute: those that take less work there, all that have a statement, or none. */
+export type PushDownSetting = 'measured' | 'all' | 'none';
+
 /** Undefined where no features lie in a database. `input` and `overlay` are what is read, with filters and masks. */
 export function pushDownOf(
   process: FeatureProcess,
   input: ProcessFeatures,
   overlay: ProcessFeatures | undefined,
+  setting: PushDownSetting,
 ): PushDown | undefined {
   const sources = [input.source, ...(overlay ? [overlay.source] : [])];
   const databases = new Set(sources.map(({ database }) => database));
   if (databases.size === 1 && databases.has(undefined)) return undefined;
   if (databases.size > 1) return here('the layers do not lie in the same database');
+  if (setting === 'none') return here('the settings say so');
+  const pushDown = statementOf(process, input, overlay, sources);
+  const isLess = setting === 'all' || takesLess(process);
+  return 'statement' in pushDown && !isLess ? here('it takes less work here') : pushDown;
+}
+
+/** By processor time of both (docs/decisions/0140-processes-go-to-the-database.md). */
+function takesLess(process: FeatureProcess): boolean {
+  return process.kind !== 'map' && !(process.kind === 'join' && process.mode === 'each');
+}
+
+function statementOf(
+  process: FeatureProcess,
+  input: ProcessFeatures,
+  overlay: ProcessFeatures | undefined,
+  sources: readonly VectorSource[],
+): PushDown {
   if (sources.some(hasOtherGeometries)) return here('the geometries are geographies or curves');
   if (process.kind === 'map') return mapPushDown(process, input);
   if (process.kind === 'summarize') return summaryPushDown(process, input.source);
@@ -34,7 +55,7 @@ export function pushDownOf(
 const hasOtherGeometries = (source: VectorSource & { geography?: boolean; curved?: boolean }) =>
   source.geography === true || source.curved === true;
 
-/** PostGIS takes more processor time for them (docs/decisions/0140-processes-go-to-the-database.md). */
+/** PostGIS takes more processor time for them, and has no statement (docs/decisions/0140-processes-go-to-the-database.md). */
 const MEASURED: ReadonlySet<FeatureProcess['kind']> = new Set(['dissolve', 'clip', 'subtract', 'intersect']);
 
 type Of<K extends FeatureProcess['kind']> = Extract<FeatureProcess, { kind: K }>;

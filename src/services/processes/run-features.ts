@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
-import type { FeatureProcess, FeatureProcessResult, ProcessFeatures } from '../../core/feature-processes.js';
+import type { FeatureProcessResult } from '../../core/feature-processes.js';
 import type { TaskUsage } from '../../core/tasks.js';
 import type { JobContext } from '../jobs/kinds.js';
 import type { FeaturesPlan, ProcessDefinition, ProcessWork } from './definition.js';
 import { type ExecutionInput, GEOPACKAGE, type ResultFile, type RunDeps } from './execution.js';
-import { pushDownOf } from './push-down.js';
+import { type PushDown, pushDownOf } from './push-down.js';
 import type { FeaturesSource } from './sources.js';
 
 /** Processes of features, as steps of jobs. */
@@ -76,10 +76,10 @@ export async function processFeatures(
   { process, fields }: FeaturesPlan,
   { input, overlay }: Sides,
   output: string,
-  { pools }: RunDeps,
+  { pools, pushDown: setting }: RunDeps,
 ): Promise<Result> {
   const features = { ...input.features, ...(fields ? { fields: [...fields] } : {}) };
-  const pushDown = await decidePushDown(context, process, features, overlay?.features);
+  const pushDown = await decidePushDown(context, pushDownOf(process, features, overlay?.features, setting));
   const task = {
     ...{ process, output, pushDown, input: features },
     ...(overlay ? { overlay: overlay.features } : {}),
@@ -97,13 +97,7 @@ export async function processFeatures(
 }
 
 /** Whether the database computes it, which the log of the job says with the kind of the statement, or why not. */
-async function decidePushDown(
-  context: JobContext,
-  process: FeatureProcess,
-  input: ProcessFeatures,
-  overlay: ProcessFeatures | undefined,
-): Promise<boolean> {
-  const pushDown = pushDownOf(process, input, overlay);
+async function decidePushDown(context: JobContext, pushDown: PushDown | undefined): Promise<boolean> {
   if (!pushDown) return false;
   if ('statement' in pushDown) {
     await context.log('info', `Pushed down into PostGIS as one statement: ${pushDown.statement}.`);

@@ -21,6 +21,7 @@ import type { ProcessDefinition } from './definition.js';
 import type { Execution, ExecutionInput, ProcessResult, ResultFile } from './execution.js';
 import { runProcess } from './job.js';
 import { type PublishDeps, publishResult } from './publish.js';
+import type { PushDownSetting } from './push-down.js';
 import { Refusals } from './refusals.js';
 import type { SourceReference } from './source-input.js';
 import { ProcessSources } from './sources.js';
@@ -35,6 +36,8 @@ export interface ProcessesDeps extends PublishDeps {
   approval: readonly string[];
   /** Bytes that the steps of a plan may leave for each other. */
   spoolBytes: number;
+  /** Which processes databases compute. */
+  pushDown: PushDownSetting;
   /** Memory that the process of a job may need. */
   memoryBytes: number;
   callbacks: Callbacks;
@@ -232,7 +235,7 @@ export class Processes {
   }
 
   #kind(): JobKind<ExecutionInput, ProcessResult> {
-    const { pools, spoolBytes, memoryBytes } = this.#deps;
+    const { pools, spoolBytes, memoryBytes, pushDown } = this.#deps;
     return {
       kind: PROCESS_KIND,
       title: 'Process',
@@ -242,7 +245,7 @@ export class Processes {
       ofFolder: true,
       run: (context) =>
         runProcess(context, this.#folderOf(context.id), {
-          ...{ pools, sources: this.#sources, spoolBytes, memoryBytes },
+          ...{ pools, sources: this.#sources, spoolBytes, memoryBytes, pushDown },
           publish: (job, result) => publishResult(job, result, this.#folderOf(job.id), this.#deps),
         }),
       cleanup: async (input, id, { state }) => {
