@@ -5,6 +5,7 @@ import { JobParts } from '../../stores/job-parts.js';
 import { type Claim, JobRuns, type Progress } from '../../stores/job-runs.js';
 import type { JobLimits } from '../../stores/job-shares.js';
 import type { JobRow, JobState, JobStore } from '../../stores/jobs.js';
+import { recordJobSpan } from '../telemetry/spans.js';
 import * as metrics from '../telemetry/store-metrics.js';
 import { BACKEND, type JobKind } from './kinds.js';
 import { PartRun } from './part-run.js';
@@ -67,6 +68,8 @@ export class JobEngine {
   #counting: Promise<void> | undefined;
   #claiming: Promise<void> | undefined;
   #again = false;
+  /** Jobs that were begun here. */
+  #begun = 0;
 
   constructor(
     readonly store: JobStore,
@@ -253,8 +256,13 @@ export class JobEngine {
   async #claimAll(): Promise<void> {
     this.#again = false;
     metrics.jobCycles.cell().inc();
+    const begin = Date.now();
+    const before = this.#begun;
     await this.#claimJobs();
     await this.#claimPart();
+    // One look a second finds nothing: only those that began jobs are told.
+    if (this.#begun > before)
+      recordJobSpan({ name: 'svc.orchestration.scheduler_tick', attributes: {} }, begin);
   }
 
   async #claimJobs(): Promise<void> {
@@ -266,6 +274,7 @@ export class JobEngine {
       const running = [...this.#running.keys()];
       const claim = await this.#runs.claim({ kinds, waiting, leaseMs, running, limits, folder });
       if (!claim) return;
+      this.#begun++;
       this.#begin(claim);
     }
   }

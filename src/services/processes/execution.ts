@@ -35,6 +35,8 @@ export interface ExecutionInput {
   response: 'document' | 'raw';
   /** It reads what this principal may read then. */
   principal: Principal;
+  /** The span of the request that submitted it (W3C Trace Context). */
+  trace?: string;
 }
 
 export interface OutputRequest {

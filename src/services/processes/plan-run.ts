@@ -1,9 +1,10 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Context } from '@opentelemetry/api';
 import { TaskFailure } from '../../core/failure.js';
 import type { JobContext } from '../jobs/kinds.js';
 import * as metrics from '../telemetry/orchestration-metrics.js';
-import { withJobSpan } from '../telemetry/spans.js';
+import { contextOf, withJobSpan } from '../telemetry/spans.js';
 import { writeThrough } from '../write-through.js';
 import type { ExecutionInput, RunDeps, WorkResult } from './execution.js';
 import { derivedContext } from './part-context.js';
@@ -24,6 +25,9 @@ const STEPS = 0.9;
 /** Does the work of one process; its files lie in the folder. */
 type Run = (context: JobContext<ExecutionInput>, folder: string, deps: RunDeps) => Promise<WorkResult>;
 
+/** Finds the inputs of a step. */
+type Bind = (step: Step, results: Results) => Promise<ExecutionInput['sources']>;
+
 /** Runs a plan in a span, and each of its steps in one below it. */
 export function runPlan(
   context: JobContext<ExecutionInput>,
@@ -32,14 +36,27 @@ export function runPlan(
   deps: RunDeps,
   run: Run,
 ): Promise<WorkResult> {
-  return withJobSpan(spanOf('reconcile_run', context), (inner) => {
+  const ofRequest = contextOf(context.input.trace);
+  const work = (inner: Context) => {
     const runInSpan: Run = (step, ...rest) =>
       withJobSpan(spanOf('execute_step', step), () => run(step, ...rest), inner);
-    return runSteps(context, plan, folder, deps, runInSpan);
-  });
+    const bindInSpan: Bind = (step, results) =>
+      withJobSpan(
+        spanOf('resolve_bindings', { id: context.id, input: { process: step.process } }),
+        async () => bindAll(step, results),
+        inner,
+      );
+    return runSteps(context, plan, folder, deps, { run: runInSpan, bind: bindInSpan });
+  };
+  return withJobSpan(spanOf('reconcile_run', context), work, ofRequest);
 }
 
-function spanOf(operation: string, { id, input }: JobContext<ExecutionInput>) {
+interface Spanned {
+  readonly id: string;
+  readonly input: Pick<ExecutionInput, 'process'>;
+}
+
+function spanOf(operation: string, { id, input }: Spanned) {
   const attributes = { 'svc.job.id': id, 'svc.operation': input.process };
   return { name: `svc.orchestration.${operation}`, attributes };
 }
@@ -53,7 +70,7 @@ async function runSteps(
   plan: JobPlan,
   folder: string,
   deps: RunDeps,
-  run: Run,
+  { run, bind }: { run: Run; bind: Bind },
 ): Promise<WorkResult> {
   const steps = orderSteps('/inputs/plan/steps', plan.steps);
   const outputs = planOutputs(steps);
@@ -65,8 +82,9 @@ async function runSteps(
     if (Object.hasOwn(results, step.stepId)) continue;
     const stepStart = performance.now();
     const share = { begin: (STEPS * i) / steps.length, length: STEPS / steps.length };
-    const work = run(stepContext(context, step, results, share), join(folder, folderOf(step)), deps);
-    results[step.stepId] = await work;
+    const sources = await bind(step, results);
+    const inner = stepContext(context, step, sources, share);
+    results[step.stepId] = await run(inner, join(folder, folderOf(step)), deps);
     // Files are on the disk before the job says that the step has ended.
     for (const { file } of Object.values(results[step.stepId]!.files)) await writeThrough(file.path);
     await requireRoom(folder, deps.spoolBytes);
@@ -129,14 +147,13 @@ async function begin({ saved }: JobContext, folder: string): Promise<Results> {
 function stepContext(
   context: JobContext<ExecutionInput>,
   step: Step,
-  results: Results,
+  sources: ExecutionInput['sources'],
   share: { begin: number; length: number },
 ): JobContext<ExecutionInput> {
   const { stepId, process, values } = step;
-  const sources = Object.entries(step.sources).map(([name, one]) => [name, bind(one, results)] as const);
   return derivedContext(context, {
     saved: undefined,
-    input: { ...context.input, process, values, sources: Object.fromEntries(sources), outputs: {} },
+    input: { ...context.input, process, values, sources, outputs: {} },
     progress: (fraction) => context.progress(share.begin + share.length * fraction),
     step: (phase, message, work, always) =>
       context.step(`${stepId}: ${phase}`, `${stepId}: ${message}`, work, always),
@@ -146,7 +163,13 @@ function stepContext(
   });
 }
 
-function bind(reference: SourceReference, results: Results): SourceReference {
+/** The inputs of a step, those that are other steps with what these have made. */
+function bindAll(step: Step, results: Results): ExecutionInput['sources'] {
+  const sources = Object.entries(step.sources).map(([name, one]) => [name, bindOne(one, results)] as const);
+  return Object.fromEntries(sources);
+}
+
+function bindOne(reference: SourceReference, results: Results): SourceReference {
   if (reference.kind !== 'step') return reference;
   return { kind: 'spool', path: results[reference.step]!.files[reference.output]!.file.path };
 }

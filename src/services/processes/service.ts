@@ -15,6 +15,7 @@ import { removeStrays } from '../jobs/kept-uploads.js';
 import type { JobKind } from '../jobs/kinds.js';
 import { submitterOf } from '../jobs/submitter.js';
 import { removeOldFiles } from '../old-files.js';
+import { contextOf, withJobSpan } from '../telemetry/spans.js';
 import type { Callbacks } from './callbacks.js';
 import { PROCESSES, processOf } from './catalogue/index.js';
 import type { ProcessDefinition } from './definition.js';
@@ -45,6 +46,8 @@ export interface ProcessesDeps extends PublishDeps {
 
 interface ExecuteOptions extends Pick<SubmitOptions, 'correlationId' | 'priority'> {
   baseUrl: string;
+  /** Of the request (W3C Trace Context). */
+  trace: string | undefined;
 }
 
 export const PROCESS_KIND = 'process';
@@ -96,11 +99,22 @@ export class Processes {
   }
 
   /** Durable once resolved. Throws what the caller did wrong. */
-  async execute(
+  execute(
     process: ProcessDefinition,
     execution: Execution,
     principal: Principal,
-    { baseUrl, priority = 'Normal', ...options }: ExecuteOptions,
+    options: ExecuteOptions,
+  ): Promise<JobRow> {
+    const span = { name: 'svc.execution.admission', attributes: { 'svc.operation': process.id } };
+    const admit = () => this.#admit(process, execution, principal, options);
+    return withJobSpan(span, admit, contextOf(options.trace));
+  }
+
+  async #admit(
+    process: ProcessDefinition,
+    execution: Execution,
+    principal: Principal,
+    { baseUrl, trace, priority = 'Normal', ...options }: ExecuteOptions,
   ): Promise<JobRow> {
     const { sessionHash: _, ...caller } = principal;
     const { callbacks } = this.#deps;
@@ -110,6 +124,7 @@ export class Processes {
     const input: ExecutionInput = {
       ...{ process: process.id, values, outputs, response, principal: caller },
       sources: await this.#keep(execution.sources),
+      ...(trace === undefined ? {} : { trace }),
       ...(execution.plan ? { plan: await this.#keepPlan(execution.plan) } : {}),
     };
     const resources = [processResource(process.id), ...collectionsOf(input)];

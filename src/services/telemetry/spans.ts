@@ -59,16 +59,35 @@ export async function withSpan<T>(
   work: (span: StageSpan) => Promise<T>,
 ): Promise<T> {
   const span = tracer.startSpan(name, { attributes }, parent.context);
-  const { traceId, spanId, traceFlags } = span.spanContext();
   const inner = trace.setSpan(parent.context, span);
   const stage: StageSpan = {
-    traceparent: `00-${traceId}-${spanId}-0${traceFlags & 1}`,
+    traceparent: traceparentOf(span),
     record({ source, startMs, endMs, place, ...facts }) {
       const options = { startTime: startMs, attributes: { ...facts.attributes, ...place } };
       trace.getTracer(source, '1.0.0').startSpan(facts.name, options, inner).end(endMs);
     },
   };
   return endAfter(span, () => work(stage));
+}
+
+/** A span in the form of W3C Trace Context, which jobs keep of the request that submitted them. */
+export function traceparentOf(span: Span): string;
+export function traceparentOf(span: Span | undefined): string | undefined;
+export function traceparentOf(span: Span | undefined): string | undefined {
+  if (!span) return undefined;
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  return `00-${traceId}-${spanId}-0${traceFlags & 1}`;
+}
+
+/** The context below a span that another process may have made; that of a new trace when absent. */
+export function contextOf(traceparent: string | undefined): Context {
+  if (!enabled || traceparent === undefined) return ROOT_CONTEXT;
+  return propagation.extract(ROOT_CONTEXT, { traceparent });
+}
+
+/** Notes work that has ended as a span of a trace of its own: of what would be told too often, what did something. */
+export function recordJobSpan({ name, attributes }: SpanFacts, startMs: number): void {
+  if (enabled) tracer.startSpan(name, { attributes, startTime: startMs }, ROOT_CONTEXT).end();
 }
 
 /**

@@ -6,6 +6,7 @@ import { defineOperation, type Operation, type Param, type Principal } from '../
 import { integer, pathString } from '../../../core/params.js';
 import { PROCESS_PERMISSIONS } from '../../../services/access/policy.js';
 import type { ProcessDefinition } from '../../../services/processes/definition.js';
+import { type RequestSpan, traceparentOf } from '../../../services/telemetry/spans.js';
 import type { JobRow } from '../../../stores/jobs.js';
 import { openApiDocument } from '../../http/openapi.js';
 import * as pages from '../../pages/index.js';
@@ -187,6 +188,7 @@ function executeOperation(deps: ProcessesDeps): Operation {
       const execution = readExecution(process, x.body, x.baseUrl);
       const job = await processes.execute(process, execution, x.principal, {
         ...{ correlationId: x.correlationId, baseUrl: x.baseUrl, priority: x.params.priority },
+        trace: traceparentOf((x.span as RequestSpan | undefined)?.span),
       });
       const { wait } = x.params.prefer;
       const end = wait > 0 ? await deps.waitFor(job, wait * 1000) : job;
