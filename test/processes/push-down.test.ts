@@ -12,8 +12,9 @@ import { PROCESSES } from '../../src/services/processes/catalogue/index.js';
 import type { FeaturesFacts } from '../../src/services/processes/definition.js';
 import { pushDownOf } from '../../src/services/processes/push-down.js';
 import { processFeatures } from '../../src/workers/process/features.js';
-import { closeAll } from '../../src/workers/providers/postgis/database.js';
+import { batches, closeAll } from '../../src/workers/providers/postgis/database.js';
 import { discover } from '../../src/workers/providers/postgis/discover.js';
+import { boundStatements } from '../../src/workers/providers/postgis/session.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { rowsOf } from './reference.js';
 
@@ -372,4 +373,15 @@ it('computes here what the database cannot', async () => {
   const { result, rows } = await outcomeOf(task, true);
   expect(result.pushDownFault).toMatch(/cannot evaluate/);
   expect(rows).toEqual([{ fid: 1, featureCount: 2, sum_size: Number.POSITIVE_INFINITY }]);
+});
+
+it('bounds statements as its thread is told', async () => {
+  const sleep = () => batches(postgres.url, 'SELECT pg_sleep(2)', [], 1).next();
+  closeAll();
+  boundStatements(200, 2000);
+  await expect(sleep()).rejects.toMatchObject({ code: 'deadline-exceeded' });
+  closeAll();
+  boundStatements(60_000, 2000);
+  await expect(sleep()).resolves.toMatchObject({ done: false });
+  closeAll();
 });
