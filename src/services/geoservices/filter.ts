@@ -5,6 +5,7 @@ import type { Crs } from '../../core/crs.js';
 import { badParameter } from '../../core/errors.js';
 import { during } from '../filters.js';
 import { geometryLiteral, jsonOf, spatialReference } from './geometry.js';
+import { timeRange } from './time.js';
 import { conditionOf } from './where.js';
 
 /** The filters of GeoServices requests, by the names of their parameters. */
@@ -158,20 +159,5 @@ function timeFilter(
   if (time === undefined || time.trim() === '') return undefined;
   if (timeRelation !== '' && !/^esriTimeRelationOverlaps$/i.test(timeRelation))
     throw badParameter('timeRelation', `'${timeRelation.slice(0, 60)}' is not supported`);
-  const [start, end = start, ...more] = time.split(',').map(instantOf);
-  if (more.length > 0 || (start !== undefined && end !== undefined && start > end))
-    throw badParameter('time', 'must be an instant, or a start and a later end');
-  return during(schema, { start, end });
-}
-
-/** Milliseconds of the farthest instants that a date can name. */
-const MAX_TIME = 8.64e15;
-
-function instantOf(text: string): number | undefined {
-  const trimmed = text.trim();
-  if (trimmed === '' || trimmed.toLowerCase() === 'null') return undefined;
-  const value = Number(trimmed);
-  if (!Number.isInteger(value) || Math.abs(value) > MAX_TIME)
-    throw badParameter('time', 'must be milliseconds since 1970, or null for an open end');
-  return value;
+  return during(schema, timeRange(time));
 }

@@ -30,7 +30,7 @@ export function pushDownOf(
   return 'statement' in pushDown && !isLess ? here('it takes less work here') : pushDown;
 }
 
-/** By processor time of both (docs/decisions/0140-processes-go-to-the-database.md). */
+/** By processor time of both (docs/decisions/0138-processes-go-to-the-database.md). */
 function takesLess(process: FeatureProcess): boolean {
   return process.kind !== 'map' && !(process.kind === 'join' && process.mode === 'each');
 }
@@ -55,7 +55,7 @@ function statementOf(
 const hasOtherGeometries = (source: VectorSource & { geography?: boolean; curved?: boolean }) =>
   source.geography === true || source.curved === true;
 
-/** PostGIS takes more processor time for them, and has no statement (docs/decisions/0140-processes-go-to-the-database.md). */
+/** PostGIS takes more processor time for them, and has no statement (docs/decisions/0138-processes-go-to-the-database.md). */
 const MEASURED: ReadonlySet<FeatureProcess['kind']> = new Set(['dissolve', 'clip', 'subtract', 'intersect']);
 
 type Of<K extends FeatureProcess['kind']> = Extract<FeatureProcess, { kind: K }>;

@@ -1,7 +1,6 @@
 import type { Box } from '../../core/box.js';
 import type { EditResult, EditTask } from '../../core/edits.js';
 import type { EventsResult, EventsTask } from '../../core/events.js';
-import type { FeatureProcessTask } from '../../core/feature-processes.js';
 import type {
   GroupCountTask,
   GroupsResult,
@@ -9,6 +8,7 @@ import type {
   TopResult,
   TopTask,
 } from '../../core/feature-groups.js';
+import type { FeatureProcessTask } from '../../core/feature-processes.js';
 import type {
   CountTask,
   ExtentResult,
