@@ -36,6 +36,11 @@ python() {
   python3 -m venv "$folder" && "$folder/bin/pip" install -q "$@" && touch "$folder/.ready"
 }
 
+koop() {
+  [[ -d koop/node_modules/@koopjs/koop-core ]] && return
+  mkdir -p koop && npm install --silent --no-audit --no-fund --prefix koop @koopjs/koop-core@10.4.19 @koopjs/provider-file-geojson@2.2.0
+}
+
 martin >&2 || echo 'Martin could not be installed' >&2
 centrifugo >&2 || echo 'Centrifugo could not be installed' >&2
 featureserv >&2 || echo 'pg_featureserv could not be installed' >&2
@@ -43,3 +48,4 @@ python pygeoapi pygeoapi==0.21.0 gunicorn==27.0.1 psycopg2-binary==2.9.13 SQLAlc
 python tipg tipg==1.6.1 uvicorn==0.54.0 >&2 || echo 'TiPg could not be installed' >&2
 python titiler titiler.application==2.4.0 uvicorn==0.54.0 >&2 || echo 'TiTiler could not be installed' >&2
 python zonal exactextract==0.3.0 rasterstats==0.21.0 rasterio==1.4.4 geopandas==1.2.0 >&2 || echo 'exactextract and rasterstats could not be installed' >&2
+koop >&2 || echo 'Koop could not be installed' >&2

@@ -312,6 +312,8 @@ export const LIMITS = {
   batchJobs: 4,
   batchManifest: 262_144,
   /** Features of a layer of GeoServices that are asked for at once, and characters of a condition on them. */
+  /** Units of a CRS from its origin: what a map shows reaches no farther. */
+  mapReach: 1e9,
   geoServicesBatch: 5000,
   geoServicesWhere: 8192,
   /** Features of an answer of GeoServices: where none is asked for, and at most. Ids of one. */

@@ -81,6 +81,10 @@ describe('documents', () => {
     expect(Math.min(...xs)).toBeCloseTo(-34.917, 2);
     expect(await json(`${SERVICE}/query`, { returnIdsOnly: 'true' })).toMatchObject({ objectIds: [1] });
     expect(await json(`${SERVICE}/query`, { returnCountOnly: 'true', objectIds: '2' })).toEqual({ count: 0 });
+    for (const members of [{ where: 'OBJECTID=3' }, { geometry: '0,0,1,1' }, { orderByFields: 'Name' }])
+      expect(await failure('/query', members as unknown as Record<string, string>)).toMatchObject({
+        message: expect.stringContaining(Object.keys(members)[0]!),
+      });
   });
 });
 
@@ -113,7 +117,7 @@ describe('exported images', () => {
       renderingRule: rule('Stretch', { StretchType: 5, Statistics: [[-100, 1, 0, 1]] }),
     });
     expect(bright[0]).toBeGreaterThan(plain[0]! + 20);
-    const values = { Colormap: [...Array(300).keys()].map((value) => [value, 255, 0, 0]) };
+    const values = { Colormap: [...Array(256).keys()].map((value) => [value, 255, 0, 0]) };
     const red = await means({ renderingRule: rule('Colormap', values) });
     expect(red[1]).toBe(0);
     expect(red[0]).toBeGreaterThan(100);
@@ -135,6 +139,11 @@ describe('exported images', () => {
     ['renderingRule', { renderingRule: rule('BandArithmetic', { BandIndexes: 'process.exit()' }) }],
     ['renderingRule', { renderingRule: rule('ExtractBand', { BandIDs: [4] }) }],
     ['renderingRule', { renderingRule: '{"rasterFunction":' }],
+    ['renderingRule', { renderingRule: rule('__proto__') }],
+    ['renderingRule', { renderingRule: '{"rasterFunction":{"toString":1}}' }],
+    ['renderingRule', { renderingRule: rule('BandArithmetic', { BandIndexes: 'b1;b1' }) }],
+    ['renderingRule', { renderingRule: rule('Hillshade'), noData: '0' }],
+    ['bbox', { bbox: '-1e15,-1e15,1e15,1e15', format: 'tiff' }],
     ['mosaicRule', { mosaicRule: '{"mosaicMethod":"esriMosaicSeamline"}' }],
     ['format', { format: 'lerc' }],
     ['noData', { noData: 'x' }],

@@ -163,6 +163,15 @@ describe('exported maps', () => {
     expect(posted.headers.get('content-type')).toBe('image/png');
   });
 
+  it('have no address that is longer than addresses may be', async () => {
+    const layerDefs = JSON.stringify({ [layers['countries']!]: `NAME <> '${'x'.repeat(8100)}'` });
+    const form = new URLSearchParams({ ...GERMANY, layerDefs, f: 'json' });
+    const ask = (body: URLSearchParams) => fetch(`${server.url}${SERVICE}/export`, { method: 'POST', body });
+    expect(await (await ask(form)).json()).toMatchObject({ error: { code: 400 } });
+    form.set('f', 'image');
+    expect((await ask(form)).headers.get('content-type')).toBe('image/png');
+  });
+
   it('go on beyond the antimeridian and the poles', async () => {
     const layer = `show:${layers['countries']}`;
     const window = { bbox: '170,-120,200,-90', bboxSR: '4326', size: '30,30', layers: layer };
@@ -177,6 +186,12 @@ describe('exported maps', () => {
     ['bbox', { bbox: '1,2,1,2' }],
     ['bbox', { bbox: 'NaN,0,1,1' }],
     ['bboxSR', { bboxSR: '99999' }],
+    ['bbox', { bbox: '-1e15,-1e15,1e15,1e15' }],
+    ['bbox', { bbox: '-1e308,-1e308,1e308,1e308' }],
+    ['bbox', { bbox: '{"xmin":{"toString":1},"ymin":0,"xmax":1,"ymax":1}' }],
+    ['bboxSR', { bboxSR: '{"wkid":{"toString":1}}' }],
+    ['dynamicLayers', { dynamicLayers: '[{"source":{"type":"mapLayer","mapLayerId":{}}}]' }],
+    ['time', { time: 'junk', dynamicLayers: '[]' }],
     ['size', { size: '0,1' }],
     ['size', { size: '5000,10' }],
     ['format', { format: 'gif' }],
@@ -252,6 +267,15 @@ describe('what lies at a place', () => {
     expect(results).toMatchObject([{ attributes: { 'Pixel Value': String(value) } }]);
   });
 
+  it('is in the middle of an envelope across the antimeridian', async () => {
+    const geometry = JSON.stringify({
+      ...{ xmin: 19_900_000, ymin: -2_000_000, xmax: 20_100_000, ymax: -1_900_000 },
+      spatialReference: { wkid: 102_100 },
+    });
+    const { results } = await json(`${SERVICE}/identify`, { geometry, layers: `all:${layers['countries']}` });
+    expect(results.map(({ value }: Json) => value)).toEqual(['Fiji']);
+  });
+
   it('is said to be wrong where it is none', async () => {
     expect(await failure('/identify', {})).toMatchObject({ message: expect.stringContaining('geometry') });
     expect(await failure('/identify', { geometry: '{"x":"NaN","y":1}' })).toMatchObject({ code: 400 });
@@ -279,6 +303,15 @@ describe('what is looked for', () => {
       message: expect.stringContaining('searchText'),
     });
   });
+});
+
+it('stands below /arcgis, too', async () => {
+  expect(await json('/arcgis/rest/services')).toEqual(await json('/rest/services'));
+  const { href } = await json(`/arcgis${SERVICE}/export`, GERMANY);
+  expect(href).toContain(`${server.url}/arcgis${SERVICE}/export?`);
+  expect((await fetch(href)).headers.get('content-type')).toBe('image/png');
+  for (const path of ['/arcgis', '/arcgis/ogc/features', '/arcgis/api/v1/admin'])
+    expect((await fetch(server.url + path)).status).toBe(404);
 });
 
 it('queries of a layer are those of the feature service', async () => {

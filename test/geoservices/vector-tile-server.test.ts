@@ -74,6 +74,7 @@ describe('a vector tile service', () => {
     `${SERVICE}/tile/99/0/0.pbf`,
     `${SERVICE}/tile/0/0/x.pbf`,
     `${SERVICE}/resources/sprites/other.json`,
+    '/rest/services/nothing/VectorTileServer/resources/sprites/sprite.json',
     `${SERVICE}/resources/fonts/Nobody/0-255.pbf`,
     '/rest/services/nothing/VectorTileServer',
   ])('%s is a failure in band', async (path) => {

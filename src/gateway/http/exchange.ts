@@ -40,6 +40,9 @@ export const IF_NONE_MATCH = header('if-none-match');
 
 export const IDEMPOTENCY_KEY = 'idempotency-key';
 
+/** Esri's servers have GeoServices below it, and clients of theirs look there. */
+const ARCGIS = '/arcgis';
+
 /**
  * One request and its response. While the request handler runs, headers are read straight from the parser;
  * `detach()` copies them before the first wait, because the parser's buffer is gone afterwards.
@@ -76,6 +79,8 @@ export class HttpExchange implements Exchange {
   #controller: AbortController | undefined;
   #timings = '';
   #peer: string | undefined;
+  /** What stands before the path, and is a part of the links. */
+  readonly #prefix: string;
   /** The id that the client gave. */
   readonly #clientId: string | undefined;
   readonly #number: number;
@@ -89,7 +94,9 @@ export class HttpExchange implements Exchange {
   ) {
     this.#req = req;
     this.method = method;
-    this.path = req.getUrl();
+    const path = req.getUrl();
+    this.#prefix = path.startsWith(`${ARCGIS}/rest`) ? ARCGIS : '';
+    this.path = path.slice(this.#prefix.length);
     this.query = req.getQuery() ?? '';
     this.hasBody = this.method !== 'GET' && this.method !== 'HEAD' && this.method !== 'OPTIONS';
     this.#number = nextRequest();
@@ -103,7 +110,7 @@ export class HttpExchange implements Exchange {
 
   get baseUrl(): string {
     const peer = this.forwarding.asksForPeer ? this.#peerAddress : '';
-    return this.forwarding.baseUrl((name) => this.header(name), peer);
+    return this.forwarding.baseUrl((name) => this.header(name), peer) + this.#prefix;
   }
 
   get clientAddress(): string {

@@ -20,9 +20,25 @@ bool roundTo(double value, int64_t& number) {
 
 }  // namespace
 
+namespace {
+
+/** Numbers that are kept from page to page; what one large geometry took beyond that is given back. */
+constexpr size_t kKeptNumbers = 1u << 19;
+
+template <typename T>
+void letGo(std::vector<T>& numbers) {
+  numbers.clear();
+  if (numbers.capacity() > kKeptNumbers) numbers.shrink_to_fit();
+}
+
+}  // namespace
+
 void EsriQuantiser::begin(const FeatureOptions& options, const Reprojector* reprojector) {
   options_ = options.quantisation;
   positions_.begin(options.format, reprojector);
+  letGo(corners_);
+  letGo(lengths_);
+  letGo(numbers_);
 }
 
 bool EsriQuantiser::quantise(const Geometry& geometry, bool z) {

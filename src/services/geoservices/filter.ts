@@ -5,6 +5,7 @@ import type { Crs } from '../../core/crs.js';
 import { badParameter } from '../../core/errors.js';
 import { during } from '../filters.js';
 import { geometryLiteral, jsonOf, spatialReference } from './geometry.js';
+import { scalarText } from './scalar.js';
 import { timeRange } from './time.js';
 import { conditionOf } from './where.js';
 
@@ -75,8 +76,8 @@ function idFilter(ids: unknown, { idColumn, idType }: CheckOptions): Expression 
 
 function idTexts(ids: unknown): string[] {
   const list = typeof ids === 'string' && ids.trim().startsWith('[') ? jsonOf('objectIds', ids) : ids;
-  if (Array.isArray(list)) return list.map((id) => String(id).trim());
-  return String(list)
+  if (Array.isArray(list)) return list.map((id) => scalarText('objectIds', id).trim());
+  return scalarText('objectIds', list)
     .split(',')
     .map((id) => id.trim());
 }

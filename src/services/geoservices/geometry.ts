@@ -6,6 +6,7 @@ import { JsonBoundsError, parseJsonText } from '../../core/json-bounds.js';
 import { LIMITS } from '../../core/limits.js';
 import { closeRing, polygonsOf } from '../../core/rings.js';
 import { crsOfEpsg, isHorizontal } from '../../native/crs.js';
+import { scalarNumber } from './scalar.js';
 
 /** Geometries of GeoServices JSON (Geometry objects) as literals of the filter tree. Always x,y ordered. */
 
@@ -16,7 +17,7 @@ export function spatialReference(parameter: string, value: unknown): Crs {
   const read = typeof value === 'string' && value.trim().startsWith('{') ? jsonOf(parameter, value) : value;
   const { latestWkid, wkid } =
     typeof read === 'object' && read !== null ? (read as Json) : { wkid: read, latestWkid: undefined };
-  const code = Number(latestWkid ?? wkid);
+  const code = scalarNumber(parameter, latestWkid ?? wkid ?? '');
   const crs = Number.isInteger(code) ? crsOfEpsg(epsgOf(code)) : undefined;
   if (!crs || !isHorizontal(crs)) throw badParameter(parameter, 'is not a known spatial reference');
   return crs;

@@ -22,15 +22,23 @@ export interface PositionSteps {
   readonly matched: number;
 }
 
+export interface PositionChoice {
+  /** Longitude and latitude. */
+  readonly place: readonly [number, number];
+  readonly datetime: TimeRange | undefined;
+  /** Times that are read, the newest ones. */
+  readonly most?: number;
+}
+
 /** The values at a place by time; undefined where the raster does not lie. */
 export async function valuesByTime(
   x: TaskContext,
   pools: Pools,
   collection: RasterCollection,
-  { place, datetime }: { place: readonly [number, number]; datetime: TimeRange | undefined },
+  { place, datetime, most = LIMITS.positionSteps }: PositionChoice,
 ): Promise<PositionSteps | undefined> {
   const groups = groupsAt(collection, place, datetime);
-  const read = groups.slice(-LIMITS.positionSteps);
+  const read = groups.slice(-most);
   if (read.length === 0) return undefined;
   const slices = read.map(({ granules }) => sliceOf(collection, granules));
   const { values } = await runTask(

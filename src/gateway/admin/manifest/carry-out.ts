@@ -48,6 +48,7 @@ export async function carryOut(
   } catch (error) {
     // Each is tried, whatever became of the one before: what is left is switched off.
     for (const undo of undos.reverse()) await undo().catch(() => {});
+    await Promise.resolve(deps.settle()).catch(() => {});
     throw error;
   }
 }
@@ -70,18 +71,16 @@ async function connect(steps: readonly Step[], undos: Undo[], by: string, deps: 
     }
     return etags;
   });
-  undos.push(async () => {
-    await deps.state.atomically(async (stores) => {
-      for (const { name, prepared } of changes)
-        if ((await etagOf((prepared as StoredConnection).id, stores)) === ours.get(name))
-          await put(
-            name,
-            before.find(({ body }) => body.name === name),
-            stores,
-          );
-    });
-    await deps.settle();
-  });
+  for (const { name, prepared } of changes) {
+    const former = before.find(({ body }) => body.name === name);
+    const { id } = prepared as StoredConnection;
+    // Each alone: one that somebody publishes layers from by now stays, and holds up no other.
+    undos.push(() =>
+      deps.state.atomically(async (stores) => {
+        if ((await etagOf(id, stores)) === ours.get(name)) await put(name, former, stores);
+      }),
+    );
+  }
   await deps.settle();
 }
 

@@ -8,6 +8,7 @@ import type { Exchange, Operation, Reply } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import type { Resampling } from '../../../core/rasters.js';
 import { timeRange } from '../../../services/geoservices/time.js';
+import { mapSettings } from '../../../services/layers/map-settings.js';
 import { passingFile } from '../../../services/passing-file.js';
 import { runTask } from '../../../services/run-task.js';
 import { giveRoomBack } from '../../../workers/engine/rooms.js';
@@ -104,7 +105,7 @@ function imageRequest(collection: RasterCollection, members: Members): ImageRequ
   return {
     answer: choiceOf(members, 'f', { values: ['image', 'json', 'pjson'], fallback: 'image' }),
     collection: ruled(collection, members),
-    window: imageWindow(members, { own, whole }),
+    window: imageWindow(members, { own, whole, settings: mapSettings(collection.maps ?? {}) }),
     format: EXPORT_FORMATS[format],
     ...{ isTiff, bands, resampling, quality },
     nodata: noDataOf(members),
@@ -132,6 +133,8 @@ function noDataOf(members: Members): number | undefined {
 function draw(x: Exchange, deps: MapDeps, request: ImageRequest): Promise<Reply> {
   const { collection, window, format, bands, nodata, quality, datetime, rendering } = request;
   const { look, style } = rendering;
+  if (style && (bands ?? nodata ?? Object.keys(look)[0]) !== undefined)
+    throw badParameter('renderingRule', 'has a relief, which goes with no bands, colours and values');
   const shown = style ? { ...collection, style: { version: 0, layers: style } } : collection;
   const asked = {
     ...{

@@ -5,7 +5,7 @@ import type { Principal } from '../../../core/operation.js';
 import { membersOf, ofMembers } from '../../../core/raster-sources.js';
 import { granulesOf } from '../../../services/rasters/granules.js';
 import type { MapDeps } from './map-layers.js';
-import { listOf, type Members, objectOf, wholeNumber } from './members.js';
+import { listOf, type Members, naming, objectOf, wholeNumber } from './members.js';
 
 /** An image service is a collection of rasters, by its identifier. Throws 404, and 401 where credentials may help. */
 export function requireImage(deps: MapDeps, principal: Principal, id: string): RasterCollection {
@@ -31,14 +31,17 @@ export function ruled(collection: RasterCollection, members: Members): RasterCol
   if (method !== 'esriMosaicLockRaster')
     throw badParameter('mosaicRule', 'has a method that is neither esriMosaicNone nor esriMosaicLockRaster');
   const granules = granulesOf(collection);
-  const ids = (listOf(rule, 'lockRasterIds', granules.length) ?? []).map((id) =>
+  const ids = (naming('mosaicRule', () => listOf(rule, 'lockRasterIds', granules.length)) ?? []).map((id) =>
     wholeNumber('mosaicRule', id),
   );
   const choice = ids.map((id) => granules[id - 1]);
   const { raster } = collection;
   if (!choice.every((one) => one !== undefined) || choice.length === 0)
     throw badParameter('mosaicRule', `must lock to rasters of 1 to ${granules.length}`);
-  if (!membersOf(raster.source)) return collection;
+  if (!membersOf(raster.source)) {
+    if (granules.length === 1) return collection;
+    throw badParameter('mosaicRule', 'is of mosaics: times of a series are chosen by time');
+  }
   const source = ofMembers(
     raster.source,
     choice.flatMap(({ member }) => member ?? []),

@@ -3,6 +3,7 @@ import { type Box, envelope } from '../../../core/box.js';
 import type { RasterCollection } from '../../../core/collection.js';
 import { CRS84, type Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { transformPoints } from '../../../native/index.js';
@@ -25,7 +26,7 @@ import { jsonReply } from './in-band.js';
 import { layerCrs, spatialReferenceOf } from './layer-documents.js';
 import { legendOf } from './map-legend.js';
 import { tileOperation } from './map-tiles.js';
-import { referenceOf } from './map-window.js';
+import { boxOf, referenceOf } from './map-window.js';
 import { flagOf, type Members, numberOf, numbersOf, textOf } from './members.js';
 import { member } from './query-members.js';
 
@@ -123,7 +124,7 @@ function placesOf(collection: RasterCollection, members: Members): Places {
     if (own !== undefined && own !== null) crs = spatialReference('geometry', own);
     return crs;
   });
-  if (!('type' in literal)) return { positions: [middleOf(literal.bbox as unknown as Box)], crs };
+  if (!('type' in literal)) return { positions: [middleOf(boxOf('geometry', geometry)!.bbox)], crs };
   const { type: kind } = literal;
   if (kind === 'Point') return { positions: [literal.coordinates as [number, number]], crs };
   if (kind === 'MultiPoint') return { positions: literal.coordinates as [number, number][], crs };
@@ -171,7 +172,7 @@ async function pixelAt(
   const [longitude, latitude] = [point[0]!, point[1]!];
   if (!Number.isFinite(longitude) || !Number.isFinite(latitude)) return undefined;
   const datetime = timeRange(textOf(members, 'time', MOST_TEXT));
-  const choice = { place: [longitude, latitude] as const, datetime };
+  const choice = { place: [longitude, latitude] as const, datetime, most: 1 };
   const { steps = [] } = (await valuesByTime(x, pools, collection, choice)) ?? {};
   return steps
     .at(-1)
@@ -181,6 +182,11 @@ async function pixelAt(
 
 /** The rasters that a service is made of, as features. */
 function catalog(collection: RasterCollection, members: Members) {
+  const { where } = members;
+  for (const name of ['geometry', 'orderByFields', 'outStatistics', 'groupByFieldsForStatistics'])
+    if (members[name]) throw badParameter(name, 'is not supported of image services');
+  if (where && !/^\s*1\s*=\s*1\s*$/.test(textOf(members, 'where', MOST_TEXT)!))
+    throw badParameter('where', 'must be 1=1 of image services');
   const ids = numbersOf(members, 'objectIds', MOST_TEXT);
   const time = timeRange(textOf(members, 'time', MOST_TEXT));
   const { start = Number.NEGATIVE_INFINITY, end = Number.POSITIVE_INFINITY } = time ?? {};
@@ -196,7 +202,10 @@ function catalog(collection: RasterCollection, members: Members) {
     return { objectIdFieldName: 'OBJECTID', objectIds: items.map(({ id }) => id) };
   const crs = referenceOf(members, 'outSR') ?? layerCrs(collection);
   const offset = numberOf(members, 'resultOffset') ?? 0;
-  const limit = numberOf(members, 'resultRecordCount') || MOST_TEXT;
+  const limit = Math.min(
+    numberOf(members, 'resultRecordCount') || LIMITS.geoServicesRecords,
+    LIMITS.geoServicesRecordsMax,
+  );
   const page = items.slice(offset, offset + limit);
   const shape = flagOf(members, 'returnGeometry', true) ? crs : undefined;
   return {

@@ -1,19 +1,11 @@
 import { hasFeatures } from '../../../core/abilities.js';
 import { and, type Expression } from '../../../core/cql2/index.js';
-import { ApiError, badParameter } from '../../../core/errors.js';
+import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { importDrawingInfo } from '../../../core/style/drawing-info/import.js';
 import { targetOf } from '../../../services/styles/translations.js';
 import type { DrawnLayer } from './map-layers.js';
-import {
-  type Members,
-  numberOf,
-  objectOf,
-  objectsOf,
-  requireObject,
-  textOf,
-  wholeNumber,
-} from './members.js';
+import { type Members, naming, objectOf, objectsOf, requireObject, textOf, wholeNumber } from './members.js';
 import { filterOf } from './query-request.js';
 
 /** Which layers of a map service a request is about, and what of them. Each reader throws 400 naming the parameter. */
@@ -30,9 +22,12 @@ const MOST_TEXT = 8000;
 /** `dynamicLayers` where it is there, else what `layers` leaves; `layerDefs` narrows either. */
 export function mapChoice(all: readonly DrawnLayer[], members: Members): MapChoice {
   const dynamic = objectsOf(members, 'dynamicLayers', LIMITS.collectionsPerRequest);
-  if (dynamic) return dynamicChoice(all, dynamic);
-  const layers = shown(all, textOf(members, 'layers', MOST_TEXT));
-  return { layers, filters: definitions(layers, members) };
+  if (dynamic) {
+    const choice = dynamicChoice(all, dynamic);
+    return { ...choice, filters: during(choice.layers, members, choice.filters) };
+  }
+  const layers = shown(all, textOf(members, 'layers', MOST_TEXT)).slice(0, LIMITS.collectionsPerRequest);
+  return { layers, filters: during(layers, members, definitions(layers, members)) };
 }
 
 /** `show:1,2`, `hide:`, `include:`, `exclude:`; of `identify` also `top`, `visible` and `all`. */
@@ -60,6 +55,16 @@ function definitions(layers: readonly DrawnLayer[], members: Members): Map<strin
     const layer = layers.find(({ layerId }) => layerId === id);
     if (layer) narrow(filters, layer, 'layerDefs', { where });
   }
+  return filters;
+}
+
+/** The same filters, with the time that is asked for. */
+function during(
+  layers: readonly DrawnLayer[],
+  members: Members,
+  before: ReadonlyMap<string, Expression>,
+): Map<string, Expression> {
+  const filters = new Map(before);
   const time = textOf(members, 'time', MOST_TEXT);
   if (time !== undefined) for (const layer of layers) narrow(filters, layer, 'time', { time });
   return filters;
@@ -68,7 +73,7 @@ function definitions(layers: readonly DrawnLayer[], members: Members): Map<strin
 function layerDefs(members: Members): Record<string, unknown> {
   const text = members['layerDefs'];
   if (typeof text !== 'string' || /^\s*\{/.test(text)) return { ...objectOf(members, 'layerDefs') };
-  const parts = text.split(';').filter((part) => part.trim() !== '');
+  const parts = (text.match(/(?:'[^']*'|[^;'])+/g) ?? []).filter((part) => part.trim() !== '');
   return Object.fromEntries(
     parts.map((part) => {
       const [, id, where] = /^\s*(\d{1,10})\s*:(.*)$/s.exec(part) ?? [];
@@ -92,16 +97,6 @@ function narrow(
   if (filter !== undefined) filters.set(layer.id, filter);
 }
 
-/** What is wrong with a part of a parameter is wrong with the parameter. */
-function naming<T>(parameter: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    throw badParameter(parameter, error.errors?.[0]?.detail ?? error.message);
-  }
-}
-
 /** Layers as a client puts them together: each of ours, perhaps with a condition and a drawing of its own. */
 function dynamicChoice(all: readonly DrawnLayer[], asked: readonly Members[]): MapChoice {
   const filters = new Map<string, Expression>();
@@ -109,7 +104,7 @@ function dynamicChoice(all: readonly DrawnLayer[], asked: readonly Members[]): M
     const source = requireObject('dynamicLayers', one['source'] ?? {});
     if (source['type'] !== 'mapLayer')
       throw badParameter('dynamicLayers', 'must have sources of the type mapLayer');
-    const id = numberOf(source, 'mapLayerId');
+    const id = naming('dynamicLayers', () => wholeNumber('mapLayerId', source['mapLayerId']));
     const layer = all.find(({ layerId }) => layerId === id);
     if (!layer) throw badParameter('dynamicLayers', `there is no layer ${id}`);
     narrow(filters, layer, 'dynamicLayers', { where: one['definitionExpression'] });

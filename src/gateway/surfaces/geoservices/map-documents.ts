@@ -23,7 +23,7 @@ export const MAP_FORMATS = ['png', 'png8', 'png24', 'png32', 'jpg', 'jpgpng', 'w
 
 export function mapServiceDocument(name: string, layers: readonly DrawnLayer[]) {
   const extent = extentIn(layers, WEB_MERCATOR);
-  const { maxImageWidth, maxImageHeight } = mapSettings(layers[0]?.maps ?? {});
+  const { maxImageWidth, maxImageHeight } = mapSettings(layers.at(-1)?.maps ?? {});
   return {
     currentVersion: CURRENT_VERSION,
     serviceDescription: name,

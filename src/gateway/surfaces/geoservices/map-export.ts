@@ -1,8 +1,12 @@
+import { hasCoverage } from '../../../core/abilities.js';
 import { badParameter } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
 import { type Format, JPEG_FORMAT, PNG_FORMAT, TIFF_FORMAT, WEBP_FORMAT } from '../../../core/media.js';
 import type { Exchange, Operation, Reply } from '../../../core/operation.js';
-import { pathString } from '../../../core/params.js';
+import { pathString, type TimeRange } from '../../../core/params.js';
 import { describeCrs } from '../../../native/index.js';
+import { timeRange } from '../../../services/geoservices/time.js';
+import { mapSettings } from '../../../services/layers/map-settings.js';
 import { blankImage } from '../../../services/tiles/blank.js';
 import { drawMap } from '../maps/draw.js';
 import type { MapParams } from '../maps/params.js';
@@ -14,10 +18,11 @@ import { type MapChoice, mapChoice } from './map-choice.js';
 import { MAP_FORMATS } from './map-documents.js';
 import { type DrawnLayer, type MapDeps, mapLayers } from './map-layers.js';
 import { imageWindow, MAP_CRS } from './map-window.js';
-import { choiceOf, flagOf, type Members, numberOf } from './members.js';
+import { choiceOf, flagOf, type Members, numberOf, textOf } from './members.js';
 import { member } from './query-members.js';
 import { scaleOf } from './tile-info.js';
 
+const MOST_TEXT = 200;
 const DPI = 96;
 const MOST_DPI = 768;
 
@@ -72,6 +77,7 @@ interface ExportRequest extends MapChoice {
   readonly format: Format;
   readonly dpi: number;
   readonly transparent: boolean;
+  readonly time: TimeRange | undefined;
 }
 
 function requireSupported(members: Members): void {
@@ -90,11 +96,13 @@ function exportRequest(all: readonly DrawnLayer[], members: Members): ExportRequ
     answer: choiceOf(members, 'f', { values: ['image', 'json', 'pjson'], fallback: 'image' }),
     window: imageWindow(members, {
       own: MAP_CRS,
+      settings: mapSettings(all.at(-1)?.maps ?? {}),
       whole: extent ? [extent.xmin!, extent.ymin!, extent.xmax!, extent.ymax!] : undefined,
     }),
     format: EXPORT_FORMATS[format],
     dpi,
     transparent: flagOf(members, 'transparent', false),
+    time: timeRange(textOf(members, 'time', MOST_TEXT)),
   };
 }
 
@@ -107,10 +115,12 @@ export const NO_MAP_PARAMS = {
 };
 
 function draw(x: Exchange, deps: MapDeps, request: ExportRequest): Promise<Reply> | Reply {
-  const { layers, filters, window, format, dpi, transparent } = request;
+  const { layers, filters, window, format, dpi, transparent, time } = request;
   const blank = layers.length === 0 && blankImage(format, window.width, window.height);
   if (blank) return { status: 200, mediaType: format.mediaType, body: blank, cacheControl: 'no-cache' };
-  const asked: MapParams = { ...NO_MAP_PARAMS, transparent, dpi: dpi / DPI };
+  // Features are narrowed by their filters.
+  const datetime = layers.some(hasCoverage) ? time : undefined;
+  const asked: MapParams = { ...NO_MAP_PARAMS, transparent, datetime, dpi: dpi / DPI };
   return drawMap(x, deps, [...layers].reverse(), asked, { window, format, filters });
 }
 
@@ -127,7 +137,12 @@ function documentOf(x: Exchange, { window, dpi }: ExportRequest, members: Member
 /** Where the same picture is. */
 export function exportAddress(x: Exchange, members: Members): string {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries({ ...members, f: 'image' }))
+  // Who loads the picture has credentials of their own: addresses get into logs.
+  const { token: _, ...shown } = members;
+  for (const [name, value] of Object.entries({ ...shown, f: 'image' }))
     query.set(name, typeof value === 'string' ? value : JSON.stringify(value));
-  return `${x.baseUrl}${x.path}?${query}`;
+  const address = `${x.path}?${query}`;
+  if (address.length > LIMITS.urlBytes)
+    throw badParameter('f', 'must be image: the address of the picture would be too long');
+  return `${x.baseUrl}${address}`;
 }

@@ -1,5 +1,6 @@
 import type { VectorCollection } from '../../../core/collection.js';
 import { and, type Expression } from '../../../core/cql2/index.js';
+import type { Crs } from '../../../core/crs.js';
 import { esriFields, esriTypeOf } from '../../../core/geoservices-features.js';
 import { parseExact } from '../../../core/json.js';
 import type { Exchange } from '../../../core/operation.js';
@@ -21,40 +22,36 @@ export interface MapFeature {
 /** Most features of one answer. */
 export const MOST_RESULTS = 1000;
 
-/** Features that a query finds, and that pass `filter`, too. Throws 400 as queries do. */
-export async function mapFeatures(
+/** Features that a query finds, and that pass `filter`, too, as results list them. Throws 400 as queries do. */
+export async function mapResults(
   x: Exchange,
   pools: Pools,
   layer: VectorCollection,
   { query, filter, limit }: { query: Members; filter: Expression | undefined; limit: number },
-): Promise<MapFeature[]> {
-  const { task } = queryRequest(layer, { outFields: '*', ...query });
+) {
+  const { task, crs } = queryRequest(layer, { outFields: '*', ...query });
   const narrowed = and(task.filter, filter);
   const page = { ...task, limit, ...(narrowed === undefined ? {} : { filter: narrowed }) };
   const { features } = await runTask(x, pools, 'vector.items', page);
-  return parseExact(`[${Buffer.from(features).toString()}]`) as MapFeature[];
+  const all = parseExact(`[${Buffer.from(features).toString()}]`) as MapFeature[];
+  const result = resultWriter(layer, crs);
+  return all.map((feature) => ({ feature, result: result(feature) }));
 }
 
-/** A feature as results list it: texts by the titles of the fields. */
-export function resultOf(layer: VectorCollection, { attributes, geometry }: MapFeature, query: Members) {
+/** Writes features as results list them: texts by the titles of the fields. */
+function resultWriter(layer: VectorCollection, crs: Crs) {
   const esri = esriLayer(layer);
   const display = displayField(layer);
   const titles = new Map(esriFields(esri).map(({ name, alias }) => [name, alias]));
-  return {
-    layerId: layer.layerId,
-    layerName: layer.title,
-    displayFieldName: display,
+  const [geometryType, spatialReference] = [esriTypeOf(esri), spatialReferenceOf(crs)];
+  return ({ attributes, geometry }: MapFeature) => ({
+    ...{ layerId: layer.layerId, layerName: layer.title, displayFieldName: display },
     value: textOf(attributes[display]),
     attributes: Object.fromEntries(
       Object.entries(attributes).map(([name, value]) => [titles.get(name) ?? name, textOf(value)]),
     ),
-    ...(geometry
-      ? {
-          geometryType: esriTypeOf(esri),
-          geometry: { ...geometry, spatialReference: spatialReferenceOf(queryRequest(layer, query).crs) },
-        }
-      : {}),
-  };
+    ...(geometry ? { geometryType, geometry: { ...geometry, spatialReference } } : {}),
+  });
 }
 
 /** A value as people read it. */

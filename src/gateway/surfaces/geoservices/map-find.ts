@@ -9,7 +9,7 @@ import type { Field } from '../../../core/vector-source.js';
 import { common, documentFormat, readingOperation } from './feature-server.js';
 import { jsonReply } from './in-band.js';
 import { mapChoice } from './map-choice.js';
-import { type MapFeature, MOST_RESULTS, mapFeatures, resultOf, textOf as valueText } from './map-features.js';
+import { type MapFeature, MOST_RESULTS, mapResults, textOf as valueText } from './map-features.js';
 import { type MapDeps, mapLayers } from './map-layers.js';
 import { flagOf, textOf } from './members.js';
 import { member } from './query-members.js';
@@ -51,15 +51,12 @@ export function findOperations(deps: MapDeps): Operation[] {
         const matches = fields.flatMap((field) => matching(field, search) ?? []);
         if (matches.length === 0 || limit <= 0) continue;
         const match: Expression = matches.length === 1 ? matches[0]! : { op: 'or', args: matches };
-        const features = await mapFeatures(x, deps.pools, layer, {
+        const features = await mapResults(x, deps.pools, layer, {
           ...{ query, limit },
           filter: and(filters.get(layer.id), match),
         });
-        for (const feature of features)
-          results.push({
-            ...resultOf(layer, feature, query),
-            ...foundIn(feature, fields, search),
-          });
+        for (const { feature, result } of features)
+          results.push({ ...result, ...foundIn(feature, fields, search) });
       }
       return jsonReply({ results }, documentFormat(members));
     },

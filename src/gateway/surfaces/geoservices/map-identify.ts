@@ -1,19 +1,19 @@
 import { hasFeatures } from '../../../core/abilities.js';
-import type { Box } from '../../../core/box.js';
 import { envelope } from '../../../core/box.js';
 import type { RasterCollection } from '../../../core/collection.js';
 import { CRS84, type Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import type { Exchange, Operation } from '../../../core/operation.js';
-import { pathString } from '../../../core/params.js';
+import { pathString, type TimeRange } from '../../../core/params.js';
 import type { Pools } from '../../../core/tasks.js';
 import { transformPoints } from '../../../native/index.js';
 import { geometryLiteral, spatialReference } from '../../../services/geoservices/geometry.js';
+import { timeRange } from '../../../services/geoservices/time.js';
 import { valuesByTime } from '../../../services/rasters/position.js';
 import { common, documentFormat, readingOperation } from './feature-server.js';
 import { jsonReply } from './in-band.js';
 import { mapChoice } from './map-choice.js';
-import { MOST_RESULTS, mapFeatures, resultOf, textOf as valueText } from './map-features.js';
+import { MOST_RESULTS, mapResults, textOf as valueText } from './map-features.js';
 import { type MapDeps, mapLayers } from './map-layers.js';
 import { boxOf, MAP_CRS, referenceOf } from './map-window.js';
 import { flagOf, type Members, numberOf, textOf } from './members.js';
@@ -59,10 +59,10 @@ export function identifyOperations(deps: MapDeps): Operation[] {
         const limit = MOST_RESULTS - results.length;
         if (limit <= 0 || (isTop && results.length > 0)) break;
         if (hasFeatures(layer)) {
-          const features = await mapFeatures(x, deps.pools, layer, {
+          const features = await mapResults(x, deps.pools, layer, {
             ...{ query, filter: filters.get(layer.id), limit },
           });
-          results.push(...features.map((one) => resultOf(layer, one, query)));
+          results.push(...features.map(({ result }) => result));
         } else results.push(...(await pixelResults(x, deps.pools, layer, place)));
       }
       return jsonReply({ results }, format);
@@ -78,6 +78,8 @@ interface Place {
   /** Of the geometry; x,y ordered. */
   readonly middle: readonly [number, number];
   readonly crs: Crs;
+  /** Of rasters. */
+  readonly datetime: TimeRange | undefined;
 }
 
 function placeOf(members: Members): Place {
@@ -90,12 +92,22 @@ function placeOf(members: Members): Place {
     return crs;
   });
   const sr = members['sr'] || { wkid: crs.epsg };
-  const [minx, miny, maxx, maxy] = 'bbox' in literal ? (literal.bbox as Box) : envelope(literal)!;
+  // The sides as they were sent: across the antimeridian a literal has others.
+  const sides = 'type' in literal ? envelope(literal)! : boxOf('geometry', geometry)!.bbox;
+  const [minx, miny, maxx, maxy] = sides;
+  const datetime = timeRange(textOf(members, 'time', 200));
   const middle = [(minx + maxx) / 2, (miny + maxy) / 2] as const;
-  if (!('type' in literal) || literal.type !== 'Point') return { geometry, type, sr, middle, crs };
+  if (!('type' in literal) || literal.type !== 'Point') return { geometry, type, sr, middle, crs, datetime };
   const reach = (numberOf(members, 'tolerance') ?? 0) * pixelSize(members);
   const box = { xmin: minx - reach, ymin: miny - reach, xmax: maxx + reach, ymax: maxy + reach };
-  return { geometry: { ...box, spatialReference: { wkid: crs.epsg } }, type: undefined, sr, middle, crs };
+  return {
+    geometry: { ...box, spatialReference: { wkid: crs.epsg } },
+    type: undefined,
+    sr,
+    middle,
+    crs,
+    datetime,
+  };
 }
 
 /** Two numbers are a point. */
@@ -123,13 +135,13 @@ async function pixelResults(
   x: Exchange,
   pools: Pools,
   layer: RasterCollection,
-  { middle, crs }: Place,
+  { middle, crs, datetime }: Place,
 ): Promise<object[]> {
   const point = new Float64Array(middle);
   transformPoints(point, crs.proj, CRS84.proj);
   const place = [point[0]!, point[1]!] as const;
   if (!place.every(Number.isFinite)) return [];
-  const { steps = [] } = (await valuesByTime(x, pools, layer, { place, datetime: undefined })) ?? {};
+  const { steps = [] } = (await valuesByTime(x, pools, layer, { place, datetime, most: 1 })) ?? {};
   const last = steps.at(-1);
   if (!last) return [];
   const value = last.values.map((one) => (one === null ? 'NoData' : valueText(one))).join(', ');

@@ -57,7 +57,8 @@ function documentOperations(deps: MapDeps): Operation[] {
       ...{ pathParams: { serviceId }, params: {} },
       summary: 'Legend of a map service',
       async run(x, path, members) {
-        const layers = await Promise.all(layersOf(x, path).map((one) => legendOf(x, deps, one)));
+        const layers = [];
+        for (const layer of layersOf(x, path)) layers.push(await legendOf(x, deps, layer));
         return jsonReply({ layers }, documentFormat(members));
       },
     }),

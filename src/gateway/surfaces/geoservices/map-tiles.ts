@@ -1,3 +1,4 @@
+import { LIMITS } from '../../../core/limits.js';
 import { PNG_FORMAT } from '../../../core/media.js';
 import {
   defineOperation,
@@ -45,7 +46,7 @@ export function tileOperation(
         () => {
           const { level, row, column } = x.params;
           const at = tileAddress(WEB_MERCATOR_QUAD, String(level), row, column);
-          const layers = layersOf(x.principal, x.params.serviceId);
+          const layers = layersOf(x.principal, x.params.serviceId).slice(-LIMITS.collectionsPerRequest);
           return requestOf(layers, at, PNG_FORMAT, WHOLE_TILE);
         },
         { negotiated: false, limited: false },

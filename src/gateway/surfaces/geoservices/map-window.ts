@@ -1,9 +1,11 @@
 import type { Box } from '../../../core/box.js';
 import type { Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
+import type { MapSettings } from '../../../core/layer-settings.js';
 import { LIMITS } from '../../../core/limits.js';
 import { WEB_MERCATOR } from '../../../core/tile-matrix.js';
 import { jsonOf, spatialReference } from '../../../services/geoservices/geometry.js';
+import { scalarNumber } from '../../../services/geoservices/scalar.js';
 import type { MapWindow } from '../maps/window.js';
 import { boxIn } from './layer-documents.js';
 import { type Members, textOf } from './members.js';
@@ -14,12 +16,17 @@ const MOST_TEXT = 1000;
 /** Below it pixels cannot be told apart. */
 const MIN_SIDE = 1e-9;
 
-/** What is drawn: `bbox` in `imageSR`, widened to the shape of `size`. `own` is the spatial reference of the service. */
-export function imageWindow(
-  members: Members,
-  { own, whole }: { own: Crs; whole: Box | undefined },
-): MapWindow {
-  const [width, height] = sizeOf(members);
+interface WindowContext {
+  /** Spatial reference of the service. */
+  readonly own: Crs;
+  /** Where all of it lies, in that. */
+  readonly whole: Box | undefined;
+  readonly settings: Pick<MapSettings, 'maxImageWidth' | 'maxImageHeight'>;
+}
+
+/** What is drawn: `bbox` in `imageSR`, widened to the shape of `size`. Throws 400. */
+export function imageWindow(members: Members, { own, whole, settings }: WindowContext): MapWindow {
+  const [width, height] = sizeOf(members, settings);
   const box = boxOf('bbox', members['bbox']);
   const from = box?.crs ?? referenceOf(members, 'bboxSR') ?? own;
   const crs = referenceOf(members, 'imageSR') ?? from;
@@ -27,6 +34,8 @@ export function imageWindow(
   if (!bbox) throw badParameter('bbox', 'is missing: nobody knows where the layers lie');
   if (!(bbox[2] - bbox[0] > MIN_SIDE && bbox[3] - bbox[1] > MIN_SIDE))
     throw badParameter('bbox', 'has no area');
+  if (!bbox.every((side) => Math.abs(side) <= LIMITS.mapReach))
+    throw badParameter('bbox', 'reaches farther than any place on Earth');
   return { bbox: widened(bbox, width / height), crs, width, height };
 }
 
@@ -47,7 +56,7 @@ export function boxOf(name: string, value: unknown): { bbox: Box; crs: Crs | und
   const sides = json
     ? [json['xmin'], json['ymin'], json['xmax'], json['ymax']]
     : (value as string).split(',');
-  const numbers = sides.map((side) => (side === '' || side === null ? Number.NaN : Number(side)));
+  const numbers = sides.map((side) => scalarNumber(name, side ?? ''));
   if (numbers.length !== 4 || !numbers.every(Number.isFinite))
     throw badParameter(name, 'must be xmin,ymin,xmax,ymax');
   const [x1, y1, x2, y2] = numbers;
@@ -58,14 +67,14 @@ export function boxOf(name: string, value: unknown): { bbox: Box; crs: Crs | und
   };
 }
 
-function sizeOf(members: Members): [number, number] {
+function sizeOf(members: Members, most: WindowContext['settings']): [number, number] {
   const text = textOf(members, 'size', MOST_TEXT) ?? '400,400';
   const sides = text.split(',').map((side) => (/^\s*\d{1,6}\s*$/.test(side) ? Number(side) : 0));
   const [width = 0, height = 0, ...more] = sides;
   if (more.length > 0 || width < 1 || height < 1)
     throw badParameter('size', 'must be width,height in pixels');
-  if (Math.max(width, height) > LIMITS.mapSide)
-    throw badParameter('size', `is above ${LIMITS.mapSide} pixels`);
+  if (width > most.maxImageWidth || height > most.maxImageHeight)
+    throw badParameter('size', `is above ${most.maxImageWidth} x ${most.maxImageHeight} pixels`);
   return [width, height];
 }
 

@@ -1,5 +1,6 @@
-import { badParameter } from '../../../core/errors.js';
+import { ApiError, badParameter } from '../../../core/errors.js';
 import { jsonOf } from '../../../services/geoservices/geometry.js';
+import { scalarText } from '../../../services/geoservices/scalar.js';
 
 /**
  * Parameters of GeoServices requests: text of a query or a form, in which lists and objects are JSON, some of it read
@@ -21,7 +22,7 @@ export function flagOf(members: Members, name: string, fallback: boolean): boole
   const value = members[name];
   if (isAbsent(value)) return fallback;
   if (typeof value === 'boolean') return value;
-  const word = String(value).toLowerCase();
+  const word = scalarText(name, value).toLowerCase();
   if (word !== 'true' && word !== 'false') throw badParameter(name, 'must be true or false');
   return word === 'true';
 }
@@ -34,7 +35,7 @@ export function choiceOf<T extends string>(
 ): T {
   const value = members[name];
   if (isAbsent(value)) return fallback;
-  const match = values.find((one) => one.toLowerCase() === String(value).toLowerCase());
+  const match = values.find((one) => one.toLowerCase() === scalarText(name, value).toLowerCase());
   if (match === undefined) throw badParameter(name, `must be ${values.join(' or ')}`);
   return match;
 }
@@ -88,4 +89,14 @@ function jsonValue(members: Members, name: string): unknown {
   const value = members[name];
   if (isAbsent(value)) return undefined;
   return typeof value === 'string' && /^\s*[[{]/.test(value) ? jsonOf(name, value) : value;
+}
+
+/** What is wrong with a part of a parameter is wrong with the parameter. */
+export function naming<T>(parameter: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    throw badParameter(parameter, error.errors?.[0]?.detail ?? error.message);
+  }
 }

@@ -1,6 +1,7 @@
 import { type Crs, coordinatePrecision } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import type { Quantisation } from '../../../core/features.js';
+import { LIMITS } from '../../../core/limits.js';
 import { spatialReference } from '../../../services/geoservices/geometry.js';
 import { boxIn } from './layer-documents.js';
 import { choiceOf, type Members, objectOf } from './members.js';
@@ -15,8 +16,6 @@ const Z_SCALE = 1e-4;
 const STEPS = { degrees: [1e-9, 360], metres: [1e-7, 1e8] } as const;
 /** Steps that the sides of an extent have where nothing says how long one is. */
 const GRID = 10_000;
-/** Farther than this from the origin of a CRS is no place on Earth. */
-const FARTHEST = 1e9;
 
 /**
  * What `quantizationParameters` ask for; undefined without them. `decimals` is the full resolution, which the mode `edit`
@@ -86,7 +85,7 @@ function extentOf({ extent }: Members, crs: Crs): readonly number[] | undefined 
     number,
     number,
   ];
-  const isPlace = [west, south, east, north].every((one) => Math.abs(one) <= FARTHEST);
+  const isPlace = [west, south, east, north].every((one) => Math.abs(one) <= LIMITS.mapReach);
   if (!isPlace || west > east || south > north)
     throw badParameter(PARAMETER, 'must have an extent of xmin, ymin, xmax and ymax');
   const from = reference === undefined || reference === null ? crs : spatialReference(PARAMETER, reference);

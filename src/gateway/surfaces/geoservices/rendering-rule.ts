@@ -1,10 +1,12 @@
-import { parseBandMath } from '../../../core/band-math/index.js';
+import { BandMathError, parseBandMath } from '../../../core/band-math/index.js';
 import type { RasterCollection } from '../../../core/collection.js';
 import { type Color, ramp } from '../../../core/color-ramps.js';
 import { badParameter } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
 import type { AskedLook } from '../../../core/look-params.js';
 import type { BandInfo } from '../../../core/rasters.js';
 import type { StyleLayer } from '../../../core/style/model.js';
+import { scalarNumber, scalarText } from '../../../services/geoservices/scalar.js';
 import { type Members, objectOf, requireObject } from './members.js';
 
 /**
@@ -45,8 +47,9 @@ function functionOf(collection: RasterCollection, rule: Members, depth: number):
       ? functionOf(collection, within as Members, depth + 1)
       : { look: {} };
   if (name === undefined || name === '' || name === 'None') return inner;
-  const read = typeof name === 'string' ? FUNCTIONS[name.toLowerCase()] : undefined;
-  if (!read) wrong(`has the function '${String(name).slice(0, 60)}', which is not supported`);
+  const key = scalarText('renderingRule', name).toLowerCase();
+  const read = Object.hasOwn(FUNCTIONS, key) ? FUNCTIONS[key] : undefined;
+  if (!read) wrong(`has the function '${key.slice(0, 60)}', which is not supported`);
   const { look, style = inner.style } = read({ collection, args, inner });
   return { look: { ...inner.look, ...look }, ...(style ? { style } : {}) };
 }
@@ -56,7 +59,7 @@ const FUNCTIONS: Readonly<Record<string, (step: Step) => Rendering>> = {
     look: { bands: bandsOf(collection, listOf(args, 'BandIDs', 'BandIds')) },
   }),
   stretch: (step) => ({ look: stretched(step) }),
-  colormap: ({ args }) => ({ look: { colormap: colormapOf(args) } }),
+  colormap: ({ args, inner }) => ({ look: { ...firstOf(inner.look), colormap: colormapOf(args) } }),
   ndvi: ({ collection, args }) => ({
     look: index(collection, numberOf(args, 'InfraredBandID'), numberOf(args, 'VisibleBandID')),
   }),
@@ -70,7 +73,7 @@ function wrong(detail: string): never {
 
 /** Bands of ours, counted from 1, of those that clients count from 0. */
 function bandsOf({ bands }: RasterCollection, ids: readonly unknown[]): number[] {
-  const numbers = ids.map((id) => Number(id) + 1);
+  const numbers = ids.map((id) => scalarNumber('renderingRule', id) + 1);
   if (!numbers.every((number) => Number.isInteger(number) && number >= 1 && number <= bands.length))
     wrong(`names a band that is none of 0 to ${bands.length - 1}`);
   // Two bands and more than three are no picture: the first ones are shown.
@@ -114,7 +117,7 @@ type Statistics = NonNullable<BandInfo['statistics']>;
 
 /** `[min, max, mean, standard deviation]`. */
 function statisticsOf(row: unknown): Statistics {
-  const [min, max, mean = 0, stdDev = 0] = (Array.isArray(row) ? row : []).map(Number);
+  const [min, max, mean = 0, stdDev = 0] = numbersOf(row);
   if (![min, max, mean, stdDev].every(Number.isFinite)) wrong('has Statistics that are no numbers');
   return { min: min!, max: max!, mean, stdDev };
 }
@@ -127,13 +130,23 @@ function shownBands({ bands }: RasterCollection, { look }: Rendering): Statistic
   );
 }
 
+/** Colours are of one band: the first that is shown, and its range. */
+function firstOf({ bands, rescale }: Look): Look {
+  return {
+    ...(bands ? { bands: bands.slice(0, 1) } : {}),
+    ...(rescale ? { rescale: rescale.slice(0, 1) } : {}),
+  };
+}
+
 /** Values and colours `[value, red, green, blue]`, or the name of a ramp. */
 function colormapOf(args: Members): NonNullable<Look['colormap']> {
   const name = args['ColorRamp'] ?? args['ColorrampName'] ?? args['ColormapName'];
   const colors = typeof name === 'string' ? ramp(name.toLowerCase().replaceAll(' ', '')) : undefined;
   if (colors) return { kind: 'ramp', colors };
   if (name !== undefined) wrong('names a colour ramp that is not known');
-  const rows = listOf(args, 'Colormap').map((row) => (Array.isArray(row) ? row.map(Number) : []));
+  const list = listOf(args, 'Colormap');
+  if (list.length > LIMITS.colormapEntries) wrong(`has more than ${LIMITS.colormapEntries} colours`);
+  const rows = list.map((row) => numbersOf(row));
   if (!rows.every((row) => row.length >= 4 && row.every(Number.isFinite)))
     wrong('has a Colormap that is not of values, reds, greens and blues');
   return {
@@ -143,6 +156,8 @@ function colormapOf(args: Members): NonNullable<Look['colormap']> {
   };
 }
 
+const numbersOf = (row: unknown) =>
+  (Array.isArray(row) ? row : []).map((one) => scalarNumber('renderingRule', one));
 const shade = (value: number) => Math.min(255, Math.max(0, Math.round(value)));
 
 /** The normalised difference of two bands, -1 to 1. */
@@ -168,9 +183,11 @@ function arithmetic(collection: RasterCollection, args: Members): Look {
 function expressionOf(text: string): Look {
   try {
     const expression = parseBandMath(text);
+    if (expression.length !== 1 && expression.length !== 3) wrong('must be of one expression, or three');
     return { expression, ...(/\//.test(text) ? { rescale: [[-1, 1]] } : {}) };
   } catch (error) {
-    return wrong((error as Error).message);
+    if (!(error instanceof BandMathError)) throw error;
+    return wrong(error.message);
   }
 }
 

@@ -13,6 +13,7 @@ import { plainFields } from '../../../core/field-masks.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Field } from '../../../core/vector-source.js';
 import { type OutputStatistic, readHaving } from '../../../services/geoservices/having.js';
+import { scalarNumber, scalarText } from '../../../services/geoservices/scalar.js';
 import {
   choiceOf,
   flagOf,
@@ -147,7 +148,7 @@ function statisticsOf(layer: VectorCollection, members: Members): OutputStatisti
 }
 
 function outputStatistic(layer: VectorCollection, object: Members): OutputStatistic {
-  const word = String(object['statisticType'] ?? '').toLowerCase();
+  const word = scalarText('outStatistics', object['statisticType'] ?? '').toLowerCase();
   const type = Object.hasOwn(WORDS, word) ? WORDS[word]! : undefined;
   if (type === undefined)
     throw badParameter('outStatistics', `statisticType must be one of ${Object.keys(WORDS).join(', ')}`);
@@ -164,12 +165,12 @@ function outputStatistic(layer: VectorCollection, object: Members): OutputStatis
 function percentileOf(object: Members): GroupStatistic['percentile'] {
   const parameters = objectOf(object, 'statisticParameters');
   const { value, orderBy = 'ASC' } = requireObject('outStatistics', parameters ?? null);
-  const fraction = Number(value);
+  const fraction = scalarNumber('outStatistics', value ?? '');
   if (!['number', 'string'].includes(typeof value) || value === '' || !(fraction >= 0 && fraction <= 1))
     throw badParameter('outStatistics', 'value of statisticParameters must be a number from 0 to 1');
-  if (!/^(asc|desc)$/i.test(String(orderBy)))
+  if (!/^(asc|desc)$/i.test(scalarText('outStatistics', orderBy)))
     throw badParameter('outStatistics', 'orderBy of statisticParameters must be ASC or DESC');
-  return { fraction, descending: /^desc$/i.test(String(orderBy)) };
+  return { fraction, descending: /^desc$/i.test(scalarText('outStatistics', orderBy)) };
 }
 
 /** Values of these cannot be compared. */

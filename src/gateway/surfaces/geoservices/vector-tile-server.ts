@@ -1,6 +1,7 @@
 import { SERVICE } from '../../../core/access.js';
 import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
 import { badParameter } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
 import { MVT_FORMAT } from '../../../core/media.js';
 import {
   defineOperation,
@@ -65,6 +66,7 @@ export function vectorTileServerOperations(deps: VectorTileDeps): Operation[] {
       path: `${PATH}/resources`,
       params: { serviceId },
       sprite: SPRITE,
+      require: (x) => requireService(deps, x.principal, (x.params as { serviceId: string }).serviceId),
     }),
     tileOperation(deps),
   ];
@@ -78,7 +80,10 @@ export function vectorTileServices({ vectors }: CatalogSnapshot): string[] {
 /** Throws 404 for a service that does not exist for this principal, 401. */
 function layersOf(deps: TilesDeps, principal: Principal, service: string): VectorCollection[] {
   requireService(deps, principal, service);
-  return deps.visible(principal).vectors.filter((one) => isIn(one, service));
+  return deps
+    .visible(principal)
+    .vectors.filter((one) => isIn(one, service))
+    .slice(0, LIMITS.collectionsPerRequest);
 }
 
 function serviceDocument(name: string, layers: readonly VectorCollection[]) {

@@ -1,5 +1,5 @@
 import { badParameter, notFound } from '../../../core/errors.js';
-import { defineOperation, type Operation, type Param } from '../../../core/operation.js';
+import { defineOperation, type Exchange, type Operation, type Param } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { MAX_FONTS, unknownFont } from '../../../core/style/fonts.js';
 import type { Symbols } from '../../../services/symbols.js';
@@ -66,6 +66,8 @@ interface SymbolPlace {
   /** Of the path. */
   readonly params: Record<string, Param<string>>;
   readonly sprite: string;
+  /** Throws where that place is not there for who asks. */
+  readonly require?: (x: Pick<Exchange, 'principal' | 'params'>) => void;
 }
 
 const MAPS: SymbolPlace = { about: OF_MAPS, ids: 'maps', path: MAPS_PATH, params: {}, sprite: 'default' };
@@ -86,7 +88,10 @@ export function symbolOperations(symbols: Symbols, place = MAPS): Operation[] {
         400: { description: 'There is no such range' },
         404: { description: 'There is no such font' },
       },
-      run: (x) => symbols.glyphs(x, { fonts: x.params.fontstack, first: x.params.range }),
+      run(x) {
+        place.require?.(x);
+        return symbols.glyphs(x, { fonts: x.params.fontstack, first: x.params.range });
+      },
     }),
     defineOperation({
       ...about,
@@ -100,7 +105,10 @@ export function symbolOperations(symbols: Symbols, place = MAPS): Operation[] {
         200: { description: 'Index or picture', content: { 'application/json': null, 'image/png': null } },
         404: { description: 'There is no such sprite' },
       },
-      run: (x) => symbols.sprite(x, x.params.sprite.scale, x.params.sprite.part),
+      run(x) {
+        place.require?.(x);
+        return symbols.sprite(x, x.params.sprite.scale, x.params.sprite.part);
+      },
     }),
   ];
 }

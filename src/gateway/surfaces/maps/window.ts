@@ -48,6 +48,8 @@ export function mapWindow(
   const bbox = boxOf(collections, params, crs, resource);
   const [spanX, spanY] = [bbox[2] - bbox[0], bbox[3] - bbox[1]];
   if (!(spanX > MIN_SIDE && spanY > MIN_SIDE)) throw badParameter('bbox', 'has no area');
+  if (!bbox.every((side) => Math.abs(side) <= LIMITS.mapReach))
+    throw badParameter('bbox', 'reaches farther than any place on Earth');
   const size =
     params.scaleDenominator === undefined
       ? sizeOf(params, spanX / spanY, settings)

@@ -89,6 +89,8 @@ export class LayerWords {
       for (const { construct, message } of diagnostics)
         warnings.push(`Style ${name}: ${construct}: ${message}`);
     }
+    for (const { name } of offers.splice(LIMITS.fileStyles))
+      warnings.push(`The style ${name} was left behind.`);
     if (offers.length === 0 || (await this.#keep(collection, offers, styles))) return warnings;
     return offers.map(({ name }) => `The style ${name} was left behind.`);
   }

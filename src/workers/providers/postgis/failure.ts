@@ -5,6 +5,8 @@ import type { PgError } from '../../../native/postgres.js';
 export const CANCELED = '57014';
 export const TOO_MANY_CONNECTIONS = '53300';
 
+/** More than an answer may have, or than PostgreSQL can. */
+const TOO_MUCH = '54000';
 /** Classes and codes of SQLSTATE that mean that the database is not there for us now. */
 const UNAVAILABLE = /^(08|57P|53|58|28|3D)/;
 /** The table, a column, a schema or the right to read is gone. */
@@ -28,6 +30,7 @@ export function failureOf(error: PgError, cancelled: boolean): TaskFailure {
   if (UNAVAILABLE.test(error.code) || !error.alive) return unavailable(cause);
   if (MISSING.test(error.code))
     return new TaskFailure('source-missing', 'The table of this collection has changed or is gone.', cause);
+  if (error.code === TOO_MUCH) return new TaskFailure('too-large', 'The answer is too large.', cause);
   if (BAD_VALUE.test(error.code))
     return new TaskFailure('invalid-input', 'The database cannot evaluate this request.', cause);
   return new TaskFailure('internal', 'The database reported an error.', cause);
