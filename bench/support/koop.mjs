@@ -7,4 +7,5 @@ const require = createRequire(`${resolve(modules)}/package.json`);
 const Koop = require('@koopjs/koop-core');
 const koop = new Koop({ logLevel: 'error' });
 koop.register(require('@koopjs/provider-file-geojson'), { dataDir: relative('.', dataDir) });
+koop.server.get('/', (_request, response) => response.end('Koop'));
 koop.server.listen(Number(port), '127.0.0.1');

@@ -10,6 +10,9 @@ export const keyOf = (values: FeatureRow['values']) =>
 export const mostGroups = (most: number, statistics: number) =>
   Math.min(most, Math.floor(LIMITS.processStatistics / Math.max(1, statistics)));
 
+export const tooManyGroups = (most: number) =>
+  new TaskFailure('too-large', `There are more than ${most} groups with their statistics.`);
+
 /** What is gathered for each group of equal values, in the order in which the groups came. */
 export class Groups<T> {
   readonly #groups = new Map<string, T>();
@@ -29,8 +32,7 @@ export class Groups<T> {
     const key = keyOf(values);
     let group = this.#groups.get(key);
     if (group === undefined) {
-      if (this.size >= this.#most)
-        throw new TaskFailure('too-large', `There are more than ${this.#most} groups with their statistics.`);
+      if (this.size >= this.#most) throw tooManyGroups(this.#most);
       this.#groups.set(key, (group = create()));
     }
     return group;

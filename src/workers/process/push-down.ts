@@ -1,13 +1,16 @@
 import { TaskFailure, type TaskFailureCode } from '../../core/failure.js';
 import type {
+  FeatureProcess,
   FeatureProcessOrder,
   FeatureProcessResult,
   ProcessFeatures,
 } from '../../core/feature-processes.js';
 import type { FeatureRow } from '../../core/features.js';
+import { LIMITS } from '../../core/limits.js';
 import { processGeometries } from '../../native/processing.js';
 import type { Cancellation } from '../cancellation.js';
 import { storeOf } from '../providers/store.js';
+import { mostGroups, tooManyGroups } from './groups.js';
 import { countAttributes } from './join.js';
 import { mapFeatures } from './map.js';
 import { NEAREST_ATTRIBUTES } from './nearest.js';
@@ -16,7 +19,11 @@ import { summaryAttributes } from './summarize.js';
 import { type Attribute, distinct, FeatureTable } from './table.js';
 
 /** What the database cannot compute is computed here: it may be a single geometry that it takes for wrong. */
-const COMPUTED_HERE: ReadonlySet<TaskFailureCode> = new Set(['invalid-input', 'source-missing', 'internal']);
+const COMPUTED_HERE: ReadonlySet<TaskFailureCode> = new Set([
+  ...(['invalid-input', 'source-missing', 'internal'] as const),
+  // Too little room for a sort, or time: rows that are read one by one need neither. A database that is gone fails again.
+  ...(['store-unavailable', 'deadline-exceeded'] as const),
+]);
 
 /** Has the store compute a process; or why it cannot. */
 export async function pushDown(
@@ -69,16 +76,26 @@ async function writeRows(run: StatementRun, attributes: readonly Attribute[]): P
   const { crs } = input.source;
   const table = FeatureTable.create(output, crs, distinct(attributes));
   const planes = { crs, target: crs, srsId: table.srsId };
+  const most = mostRows(run.task.process);
+  let written = 0;
   try {
     for await (const rows of run.rows(input)) {
       const results = processGeometries(geometriesOf(rows), { name: 'none' }, planes);
       for (const [i, { id, values }] of rows.entries()) {
         const geometry = run.take(results[i]!, id);
-        if (geometry !== undefined) table.add(geometry, values);
+        if (geometry === undefined) continue;
+        if (++written > most) throw tooManyGroups(most);
+        table.add(geometry, values);
       }
     }
     return table.finish();
   } finally {
     table.abandon();
   }
+}
+
+/** As many groups as we would make of the same rows. */
+function mostRows(process: FeatureProcess): number {
+  if (process.kind !== 'summarize') return Number.POSITIVE_INFINITY;
+  return mostGroups(LIMITS.processGroups, process.statistics.length + process.percentiles.length);
 }

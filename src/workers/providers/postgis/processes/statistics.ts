@@ -8,15 +8,15 @@ import type { SqlParams } from '../params.js';
 /** Aggregates over the rows `t` of a source: doubles, as the statistics of `workers/vector/analytics` are. */
 
 export function statisticSql(source: PostgisSource, { type, field }: Statistic, params: SqlParams): string {
-  const { type: fieldType } = fieldOf(source, field)!;
+  const { type: fieldType, sqlType } = fieldOf(source, field)!;
   const number = numberSql(source, field);
   switch (type) {
     case 'count':
-      return `count(${column(field)})`;
+      return `count(${numberOrNull(source, field, column(field))})`;
     case 'min':
     case 'max': {
       const value = valueSql(source, field, params);
-      return `${type}(${fieldType === 'string' ? `${value} COLLATE "C"` : value})`;
+      return `${type}(${fieldType === 'string' ? textOrder(value, sqlType) : value})`;
     }
     case 'sum':
     case 'avg':
@@ -30,10 +30,24 @@ export function statisticSql(source: PostgisSource, { type, field }: Statistic, 
 /** The number of a field as a double: of a `real` that of its shortest digits, which is the one that is read. */
 export function numberSql(source: PostgisSource, field: string): string {
   const isReal = fieldOf(source, field)!.sqlType === 'real';
-  return `${column(field)}${isReal ? '::text' : ''}::float8`;
+  return numberOrNull(source, field, `${column(field)}${isReal ? '::text' : ''}::float8`);
+}
+
+/** Texts in the order of their bytes; a UUID is text, too. As text a character(n) would lose its blanks. */
+export const textOrder = (value: string, sqlType: string | undefined) =>
+  `${value}${sqlType === 'uuid' ? '::text' : ''} COLLATE "C"`;
+
+/** What is no finite number, and an instant without an end, is no value: they are read as null. */
+function numberOrNull(source: PostgisSource, field: string, value: string): string {
+  const { type } = fieldOf(source, field)!;
+  const name = column(field);
+  if (type === 'date' || type === 'date-time') return `CASE WHEN isfinite(${name}) THEN ${value} END`;
+  if (type !== 'number') return value;
+  return `CASE WHEN ${name}::float8 NOT IN ('NaN', 'Infinity', '-Infinity') THEN ${value} END`;
 }
 
 /** The value of a field, as a query selects it. */
 export function valueSql(source: PostgisSource, field: string, params: SqlParams): string {
-  return columnsOf(source, [fieldOf(source, field)!], 'number', params, false)[2]!;
+  const value = columnsOf(source, [fieldOf(source, field)!], 'number', params, false)[2]!;
+  return numberOrNull(source, field, value);
 }

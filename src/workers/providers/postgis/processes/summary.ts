@@ -4,7 +4,7 @@ import type { PostgisSource } from '../../../../core/vector-source.js';
 import { column } from '../names.js';
 import type { SqlParams } from '../params.js';
 import { rowsOf } from './sides.js';
-import { numberSql, statisticSql, valueSql } from './statistics.js';
+import { numberSql, statisticSql, textOrder, valueSql } from './statistics.js';
 
 type Summarize = Extract<FeatureProcess, { kind: 'summarize' }>;
 
@@ -17,7 +17,8 @@ export function summarySql(
   const source = input.source as PostgisSource;
   const keys = by.map((name) => {
     const value = valueSql(source, name, params);
-    return fieldOf(source, name)!.type === 'string' ? `${value} COLLATE "C"` : value;
+    const { type, sqlType } = fieldOf(source, name)!;
+    return type === 'string' ? textOrder(value, sqlType) : value;
   });
   const numbers = statistics.map((statistic) => statisticSql(source, statistic, params));
   const shares = percentiles.map(
@@ -34,5 +35,5 @@ export function summarySql(
 
 /** There is no least UUID before PostgreSQL 18: their text has the same order. */
 function orderOf({ idColumn, idType }: PostgisSource): string {
-  return idType === 'uuid' ? `${column(idColumn)}::text COLLATE "C"` : column(idColumn);
+  return idType === 'uuid' ? textOrder(column(idColumn), idType) : column(idColumn);
 }
