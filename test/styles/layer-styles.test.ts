@@ -160,7 +160,8 @@ it('styles of a migration are kept at once, those that can be drawn', async () =
     layers: xml.includes('red') ? [{}] : [],
     diagnostics: xml.includes('lost') ? [{ construct: 'Rule', message: 'lost' }] : [],
   });
-  const parts = [{}, {}, { run }, () => {}, { addStyles: keep }] as unknown;
+  const check = async (_collection: unknown, document: unknown) => document;
+  const parts = [{}, { check }, { run }, () => {}, { addStyles: keep }] as unknown;
   const words = new LayerWords(...(parts as ConstructorParameters<typeof LayerWords>));
   const collection = { kind: 'vector', id: 'lands', source: { geometryType: 'Polygon', fields: [] } };
   const styles = ['red', 'blue', 'red lost'].map((name) => ({ name, sld: name }));
