@@ -23,9 +23,12 @@ afterAll(async () => {
 });
 
 const query = (members: Record<string, unknown>) => town.post(`${town.layers['parcels']}/query`, members);
-const told = async (statisticType: string, onStatisticField: string) =>
-  (await query({ outStatistics: [{ statisticType, onStatisticField, outStatisticFieldName: 'told' }] }))
-    .features[0].attributes.told;
+const statisticOf = async (statisticType: string, onStatisticField: string) =>
+  (
+    await query({
+      outStatistics: [{ statisticType, onStatisticField, outStatisticFieldName: 'statisticOf' }],
+    })
+  ).features[0].attributes.statisticOf;
 const distinct = async (outFields: string) =>
   (await query({ outFields, returnDistinctValues: true })).features.map(
     ({ attributes }: { attributes: Record<string, unknown> }) => attributes[outFields],
@@ -34,19 +37,19 @@ const distinct = async (outFields: string) =>
 it('instants are one however they are written', async () => {
   expect(await distinct('seen')).toEqual([Date.UTC(2020, 0, 2, 3, 4, 5), null]);
   expect(await distinct('built')).toEqual(['2020-01-02', null]);
-  expect(await told('max', 'built')).toBe('2020-01-02');
+  expect(await statisticOf('max', 'built')).toBe('2020-01-02');
 });
 
 it('numbers are what is one', async () => {
-  expect(await told('count', 'area')).toBe(3);
-  expect(await told('min', 'area')).toBe(1.5);
-  expect(await told('sum', 'area')).toBeNull();
-  expect(await told('var', 'area')).toBe(0.5);
-  expect(await told('sum', 'floors')).toBe(2 ** 64);
+  expect(await statisticOf('count', 'area')).toBe(3);
+  expect(await statisticOf('min', 'area')).toBe(1.5);
+  expect(await statisticOf('sum', 'area')).toBeNull();
+  expect(await statisticOf('var', 'area')).toBe(0.5);
+  expect(await statisticOf('sum', 'floors')).toBe(2 ** 64);
   expect(await distinct('floors')).toEqual([2 ** 63, null]);
 });
 
 it('texts are texts', async () => {
   expect(await distinct('name')).toEqual(['7', 'a']);
-  expect(await told('min', 'name')).toBe('7');
+  expect(await statisticOf('min', 'name')).toBe('7');
 });

@@ -23,10 +23,10 @@ afterAll(async () => {
 
 const query = (members: Record<string, unknown>) => town.post(`${town.layers['odd']}/query`, members);
 const statistic = (statisticType: string, onStatisticField: string) => ({
-  ...{ statisticType, onStatisticField, outStatisticFieldName: 'told' },
+  ...{ statisticType, onStatisticField, outStatisticFieldName: 'statisticOf' },
 });
-const told = async (type: string, field: string, where = '1=1') =>
-  (await query({ where, outStatistics: [statistic(type, field)] })).features[0].attributes.told;
+const statisticOf = async (type: string, field: string, where = '1=1') =>
+  (await query({ where, outStatistics: [statistic(type, field)] })).features[0].attributes.statisticOf;
 const distinct = async (outFields: string) =>
   (await query({ outFields, returnDistinctValues: true })).features.map(
     ({ attributes }: { attributes: Record<string, unknown> }) => Object.values(attributes)[0],
@@ -34,21 +34,21 @@ const distinct = async (outFields: string) =>
 
 it('instants without a zone are in UTC', async () => {
   const instant = Date.UTC(2020, 0, 2, 3, 4, 5, 678);
-  expect(await told('min', 'plain')).toBe(instant);
+  expect(await statisticOf('min', 'plain')).toBe(instant);
   expect(await distinct('plain')).toEqual([instant, null]);
 });
 
 it('numbers have the digits that features show', async () => {
   expect(await distinct('small')).toEqual([0.1, null]);
-  expect(await told('sum', 'exact')).toBe(3.5);
-  expect(await told('sum', 'big')).toBe(2 ** 64);
-  expect(await told('max', 'big')).toBe(2 ** 63);
+  expect(await statisticOf('sum', 'exact')).toBe(3.5);
+  expect(await statisticOf('sum', 'big')).toBe(2 ** 64);
+  expect(await statisticOf('max', 'big')).toBe(2 ** 63);
 });
 
 it('names are quoted, and texts ordered by their code points', async () => {
   expect(await distinct('"we"ird; name"')).toEqual(['B', 'b', null]);
-  expect(await told('max', 'we"ird; name')).toBe('b');
-  expect(await told('max', 'key')).toBe('00000000-0000-4000-8000-000000000002');
+  expect(await statisticOf('max', 'we"ird; name')).toBe('b');
+  expect(await statisticOf('max', 'key')).toBe('00000000-0000-4000-8000-000000000002');
 });
 
 it('what the database cannot compute is a failure in band', async () => {

@@ -111,7 +111,7 @@ async function bytes(name: string, members: Record<string, string>): Promise<Uin
 
 const read = async (name: string, members: Record<string, string> = {}): Promise<Json> =>
   decode(await bytes(name, members));
-const asked = (name: string, members: Record<string, string>): Promise<Json> =>
+const answerOf = (name: string, members: Record<string, string>): Promise<Json> =>
   json(
     `/rest/services/default/FeatureServer/${layers[name]}/query?${new URLSearchParams({ where: '1=1', ...members })}`,
   );
@@ -163,7 +163,7 @@ describe('features', () => {
   it('come in another spatial reference, in pages, in an order, without geometries', async () => {
     const page = { outSR: '102100', resultRecordCount: '2', orderByFields: 'NAME DESC', outFields: 'NAME' };
     const { featureCollection, exceededTransferLimit } = await read('countries', page);
-    const document = await asked('countries', { ...page, f: 'json' });
+    const document = await answerOf('countries', { ...page, f: 'json' });
     expect(exceededTransferLimit).toBe(true);
     const first = document.features[0];
     expect(featureCollection.features.map(({ properties }: Json) => properties)).toEqual(
@@ -217,7 +217,7 @@ describe('what is counted', () => {
   });
 
   it('has no pbf of an extent', async () => {
-    const { error } = await asked('countries', { f: 'pbf', returnExtentOnly: 'true' });
+    const { error } = await answerOf('countries', { f: 'pbf', returnExtentOnly: 'true' });
     expect([error.code, error.details.join()]).toEqual([400, expect.stringMatching(/^f /)]);
   });
 });
@@ -248,7 +248,7 @@ describe('quantizationParameters', () => {
         quantizationParameters: view({ tolerance, originPosition }),
         f: 'json',
       };
-      const { features, transform } = await asked('countries', members);
+      const { features, transform } = await answerOf('countries', members);
       const translate = [-10, originPosition === 'upperLeft' ? 60 : 35];
       expect(transform).toEqual({ originPosition, scale: [tolerance, tolerance], translate });
       const all = new Map((await items('countries')).map((one) => [one.id, one]));
@@ -273,7 +273,7 @@ describe('quantizationParameters', () => {
 
   it('say the same in both formats', async () => {
     const members = { outFields: 'iso_a2', quantizationParameters: view({ tolerance: 0.1 }) };
-    const { features, transform } = await asked('countries', { ...members, f: 'json' });
+    const { features, transform } = await answerOf('countries', { ...members, f: 'json' });
     const { featureCollection } = await read('countries', members);
     for (const [i, { geometry }] of featureCollection.features.entries()) {
       const rings = features[i].geometry && ringsOf(features[i].geometry.rings, transform);
@@ -300,7 +300,7 @@ describe('quantizationParameters', () => {
   ])('with %s are refused', async (_, members) => {
     for (const f of ['json', 'pbf']) {
       const quantizationParameters = members ? view(members) : '{"mode":';
-      const { error } = await asked('countries', { f, quantizationParameters });
+      const { error } = await answerOf('countries', { f, quantizationParameters });
       expect([error.code, error.details.join()]).toEqual([
         400,
         expect.stringContaining('quantizationParameters'),
@@ -311,24 +311,24 @@ describe('quantizationParameters', () => {
 
 it('centroids come with features, or without their geometries', async () => {
   const members = { objectIds: '1', returnCentroid: 'true', f: 'json' };
-  const whole = await asked('lots', members);
+  const whole = await answerOf('lots', members);
   expect(whole.features[0]).toMatchObject({
     geometry: { rings: [expect.anything()] },
     centroid: { x: 5.5, y: 45.5 },
   });
-  const [bare] = (await asked('lots', { ...members, returnGeometry: 'false' })).features;
+  const [bare] = (await answerOf('lots', { ...members, returnGeometry: 'false' })).features;
   expect([bare.geometry, bare.centroid]).toEqual([undefined, { x: 5.5, y: 45.5 }]);
   const quantizationParameters = JSON.stringify({
     ...{ extent: { xmin: 0, ymin: 0, xmax: 10, ymax: 50 }, tolerance: 0.5, originPosition: 'lowerLeft' },
   });
-  const [step] = (await asked('lots', { ...members, quantizationParameters })).features;
+  const [step] = (await answerOf('lots', { ...members, quantizationParameters })).features;
   expect(step.centroid).toEqual({ x: 11, y: 91 });
 });
 
 it('tiles hold more features than a page, or say that there are more', async () => {
   const { features } = (await read('states_provinces', { resultType: 'tile', outFields: 'name' }))
     .featureCollection;
-  const { count } = await asked('states_provinces', { returnCountOnly: 'true' });
+  const { count } = await answerOf('states_provinces', { returnCountOnly: 'true' });
   expect(count).toBeGreaterThan(1000);
   expect(features).toHaveLength(count);
   const few = { resultRecordCount: '5', returnExceededLimitFeatures: 'false' };

@@ -18,10 +18,6 @@ bool roundTo(double value, int64_t& number) {
   return true;
 }
 
-}  // namespace
-
-namespace {
-
 /** Numbers that are kept from page to page; what one large geometry took beyond that is given back. */
 constexpr size_t kKeptNumbers = 1u << 19;
 

@@ -1,4 +1,3 @@
-import { SERVICE } from '../../../core/access.js';
 import { type VectorCollection, whole } from '../../../core/collection.js';
 import type { Operation, Principal } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
@@ -8,7 +7,7 @@ import { common, documentFormat, readingOperation, SERVER } from './feature-serv
 import { imageServices } from './image-layers.js';
 import { jsonReply } from './in-band.js';
 import { CURRENT_VERSION, layerDocument, serviceDocument } from './layer-documents.js';
-import { mapServices } from './map-layers.js';
+import { mapServices, serviceNames } from './map-layers.js';
 import { wholeNumber } from './members.js';
 import { vectorTileServices } from './vector-tile-server.js';
 
@@ -101,8 +100,8 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
 
 /** Names of services that have a layer for this principal. */
 function servicesOf(deps: CatalogueDeps, principal: Principal): string[] {
-  const names = new Set(deps.visible(principal).vectors.map(({ service = SERVICE }) => service));
-  return [...names].filter((name) => layersOf(deps, principal, name).length > 0).sort();
+  const names = serviceNames(deps.visible(principal).vectors);
+  return names.filter((name) => layersOf(deps, principal, name).length > 0);
 }
 
 function documentOf(deps: CatalogueDeps, principal: Principal, layer: VectorCollection) {

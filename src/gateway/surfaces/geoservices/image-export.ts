@@ -136,7 +136,7 @@ function draw(x: Exchange, deps: MapDeps, request: ImageRequest): Promise<Reply>
   if (style && (bands ?? nodata ?? Object.keys(look)[0]) !== undefined)
     throw badParameter('renderingRule', 'has a relief, which goes with no bands, colours and values');
   const shown = style ? { ...collection, style: { version: 0, layers: style } } : collection;
-  const asked = {
+  const query = {
     ...{
       ...NO_MAP_PARAMS,
       ...look,
@@ -145,7 +145,7 @@ function draw(x: Exchange, deps: MapDeps, request: ImageRequest): Promise<Reply>
     },
     ...{ quality, datetime, transparent: true, dpi: undefined },
   };
-  return drawMap(x, deps, [shown], asked, { window, format });
+  return drawMap(x, deps, [shown], query, { window, format });
 }
 
 /** The values of the window as a GeoTIFF. */

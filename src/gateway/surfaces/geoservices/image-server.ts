@@ -1,16 +1,11 @@
-import type { Position } from 'geojson';
-import { type Box, envelope } from '../../../core/box.js';
 import type { RasterCollection } from '../../../core/collection.js';
-import { CRS84, type Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
+import { PNG_FORMAT } from '../../../core/media.js';
 import type { Exchange, Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
-import { transformPoints } from '../../../native/index.js';
-import { geometryLiteral, spatialReference } from '../../../services/geoservices/geometry.js';
 import { timeRange } from '../../../services/geoservices/time.js';
 import { granulesOf } from '../../../services/rasters/granules.js';
-import { valuesByTime } from '../../../services/rasters/position.js';
 import type { TilesDeps } from '../tiles/params.js';
 import { common, documentFormat, readingOperation } from './feature-server.js';
 import {
@@ -26,8 +21,9 @@ import { jsonReply } from './in-band.js';
 import { layerCrs, spatialReferenceOf } from './layer-documents.js';
 import { legendOf } from './map-legend.js';
 import { tileOperation } from './map-tiles.js';
-import { boxOf, referenceOf } from './map-window.js';
+import { referenceOf } from './map-window.js';
 import { flagOf, type Members, numberOf, numbersOf, textOf } from './members.js';
+import { type PlaceGeometry, type PlacePosition, pixelAt, placeGeometry } from './pixels.js';
 import { member } from './query-members.js';
 
 const SERVER = 'ImageServer';
@@ -103,81 +99,48 @@ export function imageServerOperations(deps: TilesDeps): Operation[] {
       },
     ),
     ...exportImageOperations(deps),
-    tileOperation(deps, SERVER, (principal, id) => [requireImage(deps, principal, id)]),
+    tileOperation(deps, {
+      ...{ id: 'tileImageServer', server: SERVER, format: PNG_FORMAT },
+      layersOf: (principal, id) => [requireImage(deps, principal, id)],
+    }),
   ];
 }
 
-interface Places {
-  /** x,y ordered, in `crs`. */
-  readonly positions: readonly (readonly [number, number])[];
-  readonly crs: Crs;
+/** The corners of a geometry of points or lines; the middle of any other. */
+function positionsOf({ literal, middle }: PlaceGeometry): readonly PlacePosition[] {
+  if (!('type' in literal)) return [middle];
+  if (literal.type === 'MultiPoint') return literal.coordinates as [number, number][];
+  if (literal.type === 'MultiLineString') return literal.coordinates.flat() as [number, number][];
+  return [middle];
 }
 
-/** The corners of a geometry; the middle of an envelope. Throws 400 naming `geometry`. */
-function placesOf(collection: RasterCollection, members: Members): Places {
-  const { geometry } = members;
-  if (geometry === undefined || geometry === '') throw badParameter('geometry', 'is missing');
-  let crs = referenceOf(members, 'sr') ?? layerCrs(collection);
-  const isText = typeof geometry === 'string' && !geometry.trim().startsWith('{');
-  const type = textOf(members, 'geometryType', MOST_TEXT) ?? (isText ? 'esriGeometryPoint' : undefined);
-  const literal = geometryLiteral(geometry, type, (own) => {
-    if (own !== undefined && own !== null) crs = spatialReference('geometry', own);
-    return crs;
-  });
-  if (!('type' in literal)) return { positions: [middleOf(boxOf('geometry', geometry)!.bbox)], crs };
-  const { type: kind } = literal;
-  if (kind === 'Point') return { positions: [literal.coordinates as [number, number]], crs };
-  if (kind === 'MultiPoint') return { positions: literal.coordinates as [number, number][], crs };
-  if (kind === 'MultiLineString')
-    return { positions: literal.coordinates.flat() as Position[] as [number, number][], crs };
-  return { positions: [middleOf(envelope(literal)!)], crs };
-}
-
-const middleOf = ([minx, miny, maxx, maxy]: Box) => [(minx + maxx) / 2, (miny + maxy) / 2] as const;
+const timeOf = (members: Members) => timeRange(textOf(members, 'time', MOST_TEXT));
 
 async function identify(x: Exchange, deps: TilesDeps, collection: RasterCollection, members: Members) {
-  const { positions, crs } = placesOf(collection, members);
-  const [at] = positions;
-  const value = await pixelAt(x, deps, ruled(collection, members), { at: at!, crs, members });
+  const place = placeGeometry(members, layerCrs(collection));
+  const [[east, north]] = positionsOf(place) as [PlacePosition];
+  const choice = { at: [east, north] as const, crs: place.crs, datetime: timeOf(members) };
+  const value = await pixelAt(x, deps.pools, ruled(collection, members), choice);
   return {
     ...{ objectId: 0, name: 'Pixel', value: value ?? 'NoData' },
-    location: { x: at![0], y: at![1], spatialReference: spatialReferenceOf(crs) },
+    location: { x: east, y: north, spatialReference: spatialReferenceOf(place.crs) },
     ...{ properties: null, catalogItems: null, catalogItemVisibilities: [] },
   };
 }
 
 async function samples(x: Exchange, deps: TilesDeps, collection: RasterCollection, members: Members) {
-  const { positions, crs } = placesOf(collection, members);
+  const place = placeGeometry(members, layerCrs(collection));
+  const [positions, { crs }, datetime] = [positionsOf(place), place, timeOf(members)];
   if (positions.length > MOST_SAMPLES) throw badParameter('geometry', `has more than ${MOST_SAMPLES} points`);
   const source = ruled(collection, members);
   const all: object[] = [];
   for (const [locationId, at] of positions.entries()) {
-    const value = await pixelAt(x, deps, source, { at, crs, members });
+    const value = await pixelAt(x, deps.pools, source, { at, crs, datetime });
     if (value === undefined) continue;
     const location = { x: at[0], y: at[1], spatialReference: spatialReferenceOf(crs) };
     all.push({ location, locationId, value, rasterId: 1, resolution: 0 });
   }
   return { samples: all };
-}
-
-/** Values of all bands, of the newest time; undefined where the raster does not lie. */
-async function pixelAt(
-  x: Exchange,
-  { pools }: TilesDeps,
-  collection: RasterCollection,
-  { at, crs, members }: { at: readonly [number, number]; crs: Crs; members: Members },
-): Promise<string | undefined> {
-  const point = new Float64Array(at);
-  transformPoints(point, crs.proj, CRS84.proj);
-  const [longitude, latitude] = [point[0]!, point[1]!];
-  if (!Number.isFinite(longitude) || !Number.isFinite(latitude)) return undefined;
-  const datetime = timeRange(textOf(members, 'time', MOST_TEXT));
-  const choice = { place: [longitude, latitude] as const, datetime, most: 1 };
-  const { steps = [] } = (await valuesByTime(x, pools, collection, choice)) ?? {};
-  return steps
-    .at(-1)
-    ?.values.map((value) => value ?? 'NoData')
-    .join(', ');
 }
 
 /** The rasters that a service is made of, as features. */
@@ -188,7 +151,7 @@ function catalog(collection: RasterCollection, members: Members) {
   if (where && !/^\s*1\s*=\s*1\s*$/.test(textOf(members, 'where', MOST_TEXT)!))
     throw badParameter('where', 'must be 1=1 of image services');
   const ids = numbersOf(members, 'objectIds', MOST_TEXT);
-  const time = timeRange(textOf(members, 'time', MOST_TEXT));
+  const time = timeOf(members);
   const { start = Number.NEGATIVE_INFINITY, end = Number.POSITIVE_INFINITY } = time ?? {};
   const items = granulesOf(collection)
     .map((granule, i) => ({ granule, id: i + 1 }))

@@ -120,8 +120,8 @@ function draw(x: Exchange, deps: MapDeps, request: ExportRequest): Promise<Reply
   if (blank) return { status: 200, mediaType: format.mediaType, body: blank, cacheControl: 'no-cache' };
   // Features are narrowed by their filters.
   const datetime = layers.some(hasCoverage) ? time : undefined;
-  const asked: MapParams = { ...NO_MAP_PARAMS, transparent, datetime, dpi: dpi / DPI };
-  return drawMap(x, deps, [...layers].reverse(), asked, { window, format, filters });
+  const query: MapParams = { ...NO_MAP_PARAMS, transparent, datetime, dpi: dpi / DPI };
+  return drawMap(x, deps, [...layers].reverse(), query, { window, format, filters });
 }
 
 /** Where the picture is, and what it shows: clients load it then. */

@@ -70,10 +70,10 @@ interface Search {
 
 /** Fields that are looked through. Names that a layer does not have are those of another one. */
 function searched({ source }: VectorCollection, names: readonly string[] | undefined): Field[] {
-  const asked = names && new Set(names.map((name) => name.trim().toLowerCase()));
+  const choice = names && new Set(names.map((name) => name.trim().toLowerCase()));
   return plainFields(source.fields).filter(
     ({ name, type }) =>
-      ['string', 'integer', 'number'].includes(type) && (!asked || asked.has(name.toLowerCase())),
+      ['string', 'integer', 'number'].includes(type) && (!choice || choice.has(name.toLowerCase())),
   );
 }
 

@@ -1,22 +1,19 @@
 import { hasFeatures } from '../../../core/abilities.js';
-import { envelope } from '../../../core/box.js';
 import type { RasterCollection } from '../../../core/collection.js';
-import { CRS84, type Crs } from '../../../core/crs.js';
+import type { Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import type { Exchange, Operation } from '../../../core/operation.js';
 import { pathString, type TimeRange } from '../../../core/params.js';
 import type { Pools } from '../../../core/tasks.js';
-import { transformPoints } from '../../../native/index.js';
-import { geometryLiteral, spatialReference } from '../../../services/geoservices/geometry.js';
 import { timeRange } from '../../../services/geoservices/time.js';
-import { valuesByTime } from '../../../services/rasters/position.js';
 import { common, documentFormat, readingOperation } from './feature-server.js';
 import { jsonReply } from './in-band.js';
 import { mapChoice } from './map-choice.js';
-import { MOST_RESULTS, mapResults, textOf as valueText } from './map-features.js';
+import { MOST_RESULTS, mapResults } from './map-features.js';
 import { type MapDeps, mapLayers } from './map-layers.js';
-import { boxOf, MAP_CRS, referenceOf } from './map-window.js';
+import { boxOf, MAP_CRS } from './map-window.js';
 import { flagOf, type Members, numberOf, textOf } from './members.js';
+import { pixelAt, placeGeometry } from './pixels.js';
 import { member } from './query-members.js';
 
 const params = {
@@ -83,36 +80,17 @@ interface Place {
 }
 
 function placeOf(members: Members): Place {
-  const { geometry } = members;
-  if (geometry === undefined || geometry === '') throw badParameter('geometry', 'is missing');
-  const type = textOf(members, 'geometryType', 100);
-  let crs = referenceOf(members, 'sr') ?? MAP_CRS;
-  const literal = geometryLiteral(geometry, type ?? pointType(geometry), (own) => {
-    if (own !== undefined && own !== null) crs = spatialReference('geometry', own);
-    return crs;
-  });
-  const sr = members['sr'] || { wkid: crs.epsg };
-  // The sides as they were sent: across the antimeridian a literal has others.
-  const sides = 'type' in literal ? envelope(literal)! : boxOf('geometry', geometry)!.bbox;
-  const [minx, miny, maxx, maxy] = sides;
-  const datetime = timeRange(textOf(members, 'time', 200));
-  const middle = [(minx + maxx) / 2, (miny + maxy) / 2] as const;
-  if (!('type' in literal) || literal.type !== 'Point') return { geometry, type, sr, middle, crs, datetime };
-  const reach = (numberOf(members, 'tolerance') ?? 0) * pixelSize(members);
-  const box = { xmin: minx - reach, ymin: miny - reach, xmax: maxx + reach, ymax: maxy + reach };
-  return {
-    geometry: { ...box, spatialReference: { wkid: crs.epsg } },
-    type: undefined,
-    sr,
-    middle,
-    crs,
-    datetime,
+  const { literal, middle, crs } = placeGeometry(members, MAP_CRS);
+  const place = {
+    ...{ middle, crs, sr: members['sr'] || { wkid: crs.epsg } },
+    datetime: timeRange(textOf(members, 'time', 200)),
   };
-}
-
-/** Two numbers are a point. */
-function pointType(geometry: unknown): string | undefined {
-  return typeof geometry === 'string' && !geometry.trim().startsWith('{') ? 'esriGeometryPoint' : undefined;
+  if (!('type' in literal) || literal.type !== 'Point')
+    return { ...place, geometry: members['geometry'], type: textOf(members, 'geometryType', 100) };
+  const reach = (numberOf(members, 'tolerance') ?? 0) * pixelSize(members);
+  const [x, y] = middle;
+  const box = { xmin: x - reach, ymin: y - reach, xmax: x + reach, ymax: y + reach };
+  return { ...place, geometry: { ...box, spatialReference: { wkid: crs.epsg } }, type: undefined };
 }
 
 /** Units of a pixel of what is shown. */
@@ -137,14 +115,8 @@ async function pixelResults(
   layer: RasterCollection,
   { middle, crs, datetime }: Place,
 ): Promise<object[]> {
-  const point = new Float64Array(middle);
-  transformPoints(point, crs.proj, CRS84.proj);
-  const place = [point[0]!, point[1]!] as const;
-  if (!place.every(Number.isFinite)) return [];
-  const { steps = [] } = (await valuesByTime(x, pools, layer, { place, datetime, most: 1 })) ?? {};
-  const last = steps.at(-1);
-  if (!last) return [];
-  const value = last.values.map((one) => (one === null ? 'NoData' : valueText(one))).join(', ');
+  const value = await pixelAt(x, pools, layer, { at: middle, crs, datetime });
+  if (value === undefined) return [];
   return [
     {
       ...{ layerId: layer.layerId, layerName: layer.title, displayFieldName: '', value },

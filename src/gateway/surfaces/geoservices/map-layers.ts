@@ -49,5 +49,10 @@ export function requireMapLayer(layers: readonly DrawnLayer[], layerId: number):
 
 /** Names of services that have something to draw. */
 export function mapServices({ collections }: CatalogSnapshot): string[] {
-  return [...new Set(collections.filter(isDrawable).map(({ service = SERVICE }) => service))].sort();
+  return serviceNames(collections.filter(isDrawable));
+}
+
+/** Names of the services of collections, each once. */
+export function serviceNames(collections: readonly Collection[]): string[] {
+  return [...new Set(collections.map(({ service = SERVICE }) => service))].sort();
 }

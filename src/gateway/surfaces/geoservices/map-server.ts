@@ -1,3 +1,4 @@
+import { PNG_FORMAT } from '../../../core/media.js';
 import type { Exchange, Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { isMade } from '../../../services/tiles/formats.js';
@@ -29,7 +30,10 @@ export function mapServerOperations(deps: TilesDeps): Operation[] {
     ...identifyOperations(deps),
     ...findOperations(deps),
     ...layerQueryOperations(deps, SERVER),
-    tileOperation(deps, SERVER, (principal, id) => mapLayers(deps, principal, id).filter(isMade).reverse()),
+    tileOperation(deps, {
+      ...{ id: 'tileMapServer', server: SERVER, format: PNG_FORMAT },
+      layersOf: (principal, id) => mapLayers(deps, principal, id).filter(isMade).reverse(),
+    }),
   ];
 }
 

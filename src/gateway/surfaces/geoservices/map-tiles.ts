@@ -1,9 +1,11 @@
+import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
-import { PNG_FORMAT } from '../../../core/media.js';
+import type { Format } from '../../../core/media.js';
 import {
   defineOperation,
   memoOf,
   type Operation,
+  type Param,
   type Principal,
   type Reply,
 } from '../../../core/operation.js';
@@ -18,46 +20,64 @@ import type { DrawnLayer } from './map-layers.js';
 
 const serviceId = pathString('serviceId', 'Name of a service.');
 
-/** Drawn tiles of a service in WebMercatorQuad; they are cached as others are. `layersOf` has the lowest first. */
-export function tileOperation(
-  deps: TilesDeps,
-  server: ServerType,
-  layersOf: (principal: Principal, service: string) => readonly DrawnLayer[],
-): Operation {
+interface ServiceTiles {
+  /** Of the operation. */
+  readonly id: string;
+  readonly server: ServerType;
+  readonly format: Format;
+  /** `.pbf` may stand behind the column. */
+  readonly ending?: '.pbf';
+  /** The lowest first. Throws 404 for a service that does not exist for this principal, 401. */
+  layersOf(principal: Principal, service: string): readonly DrawnLayer[];
+}
+
+/** Tiles of a service in WebMercatorQuad; they are cached as others are. */
+export function tileOperation(deps: TilesDeps, tiles: ServiceTiles): Operation {
+  const { server, format } = tiles;
   return defineOperation({
     ...{ surface: 'geoservices', protocol: server, permission: 'public', method: 'GET', tag: server },
-    id: `geoservices.tile${server}`,
+    id: `geoservices.${tiles.id}`,
     path: `/rest/services/{serviceId}/${server}/tile/{level}/{row}/{column}`,
-    summary: 'A drawn tile of a service',
+    summary: 'A tile of a service',
     params: {
       serviceId,
       level: pathInteger('level', 'Zoom level.'),
       row: pathInteger('row', 'Row, 0 at the top.'),
-      column: pathInteger('column', 'Column.'),
+      column: columnOf(tiles.ending),
     },
     openQuery: true,
-    responses: { 200: { description: 'The tile', content: { [PNG_FORMAT.mediaType]: null } } },
+    responses: { 200: { description: 'The tile', content: { [format.mediaType]: null } } },
     failure: inBandFailure(server, 'tile'),
     memo: memoOf<TilePlan>(),
     run(x): Reply | Promise<Reply> {
-      const plan = planTile(
-        x,
-        deps.visible(x.principal),
-        () => {
-          const { level, row, column } = x.params;
-          const at = tileAddress(WEB_MERCATOR_QUAD, String(level), row, column);
-          const layers = layersOf(x.principal, x.params.serviceId).slice(-LIMITS.collectionsPerRequest);
-          return requestOf(layers, at, PNG_FORMAT, WHOLE_TILE);
-        },
-        { negotiated: false, limited: false },
-      );
+      const make = () => {
+        const { level, row, column } = x.params;
+        const at = tileAddress(WEB_MERCATOR_QUAD, String(level), row, column);
+        const layers = tiles.layersOf(x.principal, x.params.serviceId).slice(-LIMITS.collectionsPerRequest);
+        return requestOf(layers, at, format, WHOLE_TILE);
+      };
+      const plan = planTile(x, deps.visible(x.principal), make, { negotiated: false, limited: false });
       return replyWithTile(x, deps, plan);
     },
   });
 }
 
+function columnOf(ending: ServiceTiles['ending']): Param<number> {
+  const column = pathInteger('column', ending ? `Column, perhaps with ${ending}.` : 'Column.');
+  if (ending === undefined) return column;
+  return {
+    ...pathString('column', column.description),
+    parse(raw: string | undefined) {
+      const [, digits] = /^(\d{1,10})(?:\.pbf)?$/.exec(raw ?? '') ?? [];
+      if (digits === undefined)
+        throw badParameter('column', `must be a whole number, perhaps with ${ending}`);
+      return Number(digits);
+    },
+  };
+}
+
 /** A tile of which nothing is left out. */
-export const WHOLE_TILE = {
+const WHOLE_TILE = {
   ...{ datetime: undefined, subset: undefined, filter: undefined, filterLang: 'cql2-text' as const },
   ...{ filterCrs: undefined, properties: undefined },
 };

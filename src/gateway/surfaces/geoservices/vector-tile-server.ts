@@ -1,28 +1,19 @@
-import { SERVICE } from '../../../core/access.js';
 import type { CatalogSnapshot, VectorCollection } from '../../../core/collection.js';
-import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { MVT_FORMAT } from '../../../core/media.js';
-import {
-  defineOperation,
-  memoOf,
-  type Operation,
-  type Principal,
-  type Reply,
-} from '../../../core/operation.js';
-import { pathInteger, pathString } from '../../../core/params.js';
-import { WEB_MERCATOR, WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
+import type { Operation, Principal } from '../../../core/operation.js';
+import { pathString } from '../../../core/params.js';
+import { WEB_MERCATOR } from '../../../core/tile-matrix.js';
 import { isIn, requireService } from '../../../services/replicas/layer-view.js';
 import { datasetStyle } from '../../../services/styles/client-style.js';
 import type { Symbols } from '../../../services/symbols.js';
 import { symbolOperations } from '../maps/symbols.js';
 import type { TilesDeps } from '../tiles/params.js';
-import { planTile, replyWithTile, type TilePlan, tileAddress } from '../tiles/tile.js';
-import { requestOf } from '../tiles/tile-operations.js';
 import { common, documentFormat, readingOperation } from './feature-server.js';
 import { inBandFailure, jsonReply } from './in-band.js';
 import { CURRENT_VERSION, extentIn, spatialReferenceOf } from './layer-documents.js';
-import { WHOLE_TILE } from './map-tiles.js';
+import { serviceNames } from './map-layers.js';
+import { tileOperation } from './map-tiles.js';
 import { tileInfo } from './tile-info.js';
 
 const SERVER = 'VectorTileServer';
@@ -68,13 +59,16 @@ export function vectorTileServerOperations(deps: VectorTileDeps): Operation[] {
       sprite: SPRITE,
       require: (x) => requireService(deps, x.principal, (x.params as { serviceId: string }).serviceId),
     }),
-    tileOperation(deps),
+    tileOperation(deps, {
+      ...{ id: 'vectorTile', server: SERVER, format: MVT_FORMAT, ending: '.pbf' },
+      layersOf: (principal, id) => layersOf(deps, principal, id),
+    }),
   ];
 }
 
 /** Names of services that have vector tiles. */
 export function vectorTileServices({ vectors }: CatalogSnapshot): string[] {
-  return [...new Set(vectors.map(({ service = SERVICE }) => service))].sort();
+  return serviceNames(vectors);
 }
 
 /** Throws 404 for a service that does not exist for this principal, 401. */
@@ -118,42 +112,4 @@ function styleOf(layers: readonly VectorCollection[]) {
     glyphs: '../fonts/{fontstack}/{range}.pbf',
     layers: drawn.map((layer) => ('source' in layer ? { ...layer, source: 'esri' } : layer)),
   };
-}
-
-/** `7` and `7.pbf`. */
-const column = {
-  ...pathString('column', 'Column, perhaps with .pbf.'),
-  parse(raw: string | undefined): number {
-    const [, digits] = /^(\d{1,10})(?:\.pbf)?$/.exec(raw ?? '') ?? [];
-    if (digits === undefined) throw badParameter('column', 'must be a whole number, perhaps with .pbf');
-    return Number(digits);
-  },
-};
-
-function tileOperation(deps: TilesDeps): Operation {
-  return defineOperation({
-    ...{ surface: 'geoservices', protocol: SERVER, permission: 'public', method: 'GET', tag: SERVER },
-    id: 'geoservices.vectorTile',
-    path: `${PATH}/tile/{level}/{row}/{column}`,
-    summary: 'A tile of a vector tile service',
-    params: {
-      serviceId,
-      level: pathInteger('level', 'Zoom level.'),
-      row: pathInteger('row', 'Row, 0 at the top.'),
-      column,
-    },
-    openQuery: true,
-    responses: { 200: { description: 'The tile', content: { [MVT_FORMAT.mediaType]: null } } },
-    failure: inBandFailure(SERVER, 'tile'),
-    memo: memoOf<TilePlan>(),
-    run(x): Reply | Promise<Reply> {
-      const make = () => {
-        const { level, row, column: at } = x.params;
-        const address = tileAddress(WEB_MERCATOR_QUAD, String(level), row, at);
-        return requestOf(layersOf(deps, x.principal, x.params.serviceId), address, MVT_FORMAT, WHOLE_TILE);
-      };
-      const plan = planTile(x, deps.visible(x.principal), make, { negotiated: false, limited: false });
-      return replyWithTile(x, deps, plan);
-    },
-  });
 }
