@@ -62,6 +62,12 @@ export interface ArchiveTile {
 
 export type WrittenContainer = 'mbtiles' | 'pmtiles' | 'gpkg';
 
+export const ARCHIVE_MEDIA_TYPES: Readonly<Record<WrittenContainer, string>> = {
+  pmtiles: 'application/vnd.pmtiles',
+  mbtiles: 'application/vnd.mapbox-vector-tile-archive+sqlite3',
+  gpkg: 'application/geopackage+sqlite3',
+};
+
 /** File name endings, and what they stand for. */
 export const WRITTEN_CONTAINERS: ReadonlyMap<string, WrittenContainer> = new Map([
   ['.mbtiles', 'mbtiles'],

@@ -143,6 +143,8 @@ export const LIMITS = {
   /** Bytes of memory of the process of a job where the settings do not say. */
   processMemoryBytes: 4_294_967_296,
   processFileBytes: 268_435_456,
+  /** Addresses of tiles that an archive of a process covers: all of the world down to zoom 11. */
+  processTiles: 5_592_405,
   /** Days that results are there. */
   processResultDays: 7,
   /** Statistics asked of one analytics operation. */

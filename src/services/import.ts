@@ -145,6 +145,17 @@ export class ImportService {
     return job;
   }
 
+  /** Imports a file within a job of another kind, which calls `clear` at its end. */
+  runWithin(context: JobContext<ImportInput>): Promise<ImportResult> {
+    return this.#run(context);
+  }
+
+  /** Removes what a job has left on its way. */
+  async clear(jobId: string): Promise<void> {
+    await removeDatabase(this.#stagingPath(jobId));
+    await rm(this.#unpackedPath(jobId), { recursive: true, force: true });
+  }
+
   /** Loads a table that a job has made, and makes it a collection; once for each job. */
   async publishTable(context: JobContext, table: NewTable): Promise<void> {
     const { staging, stagingTable, collection: id, title, features, token = context.id } = table;
@@ -392,9 +403,8 @@ export class ImportService {
   }
 
   async #cleanup(input: ImportInput, id: string, outcome: JobOutcome): Promise<void> {
-    await removeDatabase(this.#stagingPath(id));
+    await this.clear(id);
     await this.#deps.merges?.discard(id);
-    await rm(this.#unpackedPath(id), { recursive: true, force: true });
     const upload = uploadPath(input);
     if (upload !== undefined && !keepsUpload(outcome)) await rm(upload, { force: true });
     await this.trim();

@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ProcessClient } from '../processes/support.js';
+import { tilesOf } from '../support/archives.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { query } from './support/database.js';
@@ -153,6 +155,12 @@ describe('hashes', () => {
           filter,
           400,
         ]);
+      const archive = { collections: [`${store}_kinds`], maxZoom: 0, format: 'mbtiles' };
+      const { archive: file } = await client.results('conversion.tile-archive', { inputs: archive });
+      const path = join(folder, `${store}.mbtiles`);
+      writeFileSync(path, Buffer.from(await (await client.get(file.href)).arrayBuffer()));
+      const tile = gunzipSync(tilesOf(path)[0]!.data).toString();
+      expect([tile.includes(word as string), tile.includes('Zürich')]).toEqual([true, false]);
       const statistics = [{ type: 'max', field: 'whole' }];
       expect(await status('analytics.summary-statistics', { statistics })).toBe(400);
       expect(await status('geometry.dissolve', { groupBy: ['word'] })).toBe(400);

@@ -30,7 +30,7 @@ function jobOf(saved?: unknown) {
 
 let runs = 0;
 function run(context: JobContext, collection: string, deps: Partial<PublishDeps> = {}): Promise<void> {
-  const publication = { path: result, collection, title: 'A raster' };
+  const publication = { path: result, mediaType: 'image/tiff', collection, title: 'A raster' };
   const own = join(folder, `job-${runs++}`);
   mkdirSync(own);
   return publishResult(context, publication, own, { imports, storage, reload: async () => {}, ...deps });
@@ -41,7 +41,7 @@ const contentOf = (name: string) => readFileSync(join(folder, 'published', `${na
 it('a job has the name before its file, and its result stays', async () => {
   const { context, checkpoints } = jobOf();
   const stop = new Error('killed');
-  const kill = { stat: async () => undefined, take: () => Promise.reject(stop) };
+  const kill = { isShared: false, stat: async () => undefined, take: () => Promise.reject(stop) };
   await expect(run(context, 'relief', { storage: kill })).rejects.toBe(stop);
   expect(checkpoints).toEqual(['published/relief.tif']);
   await run(jobOf(checkpoints[0]).context, 'relief');

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
+import { ARCHIVE_MEDIA_TYPES } from '../../core/archives.js';
 import { ApiError } from '../../core/errors.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../core/operation.js';
 import { pathString } from '../../core/params.js';
-import { MEDIA_TYPES, type TileJobState, type TileJobs } from '../../services/tile-jobs/service.js';
+import type { TileJobState, TileJobs } from '../../services/tile-jobs/service.js';
 import { fileReply, objectReply } from '../http/file-reply.js';
 import { errorDocs } from './envelope.js';
 import { BASE_PATH } from './kit.js';
@@ -10,7 +11,7 @@ import { BASE_PATH } from './kit.js';
 /** Where the archive of a finished job is to be had, relative to the server. */
 export const downloadPath = (jobId: string) => `${BASE_PATH}/tile-operations/jobs/${jobId}/archive`;
 
-const ARCHIVE_CONTENT = Object.fromEntries(Object.values(MEDIA_TYPES).map((type) => [type, null]));
+const ARCHIVE_CONTENT = Object.fromEntries(Object.values(ARCHIVE_MEDIA_TYPES).map((type) => [type, null]));
 
 /** The archive that a tile job wrote, whole or in part (Range, If-Range): beside the contract, which only names a `DownloadUrl`. */
 export function tileDownload(tileJobs: TileJobs): Operation {
@@ -41,7 +42,8 @@ async function download(x: Exchange, tileJobs: TileJobs, jobId: string): Promise
   const { archive } = (job.result_json ? JSON.parse(job.result_json) : {}) as TileJobState;
   if (!archive) throw missing();
   const { path, key } = archive;
-  const mediaType = MEDIA_TYPES[path.slice(path.lastIndexOf('.') + 1) as keyof typeof MEDIA_TYPES];
+  const mediaType =
+    ARCHIVE_MEDIA_TYPES[path.slice(path.lastIndexOf('.') + 1) as keyof typeof ARCHIVE_MEDIA_TYPES];
   const object = key === undefined ? undefined : await tileJobs.storage.stat(key);
   if (object) return objectReply(x, { ...object, storage: tileJobs.storage, key: key!, mediaType });
   if (key !== undefined || !existsSync(path)) throw missing();

@@ -1,7 +1,8 @@
 import Type, { type Static } from 'typebox';
+import { ARCHIVE_MEDIA_TYPES } from '../../core/archives.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import type { TileJobInput } from '../../services/tile-jobs/input.js';
-import { MEDIA_TYPES, type TileJobState } from '../../services/tile-jobs/service.js';
+import type { TileJobState } from '../../services/tile-jobs/service.js';
 import type { JobRow } from '../../stores/jobs.js';
 import {
   OptionalStringSchema,
@@ -119,7 +120,7 @@ function published(
     AccessUrlExpiresAt: null,
     Bucket: BUCKET,
     ObjectKey: path.slice(path.lastIndexOf('/') + 1),
-    ContentType: MEDIA_TYPES[input.container],
+    ContentType: ARCHIVE_MEDIA_TYPES[input.container],
     SizeBytes: bytes,
     MinZoom: input.minZoom,
     MaxZoom: input.maxZoom,

@@ -1,8 +1,11 @@
 import type { TSchema } from 'typebox';
+import type { WrittenContainer } from '../../core/archives.js';
 import type { FeatureProcess } from '../../core/feature-processes.js';
 import type { RasterProcess } from '../../core/raster-processes.js';
 import type { VectorSource } from '../../core/vector-source.js';
 import type { CrsDescription } from '../../native/index.js';
+import type { ImportInput } from '../import-input.js';
+import type { TileSelection } from '../tile-jobs/tally.js';
 
 /** A process as it is declared: what is told of it, what it takes, and how it is done. */
 export interface ProcessDefinition {
@@ -39,6 +42,8 @@ export interface OutputDefinition {
   readonly isFeatures?: boolean;
   /** It is a raster: a file of the job. */
   readonly isRaster?: boolean;
+  /** It is an archive of tiles: a file of the job. */
+  readonly isTiles?: boolean;
   /** It is a file of the job, which goes out as it is. */
   readonly isFile?: boolean;
 }
@@ -87,8 +92,24 @@ export type ProcessWork =
   | { readonly kind: 'export'; readonly input: string; readonly output: string }
   /** Collections, and features above them, become a picture or a page. */
   | { readonly kind: 'map'; readonly input: string; readonly output: string }
+  /** Collections become an archive of tiles. */
+  | { readonly kind: 'tiles'; readonly output: string; select(values: InputValues): ArchiveSelection }
+  /** A file of another server becomes a collection. */
+  | { readonly kind: 'import'; read(values: InputValues): FileImport }
   /** Several processes, one after the other. */
   | { readonly kind: 'plan' };
+
+/** Tiles, and the kind of archive that they go into. */
+export interface ArchiveSelection extends TileSelection {
+  readonly container: WrittenContainer;
+}
+
+/** A file of another server, and how it becomes a collection. */
+export interface FileImport extends Omit<ImportInput, 'file' | 'owned' | 'replace' | 'merge'> {
+  readonly url: string;
+  /** Its name, where the URL does not end in it. */
+  readonly fileName?: string;
+}
 
 export interface RasterFeatures {
   /** Name of the input. */

@@ -2,6 +2,7 @@ import { GEOTIFF_FORMAT } from '../../core/media.js';
 import type { Principal } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
 import { EXPORT_FORMATS } from '../exports/formats.js';
+import type { ImportService } from '../import.js';
 import type { JobContext } from '../jobs/kinds.js';
 import type { Subscriber } from './callbacks.js';
 import type { InputValues } from './definition.js';
@@ -82,6 +83,7 @@ export interface RunDeps {
   memoryBytes: number;
   pools: Pools;
   sources: ProcessSources;
+  imports: Pick<ImportService, 'runWithin'>;
   /** Makes a result a collection; once for each job and collection. */
   publish(context: JobContext, publication: Publication): Promise<void>;
 }

@@ -9,8 +9,10 @@ import { partContext, type SavedParts } from './part-context.js';
 import { runPlan } from './plan-run.js';
 import { runExport } from './run-export.js';
 import { runFeatures } from './run-features.js';
+import { runImport } from './run-import.js';
 import { runMap } from './run-map.js';
 import { runRaster } from './run-raster.js';
+import { runTiles } from './run-tiles.js';
 
 /** One run of a process: whatever an earlier run has left in the folder is made again. */
 export async function runProcess(
@@ -49,14 +51,16 @@ async function runWork(
     throw new TaskFailure('invalid-input', `There is no process ${context.input.process}.`);
   const { work, title } = definition;
   if (work.kind === 'values') return { values: work.compute(context.input.values), files: {} };
-  await rm(folder, { recursive: true, force: true });
+  if (work.kind === 'import') return { values: await runImport(context, work, folder, deps), files: {} };
+  // Tiles that an earlier run has written are not made again.
+  if (work.kind !== 'tiles') await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const file = await runKind(context, definition, work, folder, deps);
   if ('values' in file) return { values: file.values, files: {} };
   return { values: {}, files: { [work.output]: { file, title } } };
 }
 
-type FileWork = Exclude<ProcessDefinition['work'], { kind: 'values' | 'plan' }>;
+type FileWork = Exclude<ProcessDefinition['work'], { kind: 'values' | 'plan' | 'import' }>;
 
 function runKind(
   context: JobContext<ExecutionInput>,
@@ -72,6 +76,8 @@ function runKind(
       return runExport(context, definition, work, folder, deps);
     case 'map':
       return runMap(context, definition, work, folder, deps);
+    case 'tiles':
+      return runTiles(context, definition, work, folder, deps);
     default:
       return runFeatures(context, definition, work, folder, deps);
   }
@@ -93,8 +99,8 @@ async function publishOutput(
   const request = context.input.outputs[output]?.publish;
   if (!request) return undefined;
   const { collection, title = titleOfProcess } = request;
-  const { path, features } = file;
-  const publication = { path, collection, title, ...(features === undefined ? {} : { features }) };
+  const { path, features, mediaType } = file;
+  const publication = { path, mediaType, collection, title, ...(features === undefined ? {} : { features }) };
   const work = () => publish(partContext(context, `publish ${output}`, saved), publication);
   await context.step('publish', `Publishing ${collection}`, work, true);
   return collection;

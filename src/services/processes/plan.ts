@@ -1,6 +1,6 @@
 import { ApiError, badParameter, errorsDetail, type FieldError } from '../../core/errors.js';
 import { PROCESSES } from './catalogue/index.js';
-import type { InputValues, OutputDefinition } from './definition.js';
+import type { InputValues, OutputDefinition, ProcessDefinition } from './definition.js';
 import type { SourceReference } from './source-input.js';
 
 /** Several processes as the steps of one job. */
@@ -19,6 +19,10 @@ export interface PlanStep<Source = SourceReference> {
   readonly sources: Readonly<Record<string, Source>>;
   readonly dependsOn: readonly string[];
 }
+
+/** Whether a process can be a step: what it reads and makes can be that of other steps. */
+export const isStep = ({ work: { kind } }: ProcessDefinition) =>
+  kind !== 'plan' && kind !== 'tiles' && kind !== 'import';
 
 /** An output of a plan: one of a step that no other step reads. */
 export interface PlanOutput {

@@ -1,7 +1,6 @@
 import { copyFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { RESULT_TABLE } from '../../core/feature-processes.js';
-import { GEOTIFF_FORMAT } from '../../core/media.js';
 import type { ImportService } from '../import.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { type Storage, taken } from '../storage/storage.js';
@@ -11,7 +10,7 @@ import { writeThrough } from '../write-through.js';
 
 export interface PublishDeps {
   imports: ImportService;
-  storage: Pick<Storage, 'stat' | 'take'>;
+  storage: Pick<Storage, 'stat' | 'take' | 'isShared'>;
   /** Shows what was published. */
   reload(reason: string): Promise<void>;
 }
@@ -19,7 +18,8 @@ export interface PublishDeps {
 /** A file of a job, which stays, and the collection that it becomes. */
 export interface Publication {
   path: string;
-  /** Of a GeoPackage; absent of a raster. */
+  mediaType: string;
+  /** Of a GeoPackage; absent of a raster and of an archive of tiles. */
   features?: number;
   collection: string;
   title: string;
@@ -33,7 +33,7 @@ export async function publishResult(
   deps: PublishDeps,
 ): Promise<void> {
   const { path, features, collection, title } = publication;
-  if (features === undefined) return publishRaster(context, publication, folder, deps);
+  if (features === undefined) return publishFile(context, publication, folder, deps);
   // The load removes what it has read.
   const staging = join(folder, 'publish.gpkg');
   await copyFile(path, staging);
@@ -49,22 +49,22 @@ export async function publishResult(
 }
 
 /** The file goes to the published archives, and is named after the collection. */
-async function publishRaster(
+async function publishFile(
   context: JobContext,
-  { path, collection }: Publication,
+  { path, mediaType, collection }: Publication,
   folder: string,
   { imports, storage, reload }: PublishDeps,
 ): Promise<void> {
-  const key = `published/${collection}.tif`;
+  const ending = extname(path);
+  const key = `published/${collection}${ending}`;
   if (context.saved !== key) {
     imports.refuse({ table: collection });
     if (await storage.stat(key)) throw taken();
     await context.checkpoint(key);
   } else if (await storage.stat(key)) return reload(`${collection} was published`);
-  const copy = join(folder, 'publish.tif');
+  const copy = join(folder, `publish${ending}`);
   await copyFile(path, copy);
   await writeThrough(copy);
-  const { mediaType } = GEOTIFF_FORMAT;
   await storage.take(copy, key, { mediaType, signal: context.signal, isNew: true });
   await reload(`${collection} was published`);
 }

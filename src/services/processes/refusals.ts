@@ -3,7 +3,7 @@ import type { Principal } from '../../core/operation.js';
 import { permits } from '../access/permissions.js';
 import type { ImportService } from '../import.js';
 import { PROCESSES } from './catalogue/index.js';
-import type { FeaturesFacts, InputValues, ProcessDefinition, ProcessWork } from './definition.js';
+import type { FeaturesFacts, FileImport, InputValues, ProcessDefinition, ProcessWork } from './definition.js';
 import type { Execution } from './execution.js';
 import { errorWithin, orderSteps, type PlanStep } from './plan.js';
 import { factsAfter, factsOfInput } from './plan-facts.js';
@@ -15,6 +15,8 @@ export interface RefusalsDeps {
   /** Ids of processes that nobody may execute without approval. */
   approval: readonly string[];
   imports: Pick<ImportService, 'refuse'>;
+  /** Whether files go to an object store that all servers share. */
+  isShared: boolean;
   /** Rejects where a job has no such output, or not for this principal. */
   result(jobId: string, output: string, principal: Principal): Promise<unknown>;
 }
@@ -40,10 +42,23 @@ export class Refusals {
       if (names.has(publish.collection))
         throw badParameter(`/outputs/${output}/publish/collection`, 'is that of another output, too');
       names.add(publish.collection);
-      if (!permits(principal, 'admin:import:write'))
-        throw new ApiError('forbidden', 'You may not publish collections.');
-      this.#deps.imports.refuse({ table: publish.collection });
+      this.#refuseCollection({ table: publish.collection }, principal);
+      this.#refuseArchive(output, process, execution);
     }
+  }
+
+  /** Some archives are files for others alone. */
+  #refuseArchive(output: string, { work }: ProcessDefinition, { values }: Execution): void {
+    if (work.kind !== 'tiles') return;
+    const { container } = work.select(values);
+    if (container === 'pmtiles' || (container === 'mbtiles' && !this.#deps.isShared)) return;
+    throw badParameter(`/outputs/${output}/publish`, `is for pmtiles here, and this archive is ${container}`);
+  }
+
+  #refuseCollection({ table }: Pick<FileImport, 'table'>, principal: Principal): void {
+    if (!permits(principal, 'admin:import:write'))
+      throw new ApiError('forbidden', 'You may not publish collections.');
+    this.#deps.imports.refuse({ table });
   }
 
   async #refusePlan({ steps }: NonNullable<Execution['plan']>, principal: Principal): Promise<void> {
@@ -94,6 +109,8 @@ export class Refusals {
     values: InputValues,
     principal: Principal,
   ): void {
+    if (work.kind === 'import') this.#refuseCollection(work.read(values), principal);
+    if (work.kind === 'tiles') this.#deps.sources.tiles(work.select(values), principal);
     const references = Object.entries(sources).flatMap(([name, one]): [string, CollectionReference][] =>
       one.kind === 'collection' ? [[name, one]] : [],
     );

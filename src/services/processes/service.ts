@@ -24,6 +24,7 @@ import { runProcess } from './job.js';
 import { type PublishDeps, publishResult } from './publish.js';
 import type { PushDownSetting } from './push-down.js';
 import { Refusals } from './refusals.js';
+import { archivePath } from './run-tiles.js';
 import type { SourceReference } from './source-input.js';
 import { ProcessSources } from './sources.js';
 
@@ -80,6 +81,7 @@ export class Processes {
     });
     this.#refusals = new Refusals({
       ...{ sources: this.#sources, approval: deps.approval, imports: deps.imports },
+      isShared: deps.storage.isShared,
       result: (jobId, output, principal) => this.file(jobId, output, principal),
     });
     deps.jobs.register(this.#kind());
@@ -250,7 +252,7 @@ export class Processes {
   }
 
   #kind(): JobKind<ExecutionInput, ProcessResult> {
-    const { pools, spoolBytes, memoryBytes, pushDown } = this.#deps;
+    const { pools, imports, spoolBytes, memoryBytes, pushDown } = this.#deps;
     return {
       kind: PROCESS_KIND,
       title: 'Process',
@@ -260,11 +262,12 @@ export class Processes {
       ofFolder: true,
       run: (context) =>
         runProcess(context, this.#folderOf(context.id), {
-          ...{ pools, sources: this.#sources, spoolBytes, memoryBytes, pushDown },
+          ...{ pools, imports, sources: this.#sources, spoolBytes, memoryBytes, pushDown },
           publish: (job, result) => publishResult(job, result, this.#folderOf(job.id), this.#deps),
         }),
       cleanup: async (input, id, { state }) => {
         await removeUploads(input);
+        await this.#clear(input, id);
         if (state !== 'Succeeded') await rm(this.#folderOf(id), { recursive: true, force: true });
         if (Date.now() - this.#trimmedAt > TRIM_MS) await this.trim();
       },
@@ -273,6 +276,15 @@ export class Processes {
           ? 'The features that were sent are not there any more: execute the process again.'
           : undefined,
     };
+  }
+
+  /** What lies outside the folder of the job, or is held open in it. */
+  async #clear({ process, values }: ExecutionInput, id: string): Promise<void> {
+    const work = PROCESSES.get(process)?.work;
+    if (work?.kind === 'import') await this.#deps.imports.clear(id);
+    if (work?.kind !== 'tiles') return;
+    const output = archivePath(this.#folderOf(id), work, values);
+    await this.#deps.pools.run('archive.discard', { output });
   }
 
   #folderOf(jobId: string): string {
@@ -302,11 +314,18 @@ function sourcesOf({ sources, plan }: ExecutionInput): SourceReference[] {
 }
 
 function collectionsOf(input: ExecutionInput): string[] {
+  const work = PROCESSES.get(input.process)?.work;
+  const own =
+    work?.kind === 'tiles'
+      ? work.select(input.values).collections
+      : work?.kind === 'import'
+        ? [work.read(input.values).table]
+        : [];
   const read = sourcesOf(input).flatMap((one) => (one.kind === 'collection' ? [one.id] : []));
   const published = Object.values(input.outputs).flatMap(({ publish }) =>
     publish ? [publish.collection] : [],
   );
-  return [...new Set([...read, ...published])].map((id) => `collection:${id}`);
+  return [...new Set([...own, ...read, ...published])].map((id) => `collection:${id}`);
 }
 
 async function writeDurably(path: string, content: string | Uint8Array): Promise<void> {

@@ -24,7 +24,9 @@ import { checkFilter, parseFilter } from '../filters.js';
 import { IMPORT_FORMATS } from '../import-formats.js';
 import { vectorCollection } from '../publish/collections.js';
 import { isZipped } from '../publish/formats.js';
-import type { FeaturesFacts, RasterFacts } from './definition.js';
+import { checkContainer } from '../tile-jobs/describe.js';
+import { type TileWork, tileWork } from '../tile-jobs/work.js';
+import type { ArchiveSelection, FeaturesFacts, RasterFacts } from './definition.js';
 import type { CollectionReference, SourceReference } from './source-input.js';
 
 /** Features that a process reads, and what its plan must know of them. */
@@ -128,6 +130,15 @@ export class ProcessSources {
     const collection = this.#named({ kind: 'collection', id, filterLang: 'cql2-text' }, principal);
     if (isDrawable(collection)) return collection;
     throw badParameter(at, `'${id.slice(0, 100)}' is no collection that maps draw`);
+  }
+
+  /** The tiles of an archive. Throws 400 for what does not exist or does not go together, and 413 for too many. */
+  tiles({ container, ...selection }: ArchiveSelection, principal: Principal): TileWork {
+    const work = tileWork(selection, this.deps.visible(principal));
+    checkContainer(container, work);
+    if (work.total <= LIMITS.processTiles) return work;
+    const message = `The archive covers ${work.total} tiles, and ${LIMITS.processTiles} are allowed: take a smaller maxZoom or bbox.`;
+    throw new ApiError('payload-too-large', message);
   }
 
   /** Features to draw, wherever they come from. */

@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasStoredTiles } from '../../core/abilities.js';
+import { ARCHIVE_MEDIA_TYPES } from '../../core/archives.js';
 import type { Collection } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import type { Storage } from '../storage/storage.js';
-import { MEDIA_TYPES, publishedArchives } from '../tile-jobs/service.js';
+import { publishedArchives } from '../tile-jobs/service.js';
 
 export interface TilesetsDeps {
   dataDir: string;
@@ -57,7 +58,7 @@ export class Tilesets {
     const file = fileOf(name);
     if (existsSync(path)) {
       if (storage.isShared)
-        await storage.take(path, `published/${file}`, { mediaType: MEDIA_TYPES.pmtiles, signal });
+        await storage.take(path, `published/${file}`, { mediaType: ARCHIVE_MEDIA_TYPES.pmtiles, signal });
       else {
         const folder = publishedArchives(dataDir);
         await mkdir(folder, { recursive: true });

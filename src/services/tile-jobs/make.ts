@@ -124,3 +124,9 @@ export function yielding(pools: Pools, signal: AbortSignal): () => Promise<void>
     }
   };
 }
+
+/** Tiles made at a time: one thread is left to those who wait for answers. */
+export function tileConcurrency(pools: Pools): number {
+  const threads = pools.status().find(({ name }) => name === 'vector')?.workers ?? 1;
+  return Math.max(1, threads - 1);
+}

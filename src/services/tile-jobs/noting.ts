@@ -39,7 +39,7 @@ function partDone({ processed, total }: Tally): number {
 
 /** Failures stay with the job; without a single tile the job has failed. */
 export async function tellFailures(
-  context: JobContext<TileJobInput>,
+  context: Pick<JobContext, 'log' | 'warn'>,
   failures: readonly string[],
   tally: Tally,
 ): Promise<void> {

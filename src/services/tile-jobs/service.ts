@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
+import { ARCHIVE_MEDIA_TYPES } from '../../core/archives.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import type { Pools } from '../../core/tasks.js';
@@ -16,7 +17,7 @@ import type { Tile } from '../tiles/tile.js';
 import { checkContainer } from './describe.js';
 import { type ExportOptions, exportTiles } from './export.js';
 import { isArchiving, isMaking, type TileJobInput } from './input.js';
-import { yielding } from './make.js';
+import { tileConcurrency, yielding } from './make.js';
 import { counting, noting, notingRest, tellFailures } from './noting.js';
 import { cutWork, PART_TILES, type PartResult, type TilePart, tallyOf } from './parts.js';
 import { TOLD_FAILURES } from './progress.js';
@@ -71,12 +72,6 @@ const ABOUT: Record<TileJobKind, { title: string; operationType: number }> = {
 
 /** A server that dies is no fault of the job: what it made stays, so it is not given up soon. */
 export const TILE_JOB_ATTEMPTS = 1000;
-
-export const MEDIA_TYPES = {
-  pmtiles: 'application/vnd.pmtiles',
-  mbtiles: 'application/vnd.mapbox-vector-tile-archive+sqlite3',
-  gpkg: 'application/geopackage+sqlite3',
-} as const;
 
 /** Share of an archive job that writing is, where all servers have made the tiles before. */
 const WRITING = 0.1;
@@ -241,7 +236,7 @@ export class TileJobs {
       pools,
       signal,
       from: undefined,
-      concurrency: concurrencyOf(input, pools),
+      concurrency: input.concurrency ?? tileConcurrency(pools),
       make: (request) => this.#deps.warm(request),
       room: yielding(pools, signal),
     };
@@ -258,7 +253,7 @@ export class TileJobs {
     const about = { label: path.slice(path.lastIndexOf('/') + 1), kind: 'tile-archive' };
     await context.artifact({
       ...about,
-      content_type: MEDIA_TYPES[input.container],
+      content_type: ARCHIVE_MEDIA_TYPES[input.container],
       size_bytes: bytes,
       location: path,
     });
@@ -291,7 +286,7 @@ export class TileJobs {
         signal,
         output: path,
         container: input.container,
-        concurrency: concurrencyOf(input, pools),
+        concurrency: input.concurrency ?? tileConcurrency(pools),
         room: yielding(pools, signal),
         completing: (tally) => context.checkpoint({ tally }),
       }),
@@ -338,7 +333,7 @@ export class TileJobs {
     // No file here any more: a run before this one has sent it.
     if (existsSync(path))
       await context.step('store', 'Sending the archive to the object store', () =>
-        storage.take(path, key, { mediaType: MEDIA_TYPES[input.container], signal }),
+        storage.take(path, key, { mediaType: ARCHIVE_MEDIA_TYPES[input.container], signal }),
       );
     state.archive = { ...state.archive!, key, path: storage.locate(key) };
     await context.checkpoint(state);
@@ -395,10 +390,4 @@ const publishedName = ({ collections, container }: TileJobInput) =>
 function kindOf({ operation }: TileJobInput): TileJobKind {
   if (operation === 'publish') return 'tiles.publish';
   return operation === 'archive' ? 'tiles.archive' : 'tiles.cache';
-}
-
-/** One thread is left to those who wait for answers. */
-function concurrencyOf({ concurrency }: TileJobInput, pools: Pools): number {
-  const threads = pools.status().find(({ name }) => name === 'vector')?.workers ?? 1;
-  return concurrency ?? Math.max(1, threads - 1);
 }

@@ -102,10 +102,10 @@ function readOutputs(
     };
     if (format?.mediaType !== undefined && format.mediaType !== mediaType)
       errors.push(fault(`/outputs/${name}/format/mediaType`, `must be ${mediaType}`, 'enum'));
-    if (publish && !output.isFeatures && !output.isRaster)
-      errors.push(fault(`/outputs/${name}/publish`, 'is for features and rasters', 'invalid'));
-    if (publish?.title !== undefined && output.isRaster)
-      errors.push(fault(`/outputs/${name}/publish/title`, 'is for features: rasters have names', 'invalid'));
+    if (publish && !output.isFeatures && !output.isRaster && !output.isTiles)
+      errors.push(fault(`/outputs/${name}/publish`, 'is for features, rasters and tiles', 'invalid'));
+    if (publish?.title !== undefined && !output.isFeatures)
+      errors.push(fault(`/outputs/${name}/publish/title`, 'is for features: others have names', 'invalid'));
     if (publish && publish.collection !== tableName(publish.collection))
       errors.push(fault(`/outputs/${name}/publish/collection`, 'is no name of a collection', 'pattern'));
     requests[name] = {

@@ -10,6 +10,7 @@ import type {
 } from '../../../services/processes/definition.js';
 import {
   fieldErrorWithin,
+  isStep,
   orderSteps,
   type Plan,
   type PlanStep,
@@ -85,8 +86,9 @@ function readDraft(body: StepBody, index: number, errors: FieldError[]): Draft |
     return undefined;
   }
   const process = processOf(id);
-  if (!process || process.work.kind === 'plan') {
-    errors.push(fault(`${at}/processId`, `there is no process '${id.slice(0, 100)}'`, 'UNKNOWN_PROCESS'));
+  if (!process || !isStep(process)) {
+    const detail = process ? `${process.id} is executed alone` : `there is no process '${id.slice(0, 100)}'`;
+    errors.push(fault(`${at}/processId`, detail, 'UNKNOWN_PROCESS'));
     return undefined;
   }
   return { at, stepId: body.stepId ?? `s${index + 1}`, process, body };

@@ -4,6 +4,7 @@ import { ATTRIBUTE_PROCESSES } from './attributes.js';
 import { echo } from './echo.js';
 import { featureExport } from './exports.js';
 import { GEOMETRY_PROCESSES } from './geometry.js';
+import { fileImport } from './import.js';
 import { JOIN_PROCESSES } from './joins.js';
 import { LAYER_PROCESSES } from './layers.js';
 import { mapImage } from './map.js';
@@ -14,6 +15,7 @@ import { RASTER_EDITS } from './raster-edit.js';
 import { RASTER_VALUES } from './raster-values.js';
 import { RASTER_PROCESSES } from './rasters.js';
 import { spectralIndex } from './spectral.js';
+import { tileArchive } from './tiles.js';
 import { zonalStatistics } from './zonal.js';
 
 /** Everything that can be processed, by its id. */
@@ -31,7 +33,9 @@ export const PROCESSES: ReadonlyMap<string, ProcessDefinition> = new Map(
     spectralIndex,
     zonalStatistics,
     featureExport,
+    fileImport,
     mapImage,
+    tileArchive,
     plan,
     echo,
   ].map((process) => [process.id, process]),

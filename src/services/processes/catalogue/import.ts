@@ -1,0 +1,108 @@
+import Type from 'typebox';
+import { badParameter } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
+import { plainText } from '../../../core/percent.js';
+import { resolveCrs } from '../../../native/crs.js';
+import { IMPORT_FORMATS } from '../../import-formats.js';
+import { sourceUrl } from '../../remote-file.js';
+import { tableName } from '../../table-name.js';
+import { endingOf } from '../../upload.js';
+import type { FileImport, ProcessDefinition } from '../definition.js';
+import { optional } from './parts.js';
+
+/** Endings of the names of files that are imported. */
+export const IMPORT_ENDINGS: ReadonlySet<string> = new Set(Object.keys(IMPORT_FORMATS));
+
+const epsg = Type.Integer({ minimum: 1, maximum: 998_999 });
+
+/** The inputs, as their schemas let them through. */
+interface ImportValues {
+  file: { href: string };
+  fileName?: string;
+  collection: string;
+  title?: string;
+  layer?: string;
+  sourceSrid?: number;
+  targetSrid?: number;
+}
+
+export const fileImport: ProcessDefinition = {
+  id: 'conversion.import',
+  title: 'Import',
+  description: 'A file of another server becomes a collection of this one.',
+  keywords: ['vector', 'import'],
+  inputs: {
+    file: {
+      title: 'File',
+      description: 'A file on a host that may be read (remote.allow).',
+      schema: Type.Object({
+        href: Type.String({ minLength: 1, maxLength: LIMITS.urlBytes }),
+        type: Type.Optional(Type.String()),
+      }),
+    },
+    fileName: optional({
+      title: 'Name of the file',
+      description: 'Tells the format where the address does not.',
+      schema: Type.String({ minLength: 1, maxLength: 255 }),
+    }),
+    collection: {
+      title: 'Collection',
+      description: 'Id of the collection that is made: lower case letters, digits and underscores.',
+      schema: Type.String({ minLength: 1, maxLength: 60, pattern: '^[a-z_][a-z0-9_]*$' }),
+    },
+    title: optional({
+      title: 'Title',
+      description: 'Of the collection; the name of the layer when absent.',
+      schema: Type.String({ minLength: 1, maxLength: 200 }),
+    }),
+    layer: optional({
+      title: 'Layer',
+      description: 'Of the file; its first when absent.',
+      schema: Type.String({ minLength: 1, maxLength: 256 }),
+    }),
+    sourceSrid: optional({
+      title: 'CRS of the file',
+      description: 'EPSG code of the coordinates; it goes before what the file says.',
+      schema: epsg,
+    }),
+    targetSrid: optional({
+      title: 'CRS of the collection',
+      description: 'EPSG code; that of the file when absent.',
+      schema: epsg,
+    }),
+  },
+  outputs: {
+    collection: {
+      title: 'Collection',
+      description: 'Its id, how many features it has, and the layer of the file that was read.',
+      schema: Type.Object({ id: Type.String(), features: Type.Integer(), layer: Type.String() }),
+    },
+  },
+  refuse(values) {
+    const { url, fileName, table, sourceCrs, targetCrs } = importOf(values);
+    const { pathname } = sourceUrl('/inputs/file/href', url);
+    const ending = endingOf(fileName ?? plainText(pathname.split('/').at(-1)!));
+    if (!IMPORT_ENDINGS.has(ending))
+      throw badParameter(
+        fileName === undefined ? '/inputs/file/href' : '/inputs/fileName',
+        `must end in one of ${[...IMPORT_ENDINGS].join(', ')}`,
+      );
+    if (table !== tableName(table)) throw badParameter('/inputs/collection', 'is no name of a collection');
+    if (sourceCrs) resolveCrs('/inputs/sourceSrid', sourceCrs);
+    if (targetCrs) resolveCrs('/inputs/targetSrid', targetCrs);
+  },
+  work: { kind: 'import', read: importOf },
+};
+
+function importOf(values: Readonly<Record<string, unknown>>): FileImport {
+  const { file, fileName, collection, title, layer, sourceSrid, targetSrid } =
+    values as unknown as ImportValues;
+  return {
+    ...{ url: file.href, table: collection },
+    ...(fileName === undefined ? {} : { fileName }),
+    ...(title === undefined ? {} : { title }),
+    ...(layer === undefined ? {} : { layer }),
+    ...(sourceSrid === undefined ? {} : { sourceCrs: `EPSG:${sourceSrid}` }),
+    ...(targetSrid === undefined ? {} : { targetCrs: `EPSG:${targetSrid}` }),
+  };
+}

@@ -1,0 +1,94 @@
+import Type from 'typebox';
+import type { WrittenContainer } from '../../../core/archives.js';
+import type { Box } from '../../../core/box.js';
+import { badParameter } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
+import type { ProcessDefinition } from '../definition.js';
+import { fileOutput, optional } from './parts.js';
+
+const zoom = (isDefault?: number) =>
+  Type.Integer({
+    minimum: 0,
+    maximum: LIMITS.tileZoom,
+    ...(isDefault === undefined ? {} : { default: isDefault }),
+  });
+
+/** The inputs, as their schemas let them through. */
+interface TilesValues {
+  collections: string[];
+  maxZoom: number;
+  minZoom?: number;
+  format?: WrittenContainer;
+  tileFormat?: string;
+  tileMatrixSet?: string;
+  bbox?: number[];
+}
+
+export const tileArchive: ProcessDefinition = {
+  id: 'conversion.tile-archive',
+  title: 'Tile archive',
+  description: 'The tiles of collections in one file, as PMTiles, MBTiles or GeoPackage.',
+  keywords: ['tiles', 'export'],
+  inputs: {
+    collections: {
+      title: 'Collections',
+      description: 'Ids of the collections whose tiles are written, the lowest first.',
+      schema: Type.Array(Type.String({ minLength: 1 }), {
+        minItems: 1,
+        maxItems: LIMITS.collectionsPerRequest,
+      }),
+    },
+    minZoom: optional({ title: 'Least zoom', description: 'The first zoom.', schema: zoom(0) }),
+    maxZoom: { title: 'Greatest zoom', description: 'The last zoom.', schema: zoom() },
+    format: optional({
+      title: 'Format',
+      description: 'Of the archive. A GeoPackage holds pictures, and no vector tiles.',
+      schema: Type.String({ enum: ['pmtiles', 'mbtiles', 'gpkg'], default: 'pmtiles' }),
+    }),
+    tileFormat: optional({
+      title: 'Format of tiles',
+      description: 'That in which the collections are usually made when absent: mvt for features.',
+      schema: Type.String({ enum: ['mvt', 'png', 'webp', 'jpeg'] }),
+    }),
+    tileMatrixSet: optional({
+      title: 'Tile matrix set',
+      description: 'Its id. PMTiles and MBTiles hold tiles of WebMercatorQuad only.',
+      schema: Type.String({ minLength: 1, maxLength: 256, default: 'WebMercatorQuad' }),
+    }),
+    bbox: optional({
+      title: 'Box',
+      description:
+        'west, south, east, north in degrees, west above east across the antimeridian; all of the collections when absent.',
+      schema: Type.Array(Type.Number({ minimum: -180, maximum: 180 }), { minItems: 4, maxItems: 4 }),
+    }),
+  },
+  outputs: {
+    archive: {
+      ...fileOutput('Archive', 'The file. PMTiles and MBTiles can be published as a collection.'),
+      isTiles: true,
+    },
+  },
+  refuse({ bbox }) {
+    const [, south = 0, , north = 1] = (bbox as number[] | undefined) ?? [];
+    if (south >= north) throw badParameter('/inputs/bbox', 'must have its south below its north');
+  },
+  work: {
+    kind: 'tiles',
+    output: 'archive',
+    select(values) {
+      const {
+        collections,
+        maxZoom,
+        minZoom = 0,
+        tileFormat = '',
+        bbox,
+        ...others
+      } = values as unknown as TilesValues;
+      const { format: container = 'pmtiles', tileMatrixSet: tileMatrixSetId = 'WebMercatorQuad' } = others;
+      return {
+        ...{ collections, tileMatrixSetId, minZoom, maxZoom, format: tileFormat, container },
+        ...(bbox ? { bbox: bbox as unknown as Box } : {}),
+      };
+    },
+  },
+};

@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ARCHIVE_MEDIA_TYPES, type WrittenContainer } from '../../core/archives.js';
+import type { JobContext } from '../jobs/kinds.js';
+import * as metrics from '../telemetry/metrics.js';
+import { exportTiles } from '../tile-jobs/export.js';
+import { tileConcurrency, yielding } from '../tile-jobs/make.js';
+import { counting, tellFailures } from '../tile-jobs/noting.js';
+import { makeTile } from '../tiles/make.js';
+import type { InputValues, ProcessDefinition, ProcessWork } from './definition.js';
+import type { ExecutionInput, ResultFile, RunDeps } from './execution.js';
+import { PROCESSED } from './run-features.js';
+
+export type TilesWork = Extract<ProcessWork, { kind: 'tiles' }>;
+
+/** Collections become an archive of tiles. A run that was cut off goes on where it was. */
+export async function runTiles(
+  context: JobContext<ExecutionInput>,
+  { title }: ProcessDefinition,
+  work: TilesWork,
+  folder: string,
+  deps: RunDeps,
+): Promise<ResultFile> {
+  const { container } = work.select(context.input.values);
+  const path = archivePath(folder, work, context.input.values);
+  // Completed by a run that died before it could say so.
+  if (!existsSync(path)) await context.step('process', title, () => writeTiles(context, work, path, deps));
+  return { path, mediaType: ARCHIVE_MEDIA_TYPES[container], bytes: (await stat(path)).size };
+}
+
+/** Where the archive of a job lies, while it is written and after. */
+export function archivePath(folder: string, { output, select }: TilesWork, values: InputValues): string {
+  return join(folder, `${output}.${select(values).container satisfies WrittenContainer}`);
+}
+
+async function writeTiles(
+  context: JobContext<ExecutionInput>,
+  { select }: TilesWork,
+  output: string,
+  { pools, sources }: RunDeps,
+): Promise<void> {
+  const { input, signal } = context;
+  const selection = select(input.values);
+  const tiles = sources.tiles(selection, input.principal);
+  const count = counting();
+  const { tally, archive, failures } = await exportTiles(tiles, {
+    ...{ pools, signal, output, container: selection.container },
+    concurrency: tileConcurrency(pools),
+    room: yielding(pools, signal),
+    make: (request) => makeTile({ signal, timing: () => {} }, pools, request),
+    progress: (tally) => {
+      count(tally);
+      context.progress((PROCESSED * tally.processed) / Math.max(1, tally.total));
+    },
+  });
+  await tellFailures(context, failures, tally);
+  await context.log('info', `${tally.tiles} tiles were written, of ${tally.total} addresses.`);
+  metrics.tileArchives.cell().inc();
+  metrics.tileArchiveSize.cell().observe(archive.bytes);
+}

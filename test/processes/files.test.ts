@@ -1,0 +1,164 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { PMTiles } from 'pmtiles';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { gateways } from '../e2e/support/processes.js';
+import { startServer, type TestServer } from '../support/server.js';
+import { type Json, ProcessClient } from './support.js';
+
+/** Archives of tiles, and files of other servers that become collections. */
+
+const ARCHIVE = 'conversion.tile-archive';
+const IMPORT = 'conversion.import';
+const folder = mkdtempSync(join(tmpdir(), 'graticule-process-files-'));
+
+let server: TestServer;
+let client: ProcessClient;
+
+async function start() {
+  const env = { SVC_REMOTE__ALLOW: '127.0.0.1' };
+  server = await startServer({ sources: ['demo/data/world_map.gpkg'], dataDir: folder, env });
+  client = new ProcessClient(server);
+}
+
+beforeAll(start);
+afterAll(async () => {
+  await server?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function refusal(process: string, body: Json): Promise<[number, string]> {
+  const response = await client.execute(process, body);
+  const { errors, detail } = (await response.json()) as Json;
+  return [response.status, errors?.[0]?.name ?? detail];
+}
+
+/** A file as readers of PMTiles ask for it. */
+function sourceOf(bytes: Buffer) {
+  const getBytes = async (offset: number, length: number) => ({
+    data: new Uint8Array(bytes.subarray(offset, offset + length)).buffer as ArrayBuffer,
+  });
+  return { getBytes, getKey: () => 'archive' };
+}
+
+describe('tile archives', () => {
+  it('hold the tiles that the server gives', async () => {
+    const inputs = { collections: ['countries'], maxZoom: 2 };
+    const { archive } = await client.results(ARCHIVE, { inputs });
+    expect(archive.type).toBe('application/vnd.pmtiles');
+    const bytes = Buffer.from(await (await client.get(archive.href)).arrayBuffer());
+    const pmtiles = new PMTiles(sourceOf(bytes));
+    for (const [z, row, column] of [
+      [0, 0, 0],
+      [1, 0, 1],
+      [2, 1, 2],
+    ] as const) {
+      const path = `/ogc/tiles/collections/countries/tiles/WebMercatorQuad/${z}/${row}/${column}?f=mvt`;
+      const served = Buffer.from(await (await client.get(path)).arrayBuffer());
+      const tile = Buffer.from((await pmtiles.getZxy(z, column, row))!.data);
+      expect([z, plain(tile).equals(plain(served))]).toEqual([z, true]);
+    }
+  });
+
+  it('become collections', async () => {
+    const inputs = { collections: ['countries'], maxZoom: 1, format: 'mbtiles', tileFormat: 'png' };
+    const outputs = { archive: { publish: { collection: 'pictures' } } };
+    await client.results(ARCHIVE, { inputs, outputs });
+    const tile = await client.get('/ogc/tiles/collections/pictures/tiles/WebMercatorQuad/1/0/1?f=png');
+    expect([tile.status, tile.headers.get('content-type')]).toEqual([200, 'image/png']);
+    const kept = {
+      inputs: { ...inputs, format: 'gpkg' },
+      outputs: { archive: { publish: { collection: 'b' } } },
+    };
+    expect(await refusal(ARCHIVE, kept)).toEqual([400, '/outputs/archive/publish']);
+  });
+
+  it('are refused where they cannot be made', async () => {
+    const archive = (more: Json) => refusal(ARCHIVE, { inputs: { collections: ['countries'], ...more } });
+    expect(await archive({})).toEqual([400, '/inputs/maxZoom']);
+    expect(await archive({ maxZoom: 30 })).toEqual([400, '/inputs/maxZoom']);
+    expect(await archive({ maxZoom: 1, bbox: [0, 10, 5, 5] })).toEqual([400, '/inputs/bbox']);
+    expect((await archive({ maxZoom: 20 }))[0]).toBe(413);
+    expect((await archive({ maxZoom: 1, collections: ['nowhere'] }))[1]).toContain('nowhere');
+    expect((await archive({ maxZoom: 1, format: 'gpkg' }))[1]).toContain('GeoPackage');
+    const step = { kind: 'geoprocess', stepId: 'a', processId: ARCHIVE, inputs: { maxZoom: 1 } };
+    const plan = { inputs: { plan: { planId: 'p', steps: [step] } } };
+    expect(await refusal('svc-geoprocessing', plan)).toEqual([400, '/inputs/plan/steps/0/processId']);
+  });
+});
+
+const plain = (tile: Buffer) => (tile[0] === 0x1f && tile[1] === 0x8b ? gunzipSync(tile) : tile);
+
+describe('imports', () => {
+  let files: Server;
+  let at: string;
+  const ports = JSON.stringify({
+    type: 'FeatureCollection',
+    features: Array.from({ length: 20_000 }, (_, i) => ({
+      type: 'Feature',
+      geometry: { type: 'Point', coordinates: [i / 200, 50] },
+      properties: { name: `Port ${i}` },
+    })),
+  });
+
+  beforeAll(async () => {
+    files = createServer((request, response) => {
+      if (request.url === '/ports.geojson') return response.end(ports);
+      if (request.url === '/page.geojson') return response.end('<html>no</html>');
+      return response.writeHead(404).end();
+    });
+    await new Promise<void>((resolve) => files.listen(0, '127.0.0.1', resolve));
+    at = `http://127.0.0.1:${(files.address() as AddressInfo).port}`;
+  });
+  afterAll(() => files.close());
+
+  const importOf = (collection: string, name = 'ports.geojson') => ({
+    inputs: { file: { href: `${at}/${name}` }, collection },
+  });
+  const matched = async (collection: string) =>
+    (await client.json(`/ogc/features/collections/${collection}/items?limit=1`)).numberMatched;
+
+  it('make collections', async () => {
+    const { collection } = await client.results(IMPORT, importOf('ports'));
+    expect(collection).toMatchObject({ id: 'ports', features: 20_000 });
+    expect(await matched('ports')).toBe(20_000);
+    expect((await refusal(IMPORT, importOf('ports')))[0]).toBe(409);
+  });
+
+  it('are refused, or fail and leave nothing', async () => {
+    expect(await refusal(IMPORT, importOf('x', 'ports.exe'))).toEqual([400, '/inputs/file/href']);
+    expect(await refusal(IMPORT, importOf('gpkg_x'))).toEqual([400, expect.stringContaining('reserved')]);
+    const secret = { inputs: { file: { href: 'file:///etc/passwd' }, collection: 'x' } };
+    expect(await refusal(IMPORT, secret)).toEqual([400, '/inputs/file/href']);
+    for (const name of ['page.geojson', 'gone.geojson']) {
+      const { status } = await client.run(IMPORT, importOf('broken', name));
+      expect([name, status]).toEqual([name, 'failed']);
+    }
+    const metadata = { inputs: { file: { href: 'http://169.254.169.254/a.geojson' }, collection: 'x' } };
+    const { status, message } = await client.run(IMPORT, metadata);
+    expect([status, message]).toEqual(['failed', expect.stringContaining('169.254.169.254')]);
+    expect((await client.get('/ogc/features/collections/broken')).status).toBe(404);
+  });
+
+  it.each(['Fetching the file', 'Reading the file', 'Loading', 'Publishing'])(
+    'a kill -9 while %s',
+    async (phase) => {
+      const name = phase.split(' ')[0]!.toLowerCase();
+      const { jobID } = (await (await client.execute(IMPORT, importOf(name))).json()) as Json;
+      const log = async () => (await client.json(`/api/v1/admin/jobs/${jobID}/logs`)).items as Json[];
+      await vi.waitFor(
+        async () => expect((await log()).some(({ message }) => message.startsWith(phase))).toBe(true),
+        { timeout: 60_000, interval: 2 },
+      );
+      process.kill(gateways(server.process.pid!)[0]!, 'SIGKILL');
+      server.process.kill('SIGKILL');
+      await start();
+      expect((await client.ended(jobID)).status).toBe('successful');
+      expect(await matched(name)).toBe(20_000);
+    },
+  );
+});
