@@ -37,6 +37,7 @@ import { LayerWords } from '../services/migrations/geoserver/layer-words.js';
 import { GeoServerMigrations } from '../services/migrations/geoserver/migrations.js';
 import { BatchRelationships } from '../services/migrations/relationships.js';
 import { Callbacks } from '../services/processes/callbacks.js';
+import { Proposals } from '../services/processes/proposals.js';
 import { Processes } from '../services/processes/service.js';
 import { LayerCopies } from '../services/publish/copies.js';
 import type { PublishedLayers } from '../services/publish/layers.js';
@@ -185,6 +186,7 @@ export function startManagement(options: ManagementOptions): Management {
     ...{ pools, jobs, imports, visible, dataDir: options.dataDir },
     ...{ storage: options.storage, reload: publish },
     approval: config.processes.approval,
+    propose: (draft) => proposals.propose(draft),
     spoolBytes: config.processes.spool,
     pushDown: config.processes.pushDown,
     memoryBytes: config.processes.memory,
@@ -192,6 +194,14 @@ export function startManagement(options: ManagementOptions): Management {
       ...{ jobs, allowed: new AllowedHosts(config.remote.allow) },
       documents: { status: (job, baseUrl) => statusInfo({ baseUrl }, job), results: resultLinks },
     }),
+  });
+  const proposals = new Proposals({
+    documents: state.documents,
+    jobs: state.jobs,
+    execute: ({ process, execution, principal, ...options }, id) =>
+      processes.execute(processes.get(process), execution, principal, {
+        ...{ ...options, id, idempotencyKey: id, isApproved: true, trace: undefined },
+      }),
   });
   const resumableUploads = new ResumableUploads(options.dataDir, imports);
   const tileJobs = new TileJobs({
@@ -289,6 +299,7 @@ export function startManagement(options: ManagementOptions): Management {
     layers: options.layers,
     publishedLayers: options.publishedLayers,
     layerCopies,
+    proposals,
     sourceLayers: options.sourceLayers,
     pools,
     cache,

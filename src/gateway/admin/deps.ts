@@ -20,6 +20,7 @@ import type { JobEngine } from '../../services/jobs/engine.js';
 import type { Layers } from '../../services/layers/layers.js';
 import type { MigrationBatches } from '../../services/migrations/batches.js';
 import type { GeoServerMigrations } from '../../services/migrations/geoserver/migrations.js';
+import type { Proposals } from '../../services/processes/proposals.js';
 import type { LayerCopies } from '../../services/publish/copies.js';
 import type { PublishedLayers } from '../../services/publish/layers.js';
 import type { SourceLayers } from '../../services/publish/source-layers.js';
@@ -70,6 +71,7 @@ export interface AdminDeps {
   readonly coverageImports: CoverageImports;
   readonly migrationBatches: MigrationBatches;
   readonly replicas: Replicas;
+  readonly proposals: Proposals;
   readonly geoServerMigrations: GeoServerMigrations;
   readonly styles: Styles;
   readonly layers: Layers;

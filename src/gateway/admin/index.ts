@@ -28,6 +28,7 @@ import { oauth } from './groups/oauth.js';
 import { oidc } from './groups/oidc.js';
 import { operations } from './groups/operations.js';
 import { performance } from './groups/performance.js';
+import { proposals } from './groups/proposals.js';
 import { rateLimits } from './groups/rate-limits.js';
 import { replicas } from './groups/replicas.js';
 import { resumableUploads } from './groups/resumable-uploads.js';
@@ -54,7 +55,6 @@ import {
   observability,
   packages,
   platformRelease,
-  proposals,
   scenes,
 } from './groups/unbuilt.js';
 import { users } from './groups/users.js';

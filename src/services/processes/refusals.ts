@@ -12,8 +12,6 @@ import type { ProcessSources } from './sources.js';
 
 export interface RefusalsDeps {
   sources: ProcessSources;
-  /** Ids of processes that nobody may execute without approval. */
-  approval: readonly string[];
   imports: Pick<ImportService, 'refuse'>;
   /** Whether files go to an object store that all servers share. */
   isShared: boolean;
@@ -90,12 +88,10 @@ export class Refusals {
   }
 
   async #refuseCall(
-    { id, work, refuse }: ProcessDefinition,
+    { work, refuse }: ProcessDefinition,
     { values, sources }: Call,
     principal: Principal,
   ): Promise<void> {
-    if (this.#deps.approval.includes(id))
-      throw new ApiError('forbidden', `Approval required: ${id} is not executed without.`);
     refuse?.(values);
     this.#refuseValues(work, sources, values, principal);
     for (const reference of Object.values(sources)) {

@@ -21,6 +21,7 @@ import { PROCESSES, processOf } from './catalogue/index.js';
 import type { ProcessDefinition } from './definition.js';
 import type { Execution, ExecutionInput, ProcessResult, ResultFile } from './execution.js';
 import { runProcess } from './job.js';
+import type { Draft } from './proposals.js';
 import { type PublishDeps, publishResult } from './publish.js';
 import type { PushDownSetting } from './push-down.js';
 import { Refusals } from './refusals.js';
@@ -36,6 +37,8 @@ export interface ProcessesDeps extends PublishDeps {
   visible(principal: Principal): CatalogSnapshot;
   /** Ids of processes that nobody may execute without approval. */
   approval: readonly string[];
+  /** Keeps an execution until somebody approves it; resolves with the id of the proposal. */
+  propose(draft: Draft): Promise<string>;
   /** Bytes that the steps of a plan may leave for each other. */
   spoolBytes: number;
   /** Which processes databases compute. */
@@ -45,7 +48,9 @@ export interface ProcessesDeps extends PublishDeps {
   callbacks: Callbacks;
 }
 
-interface ExecuteOptions extends Pick<SubmitOptions, 'correlationId' | 'priority'> {
+interface ExecuteOptions extends Pick<SubmitOptions, 'id' | 'idempotencyKey' | 'correlationId' | 'priority'> {
+  /** Somebody else has approved it. */
+  isApproved?: boolean;
   baseUrl: string;
   /** Of the request (W3C Trace Context). */
   trace: string | undefined;
@@ -80,7 +85,7 @@ export class Processes {
       resultFile: async (jobId, output, principal) => (await this.file(jobId, output, principal)).path,
     });
     this.#refusals = new Refusals({
-      ...{ sources: this.#sources, approval: deps.approval, imports: deps.imports },
+      ...{ sources: this.#sources, imports: deps.imports },
       isShared: deps.storage.isShared,
       result: (jobId, output, principal) => this.file(jobId, output, principal),
     });
@@ -116,12 +121,16 @@ export class Processes {
     process: ProcessDefinition,
     execution: Execution,
     principal: Principal,
-    { baseUrl, trace, priority = 'Normal', ...options }: ExecuteOptions,
+    { baseUrl, trace, isApproved, priority = 'Normal', ...options }: ExecuteOptions,
   ): Promise<JobRow> {
     const { sessionHash: _, ...caller } = principal;
     const { callbacks } = this.#deps;
     if (execution.subscriber) callbacks.refuse(execution.subscriber);
     await this.#refusals.check(process, execution, caller);
+    if (!isApproved)
+      await this.#requireApproval({
+        ...{ process: process.id, execution, principal: caller, baseUrl, priority },
+      });
     const { values, outputs, response } = execution;
     const input: ExecutionInput = {
       ...{ process: process.id, values, outputs, response, principal: caller },
@@ -150,6 +159,19 @@ export class Processes {
       await this.#deps.jobs.cancel(job.id);
       throw error;
     }
+  }
+
+  /** Throws `forbidden` naming the proposal that somebody has to approve, where a process or a step needs that. */
+  async #requireApproval(draft: Draft): Promise<void> {
+    const { process, execution } = draft;
+    const all = [process, ...(execution.plan?.steps ?? []).map((step) => step.process)];
+    const gated = all.find((id) => this.#deps.approval.includes(id));
+    if (gated === undefined) return;
+    const id = await this.#deps.propose(draft);
+    throw new ApiError(
+      'forbidden',
+      `Approval required: ${gated} is executed once the proposal ${id} is approved.`,
+    );
   }
 
   /** A job of this caller, or of anybody for who manages jobs. Throws `not-found`. */

@@ -33,6 +33,7 @@ import { MigrationBatches } from '../../../src/services/migrations/batches.js';
 import { LayerWords } from '../../../src/services/migrations/geoserver/layer-words.js';
 import { GeoServerMigrations } from '../../../src/services/migrations/geoserver/migrations.js';
 import { Peers } from '../../../src/services/peers.js';
+import { Proposals } from '../../../src/services/processes/proposals.js';
 import { LayerCopies } from '../../../src/services/publish/copies.js';
 import { PublishedLayers } from '../../../src/services/publish/layers.js';
 import { SourceLayers } from '../../../src/services/publish/source-layers.js';
@@ -265,6 +266,11 @@ export async function adminHarness(temporary = () => temporaryState()) {
       edited: () => {},
     }),
     styles,
+    proposals: new Proposals({
+      documents: t.state.documents,
+      jobs: t.state.jobs,
+      execute: () => Promise.reject(new Error('no processes here')),
+    }),
     cache: {
       status: () => figures,
       uses: async () => ({ mostUsed: [use], leastUseful: [], largest: [use] }),

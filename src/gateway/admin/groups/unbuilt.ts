@@ -206,14 +206,6 @@ export const platformRelease = group(
   [action('POST /platform-release/converge', 'Converge Platform Release')],
 );
 
-/** Proposed operations and their approval. */
-export const proposals = group({ tag: 'Proposals', scope: 'proposals', envelope: 'raw' }, [
-  report('GET /proposals', 'List Operation Proposals'),
-  report('GET /proposals/{id}', 'Get Operation Proposal'),
-  action('POST /proposals/{id}/approve', 'Approve Operation Proposal'),
-  action('POST /proposals/{id}/reject', 'Reject Operation Proposal'),
-]);
-
 /** 3D scene datasets. */
 export const scenes = group({ tag: 'Scenes', scope: 'scenes', envelope: 'raw' }, [
   ...resource('/scenes/{id}', {

@@ -5,7 +5,7 @@ import { type JobPriority, priorityOfHeader } from '../../../core/job-priority.j
 import { defineOperation, type Operation, type Param, type Principal } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
 import { PROCESS_PERMISSIONS } from '../../../services/access/policy.js';
-import type { ProcessDefinition } from '../../../services/processes/definition.js';
+import type { OutputDefinition, ProcessDefinition } from '../../../services/processes/definition.js';
 import { type RequestSpan, traceparentOf } from '../../../services/telemetry/spans.js';
 import type { JobRow } from '../../../stores/jobs.js';
 import { openApiDocument } from '../../http/openapi.js';
@@ -150,7 +150,9 @@ export function processesOperations(deps: ProcessesDeps): Operation[] {
 
 /** The output that may become a collection. */
 function publishableOf({ outputs }: ProcessDefinition): string | undefined {
-  return Object.entries(outputs).find(([, { isFeatures, isRaster }]) => isFeatures || isRaster)?.[0];
+  const isPublishable = ({ isFeatures, isRaster, isTiles }: OutputDefinition) =>
+    isFeatures || isRaster || isTiles;
+  return Object.entries(outputs).find(([, output]) => isPublishable(output))?.[0];
 }
 
 function executeOperation(deps: ProcessesDeps): Operation {

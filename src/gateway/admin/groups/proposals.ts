@@ -1,0 +1,164 @@
+import Type from 'typebox';
+import { ApiError } from '../../../core/errors.js';
+import { actorOf } from '../../../core/operation.js';
+import { pathString } from '../../../core/params.js';
+import type { Draft, Proposal } from '../../../services/processes/proposals.js';
+import type { SourceValue } from '../../../services/processes/source-input.js';
+import {
+  OptionalStringSchema,
+  OptionalTimestampSchema,
+  optionalTimestamp,
+  TimestampSchema,
+  timestamp,
+} from '../envelope.js';
+import { action, group, jsonBody, report } from '../kit.js';
+import { filter } from '../params.js';
+
+const S = Type.String();
+const Strings = Type.Array(S);
+const STATUSES = [
+  ...['Planned', 'AwaitingApproval', 'Executing', 'Submitted', 'Reconciling'],
+  ...['Succeeded', 'Failed', 'Rejected', 'RolledBack'],
+];
+
+const KINDS = ['AdminConfigChange', 'Deploy', 'MetadataRelease', 'Seed', 'Geoprocess'];
+
+const members = {
+  proposalId: S,
+  kind: Type.Enum(KINDS),
+  status: Type.Enum(STATUSES),
+  riskLevel: Type.Enum(['Low', 'Medium', 'High']),
+  summary: S,
+  actionDiscriminator: OptionalStringSchema,
+  findingId: OptionalStringSchema,
+  autonomyRule: OptionalStringSchema,
+  requestedBy: OptionalStringSchema,
+  requestedByAgent: OptionalStringSchema,
+  createdAt: TimestampSchema,
+  updatedAt: TimestampSchema,
+};
+const Summary = Type.Object(members);
+const Detail = Type.Object({
+  ...members,
+  diff: Strings,
+  dryRun: Strings,
+  warnings: Strings,
+  blockingReasons: Strings,
+  guardrailTier: OptionalStringSchema,
+  executionOperationId: OptionalStringSchema,
+  resolvedBy: OptionalStringSchema,
+  resolvedAt: OptionalTimestampSchema,
+  resolutionReason: OptionalStringSchema,
+});
+
+const id = pathString('id', 'Id of a proposal.');
+const filters = {
+  kind: filter('kind', 'Only proposals of this kind.'),
+  status: filter('status', 'Only proposals of this status.'),
+  requestedBy: filter('requestedBy', 'Only proposals of this caller.'),
+};
+const RejectBody = Type.Object({ reason: Type.String({ maxLength: 2000 }) });
+
+/** Executions that wait for somebody to approve them. */
+export const proposals = group({ tag: 'Proposals', scope: 'proposals', envelope: 'raw' }, [
+  report('GET /proposals', 'List Operation Proposals', {
+    description: 'Executions of processes that need approval (processes.approval), newest first.',
+    params: filters,
+    data: Type.Object({ proposals: Type.Array(Summary) }),
+    async answer({ params, principal }, deps) {
+      const all = (await deps.proposals.list(principal)).map(summaryOf);
+      const fits = (one: ReturnType<typeof summaryOf>) =>
+        (['kind', 'status', 'requestedBy'] as const).every(
+          (name) => params[name] === undefined || !isValue(name, params[name]) || one[name] === params[name],
+        );
+      return { proposals: all.filter(fits) };
+    },
+  }),
+  report('GET /proposals/{id}', 'Get Operation Proposal', {
+    params: { id },
+    data: Detail,
+    errors: [404],
+    answer: async ({ params, principal }, deps) => detailOf(await deps.proposals.get(params.id, principal)),
+  }),
+  action('POST /proposals/{id}/approve', 'Approve Operation Proposal', {
+    description: 'The process is executed with the rights of who proposed it, who cannot approve it.',
+    params: { id },
+    data: Detail,
+    errors: [403, 404, 409],
+    answer: async ({ params, principal }, deps) =>
+      detailOf(await deps.proposals.approve(params.id, principal)),
+  }),
+  action('POST /proposals/{id}/reject', 'Reject Operation Proposal', {
+    params: { id },
+    body: jsonBody(RejectBody),
+    data: Detail,
+    errors: [400, 404, 409],
+    async answer({ params, body, principal }, deps) {
+      const reason = body.reason.trim();
+      if (reason === '') throw new ApiError('invalid-body', 'reason: must say why.');
+      return detailOf(await deps.proposals.reject(params.id, reason, principal));
+    },
+  }),
+]);
+
+/** Filters that name nothing are ignored. */
+function isValue(name: keyof typeof filters, value: string): boolean {
+  if (name === 'status') return STATUSES.includes(value);
+  return name !== 'kind' || KINDS.includes(value);
+}
+
+function summaryOf({ id: proposalId, draft, status, createdAt, updatedAt }: Proposal) {
+  return {
+    ...{ proposalId, kind: 'Geoprocess', status },
+    riskLevel: collectionsOf(draft).length > 0 ? 'Medium' : 'Low',
+    summary: `Execute ${draft.process} for ${draft.principal.name}`,
+    actionDiscriminator: draft.process,
+    ...{ findingId: null, autonomyRule: null, requestedBy: actorOf(draft.principal), requestedByAgent: null },
+    ...{ createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) },
+  };
+}
+
+function detailOf(proposal: Proposal) {
+  const { draft, jobId, resolution, blockingReasons } = proposal;
+  return {
+    ...summaryOf(proposal),
+    diff: collectionsOf(draft).map((collection) => `The collection ${collection} is made.`),
+    dryRun: readsOf(draft),
+    warnings: [],
+    blockingReasons,
+    ...{ guardrailTier: null, executionOperationId: jobId ?? null },
+    ...{ resolvedBy: resolution?.by ?? null, resolvedAt: optionalTimestamp(resolution?.at ?? null) },
+    resolutionReason: resolution?.reason ?? null,
+  };
+}
+
+/** Ids of the collections that it would make. */
+function collectionsOf({ execution }: Draft): string[] {
+  return Object.values(execution.outputs).flatMap(({ publish }) => (publish ? [publish.collection] : []));
+}
+
+/** What it would read, and with which values. */
+function readsOf({ process, execution: { plan, sources, values } }: Draft): string[] {
+  const calls = plan ? plan.steps : [{ process, sources, values }];
+  return calls.flatMap((call) => [
+    ...Object.entries(call.sources).map(([name, source]) => `${call.process}: ${name} is ${about(source)}`),
+    ...Object.entries(call.values).map(
+      ([name, value]) => `${call.process}: ${name} is ${JSON.stringify(value).slice(0, 200)}`,
+    ),
+  ]);
+}
+
+function about(source: SourceValue): string {
+  switch (source.kind) {
+    case 'collection':
+      return `the collection ${source.id}${source.filter === undefined ? '' : ', filtered'}`;
+    case 'result':
+      return `${source.output} of the job ${source.jobId}`;
+    case 'remote':
+      return source.url;
+    case 'step':
+      return `${source.output} of the step ${source.step}`;
+    default:
+      return 'sent by value';
+  }
+}

@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ApiError } from '../../src/core/errors.js';
+import type { Principal } from '../../src/core/operation.js';
+import type { Execution } from '../../src/services/processes/execution.js';
+import { type Draft, Proposals } from '../../src/services/processes/proposals.js';
+import { startServer, type TestServer } from '../support/server.js';
+import { temporaryState } from '../support/state.js';
+import { type Json, ProcessClient } from './support.js';
+
+/** Processes that nobody executes before somebody else has approved it. */
+
+const UNION = 'geometry.union';
+const square = {
+  type: 'Polygon',
+  coordinates: [
+    [
+      [0, 0],
+      [1, 0],
+      [1, 1],
+      [0, 0],
+    ],
+  ],
+};
+
+describe('a server', () => {
+  let server: TestServer;
+  let analyst: ProcessClient;
+  let chief: Asker;
+  let proposer: Asker;
+
+  beforeAll(async () => {
+    server = await startServer({ env: { SVC_PROCESSES__APPROVAL: UNION } });
+    const permissions = [
+      'processes:execute',
+      'processes:read',
+      'admin:import:write',
+      'admin:proposals:write',
+    ];
+    const adminKey = await keyOf('analyst', permissions);
+    analyst = new ProcessClient({ url: server.url, adminKey });
+    proposer = askerOf(adminKey);
+    chief = askerOf(await keyOf('chief', ['admin:proposals:write']));
+  });
+  afterAll(() => server?.stop());
+
+  type Asker = (method: string, path: string, body?: Json) => Promise<{ status: number; body: Json }>;
+
+  const askerOf =
+    (key: string): Asker =>
+    async (method, path, body) => {
+      const response = await fetch(`${server.url}/api/v1/admin${path}`, {
+        method,
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      return { status: response.status, body: await response.json() };
+    };
+
+  async function keyOf(name: string, permissions: string[]): Promise<string> {
+    const { body } = await askerOf(server.adminKey)('POST', '/api-keys', { name, permissions });
+    return body.data.key;
+  }
+
+  /** Id of the proposal that an execution becomes. */
+  async function propose(body: Json): Promise<string> {
+    const response = await analyst.execute(UNION, body);
+    const { detail } = (await response.json()) as Json;
+    expect([response.status, detail]).toEqual([403, expect.stringContaining('Approval required')]);
+    return /proposal ([\w-]+)/.exec(detail)![1]!;
+  }
+
+  const outputs = { features: { publish: { collection: 'together' } } };
+
+  it('executes what somebody else approves, for who proposed it', async () => {
+    const id = await propose({ inputs: { features: square }, outputs });
+    expect(await propose({ inputs: { features: square }, outputs })).toBe(id);
+    const { body } = await chief('GET', `/proposals/${id}`);
+    expect(body).toMatchObject({
+      ...{ proposalId: id, kind: 'Geoprocess', status: 'AwaitingApproval', riskLevel: 'Medium' },
+      ...{ actionDiscriminator: UNION, executionOperationId: null, resolvedBy: null },
+      ...{ diff: ['The collection together is made.'], dryRun: [`${UNION}: features is sent by value`] },
+    });
+    expect((await proposer('POST', `/proposals/${id}/approve`)).status).toBe(403);
+    const approval = await chief('POST', `/proposals/${id}/approve`);
+    expect([approval.status, approval.body.resolvedBy]).toEqual([200, expect.stringMatching(/^api-key:/)]);
+    expect((await analyst.ended(approval.body.executionOperationId)).status).toBe('successful');
+    expect((await analyst.json('/ogc/features/collections/together/items')).numberReturned).toBe(1);
+    expect((await chief('GET', `/proposals/${id}`)).body.status).toBe('Succeeded');
+    for (const [action, sent] of [['approve'], ['reject', { reason: 'late' }]] as const)
+      expect((await chief('POST', `/proposals/${id}/${action}`, sent)).status).toBe(409);
+  });
+
+  it('does nothing with what somebody rejects', async () => {
+    const id = await propose({ inputs: { features: { ...square, bbox: [0, 0, 1, 1] } } });
+    expect((await chief('POST', `/proposals/${id}/reject`, { reason: ' ' })).status).toBe(400);
+    const { body } = await chief('POST', `/proposals/${id}/reject`, { reason: 'too small' });
+    expect(body).toMatchObject({
+      status: 'Rejected',
+      resolutionReason: 'too small',
+      executionOperationId: null,
+    });
+    const listed = async (query: string): Promise<string[]> =>
+      (await chief('GET', `/proposals?${query}`)).body.proposals.map((one: Json) => one.proposalId);
+    expect(await listed('status=Rejected')).toEqual([id]);
+    expect(await listed('kind=Deploy')).toEqual([]);
+    expect((await listed('kind=Nonsense&status=Nonsense'))[0]).toBe(id);
+    expect((await chief('GET', '/proposals/nowhere')).status).toBe(404);
+  });
+
+  it('says what is wrong before anybody is asked', async () => {
+    const response = await analyst.execute(UNION, { inputs: { features: { collection: 'nowhere' } } });
+    expect(response.status).toBe(400);
+  });
+
+  it('says why what was approved cannot be executed by now', async () => {
+    const publish = { features: { publish: { collection: 'later' } } };
+    const id = await propose({ inputs: { features: square }, outputs: publish });
+    await analyst.results('geometry.centroid', { inputs: { features: square }, outputs: publish });
+    const { body } = await chief('POST', `/proposals/${id}/approve`);
+    expect([body.status, body.blockingReasons]).toEqual(['Failed', [expect.stringContaining('later')]]);
+  });
+});
+
+describe('proposals', () => {
+  const caller = (id: string, tenantId?: string): Principal => ({
+    ...{ kind: 'api-key', id, name: id, permissions: [] },
+    ...(tenantId === undefined ? {} : { tenantId }),
+  });
+  const execution = (n: number) => ({ values: { n }, sources: {}, outputs: {}, response: 'document' });
+  const draft = (principal: Principal, n = 0): Draft => ({
+    ...{ process: UNION, execution: execution(n) as Execution, principal },
+    ...{ baseUrl: 'http://localhost', priority: 'Normal' },
+  });
+  const codeOf = (work: Promise<unknown>) =>
+    work.then(
+      () => undefined,
+      (error: ApiError) => error.code,
+    );
+
+  it('are those of a tenant, and bounded for each caller', async () => {
+    const t = await temporaryState();
+    const { documents, jobs } = t.state;
+    const proposals = new Proposals({ documents, jobs, execute: async () => {} });
+    const id = await proposals.propose(draft(caller('a', 'north')));
+    expect(await codeOf(proposals.get(id, caller('b', 'south')))).toBe('not-found');
+    expect((await proposals.list(caller('b', 'south'))).length).toBe(0);
+    for (const reader of [caller('b', 'north'), caller('c')])
+      expect((await proposals.list(reader)).map((one) => one.id)).toEqual([id]);
+    for (let n = 1; n < 100; n++) await proposals.propose(draft(caller('a', 'north'), n));
+    expect(await codeOf(proposals.propose(draft(caller('a', 'north'), 100)))).toBe('conflict');
+    const large = { ...draft(caller('d')), baseUrl: 'x'.repeat(1_048_576) };
+    expect(await codeOf(proposals.propose(large))).toBe('payload-too-large');
+    await t.close();
+  });
+
+  it('are executed by a second approval after a crash', async () => {
+    const t = await temporaryState();
+    const { documents, jobs } = t.state;
+    const ids: string[] = [];
+    let isDown = true;
+    const proposals = new Proposals({
+      ...{ documents, jobs },
+      execute: async (_draft, jobId) => {
+        ids.push(jobId);
+        if (isDown) throw new Error('killed');
+      },
+    });
+    const id = await proposals.propose(draft(caller('a')));
+    await expect(proposals.approve(id, caller('b'))).rejects.toThrow('killed');
+    expect(await codeOf(proposals.reject(id, 'no', caller('b')))).toBe('conflict');
+    isDown = false;
+    expect((await proposals.approve(id, caller('b'))).status).toBe('Executing');
+    expect(new Set(ids).size).toBe(1);
+    await t.close();
+  });
+});
