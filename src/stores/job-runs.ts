@@ -148,13 +148,19 @@ export class JobRuns {
     return row !== undefined;
   }
 
-  log(id: string, line: Log): Promise<boolean> {
-    return this.#whileHeld(id, (trx) =>
-      trx
-        .insertInto('job_logs')
-        .values({ ...line, job_id: id })
-        .execute(),
-    );
+  async log(id: string, { at, level, message, phase }: Log): Promise<boolean> {
+    const { numInsertedOrUpdatedRows } = await this.db
+      .insertInto('job_logs')
+      .columns(['job_id', 'at', 'level', 'message', 'phase'])
+      .expression(
+        this.#held(id).select([
+          'id',
+          ...[bigint(at).as('at'), text(level).as('level'), text(message).as('message')],
+          text(phase ?? null).as('phase'),
+        ]),
+      )
+      .executeTakeFirst();
+    return numInsertedOrUpdatedRows === 1n;
   }
 
   addArtifact(id: string, artifact: Artifact): Promise<boolean> {
@@ -169,33 +175,36 @@ export class JobRuns {
   /** Opens a step, and returns its ordinal, counted from 1 over all attempts. Undefined: the lease is lost. */
   async beginStep(
     id: string,
-    step: { attempt: number; phase: string; message: string },
+    { attempt, phase, message }: { attempt: number; phase: string; message: string },
   ): Promise<number | undefined> {
-    let ordinal: number | undefined;
-    await this.#whileHeld(id, async (trx) => {
-      const last = await trx
-        .selectFrom('job_steps')
-        .select((w) => w.fn.max('ordinal').as('ordinal'))
-        .where('job_id', '=', id)
-        .executeTakeFirst();
-      ordinal = (last?.ordinal ?? 0) + 1;
-      await trx
-        .insertInto('job_steps')
-        .values({ job_id: id, ordinal, ...step, status: 'Running', started_at: Date.now() })
-        .execute();
-    });
-    return ordinal;
+    const last = this.db
+      .selectFrom('job_steps')
+      .select((w) => w.fn.max('ordinal').as('ordinal'))
+      .where('job_id', '=', id);
+    const row = await this.db
+      .insertInto('job_steps')
+      .columns(['job_id', 'ordinal', 'attempt', 'phase', 'message', 'status', 'started_at'])
+      .expression(
+        this.#held(id).select((w) => [
+          'id',
+          sql<number>`${w.fn.coalesce(last, sql<number>`0`)} + 1`.as('ordinal'),
+          ...[bigint(attempt).as('attempt'), text(phase).as('phase'), text(message).as('message')],
+          ...[text('Running').as('status'), bigint(Date.now()).as('started_at')],
+        ]),
+      )
+      .returning('ordinal')
+      .executeTakeFirst();
+    return row?.ordinal;
   }
 
-  endStep(id: string, ordinal: number, status: string): Promise<boolean> {
-    return this.#whileHeld(id, (trx) =>
-      trx
-        .updateTable('job_steps')
-        .set({ status, completed_at: Date.now() })
-        .where('job_id', '=', id)
-        .where('ordinal', '=', ordinal)
-        .execute(),
-    );
+  async endStep(id: string, ordinal: number, status: string): Promise<boolean> {
+    const { numUpdatedRows } = await this.db
+      .updateTable('job_steps')
+      .set({ status, completed_at: Date.now() })
+      .where('job_id', 'in', this.#held(id).select('id'))
+      .where('ordinal', '=', ordinal)
+      .executeTakeFirst();
+    return numUpdatedRows === 1n;
   }
 
   /** Ends the steps that a run which is gone left open. */
@@ -250,18 +259,27 @@ export class JobRuns {
 
   #whileHeld(id: string, write: (trx: StateDb) => Promise<unknown>): Promise<boolean> {
     return this.db.transaction().execute(async (trx) => {
-      const lease = trx
-        .selectFrom('jobs')
-        .select('id')
-        .where('id', '=', id)
-        .where('lease_owner', '=', this.instance)
-        .where('state', '=', 'Running');
-      if (!(await vocabularyOf(trx).forUpdate(lease).executeTakeFirst())) return false;
+      const lease = new JobRuns(trx, this.instance).#held(id).select('id');
+      if (!(await lease.executeTakeFirst())) return false;
       await write(trx);
       return true;
     });
   }
+
+  /** The job while its lease is held, which nobody takes before the statement or the transaction ends. */
+  #held(id: string) {
+    const jobs = this.db
+      .selectFrom('jobs')
+      .where('id', '=', id)
+      .where('lease_owner', '=', this.instance)
+      .where('state', '=', 'Running');
+    return vocabularyOf(this.db).forUpdate(jobs);
+  }
 }
+
+/** Values of a selection, whose types PostgreSQL does not guess. */
+const bigint = (value: number) => sql<number>`CAST(${value} AS bigint)`;
+const text = <T extends string | null>(value: T) => sql<T>`CAST(${value} AS text)`;
 
 function endOf({ state, result, failure }: Outcome): UpdateObject<StateTables, 'jobs'> {
   const now = Date.now();

@@ -60,6 +60,30 @@ describeStates('job engine', (temporary) => {
     expect(await t.state.jobs.artifacts(id)).toMatchObject([{ label: 'out' }]);
   });
 
+  it('writes nothing of a run whose lease another instance holds', async () => {
+    kind(async () => {});
+    await jobs.stop();
+    const id = await submit();
+    const search = { kinds: ['k'], leaseMs: 60_000 };
+    const [holder, other] = ['a', 'b'].map((name) => new JobRuns(t.state.jobs.db, name));
+    await holder!.claim(search);
+    const step = { attempt: 1, phase: 'p', message: 'm' };
+    const line = { at: 1, level: 'info', message: 'm', phase: null };
+    const file = { id: 'f', label: 'l', kind: 'k', content_type: 't', size_bytes: 1, location: '/x' };
+    const write = async (runs: JobRuns) => [
+      await runs.beginStep(id, step),
+      await runs.beginStep(id, step),
+      await runs.log(id, line),
+      await runs.endStep(id, 1, 'Succeeded'),
+      await runs.addArtifact(id, { ...file, created_at: 1 }),
+    ];
+    expect(await write(other!)).toEqual([undefined, undefined, false, false, false]);
+    expect(await t.state.jobs.steps(id)).toEqual([]);
+    expect(await write(holder!)).toEqual([1, 2, true, true, true]);
+    expect((await t.state.jobs.steps(id)).map(({ status }) => status)).toEqual(['Succeeded', 'Running']);
+    expect((await t.state.jobs.logs(id, 0, 10)).length).toBe(1);
+  });
+
   it('reports progress to observers at once and to the row as it goes', async () => {
     const seen: (number | null)[] = [];
     let watched = false;

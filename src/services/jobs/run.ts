@@ -135,13 +135,11 @@ export class JobRun implements JobContext {
     this.#progress.phase = phase;
     this.options.onProgress(this.#progress);
     let ordinal = 0;
-    await this.#held(
-      runs.beginStep(this.id, { attempt: this.attempt, phase, message }).then((opened) => {
-        ordinal = opened ?? 0;
-        return opened !== undefined;
-      }),
-    );
-    await this.log('info', message);
+    const opening = runs.beginStep(this.id, { attempt: this.attempt, phase, message }).then((opened) => {
+      ordinal = opened ?? 0;
+      return opened !== undefined;
+    });
+    await Promise.all([this.#held(opening), this.log('info', message)]);
     this.#lease.prolong();
     try {
       const result = await work();
