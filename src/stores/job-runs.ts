@@ -138,8 +138,8 @@ export class JobRuns {
   }
 
   /** False, as in all that follows: the lease is lost, and nothing was written. */
-  async checkpoint(id: string, data: unknown): Promise<boolean> {
-    const row = await this.#update(id, { checkpoint_json: JSON.stringify(data), updated_at: Date.now() });
+  async checkpoint(id: string, json: string): Promise<boolean> {
+    const row = await this.#update(id, { checkpoint_json: json, updated_at: Date.now() });
     return row !== undefined;
   }
 

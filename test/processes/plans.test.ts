@@ -268,7 +268,7 @@ it.each([
   ['two steps of one id', [geoprocess('a', 'echo', {}), geoprocess('a', 'echo', {})], {}, 'same stepId'],
   ['no steps', [], {}, '/inputs/plan/steps'],
   ['another kind', [{ kind: 'paint' }], {}, '/inputs/plan/steps/0/kind'],
-  ['a plan as a step', [geoprocess('a', PLAN, {})], {}, "no process 'svc-geoprocessing'"],
+  ['a plan as a step', [geoprocess('a', PLAN, {})], {}, 'svc-geoprocessing is executed alone'],
   [
     'a kind of output that nothing makes',
     [geoprocess('a', 'echo', {})],

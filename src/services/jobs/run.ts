@@ -30,6 +30,9 @@ export interface RunOptions {
 /** Below this fraction the rate is too rough to tell the time left. */
 const MIN_FRACTION = 0.02;
 
+/** Writes that wait while the work goes on, at most. */
+const UNWRITTEN = 100;
+
 /** One run of one leased job: keeps the lease, records progress, settles the outcome. */
 export class JobRun implements JobContext {
   readonly id: string;
@@ -42,6 +45,11 @@ export class JobRun implements JobContext {
   readonly #warnings: string[];
   readonly #progress: Progress = { phase: null, fraction: null, etaMs: null };
   readonly #lease: Lease;
+  /** What is written while the work goes on, in order. */
+  #writes: Promise<void> = Promise.resolve();
+  #unwritten = 0;
+  /** Why something of that could not be written. */
+  #failure: unknown;
 
   constructor(
     readonly kind: JobKind,
@@ -87,7 +95,10 @@ export class JobRun implements JobContext {
   async #outcome(): Promise<Outcome | 'shutdown' | 'lease-lost'> {
     try {
       this.signal.throwIfAborted();
-      return { state: 'Succeeded', result: await this.kind.run(this) };
+      const result = await this.kind.run(this);
+      await this.#writes;
+      if (this.#failure !== undefined) throw this.#failure;
+      return { state: 'Succeeded', result };
     } catch (error) {
       const reason = this.signal.aborted ? (this.signal.reason as JobStopped).reason : undefined;
       if (reason === 'shutdown' || reason === 'lease-lost') return reason;
@@ -102,12 +113,14 @@ export class JobRun implements JobContext {
     const { runs } = this.options;
     if (outcome === 'lease-lost') return undefined;
     if (outcome === 'shutdown') {
+      await this.#writes;
       await runs.release(this.id);
       return undefined;
     }
     // What cleanup could not remove must not keep the job from ending.
     await this.kind.cleanup?.(this.input, this.id, outcome).catch(this.options.onError);
-    if (outcome.failure) await this.log('error', outcome.failure.message).catch(this.options.onError);
+    if (outcome.failure) void this.log('error', outcome.failure.message);
+    await this.#writes;
     return runs.finish(this.id, outcome);
   }
 
@@ -134,42 +147,49 @@ export class JobRun implements JobContext {
     const { runs } = this.options;
     this.#progress.phase = phase;
     this.options.onProgress(this.#progress);
-    let ordinal = 0;
-    const opening = runs.beginStep(this.id, { attempt: this.attempt, phase, message }).then((opened) => {
-      ordinal = opened ?? 0;
-      return opened !== undefined;
+    let ordinal: number | undefined;
+    this.#writeBehind(async () => {
+      ordinal = await runs.beginStep(this.id, { attempt: this.attempt, phase, message });
+      return ordinal !== undefined;
     });
-    await Promise.all([this.#held(opening), this.log('info', message)]);
+    await this.log('info', message);
     this.#lease.prolong();
+    const end = (status: string) =>
+      this.#writeBehind(async () => ordinal !== undefined && runs.endStep(this.id, ordinal, status));
     try {
       const result = await work();
-      await this.#held(runs.endStep(this.id, ordinal, 'Succeeded'));
+      end('Succeeded');
       return result;
     } catch (error) {
-      await runs.endStep(this.id, ordinal, this.signal.aborted ? 'Cancelled' : 'Failed');
+      end(this.signal.aborted ? 'Cancelled' : 'Failed');
       throw error;
     }
   }
 
+  /** Resolves before the line is written, unless many wait for that. */
   log(level: LogLevel, message: string): Promise<void> {
-    const { phase } = this.#progress;
-    return this.#held(this.options.runs.log(this.id, { at: Date.now(), level, message, phase }));
+    const line = { at: Date.now(), level, message, phase: this.#progress.phase };
+    this.#writeBehind(() => this.options.runs.log(this.id, line));
+    return this.#unwritten < UNWRITTEN ? Promise.resolve() : this.#writes;
   }
 
   async warn(message: string): Promise<void> {
     if (this.#warnings.includes(message)) return;
     this.#warnings.push(message);
-    await this.#held(this.options.runs.warn(this.id, this.#warnings));
+    const warnings = [...this.#warnings];
+    this.#writeBehind(() => this.options.runs.warn(this.id, warnings));
     await this.log('warning', message);
   }
 
+  /** Durable once resolved, and all that was written before it. */
   checkpoint(data: unknown): Promise<void> {
-    return this.#held(this.options.runs.checkpoint(this.id, data));
+    const text = JSON.stringify(data);
+    return this.#write(() => this.options.runs.checkpoint(this.id, text));
   }
 
-  artifact(artifact: Omit<JobArtifactRow, 'id' | 'job_id' | 'created_at'>): Promise<void> {
+  async artifact(artifact: Omit<JobArtifactRow, 'id' | 'job_id' | 'created_at'>): Promise<void> {
     const row = { ...artifact, id: randomUUID(), created_at: Date.now() };
-    return this.#held(this.options.runs.addArtifact(this.id, row));
+    this.#writeBehind(() => this.options.runs.addArtifact(this.id, row));
   }
 
   divide(parts: readonly unknown[], tell: (states: readonly PartState[]) => void): Promise<unknown[]> {
@@ -179,6 +199,25 @@ export class JobRun implements JobContext {
       parts,
       tell,
     );
+  }
+
+  /** Writes after all that is to be written before it, while the work goes on. What fails is told at the end of the run. */
+  #writeBehind(write: () => Promise<boolean>): void {
+    this.#write(write).catch((error: unknown) => {
+      this.#failure ??= error;
+    });
+  }
+
+  /** Resolves once it is written, after all that is to be written before it. */
+  #write(write: () => Promise<boolean>): Promise<void> {
+    this.#unwritten += 1;
+    const end = this.#writes.then(() => this.#held(write()));
+    this.#writes = end
+      .catch(() => {})
+      .finally(() => {
+        this.#unwritten -= 1;
+      });
+    return end;
   }
 
   /** Resolves when what was written is written; ends the run when it was not, as the job is another's. */
