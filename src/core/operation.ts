@@ -259,8 +259,12 @@ export interface Operation {
   readonly socket?: boolean;
   /** Health probes: logged at Verbose level. */
   readonly quiet?: boolean;
+  /** True: a key or a token may come as the parameter `token`, or in the header X-Esri-Authorization. */
+  readonly takesToken?: boolean;
   /** Says failures where that is not by a problem document and its status. */
   failure?(error: ApiError): Reply;
+  /** The answer as this request wants it, also one that says what failed. */
+  present?(exchange: Pick<Exchange, 'query'>, reply: Reply): Reply;
   run(exchange: Exchange): Reply | Promise<Reply>;
 }
 

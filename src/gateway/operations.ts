@@ -15,9 +15,11 @@ import { catalogueOperations } from './surfaces/geoservices/catalogue-operations
 import { editOperations } from './surfaces/geoservices/edit-operations.js';
 import { imageServerOperations } from './surfaces/geoservices/image-server.js';
 import { mapServerOperations } from './surfaces/geoservices/map-server.js';
+import { portalOperations } from './surfaces/geoservices/portal-operations.js';
 import { queryOperations } from './surfaces/geoservices/query-operations.js';
 import { relatedOperations } from './surfaces/geoservices/related-operations.js';
 import { type ReplicaDeps, replicaOperations } from './surfaces/geoservices/replica-operations.js';
+import { tokenOperation } from './surfaces/geoservices/token-operations.js';
 import { topFeatureOperations } from './surfaces/geoservices/top-features.js';
 import { unbuiltOperations } from './surfaces/geoservices/unbuilt.js';
 import { vectorTileServerOperations } from './surfaces/geoservices/vector-tile-server.js';
@@ -58,6 +60,12 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...deps,
     visible: (principal: Principal) => deps.visible(principal).onEarth.serving(protocol),
   });
+  const directory = {
+    ...onEarth('FeatureServer'),
+    visibleMaps: onEarth('MapServer').visible,
+    visibleImages: onEarth('ImageServer').visible,
+    visibleVectorTiles: onEarth('VectorTileServer').visible,
+  };
   const symbols = new Symbols(deps.pools);
   const operations = [
     ...probeOperations(deps),
@@ -71,12 +79,9 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...coveragesOperations(on('OgcCoverages')),
     ...stacOperations(onEarth('Stac')),
     ...streamingOperations(onEarth('Streaming')),
-    ...catalogueOperations({
-      ...onEarth('FeatureServer'),
-      visibleMaps: onEarth('MapServer').visible,
-      visibleImages: onEarth('ImageServer').visible,
-      visibleVectorTiles: onEarth('VectorTileServer').visible,
-    }),
+    ...catalogueOperations(directory),
+    ...portalOperations(directory),
+    tokenOperation(deps),
     ...mapServerOperations(onEarth('MapServer')),
     ...imageServerOperations(onEarth('ImageServer')),
     ...vectorTileServerOperations({ ...onEarth('VectorTileServer'), symbols }),

@@ -1,23 +1,15 @@
 import { once } from 'node:events';
-import {
-  createReadStream,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs';
+import { createReadStream, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { basename, dirname, extname, join } from 'node:path';
+import { extname, join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import type { Feature, Position } from 'geojson';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launchBrowser } from '../support/browser.js';
-import { browserClients, middleColours } from '../support/saved-page.js';
+import { linkPackages, middleColours } from '../support/saved-page.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
 /** Esri's own library draws a layer, by tiles of Protocol Buffers. */
@@ -42,7 +34,7 @@ const home = mkdtempSync(join(tmpdir(), 'graticule-arcgis-'));
 
 beforeAll(async () => {
   server = await sharedServer();
-  linkPackages(join(home, 'packages'));
+  linkPackages(PACKAGES, join(home, 'packages'));
   await build({
     entryPoints: ['test/geoservices/pages/arcgis.js'],
     ...{ outdir: home, bundle: true, splitting: true, format: 'esm', logLevel: 'error' },
@@ -69,16 +61,6 @@ afterAll(async () => {
 
 /** Packages of test/browser-clients.txt that the page is made of. */
 const PACKAGES = ['@arcgis/core', '@arcgis/toolkit', '@esri/arcgis-html-sanitizer', 'luxon', 'tslib'];
-
-/** Links to packages, in a folder where they are looked for. */
-function linkPackages(folder: string): void {
-  for (const name of PACKAGES) {
-    const scope = join(browserClients(), dirname(name));
-    const entry = readdirSync(scope).find((one) => one.startsWith(`${basename(name)}@`))!;
-    mkdirSync(join(folder, dirname(name)), { recursive: true });
-    symlinkSync(join(scope, entry), join(folder, name));
-  }
-}
 
 /** All other packages: those of widgets and charts, which the page has none of. */
 const absent: Plugin = {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import sharp from 'sharp';
@@ -83,4 +83,14 @@ export async function middleColours(page: Page): Promise<Set<string>> {
   for (let i = 0; i < data.length; i += 3)
     colours.add(`${data[i]! >> 4},${data[i + 1]! >> 4},${data[i + 2]! >> 4}`);
   return colours;
+}
+
+/** Links to packages of test/browser-clients.txt, in a folder where they are looked for. */
+export function linkPackages(packages: readonly string[], folder: string): void {
+  for (const name of packages) {
+    const scope = join(browserClients(), dirname(name));
+    const entry = readdirSync(scope).find((one) => one.startsWith(`${basename(name)}@`))!;
+    mkdirSync(join(folder, dirname(name)), { recursive: true });
+    symlinkSync(join(scope, entry), join(folder, name));
+  }
 }

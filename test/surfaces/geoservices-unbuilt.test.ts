@@ -13,7 +13,6 @@ describe('resources of GeoServices that are not built', () => {
   };
 
   it.each([
-    '/sharing/rest/generateToken',
     '/rest/services/default/FeatureServer/0/queryBins?f=json',
     '/rest/services/default/MapServer/generateKml',
     '/rest/services/default/ImageServer/histograms',

@@ -80,8 +80,19 @@ export function cookieOf(header: string, name: string): string | undefined {
 }
 
 /** One answer for unknown, revoked and expired secrets: which it was is nobody's business. */
-export function invalidCredentials(): ApiError {
-  return new ApiError('unauthenticated', 'The credentials are not valid.');
+export class InvalidCredentials extends ApiError {
+  constructor() {
+    super('unauthenticated', 'The credentials are not valid.');
+  }
+}
+
+export const invalidCredentials = (): ApiError => new InvalidCredentials();
+
+/** A key or a token as clients of GeoServices send it: in a header of their own, or as the parameter `token`. */
+export function tokenOf(header: string | undefined, query: string): string | undefined {
+  const [, ofHeader] = /^bearer +(\S+)$/i.exec(header ?? '') ?? [];
+  if (ofHeader !== undefined) return ofHeader;
+  return query.includes('token=') ? new URLSearchParams(query).get('token') || undefined : undefined;
 }
 
 /** The value of embed_key in a query. */

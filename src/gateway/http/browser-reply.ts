@@ -47,7 +47,7 @@ function isOwnScript(x: HttpExchange): boolean {
 }
 
 /**
- * The answer as a page, where it is JSON that the client did not ask for by `f` while it asks for HTML first. Tiles and
+ * The answer as a page, where it is JSON and the client asks for HTML. Tiles and
  * streams pass at the first look.
  */
 export function browserReply(x: HttpExchange, reply: Reply, pages: BrowserPages): Reply {
@@ -55,7 +55,7 @@ export function browserReply(x: HttpExchange, reply: Reply, pages: BrowserPages)
   if (constant !== undefined && typeof body !== 'string') return reply;
   if (reply.status !== 200 || x.hasBody || mediaType === undefined || !/[/+]json\b/.test(mediaType))
     return reply;
-  if (!asksForHtml(x.headerOf(ACCEPT)) || /(?:^|&)f=/.test(x.query)) return reply;
+  if (!wantsPage(x)) return reply;
   if (reply.encoding !== undefined || (typeof body !== 'string' && !(body instanceof Uint8Array)))
     return reply;
   const { baseUrl, path, query } = x;
@@ -71,4 +71,10 @@ export function browserReply(x: HttpExchange, reply: Reply, pages: BrowserPages)
     cacheControl: reply.cacheControl ?? 'no-cache',
     ...(reply.sent ? { sent: reply.sent } : {}),
   };
+}
+
+/** By `f=html`, or by asking for HTML first and for nothing by `f`. */
+function wantsPage(x: HttpExchange): boolean {
+  const [, f] = /(?:^|&)f=([^&]*)/.exec(x.query) ?? [];
+  return f === undefined ? asksForHtml(x.headerOf(ACCEPT)) : f === 'html';
 }

@@ -8,7 +8,7 @@ import type { CountedRequest, LimitHeaders } from '../../services/access/rate-li
 import type { RepeatableRequest } from '../../services/idempotency.js';
 import { loggedPath } from '../../services/telemetry/log.js';
 import type { Certified, CertifiedRequest } from '../auth/client-certificates.js';
-import { embedKeyOf } from '../auth/credentials.js';
+import { embedKeyOf, tokenOf } from '../auth/credentials.js';
 import { codingOf } from './content-coding.js';
 import { ACCEPT, AUTHORIZATION, COOKIE, type HttpExchange, IDEMPOTENCY_KEY, X_API_KEY } from './exchange.js';
 import { requireFraming, requireMetExpectation } from './framing.js';
@@ -93,7 +93,7 @@ const MAX_TARGET_LENGTH = 512;
 
 const MAX_AGE = '86400';
 const ALLOWED_HEADERS =
-  'authorization, content-type, content-crs, if-match, if-none-match, x-api-key, x-request-id, traceparent, prefer, idempotency-key, tus-resumable, upload-length, upload-metadata, upload-offset';
+  'authorization, content-type, content-crs, if-match, if-none-match, x-api-key, x-esri-authorization, x-request-id, traceparent, prefer, idempotency-key, tus-resumable, upload-length, upload-metadata, upload-offset';
 
 /**
  * Takes a request through its steps in fixed order: route, authenticate, authorise, read parameters,
@@ -180,21 +180,37 @@ export class Dispatcher {
   /** What a request carries of its own goes before the certificate of its connection. */
   #identifyBy(x: HttpExchange, certified: Certified | undefined): Promise<void> | undefined {
     const apiKey = x.headerOf(X_API_KEY);
-    const authorization = x.headerOf(AUTHORIZATION);
+    const authorization = x.headerOf(AUTHORIZATION) ?? bearerOf(x);
     const isShown = apiKey || authorization;
     const embedKey = isShown ? undefined : embedKeyOf(x.query);
-    const cookie = isShown ? undefined : x.headerOf(COOKIE);
+    const cookie = isShown || isScript(x) ? undefined : x.headerOf(COOKIE);
     if (isShown || embedKey || cookie) {
       const principal = this.#options.authenticate({ apiKey, authorization, cookie, embedKey });
       if (principal instanceof Promise) return this.#identifyLater(x, principal, certified);
       x.principal = principal;
     }
-    if (certified && x.principal.kind === 'anonymous') this.#identifyByCertificate(x, certified);
+    if (certified && x.principal.kind === 'anonymous' && !isScript(x))
+      this.#identifyByCertificate(x, certified);
     requireSameOrigin(x);
     // A key that is believed without a look is only told of when it comes in another way.
     if (authorization) this.#signedIn(x);
     this.#authorise(x.operation, x.principal);
     return undefined;
+  }
+
+  /** A token that a form holds is known once the form is read: only then who asks is known, and counted. */
+  #identifyByForm(x: HttpExchange, { takesToken }: Operation): Promise<void> | undefined {
+    const { token } = (takesToken && x.principal.kind === 'anonymous' ? (x.body ?? {}) : {}) as {
+      token?: unknown;
+    };
+    if (typeof token !== 'string' || token === '') return undefined;
+    return this.#identifyByToken(x, token);
+  }
+
+  async #identifyByToken(x: HttpExchange, token: string): Promise<void> {
+    x.principal = await this.#options.authenticate({ ...NO_CREDENTIALS, authorization: `Bearer ${token}` });
+    this.#authorise(x.operation, x.principal);
+    await this.#count(x);
   }
 
   #identifyByCertificate(x: HttpExchange, certified: Certified, request?: AuditedRequest): void {
@@ -234,7 +250,7 @@ export class Dispatcher {
   /** Tells of refusals of what is audited, and of credentials that are not valid. */
   #refusal(x: HttpExchange, error: unknown, request = auditedRequest(x)): unknown {
     const { status, code } = error instanceof ApiError ? error : { status: 500, code: '' };
-    const credentials = status === 401 && (x.headerOf(X_API_KEY) || x.headerOf(AUTHORIZATION));
+    const credentials = status === 401 && (x.headerOf(X_API_KEY) || x.headerOf(AUTHORIZATION) || bearerOf(x));
     if (
       credentials ||
       code.startsWith('client_certificate_') ||
@@ -289,7 +305,8 @@ export class Dispatcher {
     x.detach();
     return prepared.readBody(x).then((body) => {
       x.body = body;
-      return this.#run(x, operation);
+      const identified = this.#identifyByForm(x, operation);
+      return identified ? identified.then(() => this.#run(x, operation)) : this.#run(x, operation);
     });
   }
 
@@ -341,6 +358,22 @@ export class Dispatcher {
     x.detach();
     return this.#options.audit.run(request, async () => operation.run(x));
   }
+}
+
+const NO_CREDENTIALS = { apiKey: undefined, cookie: undefined, embedKey: undefined };
+
+const ESRI_AUTHORIZATION = 'x-esri-authorization';
+
+/** Credentials that clients of some surfaces send in ways of their own, as an Authorization header. */
+function bearerOf(x: HttpExchange): string | undefined {
+  if (!x.operation.takesToken) return undefined;
+  const token = tokenOf(x.header(ESRI_AUTHORIZATION), x.query);
+  return token === undefined ? undefined : `Bearer ${token}`;
+}
+
+/** Any page can load an answer as a script: it must hold nothing that the visitor's own cookies and certificates open. */
+function isScript({ operation, query }: HttpExchange): boolean {
+  return operation.present !== undefined && query.includes('callback=');
 }
 
 function readerOf({ body }: Operation, pools: DispatchOptions['pools']): BodyReader | undefined {

@@ -42,6 +42,7 @@ export const IDEMPOTENCY_KEY = 'idempotency-key';
 
 /** Esri's servers have GeoServices below it, and clients of theirs look there. */
 const ARCGIS = '/arcgis';
+const ARCGIS_PATH = /^\/arcgis\/(?:rest|sharing)(?:\/|$)/;
 
 /**
  * One request and its response. While the request handler runs, headers are read straight from the parser;
@@ -94,8 +95,10 @@ export class HttpExchange implements Exchange {
   ) {
     this.#req = req;
     this.method = method;
-    const path = req.getUrl();
-    this.#prefix = path.startsWith(`${ARCGIS}/rest`) ? ARCGIS : '';
+    const url = req.getUrl();
+    // Esri's clients of servers without /arcgis write it so.
+    const path = url.startsWith('//rest/') ? url.slice(1) : url;
+    this.#prefix = ARCGIS_PATH.test(path) ? ARCGIS : '';
     this.path = path.slice(this.#prefix.length);
     this.query = req.getQuery() ?? '';
     this.hasBody = this.method !== 'GET' && this.method !== 'HEAD' && this.method !== 'OPTIONS';

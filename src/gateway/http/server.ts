@@ -177,7 +177,7 @@ export class HttpServer {
 
   #answer(x: HttpExchange, reply: Reply): void {
     const { pages } = this.#options;
-    this.#send(x, pages && !x.aborted ? browserReply(x, reply, pages) : reply);
+    this.#send(x, presentReply(x, pages && !x.aborted ? browserReply(x, reply, pages) : reply));
   }
 
   #send(x: HttpExchange, reply: Reply): void {
@@ -214,7 +214,7 @@ export class HttpServer {
         String(inBand !== undefined),
       )
       .inc();
-    if (inBand) return this.#send(x, inBand);
+    if (inBand) return this.#send(x, presentReply(x, inBand));
     const { vendor, pages } = this.#options;
     const { path, correlationId } = x;
     const reply = problemReply(error, { surface: operation?.surface, path, correlationId, vendor });
@@ -322,4 +322,10 @@ function serviceType(operation: Operation | undefined): string {
   if (operation.surface === 'admin') return 'Admin';
   if (operation.surface === 'geoservices') return operation.protocol;
   return operation.protocol.startsWith('OGC') || operation.protocol === 'STAC' ? 'OGC' : 'Generic';
+}
+
+/** Bodies have no place in addresses: what is asked by a body is answered as it is. */
+function presentReply(x: HttpExchange, reply: Reply): Reply {
+  const { operation } = x as { operation: Operation | undefined };
+  return operation?.present && !x.hasBody ? operation.present(x, reply) : reply;
 }

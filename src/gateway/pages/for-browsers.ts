@@ -1,6 +1,7 @@
 import { html } from '../../core/html.js';
 import { LIMITS } from '../../core/limits.js';
 import { crumbsOf } from './crumbs.js';
+import { directoryLinks } from './directory.js';
 import { documentPage } from './document.js';
 import { page } from './layout.js';
 import { anchor, type Link } from './links.js';
@@ -22,7 +23,7 @@ export interface JsonPage {
 
 /** A page for JSON that has none of its own: its members, its links, and where the JSON itself is. */
 export function jsonPage({ baseUrl, path, query, format, json }: JsonPage): string {
-  const href = `${baseUrl}${path}?${query ? `${query}&` : ''}f=${format}`;
+  const href = `${baseUrl}${path}?${queryWith(query, format)}`;
   const own: Link = { href, rel: 'alternate', type: 'application/json' };
   if (json.length > LIMITS.loopBodyBytes) return longPage(baseUrl, path, href, json.length);
   const document = JSON.parse(json) as unknown;
@@ -33,8 +34,17 @@ export function jsonPage({ baseUrl, path, query, format, json }: JsonPage): stri
     title: textOf(title) ?? textOf(id) ?? nameOf(path),
     description: textOf(description),
     document,
-    links: [own, ...(Array.isArray(links) ? links.filter(isLink) : [])],
+    links: [
+      own,
+      ...(Array.isArray(links) ? links.filter(isLink) : []),
+      ...directoryLinks(baseUrl, path, document),
+    ],
   });
+}
+
+function queryWith(query: string, format: string): string {
+  const others = query.split('&').filter((pair) => pair !== '' && !pair.startsWith('f='));
+  return [...others, `f=${format}`].join('&');
 }
 
 /** A document that is longer than the event loop should parse. */

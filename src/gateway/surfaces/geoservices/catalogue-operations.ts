@@ -9,6 +9,7 @@ import { jsonReply } from './in-band.js';
 import { CURRENT_VERSION, layerDocument, serviceDocument } from './layer-documents.js';
 import { mapServices, serviceNames } from './map-layers.js';
 import { wholeNumber } from './members.js';
+import { TOKEN_MINUTES, TOKEN_PATH } from './token-operations.js';
 import { vectorTileServices } from './vector-tile-server.js';
 
 export interface CatalogueDeps extends Pick<SurfaceDeps, 'catalog' | 'visible' | 'access'> {
@@ -30,25 +31,13 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
     ...readingOperation({
       ...{ about: about('info'), name: 'info', path: '/rest/info', pathParams: {}, params: {} },
       summary: 'About the server',
-      run: (_x, _path, members) =>
-        jsonReply(
-          { currentVersion: CURRENT_VERSION, authInfo: { isTokenBasedSecurity: false } },
-          documentFormat(members),
-        ),
+      run: (x, _path, members) => jsonReply(infoDocument(x.baseUrl), documentFormat(members)),
     }),
     ...readingOperation({
       ...{ about: about('services'), name: 'services', path: ROOT, pathParams: {}, params: {} },
       summary: 'Services',
-      run(x, _path, members) {
-        const maps = mapServices(deps.visibleMaps(x.principal));
-        const services = [
-          ...servicesOf(deps, x.principal).map((name) => ({ name, type: SERVER })),
-          ...maps.map((name) => ({ name, type: 'MapServer' })),
-          ...imageServices(deps.visibleImages(x.principal)).map((name) => ({ name, type: 'ImageServer' })),
-          ...vectorTileServices(deps.visibleVectorTiles(x.principal)).map((name) => ({
-            ...{ name, type: 'VectorTileServer' },
-          })),
-        ];
+      async run(x, _path, members) {
+        const services = await servicesFor(deps, x.principal);
         return jsonReply({ currentVersion: CURRENT_VERSION, folders: [], services }, documentFormat(members));
       },
     }),
@@ -95,6 +84,34 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
         return jsonReply(document, documentFormat(members));
       },
     }),
+  ];
+}
+
+/** What a client must know to sign in. */
+export const infoDocument = (baseUrl: string) => ({
+  currentVersion: CURRENT_VERSION,
+  owningSystemUrl: baseUrl,
+  authInfo: {
+    isTokenBasedSecurity: true,
+    tokenServicesUrl: `${baseUrl}${TOKEN_PATH}`,
+    shortLivedTokenValidity: TOKEN_MINUTES,
+  },
+});
+
+export interface ServiceEntry {
+  readonly name: string;
+  /** Of the server. */
+  readonly type: string;
+}
+
+/** Services that a principal may read something of. */
+export async function servicesFor(deps: CatalogueDeps, principal: Principal): Promise<ServiceEntry[]> {
+  const entriesOf = (type: string, names: readonly string[]) => names.map((name) => ({ name, type }));
+  return [
+    ...entriesOf(SERVER, servicesOf(deps, principal)),
+    ...entriesOf('MapServer', mapServices(deps.visibleMaps(principal))),
+    ...entriesOf('ImageServer', imageServices(deps.visibleImages(principal))),
+    ...entriesOf('VectorTileServer', vectorTileServices(deps.visibleVectorTiles(principal))),
   ];
 }
 

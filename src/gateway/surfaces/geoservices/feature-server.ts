@@ -9,6 +9,7 @@ import {
   type Reply,
 } from '../../../core/operation.js';
 import { inBandFailure } from './in-band.js';
+import { withCallback } from './jsonp.js';
 import { choiceOf, type Members } from './members.js';
 import { member } from './query-members.js';
 
@@ -33,8 +34,10 @@ export const common = (tag: string, verb: string, server: ServerType = SERVER) =
     permission: 'public',
     tag,
     openQuery: true,
+    takesToken: true,
     responses,
     failure: inBandFailure(server, verb),
+    present: withCallback,
   }) as const;
 
 type Texts = Record<string, Param<string | undefined>>;
@@ -91,5 +94,8 @@ export function membersOf({ query, body }: { query: string; body: unknown }): Me
   return { ...ofQuery, ...ofBody };
 }
 
-export const documentFormat = (members: Members) =>
-  choiceOf(members, 'f', { values: ['json', 'pjson'], fallback: 'json' });
+/** A page (`html`) is made of the JSON, where the answer goes out. */
+export function documentFormat(members: Members): 'json' | 'pjson' {
+  const f = choiceOf(members, 'f', { values: ['json', 'pjson', 'html'], fallback: 'json' });
+  return f === 'pjson' ? f : 'json';
+}

@@ -1,18 +1,21 @@
 import type { ApiError } from '../../../core/errors.js';
 import type { Reply } from '../../../core/operation.js';
 import { geoServicesErrors } from '../../../services/telemetry/metrics.js';
+import { InvalidCredentials } from '../../auth/credentials.js';
 
 /** Answers of GeoServices: JSON with status 200, failures too, which are told by a member `error`. */
 
-/** What clients take for "sign in". */
+/** What clients take for "sign in", and for "sign in again". */
 const TOKEN_REQUIRED = 499;
+const INVALID_TOKEN = 498;
 
 /** How an operation of a server type says its failures. */
 export function inBandFailure(server: string, operation: string): (error: ApiError) => Reply {
   const name = operation.toLowerCase();
   return (error) => {
     const { status, message, errors = [], headers } = error;
-    const code = status === 401 ? TOKEN_REQUIRED : status;
+    const code =
+      error instanceof InvalidCredentials ? INVALID_TOKEN : status === 401 ? TOKEN_REQUIRED : status;
     geoServicesErrors.cell(server, name, String(code)).inc();
     const details = errors.map(({ name: member, detail }) => `${member} ${detail}`);
     const later = headers?.['retry-after'];

@@ -5,7 +5,6 @@ const SERVICE = '/rest/services/{serviceId}';
 
 /** Resources of each kind of server below its path; an empty name is its own document. */
 const RESOURCES: readonly (readonly [path: string, names: string])[] = [
-  ['/sharing/rest', 'generateToken info search portals/self'],
   [`${SERVICE}/FeatureServer`, 'query append queryDomains relationships'],
   [
     `${SERVICE}/FeatureServer/{layerId}`,

@@ -1,0 +1,56 @@
+import type { Link } from './links.js';
+
+/** Members of documents of GeoServices that name what lies below them. */
+interface Directory {
+  readonly folders?: readonly string[];
+  readonly services?: readonly { readonly name: string; readonly type: string }[];
+  readonly layers?: readonly Resource[];
+  readonly tables?: readonly Resource[];
+  readonly capabilities?: string;
+  readonly type?: string;
+}
+
+interface Resource {
+  readonly id: number;
+  readonly name: string;
+}
+
+const ROOT = '/rest/services';
+
+/** Resources of a kind of server that a person can look at, with the query that shows something. */
+const RESOURCES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  FeatureServer: { 'All layers': 'layers' },
+  MapServer: { 'All layers': 'layers', Legend: 'legend' },
+  ImageServer: { Statistics: 'statistics', 'Key properties': 'keyProperties', Legend: 'legend' },
+  VectorTileServer: { Style: 'resources/styles/root.json' },
+};
+const FIRST_RECORDS = 'query?where=1%3D1&outFields=*&returnGeometry=false&resultRecordCount=20';
+
+/** Links of a document of GeoServices to what lies below it, as its directory of services has them. */
+export function directoryLinks(baseUrl: string, path: string, document: unknown): Link[] {
+  if (!path.startsWith(ROOT) || typeof document !== 'object' || document === null) return [];
+  const { folders, services, layers, tables, type } = document as Directory;
+  const here = `${baseUrl}${path}`;
+  const linkTo = (href: string, title: string): Link => ({ href, rel: 'child', type: 'text/html', title });
+  const server = path.split('/').at(-1)!;
+  return [
+    ...listOf(folders).map((name) => linkTo(`${baseUrl}${ROOT}/${encodeURIComponent(name)}`, name)),
+    ...listOf(services).map((one) =>
+      linkTo(`${baseUrl}${ROOT}/${namePath(one.name)}/${one.type}`, `${one.name} (${one.type})`),
+    ),
+    ...[...listOf(layers), ...listOf(tables)]
+      .filter(({ id }) => /(?:Feature|Map)Server$/.test(path) && Number.isInteger(id))
+      .map(({ id, name }) => linkTo(`${here}/${id}`, `${name} (${id})`)),
+    ...Object.entries(Object.hasOwn(RESOURCES, server) ? RESOURCES[server]! : {}).map(([title, name]) =>
+      linkTo(`${here}/${name}`, title),
+    ),
+    ...(type === 'Feature Layer' || type === 'Table'
+      ? [linkTo(`${here}/${FIRST_RECORDS}`, 'The first records')]
+      : []),
+  ];
+}
+
+const listOf = <T>(value: readonly T[] | undefined): readonly T[] => (Array.isArray(value) ? value : []);
+
+/** Services in folders have the name of the folder before theirs. */
+const namePath = (name: string) => name.split('/').map(encodeURIComponent).join('/');

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { notFound } from '../../../core/errors.js';
+import { actorOf, type Exchange, type Operation, type Principal } from '../../../core/operation.js';
+import { pathString } from '../../../core/params.js';
+import { itemSearch, type SearchedItem } from '../../../services/geoservices/item-search.js';
+import { type CatalogueDeps, infoDocument, type ServiceEntry, servicesFor } from './catalogue-operations.js';
+import { common, documentFormat, readingOperation } from './feature-server.js';
+import { jsonReply } from './in-band.js';
+import { type Members, numberOf, textOf } from './members.js';
+
+/** As much of a portal as clients need to sign in, and to find services: these are its items. */
+
+const ROOT = '/sharing/rest';
+const OWNER = 'graticule';
+const itemId = pathString('itemId', 'Id of an item.');
+const about = (verb: string) => common('Sharing', verb);
+
+/** Types of items, by those of servers. */
+const TYPES: Readonly<Record<string, string>> = {
+  FeatureServer: 'Feature Service',
+  MapServer: 'Map Service',
+  ImageServer: 'Image Service',
+  VectorTileServer: 'Vector Tile Service',
+  GeocodeServer: 'Geocoding Service',
+  GeometryServer: 'Geometry Service',
+  GPServer: 'Geoprocessing Service',
+};
+
+interface Item extends SearchedItem {
+  readonly name: string;
+  readonly url: string;
+  readonly access: 'public';
+}
+
+export function portalOperations(deps: CatalogueDeps): Operation[] {
+  const itemsOf = async (x: Exchange): Promise<Item[]> =>
+    (await servicesFor(deps, x.principal)).flatMap((service) => itemOf(x.baseUrl, service) ?? []);
+  return [
+    ...readingOperation({
+      ...{ about: about('info'), name: 'sharingInfo', path: `${ROOT}/info`, pathParams: {}, params: {} },
+      summary: 'About the portal',
+      run: (x, _path, members) => jsonReply(infoDocument(x.baseUrl), documentFormat(members)),
+    }),
+    ...readingOperation({
+      ...{
+        about: about('self'),
+        name: 'portalSelf',
+        path: `${ROOT}/portals/self`,
+        pathParams: {},
+        params: {},
+      },
+      summary: 'The portal, and who asks',
+      run: (x, _path, members) => jsonReply(portalDocument(x), documentFormat(members)),
+    }),
+    ...readingOperation({
+      ...{ about: about('user'), name: 'portalUser', path: `${ROOT}/community/self` },
+      ...{ pathParams: {}, params: {} },
+      summary: 'Who asks',
+      run(x, _path, members) {
+        const user = userOf(x.principal);
+        if (!user) throw notFound('user', 'self');
+        return jsonReply(user, documentFormat(members));
+      },
+    }),
+    ...readingOperation({
+      ...{ about: about('search'), name: 'portalSearch', path: `${ROOT}/search`, pathParams: {}, params: {} },
+      summary: 'Services that a search finds',
+      run: async (x, _path, members) =>
+        jsonReply(searchPage(await itemsOf(x), members), documentFormat(members)),
+    }),
+    ...readingOperation({
+      ...{ about: about('item'), name: 'portalItem', path: `${ROOT}/content/items/{itemId}` },
+      ...{ pathParams: { itemId }, params: {} },
+      summary: 'An item: a service',
+      async run(x, path, members) {
+        const item = (await itemsOf(x)).find(({ id }) => id === path['itemId']);
+        if (!item) throw notFound('item', path['itemId']!.slice(0, 100));
+        return jsonReply(item, documentFormat(members));
+      },
+    }),
+  ];
+}
+
+function itemOf(baseUrl: string, { name, type }: ServiceEntry): Item | undefined {
+  const title = name.split('/').at(-1)!;
+  const kind = TYPES[type];
+  if (kind === undefined) return undefined;
+  // Clients take 32 hexadecimal digits for the id of an item.
+  const id = createHash('sha256').update(`${type}/${name}`).digest('hex').slice(0, 32);
+  const place = name.split('/').map(encodeURIComponent).join('/');
+  const url = `${baseUrl}/rest/services/${place}/${type}`;
+  return { id, owner: OWNER, name: title, title, type: kind, url, access: 'public' };
+}
+
+function searchPage(items: readonly Item[], members: Members) {
+  const q = textOf(members, 'q', 2000) ?? '';
+  const { start, num } = { start: numberOf(members, 'start') || 1, num: numberOf(members, 'num') ?? 10 };
+  const matches = items.filter(itemSearch(q));
+  const results = matches.slice(start - 1, start - 1 + Math.min(num, 100));
+  const next = start + results.length;
+  const nextStart = results.length > 0 && next <= matches.length ? next : -1;
+  return { query: q, total: matches.length, start, num: results.length, nextStart, results };
+}
+
+function portalDocument({ baseUrl, principal }: Exchange) {
+  const { host } = new URL(baseUrl);
+  const user = userOf(principal);
+  return {
+    ...{ id: OWNER, name: 'Graticule', isPortal: true, portalMode: 'singletenant', access: 'public' },
+    ...{ portalHostname: host, portalName: 'Graticule', allSSL: baseUrl.startsWith('https:') },
+    ...{ supportsOAuth: false, supportsHostedServices: false, culture: 'en', units: 'metric' },
+    ...(user ? { user } : {}),
+  };
+}
+
+/** Who asks, unless that is nobody. */
+function userOf(principal: Principal) {
+  if (principal.kind === 'anonymous') return undefined;
+  const { name, roles = [] } = principal;
+  return {
+    username: name,
+    id: actorOf(principal),
+    fullName: name,
+    role: roles[0] ?? 'org_user',
+    privileges: [],
+  };
+}

@@ -1,0 +1,81 @@
+import Type from 'typebox';
+import { LIMITS } from '../../../core/limits.js';
+import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
+import type { Sessions } from '../../../services/access/sessions.js';
+import type { SigningKeys } from '../../../services/access/signing-keys.js';
+import type { Users } from '../../../services/access/users.js';
+import { common, documentFormat, membersOf } from './feature-server.js';
+import { jsonReply } from './in-band.js';
+import { type Members, textOf, wholeNumber } from './members.js';
+
+export interface TokenDeps {
+  readonly users: Pick<Users, 'withPassword'>;
+  readonly sessions: Pick<Sessions, 'open' | 'find'>;
+  readonly signing: Pick<SigningKeys, 'sign' | 'verify'>;
+}
+
+/** Where tokens come from, below the address of the server. */
+export const TOKEN_PATH = '/sharing/rest/generateToken';
+
+/** Minutes that a token holds at most, and where the request does not say. */
+export const TOKEN_MINUTES = LIMITS.clientTokenSeconds / 60;
+
+/** Tokens for users with a password, as clients of GeoServices get them. */
+export function tokenOperation(deps: TokenDeps): Operation {
+  return defineOperation({
+    ...common('Sharing', 'generateToken'),
+    // Whoever asks is nobody yet.
+    ...{ ownCredentials: true, audited: true },
+    method: 'POST',
+    id: 'geoservices.generateToken',
+    path: TOKEN_PATH,
+    summary: 'A token for a user with a password',
+    params: {},
+    body: {
+      schema: Type.Object({}),
+      mediaTypes: ['application/x-www-form-urlencoded'],
+      required: true,
+    },
+    run: (x) => tokenReply(x, deps),
+  });
+}
+
+async function tokenReply(x: Exchange, deps: TokenDeps): Promise<Reply> {
+  const { users, sessions, signing } = deps;
+  // In an address the password would be read by whoever reads logs.
+  const members = membersOf({ query: '', body: x.body });
+  const format = documentFormat(members);
+  const ssl = x.baseUrl.startsWith('https:');
+  // A portal's token in exchange for one of a server of it: they are the same here.
+  const before = textOf(members, 'token', 8192);
+  const expires = before === undefined ? undefined : await endOf(before, deps);
+  if (expires !== undefined) return jsonReply({ token: before, expires, ssl }, format);
+  const [name, password] = [textOf(members, 'username', 200), textOf(members, 'password', 2000)];
+  const user = name && password ? await users.withPassword(name, password) : undefined;
+  if (!user) {
+    const details = ['Invalid username or password.'];
+    return jsonReply({ error: { code: 400, message: 'Unable to generate token.', details } }, format);
+  }
+  const { session } = await sessions.open({ user });
+  const now = Math.floor(Date.now() / 1000);
+  const exp = Math.min(now + minutesOf(members) * 60, Math.floor(session.expiresAt / 1000));
+  const token = await signing.sign({
+    ...{ iss: x.baseUrl, sub: user.id, sid: session.hash, jti: crypto.randomUUID(), iat: now, exp },
+  });
+  return jsonReply({ token, expires: exp * 1000, ssl }, format);
+}
+
+/** Minutes that the token is asked for; fewer where tokens hold no longer. */
+function minutesOf(members: Members): number {
+  const text = textOf(members, 'expiration', 16);
+  const minutes = text === undefined ? TOKEN_MINUTES : wholeNumber('expiration', text);
+  return Math.min(TOKEN_MINUTES, Math.max(1, minutes));
+}
+
+/** Milliseconds since 1970 at which a token of ours ends; undefined for one that holds no more. */
+async function endOf(token: string, { sessions, signing }: TokenDeps): Promise<number | undefined> {
+  const claims = await signing.verify(token).catch(() => undefined);
+  const { sid, exp } = claims ?? {};
+  const session = typeof sid === 'string' ? await sessions.find(sid) : undefined;
+  return session && exp! * 1000;
+}

@@ -1,0 +1,50 @@
+import { badParameter } from '../../core/errors.js';
+
+/** An item as searches look at it. */
+export interface SearchedItem {
+  readonly id: string;
+  readonly title: string;
+  readonly type: string;
+  readonly owner: string;
+}
+
+/** One condition of a search: a member, or any of them, and what it must hold. */
+interface Term {
+  readonly member: 'id' | 'title' | 'type' | 'owner' | undefined;
+  readonly text: string;
+  readonly isExcluded: boolean;
+}
+
+const MEMBERS = ['id', 'title', 'type', 'owner'] as const;
+/** Members that items of portals have, and ours have all in the same way. */
+const OTHERS = new Set(['access', 'tags', 'orgid', 'group', 'typekeywords', 'culture', 'isviewonly']);
+/** `-name:"some words"`, `name:word`, `"some words"`, `word`. */
+const TERM = /([-+]?)(?:([A-Za-z]+):)?(?:"([^"]*)"|([^\s"()]+))|[()]/g;
+const MOST_TERMS = 32;
+
+/** Which items a search (`q` of portals) finds: all its terms hold. Throws 400 for what it does not know. */
+export function itemSearch(q: string): (item: SearchedItem) => boolean {
+  const terms = termsOf(q);
+  return (item) => terms.every((term) => holds(term, item) !== term.isExcluded);
+}
+
+function termsOf(q: string): Term[] {
+  const terms: Term[] = [];
+  for (const [all, sign, name, quoted, word] of q.matchAll(TERM)) {
+    if (all === '(' || all === ')' || word === 'OR' || word === 'NOT')
+      throw badParameter('q', 'takes words and members that must all hold, without OR, NOT and brackets');
+    const text = (quoted ?? word ?? '').toLowerCase();
+    if (word === 'AND' || text === '' || text === '*' || OTHERS.has(name?.toLowerCase() ?? '')) continue;
+    const member = MEMBERS.find((one) => one === name?.toLowerCase());
+    if (name !== undefined && member === undefined) throw badParameter('q', `knows no member ${name}`);
+    terms.push({ member, text, isExcluded: sign === '-' });
+    if (terms.length > MOST_TERMS) throw badParameter('q', `has ${MOST_TERMS} terms at most`);
+  }
+  return terms;
+}
+
+function holds({ member, text }: Term, item: SearchedItem): boolean {
+  if (member === 'id') return item.id === text;
+  const values = member === undefined ? [item.title, item.type] : [item[member]];
+  return values.some((value) => value.toLowerCase().includes(text.replace(/\*$/, '')));
+}
