@@ -61,6 +61,7 @@ export type Protocol =
   | 'MapServer'
   | 'ImageServer'
   | 'VectorTileServer'
+  | 'GPServer'
   | 'Site';
 
 /** Who is asking. */

@@ -13,6 +13,7 @@ import {
 } from './surfaces/geoservices/attachment-operations.js';
 import { catalogueOperations } from './surfaces/geoservices/catalogue-operations.js';
 import { editOperations } from './surfaces/geoservices/edit-operations.js';
+import { gpServerOperations } from './surfaces/geoservices/gp-server.js';
 import { imageServerOperations } from './surfaces/geoservices/image-server.js';
 import { mapServerOperations } from './surfaces/geoservices/map-server.js';
 import { portalOperations } from './surfaces/geoservices/portal-operations.js';
@@ -82,6 +83,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...catalogueOperations(directory),
     ...portalOperations(directory),
     tokenOperation(deps),
+    ...gpServerOperations(deps),
     ...mapServerOperations(onEarth('MapServer')),
     ...imageServerOperations(onEarth('ImageServer')),
     ...vectorTileServerOperations({ ...onEarth('VectorTileServer'), symbols }),

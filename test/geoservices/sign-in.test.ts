@@ -108,6 +108,8 @@ describe('scripts', () => {
     const cookie = await cookieOf();
     expect((await json(fetch(count(''), { headers: { cookie } }))).count).toBe(240);
     expect(await (await fetch(count('&callback=cb'), { headers: { cookie } })).text()).toContain('499');
+    const task = `${server.url}/rest/services/Processes/GPServer/echo/submitJob?f=json`;
+    expect((await json(fetch(task, { headers: { cookie } }))).error.message).toContain('POST');
     for (const wrong of ['alert(1)', 'a;b', 'x'.repeat(200), '<b>'])
       expect((await json(fetch(count(`&callback=${encodeURIComponent(wrong)}`)))).error.message).toContain(
         'callback',

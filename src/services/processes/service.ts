@@ -266,8 +266,10 @@ export class Processes {
       }
       const isRaster = sent.kind === 'inline-raster';
       await mkdir(this.#uploads, { recursive: true, mode: 0o700 });
-      const path = join(this.#uploads, `${randomUUID()}.${isRaster ? 'tif' : 'geojson'}`);
-      references[name] = { kind: 'file', path };
+      const isFeatureSet = sent.kind === 'inline' && sent.isFeatureSet;
+      const ending = isRaster ? 'tif' : isFeatureSet ? 'json' : 'geojson';
+      const path = join(this.#uploads, `${randomUUID()}.${ending}`);
+      references[name] = { kind: 'file', path, ...(isFeatureSet ? { isFeatureSet } : {}) };
       await writeDurably(path, isRaster ? Buffer.from(sent.base64, 'base64') : sent.text);
     }
     return references;

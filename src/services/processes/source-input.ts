@@ -2,11 +2,13 @@ import { badParameter } from '../../core/errors.js';
 import { GEOJSON_GEOMETRIES } from '../../core/geojson-types.js';
 import { LIMITS } from '../../core/limits.js';
 import { plainText } from '../../core/percent.js';
+import { featureSetText } from '../geoservices/feature-set.js';
 import { sourceUrl } from '../remote-file.js';
 
 /** Features or a raster as they are sent: by value, by reference, or a collection. */
 export type SourceValue =
-  | { kind: 'inline'; text: string }
+  /** GeoJSON, or a feature set of GeoServices. */
+  | { kind: 'inline'; text: string; isFeatureSet?: true }
   /** A GeoTIFF in base64. */
   | { kind: 'inline-raster'; base64: string }
   | CollectionReference
@@ -27,7 +29,7 @@ export interface CollectionReference {
 /** The same as a job keeps it. `file` is GeoJSON or a GeoTIFF that was sent, `spool` what a step of the job has written. */
 export type SourceReference =
   | Exclude<SourceValue, { kind: 'inline' | 'inline-raster' }>
-  | { kind: 'file'; path: string }
+  | { kind: 'file'; path: string; isFeatureSet?: true }
   | { kind: 'spool'; path: string };
 
 const TYPES: ReadonlySet<string> = new Set(['FeatureCollection', 'Feature', ...GEOJSON_GEOMETRIES]);
@@ -49,6 +51,8 @@ export function readFeatures(name: string, value: unknown, baseUrl: string): Sou
       throw badParameter(`${at}/features`, 'must be an array');
     return { kind: 'inline', text: JSON.stringify(value) };
   }
+  if (members['type'] === undefined && Array.isArray(members['features']))
+    return { kind: 'inline', text: featureSetText(`${at}/features`, members), isFeatureSet: true };
   if (typeof members['collection'] === 'string') return collectionReference(at, members, baseUrl);
   if (typeof members['href'] === 'string') return linkTo(at, members['href'], baseUrl);
   throw badParameter(

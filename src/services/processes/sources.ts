@@ -197,8 +197,10 @@ export class ProcessSources {
     if (reference.kind === 'result') return resultFile(reference.jobId, reference.output, principal);
     if (reference.kind === 'spool') return reference.path;
     const output = `${stem}.gpkg`;
-    if (reference.kind === 'file')
+    if (reference.kind === 'file' && !reference.isFeatureSet)
       await pools.run('process.stage', { path: reference.path, output }, { signal });
+    else if (reference.kind === 'file')
+      await this.#translate(reference.path, output, 'The features that were sent', signal);
     else if (reference.kind === 'remote') await this.#fetch(reference.url, stem, output, signal);
     else throw new Error(`the step ${reference.step} was not bound to its results`);
     return output;
@@ -213,10 +215,15 @@ export class ProcessSources {
     const path = `${stem}${isPlain ? extension : '.geojson'}`;
     const bounds = { maxBytes: LIMITS.processFileBytes, timeoutMs: LIMITS.downloadMs };
     await pools.run('ingest.download', { url, path, ...bounds }, { signal });
+    await this.#translate(path, output, `The file at ${url}`, signal);
+  }
+
+  /** Makes a table of a file of any format that is imported. */
+  async #translate(path: string, output: string, what: string, signal: AbortSignal): Promise<void> {
     const task = { path, output, table: REMOTE_TABLE, isUnpacked: false };
-    const stage = await pools.run('ogr.stage', task, { signal });
+    const stage = await this.deps.pools.run('ogr.stage', task, { signal });
     if ('problem' in stage)
-      throw new TaskFailure('invalid-input', `The file at ${url} has no features that can be read.`);
+      throw new TaskFailure('invalid-input', `${what}: there are no features that can be read.`);
   }
 }
 

@@ -4,6 +4,7 @@ import { pathString } from '../../../core/params.js';
 import { layersOf, requireLayer, requireService } from '../../../services/replicas/layer-view.js';
 import type { SurfaceDeps } from '../common.js';
 import { common, documentFormat, readingOperation, SERVER } from './feature-server.js';
+import { GP_SERVICE } from './gp-server.js';
 import { imageServices } from './image-layers.js';
 import { jsonReply } from './in-band.js';
 import { CURRENT_VERSION, layerDocument, serviceDocument } from './layer-documents.js';
@@ -112,6 +113,7 @@ export async function servicesFor(deps: CatalogueDeps, principal: Principal): Pr
     ...entriesOf('MapServer', mapServices(deps.visibleMaps(principal))),
     ...entriesOf('ImageServer', imageServices(deps.visibleImages(principal))),
     ...entriesOf('VectorTileServer', vectorTileServices(deps.visibleVectorTiles(principal))),
+    ...entriesOf('GPServer', [GP_SERVICE]),
   ];
 }
 

@@ -16,7 +16,7 @@ import { member } from './query-members.js';
 /** What operations of GeoServices have in common. */
 
 export const SERVER = 'FeatureServer';
-export type ServerType = 'FeatureServer' | 'MapServer' | 'ImageServer' | 'VectorTileServer';
+export type ServerType = 'FeatureServer' | 'MapServer' | 'ImageServer' | 'VectorTileServer' | 'GPServer';
 
 export const f = member('f', 'json, or pjson for people.');
 
