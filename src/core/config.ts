@@ -211,6 +211,14 @@ export const ConfigSchema = section({
       default: [],
     }),
   }),
+  geocoding: section({
+    enabled: yes('Answer at GeocodeServer (docs/geocoding.md).', true),
+    open: yes('Locators answer everybody; when off, those who come with a key or signed in.', true),
+    locator: text(
+      'Locator that is asked where a request names none; the first one by its name when empty.',
+      '',
+    ),
+  }),
   cache: section({
     tileBytes: whole('Bytes of tiles kept in memory.', LIMITS.tileCacheBytes, 0, 2 ** 40),
     disk: section({

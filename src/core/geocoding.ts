@@ -148,7 +148,7 @@ export interface GeocodingTasks {
   'vector.locator': { input: IndexFile; output: LocatorInfo };
   /** Best first. */
   'vector.geocode': { input: IndexFile & { queries: readonly PlaceQuery[] }; output: Candidate[][] };
-  'vector.suggest': { input: IndexFile & SuggestQuery; output: Place[] };
+  'vector.suggest': { input: IndexFile & SuggestQuery; output: { stamp: string; places: Place[] } };
   'vector.reverseGeocode': {
     input: IndexFile & ReverseQuery;
     output: { place: Place; metres: number } | null;

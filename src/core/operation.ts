@@ -61,6 +61,7 @@ export type Protocol =
   | 'MapServer'
   | 'ImageServer'
   | 'VectorTileServer'
+  | 'GeocodeServer'
   | 'Site';
 
 /** Who is asking. */

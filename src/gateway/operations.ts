@@ -13,6 +13,7 @@ import {
 } from './surfaces/geoservices/attachment-operations.js';
 import { catalogueOperations } from './surfaces/geoservices/catalogue-operations.js';
 import { editOperations } from './surfaces/geoservices/edit-operations.js';
+import { type GeocodeDeps, geocodeServerOperations } from './surfaces/geoservices/geocode-server.js';
 import { imageServerOperations } from './surfaces/geoservices/image-server.js';
 import { mapServerOperations } from './surfaces/geoservices/map-server.js';
 import { queryOperations } from './surfaces/geoservices/query-operations.js';
@@ -46,6 +47,7 @@ export type SurfaceDeps = StreamingDeps &
   ReplicaDeps &
   ProcessesDeps &
   AttachmentSurface &
+  GeocodeDeps &
   Omit<SiteDeps, 'surfaces'>;
 
 /** Every operation of the data surfaces, the site and the probes. */
@@ -80,6 +82,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...mapServerOperations(onEarth('MapServer')),
     ...imageServerOperations(onEarth('ImageServer')),
     ...vectorTileServerOperations({ ...onEarth('VectorTileServer'), symbols }),
+    ...geocodeServerOperations(deps),
     ...queryOperations(onEarth('FeatureServer')),
     ...relatedOperations(onEarth('FeatureServer')),
     ...topFeatureOperations(onEarth('FeatureServer')),

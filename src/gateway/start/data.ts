@@ -157,7 +157,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
       settle: () => cluster.settle(),
     }),
     edits,
-    geocoding: new Geocoding({ pools, dataDir }),
+    geocoding: new Geocoding({ pools, dataDir, settings: config.geocoding }),
     sweepAttachments: () => sweepAttachments(attachmentParts),
     attachments: new Attachments({
       ...attachmentParts,

@@ -1,7 +1,7 @@
-import type { GeocodingTasks, Place } from '../../core/geocoding.js';
+import type { GeocodingTasks } from '../../core/geocoding.js';
 import { LIMITS } from '../../core/limits.js';
 import { metresBetween } from './ground.js';
-import { indexOf, type PlaceRow, placeOf } from './index-file.js';
+import { indexOf, locatorInfo, type PlaceRow, placeOf } from './index-file.js';
 import { Matcher } from './match.js';
 import { wordsOf } from './words.js';
 
@@ -12,9 +12,10 @@ export function suggest({
   near,
   limit,
   ...filter
-}: GeocodingTasks['vector.suggest']['input']): Place[] {
+}: GeocodingTasks['vector.suggest']['input']): GeocodingTasks['vector.suggest']['output'] {
   const words = wordsOf(text).slice(0, LIMITS.geocodeWords);
-  if (words.length === 0) return [];
+  const { stamp } = locatorInfo({ index });
+  if (words.length === 0) return { stamp, places: [] };
   const matcher = new Matcher(indexOf(index), filter);
   const rows = new Map<number, PlaceRow>();
   const add = (more: readonly PlaceRow[]) => {
@@ -35,5 +36,6 @@ export function suggest({
     .map(({ row }) => placeOf(row, filter.language));
   // What reads alike is chosen from alike.
   const labels = new Set<string>();
-  return places.filter(({ label }) => !labels.has(label) && labels.add(label)).slice(0, limit);
+  const distinct = places.filter(({ label }) => !labels.has(label) && labels.add(label));
+  return { stamp, places: distinct.slice(0, limit) };
 }

@@ -238,7 +238,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     catalog: () => new CatalogSnapshot([], [], 0),
     jobs,
     imports,
-    geocoding: new Geocoding({ pools, dataDir }),
+    geocoding: new Geocoding({ pools, dataDir, settings: { enabled: true, open: true, locator: '' } }),
     uploads: new Uploads(peers, jobs, resumableUploads),
     resumableUploads,
     sealing: new Sealing(''),

@@ -4,6 +4,7 @@ import { pathString } from '../../../core/params.js';
 import { layersOf, requireLayer, requireService } from '../../../services/replicas/layer-view.js';
 import type { SurfaceDeps } from '../common.js';
 import { common, documentFormat, readingOperation, SERVER } from './feature-server.js';
+import type { GeocodeDeps } from './geocode-server.js';
 import { imageServices } from './image-layers.js';
 import { jsonReply } from './in-band.js';
 import { CURRENT_VERSION, layerDocument, serviceDocument } from './layer-documents.js';
@@ -11,7 +12,7 @@ import { mapServices, serviceNames } from './map-layers.js';
 import { wholeNumber } from './members.js';
 import { vectorTileServices } from './vector-tile-server.js';
 
-export interface CatalogueDeps extends Pick<SurfaceDeps, 'catalog' | 'visible' | 'access'> {
+export interface CatalogueDeps extends Pick<SurfaceDeps, 'catalog' | 'visible' | 'access'>, GeocodeDeps {
   /** What the principal may read on maps. */
   visibleMaps: SurfaceDeps['visible'];
   visibleImages: SurfaceDeps['visible'];
@@ -39,7 +40,8 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
     ...readingOperation({
       ...{ about: about('services'), name: 'services', path: ROOT, pathParams: {}, params: {} },
       summary: 'Services',
-      run(x, _path, members) {
+      async run(x, _path, members) {
+        const locators = await deps.geocoding.names(x.principal);
         const maps = mapServices(deps.visibleMaps(x.principal));
         const services = [
           ...servicesOf(deps, x.principal).map((name) => ({ name, type: SERVER })),
@@ -48,6 +50,7 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
           ...vectorTileServices(deps.visibleVectorTiles(x.principal)).map((name) => ({
             ...{ name, type: 'VectorTileServer' },
           })),
+          ...locators.map((name) => ({ name, type: 'GeocodeServer' })),
         ];
         return jsonReply({ currentVersion: CURRENT_VERSION, folders: [], services }, documentFormat(members));
       },

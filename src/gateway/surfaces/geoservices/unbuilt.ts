@@ -16,7 +16,6 @@ const RESOURCES: readonly (readonly [path: string, names: string])[] = [
     `${SERVICE}/ImageServer`,
     'histograms computeHistograms computeStatisticsHistograms multidimensionalInfo measure WCSServer',
   ],
-  [`${SERVICE}/GeocodeServer`, ' findAddressCandidates reverseGeocode suggest geocodeAddresses'],
   [`${SERVICE}/GPServer/{task}`, ' execute submitJob'],
   ['/rest/services/Utilities/Geometry/GeometryServer', ' {operation}'],
 ];

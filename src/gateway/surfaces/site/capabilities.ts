@@ -26,6 +26,7 @@ const PROTOCOLS = [
   ['MapServer', 'GeoServices REST: maps', '/rest/services', true],
   ['ImageServer', 'GeoServices REST: images', '/rest/services', true],
   ['VectorTileServer', 'GeoServices REST: vector tiles', '/rest/services', true],
+  ['GeocodeServer', 'GeoServices REST: geocoding', '/rest/services', true],
 ] as const;
 
 const FEATURES = {
