@@ -63,6 +63,14 @@ export type Webhook = Static<typeof WebhookSchema>;
 /** Nothing, or the name of a header. */
 const HEADER_NAME = '^[\\w-]*$';
 
+const GeocodeServerSchema = Type.Object(
+  {
+    name: Type.String({ description: 'Names it among the locators.', pattern: '^[A-Za-z_][\\w-]{0,63}$' }),
+    url: Type.String({ description: 'https://.../GeocodeServer', pattern: '^https?://.+' }),
+  },
+  { additionalProperties: false },
+);
+
 export const ConfigSchema = section({
   server: section({
     port: whole('Port of HTTP and WebSocket.', 8080, 0, 65_535),
@@ -218,6 +226,18 @@ export const ConfigSchema = section({
       'Locator that is asked where a request names none; the first one by its name when empty.',
       '',
     ),
+    servers: Type.Array(GeocodeServerSchema, {
+      description: 'GeocodeServers of other servers, on hosts of remote.allow: name and url.',
+      default: [],
+    }),
+    order: Type.Array(Type.String(), {
+      description:
+        'Providers in the order in which they are asked where a request names no locator: local, and names of servers. Those that are left out come last.',
+      default: [],
+    }),
+    failover: yes('Ask the next provider when one fails or is late.', true),
+    timeoutSeconds: whole('Seconds that a provider may take.', 10, 1, 60),
+    cacheMinutes: whole('Minutes for which answers of other servers are kept.', 60, 0, 10_080),
   }),
   cache: section({
     tileBytes: whole('Bytes of tiles kept in memory.', LIMITS.tileCacheBytes, 0, 2 ** 40),

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { CatalogSnapshot } from '../../../src/core/collection.js';
-import type { Setting } from '../../../src/core/config.js';
+import { loadConfig, type Setting } from '../../../src/core/config.js';
 import { adminOperations } from '../../../src/gateway/admin/index.js';
 import type { AdminOperation } from '../../../src/gateway/admin/kit.js';
 import { type Authenticator, createAuthenticator } from '../../../src/gateway/auth/authenticator.js';
@@ -238,7 +238,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     catalog: () => new CatalogSnapshot([], [], 0),
     jobs,
     imports,
-    geocoding: new Geocoding({ pools, dataDir, settings: { enabled: true, open: true, locator: '' } }),
+    geocoding: new Geocoding({ pools, dataDir, settings: loadConfig({}).config.geocoding }),
     uploads: new Uploads(peers, jobs, resumableUploads),
     resumableUploads,
     sealing: new Sealing(''),

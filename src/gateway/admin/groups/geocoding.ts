@@ -6,8 +6,17 @@ import { JsonBoundsError, parseJsonText } from '../../../core/json-bounds.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange } from '../../../core/operation.js';
 import { LOCATOR_NAME } from '../../../services/geocoding/locators.js';
+import type { ProviderHealth } from '../../../services/geocoding/providers.js';
+import type { Geocoding } from '../../../services/geocoding/service.js';
 import { receiveUpload, type Upload } from '../../../services/upload.js';
 import type { AdminDeps } from '../deps.js';
+import {
+  OptionalStringSchema,
+  OptionalTimestampSchema,
+  optionalTimestamp,
+  TimestampSchema,
+  timestamp,
+} from '../envelope.js';
 import { action, group, report } from '../kit.js';
 
 const S = Type.String();
@@ -52,9 +61,103 @@ const Imported = Type.Object({
   }),
 });
 
+const Health = {
+  isHealthy: Type.Boolean(),
+  lastChecked: OptionalTimestampSchema,
+  responseTimeMs: Type.Union([Type.Number(), Type.Null()]),
+  errorMessage: OptionalStringSchema,
+};
+
+const Capabilities = {
+  supportsForwardGeocode: Type.Boolean(),
+  supportsReverseGeocode: Type.Boolean(),
+  supportsBatch: Type.Boolean(),
+  supportsSuggest: Type.Boolean(),
+  requiresAuthentication: Type.Boolean(),
+  maxResultsPerRequest: I,
+};
+
+const healthOf = ({ lastChecked, ...health }: ProviderHealth) => ({
+  ...health,
+  lastChecked: optionalTimestamp(lastChecked),
+});
+
+function common({ providers, settings }: Geocoding) {
+  return { defaultProvider: providers[0]?.name ?? null, failoverEnabled: settings.failover };
+}
+
+/** Geocoding as seen by operators. */
+export const geocodingOperations = [
+  report('GET /operations/geocoding/providers', 'Get Geocoding Provider Status', {
+    description: 'Health and times are those of requests that this process answered.',
+    data: Type.Object({
+      defaultProvider: OptionalStringSchema,
+      failoverEnabled: Type.Boolean(),
+      generatedAt: TimestampSchema,
+      providers: Type.Array(
+        Type.Object({
+          providerName: S,
+          ...Health,
+          capabilities: Type.Object({
+            ...Capabilities,
+            maxBatchSize: I,
+            supportsStructuredInput: Type.Boolean(),
+          }),
+        }),
+      ),
+    }),
+    answer: (_x, { geocoding }) => ({
+      ...common(geocoding),
+      generatedAt: timestamp(Date.now()),
+      providers: geocoding.providers.map(({ name, health, abilities }) => ({
+        providerName: name,
+        ...healthOf(health),
+        capabilities: abilities,
+      })),
+    }),
+  }),
+  report('GET /operations/geocoding/configuration', 'Get Geocoding Configuration', {
+    data: Type.Object({
+      enabled: Type.Boolean(),
+      enableCaching: Type.Boolean(),
+      enableFailover: Type.Boolean(),
+      defaultProvider: OptionalStringSchema,
+      defaultTimeoutSeconds: I,
+      cacheExpirationMinutes: I,
+      maxFailoverAttempts: I,
+    }),
+    answer(_x, { geocoding: { providers, settings } }) {
+      const { enabled, failover, timeoutSeconds, cacheMinutes } = settings;
+      return {
+        enabled,
+        enableCaching: cacheMinutes > 0,
+        enableFailover: failover,
+        defaultProvider: providers[0]?.name ?? null,
+        defaultTimeoutSeconds: timeoutSeconds,
+        cacheExpirationMinutes: cacheMinutes,
+        maxFailoverAttempts: failover ? providers.length - 1 : 0,
+      };
+    },
+  }),
+];
+
 /** Geocoding providers and reference data. */
 export const geocoding = group({ tag: 'Geocoding', scope: 'geocoding', envelope: 'wrapped' }, [
-  report('GET /geocoding/providers', 'Get Geocoding Providers'),
+  report('GET /geocoding/providers', 'Get Geocoding Providers', {
+    description: 'Health and times are those of requests that this process answered.',
+    data: Type.Object({
+      defaultProvider: OptionalStringSchema,
+      failoverEnabled: Type.Boolean(),
+      providers: Type.Array(Type.Object({ name: S, ...Health, capabilities: Type.Object(Capabilities) })),
+    }),
+    answer: (_x, { geocoding }) => ({
+      ...common(geocoding),
+      providers: geocoding.providers.map(({ name, health, abilities }) => {
+        const { supportsStructuredInput: _, maxBatchSize: __, ...capabilities } = abilities;
+        return { name, ...healthOf(health), capabilities };
+      }),
+    }),
+  }),
   action('POST /geocoding/reference-data/import', 'Import Geocoder Reference Data', {
     description:
       'Rows without coordinates or without words are left out and listed. What the locator had stays until all rows are in; replace puts them in its place, append adds them.',
