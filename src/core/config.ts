@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 import { basemapSetting } from './basemap.js';
 import { CERTIFICATE_HEADERS, CERTIFICATE_MODES } from './client-certificates.js';
 import { isDatabase } from './database-url.js';
+import { PLACE_FIELDS } from './geocoding.js';
 import { FEED_AGE_MS, LIMITS, OUTBOX_EVENTS } from './limits.js';
 import { LOG_LEVELS, type LogLevel } from './log-events.js';
 import { Networks } from './networks.js';
@@ -62,6 +63,16 @@ export type Webhook = Static<typeof WebhookSchema>;
 
 /** Nothing, or the name of a header. */
 const HEADER_NAME = '^[\\w-]*$';
+
+const SearchedFieldsSchema = Type.Object(
+  Object.fromEntries(
+    [...PLACE_FIELDS, 'address' as const, 'rank' as const].map((field) => [
+      field,
+      Type.Optional(Type.String({ description: 'Name of a field.', minLength: 1 })),
+    ]),
+  ),
+  { additionalProperties: false },
+);
 
 const GeocodeServerSchema = Type.Object(
   {
@@ -226,6 +237,11 @@ export const ConfigSchema = section({
       'Locator that is asked where a request names none; the first one by its name when empty.',
       '',
     ),
+    collections: Type.Record(Type.String(), SearchedFieldsSchema, {
+      description:
+        'Collections that are locators, by their ids: which of their fields say what, such as {name: NAME, country: SOVEREIGNT}.',
+      default: {},
+    }),
     servers: Type.Array(GeocodeServerSchema, {
       description: 'GeocodeServers of other servers, on hosts of remote.allow: name and url.',
       default: [],

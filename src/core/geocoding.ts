@@ -1,5 +1,7 @@
 /** Places and addresses by words, and words by places. Longitude and latitude are in degrees (OGC:CRS84). */
 
+import type { ItemsTask } from './features.js';
+
 /** What columns of reference data may say, in the order of an address. */
 export const PLACE_FIELDS = [
   'name',
@@ -137,6 +139,18 @@ export interface LocatorInfo {
   readonly languages: readonly string[];
 }
 
+/** What fields of a collection may say. */
+export type SearchedField = PlaceField | 'address' | 'rank';
+/** Fields of a collection by what they say. */
+export type SearchedFields = Readonly<Partial<Record<SearchedField, string>>>;
+
+export interface FeatureCandidate extends Candidate {
+  /** Id of the feature. */
+  readonly key: string;
+  /** From the point that was asked for. */
+  readonly metres?: number;
+}
+
 /** An index, by its file. */
 export interface IndexFile {
   readonly index: string;
@@ -152,6 +166,16 @@ export interface GeocodingTasks {
   'vector.reverseGeocode': {
     input: IndexFile & ReverseQuery;
     output: { place: Place; metres: number } | null;
+  };
+  /** Features that a page of a collection has, as GeoJSON in CRS84: best first, or the one that is nearest to a point. */
+  'vector.geocodeFeatures': {
+    input: {
+      items: ItemsTask;
+      fields: SearchedFields;
+      query: PlaceQuery;
+      at?: readonly [x: number, y: number];
+    };
+    output: FeatureCandidate[];
   };
   'vector.place': {
     input: IndexFile & { id: number; stamp: string; language?: string };

@@ -157,7 +157,10 @@ export async function startData(foundation: Foundation): Promise<Data> {
       settle: () => cluster.settle(),
     }),
     edits,
-    geocoding: new Geocoding({ pools, dataDir, settings: config.geocoding }),
+    geocoding: new Geocoding({
+      ...{ pools, dataDir, settings: config.geocoding },
+      visible: (principal) => visible.of(principal).onEarth.serving('FeatureServer'),
+    }),
     sweepAttachments: () => sweepAttachments(attachmentParts),
     attachments: new Attachments({
       ...attachmentParts,

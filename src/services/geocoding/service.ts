@@ -1,7 +1,10 @@
+import { hasFeatures } from '../../core/abilities.js';
+import type { CatalogSnapshot } from '../../core/collection.js';
 import type { Config } from '../../core/config.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Principal } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
+import { CollectionGeocoder, searchedFields } from './collection-geocoder.js';
 import type { Geocoder, GeocoderAbilities } from './geocoder.js';
 import { LocalGeocoder } from './local-geocoder.js';
 import { Locators } from './locators.js';
@@ -12,6 +15,8 @@ export interface GeocodingDeps {
   readonly pools: Pools;
   readonly dataDir: string;
   readonly settings: Config['geocoding'];
+  /** The catalog as a principal may read it. */
+  visible(principal: Principal): CatalogSnapshot;
 }
 
 /** Name of the provider that the locators of this server are. */
@@ -57,24 +62,39 @@ export class Geocoding {
   /** Names of the locators that a principal may ask. */
   async names(principal: Principal): Promise<string[]> {
     if (!this.#isOpenTo(principal)) return [];
-    return [...new Set([...(await this.locators.names()), ...this.#remote.keys()])];
+    const collections = Object.keys(this.settings.collections).filter((id) =>
+      this.#collection(principal, id),
+    );
+    return [...new Set([...(await this.locators.names()), ...collections, ...this.#remote.keys()])];
   }
 
   /** The locator of a name, where there is one, that of a provider, or all providers in their order where none is named; undefined when a principal has no such one. */
   async geocoder(principal: Principal, name: string | undefined): Promise<Geocoder | undefined> {
     if (!this.#isOpenTo(principal)) return undefined;
     const names = await this.locators.names();
-    if (name !== undefined && names.includes(name)) return this.#local(name);
+    const own = (one: string) => (names.includes(one) ? this.#local(one) : this.#collection(principal, one));
+    const named = name === undefined ? undefined : own(name);
+    if (named) return named;
     const { locator, failover } = this.settings;
-    const local = locator === '' ? names[0] : names.find((one) => one === locator);
+    const chosen = locator === '' ? names[0] : locator;
+    const local = chosen === undefined ? undefined : own(chosen);
     const chain = this.providers.flatMap((provider) => {
       if (name !== undefined && name !== provider.name) return [];
-      const geocoder =
-        this.#remote.get(provider.name) ?? (local === undefined ? undefined : this.#local(local));
+      const geocoder = this.#remote.get(provider.name) ?? local;
       return geocoder ? [{ provider, geocoder }] : [];
     });
     if (chain.length === 0) return undefined;
     return new ProviderChain(failover ? chain : chain.slice(0, 1), this.#timeoutMs);
+  }
+
+  /** A collection that is a locator, as far as a principal may read it. */
+  #collection(principal: Principal, id: string): Geocoder | undefined {
+    const { collections } = this.settings;
+    const settings = Object.hasOwn(collections, id) ? collections[id] : undefined;
+    const collection = settings && this.deps.visible(principal).byId(id);
+    if (!collection || !hasFeatures(collection)) return undefined;
+    const fields = searchedFields(collection, settings);
+    return fields && new CollectionGeocoder(collection, fields, this.deps.pools);
   }
 
   #local(name: string): Geocoder {

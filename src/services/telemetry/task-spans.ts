@@ -24,6 +24,7 @@ const NAMES: Partial<Record<TaskName, string>> = {
   'vector.bufferAggregate': 'svc.analytics.buffer_aggregate',
   'geocoding.import': 'geocoding.importReferenceData',
   'vector.geocode': 'geocoding.findAddressCandidates',
+  'vector.geocodeFeatures': 'geocoding.searchFeatures',
   'vector.suggest': 'geocoding.suggest',
   'vector.reverseGeocode': 'geocoding.reverseGeocode',
   'map.render': 'svc.map.render',

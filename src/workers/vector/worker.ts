@@ -9,6 +9,7 @@ import type { TaskInput, TaskName, TaskOutput } from '../../core/tasks.js';
 import Database from '../../native/sqlite.js';
 import { Cancellation, type CancellationFlag } from '../cancellation.js';
 import { answer, preciseNow, toFailure, workSince } from '../failure.js';
+import { geocodeFeatures } from '../geocoding/features.js';
 import { geocode } from '../geocoding/find.js';
 import { locatorInfo } from '../geocoding/index-file.js';
 import { placeById, reverseGeocode } from '../geocoding/reverse.js';
@@ -132,6 +133,7 @@ const TASKS: {
   'vector.locator': locatorInfo,
   'vector.geocode': geocode,
   'vector.suggest': suggest,
+  'vector.geocodeFeatures': geocodeFeatures,
   'vector.reverseGeocode': reverseGeocode,
   'vector.place': placeById,
   'vector.stacIngest': stacIngest,

@@ -238,7 +238,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     catalog: () => new CatalogSnapshot([], [], 0),
     jobs,
     imports,
-    geocoding: new Geocoding({ pools, dataDir, settings: loadConfig({}).config.geocoding }),
+    geocoding: new Geocoding({ pools, dataDir, settings: loadConfig({}).config.geocoding, visible }),
     uploads: new Uploads(peers, jobs, resumableUploads),
     resumableUploads,
     sealing: new Sealing(''),
