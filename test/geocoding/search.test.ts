@@ -79,6 +79,17 @@ describe('candidates', () => {
     ]);
   });
 
+  it('are found among many words that begin alike', async () => {
+    const many = referenceFolder();
+    const letters = [...'abcdefghijklmnopqrstuvwxyz'];
+    const words = letters.flatMap((a) => letters.map((b) => `ber${a}${b}`));
+    await many.import(`name,x,y\n${['Berlin', ...words].map((word) => `${word},1,1`).join('\n')}\n`);
+    const queries = ['brelin', 'Berlinn', 'Perlin'].map((text) => ({ text, limit: 1 }));
+    const found = geocode({ index: many.index, queries }).map(([one]) => one?.place.label);
+    expect(found).toEqual(['Berlin', 'Berlin', 'Berlin']);
+    many.remove();
+  });
+
   it('are scored by what fits, and those alike are in the order of their ranks', () => {
     const berlin = find('Berlin');
     expect(berlin.slice(0, 3)).toEqual([

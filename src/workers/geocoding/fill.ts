@@ -48,7 +48,7 @@ export function finishIndex(db: Db): void {
     DELETE FROM terms;
     INSERT INTO terms (term) SELECT term FROM vocabulary WHERE length(term) >= 3 AND term NOT GLOB '*[0-9]*';
     DROP TABLE trigrams;
-    CREATE VIRTUAL TABLE trigrams USING fts5(term, content='', detail='column', tokenize='trigram');`);
+    CREATE VIRTUAL TABLE trigrams USING fts5(term, content='', tokenize='trigram');`);
   const insert = db.prepare('INSERT INTO trigrams (rowid, term) VALUES (?, ?)');
   const terms = db.prepare('SELECT id, term FROM terms').all() as { id: number; term: string }[];
   for (const { id, term } of terms) insert.run(id, bounded(term));

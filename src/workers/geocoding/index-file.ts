@@ -34,7 +34,7 @@ export function createIndex(db: Db): void {
       tokenize='unicode61 remove_diacritics 2');
     CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, 'row');
     CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT NOT NULL);
-    CREATE VIRTUAL TABLE trigrams USING fts5(term, content='', detail='column', tokenize='trigram');`);
+    CREATE VIRTUAL TABLE trigrams USING fts5(term, content='', tokenize='trigram');`);
 }
 
 /** Ends of words take part in trigrams, so that a word of four letters with one wrong has one in common. */
