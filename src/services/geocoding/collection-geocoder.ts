@@ -135,10 +135,9 @@ export class CollectionGeocoder implements Geocoder {
       fields: [...new Set(Object.values(this.fields))],
       ...{ limit: LIMITS.geocodeRows, offset: 0, maxBytes: LIMITS.geoServicesBytes },
     };
-    return runTask(x, this.pools, 'vector.geocodeFeatures', {
-      ...{ items, fields: this.fields, query },
-      ...(at ? { at } : {}),
-    });
+    const input = { items, fields: this.fields, query, ...(at ? { at } : {}) };
+    const { layerId } = this.collection;
+    return runTask(x, this.pools, 'vector.geocodeFeatures', input, { layerId });
   }
 }
 
