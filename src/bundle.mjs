@@ -14,6 +14,7 @@ const ENTRIES = [
   'workers/archive/worker',
   'workers/engine/main',
   'workers/engine/translate-starter',
+  'workers/geocoding/worker',
   'workers/map/worker',
   'workers/process/host',
   'workers/process/worker',

@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 import { basemapSetting } from './basemap.js';
 import { CERTIFICATE_HEADERS, CERTIFICATE_MODES } from './client-certificates.js';
 import { isDatabase } from './database-url.js';
+import { PLACE_FIELDS } from './geocoding.js';
 import { FEED_AGE_MS, LIMITS, OUTBOX_EVENTS } from './limits.js';
 import { LOG_LEVELS, type LogLevel } from './log-events.js';
 import { Networks } from './networks.js';
@@ -62,6 +63,24 @@ export type Webhook = Static<typeof WebhookSchema>;
 
 /** Nothing, or the name of a header. */
 const HEADER_NAME = '^[\\w-]*$';
+
+const SearchedFieldsSchema = Type.Object(
+  Object.fromEntries(
+    [...PLACE_FIELDS, 'address' as const, 'rank' as const].map((field) => [
+      field,
+      Type.Optional(Type.String({ description: 'Name of a field.', minLength: 1 })),
+    ]),
+  ),
+  { additionalProperties: false },
+);
+
+const GeocodeServerSchema = Type.Object(
+  {
+    name: Type.String({ description: 'Names it among the locators.', pattern: '^[A-Za-z_][\\w-]{0,63}$' }),
+    url: Type.String({ description: 'https://.../GeocodeServer', pattern: '^https?://.+' }),
+  },
+  { additionalProperties: false },
+);
 
 export const ConfigSchema = section({
   server: section({
@@ -210,6 +229,31 @@ export const ConfigSchema = section({
         'Hosts that remote archives and rasters may be read from: names, *.example.org, addresses and networks. Addresses that are not public must be listed themselves.',
       default: [],
     }),
+  }),
+  geocoding: section({
+    enabled: yes('Answer at GeocodeServer (docs/geocoding.md).', true),
+    open: yes('Locators answer everybody; when off, those who come with a key or signed in.', true),
+    locator: text(
+      'Locator that is asked where a request names none; the first one by its name when empty.',
+      '',
+    ),
+    collections: Type.Record(Type.String(), SearchedFieldsSchema, {
+      description:
+        'Collections that are locators, by their ids: which of their fields say what, such as {name: NAME, country: SOVEREIGNT}.',
+      default: {},
+    }),
+    servers: Type.Array(GeocodeServerSchema, {
+      description: 'GeocodeServers of other servers, on hosts of remote.allow: name and url.',
+      default: [],
+    }),
+    order: Type.Array(Type.String(), {
+      description:
+        'Providers in the order in which they are asked where a request names no locator: local, and names of servers. Those that are left out come last.',
+      default: [],
+    }),
+    failover: yes('Ask the next provider when one fails or is late.', true),
+    timeoutSeconds: whole('Seconds that a provider may take.', 10, 1, 60),
+    cacheMinutes: whole('Minutes for which answers of other servers are kept.', 60, 0, 10_080),
   }),
   cache: section({
     tileBytes: whole('Bytes of tiles kept in memory.', LIMITS.tileCacheBytes, 0, 2 ** 40),

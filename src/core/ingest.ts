@@ -1,4 +1,5 @@
 import type { Box } from './box.js';
+import type { Candidate } from './geocoding.js';
 import type { GeoServerCatalog, GeoServerTask } from './geoserver.js';
 import type { ListedObjects, ListObjectsTask, ObjectTask } from './object-stores.js';
 import type { FeatureComparison, FeatureComparisonTask } from './parity.js';
@@ -349,7 +350,20 @@ export interface GeoServicesAttachment {
   readonly keywords: string;
 }
 
+/** A request to a GeocodeServer of another server, whose address is `url`. */
+export interface GeocoderRequest extends Omit<RemoteRequest, 'form' | 'headers'> {
+  readonly verb: 'findAddressCandidates' | 'suggest' | 'reverseGeocode';
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+export interface GeocoderAnswer {
+  /** Places of which the other server alone knows the numbers. */
+  readonly candidates: readonly Candidate[];
+  readonly suggestions: readonly { readonly text: string; readonly key: string }[];
+}
+
 export interface IngestTasks {
+  'ingest.geocoder': { input: GeocoderRequest; output: GeocoderAnswer };
   /** A layer of GeoServices, described and counted. */
   'ingest.geoservicesLayer': { input: GeoServicesTask; output: GeoServicesLayer };
   /** Writes the ids of the features that pass into a file, in their order, and tells how many they are. */

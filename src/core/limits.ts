@@ -310,6 +310,28 @@ export const LIMITS = {
   /** Bytes of an uploaded file for import, and bytes that are held back while it is written. */
   uploadBytes: 4_294_967_296,
   uploadBuffer: 65_536,
+  /** Reference data of a locator: bytes of a file (contract), its columns, characters of a value, rows left out that are told, imports that wait. */
+  geocodeFileBytes: 268_435_456,
+  geocodeColumns: 1000,
+  geocodeValue: 500,
+  geocodeSkipped: 100,
+  geocodeImports: 4,
+  /** Words of a text that is geocoded, characters of one and of all; candidates of an answer, and rows that are compared for it. */
+  geocodeWords: 20,
+  geocodeWord: 40,
+  geocodeText: 500,
+  geocodeCandidates: 50,
+  geocodeRows: 300,
+  /** Suggestions of an answer. */
+  geocodeSuggestions: 15,
+  /** Addresses of a batch, and of one task of it. */
+  geocodeBatch: 1000,
+  geocodeTurn: 25,
+  /** Metres around a location in which its address is looked for: as usual, and at most. */
+  geocodeReach: 10_000,
+  geocodeReachMax: 100_000,
+  /** Answers of other geocoders that are kept. */
+  geocodeKept: 1000,
   /** Resumable uploads that have not ended, and milliseconds after their last byte at which they are removed. */
   resumableUploads: 100,
   resumableUploadMs: 86_400_000,

@@ -62,6 +62,7 @@ export type Protocol =
   | 'ImageServer'
   | 'VectorTileServer'
   | 'GPServer'
+  | 'GeocodeServer'
   | 'Site';
 
 /** Who is asking. */

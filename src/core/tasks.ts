@@ -29,6 +29,7 @@ import type {
   ItemsTask,
   ItemTask,
 } from './features.js';
+import type { GeocodingTasks } from './geocoding.js';
 import type { IngestTasks } from './ingest.js';
 import type { BodyReading } from './json-bounds.js';
 import type { MapTask } from './maps.js';
@@ -70,6 +71,7 @@ export interface Tasks
   extends AnalyticsTasks,
     ArchiveTasks,
     FeatureProcessTasks,
+    GeocodingTasks,
     TilePackageTasks,
     IngestTasks,
     MergeTasks,

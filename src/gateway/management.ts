@@ -28,6 +28,7 @@ import { type Connections, requireActive } from '../services/connections/connect
 import type { Edits } from '../services/edits.js';
 import type { SessionDirectory } from '../services/events/directory.js';
 import { Exports } from '../services/exports/service.js';
+import type { Geocoding } from '../services/geocoding/service.js';
 import { ImportService } from '../services/import.js';
 import { JobEngine } from '../services/jobs/engine.js';
 import type { Layers } from '../services/layers/layers.js';
@@ -110,6 +111,7 @@ export interface ManagementOptions {
   sourceLayers: SourceLayers;
   edits: Edits;
   attachments: Attachments;
+  geocoding: Geocoding;
   /** Removes attachments of features that are no more, and bytes of none. */
   sweepAttachments(): Promise<void>;
   /** What a principal may do with a collection. */
@@ -297,6 +299,7 @@ export function startManagement(options: ManagementOptions): Management {
     styles: options.styles,
     connections,
     layers: options.layers,
+    geocoding: options.geocoding,
     publishedLayers: options.publishedLayers,
     layerCopies,
     proposals,

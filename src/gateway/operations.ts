@@ -13,6 +13,7 @@ import {
 } from './surfaces/geoservices/attachment-operations.js';
 import { catalogueOperations } from './surfaces/geoservices/catalogue-operations.js';
 import { editOperations } from './surfaces/geoservices/edit-operations.js';
+import { type GeocodeDeps, geocodeServerOperations } from './surfaces/geoservices/geocode-server.js';
 import { gpServerOperations } from './surfaces/geoservices/gp-server.js';
 import { imageServerOperations } from './surfaces/geoservices/image-server.js';
 import { mapServerOperations } from './surfaces/geoservices/map-server.js';
@@ -49,6 +50,7 @@ export type SurfaceDeps = StreamingDeps &
   ReplicaDeps &
   ProcessesDeps &
   AttachmentSurface &
+  GeocodeDeps &
   Omit<SiteDeps, 'surfaces'>;
 
 /** Every operation of the data surfaces, the site and the probes. */
@@ -87,6 +89,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...mapServerOperations(onEarth('MapServer')),
     ...imageServerOperations(onEarth('ImageServer')),
     ...vectorTileServerOperations({ ...onEarth('VectorTileServer'), symbols }),
+    ...geocodeServerOperations(deps),
     ...queryOperations(onEarth('FeatureServer')),
     ...relatedOperations(onEarth('FeatureServer')),
     ...topFeatureOperations(onEarth('FeatureServer')),

@@ -65,6 +65,11 @@ export function createPools(options: PoolsOptions): Pools {
     concurrency: LIMITS.ingestRequests,
     maxQueue: LIMITS.ingestQueue,
   });
+  const geocoding = new OneThreadPool<'geocoding.import'>({
+    name: 'geocoding',
+    worker: new URL('./geocoding/worker.js', import.meta.url),
+    maxQueue: LIMITS.geocodeImports,
+  });
   const processes = new ProcessPool({ size: threads, maxBytes: options.processBytes });
   const run = (name: TaskName, input: never, taskOptions?: TaskOptions): Promise<unknown> => {
     if (name.startsWith('vector.')) return vector.run(name as VectorTaskName, input, taskOptions);
@@ -74,6 +79,7 @@ export function createPools(options: PoolsOptions): Pools {
     if (name.startsWith('process.'))
       return processes.run(name as keyof FeatureProcessTasks, input, taskOptions);
     if (name.startsWith('ingest.')) return ingest.run(name as keyof IngestTasks, input, taskOptions);
+    if (name === 'geocoding.import') return geocoding.run(name, input, taskOptions);
     return engines.run(name as EngineTaskName, input, taskOptions);
   };
   return {
@@ -87,10 +93,11 @@ export function createPools(options: PoolsOptions): Pools {
       symbols.status(),
       storage.status(),
       ingest.status(),
+      geocoding.status(),
       processes.status(),
     ],
     async close() {
-      const pools = [vector, engines, archives, symbols, storage, ingest, processes];
+      const pools = [vector, engines, archives, symbols, storage, ingest, geocoding, processes];
       await Promise.all(pools.map((pool) => pool.close()));
     },
   };

@@ -25,6 +25,12 @@ const TRACED = {
     'svc.db.query',
     'Graticule.Stores',
   ],
+  places: [
+    '/rest/services/countries/GeocodeServer/suggest?text=norw&f=json',
+    'svc.geocoding.searchFeatures',
+    'geocoding.searchFeatures',
+    'Graticule.Geocoding',
+  ],
   tile: ['/tiles/countries/0/0/0', 'svc.tile.generate', 'svc.db.query', 'Graticule.Stores'],
   map: ['/ogc/maps/collections/3/map?width=64&height=64', 'svc.map.render', 'map.render', 'Graticule.Map'],
   cells: [
@@ -61,7 +67,10 @@ beforeAll(async () => {
   writeFileSync(broken, 'no GeoPackage at all');
   server = await startServer({
     sources: ['demo/data', join(folder, 'store.zarr'), broken],
-    env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      SVC_GEOCODING__COLLECTIONS: '{"countries":{"name":"NAME"}}',
+    },
   });
   for (const [name, [path]] of Object.entries(TRACED)) {
     const answer = await fetch(server.url + path, {

@@ -15,6 +15,7 @@ import type { CacheControl } from '../../services/cache/cache-control.js';
 import type { Connections } from '../../services/connections/connections.js';
 import type { SessionDirectory } from '../../services/events/directory.js';
 import type { Exports } from '../../services/exports/service.js';
+import type { Geocoding } from '../../services/geocoding/service.js';
 import type { ImportService } from '../../services/import.js';
 import type { JobEngine } from '../../services/jobs/engine.js';
 import type { Layers } from '../../services/layers/layers.js';
@@ -58,6 +59,7 @@ export interface AdminDeps {
   readonly certificates: CertificateTrust;
   readonly jobs: JobEngine;
   readonly imports: ImportService;
+  readonly geocoding: Geocoding;
   readonly exports: Exports;
   readonly uploads: Uploads;
   readonly resumableUploads: ResumableUploads;

@@ -14,6 +14,7 @@ import { externalServices } from './groups/external-services.js';
 import { featureEvents } from './groups/feature-events.js';
 import { features } from './groups/features.js';
 import { fieldMasks } from './groups/field-masks.js';
+import { geocoding } from './groups/geocoding.js';
 import { geoprocessing } from './groups/geoprocessing.js';
 import { identity } from './groups/identity.js';
 import { imports } from './groups/import.js';
@@ -47,7 +48,6 @@ import {
   federation,
   fieldWorkflows,
   forms,
-  geocoding,
   importServices,
   investigations,
   license,

@@ -18,6 +18,7 @@ import { Edits } from '../../services/edits.js';
 import { SessionDirectory } from '../../services/events/directory.js';
 import { type Events, startEvents } from '../../services/events/index.js';
 import { ExtentRefresh } from '../../services/extents.js';
+import { Geocoding } from '../../services/geocoding/service.js';
 import { Layers } from '../../services/layers/layers.js';
 import { LayerDisplay } from '../../services/publish/layer-display.js';
 import { PublishedLayers } from '../../services/publish/layers.js';
@@ -61,6 +62,7 @@ export interface Data {
   /** Offline copies of layers. */
   readonly replicas: Replicas;
   readonly attachments: Attachments;
+  readonly geocoding: Geocoding;
   /** Removes attachments of features that are no more, and bytes of none. */
   readonly sweepAttachments: () => Promise<void>;
   /** Databases that operators connected, the tables that they publish, and how these are shown. */
@@ -155,6 +157,10 @@ export async function startData(foundation: Foundation): Promise<Data> {
       settle: () => cluster.settle(),
     }),
     edits,
+    geocoding: new Geocoding({
+      ...{ pools, dataDir, settings: config.geocoding },
+      visible: (principal) => visible.of(principal).onEarth.serving('FeatureServer'),
+    }),
     sweepAttachments: () => sweepAttachments(attachmentParts),
     attachments: new Attachments({
       ...attachmentParts,

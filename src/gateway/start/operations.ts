@@ -50,6 +50,7 @@ function surfaceDeps(
     signing: identity.signing,
     providers: identity.providers,
     rules: () => data.rules.current,
+    geocoding: data.geocoding,
     edits: data.edits,
     replicas: data.replicas,
     attachments: data.attachments,

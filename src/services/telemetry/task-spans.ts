@@ -22,10 +22,21 @@ const NAMES: Partial<Record<TaskName, string>> = {
   'vector.statistics': 'svc.analytics.statistics',
   'vector.spatialJoin': 'svc.analytics.spatial_join',
   'vector.bufferAggregate': 'svc.analytics.buffer_aggregate',
+  'geocoding.import': 'geocoding.importReferenceData',
   'map.render': 'svc.map.render',
   'raster.image': 'svc.map.render',
   'raster.coverage': 'svc.coverage.read',
   'raster.position': 'svc.coverage.position',
+};
+
+/** What threads of the vector pool do for geocoding, by what is asked. */
+const GEOCODING: Partial<Record<TaskName, string>> = {
+  'vector.geocode': 'geocoding.findAddressCandidates',
+  'vector.suggest': 'geocoding.suggest',
+  'vector.reverseGeocode': 'geocoding.reverseGeocode',
+  'vector.geocodeFeatures': 'geocoding.searchFeatures',
+  'vector.place': 'geocoding.place',
+  'vector.locator': 'geocoding.locator',
 };
 
 /** A task as its span tells of it. */
@@ -44,7 +55,10 @@ export function inTaskSpan<T>(
 ): Promise<T> {
   if (!parent) return run({});
   const { name, input } = task;
-  const facts: SpanFacts = { name: NAMES[name] ?? `svc.${name}`, attributes: attributesOf(task) };
+  const facts: SpanFacts = {
+    name: NAMES[name] ?? `svc.${GEOCODING[name] ?? name}`,
+    attributes: attributesOf(task),
+  };
   return withSpan(parent, facts, (span) =>
     run({
       traceparent: span.traceparent,
@@ -81,7 +95,7 @@ function workOf(name: TaskName, input: unknown): SpanFacts & { source: string } 
       attributes: {},
     };
   }
-  const [subsystem = 'task', operation = 'run'] = name.split('.');
+  const [subsystem = 'task', operation = 'run'] = (GEOCODING[name] ?? name).split('.');
   const source = `Graticule.${subsystem[0]!.toUpperCase()}${subsystem.slice(1)}`;
   return { source, name: `${subsystem}.${operation}`, attributes: {} };
 }

@@ -7,6 +7,7 @@ import { AllowedHosts } from '../remote/allowed.js';
 import { compareFeatures } from './compare-features.js';
 import { downloadCoverage, planCoverages } from './coverages.js';
 import { discover } from './discover/index.js';
+import { askGeocoder } from './geocoder.js';
 import { readGeoServer } from './geoserver/catalog.js';
 import { describeService } from './geoservices.js';
 import { listAttachments } from './geoservices-attachments.js';
@@ -29,6 +30,7 @@ const TASKS: {
     asking: Asking,
   ) => Promise<IngestTasks[N]['output']>;
 } = {
+  'ingest.geocoder': askGeocoder,
   'ingest.discover': discover,
   'ingest.service': describeKind,
   'ingest.wfsPlan': planWfs,

@@ -9,6 +9,11 @@ import type { TaskInput, TaskName, TaskOutput } from '../../core/tasks.js';
 import Database from '../../native/sqlite.js';
 import { Cancellation, type CancellationFlag } from '../cancellation.js';
 import { answer, preciseNow, toFailure, workSince } from '../failure.js';
+import { geocodeFeatures } from '../geocoding/features.js';
+import { geocode } from '../geocoding/find.js';
+import { locatorInfo } from '../geocoding/index-file.js';
+import { placeById, reverseGeocode } from '../geocoding/reverse.js';
+import { suggest } from '../geocoding/suggest.js';
 import { mergeRows } from '../merges/rows.js';
 import { buildOverview } from '../overviews/build.js';
 import { keepOverviewsIn } from '../overviews/file.js';
@@ -125,6 +130,12 @@ const TASKS: {
   'vector.bufferAggregate': bufferAggregate,
   'vector.density': density,
   'vector.statistics': (task, cancellation) => fieldStatistics(task, cancellation),
+  'vector.locator': locatorInfo,
+  'vector.geocode': geocode,
+  'vector.suggest': suggest,
+  'vector.geocodeFeatures': geocodeFeatures,
+  'vector.reverseGeocode': reverseGeocode,
+  'vector.place': placeById,
   'vector.stacIngest': stacIngest,
   'vector.stacState': stacState,
   'vector.stacIndex': stacIndex,

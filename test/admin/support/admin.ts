@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { CatalogSnapshot } from '../../../src/core/collection.js';
-import type { Setting } from '../../../src/core/config.js';
+import { loadConfig, type Setting } from '../../../src/core/config.js';
 import { adminOperations } from '../../../src/gateway/admin/index.js';
 import type { AdminOperation } from '../../../src/gateway/admin/kit.js';
 import { type Authenticator, createAuthenticator } from '../../../src/gateway/auth/authenticator.js';
@@ -25,6 +25,7 @@ import { SessionDirectory } from '../../../src/services/events/directory.js';
 import { Feed } from '../../../src/services/events/feed.js';
 import { Hub } from '../../../src/services/events/hub.js';
 import { Exports } from '../../../src/services/exports/service.js';
+import { Geocoding } from '../../../src/services/geocoding/service.js';
 import { ImportService } from '../../../src/services/import.js';
 import type { ImportedCollection } from '../../../src/services/import-input.js';
 import { JobEngine } from '../../../src/services/jobs/engine.js';
@@ -238,6 +239,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     catalog: () => new CatalogSnapshot([], [], 0),
     jobs,
     imports,
+    geocoding: new Geocoding({ pools, dataDir, settings: loadConfig({}).config.geocoding, visible }),
     uploads: new Uploads(peers, jobs, resumableUploads),
     resumableUploads,
     sealing: new Sealing(''),

@@ -13,6 +13,7 @@ import {
 } from '../envelope.js';
 import { action, group, report } from '../kit.js';
 import { filter } from '../params.js';
+import { geocodingOperations } from './geocoding.js';
 
 const Subscribers = Type.Object({
   subscriberCount: Type.Integer(),
@@ -31,8 +32,7 @@ const Subscribers = Type.Object({
 export const serviceOperations = group(
   { tag: 'Operations', scope: 'service-operations', envelope: 'wrapped' },
   [
-    report('GET /operations/geocoding/providers', 'Get Geocoding Provider Status'),
-    report('GET /operations/geocoding/configuration', 'Get Geocoding Configuration'),
+    ...geocodingOperations,
     report('GET /operations/streaming/subscribers', 'List Streaming Subscribers', {
       description: 'Those who listen to alerts, in all gateway processes of the server.',
       data: Subscribers,

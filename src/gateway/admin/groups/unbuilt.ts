@@ -95,12 +95,6 @@ export const forms = group({ tag: 'Forms', scope: 'forms', envelope: 'raw' }, [
   action('POST /forms/packages/{formId}/versions/{packageVersion}/reopen', 'Reopen Form Package Version'),
 ]);
 
-/** Geocoding providers and reference data. */
-export const geocoding = group({ tag: 'Geocoding', scope: 'geocoding', envelope: 'wrapped' }, [
-  report('GET /geocoding/providers', 'Get Geocoding Providers'),
-  action('POST /geocoding/reference-data/import', 'Import Geocoder Reference Data'),
-]);
-
 /** Import from other servers, and records of migrations. */
 export const importServices = group({ tag: 'Import', scope: 'import-services', envelope: 'raw' }, [
   scanSource,

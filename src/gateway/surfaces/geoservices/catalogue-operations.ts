@@ -4,6 +4,7 @@ import { pathString } from '../../../core/params.js';
 import { layersOf, requireLayer, requireService } from '../../../services/replicas/layer-view.js';
 import type { SurfaceDeps } from '../common.js';
 import { common, documentFormat, readingOperation, SERVER } from './feature-server.js';
+import type { GeocodeDeps } from './geocode-server.js';
 import { GP_SERVICE } from './gp-server.js';
 import { imageServices } from './image-layers.js';
 import { jsonReply } from './in-band.js';
@@ -13,7 +14,7 @@ import { wholeNumber } from './members.js';
 import { TOKEN_MINUTES, TOKEN_PATH } from './token-operations.js';
 import { vectorTileServices } from './vector-tile-server.js';
 
-export interface CatalogueDeps extends Pick<SurfaceDeps, 'catalog' | 'visible' | 'access'> {
+export interface CatalogueDeps extends Pick<SurfaceDeps, 'catalog' | 'visible' | 'access'>, GeocodeDeps {
   /** What the principal may read on maps. */
   visibleMaps: SurfaceDeps['visible'];
   visibleImages: SurfaceDeps['visible'];
@@ -113,6 +114,7 @@ export async function servicesFor(deps: CatalogueDeps, principal: Principal): Pr
     ...entriesOf('MapServer', mapServices(deps.visibleMaps(principal))),
     ...entriesOf('ImageServer', imageServices(deps.visibleImages(principal))),
     ...entriesOf('VectorTileServer', vectorTileServices(deps.visibleVectorTiles(principal))),
+    ...entriesOf('GeocodeServer', await deps.geocoding.names(principal)),
     ...entriesOf('GPServer', [GP_SERVICE]),
   ];
 }

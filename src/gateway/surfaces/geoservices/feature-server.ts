@@ -16,7 +16,13 @@ import { member } from './query-members.js';
 /** What operations of GeoServices have in common. */
 
 export const SERVER = 'FeatureServer';
-export type ServerType = 'FeatureServer' | 'MapServer' | 'ImageServer' | 'VectorTileServer' | 'GPServer';
+export type ServerType =
+  | 'FeatureServer'
+  | 'MapServer'
+  | 'ImageServer'
+  | 'VectorTileServer'
+  | 'GeocodeServer'
+  | 'GPServer';
 
 export const f = member('f', 'json, or pjson for people.');
 
@@ -76,7 +82,7 @@ export function readingOperation(spec: ReadingSpec): Operation[] {
         schema: Type.Object({}),
         mediaTypes: ['application/x-www-form-urlencoded'],
         required: false,
-        jsonMembers: ['geometry', 'objectIds'],
+        jsonMembers: ['geometry', 'objectIds', 'addresses'],
         maxBytes: LIMITS.bodyBytes,
       },
       run: (x) => run(x, pathOf(x), membersOf(x)),

@@ -83,12 +83,12 @@ export function inputsOf({ inputs }: ProcessDefinition, members: Members): Recor
   for (const [name, value] of Object.entries(members)) {
     if (OTHERS.has(name) || name.startsWith('env:') || value === '' || value === undefined) continue;
     const input = Object.hasOwn(inputs, name) ? inputs[name]! : undefined;
-    sent[name] = input ? valueOf(name, input, value) : value;
+    sent[name] = input ? inputOf(name, input, value) : value;
   }
   return sent;
 }
 
-function valueOf(name: string, input: InputDefinition, value: unknown): unknown {
+function inputOf(name: string, input: InputDefinition, value: unknown): unknown {
   const read = typeof value === 'string' && isStructured(input, value) ? jsonOf(name, value) : value;
   if (input.isFeatures) return featuresOf(name, read);
   if (input.isRaster) return rasterOf(read);

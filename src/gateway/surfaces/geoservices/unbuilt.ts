@@ -15,7 +15,6 @@ const RESOURCES: readonly (readonly [path: string, names: string])[] = [
     `${SERVICE}/ImageServer`,
     'histograms computeHistograms computeStatisticsHistograms multidimensionalInfo measure WCSServer',
   ],
-  [`${SERVICE}/GeocodeServer`, ' findAddressCandidates reverseGeocode suggest geocodeAddresses'],
   ['/rest/services/Utilities/Geometry/GeometryServer', ' {operation}'],
 ];
 

@@ -1,0 +1,173 @@
+import { readable, type VectorCollection } from '../../core/collection.js';
+import { and, type Expression, oneOf } from '../../core/cql2/index.js';
+import { CRS84 } from '../../core/crs.js';
+import { plainFields } from '../../core/field-masks.js';
+import type {
+  Candidate,
+  FeatureCandidate,
+  Place,
+  PlaceQuery,
+  PlaceWindow,
+  PlaceWords,
+  ReverseQuery,
+  SearchedFields,
+  SuggestQuery,
+} from '../../core/geocoding.js';
+import { LIMITS } from '../../core/limits.js';
+import type { Pools } from '../../core/tasks.js';
+import { hasIntegerIds } from '../../core/vector-source.js';
+import { runTask, type TaskContext } from '../run-task.js';
+import type { Geocoder, GeocoderFacts, Suggestion } from './geocoder.js';
+
+/** A score from which on words are not looked for by their beginnings. */
+const LIKELY = 80;
+const BEGINNING = 3;
+/** Metres within which is looked first; then four times as far, and so on. */
+const FIRST = 250;
+
+/**
+ * Those of the fields that stand in the settings that are shown as they are stored to who reads; undefined where none has
+ * words.
+ */
+export function searchedFields(
+  { source }: VectorCollection,
+  settings: SearchedFields,
+): SearchedFields | undefined {
+  const shown = new Set(plainFields(source.fields).map(({ name }) => name));
+  const fields = Object.fromEntries(Object.entries(settings).filter(([, name]) => shown.has(name)));
+  return wordFields(fields).length === 0 ? undefined : fields;
+}
+
+const wordFields = (fields: SearchedFields): string[] =>
+  Object.entries(fields).flatMap(([field, name]) => (field === 'rank' || field === 'type' ? [] : [name]));
+
+/** A collection, as its reader may read it: conditions, rules for rows and masks hold as in every query. */
+export class CollectionGeocoder implements Geocoder {
+  readonly name: string;
+
+  constructor(
+    private readonly collection: VectorCollection,
+    private readonly fields: SearchedFields,
+    private readonly pools: Pools,
+  ) {
+    this.name = collection.id;
+  }
+
+  async facts(): Promise<GeocoderFacts> {
+    return { languages: [] };
+  }
+
+  async find(x: TaskContext, queries: readonly PlaceQuery[]): Promise<Candidate[][]> {
+    const found: Candidate[][] = [];
+    for (const query of queries) found.push(await this.#find(x, query));
+    return found;
+  }
+
+  async suggest(x: TaskContext, query: SuggestQuery): Promise<Suggestion[]> {
+    const places = await this.#find(x, query);
+    return places.map(({ place, key }) => ({ text: place.label, key }));
+  }
+
+  /** An area around the point, or the nearest middle of a feature. */
+  async reverse(x: TaskContext, query: ReverseQuery): Promise<{ place: Place; metres: number } | undefined> {
+    const { at, distance } = query;
+    const request = { ...query, limit: 1 };
+    const [around] = await this.#ask(
+      x,
+      this.#meets({ type: 'Point', coordinates: [...at], crs: CRS84.proj }),
+      request,
+      at,
+    );
+    if (around) return { place: around.place, metres: 0 };
+    for (let reach = Math.min(FIRST, distance); ; reach = Math.min(reach * 4, distance)) {
+      const { west, south, east, north } = windowWithin(at, reach);
+      const window = this.#meets({ bbox: [west, south, east, north], crs: CRS84.proj });
+      const [nearest] = await this.#ask(x, window, request, at);
+      if (nearest && nearest.metres! <= reach) return { place: nearest.place, metres: nearest.metres! };
+      if (reach >= distance) return undefined;
+    }
+  }
+
+  async place(x: TaskContext, key: string): Promise<Place | undefined> {
+    const { source } = this.collection;
+    const isNumber = hasIntegerIds(source);
+    if (isNumber && !/^-?\d{1,15}$/.test(key)) return undefined;
+    const condition = oneOf(source.idColumn, [isNumber ? Number(key) : key]);
+    const [one] = await this.#ask(x, condition, { text: '', limit: 1 }, [0, 0]);
+    return one?.place;
+  }
+
+  async #find(x: TaskContext, query: PlaceQuery | SuggestQuery): Promise<FeatureCandidate[]> {
+    const words = wordsOf(query);
+    if (words.length === 0) return [];
+    const found = await this.#ask(x, this.#having(words), query);
+    if ((found[0]?.score ?? 0) >= LIKELY) return found;
+    const begun = await this.#ask(x, this.#having(words.map((word) => word.slice(0, BEGINNING))), query);
+    return begun.length > 0 ? begun : found;
+  }
+
+  /** Each of the words is in one of the fields. */
+  #having(words: readonly string[]): Expression | undefined {
+    const names = wordFields(this.fields);
+    return and(...words.map((word) => anyOf(names.map((name) => contains(name, word)))));
+  }
+
+  #meets(geometry: object): Expression {
+    const { geometryColumn } = this.collection.source;
+    return { op: 's_intersects', args: [{ property: geometryColumn }, geometry as never] };
+  }
+
+  #ask(
+    x: TaskContext,
+    condition: Expression | undefined,
+    query: PlaceQuery,
+    at?: readonly [x: number, y: number],
+  ): Promise<FeatureCandidate[]> {
+    const { source, filter: rows } = readable(this.collection);
+    const { window } = query;
+    const box =
+      window &&
+      this.#meets({ bbox: [window.west, window.south, window.east, window.north], crs: CRS84.proj });
+    const filter = and(rows, condition, box);
+    const items = {
+      ...({ source, format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: 7 } as const),
+      ...(filter === undefined ? {} : { filter }),
+      fields: [...new Set(Object.values(this.fields))],
+      ...{ limit: LIMITS.geocodeRows, offset: 0, maxBytes: LIMITS.geoServicesBytes },
+    };
+    const input = { items, fields: this.fields, query, ...(at ? { at } : {}) };
+    const { layerId } = this.collection;
+    return runTask(x, this.pools, 'vector.geocodeFeatures', input, { layerId });
+  }
+}
+
+/** Words as they were written: the store folds their letters, and those of the data. */
+function wordsOf({ text, parts }: PlaceWords): string[] {
+  const all = [text ?? '', ...Object.values(parts ?? {})].join(' ');
+  return [...new Set(all.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu) ?? [])].slice(0, LIMITS.geocodeWords);
+}
+
+function anyOf(conditions: readonly Expression[]): Expression {
+  return conditions.length === 1 ? conditions[0]! : { op: 'or', args: conditions as never };
+}
+
+function contains(field: string, word: string): Expression {
+  const folded = (operand: string | { property: string }) => ({
+    op: 'casei',
+    args: [{ op: 'accenti', args: [operand] }],
+  });
+  return { op: 'like', args: [folded({ property: field }), folded(`%${word.replace(/[\\%_]/g, '\\$&')}%`)] };
+}
+
+/** Metres of a degree of latitude, on the sphere that distances are on. */
+const DEGREE = 111_195;
+
+/** Holds all within so many metres, and more. */
+function windowWithin([x, y]: readonly [number, number], metres: number): PlaceWindow {
+  const height = metres / DEGREE;
+  const width = height / Math.max(1e-9, Math.cos(((Math.abs(y) + height) * Math.PI) / 180));
+  const [south, north] = [Math.max(-90, y - height), Math.min(90, y + height)];
+  if (Math.abs(y) + height >= 90 || width >= 180) return { west: -180, east: 180, south, north };
+  const turned = (lon: number) => (lon < -180 ? lon + 360 : lon > 180 ? lon - 360 : lon);
+  return { west: turned(x - width), east: turned(x + width), south, north };
+}

@@ -1,0 +1,52 @@
+import type { Candidate, Place, PlaceQuery, ReverseQuery, SuggestQuery } from '../../core/geocoding.js';
+import { LIMITS } from '../../core/limits.js';
+import type { Pools } from '../../core/tasks.js';
+import { runTask, type TaskContext } from '../run-task.js';
+import type { Geocoder, GeocoderFacts, Suggestion } from './geocoder.js';
+
+/** The index of a locator, which threads of the vector pool read. */
+export class LocalGeocoder implements Geocoder {
+  constructor(
+    readonly name: string,
+    private readonly index: string,
+    private readonly pools: Pools,
+  ) {}
+
+  async facts(x: TaskContext): Promise<GeocoderFacts> {
+    const { window, languages } = await runTask(x, this.pools, 'vector.locator', { index: this.index });
+    return { window, languages };
+  }
+
+  /** A large batch is several tasks: others get their turns in between. */
+  async find(x: TaskContext, queries: readonly PlaceQuery[]): Promise<Candidate[][]> {
+    const found: Candidate[][] = [];
+    for (let i = 0; i < queries.length; i += LIMITS.geocodeTurn) {
+      const input = { index: this.index, queries: queries.slice(i, i + LIMITS.geocodeTurn) };
+      found.push(...(await runTask(x, this.pools, 'vector.geocode', input)));
+    }
+    return found;
+  }
+
+  async suggest(x: TaskContext, query: SuggestQuery): Promise<Suggestion[]> {
+    const { stamp, places } = await runTask(x, this.pools, 'vector.suggest', { index: this.index, ...query });
+    return places.map(({ label, id }) => ({ text: label, key: `${id} ${stamp}` }));
+  }
+
+  async reverse(x: TaskContext, query: ReverseQuery): Promise<{ place: Place; metres: number } | undefined> {
+    return (
+      (await runTask(x, this.pools, 'vector.reverseGeocode', { index: this.index, ...query })) ?? undefined
+    );
+  }
+
+  async place(x: TaskContext, key: string, language: string | undefined): Promise<Place | undefined> {
+    const [, id, stamp] = /^(\d{1,15}) ([\w-]+)$/.exec(key) ?? [];
+    if (id === undefined || stamp === undefined) return undefined;
+    const input = {
+      index: this.index,
+      id: Number(id),
+      stamp,
+      ...(language === undefined ? {} : { language }),
+    };
+    return (await runTask(x, this.pools, 'vector.place', input)) ?? undefined;
+  }
+}

@@ -1,0 +1,60 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TaskFailure } from '../../core/failure.js';
+import type { LocatorInfo, ReferenceImport, ReferenceProblem, ReferenceTask } from '../../core/geocoding.js';
+import type { Pools } from '../../core/tasks.js';
+import { runTask, type TaskContext } from '../run-task.js';
+
+/** Name of a locator, which is that of its file. */
+export const LOCATOR_NAME = /^[A-Za-z_][\w-]{0,63}$/;
+
+const ENDING = '.sqlite';
+
+/** Indexes of reference data in the data folder, one file each. */
+export class Locators {
+  readonly folder: string;
+  /** Where files of reference data arrive. */
+  readonly uploads: string;
+
+  constructor(
+    private readonly pools: Pools,
+    dataDir: string,
+  ) {
+    this.folder = join(dataDir, 'geocoding');
+    this.uploads = join(dataDir, 'uploads');
+  }
+
+  /** Names, in their order. */
+  async names(): Promise<string[]> {
+    const files = await readdir(this.folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+    return files
+      .filter((file) => file.endsWith(ENDING))
+      .map((file) => file.slice(0, -ENDING.length))
+      .filter((name) => LOCATOR_NAME.test(name))
+      .sort();
+  }
+
+  /** The index of a locator of such a name, which may not be there. */
+  indexOf(name: string): string {
+    if (!LOCATOR_NAME.test(name)) throw new TaskFailure('internal', `'${name}' is no name of a locator.`);
+    return join(this.folder, name + ENDING);
+  }
+
+  /** Facts of a locator. Rejects with `source-missing`. */
+  info(x: TaskContext, name: string): Promise<LocatorInfo> {
+    return runTask(x, this.pools, 'vector.locator', { index: this.indexOf(name) });
+  }
+
+  /** Takes a CSV file into a locator, as a whole or not at all. It is finished whatever becomes of the caller. */
+  import(
+    x: TaskContext,
+    name: string,
+    task: Omit<ReferenceTask, 'index'>,
+  ): Promise<ReferenceImport | ReferenceProblem> {
+    const input = { ...task, index: this.indexOf(name) };
+    return runTask(x, this.pools, 'geocoding.import', input, { toTheEnd: true });
+  }
+}

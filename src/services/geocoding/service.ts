@@ -1,0 +1,118 @@
+import { hasFeatures } from '../../core/abilities.js';
+import type { CatalogSnapshot } from '../../core/collection.js';
+import type { Config } from '../../core/config.js';
+import { LIMITS } from '../../core/limits.js';
+import type { Principal } from '../../core/operation.js';
+import type { Pools } from '../../core/tasks.js';
+import { CollectionGeocoder, searchedFields } from './collection-geocoder.js';
+import type { Geocoder, GeocoderAbilities } from './geocoder.js';
+import { LocalGeocoder } from './local-geocoder.js';
+import { Locators } from './locators.js';
+import { type Provider, ProviderChain, untried } from './providers.js';
+import { RemoteGeocoder } from './remote-geocoder.js';
+
+export interface GeocodingDeps {
+  readonly pools: Pools;
+  readonly dataDir: string;
+  readonly settings: Config['geocoding'];
+  /** The catalog as a principal may read it. */
+  visible(principal: Principal): CatalogSnapshot;
+}
+
+/** Name of the provider that the locators of this server are. */
+const LOCAL = 'local';
+
+const COMMON = {
+  ...{ supportsForwardGeocode: true, supportsReverseGeocode: true, supportsSuggest: true },
+  ...{ supportsStructuredInput: true, requiresAuthentication: false },
+  maxResultsPerRequest: LIMITS.geocodeCandidates,
+};
+const LOCAL_ABILITIES: GeocoderAbilities = {
+  ...COMMON,
+  supportsBatch: true,
+  maxBatchSize: LIMITS.geocodeBatch,
+};
+const REMOTE_ABILITIES: GeocoderAbilities = { ...COMMON, supportsBatch: false, maxBatchSize: 1 };
+
+/** Finding places by their words, and words for a place. */
+export class Geocoding {
+  readonly locators: Locators;
+  readonly #remote: ReadonlyMap<string, RemoteGeocoder>;
+  /** In the order in which they are asked. */
+  readonly providers: readonly Provider[];
+
+  constructor(private readonly deps: GeocodingDeps) {
+    const { pools, dataDir, settings } = deps;
+    this.locators = new Locators(pools, dataDir);
+    const times = { timeoutMs: this.#timeoutMs, keptMs: settings.cacheMinutes * 60_000 };
+    this.#remote = new Map(
+      settings.servers.map(({ name, url }) => [name, new RemoteGeocoder(name, { pools, url, ...times })]),
+    );
+    this.providers = this.#order().map((name) => ({
+      name,
+      abilities: name === LOCAL ? LOCAL_ABILITIES : REMOTE_ABILITIES,
+      health: untried(),
+    }));
+  }
+
+  get settings(): Config['geocoding'] {
+    return this.deps.settings;
+  }
+
+  /** Names of the locators that a principal may ask. */
+  async names(principal: Principal): Promise<string[]> {
+    if (!this.#isOpenTo(principal)) return [];
+    const collections = Object.keys(this.settings.collections).filter((id) =>
+      this.#collection(principal, id),
+    );
+    return [...new Set([...(await this.locators.names()), ...collections, ...this.#remote.keys()])];
+  }
+
+  /** The locator of a name, where there is one, that of a provider, or all providers in their order where none is named; undefined when a principal has no such one. */
+  async geocoder(principal: Principal, name: string | undefined): Promise<Geocoder | undefined> {
+    if (!this.#isOpenTo(principal)) return undefined;
+    const names = await this.locators.names();
+    const own = (one: string) => (names.includes(one) ? this.#local(one) : this.#collection(principal, one));
+    const named = name === undefined ? undefined : own(name);
+    if (named) return named;
+    const { locator, failover } = this.settings;
+    const chosen = locator === '' ? names[0] : locator;
+    const local = chosen === undefined ? undefined : own(chosen);
+    const chain = this.providers.flatMap((provider) => {
+      if (name !== undefined && name !== provider.name) return [];
+      const geocoder = this.#remote.get(provider.name) ?? local;
+      return geocoder ? [{ provider, geocoder }] : [];
+    });
+    if (chain.length === 0) return undefined;
+    return new ProviderChain(failover ? chain : chain.slice(0, 1), this.#timeoutMs);
+  }
+
+  /** A collection that is a locator, as far as a principal may read it. */
+  #collection(principal: Principal, id: string): Geocoder | undefined {
+    const { collections } = this.settings;
+    const settings = Object.hasOwn(collections, id) ? collections[id] : undefined;
+    const collection = settings && this.deps.visible(principal).byId(id);
+    if (!collection || !hasFeatures(collection)) return undefined;
+    const fields = searchedFields(collection, settings);
+    return fields && new CollectionGeocoder(collection, fields, this.deps.pools);
+  }
+
+  #local(name: string): Geocoder {
+    return new LocalGeocoder(name, this.locators.indexOf(name), this.deps.pools);
+  }
+
+  #isOpenTo({ kind }: Principal): boolean {
+    return this.settings.enabled && (this.settings.open || kind !== 'anonymous');
+  }
+
+  get #timeoutMs(): number {
+    return this.settings.timeoutSeconds * 1000;
+  }
+
+  /** Providers that the order does not name come last. */
+  #order(): string[] {
+    const all = [LOCAL, ...this.#remote.keys()];
+    const named = this.settings.order.filter((name) => all.includes(name));
+    return [...new Set([...named, ...all])];
+  }
+}

@@ -1,0 +1,77 @@
+import type {
+  Candidate,
+  GeocodingTasks,
+  PlaceFilter,
+  PlaceQuery,
+  PlaceWindow,
+} from '../../core/geocoding.js';
+import { windowAround } from './ground.js';
+import { type Db, indexOf, type PlaceRow, placeOf } from './index-file.js';
+import { Matcher } from './match.js';
+import { LEAST_SCORE, type QueryWord, queryWords, Scorer } from './score.js';
+
+/** Scores from which on nothing better is looked for, and from which on no word is given up. */
+const SURE = 95;
+const LIKELY = 80;
+/** Metres around a location where places are looked for of their own. */
+const NEARBY = 50_000;
+
+/** Body of task `vector.geocode`. */
+export function geocode({
+  index,
+  queries,
+}: GeocodingTasks['vector.geocode']['input']): GeocodingTasks['vector.geocode']['output'] {
+  const db = indexOf(index);
+  return queries.map((query) => findPlaces(db, query));
+}
+
+function findPlaces(db: Db, query: PlaceQuery): Candidate[] {
+  const words = queryWords(query);
+  if (words.length === 0) return [];
+  const search = new Search(new Scorer(words, query.near));
+  const matcher = new Matcher(db, query);
+  const texts = words.map(({ word }) => word);
+  search.add(matcher.all(texts, 'own'));
+  search.add(matcher.all(texts));
+  const near = query.near && !query.window ? nearFilter(query, windowAround(query.near, NEARBY)) : undefined;
+  if (near) search.add(new Matcher(db, near).all(texts));
+  if (search.best < SURE) search.add(matcher.nearlyAll(texts));
+  if (search.best < LIKELY) for (const fewer of shortened(words)) search.add(matcher.nearlyAll(fewer));
+  return search.candidates(query);
+}
+
+const nearFilter = (filter: PlaceFilter, window: PlaceWindow): PlaceFilter => ({ ...filter, window });
+
+/** The words without one, and then each of the longest alone. */
+function shortened(words: readonly QueryWord[]): string[][] {
+  if (words.length < 2) return [];
+  const texts = words.map(({ word }) => word);
+  const without = words.length === 2 ? [] : texts.map((_, i) => texts.filter((_text, j) => j !== i));
+  const heaviest = [...words].sort((a, b) => b.weight - a.weight).slice(0, 3);
+  return [...without, ...heaviest.map(({ word }) => [word])];
+}
+
+/** Places that were found so far, and their scores. */
+class Search {
+  readonly #found = new Map<number, { row: PlaceRow; score: number }>();
+  best = 0;
+
+  constructor(private readonly scorer: Scorer) {}
+
+  add(rows: readonly PlaceRow[]): void {
+    for (const row of rows) {
+      if (this.#found.has(row.id)) continue;
+      const score = this.scorer.score(row);
+      this.#found.set(row.id, { row, score });
+      this.best = Math.max(this.best, score);
+    }
+  }
+
+  candidates({ limit, language }: PlaceQuery): Candidate[] {
+    return [...this.#found.values()]
+      .filter(({ score }) => score >= LEAST_SCORE)
+      .sort((a, b) => b.score - a.score || b.row.rank - a.row.rank || a.row.id - b.row.id)
+      .slice(0, limit)
+      .map(({ row, score }) => ({ place: placeOf(row, language), score }));
+  }
+}

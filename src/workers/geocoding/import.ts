@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { constants, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { copyFile, open, rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { TaskFailure } from '../../core/failure.js';
+import type { ReferenceImport, ReferenceProblem, ReferenceTask, SkippedRow } from '../../core/geocoding.js';
+import { LIMITS } from '../../core/limits.js';
+import Database from '../../native/sqlite.js';
+import type { Cancellation } from '../cancellation.js';
+import { type CsvText, recordsOf, textOf } from '../raster/csv/text.js';
+import { type Columns, columnsOf } from './columns.js';
+import { finishIndex, RowSpool } from './fill.js';
+import { createIndex, type Db } from './index-file.js';
+import { rowOf } from './rows.js';
+
+/** Records between looks at whether the task is cancelled. */
+const STEP = 5000;
+/** Milliseconds that one import waits for another of the same folder. */
+const LOCK_MS = 600_000;
+
+/**
+ * Body of task `geocoding.import`. The new index is written beside the old one, forced to disk and renamed: whoever
+ * reads has the one or the other, also after a crash.
+ */
+export async function importReference(
+  task: ReferenceTask,
+  cancellation: Cancellation,
+): Promise<ReferenceImport | ReferenceProblem> {
+  try {
+    return await underLock(dirname(task.index), () => importUnderLock(task, cancellation));
+  } catch (error) {
+    // A file that is not text in columns is the sender's to change.
+    if (error instanceof TaskFailure && error.code === 'source-unreadable')
+      return problem('referenceData', error.message);
+    throw error;
+  }
+}
+
+/** One import at a time, of all processes; a lock of SQLite's ends with the process that has it. */
+async function underLock<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  mkdirSync(folder, { recursive: true });
+  const lock = new Database(join(folder, 'lock'), { timeout: LOCK_MS });
+  try {
+    lock.exec('BEGIN EXCLUSIVE');
+    return await work();
+  } finally {
+    lock.close();
+  }
+}
+
+async function importUnderLock(
+  task: ReferenceTask,
+  cancellation: Cancellation,
+): Promise<ReferenceImport | ReferenceProblem> {
+  const folder = dirname(task.index);
+  // Nobody else writes now: what lies here was left by a crash.
+  for (const name of readdirSync(folder)) if (DRAFT.test(name)) rmSync(join(folder, name), { force: true });
+  const text = await textOf(task.file);
+  const columns = await readColumns(text, task);
+  if ('problem' in columns) return columns;
+  const draft = `${task.index}.${randomUUID()}.draft`;
+  const isAppended = task.mode === 'append' && existsSync(task.index);
+  if (isAppended) await copyFile(task.index, draft, constants.COPYFILE_FICLONE);
+  const db = new Database(draft);
+  try {
+    // A draft that is not whole is never read: there is nothing to roll back.
+    db.pragma('journal_mode = OFF');
+    db.pragma('synchronous = OFF');
+    if (!isAppended) createIndex(db);
+    const outcome = await fill(db, { text, columns }, cancellation);
+    if (outcome.recordsImported === 0)
+      return problem('referenceData', `has no row that could be imported${reasonOf(outcome.skippedRows[0])}`);
+    db.close();
+    await force(draft);
+    await rename(draft, task.index);
+    await force(folder);
+    return outcome;
+  } finally {
+    db.close();
+    rmSync(draft, { force: true });
+  }
+}
+
+const DRAFT = /\.draft$/;
+
+async function fill(
+  db: Db,
+  { text, columns }: { text: CsvText; columns: Columns },
+  cancellation: Cancellation,
+): Promise<ReferenceImport> {
+  const { fields, report } = columns;
+  const spool = new RowSpool(db);
+  const skippedRows: SkippedRow[] = [];
+  let rowNumber = -1;
+  let recordsImported = 0;
+  for await (const record of recordsOf(text)) {
+    if (++rowNumber === 0) continue;
+    if (rowNumber % STEP === 0) cancellation.check();
+    const row = rowOf(record, fields);
+    if (typeof row !== 'string') {
+      spool.add(row);
+      recordsImported++;
+    } else if (skippedRows.length < LIMITS.geocodeSkipped) skippedRows.push({ rowNumber, reason: row });
+  }
+  if (recordsImported > 0) {
+    spool.end();
+    cancellation.check();
+    finishIndex(db);
+  }
+  return { recordsImported, recordsSkipped: rowNumber - recordsImported, report: [...report], skippedRows };
+}
+
+/** The line of names, and what its columns are. */
+async function readColumns(text: CsvText, { fieldMap }: ReferenceTask): Promise<Columns | ReferenceProblem> {
+  let names: string[] | undefined;
+  for await (const record of recordsOf(text)) {
+    names = record.map((name) => name.trim());
+    break;
+  }
+  if (!names) return problem('referenceData', 'is empty');
+  if (names.some((name) => name.includes('\0'))) return problem('referenceData', 'is no text');
+  if (names.length > LIMITS.geocodeColumns)
+    return problem('referenceData', `has more than ${LIMITS.geocodeColumns} columns`);
+  if (names.some((name) => name.length > LIMITS.geocodeValue))
+    return problem('referenceData', `has a name of a column longer than ${LIMITS.geocodeValue} characters`);
+  const columns = columnsOf(names, fieldMap);
+  if (typeof columns === 'string') return problem('fieldMap', columns);
+  const fields = new Set(columns.fields.values());
+  const absent = (['x', 'y'] as const).filter((field) => !fields.has(field));
+  if (absent.length > 0)
+    return fieldMap
+      ? problem('fieldMap', `has no column for ${absent.join(' and ')}`)
+      : problem('referenceData', `names no column of ${absent.join(' and ')} in its first line`);
+  return columns;
+}
+
+function problem(part: ReferenceProblem['problem']['part'], detail: string): ReferenceProblem {
+  return { problem: { part, detail } };
+}
+
+const reasonOf = (row: SkippedRow | undefined) =>
+  row ? `: row ${row.rowNumber} was left out, as ${row.reason}` : '';
+
+/** Writes of a file or a folder have reached the disk. */
+async function force(path: string): Promise<void> {
+  const file = await open(path);
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,127 @@
+import { type Stats, statSync } from 'node:fs';
+import { TaskFailure } from '../../core/failure.js';
+import { type LocatorInfo, PLACE_FIELDS, type Place, type PlaceText } from '../../core/geocoding.js';
+import Database from '../../native/sqlite.js';
+import { labelOf } from './label.js';
+
+export type Db = Database.Database;
+
+/** Layout of this release; an index of another one is not read. */
+const LAYOUT = '1';
+
+/** Connections that a thread keeps. */
+const KEPT = 16;
+
+/**
+ * The index of a locator. Places are in the order of their ranks, the highest first, so that the first rows of a search
+ * are the ones that people mean. `words` has what is looked for, as `wordsOf` writes it; `terms` are the words by their trigrams.
+ */
+export function createIndex(db: Db): void {
+  db.exec(`
+    CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    INSERT INTO facts VALUES ('layout', '${LAYOUT}');
+    CREATE TABLE places (
+      id INTEGER PRIMARY KEY,
+      address TEXT NOT NULL,
+      ${PLACE_FIELDS.map((field) => `${field} TEXT NOT NULL`).join(', ')},
+      language TEXT NOT NULL,
+      names TEXT NOT NULL,
+      x REAL NOT NULL,
+      y REAL NOT NULL,
+      rank REAL NOT NULL);
+    CREATE VIRTUAL TABLE points USING rtree(id, x0, x1, y0, y1);
+    CREATE VIRTUAL TABLE words USING fts5(own, area, content='', prefix='1 2 3',
+      tokenize='unicode61 remove_diacritics 2');
+    CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, 'row');
+    CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT NOT NULL);
+    CREATE VIRTUAL TABLE trigrams USING fts5(term, content='', tokenize='trigram');`);
+}
+
+/** Ends of words take part in trigrams, so that a word of four letters with one wrong has one in common. */
+export const bounded = (term: string) => `<${term}>`;
+
+interface Kept {
+  db: Db;
+  stamp: string;
+}
+
+const kept = new Map<string, Kept>();
+
+/** An index that is open for reading, as it is now. Throws `source-missing`. */
+export function indexOf(path: string): Db {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  const stamp = stats && stampOf(stats);
+  const entry = kept.get(path);
+  if (entry && entry.stamp === stamp) return entry.db;
+  entry?.db.close();
+  kept.delete(path);
+  if (stamp === undefined) throw new TaskFailure('source-missing', 'The locator has been removed.');
+  if (kept.size >= KEPT) {
+    const [oldest, { db }] = kept.entries().next().value!;
+    db.close();
+    kept.delete(oldest);
+  }
+  const db = openIndex(path);
+  kept.set(path, { db, stamp });
+  return db;
+}
+
+const stampOf = ({ ino, size, mtimeMs }: Stats) => `${ino} ${size} ${mtimeMs}`;
+
+function openIndex(path: string): Db {
+  const db = new Database(path, { readonly: true, fileMustExist: true });
+  try {
+    if (factOf(db, 'layout') === LAYOUT) return db;
+  } catch (error) {
+    db.close();
+    throw new TaskFailure('source-unreadable', 'The index of the locator cannot be read.', String(error));
+  }
+  db.close();
+  throw new TaskFailure(
+    'source-unreadable',
+    'The index of the locator is of another release: import its data again.',
+  );
+}
+
+export function factOf(db: Db, name: string): string | undefined {
+  return db.prepare('SELECT value FROM facts WHERE name = ?').pluck().get(name) as string | undefined;
+}
+
+/** Body of task `vector.locator`. */
+export function locatorInfo({ index }: { index: string }): LocatorInfo {
+  return JSON.parse(factOf(indexOf(index), 'info')!) as LocatorInfo;
+}
+
+/** A row of `places`. */
+export interface PlaceRow extends PlaceText {
+  id: number;
+  address: string;
+  language: string;
+  /** JSON: names by their languages. */
+  names: string;
+  x: number;
+  y: number;
+  rank: number;
+}
+
+/** A row as a place, with the name that it has in a language, where it has one. */
+export function placeOf(row: PlaceRow, language: string | undefined): Place {
+  const name = nameIn(row, language);
+  const text = Object.fromEntries(PLACE_FIELDS.map((field) => [field, row[field]])) as Record<string, string>;
+  const shown = { ...text, ...(name === undefined ? {} : { name }) } as unknown as PlaceText;
+  return {
+    ...shown,
+    id: row.id,
+    // An address is as the data has it, unless a name in another language takes part.
+    label: row.address !== '' && name === undefined ? row.address : labelOf(shown),
+    language: name === undefined ? row.language : language!,
+    ...{ x: row.x, y: row.y, rank: row.rank },
+  };
+}
+
+function nameIn({ names, name }: PlaceRow, language: string | undefined): string | undefined {
+  if (language === undefined || names === '{}') return undefined;
+  const all = JSON.parse(names) as Record<string, string>;
+  const text = all[language] ?? all[language.split('-')[0]!];
+  return text === name ? undefined : text;
+}

@@ -1,0 +1,89 @@
+import type { PlaceFilter } from '../../core/geocoding.js';
+import { LIMITS } from '../../core/limits.js';
+import { type Condition, conditionOf, passes } from './conditions.js';
+import { bounded, type Db, type PlaceRow } from './index-file.js';
+import { editDistance, editsOf, isNumber, wordsOf } from './words.js';
+
+/** Words of an index that are taken for one of a query. */
+const MOST_ALIKE = 8;
+/** Words of the index that are compared with it. */
+const COMPARED = 200;
+
+/** A word in a full text query. It comes from `wordsOf`: letters and digits alone, so quotes hold it. */
+const exact = (word: string) => `"${word}"`;
+const beginning = (word: string) => (word.length < 3 || isNumber(word) ? exact(word) : `"${word}" *`);
+
+/** Words of an index that a few edits make of a word, the closest first. */
+function alike(db: Db, word: string): string[] {
+  const edits = editsOf(word);
+  if (edits === 0) return [];
+  const text = bounded(word);
+  const trigrams = Array.from({ length: text.length - 2 }, (_, i) => text.slice(i, i + 3));
+  const query = [...new Set(trigrams)].map((one) => `"${one}"`).join(' OR ');
+  const terms = db
+    .prepare(
+      `SELECT t.term FROM trigrams g JOIN terms t ON t.id = g.rowid
+       WHERE trigrams MATCH ? AND length(t.term) BETWEEN ? AND ? ORDER BY g.rank LIMIT ?`,
+    )
+    .pluck()
+    .all(query, word.length - edits, word.length + edits, COMPARED) as string[];
+  return terms
+    .map((term) => ({ term, distance: editDistance(word, term, edits) }))
+    .filter(({ distance }) => distance > 0 && distance <= edits)
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, MOST_ALIKE)
+    .map(({ term }) => term);
+}
+
+/** Rows of an index whose words match, those of high rank first. */
+export class Matcher {
+  readonly #db: Db;
+  readonly #filter: PlaceFilter;
+  readonly #condition: Condition;
+  readonly #groups = new Map<string, string>();
+
+  constructor(db: Db, filter: PlaceFilter) {
+    this.#db = db;
+    this.#filter = filter;
+    this.#condition = conditionOf(filter);
+  }
+
+  /** Places that have all words, in what they are called or anywhere. */
+  all(words: readonly string[], column?: 'own'): PlaceRow[] {
+    return this.#rows(words.map(exact), column);
+  }
+
+  /** The same, where a word may be the beginning of one or have a few wrong letters. */
+  nearlyAll(words: readonly string[]): PlaceRow[] {
+    return this.#rows(words.map((word) => this.#group(word)));
+  }
+
+  /** Places that have all words, the last one perhaps not to its end. */
+  begun(words: readonly string[], column?: 'own'): PlaceRow[] {
+    const last = words.at(-1)!;
+    return this.#rows([...words.slice(0, -1).map(exact), `"${last}" *`], column);
+  }
+
+  #group(word: string): string {
+    let group = this.#groups.get(word);
+    if (group === undefined) {
+      const others = alike(this.#db, word).flatMap(wordsOf).map(exact);
+      group = `(${[beginning(word), ...others].join(' OR ')})`;
+      this.#groups.set(word, group);
+    }
+    return group;
+  }
+
+  #rows(groups: readonly string[], column?: 'own'): PlaceRow[] {
+    if (groups.length === 0) return [];
+    const { sql, values } = this.#condition;
+    const query = column ? `${column} : (${groups.join(' AND ')})` : groups.join(' AND ');
+    const rows = this.#db
+      .prepare(
+        `SELECT p.* FROM words w JOIN places p ON p.id = w.rowid WHERE words MATCH ?${sql}
+         ORDER BY w.rowid LIMIT ${LIMITS.geocodeRows}`,
+      )
+      .all(query, ...values) as PlaceRow[];
+    return rows.filter((row) => passes(row, this.#filter));
+  }
+}

@@ -1,0 +1,64 @@
+import type { GeocodingTasks, PlaceFilter, PlaceWindow } from '../../core/geocoding.js';
+import { passes } from './conditions.js';
+import { metresBetween, windowAround } from './ground.js';
+import { type Db, factOf, indexOf, type PlaceRow, placeOf } from './index-file.js';
+
+/** Metres within which is looked first; then twice as far, and so on. */
+const FIRST = 250;
+
+type Tasks = GeocodingTasks;
+
+/** Body of task `vector.reverseGeocode`: the nearest place within a distance; of places at one point that of the highest rank. */
+export function reverseGeocode({
+  index,
+  at,
+  distance,
+  ...filter
+}: Tasks['vector.reverseGeocode']['input']): Tasks['vector.reverseGeocode']['output'] {
+  const db = indexOf(index);
+  for (let reach = Math.min(FIRST, distance); ; reach = Math.min(reach * 2, distance)) {
+    const nearest = nearestIn(db, at, reach, filter);
+    if (nearest) return { place: placeOf(nearest.row, filter.language), metres: nearest.metres };
+    if (reach >= distance) return null;
+  }
+}
+
+function nearestIn(db: Db, at: readonly [number, number], reach: number, filter: PlaceFilter) {
+  let nearest: { row: PlaceRow; metres: number } | undefined;
+  for (const row of rowsIn(db, windowAround(at, reach))) {
+    const metres = metresBetween(at, [row.x, row.y]);
+    if (metres > reach || !passes(row, filter)) continue;
+    if (!nearest || metres < nearest.metres) nearest = { row, metres };
+  }
+  return nearest;
+}
+
+/** Of places in a window, in the order of their ranks; the tree rounds outwards. */
+function* rowsIn(db: Db, { west, south, east, north }: PlaceWindow): Generator<PlaceRow> {
+  const rows = db.prepare(
+    `SELECT p.* FROM points t JOIN places p ON p.id = t.id
+     WHERE t.x1 >= ? AND t.x0 <= ? AND t.y1 >= ? AND t.y0 <= ? ORDER BY p.id`,
+  );
+  const spans =
+    west <= east
+      ? [[west, east]]
+      : [
+          [west, 180],
+          [-180, east],
+        ];
+  for (const [from, to] of spans) yield* rows.iterate(from, to, south, north) as IterableIterator<PlaceRow>;
+}
+
+/** Body of task `vector.place`: a place by its number in the index that had such a stamp. */
+export function placeById({
+  index,
+  id,
+  stamp,
+  language,
+}: Tasks['vector.place']['input']): Tasks['vector.place']['output'] {
+  const db = indexOf(index);
+  const { stamp: present } = JSON.parse(factOf(db, 'info')!) as { stamp: string };
+  const row =
+    stamp === present ? (db.prepare('SELECT * FROM places WHERE id = ?').get(id) as PlaceRow) : undefined;
+  return row ? placeOf(row, language) : null;
+}

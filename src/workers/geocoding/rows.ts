@@ -1,0 +1,71 @@
+import { PLACE_FIELDS, type ReferenceField } from '../../core/geocoding.js';
+import { LIMITS } from '../../core/limits.js';
+import { ALTERNATIVE } from './columns.js';
+import type { PlaceRow } from './index-file.js';
+import { wordsOf } from './words.js';
+
+export type NewPlace = Omit<PlaceRow, 'id'>;
+
+/** A record of reference data as a place; a string says why it is none. */
+export function rowOf(
+  record: readonly string[],
+  fields: ReadonlyMap<number, ReferenceField>,
+): NewPlace | string {
+  const values: Partial<Record<ReferenceField, string>> = {};
+  for (const [i, field] of fields) {
+    const value = (record[i] ?? '').trim();
+    if (value.length > LIMITS.geocodeValue)
+      return `${field} is longer than ${LIMITS.geocodeValue} characters`;
+    if (value !== '') values[field] = value;
+  }
+  const [x, y] = [degreesOf(values.x, 180), degreesOf(values.y, 90)];
+  if (x === undefined || y === undefined) {
+    const [field, value, most] = x === undefined ? ['x', values.x, 180] : ['y', values.y, 90];
+    return value === undefined ? `${field} is empty` : `${field} is no number from -${most} to ${most}`;
+  }
+  const rank = values.rank === undefined ? 0 : Number(values.rank);
+  if (!Number.isFinite(rank)) return 'rank is no number';
+  const text = Object.fromEntries(PLACE_FIELDS.map((field) => [field, values[field] ?? '']));
+  const names = alternativesOf(values);
+  const row = {
+    ...text,
+    address: values.address ?? '',
+    language: values.language?.toLowerCase() ?? '',
+    names: JSON.stringify(names),
+    ...{ x, y, rank },
+  } as NewPlace;
+  const { own, area } = textsOf(row);
+  return own === '' && area === '' ? 'it has neither a name nor an address' : row;
+}
+
+const DEGREES = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
+function degreesOf(text: string | undefined, most: number): number | undefined {
+  if (text === undefined || !DEGREES.test(text)) return undefined;
+  const value = Number(text);
+  return Math.abs(value) <= most ? value : undefined;
+}
+
+function alternativesOf(values: Readonly<Partial<Record<ReferenceField, string>>>): Record<string, string> {
+  const names: Record<string, string> = {};
+  for (const [field, value] of Object.entries(values)) {
+    const language = ALTERNATIVE.exec(field)?.[1];
+    if (language) names[language] = value!;
+  }
+  return names;
+}
+
+/** The words of a place: of its own name and address, and of what it lies in. */
+export function textsOf(row: NewPlace): { own: string; area: string } {
+  const { name, houseNumber, street, address, names } = row;
+  const { neighborhood, city, subregion, region, postal, country, countryCode } = row;
+  const others = names === '{}' ? [] : Object.values(JSON.parse(names) as Record<string, string>);
+  const own = distinct([name, ...others, houseNumber, street]);
+  // What an address in one line has beside, it lies in.
+  const area = distinct([address, neighborhood, city, subregion, region, postal, country, countryCode]);
+  return { own: own.join(' '), area: area.filter((word) => !own.includes(word)).join(' ') };
+}
+
+function distinct(texts: readonly string[]): string[] {
+  return [...new Set(texts.flatMap(wordsOf))];
+}

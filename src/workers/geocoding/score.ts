@@ -1,0 +1,137 @@
+import { PLACE_FIELDS, type PlaceField, type PlaceWords } from '../../core/geocoding.js';
+import { LIMITS } from '../../core/limits.js';
+import { metresBetween } from './ground.js';
+import type { PlaceRow } from './index-file.js';
+import { isNumber, likeness, wordsOf } from './words.js';
+
+/** How places are scored; docs/geocoding.md explains it. */
+
+/** Parts of the score: the words of the query that the place has, and the words of its own name that the query has. */
+const ASKED = 0.75;
+const OWN = 0.25;
+/** What a place far from the location that is asked for loses at most, and metres at which it is two thirds of that. */
+const FAR = 5;
+const FAR_METRES = 100_000;
+/** Words that are less alike are different. */
+const LEAST_ALIKE = 0.6;
+const NUMBER_WEIGHT = 3;
+const MOST_WEIGHT = 8;
+
+/** Places below it are no candidates. */
+export const LEAST_SCORE = 50;
+
+export interface QueryWord {
+  readonly word: string;
+  readonly weight: number;
+  /** Fields in which it is looked for; all when absent. */
+  readonly fields?: ReadonlySet<string>;
+}
+
+/** In which fields of a place a part of an address may be. */
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  address: ['address', 'houseNumber', 'street', 'name'],
+  city: ['city', 'name', 'address', 'neighborhood'],
+  region: ['region', 'subregion'],
+  country: ['country', 'countryCode'],
+  countryCode: ['country', 'countryCode'],
+};
+
+/** The words of a query, none twice. */
+export function queryWords({ text, parts }: PlaceWords): QueryWord[] {
+  const words: QueryWord[] = wordsOf(text ?? '').map((word) => ({ word, weight: weightOf(word) }));
+  for (const [part, value] of Object.entries(parts ?? {})) {
+    const fields = new Set(PARTS[part] ?? [part]);
+    for (const word of wordsOf(value ?? '')) words.push({ word, weight: weightOf(word), fields });
+  }
+  const distinct = words.filter(
+    ({ word, fields }, i) => words.findIndex((one) => one.word === word && one.fields === fields) === i,
+  );
+  return distinct.slice(0, LIMITS.geocodeWords);
+}
+
+/** Long words tell more than short ones. */
+const weightOf = (word: string) => (isNumber(word) ? NUMBER_WEIGHT : Math.min(MOST_WEIGHT, word.length));
+
+/** Scores places for one query. */
+export class Scorer {
+  readonly #words: readonly QueryWord[];
+  readonly #near: readonly [x: number, y: number] | undefined;
+  readonly #total: number;
+  /** What pairs of words were found to be. */
+  readonly #alike = new Map<string, number>();
+
+  constructor(words: readonly QueryWord[], near?: readonly [x: number, y: number]) {
+    this.#words = words;
+    this.#near = near;
+    this.#total = words.reduce((sum, { weight }) => sum + weight, 0);
+  }
+
+  /** 0 to 100. */
+  score(row: PlaceRow): number {
+    const fields = fieldWords(row);
+    const asked = this.#words.reduce((sum, word) => sum + word.weight * this.#best(word, fields), 0);
+    const own = Math.max(0, ...ownNames(row).map((words) => this.#covered(words)));
+    const score = 100 * ((ASKED * asked) / this.#total + OWN * own);
+    return Math.round((score - this.#farness(row)) * 100) / 100;
+  }
+
+  #best(
+    { word, fields: wanted }: QueryWord,
+    fields: readonly (readonly [field: string, words: string[]])[],
+  ): number {
+    let best = 0;
+    for (const [field, words] of fields)
+      if (!wanted || wanted.has(field))
+        for (const one of words) best = Math.max(best, this.#likeness(word, one));
+    return best;
+  }
+
+  /** The part of some words that the query has. */
+  #covered(words: readonly string[]): number {
+    const sum = words.reduce(
+      (total, word) => total + Math.max(0, ...this.#words.map((one) => this.#likeness(one.word, word))),
+      0,
+    );
+    return words.length === 0 ? 0 : sum / words.length;
+  }
+
+  #likeness(word: string, other: string): number {
+    const key = `${word} ${other}`;
+    let value = this.#alike.get(key);
+    if (value === undefined) {
+      const alike = likeness(word, other);
+      value = alike < LEAST_ALIKE ? 0 : alike;
+      this.#alike.set(key, value);
+    }
+    return value;
+  }
+
+  #farness({ x, y }: PlaceRow): number {
+    if (!this.#near) return 0;
+    return FAR * (1 - Math.exp(-metresBetween(this.#near, [x, y]) / FAR_METRES));
+  }
+}
+
+function fieldWords(row: PlaceRow): (readonly [field: string, words: string[]])[] {
+  const texts: (readonly [string, string])[] = PLACE_FIELDS.filter((field) => field !== 'type').map(
+    (field: PlaceField) => [field, row[field]] as const,
+  );
+  const names = namesOf(row).map((name) => ['name', name] as const);
+  return [...texts, ...names, ['address', row.address] as const]
+    .filter(([, text]) => text !== '')
+    .map(([field, text]) => [field, wordsOf(text)] as const);
+}
+
+function namesOf({ names }: PlaceRow): string[] {
+  return names === '{}' ? [] : Object.values(JSON.parse(names) as Record<string, string>);
+}
+
+/** What a place is called: its name in any language, or its street with the number; else what it lies in. */
+function ownNames(row: PlaceRow): string[][] {
+  const { name, houseNumber, street, address, city, postal, region } = row;
+  const names = [name, ...namesOf(row), `${houseNumber} ${street}`]
+    .map(wordsOf)
+    .filter((words) => words.length > 0);
+  if (names.length > 0) return names;
+  return [wordsOf([address, city, postal, region].find((text) => text !== '') ?? '')];
+}

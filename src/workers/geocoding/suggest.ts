@@ -1,0 +1,41 @@
+import type { GeocodingTasks } from '../../core/geocoding.js';
+import { LIMITS } from '../../core/limits.js';
+import { metresBetween } from './ground.js';
+import { indexOf, locatorInfo, type PlaceRow, placeOf } from './index-file.js';
+import { Matcher } from './match.js';
+import { wordsOf } from './words.js';
+
+/** Body of task `vector.suggest`: places whose words begin as the text does, which is written letter by letter. */
+export function suggest({
+  index,
+  text,
+  near,
+  limit,
+  ...filter
+}: GeocodingTasks['vector.suggest']['input']): GeocodingTasks['vector.suggest']['output'] {
+  const words = wordsOf(text).slice(0, LIMITS.geocodeWords);
+  const { stamp } = locatorInfo({ index });
+  if (words.length === 0) return { stamp, places: [] };
+  const matcher = new Matcher(indexOf(index), filter);
+  const rows = new Map<number, PlaceRow>();
+  const add = (more: readonly PlaceRow[]) => {
+    for (const row of more) if (!rows.has(row.id)) rows.set(row.id, row);
+  };
+  add(matcher.begun(words, 'own'));
+  if (rows.size < limit) add(matcher.begun(words));
+  if (rows.size === 0) add(matcher.nearlyAll(words));
+  const start = words.join(' ');
+  const order = (row: PlaceRow) => (wordsOf(`${row.name} ${row.street}`).join(' ').startsWith(start) ? 0 : 1);
+  const distance = (row: PlaceRow) => (near ? metresBetween(near, [row.x, row.y]) : 0);
+  const places = [...rows.values()]
+    .map((row) => ({ row, order: order(row), distance: distance(row) }))
+    .sort(
+      (a, b) =>
+        a.order - b.order || a.distance - b.distance || b.row.rank - a.row.rank || a.row.id - b.row.id,
+    )
+    .map(({ row }) => placeOf(row, filter.language));
+  // What reads alike is chosen from alike.
+  const labels = new Set<string>();
+  const distinct = places.filter(({ label }) => !labels.has(label) && labels.add(label));
+  return { stamp, places: distinct.slice(0, limit) };
+}

@@ -1,0 +1,15 @@
+import { setPriority } from 'node:os';
+import { WORKER_NICENESS } from '../../core/limits.js';
+import type { TaskInput } from '../../core/tasks.js';
+import { Cancellation } from '../cancellation.js';
+import { answer } from '../failure.js';
+import type { OneThreadMessage } from '../one-thread.js';
+import { importReference } from './import.js';
+
+/** Thread side of imports of reference data, which take minutes where there are millions of addresses. */
+
+setPriority(WORKER_NICENESS);
+
+export default function runTask({ input, flag }: OneThreadMessage<'geocoding.import'>) {
+  return answer(() => importReference(input as TaskInput<'geocoding.import'>, new Cancellation(flag)));
+}

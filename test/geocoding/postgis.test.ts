@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { query } from '../policies/support/database.js';
+import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { startServer, type TestServer } from '../support/server.js';
+
+/** A table of PostGIS as a locator. */
+
+let postgres: TestPostgres;
+let server: TestServer;
+beforeAll(async () => {
+  postgres = await startPostgres();
+  await query(
+    postgres.url,
+    `CREATE TABLE towns (id int PRIMARY KEY, label text, land text, geom geometry(Point, 3857));
+     INSERT INTO towns SELECT i, n, l, ST_Transform(ST_SetSRID(ST_MakePoint(x, y), 4326), 3857) FROM (VALUES
+       (1, 'Łódź', 'Polska', 19.46, 51.77), (2, 'São Paulo', 'Brasil', -46.63, -23.55), (3, '100%_\\', 'X', 0, 0)) t(i, n, l, x, y);`,
+  );
+  const collections = JSON.stringify({ towns: { name: 'label', country: 'land' } });
+  server = await startServer({ sources: [postgres.url], env: { SVC_GEOCODING__COLLECTIONS: collections } });
+}, 240_000);
+afterAll(async () => {
+  await server?.stop();
+  await postgres?.stop();
+});
+
+async function ask(verb: string, members: Record<string, string>): Promise<Record<string, unknown>> {
+  const form = new URLSearchParams({ f: 'json', ...members });
+  const url = `${server.url}/rest/services/towns/GeocodeServer/${verb}?${form}`;
+  return (await fetch(url)).json() as Promise<Record<string, unknown>>;
+}
+
+const find = async (SingleLine: string) =>
+  ((await ask('findAddressCandidates', { SingleLine }))['candidates'] as { address: string }[]).map(
+    ({ address }) => address,
+  );
+
+describe('a table of PostGIS as a locator', () => {
+  it('finds its rows', async () => {
+    expect(await find('sao paulo')).toEqual(['São Paulo, Brasil']);
+    expect(await find('SÃO Paulu')).toEqual(['São Paulo, Brasil']);
+    expect(await find('100')).toEqual(['100%_\\, X']);
+    expect(await find("' OR 1=1 --")).toEqual([]);
+  });
+
+  it('suggests, and says what is at a point', async () => {
+    const { suggestions } = await ask('suggest', { text: 'sao' });
+    expect(suggestions).toMatchObject([{ text: 'São Paulo, Brasil' }]);
+    const { magicKey } = (suggestions as { magicKey: string }[])[0]!;
+    const { candidates } = await ask('findAddressCandidates', { magicKey });
+    expect(candidates).toMatchObject([{ address: 'São Paulo, Brasil' }]);
+    const { address } = await ask('reverseGeocode', { location: '19.5,51.8' });
+    expect(address).toMatchObject({ Match_addr: 'Łódź, Polska' });
+  });
+});
