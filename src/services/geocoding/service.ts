@@ -65,13 +65,19 @@ export class Geocoding {
     const collections = Object.keys(this.settings.collections).filter((id) =>
       this.#collection(principal, id),
     );
-    return [...new Set([...(await this.locators.names()), ...collections, ...this.#remote.keys()])];
+    return [
+      ...new Set([
+        ...(await this.#localNames(principal)),
+        ...collections,
+        ...(principal.layers ? [] : this.#remote.keys()),
+      ]),
+    ];
   }
 
   /** The locator of a name, where there is one, that of a provider, or all providers in their order where none is named; undefined when a principal has no such one. */
   async geocoder(principal: Principal, name: string | undefined): Promise<Geocoder | undefined> {
     if (!this.#isOpenTo(principal)) return undefined;
-    const names = await this.locators.names();
+    const names = await this.#localNames(principal);
     const own = (one: string) => (names.includes(one) ? this.#local(one) : this.#collection(principal, one));
     const named = name === undefined ? undefined : own(name);
     if (named) return named;
@@ -80,7 +86,9 @@ export class Geocoding {
     const local = chosen === undefined ? undefined : own(chosen);
     const chain = this.providers.flatMap((provider) => {
       if (name !== undefined && name !== provider.name) return [];
-      const geocoder = this.#remote.get(provider.name) ?? local;
+      const remote = this.#remote.get(provider.name);
+      if (remote && principal.layers) return [];
+      const geocoder = remote ?? local;
       return geocoder ? [{ provider, geocoder }] : [];
     });
     if (chain.length === 0) return undefined;
@@ -99,6 +107,11 @@ export class Geocoding {
 
   #local(name: string): Geocoder {
     return new LocalGeocoder(name, this.locators.indexOf(name), this.deps.pools);
+  }
+
+  /** Nothing but its layers exists for a caller who is bound to these. */
+  async #localNames({ layers }: Principal): Promise<string[]> {
+    return layers ? [] : this.locators.names();
   }
 
   #isOpenTo({ kind }: Principal): boolean {
