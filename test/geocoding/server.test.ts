@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { multipart } from '../admin/support/multipart.js';
 import { startServer, type TestServer } from '../support/server.js';
-import { TOWNS } from './support.js';
+import { importTowns } from './support.js';
 
 /** A GeocodeServer over HTTP, as clients of GeoServices ask it. */
 
@@ -25,22 +24,9 @@ interface Answer {
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ sources: [] });
-  await importTowns('towns');
+  await importTowns(server, 'towns');
 }, 120_000);
 afterAll(() => server?.stop());
-
-async function importTowns(name: string): Promise<void> {
-  const { contentType, body } = multipart([
-    { name: 'referenceData', content: TOWNS, filename: 'towns.csv' },
-    { name: 'locatorName', content: name },
-  ]);
-  const answer = await fetch(`${server.url}/api/v1/admin/geocoding/reference-data/import`, {
-    method: 'POST',
-    headers: { 'content-type': contentType, 'x-api-key': server.adminKey },
-    body: new Uint8Array(body),
-  });
-  expect(answer.status).toBe(200);
-}
 
 async function ask(path: string, members: Record<string, string> = {}, isPosted = false): Promise<Answer> {
   const form = new URLSearchParams({ f: 'json', ...members });
@@ -127,7 +113,7 @@ describe('a GeocodeServer', () => {
     const { candidates } = await ask(`${LOCATOR}/findAddressCandidates`, members);
     expect(candidates).toMatchObject([{ address: chosen.text, score: 100 }]);
     // A key of before is not taken for another place: the text counts.
-    await importTowns('towns');
+    await importTowns(server, 'towns');
     expect((await ask(`${LOCATOR}/findAddressCandidates`, { magicKey: chosen.magicKey })).candidates).toEqual(
       [],
     );

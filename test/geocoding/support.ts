@@ -1,9 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 import type { ReferenceTask } from '../../src/core/geocoding.js';
 import { Cancellation } from '../../src/workers/cancellation.js';
 import { importReference } from '../../src/workers/geocoding/import.js';
+import { multipart } from '../admin/support/multipart.js';
+import type { TestServer } from '../support/server.js';
 
 /** Places of several countries and languages, with addresses. */
 export const TOWNS = `name,name_en,name_fr,houseNumber,street,city,region,postal,country,countryCode,type,x,y,population
@@ -36,4 +39,18 @@ export function referenceFolder() {
     },
     remove: () => rmSync(path, { recursive: true, force: true }),
   };
+}
+
+/** Sends the places to a server, as a locator of that name. */
+export async function importTowns(server: Pick<TestServer, 'url' | 'adminKey'>, name: string): Promise<void> {
+  const { contentType, body } = multipart([
+    { name: 'referenceData', content: TOWNS, filename: 'towns.csv' },
+    { name: 'locatorName', content: name },
+  ]);
+  const answer = await fetch(`${server.url}/api/v1/admin/geocoding/reference-data/import`, {
+    method: 'POST',
+    headers: { 'content-type': contentType, 'x-api-key': server.adminKey },
+    body: new Uint8Array(body),
+  });
+  expect(answer.status).toBe(200);
 }

@@ -1,11 +1,9 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { runInNewContext } from 'node:vm';
-import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { linkPackages } from '../support/saved-page.js';
+import { arcgisRest } from '../support/arcgis-rest.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 /** Tokens, pages and scripts of GeoServices; Esri's own client for programs signs in, searches, reads and edits. */
@@ -153,17 +151,7 @@ describe('@esri/arcgis-rest', () => {
   let manager: Json;
 
   beforeAll(async () => {
-    const packages = ['request', 'fetch', 'form-data', 'portal', 'feature-service', 'geocoding'];
-    linkPackages(
-      [...packages.map((name) => `@esri/arcgis-rest-${name}`), 'mitt', 'pbf', 'tslib'],
-      join(home, 'packages'),
-    );
-    const outfile = join(home, 'client.mjs');
-    await build({
-      ...{ entryPoints: ['test/geoservices/pages/arcgis-rest.js'], outfile, bundle: true, format: 'esm' },
-      ...{ platform: 'browser', logLevel: 'error', nodePaths: [join(home, 'packages'), 'node_modules'] },
-    });
-    client = await import(pathToFileURL(outfile).href);
+    client = await arcgisRest(home);
     const portal = `${server.url}/sharing/rest`;
     const signIn = { username: 'ursula', password: PASSWORD, portal };
     manager = await client.ArcGISIdentityManager.signIn(signIn);
