@@ -17,6 +17,7 @@ import { type GeocodeDeps, geocodeServerOperations } from './surfaces/geoservice
 import { gpServerOperations } from './surfaces/geoservices/gp-server.js';
 import { imageServerOperations } from './surfaces/geoservices/image-server.js';
 import { mapServerOperations } from './surfaces/geoservices/map-server.js';
+import { metadataOperations } from './surfaces/geoservices/metadata-operations.js';
 import { portalOperations } from './surfaces/geoservices/portal-operations.js';
 import { queryOperations } from './surfaces/geoservices/query-operations.js';
 import { relatedOperations } from './surfaces/geoservices/related-operations.js';
@@ -91,6 +92,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...vectorTileServerOperations({ ...onEarth('VectorTileServer'), symbols }),
     ...geocodeServerOperations(deps),
     ...queryOperations(onEarth('FeatureServer')),
+    ...metadataOperations(onEarth('FeatureServer')),
     ...relatedOperations(onEarth('FeatureServer')),
     ...topFeatureOperations(onEarth('FeatureServer')),
     ...editOperations(onEarth('FeatureServer')),

@@ -162,6 +162,18 @@ describe('settings of layers', () => {
     ).not.toContain('secret');
     expect((await tile()).names).not.toContain('secret');
     // A field that is not named keeps its settings; one that is named anew loses what is left out.
+    const service = '/rest/services/default/FeatureServer';
+    const { domains } = await json(`${service}/queryDomains?f=json&layers=[${works}]`);
+    expect(domains).toMatchObject([{ type: 'codedValue' }]);
+    expect(domains[0].codedValues.map(({ code }: Json) => code)).toEqual(['A', 'B']);
+    const validate = (sql: string) =>
+      json(`${service}/${works}/validateSQL?f=json&sql=${encodeURIComponent(sql)}`);
+    expect(await validate("kind = 'A'")).toEqual({ isValidSQL: true, validationErrors: [] });
+    // A field that is hidden is none.
+    for (const sql of ["secret = 'x'", 'kind = ', '1=1; DROP TABLE works']) {
+      const { isValidSQL, validationErrors } = await validate(sql);
+      expect([sql, isValidSQL, validationErrors[0].errorCode]).toEqual([sql, false, 3006]);
+    }
     const again = await put(fields, { fields: [{ name: 'kind', alias: '' }] });
     expect(again.data.fields.find(({ name }: Json) => name === 'kind')).toMatchObject({
       alias: null,
@@ -328,6 +340,10 @@ describe('settings of layers', () => {
     const layer = `/rest/services/default/FeatureServer/${owners}`;
     expect((await json(`${layer}?f=json`)).relationships).toMatchObject([
       { id: 0, name: 'works', relatedTableId: works, role: 'esriRelRoleOrigin', keyField: 'number' },
+    ]);
+    const { relationships } = await json('/rest/services/default/FeatureServer/relationships?f=json');
+    expect(relationships).toMatchObject([
+      { id: 0, name: 'works', destinationLayerId: works, originPrimaryKey: 'number' },
     ]);
     const related = (query: string) =>
       json(`${layer}/queryRelatedRecords?objectIds=1,2&relationshipId=0&f=json&${query}`);

@@ -5,10 +5,10 @@ const SERVICE = '/rest/services/{serviceId}';
 
 /** Resources of each kind of server below its path; an empty name is its own document. */
 const RESOURCES: readonly (readonly [path: string, names: string])[] = [
-  [`${SERVICE}/FeatureServer`, 'query append queryDomains relationships'],
+  [`${SERVICE}/FeatureServer`, 'query append'],
   [
     `${SERVICE}/FeatureServer/{layerId}`,
-    'append queryBins queryDateBins calculate validateSQL generateRenderer queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
+    'append queryBins queryDateBins calculate generateRenderer queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
   ],
   [`${SERVICE}/MapServer`, 'generateKml WMSServer WMTS'],
   [
