@@ -115,6 +115,8 @@ export const LIMITS = {
   /** Bytes of geometries that a process takes together, and of those that it dissolves into several groups. */
   processTogetherBytes: 536_870_912,
   processGroupBytes: 2_147_483_648,
+  /** Bytes up to which a layer that others are compared with is held in memory. */
+  processHeldBytes: 67_108_864,
   /** Features of an overlay whose envelopes meet that of a thousand neighbours. */
   processWindow: 1_000_000,
   /** Numbers that the percentiles of a summary are taken of. */

@@ -11,6 +11,10 @@ interface PointTree {
   readonly brand: 'point-tree';
 }
 
+interface NativeJoin {
+  readonly brand: 'join';
+}
+
 interface NativeAnalytics {
   centroids(blobs: Blobs, from: string, to: string): Float64Array;
   dbscan(points: Float64Array, dimensions: number, eps: number, minPoints: number): Int32Array;
@@ -30,15 +34,9 @@ interface NativeAnalytics {
   h3Polygons(cells: BigUint64Array): string[];
   ringsToGeoJson(positions: Float64Array, ends: Uint32Array): string[];
   bufferUnion(blobs: Blobs, from: string, metres: number): string;
-  spatialJoin(
-    left: Blobs,
-    leftCrs: string,
-    right: Blobs,
-    rightCrs: string,
-    predicate: string,
-    metres: number,
-    maxPairs: number,
-  ): Joined;
+  createJoin(leftCrs: string, rightCrs: string, predicate: string, metres: number): NativeJoin;
+  addToJoin(join: NativeJoin, right: Blobs): void;
+  matchJoin(join: NativeJoin, left: Blobs, maxPairs: number): Joined;
 }
 
 const addon = () => nativeAddon() as NativeAnalytics;
@@ -144,9 +142,32 @@ export interface Joined {
 }
 
 /**
- * Pairs of which the predicate is true. Planar in the left CRS, but for `dwithin`, whose metres are over the ground. Ends
- * after the left geometry that reaches `maxPairs`, or 20 times as many pairs whose envelopes meet.
+ * The right side of a join, which is indexed once. The predicate is planar in the left CRS, but for `dwithin`, whose
+ * metres are over the ground.
  */
+export class JoinIndex {
+  readonly #join: NativeJoin;
+
+  constructor(predicate: JoinPredicate, crs: { left: string; right: string }, metres = 0) {
+    this.#join = addon().createJoin(crs.left, crs.right, predicate, metres);
+  }
+
+  /** Adds right geometries, which are numbered in this order: all of them before the first match. */
+  add(blobs: Blobs): this {
+    addon().addToJoin(this.#join, blobs);
+    return this;
+  }
+
+  /**
+   * Pairs of which the predicate is true. Ends after the left geometry that reaches `maxPairs`, or 20 times as many pairs
+   * whose envelopes meet.
+   */
+  match(left: Blobs, maxPairs: number): Joined {
+    return addon().matchJoin(this.#join, left, maxPairs);
+  }
+}
+
+/** The same of one set with another. */
 export function spatialJoin(
   left: JoinSide,
   right: JoinSide,
@@ -154,5 +175,6 @@ export function spatialJoin(
   metres: number,
   maxPairs: number,
 ): Joined {
-  return addon().spatialJoin(left.blobs, left.crs, right.blobs, right.crs, predicate, metres, maxPairs);
+  const index = new JoinIndex(predicate, { left: left.crs, right: right.crs }, metres);
+  return index.add(right.blobs).match(left.blobs, maxPairs);
 }

@@ -11,12 +11,18 @@ interface Union {
   readonly brand: 'union';
 }
 
+interface NativeOverlay {
+  readonly brand: 'overlay';
+}
+
 interface NativeProcessing {
   processGeometries(blobs: Blobs, operation: string, crs: string, target: string, srsId: number): Processed[];
   processCollection(blobs: Blobs, operation: string, srsId: number): Uint8Array[];
-  overlayGeometries(left: Blobs, right: Blobs, mode: OverlayMode, srsId: number): Processed[];
-  overlayGeometries(left: Blobs, right: Blobs, mode: 'intersect', srsId: number): Intersections;
-  snapGeometries(left: Blobs, right: Blobs, tolerance: number, srsId: number): Processed[];
+  createOverlay(): NativeOverlay;
+  addToOverlay(overlay: NativeOverlay, right: Blobs): void;
+  overlayGeometries(overlay: NativeOverlay, left: Blobs, mode: OverlayMode, srsId: number): Processed[];
+  overlayGeometries(overlay: NativeOverlay, left: Blobs, mode: 'intersect', srsId: number): Intersections;
+  snapGeometries(overlay: NativeOverlay, left: Blobs, tolerance: number, srsId: number): Processed[];
   geometryParts(blobs: Blobs, srsId: number): { owners: Uint32Array; parts: Uint8Array[] };
   createUnion(): Union;
   addToUnion(union: Union, blobs: Blobs): void;
@@ -54,19 +60,30 @@ export function processCollection(blobs: Blobs, operation: CollectionOperation, 
   return addon().processCollection(blobs, JSON.stringify(operation), srsId);
 }
 
-/** What is left of each left geometry inside (`clip`) or outside (`subtract`) of all right ones. One plane for all. */
-export function overlayGeometries(left: Blobs, right: Blobs, mode: OverlayMode, srsId: number): Processed[] {
-  return addon().overlayGeometries(left, right, mode, srsId);
-}
+/** The right side of overlays, which is indexed once. One plane for all. */
+export class OverlayIndex {
+  readonly #overlay = addon().createOverlay();
 
-/** What each left geometry shares with each right one, where that has the dimension of the lesser of both. */
-export function intersectGeometries(left: Blobs, right: Blobs, srsId: number): Intersections {
-  return addon().overlayGeometries(left, right, 'intersect', srsId);
-}
+  /** Adds right geometries, which are numbered in this order: all of them before the first overlay. */
+  add(blobs: Blobs): this {
+    addon().addToOverlay(this.#overlay, blobs);
+    return this;
+  }
 
-/** Each left geometry with its vertices and segments moved onto vertices of right ones within a distance. One plane for all. */
-export function snapGeometries(left: Blobs, right: Blobs, tolerance: number, srsId: number): Processed[] {
-  return addon().snapGeometries(left, right, tolerance, srsId);
+  /** What is left of each left geometry inside (`clip`) or outside (`subtract`) of all right ones. */
+  cut(left: Blobs, mode: OverlayMode, srsId: number): Processed[] {
+    return addon().overlayGeometries(this.#overlay, left, mode, srsId);
+  }
+
+  /** What each left geometry shares with each right one, where that has the dimension of the lesser of both. */
+  intersect(left: Blobs, srsId: number): Intersections {
+    return addon().overlayGeometries(this.#overlay, left, 'intersect', srsId);
+  }
+
+  /** Each left geometry with its vertices and segments moved onto vertices of right ones within a distance. */
+  snap(left: Blobs, tolerance: number, srsId: number): Processed[] {
+    return addon().snapGeometries(this.#overlay, left, tolerance, srsId);
+  }
 }
 
 /** The parts of each geometry, and whose they are, by index. */

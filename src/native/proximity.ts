@@ -2,12 +2,16 @@
 import { nativeAddon } from './built.js';
 import type { Blobs } from './processing.js';
 
+interface NativeNearest {
+  readonly brand: 'nearest';
+}
+
 interface NativeProximity {
-  nearestGeometries(
+  createNearest(crs: string, ground: boolean): NativeNearest;
+  addToNearest(search: NativeNearest, right: Blobs): void;
+  searchNearest(
+    search: NativeNearest,
     left: Blobs,
-    right: Blobs,
-    crs: string,
-    ground: boolean,
     count: number,
     reach: number,
     maxPairs: number,
@@ -34,20 +38,29 @@ export interface NeighbourQuery {
   count: number;
   /** The largest distance; Infinity for any. */
   reach: number;
-  /** Distances are metres over the ground (WGS 84), else those of the plane. */
-  ground: boolean;
   /** The search ends after the left geometry that reaches so many; absent: after the last one. */
   maxPairs?: number;
 }
 
-/** The right geometries that are nearest to each left one; both are in one CRS. */
-export function nearestGeometries(
-  left: Blobs,
-  right: Blobs,
-  crs: string,
-  { count, reach, ground, maxPairs = Number.POSITIVE_INFINITY }: NeighbourQuery,
-): Neighbours {
-  return addon().nearestGeometries(left, right, crs, ground, count, reach, maxPairs);
+/** Geometries that are indexed once, and which of them are nearest to others of the same CRS. */
+export class NearestIndex {
+  readonly #search: NativeNearest;
+
+  /** `ground`: distances are metres over the ground (WGS 84), else those of the plane. */
+  constructor(crs: string, ground: boolean) {
+    this.#search = addon().createNearest(crs, ground);
+  }
+
+  /** Adds right geometries, which are numbered in this order: all of them before the first search. */
+  add(blobs: Blobs): this {
+    addon().addToNearest(this.#search, blobs);
+    return this;
+  }
+
+  /** The right geometries that are nearest to each left one. */
+  search(left: Blobs, { count, reach, maxPairs = Number.POSITIVE_INFINITY }: NeighbourQuery): Neighbours {
+    return addon().searchNearest(this.#search, left, count, reach, maxPairs);
+  }
 }
 
 export interface Side {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { geojsonToWkb } from '../../src/native/index.js';
-import { nearestGeometries } from '../../src/native/proximity.js';
+import { NearestIndex } from '../../src/native/proximity.js';
 
 const PLANE = { from: 'EPSG:3857', to: 'EPSG:3857' };
 const wkb = (geometry: object) => geojsonToWkb(JSON.stringify(geometry), PLANE);
@@ -27,7 +27,8 @@ it('a line inside of areas is at no distance of each of them', () => {
     ],
   });
   // From its second meeting on the line is a prepared one.
-  const query = { count: 1, reach: Number.POSITIVE_INFINITY, ground: false };
-  const { distances } = nearestGeometries([area(10), area(20), area(2)], [line], 'EPSG:3857', query);
+  const index = new NearestIndex('EPSG:3857', false).add([line]);
+  const query = { count: 1, reach: Number.POSITIVE_INFINITY };
+  const { distances } = index.search([area(10), area(20), area(2)], query);
   expect([...distances]).toEqual([0, 0, Math.SQRT2]);
 });

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { GeometryUnion, intersectGeometries } from '../../src/native/processing.js';
+import { GeometryUnion, OverlayIndex } from '../../src/native/processing.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 
 let postgres: TestPostgres;
@@ -76,7 +76,7 @@ it.each([
 
 it('an area within another one is shared as it is', async () => {
   const [small, large, across] = await blobsOf([square(1, 1), square(0, 0, 5), square(4.5, 1)]);
-  const { pairs, pieces } = intersectGeometries([small!, across!], [large!], 0);
+  const { pairs, pieces } = new OverlayIndex().add([large!]).intersect([small!, across!], 0);
   expect([...pairs]).toEqual([0, 0, 1, 0]);
   const areas = await Promise.all(
     pieces.map(async (piece) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../src/core/limits.js';
 import { randomNumbers } from '../support/random.js';
-import { expectSame, note, numbers, type Point, Reference } from './reference.js';
+import { expectSame, note, numbers, type Point, Reference, underLimits } from './reference.js';
 
 /** Processes that compare features with each other, against PostGIS. */
 
@@ -64,11 +64,8 @@ describe('analytics.nearest', () => {
   });
 
   it('reads windows that are full in parts', async () => {
-    const limits = LIMITS as { processNearest: number; processWindow: number };
-    const { processNearest, processWindow } = limits;
-    Object.assign(limits, { processNearest: 100, processWindow: 400 });
     await reference.points('far', 3857, [{ x: 1e7, y: 5e6, value: 0 }]);
-    try {
+    await underLimits({ processHeldBytes: 0, processNearest: 100, processWindow: 400 }, async () => {
       for (const name of ['shops', 'far']) {
         const files = [reference.file(name), reference.file('homes')] as const;
         const { rows } = await reference.run('analytics.nearest', {}, ...files);
@@ -76,9 +73,7 @@ describe('analytics.nearest', () => {
           (SELECT ST_Distance(s.geom, geom) AS distance FROM homes ORDER BY s.geom <-> geom LIMIT 1) n`);
         expectSame('analytics.nearest', numbers(rows, 'distance'), numbers(theirs, 'distance'), 1e-12);
       }
-    } finally {
-      Object.assign(limits, { processNearest, processWindow });
-    }
+    });
   });
 
   it('measures over the ground from areas, in degrees', async () => {
@@ -112,25 +107,30 @@ describe('analytics.nearest', () => {
 });
 
 describe('analytics.spatial-join', () => {
-  it('takes what lies within a distance, nearest first, and counts it', async () => {
-    const inputs = { predicate: 'dwithin', distance: 200, mode: 'each', innerOnly: true };
-    const files = [reference.file('shops'), reference.file('homes')] as const;
-    const { rows } = await reference.run('analytics.spatial-join', inputs, ...files);
-    const theirs = await reference.query(
-      'SELECT h.value FROM shops s JOIN homes h ON ST_DWithin(s.geom, h.geom, 200)',
-    );
-    expectSame('analytics.spatial-join', numbers(rows, 'value_'), numbers(theirs, 'value'), 0);
-    const statistics = [{ type: 'sum', field: 'value', name: 'total' }];
-    const { rows: counts } = await reference.run(
-      'analytics.spatial-join',
-      { ...inputs, mode: 'count', statistics },
-      ...files,
-    );
-    const sums = await reference.query(`SELECT count(*) AS n, sum(h.value) AS total FROM shops s
-      JOIN homes h ON ST_DWithin(s.geom, h.geom, 200) GROUP BY s.id`);
-    expectSame('analytics.spatial-join', numbers(counts, 'matchCount'), numbers(sums, 'n'), 0);
-    expectSame('analytics.spatial-join', numbers(counts, 'total'), numbers(sums, 'total'), 0);
-  });
+  it.each([
+    ['in memory', LIMITS.processHeldBytes],
+    ['in a file', 0],
+  ])('takes what lies within a distance %s, nearest first, and counts it', (_, processHeldBytes) =>
+    underLimits({ processHeldBytes }, async () => {
+      const inputs = { predicate: 'dwithin', distance: 200, mode: 'each', innerOnly: true };
+      const files = [reference.file('shops'), reference.file('homes')] as const;
+      const { rows } = await reference.run('analytics.spatial-join', inputs, ...files);
+      const theirs = await reference.query(
+        'SELECT h.value FROM shops s JOIN homes h ON ST_DWithin(s.geom, h.geom, 200)',
+      );
+      expectSame('analytics.spatial-join', numbers(rows, 'value_'), numbers(theirs, 'value'), 0);
+      const statistics = [{ type: 'sum', field: 'value', name: 'total' }];
+      const { rows: counts } = await reference.run(
+        'analytics.spatial-join',
+        { ...inputs, mode: 'count', statistics },
+        ...files,
+      );
+      const sums = await reference.query(`SELECT count(*) AS n, sum(h.value) AS total FROM shops s
+        JOIN homes h ON ST_DWithin(s.geom, h.geom, 200) GROUP BY s.id`);
+      expectSame('analytics.spatial-join', numbers(counts, 'matchCount'), numbers(sums, 'n'), 0);
+      expectSame('analytics.spatial-join', numbers(counts, 'total'), numbers(sums, 'total'), 0);
+    }),
+  );
 
   it('counts and takes the nearest where more pairs lie within the distance than are in memory', async () => {
     const files = [reference.file('shops'), reference.file('homes')] as const;
@@ -147,19 +147,14 @@ describe('analytics.spatial-join', () => {
   });
 
   it('of too many pairs within a distance is refused', async () => {
-    const limits = LIMITS as { processPairs: number };
-    const { processPairs } = limits;
     const inputs = { predicate: 'dwithin', distance: 200 };
     const files = [reference.file('shops'), reference.file('homes')] as const;
-    limits.processPairs = 100;
-    try {
+    await underLimits({ processPairs: 100 }, async () => {
       const each = reference.run('analytics.spatial-join', { ...inputs, mode: 'each' }, ...files);
       await expect(each).rejects.toMatchObject({ code: 'too-large' });
       const count = await reference.run('analytics.spatial-join', { ...inputs, mode: 'count' }, ...files);
       expect(count.rows).toHaveLength(3000);
-    } finally {
-      limits.processPairs = processPairs;
-    }
+    });
   });
 });
 

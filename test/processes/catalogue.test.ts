@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { note, Reference } from './reference.js';
+import { LIMITS } from '../../src/core/limits.js';
+import { note, Reference, underLimits } from './reference.js';
 
 /** Every process of features against PostGIS, on countries and their provinces. */
 
@@ -80,7 +81,7 @@ const SHARED =
   'SELECT ST_Intersection(c.geom, p.geom) AS geom FROM countries c, provinces p WHERE ST_Intersects(c.geom, p.geom)';
 const AREAS = (query: string) => `SELECT geom FROM (${query}) q WHERE ST_Area(geom) > 0`;
 
-it.each([
+const OVERLAYS = [
   [
     'geometry.clip',
     'SELECT ST_Intersection(c.geom, (SELECT ST_Union(geom) FROM provinces)) AS geom FROM countries c',
@@ -89,18 +90,31 @@ it.each([
   ['geometry.intersect', SHARED],
   ['geometry.symmetric-difference', `${LEFT} UNION ALL ${RIGHT}`],
   ['geometry.union-overlay', `${SHARED} UNION ALL ${LEFT} UNION ALL ${RIGHT}`],
-])('%s of countries and provinces is what PostGIS makes', async (id, query) => {
-  const { rows } = await reference.run(id, {});
-  const share = await shareApart(AREAS(query));
-  note(id, share);
-  expect(share).toBeLessThan(1e-9);
-  const { rows: theirs } = await reference.sql.query(
-    `SELECT count(*)::int AS n, sum(ST_Area(geom)) AS area FROM (${AREAS(query)}) a`,
-  );
-  const { rows: ours } = await reference.sql.query('SELECT sum(ST_Area(geom)) AS area FROM ours');
-  expect(rows).toHaveLength(theirs[0].n);
-  expect(ours[0].area / theirs[0].area).toBeCloseTo(1, 9);
-});
+] as const;
+
+/** Bytes of the countries and of the provinces lie on both sides of the last one. */
+const HELD = [
+  ['in memory', LIMITS.processHeldBytes],
+  ['in files', 0],
+  ['of which one is too large', 160_000],
+] as const;
+
+it.each(HELD.flatMap(([where, bytes]) => OVERLAYS.map(([id, query]) => [id, where, bytes, query] as const)))(
+  '%s of countries and provinces %s is what PostGIS makes',
+  (id, _, processHeldBytes, query) =>
+    underLimits({ processHeldBytes }, async () => {
+      const { rows } = await reference.run(id, {});
+      const share = await shareApart(AREAS(query));
+      note(id, share);
+      expect(share).toBeLessThan(1e-9);
+      const { rows: theirs } = await reference.sql.query(
+        `SELECT count(*)::int AS n, sum(ST_Area(geom)) AS area FROM (${AREAS(query)}) a`,
+      );
+      const { rows: ours } = await reference.sql.query('SELECT sum(ST_Area(geom)) AS area FROM ours');
+      expect(rows).toHaveLength(theirs[0].n);
+      expect(ours[0].area / theirs[0].area).toBeCloseTo(1, 9);
+    }),
+);
 
 it('an overlay has the attributes of both', async () => {
   const { rows } = await reference.run('geometry.intersect', {});

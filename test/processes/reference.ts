@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { expect } from 'vitest';
 import type { FeatureProcessResult, ProcessFeatures } from '../../src/core/feature-processes.js';
+import { LIMITS } from '../../src/core/limits.js';
 import { describeCrs, geojsonToWkb, wkbToGeoPackage } from '../../src/native/index.js';
 import Database from '../../src/native/sqlite.js';
 import { PROCESSES } from '../../src/services/processes/catalogue/index.js';
@@ -69,6 +70,20 @@ export interface ProcessRun {
   result: FeatureProcessResult;
   rows: Record<string, unknown>[];
   path: string;
+}
+
+/** Does it under other limits. */
+export async function underLimits(
+  limits: Partial<Record<keyof typeof LIMITS, number>>,
+  body: () => Promise<void>,
+): Promise<void> {
+  const usual = { ...LIMITS };
+  Object.assign(LIMITS, limits);
+  try {
+    await body();
+  } finally {
+    Object.assign(LIMITS, usual);
+  }
 }
 
 export class Reference {

@@ -210,8 +210,7 @@ napi_value bufferUnion(napi_env env, napi_callback_info info) {
 
 namespace {
 
-std::unique_ptr<SpatialJoin> joinOf(const std::string& predicate, double metres) {
-  auto geos = std::make_shared<Geos>();
+std::unique_ptr<SpatialJoin> joinOf(std::shared_ptr<Geos> geos, const std::string& predicate, double metres) {
   if (predicate == "dwithin") return std::make_unique<SpatialJoin>(geos, metres);
   if (predicate == "contains") return std::make_unique<SpatialJoin>(geos, Predicate::Contains);
   if (predicate == "within") return std::make_unique<SpatialJoin>(geos, Predicate::Within);
@@ -219,33 +218,56 @@ std::unique_ptr<SpatialJoin> joinOf(const std::string& predicate, double metres)
   throw Failure{"there is no predicate " + predicate, true};
 }
 
+/** A join, and how geometries of either side come into its plane. */
+struct JoinState {
+  std::unique_ptr<SpatialJoin> all;
+  std::shared_ptr<const Reprojector> left;
+  std::shared_ptr<const Reprojector> right;
+};
+
+JoinState& joinStateOf(napi_env env, napi_value value) { return requireExternal<JoinState>(env, value, "join"); }
+
 }  // namespace
 
-/**
- * (left, leftCrs, right, rightCrs, predicate, metres, maxPairs) -> {pairs: Uint32Array of left, right, looks: number}
- */
-napi_value spatialJoin(napi_env env, napi_callback_info info) {
-  const Arguments<7> arguments(env, info);
-  const std::string predicate = requireText(env, arguments[4], "predicate");
-  const auto join = joinOf(predicate, requireNumber(env, arguments[5], "metres"));
-  const double maxPairs = requireNumber(env, arguments[6], "maxPairs");
-  const std::string plane = predicate == "dwithin" ? "OGC:CRS84" : requireText(env, arguments[1], "leftCrs");
-  eachProjected(env, arguments[2], *reprojectorFor(env, requireText(env, arguments[3], "rightCrs"), plane),
-                [&](uint32_t, const uint8_t* blob, size_t size) { join->add(blob, size); });
-  join->build();
+/** (leftCrs, rightCrs, predicate, metres) -> join */
+napi_value createJoin(napi_env env, napi_callback_info info) {
+  const Arguments<4> arguments(env, info);
+  const std::string leftCrs = requireText(env, arguments[0], "leftCrs");
+  const std::string predicate = requireText(env, arguments[2], "predicate");
+  const std::string plane = predicate == "dwithin" ? "OGC:CRS84" : leftCrs;
+  auto state = std::make_unique<JoinState>();
+  state->all = joinOf(sharedGeosOf(environmentOf(env)), predicate, requireNumber(env, arguments[3], "metres"));
+  state->left = reprojectorFor(env, leftCrs, plane);
+  state->right = reprojectorFor(env, requireText(env, arguments[1], "rightCrs"), plane);
+  return toExternal(env, std::move(state));
+}
+
+/** (join, right blobs) */
+napi_value addToJoin(napi_env env, napi_callback_info info) {
+  const Arguments<2> arguments(env, info);
+  JoinState& state = joinStateOf(env, arguments[0]);
+  eachProjected(env, arguments[1], *state.right,
+                [&](uint32_t, const uint8_t* blob, size_t size) { state.all->add(blob, size); });
+  return nullptr;
+}
+
+/** (join, left blobs, maxPairs) -> {pairs: Uint32Array of left, right, looks: number} */
+napi_value matchJoin(napi_env env, napi_callback_info info) {
+  const Arguments<3> arguments(env, info);
+  JoinState& state = joinStateOf(env, arguments[0]);
+  const double maxPairs = requireNumber(env, arguments[2], "maxPairs");
   std::vector<uint32_t> pairs;
   std::vector<uint32_t> matches;
   double candidates = 0;
   uint32_t looks = 0;
-  eachProjected(env, arguments[0], *reprojectorFor(env, requireText(env, arguments[1], "leftCrs"), plane),
-                [&](uint32_t i, const uint8_t* blob, size_t size) {
-                  const bool isFull = static_cast<double>(pairs.size() / 2) >= maxPairs;
-                  if (isFull || candidates >= maxPairs * kCandidatesPerPair) return;
-                  ++looks;
-                  matches.clear();
-                  candidates += static_cast<double>(join->match(blob, size, matches));
-                  for (const uint32_t right : matches) pairs.insert(pairs.end(), {i, right});
-                });
+  eachProjected(env, arguments[1], *state.left, [&](uint32_t i, const uint8_t* blob, size_t size) {
+    const bool isFull = static_cast<double>(pairs.size() / 2) >= maxPairs;
+    if (isFull || candidates >= maxPairs * kCandidatesPerPair) return;
+    ++looks;
+    matches.clear();
+    candidates += static_cast<double>(state.all->match(blob, size, matches));
+    for (const uint32_t right : matches) pairs.insert(pairs.end(), {i, right});
+  });
   uint32_t* out = nullptr;
   napi_value list = makeArray(env, napi_uint32_array, pairs.size(), out);
   std::copy(pairs.begin(), pairs.end(), out);

@@ -16,6 +16,8 @@ napi_value h3Cells(napi_env env, napi_callback_info info);
 napi_value h3Polygons(napi_env env, napi_callback_info info);
 napi_value ringsToGeoJson(napi_env env, napi_callback_info info);
 napi_value bufferUnion(napi_env env, napi_callback_info info);
-napi_value spatialJoin(napi_env env, napi_callback_info info);
+napi_value createJoin(napi_env env, napi_callback_info info);
+napi_value addToJoin(napi_env env, napi_callback_info info);
+napi_value matchJoin(napi_env env, napi_callback_info info);
 
 }  // namespace graticule::addon

@@ -142,8 +142,30 @@ napi_value processCollection(napi_env env, napi_callback_info info) {
   return toBlobs(env, parts, srsId);
 }
 
+namespace {
+
+Overlay& overlayOf(napi_env env, napi_value value) { return requireExternal<Overlay>(env, value, "overlay"); }
+
+}  // namespace
+
+/** () -> overlay */
+napi_value createOverlay(napi_env env, napi_callback_info) {
+  return toExternal(env, std::make_unique<Overlay>(sharedGeosOf(environmentOf(env))));
+}
+
+/** (overlay, blobs) */
+napi_value addToOverlay(napi_env env, napi_callback_info info) {
+  const Arguments<2> arguments(env, info);
+  Overlay& overlay = overlayOf(env, arguments[0]);
+  Environment& environment = environmentOf(env);
+  eachBlob(env, arguments[1], [&](uint32_t, const uint8_t* blob, size_t size) {
+    overlay.add(requireGeos(environment, blob, size));
+  });
+  return nullptr;
+}
+
 /**
- * (left, right, mode, srsId) -> for `clip` and `subtract` (Buffer | null | string)[]; for `intersect`
+ * (overlay, left, mode, srsId) -> for `clip` and `subtract` (Buffer | null | string)[]; for `intersect`
  * {pairs: Uint32Array of left, right, pieces: (Buffer | string)[]}
  */
 napi_value overlayGeometries(napi_env env, napi_callback_info info) {
@@ -151,14 +173,10 @@ napi_value overlayGeometries(napi_env env, napi_callback_info info) {
   const std::string mode = requireText(env, arguments[2], "mode");
   const int32_t srsId = requireSrsId(env, arguments[3]);
   Environment& environment = environmentOf(env);
-  Overlay overlay(geosOf(environment));
-  eachBlob(env, arguments[1], [&](uint32_t, const uint8_t* blob, size_t size) {
-    overlay.add(requireGeos(environment, blob, size));
-  });
-  overlay.build();
-  napi_value list = makeList(env, mode == "intersect" ? 0 : lengthOf(env, arguments[0]));
+  Overlay& overlay = overlayOf(env, arguments[0]);
+  napi_value list = makeList(env, mode == "intersect" ? 0 : lengthOf(env, arguments[1]));
   std::vector<uint32_t> pairs;
-  eachBlob(env, arguments[0], [&](uint32_t i, const uint8_t* blob, size_t size) {
+  eachBlob(env, arguments[1], [&](uint32_t i, const uint8_t* blob, size_t size) {
     Operand operand = readOperand(environment, blob, size);
     const GeosGeometry left = repair(geosOf(environment), std::move(operand.geometry));
     if (mode == "intersect") {
@@ -189,20 +207,16 @@ napi_value overlayGeometries(napi_env env, napi_callback_info info) {
   return result;
 }
 
-/** (left, right, tolerance, srsId) -> (Buffer | null | string)[] */
+/** (overlay, left, tolerance, srsId) -> (Buffer | null | string)[] */
 napi_value snapGeometries(napi_env env, napi_callback_info info) {
   const Arguments<4> arguments(env, info);
   const double tolerance = requireNumber(env, arguments[2], "tolerance");
   const int32_t srsId = requireSrsId(env, arguments[3]);
   Environment& environment = environmentOf(env);
   Geos& geos = geosOf(environment);
-  Overlay overlay(geos);
-  eachBlob(env, arguments[1], [&](uint32_t, const uint8_t* blob, size_t size) {
-    overlay.add(requireGeos(environment, blob, size));
-  });
-  overlay.build();
-  napi_value list = makeList(env, lengthOf(env, arguments[0]));
-  eachBlob(env, arguments[0], [&](uint32_t i, const uint8_t* blob, size_t size) {
+  Overlay& overlay = overlayOf(env, arguments[0]);
+  napi_value list = makeList(env, lengthOf(env, arguments[1]));
+  eachBlob(env, arguments[1], [&](uint32_t i, const uint8_t* blob, size_t size) {
     const Operand left = readOperand(environment, blob, size);
     const GeosGeometry result =
         left.geometry == nullptr ? geos.own(nullptr) : overlay.snap(left.geometry.get(), tolerance);

@@ -7,6 +7,8 @@ namespace graticule::addon {
 
 napi_value processGeometries(napi_env env, napi_callback_info info);
 napi_value processCollection(napi_env env, napi_callback_info info);
+napi_value createOverlay(napi_env env, napi_callback_info info);
+napi_value addToOverlay(napi_env env, napi_callback_info info);
 napi_value overlayGeometries(napi_env env, napi_callback_info info);
 napi_value snapGeometries(napi_env env, napi_callback_info info);
 napi_value geometryParts(napi_env env, napi_callback_info info);

@@ -39,30 +39,49 @@ std::vector<std::unique_ptr<SpatialOperand>> readOperands(napi_env env, napi_val
   return operands;
 }
 
+/** Geometries that others are near to, and how they come there. */
+struct NearestState {
+  NearestState(std::shared_ptr<Geos> geos, Surface surface, std::shared_ptr<const Reprojector> to)
+      : all(std::move(geos), surface), reprojector(std::move(to)) {}
+  NearestSearch all;
+  std::shared_ptr<const Reprojector> reprojector;
+};
+
+NearestState& nearestOf(napi_env env, napi_value value) { return requireExternal<NearestState>(env, value, "search"); }
+
 }  // namespace
 
-/**
- * (left, right, crs, ground, count, reach, maxPairs) -> {pairs: Uint32Array of left, right, distances: Float64Array,
- * looks: number}
- */
-napi_value nearestGeometries(napi_env env, napi_callback_info info) {
-  const Arguments<7> arguments(env, info);
-  const std::string crs = requireText(env, arguments[2], "crs");
-  const Surface surface = requireBoolean(env, arguments[3], "ground") ? Surface::Ground : Surface::Plane;
-  const uint32_t count = requireWhole(env, arguments[4], "count", 1, kMostCount);
-  const double reach = requireNumber(env, arguments[5], "reach");
-  const double maxPairs = requireNumber(env, arguments[6], "maxPairs");
-  const auto reprojector = toSurface(env, crs, surface);
-  NearestSearch search(sharedGeosOf(environmentOf(env)), surface);
-  eachProjected(env, arguments[1], *reprojector, [&](uint32_t, const uint8_t* blob, size_t size) { search.add(blob, size); });
-  search.build();
+/** (crs, ground) -> search */
+napi_value createNearest(napi_env env, napi_callback_info info) {
+  const Arguments<2> arguments(env, info);
+  const Surface surface = requireBoolean(env, arguments[1], "ground") ? Surface::Ground : Surface::Plane;
+  const auto reprojector = toSurface(env, requireText(env, arguments[0], "crs"), surface);
+  return toExternal(env, std::make_unique<NearestState>(sharedGeosOf(environmentOf(env)), surface, reprojector));
+}
+
+/** (search, blobs) */
+napi_value addToNearest(napi_env env, napi_callback_info info) {
+  const Arguments<2> arguments(env, info);
+  NearestState& state = nearestOf(env, arguments[0]);
+  eachProjected(env, arguments[1], *state.reprojector,
+                [&](uint32_t, const uint8_t* blob, size_t size) { state.all.add(blob, size); });
+  return nullptr;
+}
+
+/** (search, left, count, reach, maxPairs) -> {pairs: Uint32Array of left, right, distances: Float64Array, looks: number} */
+napi_value searchNearest(napi_env env, napi_callback_info info) {
+  const Arguments<5> arguments(env, info);
+  NearestState& state = nearestOf(env, arguments[0]);
+  const uint32_t count = requireWhole(env, arguments[2], "count", 1, kMostCount);
+  const double reach = requireNumber(env, arguments[3], "reach");
+  const double maxPairs = requireNumber(env, arguments[4], "maxPairs");
   std::vector<uint32_t> pairs;
   std::vector<double> distances;
   uint32_t looks = 0;
-  eachProjected(env, arguments[0], *reprojector, [&](uint32_t i, const uint8_t* blob, size_t size) {
+  eachProjected(env, arguments[1], *state.reprojector, [&](uint32_t i, const uint8_t* blob, size_t size) {
     if (looks > 0 && static_cast<double>(distances.size()) >= maxPairs) return;
     ++looks;
-    for (const NearestSearch::Neighbour& neighbour : search.search(blob, size, count, reach)) {
+    for (const NearestSearch::Neighbour& neighbour : state.all.search(blob, size, count, reach)) {
       pairs.insert(pairs.end(), {i, neighbour.index});
       distances.push_back(neighbour.distance);
     }

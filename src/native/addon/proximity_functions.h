@@ -5,7 +5,9 @@
 
 namespace graticule::addon {
 
-napi_value nearestGeometries(napi_env env, napi_callback_info info);
+napi_value createNearest(napi_env env, napi_callback_info info);
+napi_value addToNearest(napi_env env, napi_callback_info info);
+napi_value searchNearest(napi_env env, napi_callback_info info);
 napi_value distanceMatrix(napi_env env, napi_callback_info info);
 napi_value measureGeometries(napi_env env, napi_callback_info info);
 

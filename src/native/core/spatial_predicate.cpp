@@ -1,5 +1,7 @@
 #include "spatial_predicate.h"
 
+#include "box_tree.h"
+
 namespace graticule {
 namespace {
 
@@ -24,10 +26,6 @@ constexpr Functions kFunctions[] = {
     {GEOSCrosses_r, GEOSPreparedCrosses_r, GEOSPreparedCrosses_r},
     {GEOSContains_r, GEOSPreparedContains_r, GEOSPreparedWithin_r},
 };
-
-bool apart(const Box& a, const Box& b) {
-  return a.minX > b.maxX || a.maxX < b.minX || a.minY > b.maxY || a.maxY < b.minY;
-}
 
 /** Prepared lines look at the lines of a collection alone, and miss its points (GEOS 3.11). */
 bool isCollection(SpatialOperand& operand) {
@@ -84,7 +82,11 @@ std::optional<bool> evaluate(Predicate predicate, SpatialOperand& a, SpatialOper
   if (a.empty() || b.empty()) {
     return predicate == Predicate::Disjoint || (predicate == Predicate::Equals && a.empty() && b.empty());
   }
-  if (apart(a.envelope(), b.envelope())) return predicate == Predicate::Disjoint;
+  if (!meets(a.envelope(), b.envelope())) return predicate == Predicate::Disjoint;
+  if (predicate == Predicate::Intersects || predicate == Predicate::Disjoint) {
+    const std::optional<bool> met = smallIntersects(a.handle(), a.placed(), b.placed());
+    if (met) return *met == (predicate == Predicate::Intersects);
+  }
   const char answer = call(kFunctions[static_cast<size_t>(predicate)], a, b);
   if (answer > 1) return std::nullopt;
   return answer == 1;
@@ -102,7 +104,9 @@ bool mayPrepare(SpatialOperand& operand, SpatialOperand& other) {
 }  // namespace
 
 std::optional<double> planarDistance(SpatialOperand& a, SpatialOperand& b) {
-  if (a.empty() || b.empty() || a.geos() == nullptr || b.geos() == nullptr) return std::nullopt;
+  if (a.empty() || b.empty()) return std::nullopt;
+  if (const std::optional<double> small = smallDistance(a.handle(), a.placed(), b.placed())) return small;
+  if (a.geos() == nullptr || b.geos() == nullptr) return std::nullopt;
   double distance = 0;
   const int done = mayPrepare(a, b)   ? GEOSPreparedDistance_r(a.handle(), a.prepared(), b.geos(), &distance)
                    : mayPrepare(b, a) ? GEOSPreparedDistance_r(b.handle(), b.prepared(), a.geos(), &distance)

@@ -7,6 +7,7 @@
 
 #include "geodesic.h"
 #include "geos.h"
+#include "small_relation.h"
 #include "wkb.h"
 
 namespace graticule {
@@ -27,6 +28,7 @@ class SpatialOperand {
   ReadStatus readCopy(const uint8_t* blob, size_t size);
 
   bool empty() const { return empty_; }
+  Placed placed() const { return {geometry_, envelope_}; }
   const Box& envelope() const { return envelope_; }
   /** Null when GEOS cannot hold the geometry. */
   const GEOSGeometry* geos();

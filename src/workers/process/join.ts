@@ -1,13 +1,14 @@
+import type { Box } from '../../core/box.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { FeatureProcess, ProcessFeatures } from '../../core/feature-processes.js';
 import type { FeatureRow } from '../../core/features.js';
 import { LIMITS } from '../../core/limits.js';
-import { type Joined, spatialJoin } from '../../native/analytics.js';
-import { nearestGeometries } from '../../native/proximity.js';
+import { type Joined, JoinIndex } from '../../native/analytics.js';
+import { NearestIndex } from '../../native/proximity.js';
 import { Group } from '../vector/analytics/statistics.js';
-import type { IndexedCopy } from './copy.js';
-import { rowsAround } from './near.js';
-import { geometriesOf, type Run, windowOf } from './run.js';
+import { indexOver, type Layer } from './layers.js';
+import { boxesAround } from './near.js';
+import { geometriesOf, type Run } from './run.js';
 import { type Sides, withSides } from './sides.js';
 import { statisticAttributes } from './statistics.js';
 import type { Attribute, AttributeValue, FeatureTable } from './table.js';
@@ -28,10 +29,13 @@ export function countAttributes({ countName, statistics }: Join, { source }: Pro
 
 async function fill(run: Run, join: Join, { left, right }: Sides, table: FeatureTable): Promise<void> {
   const summary = summaryOf(join, right);
-  const nothing = new Array(right.fields.length).fill(null);
+  const nothing = new Array(right.attributes.length).fill(null);
+  const search = searchOf(join, left.crs);
+  const reach = join.predicate === 'dwithin' ? join.reach! : undefined;
+  const windows = (box: Box) => (reach ? boxesAround(box, right.crs, reach) : [box]);
   let pairs = 0;
-  for await (const rows of run.rows(left)) {
-    for await (const matches of matchesOf(run, join, rows, right)) {
+  for await (const rows of left.rows()) {
+    for (const matches of matchesOf(run, rows, await right.near(rows, windows), search)) {
       for (const { row, partners } of matches) {
         if (partners.length === 0 && join.innerOnly) continue;
         if (join.mode === 'count') {
@@ -52,8 +56,9 @@ async function fill(run: Run, join: Join, { left, right }: Sides, table: Feature
 /** The number of rows, and their statistics. */
 function summaryOf(
   { statistics }: Join,
-  { fields }: IndexedCopy,
+  { attributes }: Layer,
 ): (rows: readonly FeatureRow[]) => AttributeValue[] {
+  const fields = attributes.map(({ name }) => name);
   const place = new Map(statistics.map(({ field }) => [field, fields.indexOf(field)]));
   return (rows) => {
     const group = new Group(statistics);
@@ -72,23 +77,20 @@ interface Match {
 /** Pairs that are in memory together, and between two looks at whether the job is to stop. */
 const PAIRS = 100_000;
 
+/** Pairs of the first rows, up to the one that reaches the bound. */
+type Search = (rows: readonly FeatureRow[], near: readonly FeatureRow[], maxPairs: number) => Joined;
+
 /** What each row meets, a part of the rows at a time. */
-async function* matchesOf(
+function* matchesOf(
   run: Run,
-  join: Join,
   rows: readonly FeatureRow[],
-  right: IndexedCopy,
-): AsyncGenerator<Match[]> {
-  const near =
-    join.predicate === 'dwithin'
-      ? await rowsAround(run, rows, right, join.reach!)
-      : await windowOf(run, rows, right);
-  // Each search sorts the others anew, which must not become most of the work.
-  const maxPairs = Math.max(PAIRS, near.length);
+  near: readonly FeatureRow[],
+  search: Search,
+): Generator<Match[]> {
   for (let start = 0; start < rows.length; ) {
     run.cancellation?.check();
     const rest = rows.slice(start);
-    const { pairs, looks } = pairsOf(join, rest, near, right.source.crs, maxPairs);
+    const { pairs, looks } = search(rest, near, PAIRS);
     const matches = rest.slice(0, looks).map((row): Match => ({ row, partners: [] }));
     for (let i = 0; i < pairs.length; i += 2) matches[pairs[i]!]!.partners.push(near[pairs[i + 1]!]!);
     yield matches;
@@ -98,18 +100,14 @@ async function* matchesOf(
 
 const ANY_COUNT = 4_294_967_295;
 
-/** Pairs of the first rows, up to the one that reaches the bound. */
-function pairsOf(
-  { predicate, reach, mode }: Join,
-  rows: readonly FeatureRow[],
-  near: readonly FeatureRow[],
-  crs: string,
-  maxPairs: number,
-): Joined {
-  const [left, right] = [geometriesOf(rows), geometriesOf(near)];
-  if (predicate !== 'dwithin')
-    return spatialJoin({ blobs: left, crs }, { blobs: right, crs }, predicate, 0, maxPairs);
+function searchOf({ predicate, reach, mode }: Join, crs: string): Search {
+  if (predicate !== 'dwithin') {
+    const indexOf = indexOver((blobs) => new JoinIndex(predicate, { left: crs, right: crs }).add(blobs));
+    return (rows, near, maxPairs) => indexOf(near).match(geometriesOf(rows), maxPairs);
+  }
   const { distance, ground } = reach!;
   const count = mode === 'first' ? 1 : ANY_COUNT;
-  return nearestGeometries(left, right, crs, { count, reach: distance, ground, maxPairs });
+  const indexOf = indexOver((blobs) => new NearestIndex(crs, ground).add(blobs));
+  return (rows, near, maxPairs) =>
+    indexOf(near).search(geometriesOf(rows), { count, reach: distance, maxPairs });
 }

@@ -1,12 +1,13 @@
 import type { Box } from '../../core/box.js';
-import type { ProcessFeatures, Reach } from '../../core/feature-processes.js';
+import type { Reach } from '../../core/feature-processes.js';
 import type { FeatureRow } from '../../core/features.js';
 import { LIMITS } from '../../core/limits.js';
 import { describeCrs } from '../../native/index.js';
-import { nearestGeometries } from '../../native/proximity.js';
+import { NearestIndex, type Neighbours } from '../../native/proximity.js';
 import { aroundOnGlobe, withMargins } from '../providers/boxes.js';
 import type { IndexedCopy } from './copy.js';
-import { batchesIn, boxAround, geometriesOf, type Run, rowsIn } from './run.js';
+import type { HeldLayer } from './layers.js';
+import { batchesIn, boxAround, geometriesOf, type Run } from './run.js';
 
 /** A feature, and how far away it is: metres over the ground, or units of the plane. */
 export interface Neighbour {
@@ -15,35 +16,22 @@ export interface Neighbour {
 }
 
 /** Where all lies that is within a distance of a box. */
-function boxesAround(box: Box, { source }: ProcessFeatures, { distance, ground }: Reach): Box[] {
+export function boxesAround(box: Box, crs: string, { distance, ground }: Reach): Box[] {
   return ground
-    ? aroundOnGlobe(box, distance / describeCrs(source.crs).metresPerUnit)
+    ? aroundOnGlobe(box, distance / describeCrs(crs).metresPerUnit)
     : [withMargins(box, distance, distance)];
 }
 
-const search = (
+function neighboursOf(
   rows: readonly FeatureRow[],
   near: readonly FeatureRow[],
-  { source }: ProcessFeatures,
-  query: Parameters<typeof nearestGeometries>[3],
-): Neighbour[][] => {
-  const { pairs, distances } = nearestGeometries(geometriesOf(rows), geometriesOf(near), source.crs, query);
+  { pairs, distances }: Neighbours,
+): Neighbour[][] {
   const all: Neighbour[][] = rows.map(() => []);
   distances.forEach((distance, i) => {
     all[pairs[2 * i]!]!.push({ row: near[pairs[2 * i + 1]!]!, distance });
   });
   return all;
-};
-
-/** The others that may lie within a distance of some of the rows, by their envelopes. */
-export async function rowsAround(
-  run: Run,
-  rows: readonly FeatureRow[],
-  others: IndexedCopy,
-  reach: Reach,
-): Promise<FeatureRow[]> {
-  const box = boxAround(rows);
-  return box ? rowsIn(run, others, boxesAround(box, others, reach)) : [];
 }
 
 interface NearestQuery {
@@ -51,6 +39,28 @@ interface NearestQuery {
   /** Infinity for any. */
   reach: number;
   ground: boolean;
+}
+
+/** The nearest features of a layer. */
+export interface NearestFeatures {
+  /** The nearest of each row, nearest first. */
+  neighbours(rows: readonly FeatureRow[]): Promise<Neighbour[][]>;
+}
+
+/** Looks for them among all of a layer. */
+export class NearestAmong implements NearestFeatures {
+  readonly #index: NearestIndex;
+
+  constructor(
+    private readonly others: HeldLayer,
+    private readonly query: NearestQuery,
+  ) {
+    this.#index = new NearestIndex(others.crs, query.ground).add(geometriesOf(others.all));
+  }
+
+  async neighbours(rows: readonly FeatureRow[]): Promise<Neighbour[][]> {
+    return neighboursOf(rows, this.others.all, this.#index.search(geometriesOf(rows), this.query));
+  }
 }
 
 /** Of a first look, where nothing is known yet. */
@@ -73,7 +83,7 @@ function nearer(a: readonly Neighbour[], b: readonly Neighbour[], count: number)
  * Looks for the nearest features of a layer in windows around the rows, which grow until nothing outside of them can be
  * nearer. What the last rows took is where the next ones, their neighbours, begin.
  */
-export class NearestWindows {
+export class NearestWindows implements NearestFeatures {
   #radius = 0;
   /** Nothing that counts is further away. */
   readonly #farthest: number;
@@ -86,7 +96,6 @@ export class NearestWindows {
     this.#farthest = query.ground ? Math.min(query.reach, FARTHEST_METRES) : query.reach;
   }
 
-  /** The nearest of each row, nearest first. */
   async neighbours(rows: readonly FeatureRow[]): Promise<Neighbour[][]> {
     const result: Neighbour[][] = rows.map(() => []);
     let open = rows.map((_, i) => i).filter((i) => boxAround([rows[i]!]) !== undefined);
@@ -120,12 +129,13 @@ export class NearestWindows {
     distance: number,
   ): Promise<{ neighbours: Neighbour[][]; isAll: boolean }> {
     const { run, others, query } = this;
-    const boxes = boxesAround(boxAround(rows)!, others, { distance, ground: query.ground });
+    const boxes = boxesAround(boxAround(rows)!, others.source.crs, { distance, ground: query.ground });
     let neighbours: Neighbour[][] = rows.map(() => []);
     let read = 0;
     let part: FeatureRow[] = [];
     const look = () => {
-      const nearest = search(rows, part, others, query);
+      const index = new NearestIndex(others.source.crs, query.ground).add(geometriesOf(part));
+      const nearest = neighboursOf(rows, part, index.search(geometriesOf(rows), query));
       neighbours = neighbours.map((near, i) => nearer(near, nearest[i]!, query.count));
       read += part.length;
       part = [];

@@ -1,5 +1,6 @@
 import type { FeatureProcess } from '../../core/feature-processes.js';
-import { NearestWindows } from './near.js';
+import { HeldLayer } from './layers.js';
+import { NearestAmong, type NearestFeatures, NearestWindows } from './near.js';
 import type { Run } from './run.js';
 import { type Sides, withSides } from './sides.js';
 import type { Attribute, FeatureTable } from './table.js';
@@ -20,10 +21,12 @@ export function nearestFeatures(run: Run, process: Nearest): Promise<number> {
 
 async function fill(run: Run, process: Nearest, { left, right }: Sides, table: FeatureTable): Promise<void> {
   const { count, measure, reach = Number.POSITIVE_INFINITY, innerOnly } = process;
-  const windows = new NearestWindows(run, right, { count, reach, ground: measure.ground });
-  const nothing = new Array(right.fields.length + 2).fill(null);
-  for await (const rows of run.rows(left)) {
-    const all = await windows.neighbours(rows);
+  const query = { count, reach, ground: measure.ground };
+  const others: NearestFeatures =
+    right instanceof HeldLayer ? new NearestAmong(right, query) : new NearestWindows(run, right.copy, query);
+  const nothing = new Array(right.attributes.length + 2).fill(null);
+  for await (const rows of left.rows()) {
+    const all = await others.neighbours(rows);
     for (const [i, { geometry, values }] of rows.entries()) {
       all[i]!.forEach(({ row, distance }, rank) => {
         table.add(geometry, [...values, ...row.values, distance / measure.perUnit, rank + 1]);

@@ -1,9 +1,10 @@
-import type { FeatureProcess, Measure, OverlayKind, ProcessFeatures } from '../../core/feature-processes.js';
+import type { FeatureProcess, Measure, OverlayKind } from '../../core/feature-processes.js';
 import type { FeatureRow } from '../../core/features.js';
-import { intersectGeometries, overlayGeometries } from '../../native/processing.js';
-import { geometriesOf, type Run, windowOf } from './run.js';
+import { type Blobs, OverlayIndex } from '../../native/processing.js';
+import { indexOver, type Layer, type SearchedLayer } from './layers.js';
+import { geometriesOf, type Run } from './run.js';
 import { SHARES, sharesOf } from './shares.js';
-import { type Sides, withSides } from './sides.js';
+import { type Sides, withSearchedSides, withSides } from './sides.js';
 import type { AttributeValue, FeatureTable } from './table.js';
 
 type Overlay = Extract<FeatureProcess, { kind: OverlayKind }>;
@@ -12,48 +13,44 @@ type Overlay = Extract<FeatureProcess, { kind: OverlayKind }>;
 export function overlayFeatures(run: Run, { kind, measure }: Overlay): Promise<number> {
   const carries = kind !== 'clip' && kind !== 'subtract';
   const extra = measure ? SHARES : [];
-  return withSides(run, { carries, extra }, (sides, table) => {
-    const widths = { left: sides.left.fields.length, right: carries ? sides.right.fields.length : 0 };
-    return fill(run, { kind, ...(measure ? { measure } : {}) }, sides, table, widths);
+  if (kind === 'clip' || kind === 'subtract')
+    return withSides(run, { carries, extra }, ({ left, right }, table) =>
+      cut(run, { kind, features: left, others: right }, table, ({ values }) => values),
+    );
+  if (kind === 'intersect')
+    return withSides(run, { carries, extra }, (sides, table) => intersect(run, sides, table, measure));
+  return withSearchedSides(run, { carries }, async (sides, table) => {
+    const { left, right } = sides;
+    if (kind === 'union') await intersect(run, sides, table, undefined);
+    const [ofLeft, ofRight] = [nulls(left.attributes.length), nulls(right.attributes.length)];
+    const kept = { kind: 'subtract', features: left, others: right } as const;
+    await cut(run, kept, table, ({ values }) => [...values, ...ofRight]);
+    const added = { kind: 'subtract', features: right, others: left } as const;
+    await cut(run, added, table, ({ values }) => [...ofLeft, ...values]);
   });
 }
 
-interface Widths {
-  left: number;
-  right: number;
-}
-
-async function fill(
-  run: Run,
-  { kind, measure }: Overlay,
-  sides: Sides,
-  table: FeatureTable,
-  widths: Widths,
-): Promise<void> {
-  const { left, right } = sides;
-  const ofLeft = (row: FeatureRow) => [...row.values, ...nulls(widths.right)];
-  const ofRight = (row: FeatureRow) => [...nulls(widths.left), ...row.values];
-  if (kind === 'clip') return cut(run, 'clip', left, right, table, ofLeft);
-  if (kind === 'intersect' || kind === 'union') await intersect(run, sides, table, measure);
-  if (kind === 'intersect') return;
-  await cut(run, 'subtract', left, right, table, ofLeft);
-  if (kind !== 'subtract') await cut(run, 'subtract', right, left, table, ofRight);
-}
+const overlayOf = (blobs: Blobs) => new OverlayIndex().add(blobs);
 
 const nulls = (count: number): null[] => new Array(count).fill(null);
+
+interface Cut {
+  kind: 'clip' | 'subtract';
+  features: Layer;
+  others: SearchedLayer;
+}
 
 /** What is left of each feature inside or outside of the others. */
 async function cut(
   run: Run,
-  mode: 'clip' | 'subtract',
-  features: ProcessFeatures,
-  others: ProcessFeatures,
+  { kind, features, others }: Cut,
   table: FeatureTable,
-  valuesOf: (row: FeatureRow) => AttributeValue[],
+  valuesOf: (row: FeatureRow) => readonly AttributeValue[],
 ): Promise<void> {
-  for await (const rows of run.rows(features)) {
-    const near = await windowOf(run, rows, others);
-    const results = overlayGeometries(geometriesOf(rows), geometriesOf(near), mode, table.srsId);
+  const indexOf = indexOver(overlayOf);
+  for await (const rows of features.rows()) {
+    const near = await others.near(rows);
+    const results = indexOf(near).cut(geometriesOf(rows), kind, table.srsId);
     rows.forEach((row, i) => {
       const geometry = run.take(results[i]!, undefined);
       if (geometry) table.add(geometry, valuesOf(row));
@@ -67,10 +64,11 @@ async function intersect(
   table: FeatureTable,
   measure: Measure | undefined,
 ): Promise<void> {
-  for await (const rows of run.rows(left)) {
-    const near = await windowOf(run, rows, right);
-    const { pairs, pieces } = intersectGeometries(geometriesOf(rows), geometriesOf(near), table.srsId);
-    const shares = measure && sharesOf({ rows, near, pairs, pieces }, left.source.crs, measure);
+  const indexOf = indexOver(overlayOf);
+  for await (const rows of left.rows()) {
+    const near = await right.near(rows);
+    const { pairs, pieces } = indexOf(near).intersect(geometriesOf(rows), table.srsId);
+    const shares = measure && sharesOf({ rows, near, pairs, pieces }, left.crs, measure);
     pieces.forEach((piece, i) => {
       const [a, b] = [rows[pairs[2 * i]!]!, near[pairs[2 * i + 1]!]!];
       const geometry = run.take(piece, undefined);

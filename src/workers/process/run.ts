@@ -8,7 +8,6 @@ import { LIMITS } from '../../core/limits.js';
 import { hasIntegerIds, type VectorSource } from '../../core/vector-source.js';
 import type { Processed } from '../../native/processing.js';
 import type { Cancellation } from '../cancellation.js';
-import { withMargins } from '../providers/boxes.js';
 import { storeOf } from '../providers/store.js';
 import { boxOf, isPlace } from './blob.js';
 import type { Attribute } from './table.js';
@@ -77,17 +76,6 @@ export function idTypeOf(source: VectorSource): 'integer' | 'string' {
 }
 
 export const geometriesOf = (rows: readonly FeatureRow[]) => rows.map(({ geometry }) => geometry);
-
-/** The features whose envelope may meet that of some of the rows, with a margin around it. */
-export async function windowOf(
-  run: Run,
-  rows: readonly FeatureRow[],
-  others: ProcessFeatures,
-  margin = 0,
-): Promise<FeatureRow[]> {
-  const box = boxAround(rows);
-  return box ? rowsIn(run, others, [withMargins(box, margin, margin)]) : [];
-}
 
 /** The box around the geometries, which are GeoPackage blobs of ours; those whose own one has no numbers are left out. */
 export function boxAround(rows: readonly Pick<FeatureRow, 'geometry'>[]): Box | undefined {

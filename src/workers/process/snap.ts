@@ -1,6 +1,8 @@
 import type { FeatureProcess } from '../../core/feature-processes.js';
-import { snapGeometries } from '../../native/processing.js';
-import { geometriesOf, type Run, windowOf } from './run.js';
+import { OverlayIndex } from '../../native/processing.js';
+import { withMargins } from '../providers/boxes.js';
+import { indexOver } from './layers.js';
+import { geometriesOf, type Run } from './run.js';
 import { withSides } from './sides.js';
 
 type Snap = Extract<FeatureProcess, { kind: 'snap' }>;
@@ -8,9 +10,10 @@ type Snap = Extract<FeatureProcess, { kind: 'snap' }>;
 /** Features snapped to those of another source, which are projected to the CRS of the input. */
 export function snapFeatures(run: Run, { tolerance }: Snap): Promise<number> {
   return withSides(run, { carries: false }, async ({ left, right }, table) => {
-    for await (const rows of run.rows(left)) {
-      const near = await windowOf(run, rows, right, tolerance);
-      const results = snapGeometries(geometriesOf(rows), geometriesOf(near), tolerance, table.srsId);
+    const indexOf = indexOver((blobs) => new OverlayIndex().add(blobs));
+    for await (const rows of left.rows()) {
+      const near = await right.near(rows, (box) => [withMargins(box, tolerance, tolerance)]);
+      const results = indexOf(near).snap(geometriesOf(rows), tolerance, table.srsId);
       for (const [i, { values }] of rows.entries()) {
         const geometry = run.take(results[i]!, undefined);
         if (geometry) table.add(geometry, values);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "../box_tree.h"
 #include "../spatial_predicate.h"
 
 namespace graticule {
@@ -15,27 +16,25 @@ class SpatialJoin {
   SpatialJoin(std::shared_ptr<Geos> geos, Predicate predicate) : geos_(std::move(geos)), predicate_(predicate) {}
   /** Joins by distance in metres over the ground: coordinates are longitude and latitude (WGS 84). */
   SpatialJoin(std::shared_ptr<Geos> geos, double metres) : geos_(std::move(geos)), metres_(metres), byDistance_(true) {}
-  ~SpatialJoin();
-  SpatialJoin(const SpatialJoin&) = delete;
-  SpatialJoin& operator=(const SpatialJoin&) = delete;
 
   /** Adds a geometry as WKB or GeoPackage blob, which is copied; geometries are numbered in this order. */
   void add(const uint8_t* blob, size_t size);
-  /** After the last geometry, before the first match(). */
-  void build();
-  /** Appends the numbers of all that match, in ascending order, to `found`; returns how many were looked at. */
+  /** After the last geometry. Appends the numbers of all that match, in ascending order, to `found`; returns how many were looked at. */
   size_t match(const uint8_t* blob, size_t size, std::vector<uint32_t>& found);
 
  private:
+  void build();
   bool matches(SpatialOperand& left, SpatialOperand& right) const;
 
   std::shared_ptr<Geos> geos_;
   Predicate predicate_ = Predicate::Intersects;
   double metres_ = 0;
   bool byDistance_ = false;
+  bool built_ = false;
   std::vector<std::unique_ptr<SpatialOperand>> right_;
   std::vector<bool> met_;
-  GEOSSTRtree* tree_ = nullptr;
+  std::vector<uint32_t> candidates_;
+  BoxTree tree_;
 };
 
 }  // namespace graticule

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <new>
 
 #include "../analytics/ground_box.h"
 
@@ -13,16 +12,18 @@ namespace {
 constexpr double kFarthestMetres = 20'100'000;
 /** A first radius on the ground. */
 constexpr double kFirstMetres = 1000;
-
-/** The least distance that two envelopes leave open. */
-double gap(const Box& a, const Box& b) {
-  const double dx = std::max({0.0, a.minX - b.maxX, b.minX - a.maxX});
-  const double dy = std::max({0.0, a.minY - b.maxY, b.minY - a.maxY});
-  return std::hypot(dx, dy);
-}
+/** A share that is more than what rounding takes. */
+constexpr double kRounding = 1e-12;
 
 bool nearer(const NearestSearch::Neighbour& a, const NearestSearch::Neighbour& b) {
   return a.distance < b.distance || (a.distance == b.distance && a.index < b.index);
+}
+
+/** Adds one to the nearest `count`, which are in their order. */
+void keepNearest(std::vector<NearestSearch::Neighbour>& best, const NearestSearch::Neighbour& one, uint32_t count) {
+  if (best.size() >= count && !nearer(one, best.back())) return;
+  best.insert(std::upper_bound(best.begin(), best.end(), one, nearer), one);
+  if (best.size() > count) best.pop_back();
 }
 
 }  // namespace
@@ -30,10 +31,6 @@ bool nearer(const NearestSearch::Neighbour& a, const NearestSearch::Neighbour& b
 std::optional<double> distanceBetween(Surface surface, SpatialOperand& a, SpatialOperand& b) {
   if (surface == Surface::Plane) return planarDistance(a, b);
   return geodesicDistance(a.sphere(kRadiansPerDegree), b.sphere(kRadiansPerDegree), CrsMeasure{});
-}
-
-NearestSearch::~NearestSearch() {
-  if (tree_ != nullptr) GEOSSTRtree_destroy_r(geos_->handle(), tree_);
 }
 
 void NearestSearch::add(const uint8_t* blob, size_t size) {
@@ -44,29 +41,18 @@ void NearestSearch::add(const uint8_t* blob, size_t size) {
 
 void NearestSearch::build() {
   turns_.assign(all_.size(), 0);
-  tree_ = GEOSSTRtree_create_r(geos_->handle(), 10);
-  if (tree_ == nullptr) throw std::bad_alloc();
-  for (size_t i = 0; i < all_.size(); ++i) {
-    if (all_[i] == nullptr || !all_[i]->envelope().valid()) continue;
-    const Box& box = all_[i]->envelope();
-    const GeosGeometry area = rectangleOf(*geos_, box);
-    if (area == nullptr) continue;
-    GEOSSTRtree_insert_r(geos_->handle(), tree_, area.get(), reinterpret_cast<void*>(i));
-    extent_.add(box.minX, box.minY);
-    extent_.add(box.maxX, box.maxY);
-    ++usable_;
+  for (uint32_t i = 0; i < all_.size(); ++i) {
+    if (all_[i] != nullptr) tree_.add(all_[i]->envelope(), i);
   }
+  tree_.build();
+  built_ = true;
 }
 
 std::vector<uint32_t> NearestSearch::within(const Box& box, double radius) const {
   std::vector<uint32_t> indices;
-  const auto take = [](void* item, void* list) {
-    static_cast<std::vector<uint32_t>*>(list)->push_back(static_cast<uint32_t>(reinterpret_cast<size_t>(item)));
-  };
   const Box wide{box.minX - radius, box.minY - radius, box.maxX + radius, box.maxY + radius};
   for (const Box& b : surface_ == Surface::Ground ? groundBoxes(box, radius) : std::vector<Box>{wide}) {
-    const GeosGeometry window = rectangleOf(*geos_, b);
-    if (window != nullptr) GEOSSTRtree_query_r(geos_->handle(), tree_, window.get(), take, &indices);
+    tree_.query(b, [&](uint32_t i) { indices.push_back(i); });
   }
   std::sort(indices.begin(), indices.end());
   indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
@@ -76,7 +62,7 @@ std::vector<uint32_t> NearestSearch::within(const Box& box, double radius) const
 /** No geometry is further away. */
 double NearestSearch::farthest(const Box& box) const {
   if (surface_ == Surface::Ground) return kFarthestMetres;
-  Box both = extent_;
+  Box both = tree_.extent();
   both.add(box.minX, box.minY);
   both.add(box.maxX, box.maxY);
   return std::hypot(both.maxX - both.minX, both.maxY - both.minY);
@@ -102,27 +88,41 @@ std::vector<NearestSearch::Neighbour> NearestSearch::allWithin(SpatialOperand& f
 }
 
 std::vector<NearestSearch::Neighbour> NearestSearch::search(const uint8_t* blob, size_t size, uint32_t count, double reach) {
+  if (!built_) build();
   SpatialOperand from(geos_);
-  std::vector<Neighbour> best;
   const bool usable = blob != nullptr && from.read(blob, size) == ReadStatus::Ok && !from.empty() && from.envelope().valid();
-  if (!usable || usable_ == 0) return best;
-  const double most = std::min(reach, farthest(from.envelope()));
-  if (count >= usable_) return allWithin(from, most, reach);
-  double radius = radius_ > 0 ? radius_ : surface_ == Surface::Ground ? kFirstMetres : most / std::sqrt(static_cast<double>(usable_));
+  if (!usable || tree_.size() == 0) return {};
+  if (count >= tree_.size()) return allWithin(from, std::min(reach, farthest(from.envelope())), reach);
+  return surface_ == Surface::Plane ? inPlane(from, count, reach) : onGround(from, count, reach);
+}
+
+/** By the gaps between envelopes, until none is left that could be nearer. */
+std::vector<NearestSearch::Neighbour> NearestSearch::inPlane(SpatialOperand& from, uint32_t count, double reach) {
+  std::vector<Neighbour> best;
+  ++turn_;
+  tree_.nearest(from.envelope(), [&](uint32_t i, double gap) {
+    const double most = best.size() >= count ? std::min(reach, best.back().distance) : reach;
+    // Gaps and distances are rounded each in its way.
+    if (gap * (1 - kRounding) > most) return false;
+    const std::optional<double> distance = measure(from, i);
+    if (distance && *distance <= reach) keepNearest(best, {i, *distance}, count);
+    return true;
+  });
+  return best;
+}
+
+/** Within a radius that grows until nothing outside can be nearer. */
+std::vector<NearestSearch::Neighbour> NearestSearch::onGround(SpatialOperand& from, uint32_t count, double reach) {
+  std::vector<Neighbour> best;
+  const double most = std::min(reach, kFarthestMetres);
+  double radius = radius_ > 0 ? radius_ : kFirstMetres;
   ++turn_;
   for (;; radius *= 2) {
     radius = std::min(radius, most);
     for (const uint32_t i : within(from.envelope(), radius)) {
       if (turns_[i] == turn_) continue;
-      const bool full = best.size() >= count;
-      const bool far = surface_ == Surface::Plane && full && gap(from.envelope(), all_[i]->envelope()) > best.back().distance;
-      if (far) continue;
       const std::optional<double> distance = measure(from, i);
-      if (!distance || *distance > reach) continue;
-      const Neighbour neighbour{i, *distance};
-      if (full && !nearer(neighbour, best.back())) continue;
-      best.insert(std::upper_bound(best.begin(), best.end(), neighbour, nearer), neighbour);
-      if (best.size() > count) best.pop_back();
+      if (distance && *distance <= reach) keepNearest(best, {i, *distance}, count);
     }
     const bool sure = best.size() >= count && best.back().distance <= radius;
     if (sure || !(radius < most)) break;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "../box_tree.h"
 #include "../spatial_predicate.h"
 
 namespace graticule {
@@ -19,27 +20,25 @@ std::optional<double> distanceBetween(Surface surface, SpatialOperand& a, Spatia
 class NearestSearch {
  public:
   NearestSearch(std::shared_ptr<Geos> geos, Surface surface) : geos_(std::move(geos)), surface_(surface) {}
-  ~NearestSearch();
-  NearestSearch(const NearestSearch&) = delete;
-  NearestSearch& operator=(const NearestSearch&) = delete;
 
   /** Adds a geometry as WKB or GeoPackage blob, which is copied; geometries are numbered in this order. */
   void add(const uint8_t* blob, size_t size);
-  /** After the last geometry, before the first search(). */
-  void build();
 
   struct Neighbour {
     uint32_t index;
     double distance;
   };
-  /** The `count` nearest that are no further than `reach`, nearest first; of the same distance the first ones. */
+  /** After the last geometry: the `count` nearest that are no further than `reach`, nearest first; of the same distance the first ones. */
   std::vector<Neighbour> search(const uint8_t* blob, size_t size, uint32_t count, double reach);
 
  private:
+  void build();
   std::vector<uint32_t> within(const Box& box, double radius) const;
   double farthest(const Box& box) const;
   std::optional<double> measure(SpatialOperand& from, uint32_t i);
   std::vector<Neighbour> allWithin(SpatialOperand& from, double radius, double reach);
+  std::vector<Neighbour> inPlane(SpatialOperand& from, uint32_t count, double reach);
+  std::vector<Neighbour> onGround(SpatialOperand& from, uint32_t count, double reach);
 
   std::shared_ptr<Geos> geos_;
   Surface surface_;
@@ -47,11 +46,10 @@ class NearestSearch {
   /** The search that looked at each last; searches are counted from 1. */
   std::vector<uint32_t> turns_;
   uint32_t turn_ = 0;
-  Box extent_;
-  size_t usable_ = 0;
   /** What the last search came to: those of neighbours come to about the same. */
   double radius_ = 0;
-  GEOSSTRtree* tree_ = nullptr;
+  bool built_ = false;
+  BoxTree tree_;
 };
 
 }  // namespace graticule

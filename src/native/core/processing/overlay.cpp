@@ -1,7 +1,6 @@
 #include "overlay.h"
 
 #include <algorithm>
-#include <new>
 
 #include "geometry_operation.h"
 #include "unions.h"
@@ -41,25 +40,29 @@ GeosGeometry ofDimension(Geos& geos, GeosGeometry geometry, int dimension) {
   return uniteParts(geos, parts);
 }
 
-}  // namespace
-
-Overlay::~Overlay() {
-  if (tree_ != nullptr) GEOSSTRtree_destroy_r(geos_.handle(), tree_);
+/** Not valid for null and empty ones. */
+Box boxOf(Geos& geos, const GEOSGeometry* g) {
+  const GEOSContextHandle_t handle = geos.handle();
+  Box box;
+  const bool measured = g != nullptr && GEOSisEmpty_r(handle, g) == 0 && GEOSGeom_getXMin_r(handle, g, &box.minX) == 1 &&
+                        GEOSGeom_getYMin_r(handle, g, &box.minY) == 1 && GEOSGeom_getXMax_r(handle, g, &box.maxX) == 1 &&
+                        GEOSGeom_getYMax_r(handle, g, &box.maxY) == 1;
+  return measured ? box : Box{};
 }
+
+}  // namespace
 
 void Overlay::add(GeosGeometry geometry) {
   right_.push_back(repair(geos_, std::move(geometry)));
 }
 
 void Overlay::build() {
-  tree_ = GEOSSTRtree_create_r(geos_.handle(), 10);
-  if (tree_ == nullptr) throw std::bad_alloc();
-  for (size_t i = 0; i < right_.size(); ++i) {
+  for (uint32_t i = 0; i < right_.size(); ++i) {
     prepared_.emplace_back(nullptr, GeosDeleter{geos_.handle()});
-    const GEOSGeometry* g = right_[i].get();
-    if (g == nullptr || GEOSisEmpty_r(geos_.handle(), g) != 0) continue;
-    GEOSSTRtree_insert_r(geos_.handle(), tree_, g, reinterpret_cast<void*>(i));
+    tree_.add(boxOf(geos_, right_[i].get()), i);
   }
+  tree_.build();
+  built_ = true;
 }
 
 const GEOSPreparedGeometry* Overlay::prepared(uint32_t i) {
@@ -67,18 +70,16 @@ const GEOSPreparedGeometry* Overlay::prepared(uint32_t i) {
   return prepared_[i].get();
 }
 
-std::vector<uint32_t> Overlay::touching(const GEOSGeometry* window) {
+std::vector<uint32_t> Overlay::touching(const Box& window) {
+  if (!built_) build();
   std::vector<uint32_t> candidates;
-  const auto take = [](void* item, void* list) {
-    static_cast<std::vector<uint32_t>*>(list)->push_back(static_cast<uint32_t>(reinterpret_cast<size_t>(item)));
-  };
-  GEOSSTRtree_query_r(geos_.handle(), tree_, window, take, &candidates);
+  tree_.query(window, [&](uint32_t i) { candidates.push_back(i); });
   std::sort(candidates.begin(), candidates.end());
   return candidates;
 }
 
 std::vector<uint32_t> Overlay::meeting(const GEOSGeometry* left) {
-  std::vector<uint32_t> candidates = touching(left);
+  std::vector<uint32_t> candidates = touching(boxOf(geos_, left));
   const auto apart = [&](uint32_t i) {
     // What GEOS cannot tell is left to the operation, which says why.
     return GEOSPreparedIntersects_r(geos_.handle(), prepared(i), left) == 0;
@@ -137,15 +138,11 @@ std::vector<Overlay::Piece> Overlay::intersect(const GEOSGeometry* left) {
 
 GeosGeometry Overlay::snap(const GEOSGeometry* left, double tolerance) {
   const GEOSContextHandle_t handle = geos_.handle();
-  Box box;
-  const bool measured = GEOSGeom_getXMin_r(handle, left, &box.minX) == 1 && GEOSGeom_getYMin_r(handle, left, &box.minY) == 1 &&
-                        GEOSGeom_getXMax_r(handle, left, &box.maxX) == 1 && GEOSGeom_getYMax_r(handle, left, &box.maxY) == 1;
-  if (!measured) return geos_.own(nullptr);
-  const GeosGeometry window =
-      rectangleOf(geos_, {box.minX - tolerance, box.minY - tolerance, box.maxX + tolerance, box.maxY + tolerance});
-  if (window == nullptr) return geos_.own(nullptr);
+  const Box box = boxOf(geos_, left);
+  if (!box.valid()) return geos_.own(nullptr);
+  const Box window{box.minX - tolerance, box.minY - tolerance, box.maxX + tolerance, box.maxY + tolerance};
   std::vector<GEOSGeometry*> near;
-  for (const uint32_t i : touching(window.get())) near.push_back(GEOSGeom_clone_r(handle, right_[i].get()));
+  for (const uint32_t i : touching(window)) near.push_back(GEOSGeom_clone_r(handle, right_[i].get()));
   if (near.empty()) return geos_.own(GEOSGeom_clone_r(handle, left));
   const GeosGeometry all = geos_.own(
       GEOSGeom_createCollection_r(handle, GEOS_GEOMETRYCOLLECTION, near.data(), static_cast<unsigned>(near.size())));

@@ -5,22 +5,20 @@
 #include <string>
 #include <vector>
 
+#include "../box_tree.h"
 #include "../geos.h"
 
 namespace graticule {
 
-/** The right side of an overlay, indexed. All geometries are in one plane. */
+/** The right side of an overlay, indexed: first all of its geometries are added. All geometries are in one plane. */
 class Overlay {
  public:
-  explicit Overlay(Geos& geos) : geos_(geos) {}
-  ~Overlay();
+  explicit Overlay(std::shared_ptr<Geos> geos) : owner_(std::move(geos)), geos_(*owner_) {}
   Overlay(const Overlay&) = delete;
   Overlay& operator=(const Overlay&) = delete;
 
   /** Takes the next geometry; null for one that there is not. Invalid ones are repaired. */
   void add(GeosGeometry geometry);
-  /** To be called once, after the last add(). */
-  void build();
 
   /** The parts of `left` inside of the right geometries together, as large in dimension as itself. */
   GeosGeometry clip(const GEOSGeometry* left);
@@ -37,16 +35,19 @@ class Overlay {
   GeosGeometry snap(const GEOSGeometry* left, double tolerance);
 
  private:
+  void build();
   /** Indices of those whose envelope meets that of a geometry, ascending. */
-  std::vector<uint32_t> touching(const GEOSGeometry* window);
+  std::vector<uint32_t> touching(const Box& window);
   /** Indices of those whose envelope meets that of `left` and that intersect it, ascending. */
   std::vector<uint32_t> meeting(const GEOSGeometry* left);
   const GEOSPreparedGeometry* prepared(uint32_t i);
 
+  std::shared_ptr<Geos> owner_;
   Geos& geos_;
   std::vector<GeosGeometry> right_;
   std::vector<GeosPrepared> prepared_;
-  GEOSSTRtree* tree_ = nullptr;
+  BoxTree tree_;
+  bool built_ = false;
 };
 
 }  // namespace graticule

@@ -67,13 +67,21 @@ const UNDEFINED_CRS = -1;
 /** Id of a CRS without a code in EPSG. */
 const OWN_CRS = 100_000;
 
-/** Makes a CRS known to the file; its id there. */
-export function addCrs(db: Db, crs: string): number {
+/** The id of a CRS in a file that `addCrs` adds it to. */
+export function srsIdOf(crs: string): number {
   // CRS84 and EPSG:4326 are the same in a GeoPackage, where x comes first in every CRS.
   if (crs === 'OGC:CRS84') return 4326;
   if (isUndefinedCrs(crs)) return UNDEFINED_CRS;
-  const { name, authority, code, wkt1, wkt } = describeCrs(crs);
-  const id = authority === 'EPSG' ? Number(code) : OWN_CRS;
+  const { authority, code } = describeCrs(crs);
+  return authority === 'EPSG' ? Number(code) : OWN_CRS;
+}
+
+/** Makes a CRS known to the file; its id there. */
+export function addCrs(db: Db, crs: string): number {
+  const id = srsIdOf(crs);
+  // The core tables have both.
+  if (crs === 'OGC:CRS84' || id === UNDEFINED_CRS) return id;
+  const { name, authority, wkt1, wkt } = describeCrs(crs);
   const organization = authority === 'EPSG' ? 'EPSG' : 'NONE';
   db.prepare('INSERT OR IGNORE INTO gpkg_spatial_ref_sys VALUES (?, ?, ?, ?, ?, NULL)').run(
     ...[name, id, organization, id, wkt1 ?? wkt],
