@@ -7,6 +7,7 @@
 #include "../core/processing/collection_operation.h"
 #include "../core/processing/geometry_operation.h"
 #include "../core/processing/overlay.h"
+#include "../core/plain_blob.h"
 #include "../core/processing/unions.h"
 #include "arrays.h"
 
@@ -86,7 +87,10 @@ napi_value toIndices(napi_env env, const std::vector<uint32_t>& indices) {
 
 }  // namespace
 
-/** (blobs, operation: JSON, crs, target CRS, srsId) -> (Buffer | null | string)[] */
+/**
+ * (blobs, operation: JSON, crs, target CRS, srsId) -> (Buffer | null | string)[]; what the operation `none` need not change
+ * is the same object.
+ */
 napi_value processGeometries(napi_env env, napi_callback_info info) {
   const Arguments<5> arguments(env, info);
   GeometryOperation operation;
@@ -102,9 +106,15 @@ napi_value processGeometries(napi_env env, napi_callback_info info) {
   }
   napi_value result = makeList(env, lengthOf(env, arguments[0]));
   std::string reason;
+  const bool keeps = operation.name == "none" && !operation.strict && reprojectorFor(env, crs, target)->identity();
   eachBlob(env, arguments[0], [&](uint32_t i, const uint8_t* blob, size_t size) {
     environment.text.clear();
     napi_value value;
+    if (keeps && blob != nullptr && isPlainBlob(blob, size, srsId)) {
+      check(napi_get_element(env, arguments[0], i, &value));
+      check(napi_set_element(env, result, i, value));
+      return;
+    }
     BlobHeader header;
     const ReadStatus status = blob == nullptr ? ReadStatus::Ok : readBlob(blob, size, header, environment.geometry);
     if (status != ReadStatus::Ok) {
@@ -146,6 +156,55 @@ namespace {
 
 Overlay& overlayOf(napi_env env, napi_value value) { return requireExternal<Overlay>(env, value, "overlay"); }
 
+/** A left geometry as it is, or as GEOS writes it where it has another form. */
+napi_value leftBlob(napi_env env, napi_value element, int32_t srsId) {
+  Environment& environment = environmentOf(env);
+  const uint8_t* blob = nullptr;
+  size_t size = 0;
+  if (bytesOf(env, element, blob, size) && isPlainBlob(blob, size, srsId)) return element;
+  const GeosGeometry whole = requireGeos(environment, blob, size);
+  return toBlob(env, whole.get(), srsId);
+}
+
+napi_value pieceBlob(napi_env env, const Overlay::Piece& piece, napi_value left, int32_t srsId) {
+  if (piece.isLeft) return leftBlob(env, left, srsId);
+  if (piece.rings.empty()) return toBlob(env, piece.geometry.get(), srsId);
+  ByteBuffer& out = environmentOf(env).text;
+  out.clear();
+  writeRings(piece.rings, srsId, out);
+  return toBuffer(env, out.data(), out.size());
+}
+
+napi_value intersectGeometries(napi_env env, Overlay& overlay, napi_value lefts, int32_t srsId) {
+  Environment& environment = environmentOf(env);
+  napi_value list = makeList(env, 0);
+  std::vector<uint32_t> pairs;
+  const auto add = [&](uint32_t left, uint32_t right, napi_value piece) {
+    check(napi_set_element(env, list, static_cast<uint32_t>(pairs.size() / 2), piece));
+    pairs.insert(pairs.end(), {left, right});
+  };
+  std::vector<Overlay::Piece> pieces;
+  eachBlob(env, lefts, [&](uint32_t i, const uint8_t* blob, size_t size) {
+    if (blob == nullptr) return;
+    BlobHeader header;
+    const ReadStatus status = readBlob(blob, size, header, environment.geometry);
+    if (status != ReadStatus::Ok) return add(i, 0, toText(env, describe(status)));
+    if (header.empty || environment.geometry.empty()) return;
+    if (!overlay.intersect(environment.geometry, pieces)) {
+      const std::string& error = geosOf(environment).error();
+      return add(i, 0, toText(env, error.empty() ? "the geometry cannot be read" : error));
+    }
+    napi_value element;
+    check(napi_get_element(env, lefts, i, &element));
+    for (const Overlay::Piece& piece : pieces) add(i, piece.right, pieceBlob(env, piece, element, srsId));
+  });
+  napi_value result;
+  check(napi_create_object(env, &result));
+  setProperty(env, result, "pairs", toIndices(env, pairs));
+  setProperty(env, result, "pieces", list);
+  return result;
+}
+
 }  // namespace
 
 /** () -> overlay */
@@ -159,7 +218,15 @@ napi_value addToOverlay(napi_env env, napi_callback_info info) {
   Overlay& overlay = overlayOf(env, arguments[0]);
   Environment& environment = environmentOf(env);
   eachBlob(env, arguments[1], [&](uint32_t, const uint8_t* blob, size_t size) {
-    overlay.add(requireGeos(environment, blob, size));
+    BlobHeader header;
+    Geometry& geometry = environment.geometry;
+    geometry.clear();
+    const ReadStatus status = blob == nullptr ? ReadStatus::Ok : readBlob(blob, size, header, geometry);
+    if (status != ReadStatus::Ok) throw Failure{describe(status), false};
+    if (header.empty) geometry.clear();
+    if (overlay.add(geometry)) return;
+    const std::string& error = geosOf(environment).error();
+    throw Failure{error.empty() ? "the geometry cannot be read" : error, false};
   });
   return nullptr;
 }
@@ -170,27 +237,15 @@ napi_value addToOverlay(napi_env env, napi_callback_info info) {
  */
 napi_value overlayGeometries(napi_env env, napi_callback_info info) {
   const Arguments<4> arguments(env, info);
+  Overlay& overlay = overlayOf(env, arguments[0]);
   const std::string mode = requireText(env, arguments[2], "mode");
   const int32_t srsId = requireSrsId(env, arguments[3]);
+  if (mode == "intersect") return intersectGeometries(env, overlay, arguments[1], srsId);
   Environment& environment = environmentOf(env);
-  Overlay& overlay = overlayOf(env, arguments[0]);
-  napi_value list = makeList(env, mode == "intersect" ? 0 : lengthOf(env, arguments[1]));
-  std::vector<uint32_t> pairs;
+  napi_value list = makeList(env, lengthOf(env, arguments[1]));
   eachBlob(env, arguments[1], [&](uint32_t i, const uint8_t* blob, size_t size) {
     Operand operand = readOperand(environment, blob, size);
     const GeosGeometry left = repair(geosOf(environment), std::move(operand.geometry));
-    if (mode == "intersect") {
-      if (!operand.reason.empty()) {
-        check(napi_set_element(env, list, static_cast<uint32_t>(pairs.size() / 2), toText(env, operand.reason)));
-        pairs.insert(pairs.end(), {i, 0});
-      }
-      if (left == nullptr) return;
-      for (const Overlay::Piece& piece : overlay.intersect(left.get())) {
-        check(napi_set_element(env, list, static_cast<uint32_t>(pairs.size() / 2), toBlob(env, piece.geometry.get(), srsId)));
-        pairs.insert(pairs.end(), {i, piece.right});
-      }
-      return;
-    }
     const GeosGeometry rest = left == nullptr ? geosOf(environment).own(nullptr)
                               : mode == "clip" ? overlay.clip(left.get())
                                                : overlay.subtract(left.get());
@@ -199,12 +254,7 @@ napi_value overlayGeometries(napi_env env, napi_callback_info info) {
                                                : toBlob(env, rest.get(), srsId);
     check(napi_set_element(env, list, i, value));
   });
-  if (mode != "intersect") return list;
-  napi_value result;
-  check(napi_create_object(env, &result));
-  setProperty(env, result, "pairs", toIndices(env, pairs));
-  setProperty(env, result, "pieces", list);
-  return result;
+  return list;
 }
 
 /** (overlay, left, tolerance, srsId) -> (Buffer | null | string)[] */

@@ -2,20 +2,19 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <queue>
+#include <functional>
 #include <vector>
 
 #include "geometry.h"
 
 namespace graticule {
 
-/** The least distance between two boxes; 0 where they meet. */
-inline double gapBetween(const Box& a, const Box& b) {
+/** The square of the least distance between two boxes; 0 where they meet. */
+inline double squareOfGap(const Box& a, const Box& b) {
   const double dx = std::max({0.0, a.minX - b.maxX, b.minX - a.maxX});
   const double dy = std::max({0.0, a.minY - b.maxY, b.minY - a.maxY});
-  return dx == 0 ? dy : dy == 0 ? dx : std::hypot(dx, dy);
+  return dx * dx + dy * dy;
 }
 
 inline bool meets(const Box& a, const Box& b) {
@@ -39,31 +38,39 @@ class BoxTree {
     if (count_ != 0) descend(levels_.size() - 1, 0, window, visit);
   }
 
-  /** Calls `visit(item, gap)` for boxes, the nearest first, until it returns false. */
+  /** Calls `visit(item)` for boxes, the nearest first, until none is left within the distance that it returned last. */
   template <typename Visit>
-  void nearest(const Box& to, Visit&& visit) const {
+  void nearest(const Box& to, double reach, Visit&& visit) const {
     if (count_ == 0) return;
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> open;
-    open.push({0, static_cast<uint32_t>(levels_.size() - 1), 0});
+    thread_local std::vector<Entry> open;
+    open.assign(1, {0, static_cast<uint32_t>(levels_.size() - 1), 0});
+    double most = squareOf(reach);
     while (!open.empty()) {
-      const Entry next = open.top();
-      open.pop();
+      std::pop_heap(open.begin(), open.end(), std::greater<Entry>());
+      const Entry next = open.back();
+      open.pop_back();
+      if (next.gap > most) return;
       if (next.level == 0) {
-        if (!visit(entries_[next.index].item, next.gap)) return;
+        most = squareOf(visit(entries_[next.index].item));
         continue;
       }
       const std::vector<Box>* below = next.level > 1 ? &levels_[next.level - 1] : nullptr;
       const size_t first = size_t{next.index} * kFanOut;
       const size_t last = std::min(first + kFanOut, below == nullptr ? count_ : below->size());
       for (size_t i = first; i < last; ++i) {
-        const Box& box = below == nullptr ? entries_[i].box : (*below)[i];
-        open.push({gapBetween(box, to), next.level - 1, static_cast<uint32_t>(i)});
+        const double gap = squareOfGap(below == nullptr ? entries_[i].box : (*below)[i], to);
+        if (gap > most) continue;
+        open.push_back({gap, next.level - 1, static_cast<uint32_t>(i)});
+        std::push_heap(open.begin(), open.end(), std::greater<Entry>());
       }
     }
   }
 
  private:
   static constexpr size_t kFanOut = 8;
+
+  /** With more than rounding takes: the gaps of boxes and the distances of what is in them are rounded each in its way. */
+  static double squareOf(double distance) { return distance * distance * (1 + 1e-12); }
 
   struct Leaf {
     Box box;

@@ -3,38 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "box_tree.h"
+#include "orientation.h"
 
 namespace graticule {
 namespace {
 
 /** Pairs of segments from which on the indexes of GEOS are quicker. */
 constexpr size_t kMostPairs = 8192;
-/** Of the terms of a determinant, the share that rounding may take. */
-constexpr double kSafe = 1e-15;
-
-struct Position {
-  double x;
-  double y;
-};
-
 Position at(const Sequence& s, size_t i) { return {s.x(i), s.y(i)}; }
-
-/** From a position to itself for a point. */
-struct Segment {
-  Position a;
-  Position b;
-  Box box() const { return {std::min(a.x, b.x), std::min(a.y, b.y), std::max(a.x, b.x), std::max(a.y, b.y)}; }
-};
-
-/** Which side of the line from a to b a position is on: 1 left, -1 right, 0 on it. GEOS is asked where doubles do not tell. */
-int side(GEOSContextHandle_t handle, const Position& a, const Position& b, const Position& p) {
-  const double left = (a.x - p.x) * (b.y - p.y);
-  const double right = (a.y - p.y) * (b.x - p.x);
-  const double det = left - right;
-  if (std::fabs(det) >= kSafe * (std::fabs(left) + std::fabs(right)) && det != 0) return det > 0 ? 1 : -1;
-  return GEOSOrientationIndex_r(handle, a.x, a.y, b.x, b.y, p.x, p.y);
-}
 
 /** The positions of a geometry that GEOS can hold; nothing for others. */
 std::optional<size_t> positionsOf(const Geometry& geometry) {
@@ -76,13 +52,6 @@ void eachSegment(const Geometry& geometry, Visit&& visit) {
   }
 }
 
-bool meet(GEOSContextHandle_t handle, const Segment& p, const Segment& q) {
-  const int first = side(handle, p.a, p.b, q.a);
-  if (first != 0 && first == side(handle, p.a, p.b, q.b)) return false;
-  const int second = side(handle, q.a, q.b, p.a);
-  return second == 0 || second != side(handle, q.a, q.b, p.b);
-}
-
 bool boundariesMeet(GEOSContextHandle_t handle, const Placed& a, const Placed& b) {
   thread_local std::vector<Segment> near;
   near.clear();
@@ -106,10 +75,7 @@ bool isInside(GEOSContextHandle_t handle, const Position& p, const Geometry& geo
   for (uint32_t r = 0; r < polygon.sequences; ++r) {
     const Sequence& ring = geometry.sequences[polygon.firstSequence + r];
     for (size_t i = 1; i < ring.count; ++i) {
-      const Position a = at(ring, i - 1);
-      const Position b = at(ring, i);
-      if ((a.y > p.y) == (b.y > p.y)) continue;
-      if ((side(handle, a, b, p) > 0) == (b.y > a.y)) inside = !inside;
+      if (passes(handle, p, at(ring, i - 1), at(ring, i))) inside = !inside;
     }
   }
   return inside;
@@ -167,8 +133,7 @@ void measure(const Geometry& from, const Placed& to, Closest& closest) {
   for (const Sequence& s : from.sequences) {
     for (size_t i = 0; i < s.count; ++i) {
       const Position p = at(s, i);
-      const double gap = gapBetween({p.x, p.y, p.x, p.y}, to.box);
-      if (gap * gap > closest.square) continue;
+      if (squareOfGap({p.x, p.y, p.x, p.y}, to.box) > closest.square) continue;
       eachSegment(to.geometry, [&](const Segment& segment) {
         const double square = squareTo(p, segment);
         if (square < closest.square) closest = {square, p, segment};

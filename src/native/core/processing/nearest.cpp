@@ -12,8 +12,6 @@ namespace {
 constexpr double kFarthestMetres = 20'100'000;
 /** A first radius on the ground. */
 constexpr double kFirstMetres = 1000;
-/** A share that is more than what rounding takes. */
-constexpr double kRounding = 1e-12;
 
 bool nearer(const NearestSearch::Neighbour& a, const NearestSearch::Neighbour& b) {
   return a.distance < b.distance || (a.distance == b.distance && a.index < b.index);
@@ -100,13 +98,10 @@ std::vector<NearestSearch::Neighbour> NearestSearch::search(const uint8_t* blob,
 std::vector<NearestSearch::Neighbour> NearestSearch::inPlane(SpatialOperand& from, uint32_t count, double reach) {
   std::vector<Neighbour> best;
   ++turn_;
-  tree_.nearest(from.envelope(), [&](uint32_t i, double gap) {
-    const double most = best.size() >= count ? std::min(reach, best.back().distance) : reach;
-    // Gaps and distances are rounded each in its way.
-    if (gap * (1 - kRounding) > most) return false;
+  tree_.nearest(from.envelope(), reach, [&](uint32_t i) {
     const std::optional<double> distance = measure(from, i);
     if (distance && *distance <= reach) keepNearest(best, {i, *distance}, count);
-    return true;
+    return best.size() >= count ? best.back().distance : reach;
   });
   return best;
 }

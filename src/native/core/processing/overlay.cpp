@@ -50,24 +50,56 @@ Box boxOf(Geos& geos, const GEOSGeometry* g) {
   return measured ? box : Box{};
 }
 
+Box boxOf(const Ring& ring) {
+  Box box;
+  for (const Position& p : ring) box.add(p.x, p.y);
+  return box;
+}
+
+/** As it came. */
+GeosGeometry areaOf(Geos& geos, const Shell& shell) {
+  Ring closed = shell.ring;
+  if (shell.reversed) std::reverse(closed.begin(), closed.end());
+  closed.push_back(Position(closed.front()));
+  Geometry geometry;
+  geometry.nodes.push_back({GeometryType::Polygon, 0, 0, 1});
+  geometry.sequences.push_back({reinterpret_cast<const uint8_t*>(closed.data()), static_cast<uint32_t>(closed.size()),
+                                sizeof(Position), false});
+  return geos.read(geometry);
+}
+
 }  // namespace
 
-void Overlay::add(GeosGeometry geometry) {
-  right_.push_back(repair(geos_, std::move(geometry)));
+bool Overlay::add(const Geometry& geometry) {
+  Right right{shellOf(geos_.handle(), geometry), geos_.own(nullptr), GeosPrepared(nullptr, GeosDeleter{geos_.handle()})};
+  if (!right.shell && !geometry.empty()) {
+    geos_.forgetError();
+    right.geometry = geos_.read(geometry);
+    if (right.geometry == nullptr) return false;
+    right.geometry = repair(geos_, std::move(right.geometry));
+  }
+  right_.push_back(std::move(right));
+  return true;
 }
 
 void Overlay::build() {
   for (uint32_t i = 0; i < right_.size(); ++i) {
-    prepared_.emplace_back(nullptr, GeosDeleter{geos_.handle()});
-    tree_.add(boxOf(geos_, right_[i].get()), i);
+    tree_.add(right_[i].shell ? boxOf(right_[i].shell->ring) : boxOf(geos_, right_[i].geometry.get()), i);
   }
   tree_.build();
   built_ = true;
 }
 
+const GEOSGeometry* Overlay::right(uint32_t i) {
+  Right& one = right_[i];
+  if (one.geometry == nullptr && one.shell) one.geometry = areaOf(geos_, *one.shell);
+  return one.geometry.get();
+}
+
 const GEOSPreparedGeometry* Overlay::prepared(uint32_t i) {
-  if (prepared_[i] == nullptr) prepared_[i].reset(GEOSPrepare_r(geos_.handle(), right_[i].get()));
-  return prepared_[i].get();
+  Right& one = right_[i];
+  if (one.prepared == nullptr) one.prepared.reset(GEOSPrepare_r(geos_.handle(), right(i)));
+  return one.prepared.get();
 }
 
 std::vector<uint32_t> Overlay::touching(const Box& window) {
@@ -96,7 +128,7 @@ GeosGeometry Overlay::clip(const GEOSGeometry* left) {
   const int dimension = GEOSGeom_getDimensions_r(geos_.handle(), left);
   std::vector<GeosGeometry> pieces;
   for (const uint32_t i : rights) {
-    GeosGeometry piece = robust(geos_, left, right_[i].get(), GEOSIntersection_r);
+    GeosGeometry piece = robust(geos_, left, right(i), GEOSIntersection_r);
     if (piece == nullptr) return piece;
     pieces.push_back(ofDimension(geos_, std::move(piece), dimension));
   }
@@ -110,30 +142,53 @@ GeosGeometry Overlay::clip(const GEOSGeometry* left) {
 GeosGeometry Overlay::subtract(const GEOSGeometry* left) {
   GeosGeometry rest = geos_.own(GEOSGeom_clone_r(geos_.handle(), left));
   for (const uint32_t i : meeting(left)) {
-    rest = robust(geos_, rest.get(), right_[i].get(), GEOSDifference_r);
+    rest = robust(geos_, rest.get(), right(i), GEOSDifference_r);
     if (rest == nullptr || GEOSisEmpty_r(geos_.handle(), rest.get()) != 0) return rest;
   }
   return rest;
 }
 
-std::vector<Overlay::Piece> Overlay::intersect(const GEOSGeometry* left) {
-  std::vector<Piece> pieces;
-  const int dimension = GEOSGeom_getDimensions_r(geos_.handle(), left);
-  // Of a collection only what has the greatest dimension is kept.
-  const bool isSimple = GEOSGeomTypeId_r(geos_.handle(), left) != GEOS_GEOMETRYCOLLECTION;
-  for (const uint32_t i : meeting(left)) {
-    // Most of many small areas lie within a single large one.
-    if (isSimple && GEOSPreparedCovers_r(geos_.handle(), prepared(i), left) == 1) {
-      pieces.push_back({i, geos_.own(GEOSGeom_clone_r(geos_.handle(), left))});
-      continue;
+bool Overlay::intersect(const Geometry& left, std::vector<Piece>& pieces) {
+  pieces.clear();
+  const std::optional<Shell> shell = shellOf(geos_.handle(), left);
+  GeosGeometry geometry = geos_.own(nullptr);
+  const auto geometryOf = [&] {
+    if (geometry == nullptr) geometry = geos_.read(left);
+    if (geometry != nullptr && !shell) geometry = repair(geos_, std::move(geometry));
+    return geometry.get();
+  };
+  geos_.forgetError();
+  if (!shell && geometryOf() == nullptr) return false;
+  for (const uint32_t i : touching(shell ? boxOf(shell->ring) : boxOf(geos_, geometry.get()))) {
+    std::vector<Ring> rings;
+    const std::optional<Shell>& other = right_[i].shell;
+    const Shared shared =
+        shell && other ? sharedBy(geos_.handle(), shell->ring, other->ring, rings) : Shared::Unsure;
+    if (shared == Shared::Second) rings.assign(1, other->ring);
+    if (shared == Shared::Unsure) {
+      intersectByGeos(geometryOf(), shell.has_value(), i, pieces);
+    } else if (shared != Shared::Nothing) {
+      pieces.push_back({i, shared == Shared::First, std::move(rings), geos_.own(nullptr)});
     }
-    const int least = std::min(dimension, GEOSGeom_getDimensions_r(geos_.handle(), right_[i].get()));
-    GeosGeometry shared = robust(geos_, left, right_[i].get(), GEOSIntersection_r);
-    if (shared != nullptr) shared = ofDimension(geos_, std::move(shared), least);
-    const bool empty = shared != nullptr && GEOSisEmpty_r(geos_.handle(), shared.get()) != 0;
-    if (!empty) pieces.push_back({i, std::move(shared)});
   }
-  return pieces;
+  return true;
+}
+
+void Overlay::intersectByGeos(const GEOSGeometry* left, bool isValid, uint32_t i, std::vector<Piece>& pieces) {
+  const GEOSContextHandle_t handle = geos_.handle();
+  // What GEOS cannot tell is left to the operation, which says why.
+  if (GEOSPreparedIntersects_r(handle, prepared(i), left) == 0) return;
+  // Most of many small areas lie within a single large one. Of a collection only what has the greatest dimension is kept.
+  const bool isSimple = GEOSGeomTypeId_r(handle, left) != GEOS_GEOMETRYCOLLECTION;
+  if (isSimple && GEOSPreparedCovers_r(handle, prepared(i), left) == 1) {
+    pieces.push_back({i, isValid, {}, geos_.own(isValid ? nullptr : GEOSGeom_clone_r(handle, left))});
+    return;
+  }
+  const int least = std::min(GEOSGeom_getDimensions_r(handle, left), GEOSGeom_getDimensions_r(handle, right(i)));
+  GeosGeometry shared = robust(geos_, left, right(i), GEOSIntersection_r);
+  if (shared != nullptr) shared = ofDimension(geos_, std::move(shared), least);
+  const bool empty = shared != nullptr && GEOSisEmpty_r(handle, shared.get()) != 0;
+  if (!empty) pieces.push_back({i, false, {}, std::move(shared)});
 }
 
 GeosGeometry Overlay::snap(const GEOSGeometry* left, double tolerance) {
@@ -142,7 +197,7 @@ GeosGeometry Overlay::snap(const GEOSGeometry* left, double tolerance) {
   if (!box.valid()) return geos_.own(nullptr);
   const Box window{box.minX - tolerance, box.minY - tolerance, box.maxX + tolerance, box.maxY + tolerance};
   std::vector<GEOSGeometry*> near;
-  for (const uint32_t i : touching(window)) near.push_back(GEOSGeom_clone_r(handle, right_[i].get()));
+  for (const uint32_t i : touching(window)) near.push_back(GEOSGeom_clone_r(handle, right(i)));
   if (near.empty()) return geos_.own(GEOSGeom_clone_r(handle, left));
   const GeosGeometry all = geos_.own(
       GEOSGeom_createCollection_r(handle, GEOS_GEOMETRYCOLLECTION, near.data(), static_cast<unsigned>(near.size())));

@@ -7,6 +7,7 @@
 
 #include "../box_tree.h"
 #include "../geos.h"
+#include "ring_overlay.h"
 
 namespace graticule {
 
@@ -17,8 +18,8 @@ class Overlay {
   Overlay(const Overlay&) = delete;
   Overlay& operator=(const Overlay&) = delete;
 
-  /** Takes the next geometry; null for one that there is not. Invalid ones are repaired. */
-  void add(GeosGeometry geometry);
+  /** Takes the next geometry, which may be empty. Invalid ones are repaired. False where GEOS cannot hold it, and says why. */
+  bool add(const Geometry& geometry);
 
   /** The parts of `left` inside of the right geometries together, as large in dimension as itself. */
   GeosGeometry clip(const GEOSGeometry* left);
@@ -27,10 +28,17 @@ class Overlay {
 
   struct Piece {
     uint32_t right;
+    /** All of the left geometry, which is valid. */
+    bool isLeft;
+    /** Else areas, where there are some, or a geometry of GEOS, null where it failed. */
+    std::vector<Ring> rings;
     GeosGeometry geometry;
   };
-  /** What `left` shares with each, where their dimension is as large as the lesser of both; null geometry: GEOS failed. */
-  std::vector<Piece> intersect(const GEOSGeometry* left);
+  /**
+   * What `left` shares with each, where their dimension is as large as the lesser of both. False where GEOS cannot hold
+   * `left`, and says why.
+   */
+  bool intersect(const Geometry& left, std::vector<Piece>& pieces);
   /** `left` with its vertices and segments moved onto vertices of the right ones within a distance. Null when GEOS fails. */
   GeosGeometry snap(const GEOSGeometry* left, double tolerance);
 
@@ -40,12 +48,21 @@ class Overlay {
   std::vector<uint32_t> touching(const Box& window);
   /** Indices of those whose envelope meets that of `left` and that intersect it, ascending. */
   std::vector<uint32_t> meeting(const GEOSGeometry* left);
+  /** `isValid`: the left geometry is as it came. */
+  void intersectByGeos(const GEOSGeometry* left, bool isValid, uint32_t i, std::vector<Piece>& pieces);
+  const GEOSGeometry* right(uint32_t i);
   const GEOSPreparedGeometry* prepared(uint32_t i);
+
+  /** A geometry: a shell, or as GEOS holds it, which a shell becomes when it is asked for. */
+  struct Right {
+    std::optional<Shell> shell;
+    GeosGeometry geometry;
+    GeosPrepared prepared;
+  };
 
   std::shared_ptr<Geos> owner_;
   Geos& geos_;
-  std::vector<GeosGeometry> right_;
-  std::vector<GeosPrepared> prepared_;
+  std::vector<Right> right_;
   BoxTree tree_;
   bool built_ = false;
 };
