@@ -13,6 +13,7 @@ import {
 } from './surfaces/geoservices/attachment-operations.js';
 import { catalogueOperations } from './surfaces/geoservices/catalogue-operations.js';
 import { editOperations } from './surfaces/geoservices/edit-operations.js';
+import { geometryServerOperations } from './surfaces/geoservices/geometry-server.js';
 import { imageServerOperations } from './surfaces/geoservices/image-server.js';
 import { mapServerOperations } from './surfaces/geoservices/map-server.js';
 import { queryOperations } from './surfaces/geoservices/query-operations.js';
@@ -78,6 +79,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
       visibleVectorTiles: onEarth('VectorTileServer').visible,
     }),
     ...mapServerOperations(onEarth('MapServer')),
+    ...geometryServerOperations(deps),
     ...imageServerOperations(onEarth('ImageServer')),
     ...vectorTileServerOperations({ ...onEarth('VectorTileServer'), symbols }),
     ...queryOperations(onEarth('FeatureServer')),

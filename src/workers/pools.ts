@@ -66,11 +66,14 @@ export function createPools(options: PoolsOptions): Pools {
     maxQueue: LIMITS.ingestQueue,
   });
   const processes = new ProcessPool({ size: threads, maxBytes: options.processBytes });
+  // A job may keep a process for hours, and these have clients that wait.
+  const geometries = new ProcessPool({ size: threads, maxBytes: LIMITS.geometryMemoryBytes });
   const run = (name: TaskName, input: never, taskOptions?: TaskOptions): Promise<unknown> => {
     if (name.startsWith('vector.')) return vector.run(name as VectorTaskName, input, taskOptions);
     if (name.startsWith('archive.')) return archives.run(name as ArchiveTaskName, input, taskOptions);
     if (name.startsWith('symbols.')) return symbols.run(name as keyof SymbolTasks, input, taskOptions);
     if (name.startsWith('storage.')) return storage.run(name as keyof StorageTasks, input, taskOptions);
+    if (name === 'process.geometry') return geometries.run(name, input, taskOptions);
     if (name.startsWith('process.'))
       return processes.run(name as keyof FeatureProcessTasks, input, taskOptions);
     if (name.startsWith('ingest.')) return ingest.run(name as keyof IngestTasks, input, taskOptions);
@@ -90,7 +93,7 @@ export function createPools(options: PoolsOptions): Pools {
       processes.status(),
     ],
     async close() {
-      const pools = [vector, engines, archives, symbols, storage, ingest, processes];
+      const pools = [vector, engines, archives, symbols, storage, ingest, processes, geometries];
       await Promise.all(pools.map((pool) => pool.close()));
     },
   };

@@ -19,7 +19,7 @@ describe('resources of GeoServices that are not built', () => {
     '/rest/services/default/ImageServer/histograms',
     '/rest/services/default/GeocodeServer/suggest',
     '/rest/services/default/GPServer/buffer/submitJob',
-    '/rest/services/Utilities/Geometry/GeometryServer/project',
+    '/rest/services/Utilities/Geometry/GeometryServer/cut',
   ])('%s says so', async (path) => {
     expect(await ask(path)).toEqual([501, 'application/problem+json']);
     const form = new URLSearchParams({ f: 'json' });

@@ -38,7 +38,22 @@ export class ProcessPool {
   async run<N extends Name>(
     name: N,
     input: TaskInput<N>,
-    { signal, onUsage }: TaskOptions = {},
+    { signal: gone, deadlineMs, onUsage }: TaskOptions = {},
+  ): Promise<TaskOutput<N>> {
+    const late = deadlineMs === undefined ? undefined : AbortSignal.timeout(deadlineMs);
+    const signal = late && gone ? AbortSignal.any([gone, late]) : (late ?? gone);
+    try {
+      return await this.#run(name, input, { signal, onUsage });
+    } catch (error) {
+      if (!late?.aborted) throw error;
+      throw new TaskFailure('deadline-exceeded', 'The request took too long.');
+    }
+  }
+
+  async #run<N extends Name>(
+    name: N,
+    input: TaskInput<N>,
+    { signal, onUsage }: Pick<TaskOptions, 'signal' | 'onUsage'>,
   ): Promise<TaskOutput<N>> {
     await this.#turn(signal);
     try {

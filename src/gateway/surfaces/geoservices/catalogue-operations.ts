@@ -49,8 +49,29 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
             ...{ name, type: 'VectorTileServer' },
           })),
         ];
-        return jsonReply({ currentVersion: CURRENT_VERSION, folders: [], services }, documentFormat(members));
+        return jsonReply(
+          { currentVersion: CURRENT_VERSION, folders: ['Utilities'], services },
+          documentFormat(members),
+        );
       },
+    }),
+    ...readingOperation({
+      ...{
+        about: about('services'),
+        name: 'utilities',
+        path: `${ROOT}/Utilities`,
+        pathParams: {},
+        params: {},
+      },
+      summary: 'Services of the folder Utilities',
+      run: (_x, _path, members) =>
+        jsonReply(
+          {
+            ...{ currentVersion: CURRENT_VERSION, folders: [] },
+            services: [{ name: 'Utilities/Geometry', type: 'GeometryServer' }],
+          },
+          documentFormat(members),
+        ),
     }),
     ...readingOperation({
       ...{ about: about('service'), name: 'service', path: `${ROOT}/{serviceId}/${SERVER}` },
