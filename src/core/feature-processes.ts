@@ -6,6 +6,7 @@ import { freeName, namesInUse } from './column-names.js';
 import type { Operand } from './cql2/index.js';
 import type { FeatureQuery } from './features.js';
 import type { CollectionOperation, GeometryOperation } from './geometry-operations.js';
+import type { GeometryServiceResult, GeometryServiceTask } from './geometry-service.js';
 import type { MapPageTask } from './map-pages.js';
 import type { FieldType } from './vector-source.js';
 
@@ -146,6 +147,8 @@ export interface StageFeaturesTask {
 }
 
 export interface FeatureProcessTasks {
+  /** What a GeometryServer is asked: short, and for a client that waits. */
+  'process.geometry': { input: GeometryServiceTask; output: GeometryServiceResult };
   'process.stage': { input: StageFeaturesTask; output: { features: number } };
   'process.map-page': { input: MapPageTask; output: undefined };
   'process.features': { input: FeatureProcessTask; output: FeatureProcessResult };

@@ -350,6 +350,12 @@ export const LIMITS = {
   geoServicesRecords: 1000,
   geoServicesRecordsMax: 10_000,
   geoServicesIds: 1_000_000,
+  /** Geometries that a GeometryServer takes at once, positions of its answer, distances of a buffer, bytes of memory of its process, and requests that wait for one. */
+  geometries: 10_000,
+  geometryPositions: 1_000_000,
+  geometryDistances: 100,
+  geometryMemoryBytes: 1_073_741_824,
+  geometryQueue: 64,
   /** Statistics that one query of GeoServices asks for. */
   geoServicesStatistics: 50,
   /** Bytes of features of such an answer: what is left is there to be asked for. */

@@ -14,6 +14,7 @@ import {
 import { catalogueOperations } from './surfaces/geoservices/catalogue-operations.js';
 import { editOperations } from './surfaces/geoservices/edit-operations.js';
 import { type GeocodeDeps, geocodeServerOperations } from './surfaces/geoservices/geocode-server.js';
+import { geometryServerOperations } from './surfaces/geoservices/geometry-server.js';
 import { gpServerOperations } from './surfaces/geoservices/gp-server.js';
 import { imageServerOperations } from './surfaces/geoservices/image-server.js';
 import { mapServerOperations } from './surfaces/geoservices/map-server.js';
@@ -88,6 +89,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     tokenOperation(deps),
     ...gpServerOperations(deps),
     ...mapServerOperations(onEarth('MapServer')),
+    ...geometryServerOperations(deps),
     ...imageServerOperations(onEarth('ImageServer')),
     ...vectorTileServerOperations({ ...onEarth('VectorTileServer'), symbols }),
     ...geocodeServerOperations(deps),

@@ -71,11 +71,16 @@ export function createPools(options: PoolsOptions): Pools {
     maxQueue: LIMITS.geocodeImports,
   });
   const processes = new ProcessPool({ size: threads, maxBytes: options.processBytes });
+  // A job may keep a process for hours, and these have clients that wait.
+  const geometries = new ProcessPool({
+    ...{ size: threads, maxBytes: LIMITS.geometryMemoryBytes, maxQueue: LIMITS.geometryQueue },
+  });
   const run = (name: TaskName, input: never, taskOptions?: TaskOptions): Promise<unknown> => {
     if (name.startsWith('vector.')) return vector.run(name as VectorTaskName, input, taskOptions);
     if (name.startsWith('archive.')) return archives.run(name as ArchiveTaskName, input, taskOptions);
     if (name.startsWith('symbols.')) return symbols.run(name as keyof SymbolTasks, input, taskOptions);
     if (name.startsWith('storage.')) return storage.run(name as keyof StorageTasks, input, taskOptions);
+    if (name === 'process.geometry') return geometries.run(name, input, taskOptions);
     if (name.startsWith('process.'))
       return processes.run(name as keyof FeatureProcessTasks, input, taskOptions);
     if (name.startsWith('ingest.')) return ingest.run(name as keyof IngestTasks, input, taskOptions);
@@ -97,7 +102,7 @@ export function createPools(options: PoolsOptions): Pools {
       processes.status(),
     ],
     async close() {
-      const pools = [vector, engines, archives, symbols, storage, ingest, geocoding, processes];
+      const pools = [vector, engines, archives, symbols, storage, ingest, geocoding, processes, geometries];
       await Promise.all(pools.map((pool) => pool.close()));
     },
   };

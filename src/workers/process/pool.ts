@@ -13,6 +13,8 @@ export interface ProcessPoolOptions {
   size: number;
   /** Bytes of memory that a task may need. */
   maxBytes: number;
+  /** Tasks that wait for a process at most; jobs have a queue of their own before it. */
+  maxQueue?: number;
   /** Milliseconds without work after which a process ends; a minute when absent. */
   idleMs?: number;
 }
@@ -38,7 +40,22 @@ export class ProcessPool {
   async run<N extends Name>(
     name: N,
     input: TaskInput<N>,
-    { signal, onUsage }: TaskOptions = {},
+    { signal: gone, deadlineMs, onUsage }: TaskOptions = {},
+  ): Promise<TaskOutput<N>> {
+    const late = deadlineMs === undefined ? undefined : AbortSignal.timeout(deadlineMs);
+    const signal = late && gone ? AbortSignal.any([gone, late]) : (late ?? gone);
+    try {
+      return await this.#run(name, input, { signal, onUsage });
+    } catch (error) {
+      if (!late?.aborted) throw error;
+      throw new TaskFailure('deadline-exceeded', 'The request took too long.');
+    }
+  }
+
+  async #run<N extends Name>(
+    name: N,
+    input: TaskInput<N>,
+    { signal, onUsage }: Pick<TaskOptions, 'signal' | 'onUsage'>,
   ): Promise<TaskOutput<N>> {
     await this.#turn(signal);
     try {
@@ -72,6 +89,8 @@ export class ProcessPool {
       this.#running += 1;
       return;
     }
+    if (this.#waiting.length >= (this.options.maxQueue ?? Infinity))
+      throw new TaskFailure('queue-full', 'Too many requests wait already.');
     await new Promise<void>((resolve, reject) => {
       const begin = () => {
         signal?.removeEventListener('abort', leave);

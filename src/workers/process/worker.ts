@@ -9,6 +9,7 @@ import type { OneThreadMessage } from '../one-thread.js';
 import { limitConnections } from '../providers/postgis/database.js';
 import { boundStatements } from '../providers/postgis/session.js';
 import { processFeatures } from './features.js';
+import { computeGeometries } from './geometry.js';
 import { writeMapPage } from './map-page.js';
 import { stageFeatures } from './stage.js';
 
@@ -35,6 +36,7 @@ const TASKS: {
     cancellation: Cancellation,
   ) => TaskOutput<N> | Promise<TaskOutput<N>>;
 } = {
+  'process.geometry': computeGeometries,
   'process.stage': stageFeatures,
   'process.features': processFeatures,
   'process.map-page': writeMapPage,

@@ -22,6 +22,8 @@ export interface CatalogueDeps extends Pick<SurfaceDeps, 'catalog' | 'visible' |
 }
 
 const ROOT = '/rest/services';
+const UTILITIES = 'Utilities';
+const GEOMETRY_SERVICE = { name: `${UTILITIES}/Geometry`, type: 'GeometryServer' };
 const serviceId = pathString('serviceId', 'Name of a service.');
 const layerId = pathString('layerId', 'Number of a layer.');
 
@@ -40,8 +42,19 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
       summary: 'Services',
       async run(x, _path, members) {
         const services = await servicesFor(deps, x.principal);
-        return jsonReply({ currentVersion: CURRENT_VERSION, folders: [], services }, documentFormat(members));
+        const document = { currentVersion: CURRENT_VERSION, folders: [UTILITIES], services };
+        return jsonReply(document, documentFormat(members));
       },
+    }),
+    ...readingOperation({
+      ...{ about: about('services'), name: 'utilities', path: `${ROOT}/${UTILITIES}` },
+      ...{ pathParams: {}, params: {} },
+      summary: 'Services of the folder of utilities',
+      run: (_x, _path, members) =>
+        jsonReply(
+          { currentVersion: CURRENT_VERSION, folders: [], services: [GEOMETRY_SERVICE] },
+          documentFormat(members),
+        ),
     }),
     ...readingOperation({
       ...{ about: about('service'), name: 'service', path: `${ROOT}/{serviceId}/${SERVER}` },

@@ -15,7 +15,10 @@ const RESOURCES: readonly (readonly [path: string, names: string])[] = [
     `${SERVICE}/ImageServer`,
     'histograms computeHistograms computeStatisticsHistograms multidimensionalInfo measure WCSServer',
   ],
-  ['/rest/services/Utilities/Geometry/GeometryServer', ' {operation}'],
+  [
+    '/rest/services/Utilities/Geometry/GeometryServer',
+    'relation cut offset reshape trimExtend autoComplete findTransformations toGeoCoordinateString fromGeoCoordinateString',
+  ],
 ];
 
 /** What of GeoServices clients may look for and is not there yet: 501, by GET and by POST. */

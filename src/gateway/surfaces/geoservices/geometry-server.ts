@@ -1,0 +1,313 @@
+import type { Geometry } from 'geojson';
+import type { Crs } from '../../../core/crs.js';
+import { badParameter } from '../../../core/errors.js';
+import type { GeometryOperation } from '../../../core/geometry-operations.js';
+import type { GeometryServiceTask } from '../../../core/geometry-service.js';
+import { esriGeometryOf, esriGeometryType } from '../../../core/geoservices-geometry.js';
+import type { Exchange, Operation } from '../../../core/operation.js';
+import { runTask } from '../../../services/run-task.js';
+import type { SurfaceDeps } from '../common.js';
+import { common, documentFormat, readingOperation } from './feature-server.js';
+import {
+  areaUnitOf,
+  finiteNumbers,
+  geometriesOf,
+  geometryMember,
+  metresOf,
+  positiveNumber,
+  requireReference,
+  unitOf,
+} from './geometry-requests.js';
+import { inBandFailure, jsonReply } from './in-band.js';
+import { CURRENT_VERSION, spatialReferenceOf } from './layer-documents.js';
+import { referenceOf } from './map-window.js';
+import { choiceOf, flagOf, type Members } from './members.js';
+import { member } from './query-members.js';
+
+const SERVER = 'GeometryServer';
+const PATH = `/rest/services/Utilities/Geometry/${SERVER}`;
+
+type Deps = Pick<SurfaceDeps, 'pools'>;
+type Shapes = (Geometry | null)[];
+/** Computes an answer's document. */
+type Answer = (compute: Compute, members: Members) => Promise<unknown>;
+type Compute = (task: GeometryServiceTask) => ReturnType<typeof runTask<'process.geometry'>>;
+
+const text = {
+  sr: 'Spatial reference of the geometries.',
+  geometries: 'Geometries as JSON, or points as x,y,x,y.',
+  geometry: 'A geometry as JSON.',
+  calculationType: 'planar or geodesic.',
+  geodesic: 'Over the ground; false when absent.',
+  lengthUnit: 'Unit of lengths; that of the spatial reference when absent.',
+};
+
+/** Every operation: its name, what it does, what it takes, and how it is answered. */
+const OPERATIONS: readonly (readonly [string, string, Record<string, string>, Answer])[] = [
+  [
+    'project',
+    'Geometries in another spatial reference',
+    { geometries: text.geometries, inSR: text.sr, outSR: 'Of the answer.' },
+    project,
+  ],
+  [
+    ...(['buffer', 'Areas within distances of geometries'] as const),
+    {
+      ...{
+        geometries: text.geometries,
+        inSR: text.sr,
+        outSR: 'Of the answer.',
+        bufferSR: 'In which it is computed.',
+      },
+      ...{ distances: 'Distances, by commas.', unit: 'Of the distances.', geodesic: text.geodesic },
+      unionResults: 'One area of all; false when absent.',
+    },
+    buffer,
+  ],
+  [
+    'simplify',
+    'Geometries that are valid',
+    { geometries: text.geometries, sr: text.sr },
+    each(() => ({ name: 'make-valid' })),
+  ],
+  [
+    'convexHull',
+    'The convex hull of all geometries',
+    { geometries: text.geometries, sr: text.sr },
+    together('hull'),
+  ],
+  ['union', 'The union of all geometries', { geometries: text.geometries, sr: text.sr }, together('union')],
+  [
+    'intersect',
+    'What geometries share with one',
+    { geometries: text.geometries, geometry: text.geometry, sr: text.sr },
+    overlay('clip'),
+  ],
+  [
+    'difference',
+    'What geometries do not share with one',
+    { geometries: text.geometries, geometry: text.geometry, sr: text.sr },
+    overlay('subtract'),
+  ],
+  [
+    ...(['generalize', 'Geometries of fewer corners'] as const),
+    {
+      geometries: text.geometries,
+      sr: text.sr,
+      maxDeviation: 'How far lines may move.',
+      deviationUnit: text.lengthUnit,
+    },
+    each((members, crs) => ({
+      name: 'simplify',
+      distance: planar(members, 'maxDeviation', 'deviationUnit', crs),
+    })),
+  ],
+  [
+    ...(['densify', 'Geometries of shorter segments'] as const),
+    {
+      geometries: text.geometries,
+      sr: text.sr,
+      maxSegmentLength: 'Longest segment.',
+      lengthUnit: text.lengthUnit,
+    },
+    each((members, crs) => {
+      if (flagOf(members, 'geodesic', false)) throw badParameter('geodesic', 'is not supported of densify');
+      return { name: 'densify', distance: planar(members, 'maxSegmentLength', 'lengthUnit', crs) };
+    }),
+  ],
+  ['labelPoints', 'A point inside each area', { polygons: text.geometries, sr: text.sr }, labelPoints],
+  [
+    'lengths',
+    'Lengths of lines',
+    {
+      polylines: text.geometries,
+      sr: text.sr,
+      lengthUnit: text.lengthUnit,
+      calculationType: text.calculationType,
+    },
+    lengths,
+  ],
+  [
+    ...(['areasAndLengths', 'Areas and perimeters'] as const),
+    {
+      polygons: text.geometries,
+      sr: text.sr,
+      lengthUnit: text.lengthUnit,
+      areaUnit: 'Unit of areas.',
+      calculationType: text.calculationType,
+    },
+    areasAndLengths,
+  ],
+  [
+    'distance',
+    'The distance between two geometries',
+    {
+      geometry1: text.geometry,
+      geometry2: text.geometry,
+      sr: text.sr,
+      distanceUnit: text.lengthUnit,
+      geodesic: text.geodesic,
+    },
+    distance,
+  ],
+];
+
+/** Geometries that clients send, and what becomes of them: nothing is read from the data. */
+export function geometryServerOperations({ pools }: Deps): Operation[] {
+  return [
+    ...readingOperation({
+      ...{ about: about('service'), name: 'geometryService', path: PATH, pathParams: {}, params: {} },
+      summary: 'The geometry service',
+      run: (_x, _path, members) =>
+        jsonReply({ currentVersion: CURRENT_VERSION, serviceDescription: '' }, documentFormat(members)),
+    }),
+    ...OPERATIONS.flatMap(([name, summary, params, answer]) =>
+      readingOperation({
+        ...{
+          about: about(name),
+          name: `geometry${name[0]!.toUpperCase()}${name.slice(1)}`,
+          path: `${PATH}/${name}`,
+          summary,
+        },
+        pathParams: {},
+        params: Object.fromEntries(Object.entries(params).map(([key, says]) => [key, member(key, says)])),
+        async run(x: Exchange, _path, members) {
+          const format = documentFormat(members);
+          const document = await answer((task) => runTask(x, pools, 'process.geometry', task), members);
+          return jsonReply(document, format);
+        },
+      }),
+    ),
+  ];
+}
+
+function about(verb: string) {
+  return { ...common(SERVER, verb), failure: inBandFailure(SERVER, verb) };
+}
+
+const inPlane = (crs: Crs) => ({ from: crs.proj, plane: crs.proj, target: crs.proj });
+
+/** Geometries without a position, by type. */
+const EMPTY = {
+  esriGeometryPoint: { x: 'NaN', y: 'NaN' },
+  esriGeometryMultipoint: { points: [] },
+  esriGeometryPolyline: { paths: [] },
+  esriGeometryPolygon: { rings: [] },
+};
+
+function shapeOf(geometry: Geometry, crs: Crs): object {
+  return { ...esriGeometryOf(geometry, crs.epsg), spatialReference: spatialReferenceOf(crs) };
+}
+
+/** Where nothing is left it is of the type of the first geometry that was sent. */
+function listAnswer(shapes: Shapes, crs: Crs, sent: readonly Geometry[]) {
+  const first = shapes.find((one) => one !== null) ?? sent[0]!;
+  const geometryType = esriGeometryType(first.type) ?? 'esriGeometryPolygon';
+  const geometries = shapes.map((one) => (one ? shapeOf(one, crs) : EMPTY[geometryType]));
+  return { geometryType, geometries };
+}
+
+async function project(compute: Compute, members: Members) {
+  const [from, to] = [requireReference(members, 'inSR'), requireReference(members, 'outSR')];
+  if (members['transformation'] || members['transformForward'])
+    throw badParameter('transformation', 'is not supported: PROJ finds the best one');
+  const geometries = geometriesOf(members, 'geometries');
+  const operations: GeometryOperation[] = [{ name: 'none' }];
+  const result = await compute({ verb: 'each', operations, geometries, ...inPlane(from), target: to.proj });
+  return listAnswer(result.geometries, to, geometries);
+}
+
+async function buffer(compute: Compute, members: Members) {
+  const from = requireReference(members, 'inSR');
+  const plane = referenceOf(members, 'bufferSR') ?? referenceOf(members, 'outSR') ?? from;
+  const target = referenceOf(members, 'outSR') ?? plane;
+  const unit = unitOf(members, 'unit');
+  const ground = flagOf(members, 'geodesic', false) || (unit !== undefined && plane.geographic);
+  const scale = ground ? (unit ?? 1) : unit === undefined ? 1 : unit / metresOf(plane);
+  const operations = finiteNumbers(members, 'distances').map((one): GeometryOperation => {
+    if (ground && one <= 0) throw badParameter('distances', 'must be above 0 over the ground');
+    return { name: 'buffer', distance: one * scale, ...(ground ? { ground } : { segments: 16 }) };
+  });
+  const geometries = geometriesOf(members, 'geometries');
+  const union = flagOf(members, 'unionResults', false);
+  const planes = { from: from.proj, plane: plane.proj, target: target.proj };
+  const result = await compute({ verb: 'each', operations, union, geometries, ...planes });
+  return listAnswer(result.geometries, target, geometries);
+}
+
+function each(operationOf: (members: Members, crs: Crs) => GeometryOperation): Answer {
+  return async (compute, members) => {
+    const crs = requireReference(members, 'sr');
+    const operations = [operationOf(members, crs)];
+    const geometries = geometriesOf(members, 'geometries');
+    const result = await compute({ verb: 'each', operations, geometries, ...inPlane(crs) });
+    return listAnswer(result.geometries, crs, geometries);
+  };
+}
+
+function together(verb: 'hull' | 'union'): Answer {
+  return async (compute, members) => {
+    const crs = requireReference(members, 'sr');
+    const sent = geometriesOf(members, 'geometries');
+    const { geometries } = await compute({ verb, geometries: sent, ...inPlane(crs) });
+    const list = listAnswer(geometries.slice(0, 1), crs, sent);
+    return { geometryType: list.geometryType, geometry: list.geometries[0] ?? EMPTY[list.geometryType] };
+  };
+}
+
+function overlay(verb: 'clip' | 'subtract'): Answer {
+  return async (compute, members) => {
+    const crs = requireReference(members, 'sr');
+    const [geometries, by] = [geometriesOf(members, 'geometries'), geometryMember(members, 'geometry')];
+    const result = await compute({ verb, geometries, by, ...inPlane(crs) });
+    return listAnswer(result.geometries, crs, geometries);
+  };
+}
+
+/** A length in units of the plane. */
+function planar(members: Members, name: string, unitName: string, crs: Crs): number {
+  const unit = unitOf(members, unitName);
+  return positiveNumber(members, name) * (unit === undefined ? 1 : unit / metresOf(crs));
+}
+
+async function labelPoints(compute: Compute, members: Members) {
+  const crs = requireReference(members, 'sr');
+  const geometries = geometriesOf(members, 'polygons');
+  const operations: GeometryOperation[] = [{ name: 'point-on-surface' }];
+  const result = await compute({ verb: 'each', operations, geometries, ...inPlane(crs) });
+  return { labelPoints: result.geometries.map((one) => (one ? shapeOf(one, crs) : EMPTY.esriGeometryPoint)) };
+}
+
+/** Measures of a parameter's geometries, and the metres of a unit that these are in. */
+async function measures(compute: Compute, members: Members, name: string) {
+  const crs = requireReference(members, 'sr');
+  const type = choiceOf(members, 'calculationType', { values: ['planar', 'geodesic'], fallback: 'planar' });
+  const ground = type === 'geodesic';
+  const geometries = geometriesOf(members, name);
+  const result = await compute({ verb: 'measure', ground, geometries, ...inPlane(crs) });
+  return { measures: result.measures, metres: ground ? 1 : metresOf(crs) };
+}
+
+async function lengths(compute: Compute, members: Members) {
+  const unit = unitOf(members, 'lengthUnit');
+  const { measures: all, metres } = await measures(compute, members, 'polylines');
+  return { lengths: all.map(({ length }) => (length * metres) / (unit ?? metres)) };
+}
+
+async function areasAndLengths(compute: Compute, members: Members) {
+  const [unit, area] = [unitOf(members, 'lengthUnit'), areaUnitOf(members, 'areaUnit')];
+  const { measures: all, metres } = await measures(compute, members, 'polygons');
+  return {
+    areas: all.map((one) => (one.area * metres ** 2) / (area ?? metres ** 2)),
+    lengths: all.map(({ perimeter }) => (perimeter * metres) / (unit ?? metres)),
+  };
+}
+
+async function distance(compute: Compute, members: Members) {
+  const crs = requireReference(members, 'sr');
+  const [geometry, by] = [geometryMember(members, 'geometry1'), geometryMember(members, 'geometry2')];
+  const [ground, unit] = [flagOf(members, 'geodesic', false), unitOf(members, 'distanceUnit')];
+  const result = await compute({ verb: 'distance', ground, geometries: [geometry], by, ...inPlane(crs) });
+  const metres = ground ? 1 : metresOf(crs);
+  return { distance: (result.distance! * metres) / (unit ?? metres) };
+}
