@@ -137,9 +137,10 @@ export const LIMITS = {
   callbackProgressMs: 5000,
   /** Lines of its log that the page of a job shows. */
   processLogLines: 500,
-  /** Executions of one caller that wait for approval, bytes of one, and days that decided ones are kept. */
+  /** Executions of one caller and of all that wait for approval, bytes of one, and days that it is kept. */
   proposals: 100,
-  proposalBytes: 1_048_576,
+  proposalsOfAll: 1000,
+  proposalBytes: 65_536,
   proposalDays: 90,
   /** Steps of a plan, and bytes that these leave for each other where the settings do not say. */
   planSteps: 50,

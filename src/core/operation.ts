@@ -62,6 +62,7 @@ export type Protocol =
   | 'ImageServer'
   | 'VectorTileServer'
   | 'GPServer'
+  | 'GeometryServer'
   | 'GeocodeServer'
   | 'Site';
 

@@ -73,7 +73,12 @@ export function createPools(options: PoolsOptions): Pools {
   const processes = new ProcessPool({ size: threads, maxBytes: options.processBytes });
   // A job may keep a process for hours, and these have clients that wait.
   const geometries = new ProcessPool({
-    ...{ size: threads, maxBytes: LIMITS.geometryMemoryBytes, maxQueue: LIMITS.geometryQueue },
+    ...{
+      name: 'geometry',
+      size: threads,
+      maxBytes: LIMITS.geometryMemoryBytes,
+      maxQueue: LIMITS.geometryQueue,
+    },
   });
   const run = (name: TaskName, input: never, taskOptions?: TaskOptions): Promise<unknown> => {
     if (name.startsWith('vector.')) return vector.run(name as VectorTaskName, input, taskOptions);
@@ -100,6 +105,7 @@ export function createPools(options: PoolsOptions): Pools {
       ingest.status(),
       geocoding.status(),
       processes.status(),
+      geometries.status(),
     ],
     async close() {
       const pools = [vector, engines, archives, symbols, storage, ingest, geocoding, processes, geometries];

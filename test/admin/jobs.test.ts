@@ -60,6 +60,27 @@ describeStates('job engine', (temporary) => {
     expect(await t.state.jobs.artifacts(id)).toMatchObject([{ label: 'out' }]);
   });
 
+  it('goes on where something could not be told of it, and not where it could not be kept', async () => {
+    const away = new Error('the state is away');
+    vi.spyOn(JobRuns.prototype, 'beginStep').mockRejectedValueOnce(away);
+    vi.spyOn(JobRuns.prototype, 'log').mockRejectedValueOnce(away);
+    kind(async (context) => {
+      if ((context.input as { keeps?: boolean }).keeps) await context.checkpoint({ n: 1 });
+      await context.step('a', 'A', async () => {});
+      await context.step('b', 'B', async () => {});
+      return { done: true };
+    });
+    const id = await submit();
+    expect(await jobs.finished(id)).toMatchObject({ state: 'Succeeded', attempt: 1 });
+    expect(errors).toEqual([away, away]);
+    expect((await t.state.jobs.steps(id)).map(({ phase, status }) => [phase, status])).toEqual([
+      ['b', 'Succeeded'],
+    ]);
+    vi.spyOn(JobRuns.prototype, 'checkpoint').mockRejectedValueOnce(away);
+    expect((await jobs.finished(await submit({ keeps: true }))).state).toBe('Failed');
+    vi.restoreAllMocks();
+  });
+
   it('writes nothing of a run whose lease another instance holds', async () => {
     kind(async () => {});
     await jobs.stop();

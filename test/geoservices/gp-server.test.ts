@@ -126,8 +126,20 @@ describe('wrong requests', () => {
     const nothing = { features: JSON.stringify(square(0, 0)), distance: 'wide' };
     expect(await error('geometry.buffer', nothing)).toContain('distance');
     expect(await error('echo', { nonsense: '1' })).toContain('nonsense');
-    const where = JSON.stringify({ url: `${countries}/query?where=a%3D1` });
-    expect(await error('geometry.envelope', { features: where })).toContain('filter');
+    for (const query of ['where=a%3D1', 'objectIds=1', 'geometry=1,2,3,4']) {
+      const features = JSON.stringify({ url: `${countries}/query?${query}` });
+      expect(await error('geometry.envelope', { features })).toContain('filter');
+    }
+    const features = JSON.stringify({ url: 'http://[/rest/services/a/FeatureServer/3' });
+    expect(await error('geometry.envelope', { features })).toContain('features');
+    const raster = JSON.stringify({ url: '/rest/services/%zz/ImageServer' });
+    expect(await error('surface.slope', { raster })).toContain('raster');
+  });
+
+  it('read no layer of ours in place of one of another server', async () => {
+    const url = countries.replace(server.url, 'http://192.0.2.1');
+    const { error } = await post('/geometry.envelope/execute', { features: JSON.stringify({ url }) });
+    expect(error.message).toContain('192.0.2.1');
   });
 
   it('are refused to who may not execute', async () => {

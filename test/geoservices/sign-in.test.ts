@@ -85,6 +85,12 @@ describe('tokens', () => {
       const form = { where: '1=1', f: 'json', token: wrong };
       expect((await json(post(`${new URL(layer).pathname}/query`, form))).error.code).toBe(498);
     }
+    const renewal = await tokenOf({ token: 'old', username: 'ursula', password: PASSWORD });
+    expect(renewal.token).toEqual(expect.any(String));
+    // What is sent goes before what the browser sends along.
+    const form = { where: '1=1', f: 'json', token: 'wrong' };
+    const cookie = { cookie: 'graticule=x' };
+    expect((await json(post(`${new URL(layer).pathname}/query`, form, cookie))).error.code).toBe(498);
     // Other surfaces take none.
     expect(
       (await fetch(`${server.url}/ogc/features/collections/countries?f=json&token=${token}`)).status,
@@ -106,7 +112,11 @@ describe('scripts', () => {
     const cookie = await cookieOf();
     expect((await json(fetch(count(''), { headers: { cookie } }))).count).toBe(240);
     expect(await (await fetch(count('&callback=cb'), { headers: { cookie } })).text()).toContain('499');
+    const basic = { authorization: `Basic ${Buffer.from(`x:${server.adminKey}`).toString('base64')}` };
+    expect((await json(fetch(count(''), { headers: basic }))).count).toBe(240);
+    expect(await (await fetch(count('&callback=cb'), { headers: basic })).text()).toContain('499');
     const task = `${server.url}/rest/services/Processes/GPServer/echo/submitJob?f=json`;
+    expect((await json(fetch(task, { headers: basic }))).error.message).toContain('POST');
     expect((await json(fetch(task, { headers: { cookie } }))).error.message).toContain('POST');
     for (const wrong of ['alert(1)', 'a;b', 'x'.repeat(200), '<b>'])
       expect((await json(fetch(count(`&callback=${encodeURIComponent(wrong)}`)))).error.message).toContain(

@@ -148,7 +148,7 @@ describe('proposals', () => {
       expect((await proposals.list(reader)).map((one) => one.id)).toEqual([id]);
     for (let n = 1; n < 100; n++) await proposals.propose(draft(caller('a', 'north'), n));
     expect(await codeOf(proposals.propose(draft(caller('a', 'north'), 100)))).toBe('conflict');
-    const large = { ...draft(caller('d')), baseUrl: 'x'.repeat(1_048_576) };
+    const large = { ...draft(caller('d')), baseUrl: 'x'.repeat(65_536) };
     expect(await codeOf(proposals.propose(large))).toBe('payload-too-large');
     await t.close();
   });

@@ -180,7 +180,7 @@ export class Dispatcher {
   /** What a request carries of its own goes before the certificate of its connection. */
   #identifyBy(x: HttpExchange, certified: Certified | undefined): Promise<void> | undefined {
     const apiKey = x.headerOf(X_API_KEY);
-    const authorization = x.headerOf(AUTHORIZATION) ?? bearerOf(x);
+    const authorization = authorizationOf(x);
     const isShown = apiKey || authorization;
     const embedKey = isShown ? undefined : embedKeyOf(x.query);
     const cookie = isShown || isScript(x) ? undefined : x.headerOf(COOKIE);
@@ -199,17 +199,24 @@ export class Dispatcher {
   }
 
   /** A token that a form holds is known once the form is read: only then who asks is known, and counted. */
-  #identifyByForm(x: HttpExchange, { takesToken }: Operation): Promise<void> | undefined {
-    const { token } = (takesToken && x.principal.kind === 'anonymous' ? (x.body ?? {}) : {}) as {
-      token?: unknown;
-    };
-    if (typeof token !== 'string' || token === '') return undefined;
+  #identifyByForm(x: HttpExchange, { takesToken, ownCredentials }: Operation): Promise<void> | undefined {
+    const { token } = (takesToken && !ownCredentials ? (x.body ?? {}) : {}) as { token?: unknown };
+    if (typeof token !== 'string' || token === '' || x.headerOf(X_API_KEY) || authorizationOf(x))
+      return undefined;
     return this.#identifyByToken(x, token);
   }
 
+  /** It goes before what the browser or the connection showed of itself. */
   async #identifyByToken(x: HttpExchange, token: string): Promise<void> {
-    x.principal = await this.#options.authenticate({ ...NO_CREDENTIALS, authorization: `Bearer ${token}` });
-    this.#authorise(x.operation, x.principal);
+    const request = auditedRequest(x);
+    try {
+      x.principal = await this.#options.authenticate({ ...NO_CREDENTIALS, authorization: `Bearer ${token}` });
+      this.#signedIn(x, request, 'bearer');
+      this.#authorise(x.operation, x.principal);
+    } catch (error) {
+      this.#options.audit.refused({ ...request, principal: x.principal }, 401);
+      throw error;
+    }
     await this.#count(x);
   }
 
@@ -342,8 +349,8 @@ export class Dispatcher {
       key,
       principal: x.principal.id,
       // Whoever maps a certificate chooses the id of its principal.
-      credential: x.header(X_API_KEY.name) ?? x.header(AUTHORIZATION.name) ?? certificateOf(x.principal),
-      target: `${x.method} ${targetOf(x)}`,
+      credential: x.header(X_API_KEY.name) ?? authorizationOf(x) ?? certificateOf(x.principal),
+      target: `${x.method} ${operation.takesToken ? withoutToken(x) : targetOf(x)}`,
       bodyHash: () => x.upload.hash(),
     };
     return this.#options.once(request, async (hold) => {
@@ -364,6 +371,14 @@ const NO_CREDENTIALS = { apiKey: undefined, cookie: undefined, embedKey: undefin
 
 const ESRI_AUTHORIZATION = 'x-esri-authorization';
 
+/** A browser sends Basic credentials along by itself, once it has them. */
+const isBasic = (header: string | undefined) => header !== undefined && /^basic /i.test(header);
+
+function authorizationOf(x: HttpExchange): string | undefined {
+  const header = x.headerOf(AUTHORIZATION);
+  return header === undefined || (isBasic(header) && isScript(x)) ? bearerOf(x) : header;
+}
+
 /** Credentials that clients of some surfaces send in ways of their own, as an Authorization header. */
 function bearerOf(x: HttpExchange): string | undefined {
   if (!x.operation.takesToken) return undefined;
@@ -371,7 +386,7 @@ function bearerOf(x: HttpExchange): string | undefined {
   return token === undefined ? undefined : `Bearer ${token}`;
 }
 
-/** Any page can load an answer as a script: it must hold nothing that the visitor's own cookies and certificates open. */
+/** Any page can load an answer as a script: it must hold nothing that the visitor's own cookies, certificates and Basic credentials open. */
 function isScript({ operation, query }: HttpExchange): boolean {
   return operation.present !== undefined && query.includes('callback=');
 }
@@ -421,6 +436,13 @@ function schemeOf(x: HttpExchange): CredentialScheme {
 
 function targetOf(x: HttpExchange): string {
   return x.query === '' ? x.path : `${x.path}?${x.query}`;
+}
+
+/** What is kept of a request holds no secret. */
+function withoutToken(x: HttpExchange): string {
+  const query = new URLSearchParams(x.query);
+  query.delete('token');
+  return `${x.path}?${query}`;
 }
 
 function preflight({ route, values }: Match): Reply {

@@ -6,7 +6,6 @@ import { spatialReference } from './geometry.js';
 interface SentSet {
   readonly geometryType?: unknown;
   readonly spatialReference?: unknown;
-  readonly fields?: unknown;
   readonly features?: unknown;
 }
 
@@ -26,7 +25,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const WGS84 = { wkid: 4326 };
 
-/** Its JSON, with the fields, the geometry type and the spatial reference that a client left out. Throws 400 naming the features. */
+/** Its JSON, with the fields that its values make, the geometry type and the spatial reference where a client left them out. Throws 400 naming the features. */
 export function featureSetText(at: string, sent: SentSet): string {
   const features = sent.features as readonly unknown[];
   if (!features.every(isFeature)) throw badParameter(at, 'must be features with attributes or a geometry');
@@ -38,7 +37,7 @@ export function featureSetText(at: string, sent: SentSet): string {
   return JSON.stringify({
     ...(geometryType === undefined ? {} : { geometryType }),
     spatialReference: { wkid },
-    fields: Array.isArray(sent.fields) ? sent.fields : fieldsOf(features),
+    fields: fieldsOf(features),
     features: features.map(({ attributes = {}, geometry }) => ({
       attributes,
       ...(geometry ? { geometry } : {}),
@@ -52,19 +51,25 @@ function isFeature(value: unknown): value is SentFeature {
   return [attributes, geometry].every((one) => one === undefined || typeof one === 'object');
 }
 
+const TEXT = 'esriFieldTypeString';
+const DOUBLE = 'esriFieldTypeDouble';
+const INTEGER = 'esriFieldTypeInteger';
+
+/** Fields that hold all values: of mixed ones texts. */
 function fieldsOf(features: readonly SentFeature[]) {
   const types = new Map<string, string>();
   for (const { attributes } of features)
     for (const [name, value] of Object.entries(attributes ?? {})) {
-      if (value === null || (types.has(name) && types.get(name) !== INTEGER)) continue;
-      types.set(name, typeOf(value));
+      if (value === null) continue;
+      const [before, type] = [types.get(name), typeOf(value)];
+      types.set(name, before === undefined || before === type ? type : widest(before, type));
     }
   return [...types].map(([name, type]) => ({ name, type, alias: name }));
 }
 
-const INTEGER = 'esriFieldTypeInteger';
+const widest = (a: string, b: string) => (a === TEXT || b === TEXT ? TEXT : DOUBLE);
 
 function typeOf(value: unknown): string {
-  if (typeof value !== 'number') return 'esriFieldTypeString';
-  return Number.isInteger(value) && Math.abs(value) < 2 ** 31 ? INTEGER : 'esriFieldTypeDouble';
+  if (typeof value !== 'number') return TEXT;
+  return Number.isInteger(value) && Math.abs(value) < 2 ** 31 ? INTEGER : DOUBLE;
 }

@@ -48,8 +48,8 @@ export class JobRun implements JobContext {
   /** What is written while the work goes on, in order. */
   #writes: Promise<void> = Promise.resolve();
   #unwritten = 0;
-  /** Why something of that could not be written. */
-  #failure: unknown;
+  /** Another instance has the job, whatever else ended the run. */
+  #isLost = false;
 
   constructor(
     readonly kind: JobKind,
@@ -97,9 +97,11 @@ export class JobRun implements JobContext {
       this.signal.throwIfAborted();
       const result = await this.kind.run(this);
       await this.#writes;
-      if (this.#failure !== undefined) throw this.#failure;
-      return { state: 'Succeeded', result };
+      return this.#isLost ? 'lease-lost' : { state: 'Succeeded', result };
     } catch (error) {
+      // Before anything is removed that another instance may work with.
+      await this.#writes;
+      if (this.#isLost) return 'lease-lost';
       const reason = this.signal.aborted ? (this.signal.reason as JobStopped).reason : undefined;
       if (reason === 'shutdown' || reason === 'lease-lost') return reason;
       if (reason === 'cancelled') {
@@ -148,14 +150,15 @@ export class JobRun implements JobContext {
     this.#progress.phase = phase;
     this.options.onProgress(this.#progress);
     let ordinal: number | undefined;
-    this.#writeBehind(async () => {
+    this.#tell(async () => {
       ordinal = await runs.beginStep(this.id, { attempt: this.attempt, phase, message });
       return ordinal !== undefined;
     });
     await this.log('info', message);
     this.#lease.prolong();
+    // A step whose beginning could not be written has no end.
     const end = (status: string) =>
-      this.#writeBehind(async () => ordinal !== undefined && runs.endStep(this.id, ordinal, status));
+      this.#tell(async () => ordinal === undefined || runs.endStep(this.id, ordinal, status));
     try {
       const result = await work();
       end('Succeeded');
@@ -169,7 +172,7 @@ export class JobRun implements JobContext {
   /** Resolves before the line is written, unless many wait for that. */
   log(level: LogLevel, message: string): Promise<void> {
     const line = { at: Date.now(), level, message, phase: this.#progress.phase };
-    this.#writeBehind(() => this.options.runs.log(this.id, line));
+    this.#tell(() => this.options.runs.log(this.id, line));
     return this.#unwritten < UNWRITTEN ? Promise.resolve() : this.#writes;
   }
 
@@ -177,19 +180,19 @@ export class JobRun implements JobContext {
     if (this.#warnings.includes(message)) return;
     this.#warnings.push(message);
     const warnings = [...this.#warnings];
-    this.#writeBehind(() => this.options.runs.warn(this.id, warnings));
+    await this.#write(() => this.options.runs.warn(this.id, warnings));
     await this.log('warning', message);
   }
 
-  /** Durable once resolved, and all that was written before it. */
+  /** Durable once resolved; what was told before it is written by then. */
   checkpoint(data: unknown): Promise<void> {
     const text = JSON.stringify(data);
     return this.#write(() => this.options.runs.checkpoint(this.id, text));
   }
 
-  async artifact(artifact: Omit<JobArtifactRow, 'id' | 'job_id' | 'created_at'>): Promise<void> {
+  artifact(artifact: Omit<JobArtifactRow, 'id' | 'job_id' | 'created_at'>): Promise<void> {
     const row = { ...artifact, id: randomUUID(), created_at: Date.now() };
-    this.#writeBehind(() => this.options.runs.addArtifact(this.id, row));
+    return this.#write(() => this.options.runs.addArtifact(this.id, row));
   }
 
   divide(parts: readonly unknown[], tell: (states: readonly PartState[]) => void): Promise<unknown[]> {
@@ -201,10 +204,10 @@ export class JobRun implements JobContext {
     );
   }
 
-  /** Writes after all that is to be written before it, while the work goes on. What fails is told at the end of the run. */
-  #writeBehind(write: () => Promise<boolean>): void {
+  /** Writes what is told of the work, in order and while it goes on: no work fails for what could not be told. */
+  #tell(write: () => Promise<boolean>): void {
     this.#write(write).catch((error: unknown) => {
-      this.#failure ??= error;
+      if (!(error instanceof JobStopped)) this.options.onError(error);
     });
   }
 
@@ -223,6 +226,7 @@ export class JobRun implements JobContext {
   /** Resolves when what was written is written; ends the run when it was not, as the job is another's. */
   async #held(written: Promise<boolean>): Promise<void> {
     if (await written) return;
+    this.#isLost = true;
     this.stop('lease-lost');
     throw new JobStopped('lease-lost');
   }

@@ -88,6 +88,8 @@ export class Proposals {
       if (before) return before.id;
       if (waiting.length >= LIMITS.proposals)
         throw new ApiError('conflict', `${LIMITS.proposals} proposals of yours wait already.`);
+      if (all.filter(({ body }) => body.status === 'AwaitingApproval').length >= LIMITS.proposalsOfAll)
+        throw new ApiError('conflict', `${LIMITS.proposalsOfAll} proposals wait already.`);
       const body: Body = {
         ...{ ...draft, digest, jobId: randomUUID(), status: 'AwaitingApproval' },
         ...{ resolution: null, blockingReasons: [] },
@@ -178,9 +180,8 @@ function maySee({ tenantId }: Principal, { principal }: Body): boolean {
   return tenantId === undefined || tenantId === principal.tenantId;
 }
 
-/** Those that were decided long ago. */
+/** Those that nobody decided, or that were decided, long ago: rights are those of the time of a proposal. */
 async function removeOld(all: readonly StoredDocument<Body>[], store: DocumentStore): Promise<void> {
   const oldest = Date.now() - LIMITS.proposalDays * DAY_MS;
-  for (const { id, body, updatedAt } of all)
-    if (body.status !== 'AwaitingApproval' && updatedAt < oldest) await store.remove(PROPOSAL, id);
+  for (const { id, updatedAt } of all) if (updatedAt < oldest) await store.remove(PROPOSAL, id);
 }

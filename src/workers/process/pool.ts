@@ -9,6 +9,8 @@ import type { FromHost, ToHost } from './host.js';
 type Name = keyof FeatureProcessTasks;
 
 export interface ProcessPoolOptions {
+  /** In the status; `process` when absent. */
+  name?: string;
   /** Tasks that are done at a time, each by a process of its own. */
   size: number;
   /** Bytes of memory that a task may need. */
@@ -73,7 +75,7 @@ export class ProcessPool {
   /** A process that is not there for lack of work is healthy. */
   status(): PoolStatus {
     const [workers, queued] = [this.#hosts.size, this.#waiting.length];
-    return { name: 'process', workers, queued, running: this.#running, healthy: true };
+    return { name: this.options.name ?? 'process', workers, queued, running: this.#running, healthy: true };
   }
 
   async close(): Promise<void> {

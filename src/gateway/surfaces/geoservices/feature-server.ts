@@ -22,7 +22,8 @@ export type ServerType =
   | 'ImageServer'
   | 'VectorTileServer'
   | 'GeocodeServer'
-  | 'GPServer';
+  | 'GPServer'
+  | 'GeometryServer';
 
 export const f = member('f', 'json, or pjson for people.');
 

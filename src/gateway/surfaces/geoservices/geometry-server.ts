@@ -18,7 +18,7 @@ import {
   requireReference,
   unitOf,
 } from './geometry-requests.js';
-import { inBandFailure, jsonReply } from './in-band.js';
+import { jsonReply } from './in-band.js';
 import { CURRENT_VERSION, spatialReferenceOf } from './layer-documents.js';
 import { referenceOf } from './map-window.js';
 import { choiceOf, flagOf, type Members } from './members.js';
@@ -181,9 +181,7 @@ export function geometryServerOperations({ pools }: Deps): Operation[] {
   ];
 }
 
-function about(verb: string) {
-  return { ...common(SERVER, verb), failure: inBandFailure(SERVER, verb) };
-}
+const about = (verb: string) => common(SERVER, verb, SERVER);
 
 const inPlane = (crs: Crs) => ({ from: crs.proj, plane: crs.proj, target: crs.proj });
 

@@ -1,4 +1,5 @@
 import { badParameter } from '../../../core/errors.js';
+import { plainText } from '../../../core/percent.js';
 import { jsonOf } from '../../../services/geoservices/geometry.js';
 import type {
   InputDefinition,
@@ -78,21 +79,25 @@ const OTHERS = new Set([
 ]);
 
 /** Inputs of an execution, as a client sends them: by their names, as JSON or as text. */
-export function inputsOf({ inputs }: ProcessDefinition, members: Members): Record<string, unknown> {
+export function inputsOf(
+  { inputs }: ProcessDefinition,
+  members: Members,
+  baseUrl: string,
+): Record<string, unknown> {
   const sent: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(members)) {
     if (OTHERS.has(name) || name.startsWith('env:') || value === '' || value === undefined) continue;
     const input = Object.hasOwn(inputs, name) ? inputs[name]! : undefined;
-    sent[name] = input ? inputOf(name, input, value) : value;
+    sent[name] = input ? inputOf(name, input, value, baseUrl) : value;
   }
   return sent;
 }
 
-function inputOf(name: string, input: InputDefinition, value: unknown): unknown {
+function inputOf(name: string, input: InputDefinition, value: unknown, baseUrl: string): unknown {
   const read = typeof value === 'string' && isStructured(input, value) ? jsonOf(name, value) : value;
-  if (input.isFeatures) return featuresOf(name, read);
-  if (input.isRaster) return rasterOf(read);
-  if (input.isRasterList && Array.isArray(read)) return read.map(rasterOf);
+  if (input.isFeatures) return featuresOf(name, read, baseUrl);
+  if (input.isRaster) return rasterOf(read, baseUrl);
+  if (input.isRasterList && Array.isArray(read)) return read.map((one) => rasterOf(one, baseUrl));
   return read;
 }
 
@@ -102,27 +107,42 @@ function isStructured({ schema, isFeatures, isRaster }: InputDefinition, text: s
   return !isText && /^\s*[[{]/.test(text);
 }
 
-const LAYER_URL = /\/rest\/services\/[^/]+\/(?:Feature|Map)Server\/(\d{1,10})(?:\/query)?\/?(?:\?|$)/;
+const LAYER_PATH = /^\/rest\/services\/[^/]+\/(?:Feature|Map)Server\/(\d{1,10})(?:\/query)?\/?$/;
+const IMAGE_PATH = /^\/rest\/services\/([^/]+)\/ImageServer\/?$/;
 
 /** A feature set, or a layer of this server by its address, perhaps with a condition of ours. */
-function featuresOf(name: string, value: unknown): unknown {
+function featuresOf(name: string, value: unknown, baseUrl: string): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const { url, filter } = value as { url?: unknown; filter?: unknown };
   if (typeof url !== 'string') return value;
-  const layer = LAYER_URL.exec(url);
+  const own = ownAddress(url, baseUrl);
+  const layer = own && LAYER_PATH.exec(own.path);
   if (!layer) return { href: url };
-  const where = new URL(url, 'http://localhost').searchParams.get('where');
-  if (where !== null && where.replaceAll(' ', '') !== '1=1')
-    throw badParameter(name, 'must name its condition as filter (CQL2), and not in the address');
+  for (const [member, said] of own.query)
+    if (member !== 'f' && member !== 'token' && !(member === 'where' && ALL.test(said)))
+      throw badParameter(
+        name,
+        `must name its condition as filter (CQL2), and not as ${member.slice(0, 60)} in the address`,
+      );
   return { collection: layer[1]!, ...(filter === undefined ? {} : { filter }) };
 }
 
-const IMAGE_URL = /\/rest\/services\/([^/]+)\/ImageServer\/?(?:\?|$)/;
+const ALL = /^\s*1\s*=\s*1\s*$/;
 
-function rasterOf(value: unknown): unknown {
+function rasterOf(value: unknown, baseUrl: string): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const { url } = value as { url?: unknown };
   if (typeof url !== 'string') return value;
-  const image = IMAGE_URL.exec(url);
-  return image ? { collection: decodeURIComponent(image[1]!) } : { href: url };
+  const image = IMAGE_PATH.exec(ownAddress(url, baseUrl)?.path ?? '');
+  return image ? { collection: plainText(image[1]!) } : { href: url };
 }
+
+/** The path and the query of an address of this server; undefined for one of another. */
+function ownAddress(url: string, baseUrl: string): { path: string; query: URLSearchParams } | undefined {
+  const address = URL.canParse(url, baseUrl) ? new URL(url, baseUrl) : undefined;
+  if (address?.origin !== new URL(baseUrl).origin) return undefined;
+  return { path: servicePath(address.pathname), query: address.searchParams };
+}
+
+/** Below /arcgis, and below the path of a proxy, it is the same. */
+const servicePath = (pathname: string) => pathname.slice(Math.max(0, pathname.indexOf('/rest/services/')));

@@ -5,6 +5,7 @@ import {
   defineOperation,
   type Exchange,
   type Operation,
+  type Param,
   type Principal,
   type Reply,
 } from '../../../core/operation.js';
@@ -56,11 +57,7 @@ export function gpServerOperations(deps: ProcessesDeps): Operation[] {
     }),
     ...submission(deps, 'execute', 'Execute a task, and wait for it', async (x, process, members) => {
       const job = await submit(x, deps, process, members);
-      const end = await deps.waitFor(job, EXECUTE_MS);
-      if (end.state === 'Queued' || end.state === 'Running') {
-        await processes.dismiss(job.id, x.principal);
-        throw new ApiError('deadline-exceeded', 'The task takes too long to be waited for: use submitJob.');
-      }
+      const end = await endOf(job, x, deps);
       if (end.state !== 'Succeeded')
         throw new ApiError('unprocessable', end.failure_message ?? 'The task was cancelled.');
       const names = outputsOf(process, end);
@@ -93,18 +90,28 @@ export function gpServerOperations(deps: ProcessesDeps): Operation[] {
         return textReply(await resultText(x, deps, { job, process, name, members }));
       },
     }),
-    ...readingOperation({
-      ...{ about: about('cancel'), name: 'gpCancel', path: `${JOB}/cancel` },
-      ...{ pathParams: { task, jobId }, params: {} },
-      summary: 'Cancel a job',
-      async run(x, path, members) {
-        requirePermission(x, PROCESS_PERMISSIONS.execute);
-        const { job } = await jobOf(x, deps, path);
+    ...changing({
+      ...{ verb: 'cancel', path: `${JOB}/cancel`, params: { task, jobId }, summary: 'Cancel a job' },
+      async run(x) {
+        const { job } = await jobOf(x, deps, x.params as unknown as Record<string, string>);
         const end = await processes.dismiss(job.id, x.principal);
-        return jsonReply({ jobId: end.id, jobStatus: statusOf(end) }, documentFormat(members));
+        return jsonReply({ jobId: end.id, jobStatus: statusOf(end) }, documentFormat(membersOf(x)));
       },
     }),
   ];
+}
+
+/** The job once it has ended; it is dismissed where that takes too long. Throws `deadline-exceeded`. */
+async function endOf(job: JobRow, x: Exchange, { processes, waitFor }: ProcessesDeps): Promise<JobRow> {
+  const end = await waitFor(job, EXECUTE_MS);
+  if (end.state !== 'Queued' && end.state !== 'Running') return end;
+  const late = await processes.dismiss(job.id, x.principal).catch((error: unknown) => {
+    // It has ended meanwhile.
+    if (error instanceof ApiError && error.code === 'conflict') return processes.job(job.id, x.principal);
+    throw error;
+  });
+  if (late.state === 'Succeeded' || late.state === 'Failed') return late;
+  throw new ApiError('deadline-exceeded', 'The task takes too long to be waited for: use submitJob.');
 }
 
 const serviceDocument = (tasks: readonly string[]) => ({
@@ -115,15 +122,33 @@ const serviceDocument = (tasks: readonly string[]) => ({
 
 type Run = (x: Exchange, process: ProcessDefinition, members: Members) => Promise<Reply>;
 
-/** Something that begins a job, by GET and by POST, as clients of GeoServices ask for it. */
+/** Something that begins a job. */
 function submission(deps: ProcessesDeps, verb: string, summary: string, run: Run): Operation[] {
-  const spec = {
-    ...about(verb),
-    ...{ path: `${TASK}/${verb}`, summary, audited: true, params: { task } },
-    run(x: Exchange) {
-      requirePermission(x, PROCESS_PERMISSIONS.execute);
+  return changing({
+    ...{ verb, summary, path: `${TASK}/${verb}`, params: { task } },
+    run(x) {
       const { task: id } = x.params as unknown as { task: string };
       return run(x, deps.processes.get(id), membersOf(x));
+    },
+  });
+}
+
+interface Change {
+  readonly verb: string;
+  readonly path: string;
+  readonly params: Record<string, Param<string>>;
+  readonly summary: string;
+  run(x: Exchange): Reply | Promise<Reply>;
+}
+
+/** Something that changes jobs, by GET and by POST, as clients of GeoServices ask for it. */
+function changing({ verb, path, params, summary, run }: Change): Operation[] {
+  const spec = {
+    ...about(verb),
+    ...{ path, summary, audited: true, params },
+    run(x: Exchange) {
+      requirePermission(x, PROCESS_PERMISSIONS.execute);
+      return run(x);
     },
   };
   const body = {
@@ -139,9 +164,13 @@ function submission(deps: ProcessesDeps, verb: string, summary: string, run: Run
 }
 
 /** Throws where the caller may not: also where any page could have it done by an address, with what a browser sends along. */
-function requirePermission({ principal, body }: Exchange, permission: string): void {
-  const isSentAlong = principal.sessionHash !== undefined || principal.kind === 'certificate';
-  if (isSentAlong && body === undefined)
+function requirePermission(x: Exchange, permission: string): void {
+  const { principal } = x;
+  const isSentAlong =
+    principal.sessionHash !== undefined ||
+    principal.kind === 'certificate' ||
+    /^basic /i.test(x.header('authorization') ?? '');
+  if (isSentAlong && x.method !== 'POST')
     throw new ApiError('forbidden', 'Ask by POST, or with a token: an address can be that of any page.');
   if (!permits(principal, permission)) throw missing(principal, permission);
 }
@@ -158,7 +187,7 @@ function submit(
   process: ProcessDefinition,
   members: Members,
 ): Promise<JobRow> {
-  const execution = readExecution(process, { inputs: inputsOf(process, members) }, x.baseUrl);
+  const execution = readExecution(process, { inputs: inputsOf(process, members, x.baseUrl) }, x.baseUrl);
   return processes.execute(process, execution, x.principal, {
     ...{ correlationId: x.correlationId, baseUrl: x.baseUrl, priority: 'Normal' },
     trace: traceparentOf((x.span as RequestSpan | undefined)?.span),

@@ -13,7 +13,8 @@ export function withCallback({ query }: Pick<Exchange, 'query'>, reply: Reply): 
     const message = 'callback: must be the name of a function';
     return jsonReply({ error: { code: 400, message, details: [message] } });
   }
-  const { body } = reply;
+  const { body, encoding, constant } = reply;
+  if (encoding !== undefined || constant !== undefined) return reply;
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) return reply;
   const json = typeof body === 'string' ? body : Buffer.from(body).toString();
   return {

@@ -29,7 +29,6 @@ const TYPES: Readonly<Record<string, string>> = {
 interface Item extends SearchedItem {
   readonly name: string;
   readonly url: string;
-  readonly access: 'public';
 }
 
 export function portalOperations(deps: CatalogueDeps): Operation[] {
@@ -89,7 +88,7 @@ function itemOf(baseUrl: string, { name, type }: ServiceEntry): Item | undefined
   const id = createHash('sha256').update(`${type}/${name}`).digest('hex').slice(0, 32);
   const place = name.split('/').map(encodeURIComponent).join('/');
   const url = `${baseUrl}/rest/services/${place}/${type}`;
-  return { id, owner: OWNER, name: title, title, type: kind, url, access: 'public' };
+  return { id, owner: OWNER, name: title, title, type: kind, url };
 }
 
 function searchPage(items: readonly Item[], members: Members) {

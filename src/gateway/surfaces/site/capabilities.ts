@@ -27,6 +27,7 @@ const PROTOCOLS = [
   ['ImageServer', 'GeoServices REST: images', '/rest/services', true],
   ['VectorTileServer', 'GeoServices REST: vector tiles', '/rest/services', true],
   ['GPServer', 'GeoServices REST: geoprocessing', '/rest/services', true],
+  ['GeometryServer', 'GeoServices REST: geometries', '/rest/services', true],
   ['GeocodeServer', 'GeoServices REST: geocoding', '/rest/services', true],
 ] as const;
 
