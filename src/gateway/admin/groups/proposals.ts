@@ -148,16 +148,16 @@ function readsOf({ process, execution: { plan, sources, values } }: Draft): stri
   ]);
 }
 
-function about(source: SourceValue): string {
-  switch (source.kind) {
+function about(input: SourceValue): string {
+  switch (input.kind) {
     case 'collection':
-      return `the collection ${source.id}${source.filter === undefined ? '' : ', filtered'}`;
+      return `the collection ${input.id}${input.filter === undefined ? '' : ', filtered'}`;
     case 'result':
-      return `${source.output} of the job ${source.jobId}`;
+      return `${input.output} of the job ${input.jobId}`;
     case 'remote':
-      return source.url;
+      return input.url;
     case 'step':
-      return `${source.output} of the step ${source.step}`;
+      return `${input.output} of the step ${input.step}`;
     default:
       return 'sent by value';
   }
