@@ -252,7 +252,7 @@ describe('a file', () => {
     ['queryAttachments?size=big', /size/],
     ['queryAttachments?definitionExpression=nope%3D1', /definitionExpression/],
     ['queryAttachments?resultOffset=-1', /resultOffset/],
-    ['queryAttachments?f=html', /f must be/],
+    ['queryAttachments?f=xml', /f must be/],
     ['x/attachments', /objectId/],
   ])('is asked for by %s, which is wrong', async (path, reason) => {
     const answer = await files.get(path);
