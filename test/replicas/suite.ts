@@ -153,7 +153,7 @@ export function replicaSuite(name: string, open: () => Promise<EditableStore>): 
         [{ syncModel: 'perRow' }, 'syncModel'],
         [{ layers: 'one' }, 'layers'],
         [{ layerQueries: '[1' }, 'layerQueries'],
-        [{ f: 'html' }, 'f'],
+        [{ f: 'xml' }, 'f'],
         [{ geometry: '{"xmin": 1}' }, 'geometry'],
         [{ replicaSR: '1' }, 'replicaSR'],
       ])('refuses %j in band', async (members, parameter) => {
