@@ -77,13 +77,19 @@ function valuesOf(value: unknown): string {
 /** Values for the inputs that are needed. */
 function sampleOf(inputs: ProcessDocument['inputs']): Record<string, unknown> {
   const needed = Object.entries(inputs).filter(([, { minOccurs }]) => minOccurs !== 0);
-  return Object.fromEntries(
-    needed.map(([name, { schema }]) => {
-      const { anyOf, type, minimum = 0 } = schema as FieldSchema;
-      if (anyOf) return [name, { collection: 'COLLECTION' }];
-      return [name, type === 'number' || type === 'integer' ? Math.max(minimum, 1000) : 'VALUE'];
-    }),
-  );
+  return Object.fromEntries(needed.map(([name, { schema }]) => [name, sampleValue(schema as FieldSchema)]));
+}
+
+function sampleValue({
+  anyOf,
+  enum: [choice] = [],
+  type,
+  minimum = 0,
+  maximum = 1000,
+}: FieldSchema): unknown {
+  if (anyOf) return { collection: 'COLLECTION' };
+  if (type === 'number' || type === 'integer') return Math.max(minimum, Math.min(maximum, 1000));
+  return type === 'array' ? ['VALUE'] : (choice ?? 'VALUE');
 }
 
 function whereOf({ baseUrl, path }: PageRequest, titles?: Record<string, string>) {
