@@ -28,6 +28,15 @@ const name = (content: string) => ({ name: 'locatorName', content });
 const uploads = () => readdirSync(join(server.dataDir, 'uploads'));
 
 describe('import of reference data', () => {
+  it('takes names of columns for no more than they say', async () => {
+    const csv = 'name,x,y,constructor,__proto__\nBonn,7.1,50.7,a,b\n';
+    const { status, body } = await send([file(csv), name('odd')]);
+    expect([status, body]).toEqual([
+      200,
+      expect.objectContaining({ data: expect.objectContaining({ recordsImported: 1 }) }),
+    ]);
+  });
+
   it('answers what the contract says', async () => {
     const csv = 'town,lon,lat\nBonn,7.1,50.7\nTrier,6.6,\n';
     const { status, body } = await send([file(csv), name('towns')]);

@@ -219,7 +219,7 @@ std::unique_ptr<SpatialJoin> joinOf(std::shared_ptr<Geos> geos, const std::strin
 }
 
 /** A join, and how geometries of either side come into its plane. */
-struct JoinState {
+struct JoinState : Accounted {
   std::unique_ptr<SpatialJoin> all;
   std::shared_ptr<const Reprojector> left;
   std::shared_ptr<const Reprojector> right;
@@ -247,7 +247,10 @@ napi_value addToJoin(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);
   JoinState& state = joinStateOf(env, arguments[0]);
   eachProjected(env, arguments[1], *state.right,
-                [&](uint32_t, const uint8_t* blob, size_t size) { state.all->add(blob, size); });
+                [&](uint32_t, const uint8_t* blob, size_t size) {
+                  state.all->add(blob, size);
+                  state.grow(env, size);
+                });
   return nullptr;
 }
 

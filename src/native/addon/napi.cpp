@@ -54,6 +54,15 @@ napi_value toText(napi_env env, const char* text, size_t size) {
   return value;
 }
 
+/** A geometry of GEOS with its boxes and its place in a tree, about. */
+constexpr int64_t kGrowth = 4;
+
+void Accounted::grow(napi_env env, size_t geometries) {
+  const int64_t more = kGrowth * static_cast<int64_t>(geometries);
+  int64_t all;
+  if (napi_adjust_external_memory(env, more, &all) == napi_ok) bytes += more;
+}
+
 napi_value toNumber(napi_env env, double number) {
   napi_value value;
   check(napi_create_double(env, number, &value));

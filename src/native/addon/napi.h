@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <type_traits>
 
 #include "../core/compressor.h"
 #include "../core/decompressor.h"
@@ -80,10 +81,24 @@ napi_value toBuffer(napi_env env, const uint8_t* data, size_t size);
 napi_value toBox(napi_env env, const Box& box);
 void setProperty(napi_env env, napi_value object, const char* name, napi_value value);
 
+/** Something that grows, and that the collector of garbage must hear of: many of them would else be kept for long. */
+struct Accounted {
+  int64_t bytes = 0;
+  /** It has grown by what is made of so many bytes of geometries. */
+  void grow(napi_env env, size_t geometries);
+};
+
 /** A value for JavaScript that owns an object. */
 template <typename T>
 napi_value toExternal(napi_env env, std::unique_ptr<T> object) {
-  const auto destroy = [](napi_env, void* data, void*) { delete static_cast<T*>(data); };
+  const auto destroy = []([[maybe_unused]] napi_env owner, void* data, void*) {
+    T* mine = static_cast<T*>(data);
+    if constexpr (std::is_base_of_v<Accounted, T>) {
+      int64_t all;
+      napi_adjust_external_memory(owner, -mine->bytes, &all);
+    }
+    delete mine;
+  };
   napi_value value;
   check(napi_create_external(env, object.get(), destroy, nullptr, &value));
   object.release();

@@ -154,7 +154,12 @@ napi_value processCollection(napi_env env, napi_callback_info info) {
 
 namespace {
 
-Overlay& overlayOf(napi_env env, napi_value value) { return requireExternal<Overlay>(env, value, "overlay"); }
+struct OverlayState : Accounted {
+  explicit OverlayState(std::shared_ptr<Geos> geos) : all(std::move(geos)) {}
+  Overlay all;
+};
+
+Overlay& overlayOf(napi_env env, napi_value value) { return requireExternal<OverlayState>(env, value, "overlay").all; }
 
 /** A left geometry as it is, or as GEOS writes it where it has another form. */
 napi_value leftBlob(napi_env env, napi_value element, int32_t srsId) {
@@ -209,18 +214,20 @@ napi_value intersectGeometries(napi_env env, Overlay& overlay, napi_value lefts,
 
 /** () -> overlay */
 napi_value createOverlay(napi_env env, napi_callback_info) {
-  return toExternal(env, std::make_unique<Overlay>(sharedGeosOf(environmentOf(env))));
+  return toExternal(env, std::make_unique<OverlayState>(sharedGeosOf(environmentOf(env))));
 }
 
 /** (overlay, blobs) */
 napi_value addToOverlay(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);
-  Overlay& overlay = overlayOf(env, arguments[0]);
+  OverlayState& state = requireExternal<OverlayState>(env, arguments[0], "overlay");
+  Overlay& overlay = state.all;
   Environment& environment = environmentOf(env);
   eachBlob(env, arguments[1], [&](uint32_t, const uint8_t* blob, size_t size) {
     BlobHeader header;
     Geometry& geometry = environment.geometry;
     geometry.clear();
+    state.grow(env, size);
     const ReadStatus status = blob == nullptr ? ReadStatus::Ok : readBlob(blob, size, header, geometry);
     if (status != ReadStatus::Ok) throw Failure{describe(status), false};
     if (header.empty) geometry.clear();

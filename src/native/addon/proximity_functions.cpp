@@ -40,7 +40,7 @@ std::vector<std::unique_ptr<SpatialOperand>> readOperands(napi_env env, napi_val
 }
 
 /** Geometries that others are near to, and how they come there. */
-struct NearestState {
+struct NearestState : Accounted {
   NearestState(std::shared_ptr<Geos> geos, Surface surface, std::shared_ptr<const Reprojector> to)
       : all(std::move(geos), surface), reprojector(std::move(to)) {}
   NearestSearch all;
@@ -64,7 +64,10 @@ napi_value addToNearest(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);
   NearestState& state = nearestOf(env, arguments[0]);
   eachProjected(env, arguments[1], *state.reprojector,
-                [&](uint32_t, const uint8_t* blob, size_t size) { state.all.add(blob, size); });
+                [&](uint32_t, const uint8_t* blob, size_t size) {
+                  state.all.add(blob, size);
+                  state.grow(env, size);
+                });
   return nullptr;
 }
 

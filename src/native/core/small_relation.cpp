@@ -114,7 +114,7 @@ double squareTo(const Position& p, const Segment& s) {
   if (!(along > 0)) return v.x * v.x + v.y * v.y;
   if (along >= length) return (p.x - s.b.x) * (p.x - s.b.x) + (p.y - s.b.y) * (p.y - s.b.y);
   const double across = v.x * d.y - v.y * d.x;
-  return across * across / length;
+  return across / length * across;
 }
 
 /** The same number that GEOS comes to. */

@@ -68,7 +68,8 @@ function mapOf(columns: readonly string[], fieldMap: Readonly<Record<string, str
 function guessOf(columns: readonly string[]) {
   const map = new Map<string, ReferenceField>();
   for (const column of columns) {
-    const field = fieldOf(column) ?? NAMES[column.toLowerCase().replace(/[\s_.-]+/g, '')];
+    const word = column.toLowerCase().replace(/[\s_.-]+/g, '');
+    const field = fieldOf(column) ?? (Object.hasOwn(NAMES, word) ? NAMES[word] : undefined);
     if (field !== undefined) map.set(column, field);
   }
   const taken = new Set(map.values());

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { around, type Box } from '../../core/box.js';
 import { bboxFilter } from '../../core/cql2/index.js';
 import { TaskFailure } from '../../core/failure.js';
@@ -31,6 +32,8 @@ export class Run {
     for await (const batch of this.batches(features, geometry)) {
       this.cancellation?.check();
       yield batch;
+      // Native objects that the collector has let go of are destroyed when the event loop turns.
+      await setImmediate();
       if (features !== this.task.input) continue;
       this.#read += batch.length;
       Atomics.store(this.#count, 0, this.#read);

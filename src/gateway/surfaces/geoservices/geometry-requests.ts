@@ -67,6 +67,7 @@ export function finiteNumbers(members: Members, name: string): number[] {
   const list = (Array.isArray(read) ? read : [read]).map((one) =>
     typeof one === 'number' ? one : typeof one === 'string' && one.trim() !== '' ? Number(one) : Number.NaN,
   );
+  if (list.length === 0) throw badParameter(name, 'must hold a number');
   if (list.length > LIMITS.geometryDistances)
     throw badParameter(name, `must not have more than ${LIMITS.geometryDistances} members`);
   if (!list.every((one) => Math.abs(one) <= LIMITS.mapReach))

@@ -4,6 +4,7 @@ import { badParameter } from '../../../core/errors.js';
 import type { GeometryOperation } from '../../../core/geometry-operations.js';
 import type { GeometryServiceTask } from '../../../core/geometry-service.js';
 import { esriGeometryOf, esriGeometryType } from '../../../core/geoservices-geometry.js';
+import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Operation } from '../../../core/operation.js';
 import { runTask } from '../../../services/run-task.js';
 import type { SurfaceDeps } from '../common.js';
@@ -227,6 +228,9 @@ async function buffer(compute: Compute, members: Members) {
     return { name: 'buffer', distance: one * scale, ...(ground ? { ground } : { segments: 16 }) };
   });
   const geometries = geometriesOf(members, 'geometries');
+  // An area has four positions at least, so that more would make no answer.
+  if (geometries.length * operations.length * 4 > LIMITS.geometryPositions)
+    throw badParameter('distances', `make more than ${LIMITS.geometryPositions / 4} areas of all geometries`);
   const union = flagOf(members, 'unionResults', false);
   const planes = { from: from.proj, plane: plane.proj, target: target.proj };
   const result = await compute({ verb: 'each', operations, union, geometries, ...planes });
