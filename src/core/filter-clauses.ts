@@ -1,4 +1,5 @@
 import type { Expression, Operand } from './cql2/ast.js';
+import { literalPattern } from './cql2/pattern.js';
 import type { FieldType } from './vector-source.js';
 
 /** Conditions on single fields, as a form states them and bars of a chart stand for them, and their CQL2. */
@@ -119,7 +120,7 @@ export function clauseExpression(clause: Clause, type: ClauseType): Expression {
 /** Text whose wildcards stand for themselves. */
 function plainPattern(text = ''): string {
   if (text === '') throw new ClauseProblem('Give some text.');
-  return text.replace(/[\\%_]/g, '\\$&');
+  return literalPattern(text);
 }
 
 const DATE = /^\d{4}-\d\d-\d\d$/;

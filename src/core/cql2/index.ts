@@ -7,5 +7,6 @@ export { FUNCTIONS, type FunctionDefinition, type Kind } from './functions.js';
 export { mapOperands } from './map.js';
 export { parseJson, parseJsonOperand } from './parse-json.js';
 export { parseText, parseTextOperand } from './parse-text.js';
+export { literalPattern } from './pattern.js';
 export { print, toJson } from './print.js';
 export type { FilterSchema } from './types.js';

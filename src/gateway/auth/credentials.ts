@@ -95,6 +95,9 @@ export function tokenOf(header: string | undefined, query: string): string | und
   return query.includes('token=') ? new URLSearchParams(query).get('token') || undefined : undefined;
 }
 
+/** A browser sends Basic credentials along by itself, once it has them. */
+export const isBasic = (header: string | undefined) => header !== undefined && /^basic /i.test(header);
+
 /** The value of embed_key in a query. */
 export function embedKeyOf(query: string): string | undefined {
   return query.includes('embed_key=') ? /(?:^|&)embed_key=([\w-]{1,200})(?:&|$)/.exec(query)?.[1] : undefined;

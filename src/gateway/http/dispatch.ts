@@ -8,9 +8,17 @@ import type { CountedRequest, LimitHeaders } from '../../services/access/rate-li
 import type { RepeatableRequest } from '../../services/idempotency.js';
 import { loggedPath } from '../../services/telemetry/log.js';
 import type { Certified, CertifiedRequest } from '../auth/client-certificates.js';
-import { embedKeyOf, tokenOf } from '../auth/credentials.js';
+import { embedKeyOf, isBasic, tokenOf } from '../auth/credentials.js';
 import { codingOf } from './content-coding.js';
-import { ACCEPT, AUTHORIZATION, COOKIE, type HttpExchange, IDEMPOTENCY_KEY, X_API_KEY } from './exchange.js';
+import {
+  ACCEPT,
+  AUTHORIZATION,
+  COOKIE,
+  type HttpExchange,
+  IDEMPOTENCY_KEY,
+  X_API_KEY,
+  X_ESRI_AUTHORIZATION,
+} from './exchange.js';
 import { requireFraming, requireMetExpectation } from './framing.js';
 import { type ParamPlan, parseQuery, planParams, readParams } from './query.js';
 import { allowOf, type Match, Router } from './router.js';
@@ -369,11 +377,6 @@ export class Dispatcher {
 
 const NO_CREDENTIALS = { apiKey: undefined, cookie: undefined, embedKey: undefined };
 
-const ESRI_AUTHORIZATION = 'x-esri-authorization';
-
-/** A browser sends Basic credentials along by itself, once it has them. */
-const isBasic = (header: string | undefined) => header !== undefined && /^basic /i.test(header);
-
 function authorizationOf(x: HttpExchange): string | undefined {
   const header = x.headerOf(AUTHORIZATION);
   return header === undefined || (isBasic(header) && isScript(x)) ? bearerOf(x) : header;
@@ -382,7 +385,7 @@ function authorizationOf(x: HttpExchange): string | undefined {
 /** Credentials that clients of some surfaces send in ways of their own, as an Authorization header. */
 function bearerOf(x: HttpExchange): string | undefined {
   if (!x.operation.takesToken) return undefined;
-  const token = tokenOf(x.header(ESRI_AUTHORIZATION), x.query);
+  const token = tokenOf(x.headerOf(X_ESRI_AUTHORIZATION), x.query);
   return token === undefined ? undefined : `Bearer ${token}`;
 }
 
@@ -431,7 +434,7 @@ function auditedRequest(x: HttpExchange): AuditedRequest {
 
 function schemeOf(x: HttpExchange): CredentialScheme {
   if (x.headerOf(X_API_KEY)) return 'api-key';
-  return /^basic /i.test(x.headerOf(AUTHORIZATION) ?? '') ? 'basic' : 'bearer';
+  return isBasic(x.headerOf(AUTHORIZATION)) ? 'basic' : 'bearer';
 }
 
 function targetOf(x: HttpExchange): string {

@@ -32,6 +32,7 @@ const header = (name: string): KnownHeader => ({ name, bytes: new TextEncoder().
 
 export const X_REQUEST_ID = header('x-request-id');
 export const X_API_KEY = header('x-api-key');
+export const X_ESRI_AUTHORIZATION = header('x-esri-authorization');
 export const AUTHORIZATION = header('authorization');
 export const COOKIE = header('cookie');
 export const ACCEPT = header('accept');

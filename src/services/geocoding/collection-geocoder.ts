@@ -1,5 +1,5 @@
 import { readable, type VectorCollection } from '../../core/collection.js';
-import { and, type Expression, oneOf } from '../../core/cql2/index.js';
+import { and, type Expression, literalPattern, oneOf } from '../../core/cql2/index.js';
 import { CRS84 } from '../../core/crs.js';
 import { plainFields } from '../../core/field-masks.js';
 import type {
@@ -7,13 +7,13 @@ import type {
   FeatureCandidate,
   Place,
   PlaceQuery,
-  PlaceWindow,
   PlaceWords,
   ReverseQuery,
   SearchedFields,
   SuggestQuery,
 } from '../../core/geocoding.js';
 import { LIMITS } from '../../core/limits.js';
+import { windowAround } from '../../core/sphere.js';
 import type { Pools } from '../../core/tasks.js';
 import { hasIntegerIds } from '../../core/vector-source.js';
 import { runTask, type TaskContext } from '../run-task.js';
@@ -58,9 +58,9 @@ export class CollectionGeocoder implements Geocoder {
   }
 
   async find(x: TaskContext, queries: readonly PlaceQuery[]): Promise<Candidate[][]> {
-    const found: Candidate[][] = [];
-    for (const query of queries) found.push(await this.#find(x, query));
-    return found;
+    const candidates: Candidate[][] = [];
+    for (const query of queries) candidates.push(await this.#find(x, query));
+    return candidates;
   }
 
   async suggest(x: TaskContext, query: SuggestQuery): Promise<Suggestion[]> {
@@ -80,7 +80,7 @@ export class CollectionGeocoder implements Geocoder {
     );
     if (around) return { place: around.place, metres: 0 };
     for (let reach = Math.min(FIRST, distance); ; reach = Math.min(reach * 4, distance)) {
-      const { west, south, east, north } = windowWithin(at, reach);
+      const { west, south, east, north } = windowAround(at, reach);
       const window = this.#meets({ bbox: [west, south, east, north], crs: CRS84.proj });
       const [nearest] = await this.#ask(x, window, request, at);
       if (nearest && nearest.metres! <= reach) return { place: nearest.place, metres: nearest.metres! };
@@ -100,10 +100,10 @@ export class CollectionGeocoder implements Geocoder {
   async #find(x: TaskContext, query: PlaceQuery | SuggestQuery): Promise<FeatureCandidate[]> {
     const words = wordsOf(query);
     if (words.length === 0) return [];
-    const found = await this.#ask(x, this.#having(words), query);
-    if ((found[0]?.score ?? 0) >= LIKELY) return found;
-    const begun = await this.#ask(x, this.#having(words.map((word) => word.slice(0, BEGINNING))), query);
-    return begun.length > 0 ? begun : found;
+    const whole = await this.#ask(x, this.#having(words), query);
+    if ((whole[0]?.score ?? 0) >= LIKELY) return whole;
+    const beginnings = await this.#ask(x, this.#having(words.map((word) => word.slice(0, BEGINNING))), query);
+    return beginnings.length > 0 ? beginnings : whole;
   }
 
   /** Each of the words is in one of the fields. */
@@ -156,18 +156,5 @@ function contains(field: string, word: string): Expression {
     op: 'casei',
     args: [{ op: 'accenti', args: [operand] }],
   });
-  return { op: 'like', args: [folded({ property: field }), folded(`%${word.replace(/[\\%_]/g, '\\$&')}%`)] };
-}
-
-/** Metres of a degree of latitude, on the sphere that distances are on. */
-const DEGREE = 111_195;
-
-/** Holds all within so many metres, and more. */
-function windowWithin([x, y]: readonly [number, number], metres: number): PlaceWindow {
-  const height = metres / DEGREE;
-  const width = height / Math.max(1e-9, Math.cos(((Math.abs(y) + height) * Math.PI) / 180));
-  const [south, north] = [Math.max(-90, y - height), Math.min(90, y + height)];
-  if (Math.abs(y) + height >= 90 || width >= 180) return { west: -180, east: 180, south, north };
-  const turned = (lon: number) => (lon < -180 ? lon + 360 : lon > 180 ? lon - 360 : lon);
-  return { west: turned(x - width), east: turned(x + width), south, north };
+  return { op: 'like', args: [folded({ property: field }), folded(`%${literalPattern(word)}%`)] };
 }

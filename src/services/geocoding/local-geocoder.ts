@@ -19,12 +19,12 @@ export class LocalGeocoder implements Geocoder {
 
   /** A large batch is several tasks: others get their turns in between. */
   async find(x: TaskContext, queries: readonly PlaceQuery[]): Promise<Candidate[][]> {
-    const found: Candidate[][] = [];
+    const candidates: Candidate[][] = [];
     for (let i = 0; i < queries.length; i += LIMITS.geocodeTurn) {
       const input = { index: this.index, queries: queries.slice(i, i + LIMITS.geocodeTurn) };
-      found.push(...(await runTask(x, this.pools, 'vector.geocode', input)));
+      candidates.push(...(await runTask(x, this.pools, 'vector.geocode', input)));
     }
-    return found;
+    return candidates;
   }
 
   async suggest(x: TaskContext, query: SuggestQuery): Promise<Suggestion[]> {

@@ -26,14 +26,14 @@ export interface RemoteGeocoderDeps {
 
 /** The GeocodeServer of another server, which `remote.allow` has to let in. */
 export class RemoteGeocoder implements Geocoder {
-  readonly #kept: LRUCache<string, GeocoderAnswer> | undefined;
+  readonly #answers: LRUCache<string, GeocoderAnswer> | undefined;
 
   constructor(
     readonly name: string,
     private readonly deps: RemoteGeocoderDeps,
   ) {
     const { keptMs } = deps;
-    this.#kept = keptMs > 0 ? new LRUCache({ max: LIMITS.geocodeKept, ttl: keptMs }) : undefined;
+    this.#answers = keptMs > 0 ? new LRUCache({ max: LIMITS.geocodeKept, ttl: keptMs }) : undefined;
   }
 
   async facts(): Promise<GeocoderFacts> {
@@ -97,11 +97,11 @@ export class RemoteGeocoder implements Geocoder {
   ): Promise<GeocoderAnswer> {
     const { pools, url, timeoutMs } = this.deps;
     const question = JSON.stringify([verb, parameters]);
-    const kept = this.#kept?.get(question);
-    if (kept) return kept;
+    const before = this.#answers?.get(question);
+    if (before) return before;
     try {
       const answer = await runTask(x, pools, 'ingest.geocoder', { url, timeoutMs, verb, parameters });
-      this.#kept?.set(question, answer);
+      this.#answers?.set(question, answer);
       return answer;
     } catch (error) {
       const failure = timelyFailure('geocoder', error);

@@ -3,6 +3,7 @@ import type { BoxLiteral, Expression, GeometryLiteral, Operand } from '../../cor
 import { and, type CheckOptions, oneOf } from '../../core/cql2/index.js';
 import type { Crs } from '../../core/crs.js';
 import { badParameter } from '../../core/errors.js';
+import { METRES_OF_UNITS } from '../../core/esri-units.js';
 import { during } from '../filters.js';
 import { geometryLiteral, jsonOf, spatialReference } from './geometry.js';
 import { scalarText } from './scalar.js';
@@ -124,14 +125,7 @@ function spatialFilter(
 }
 
 /** Metres of units by their names. */
-const METRES: Readonly<Record<string, number>> = {
-  esrisrunit_meter: 1,
-  esrisrunit_kilometer: 1000,
-  esrisrunit_foot: 0.3048,
-  esrisrunit_statutemile: 1609.344,
-  esrisrunit_nauticalmile: 1852,
-  esrisrunit_usnauticalmile: 1853.248,
-};
+const METRES: Readonly<Record<string, number>> = { ...METRES_OF_UNITS, esrisrunit_usnauticalmile: 1853.248 };
 
 /** Metres; undefined for none, and for 0, which is no distance. */
 function metresOf({ distance, units }: GeoServicesReach, { geographic }: Crs): number | undefined {

@@ -4,7 +4,7 @@ import type { JobPriority } from '../../core/job-priority.js';
 import { LIMITS } from '../../core/limits.js';
 import { actorOf, type Principal } from '../../core/operation.js';
 import type { DocumentStore, StoredDocument } from '../../stores/documents.js';
-import type { JobRow, JobState, JobStore } from '../../stores/jobs.js';
+import type { JobState, JobStore } from '../../stores/jobs.js';
 import type { Execution } from './execution.js';
 
 /** Executions that somebody else has to approve before they become jobs. */
@@ -174,7 +174,7 @@ const STATUS: Readonly<Record<JobState, ProposalStatus>> = {
   Succeeded: 'Succeeded',
   Failed: 'Failed',
   Cancelled: 'Failed',
-} satisfies Record<JobRow['state'], ProposalStatus>;
+};
 
 function maySee({ tenantId }: Principal, { principal }: Body): boolean {
   return tenantId === undefined || tenantId === principal.tenantId;

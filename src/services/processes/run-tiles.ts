@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ARCHIVE_MEDIA_TYPES, type WrittenContainer } from '../../core/archives.js';
+import { exists } from '../exists.js';
 import type { JobContext } from '../jobs/kinds.js';
 import * as metrics from '../telemetry/metrics.js';
 import { exportTiles } from '../tile-jobs/export.js';
@@ -25,7 +25,8 @@ export async function runTiles(
   const { container } = work.select(context.input.values);
   const path = archivePath(folder, work, context.input.values);
   // Completed by a run that died before it could say so.
-  if (!existsSync(path)) await context.step('process', title, () => writeTiles(context, work, path, deps));
+  if (!(await exists(path)))
+    await context.step('process', title, () => writeTiles(context, work, path, deps));
   return { path, mediaType: ARCHIVE_MEDIA_TYPES[container], bytes: (await stat(path)).size };
 }
 

@@ -128,9 +128,7 @@ export class Processes {
     if (execution.subscriber) callbacks.refuse(execution.subscriber);
     await this.#refusals.check(process, execution, caller);
     if (!isApproved)
-      await this.#requireApproval({
-        ...{ process: process.id, execution, principal: caller, baseUrl, priority },
-      });
+      await this.#requireApproval({ process: process.id, execution, principal: caller, baseUrl, priority });
     const { values, outputs, response } = execution;
     const input: ExecutionInput = {
       ...{ process: process.id, values, outputs, response, principal: caller },
@@ -337,19 +335,19 @@ function sourcesOf({ sources, plan }: ExecutionInput): SourceReference[] {
   return [sources, ...(plan?.steps ?? []).map((step) => step.sources)].flatMap((one) => Object.values(one));
 }
 
+/** Collections that values name: those of an archive, and that which an import makes. */
+function namedIn({ process, values }: ExecutionInput): string[] {
+  const work = PROCESSES.get(process)?.work;
+  if (work?.kind === 'tiles') return work.select(values).collections;
+  return work?.kind === 'import' ? [work.read(values).table] : [];
+}
+
 function collectionsOf(input: ExecutionInput): string[] {
-  const work = PROCESSES.get(input.process)?.work;
-  const own =
-    work?.kind === 'tiles'
-      ? work.select(input.values).collections
-      : work?.kind === 'import'
-        ? [work.read(input.values).table]
-        : [];
   const read = sourcesOf(input).flatMap((one) => (one.kind === 'collection' ? [one.id] : []));
   const published = Object.values(input.outputs).flatMap(({ publish }) =>
     publish ? [publish.collection] : [],
   );
-  return [...new Set([...own, ...read, ...published])].map((id) => `collection:${id}`);
+  return [...new Set([...namedIn(input), ...read, ...published])].map((id) => `collection:${id}`);
 }
 
 async function writeDurably(path: string, content: string | Uint8Array): Promise<void> {

@@ -1,20 +1,21 @@
-import type { Feature, Geometry, Position } from 'geojson';
+import type { Feature, Geometry } from 'geojson';
+import { envelope } from '../../core/box.js';
 import {
   type FeatureCandidate,
   type GeocodingTasks,
   PLACE_FIELDS,
   type PlaceQuery,
 } from '../../core/geocoding.js';
+import { metresBetween } from '../../core/sphere.js';
 import type { Cancellation } from '../cancellation.js';
 import { storeOf } from '../providers/store.js';
 import { passes } from './conditions.js';
-import { metresBetween } from './ground.js';
 import { type PlaceRow, placeOf } from './index-file.js';
-import { LEAST_SCORE, queryWords, Scorer } from './score.js';
+import { byScore, LEAST_SCORE, queryWords, Scorer } from './score.js';
 
 type Task = GeocodingTasks['vector.geocodeFeatures'];
 
-interface Found {
+interface FeaturePlace {
   readonly key: string;
   readonly row: PlaceRow;
 }
@@ -26,23 +27,23 @@ export async function geocodeFeatures(
 ): Promise<Task['output']> {
   const { features } = await storeOf(items.source).items(items, cancellation);
   const list = JSON.parse(`[${Buffer.from(features).toString()}]`) as Feature[];
-  const found = list
-    .flatMap((feature, i) => foundOf(feature, i, fields))
+  const places = list
+    .flatMap((feature, i) => placesOf(feature, i, fields))
     .filter(({ row }) => fits(row, query));
-  if (at) return nearest(found, at);
+  if (at) return nearest(places, at);
   const scorer = new Scorer(queryWords(query), query.near);
-  return found
+  return places
     .map(({ key, row }) => ({ key, row, score: scorer.score(row) }))
     .filter(({ score }) => score >= LEAST_SCORE)
-    .sort((a, b) => b.score - a.score || b.row.rank - a.row.rank || a.row.id - b.row.id)
+    .sort(byScore)
     .slice(0, query.limit)
     .map(({ key, row, score }) => ({ key, place: placeOf(row, undefined), score }));
 }
 
 /** The score of the nearest feature is 100; that of others is of no use. */
-function nearest(found: readonly Found[], at: readonly [number, number]): FeatureCandidate[] {
-  let best: (Found & { metres: number }) | undefined;
-  for (const one of found) {
+function nearest(places: readonly FeaturePlace[], at: readonly [number, number]): FeatureCandidate[] {
+  let best: (FeaturePlace & { metres: number }) | undefined;
+  for (const one of places) {
     const metres = metresBetween(at, [one.row.x, one.row.y]);
     if (!best || metres < best.metres) best = { ...one, metres };
   }
@@ -51,7 +52,7 @@ function nearest(found: readonly Found[], at: readonly [number, number]): Featur
     : [];
 }
 
-function foundOf(feature: Feature, i: number, fields: Task['input']['fields']): Found[] {
+function placesOf(feature: Feature, i: number, fields: Task['input']['fields']): FeaturePlace[] {
   const middle = feature.geometry ? middleOf(feature.geometry) : undefined;
   if (!middle) return [];
   const read = (field: keyof typeof fields) => {
@@ -71,27 +72,9 @@ function foundOf(feature: Feature, i: number, fields: Task['input']['fields']): 
 
 /** A point, or the middle of the envelope. */
 function middleOf(geometry: Geometry): [x: number, y: number] | undefined {
-  const box = [
-    Number.POSITIVE_INFINITY,
-    Number.POSITIVE_INFINITY,
-    Number.NEGATIVE_INFINITY,
-    Number.NEGATIVE_INFINITY,
-  ];
-  const add = (value: Position | readonly unknown[]): void => {
-    const [x, y] = value;
-    if (typeof x !== 'number' || typeof y !== 'number') {
-      for (const part of value as readonly unknown[]) add(part as readonly unknown[]);
-      return;
-    }
-    box[0] = Math.min(box[0]!, x);
-    box[1] = Math.min(box[1]!, y);
-    box[2] = Math.max(box[2]!, x);
-    box[3] = Math.max(box[3]!, y);
-  };
-  if (geometry.type === 'GeometryCollection') return undefined;
-  add(geometry.coordinates);
-  const middle = [(box[0]! + box[2]!) / 2, (box[1]! + box[3]!) / 2] as [number, number];
-  return middle.every(Number.isFinite) ? middle : undefined;
+  const box = geometry.type === 'GeometryCollection' ? undefined : envelope(geometry);
+  const middle: [number, number] | undefined = box && [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2];
+  return middle?.every(Number.isFinite) ? middle : undefined;
 }
 
 function fits(row: PlaceRow, query: Pick<PlaceQuery, 'countries' | 'types'>): boolean {

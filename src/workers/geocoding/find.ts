@@ -5,10 +5,10 @@ import type {
   PlaceQuery,
   PlaceWindow,
 } from '../../core/geocoding.js';
-import { windowAround } from './ground.js';
+import { windowAround } from '../../core/sphere.js';
 import { type Db, indexOf, type PlaceRow, placeOf } from './index-file.js';
 import { Matcher } from './match.js';
-import { LEAST_SCORE, type QueryWord, queryWords, Scorer } from './score.js';
+import { byScore, LEAST_SCORE, type QueryWord, queryWords, Scorer } from './score.js';
 
 /** Scores from which on nothing better is looked for, and from which on no word is given up. */
 const SURE = 95;
@@ -53,24 +53,24 @@ function shortened(words: readonly QueryWord[]): string[][] {
 
 /** Places that were found so far, and their scores. */
 class Search {
-  readonly #found = new Map<number, { row: PlaceRow; score: number }>();
+  readonly #scores = new Map<number, { row: PlaceRow; score: number }>();
   best = 0;
 
   constructor(private readonly scorer: Scorer) {}
 
   add(rows: readonly PlaceRow[]): void {
     for (const row of rows) {
-      if (this.#found.has(row.id)) continue;
+      if (this.#scores.has(row.id)) continue;
       const score = this.scorer.score(row);
-      this.#found.set(row.id, { row, score });
+      this.#scores.set(row.id, { row, score });
       this.best = Math.max(this.best, score);
     }
   }
 
   candidates({ limit, language }: PlaceQuery): Candidate[] {
-    return [...this.#found.values()]
+    return [...this.#scores.values()]
       .filter(({ score }) => score >= LEAST_SCORE)
-      .sort((a, b) => b.score - a.score || b.row.rank - a.row.rank || a.row.id - b.row.id)
+      .sort(byScore)
       .slice(0, limit)
       .map(({ row, score }) => ({ place: placeOf(row, language), score }));
   }

@@ -119,6 +119,11 @@ export function placeOf(row: PlaceRow, language: string | undefined): Place {
   };
 }
 
+/** Names in other languages. */
+export function namesOf({ names }: Pick<PlaceRow, 'names'>): string[] {
+  return names === '{}' ? [] : Object.values(JSON.parse(names) as Record<string, string>);
+}
+
 function nameIn({ names, name }: PlaceRow, language: string | undefined): string | undefined {
   if (language === undefined || names === '{}') return undefined;
   const all = JSON.parse(names) as Record<string, string>;

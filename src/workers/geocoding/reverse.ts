@@ -1,6 +1,6 @@
 import type { GeocodingTasks, PlaceFilter, PlaceWindow } from '../../core/geocoding.js';
+import { metresBetween, windowAround } from '../../core/sphere.js';
 import { passes } from './conditions.js';
-import { metresBetween, windowAround } from './ground.js';
 import { type Db, factOf, indexOf, type PlaceRow, placeOf } from './index-file.js';
 
 /** Metres within which is looked first; then twice as far, and so on. */

@@ -1,7 +1,7 @@
 import { PLACE_FIELDS, type ReferenceField } from '../../core/geocoding.js';
 import { LIMITS } from '../../core/limits.js';
 import { ALTERNATIVE } from './columns.js';
-import type { PlaceRow } from './index-file.js';
+import { namesOf, type PlaceRow } from './index-file.js';
 import { wordsOf } from './words.js';
 
 export type NewPlace = Omit<PlaceRow, 'id'>;
@@ -57,10 +57,9 @@ function alternativesOf(values: Readonly<Partial<Record<ReferenceField, string>>
 
 /** The words of a place: of its own name and address, and of what it lies in. */
 export function textsOf(row: NewPlace): { own: string; area: string } {
-  const { name, houseNumber, street, address, names } = row;
+  const { name, houseNumber, street, address } = row;
   const { neighborhood, city, subregion, region, postal, country, countryCode } = row;
-  const others = names === '{}' ? [] : Object.values(JSON.parse(names) as Record<string, string>);
-  const own = distinct([name, ...others, houseNumber, street]);
+  const own = distinct([name, ...namesOf(row), houseNumber, street]);
   // What an address in one line has beside, it lies in.
   const area = distinct([address, neighborhood, city, subregion, region, postal, country, countryCode]);
   return { own: own.join(' '), area: area.filter((word) => !own.includes(word)).join(' ') };

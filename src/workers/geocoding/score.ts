@@ -1,7 +1,7 @@
 import { PLACE_FIELDS, type PlaceField, type PlaceWords } from '../../core/geocoding.js';
 import { LIMITS } from '../../core/limits.js';
-import { metresBetween } from './ground.js';
-import type { PlaceRow } from './index-file.js';
+import { metresBetween } from '../../core/sphere.js';
+import { namesOf, type PlaceRow } from './index-file.js';
 import { isNumber, likeness, wordsOf } from './words.js';
 
 /** How places are scored; docs/geocoding.md explains it. */
@@ -19,6 +19,15 @@ const MOST_WEIGHT = 8;
 
 /** Places below it are no candidates. */
 export const LEAST_SCORE = 50;
+
+interface ScoredRow {
+  readonly row: PlaceRow;
+  readonly score: number;
+}
+
+/** The best first; of equal ones that of the highest rank, and then the first. */
+export const byScore = (a: ScoredRow, b: ScoredRow) =>
+  b.score - a.score || b.row.rank - a.row.rank || a.row.id - b.row.id;
 
 export interface QueryWord {
   readonly word: string;
@@ -120,10 +129,6 @@ function fieldWords(row: PlaceRow): (readonly [field: string, words: string[]])[
   return [...texts, ...names, ['address', row.address] as const]
     .filter(([, text]) => text !== '')
     .map(([field, text]) => [field, wordsOf(text)] as const);
-}
-
-function namesOf({ names }: PlaceRow): string[] {
-  return names === '{}' ? [] : Object.values(JSON.parse(names) as Record<string, string>);
 }
 
 /** What a place is called: its name in any language, or its street with the number; else what it lies in. */

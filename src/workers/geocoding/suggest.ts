@@ -1,6 +1,6 @@
 import type { GeocodingTasks } from '../../core/geocoding.js';
 import { LIMITS } from '../../core/limits.js';
-import { metresBetween } from './ground.js';
+import { metresBetween } from '../../core/sphere.js';
 import { indexOf, locatorInfo, type PlaceRow, placeOf } from './index-file.js';
 import { Matcher } from './match.js';
 import { wordsOf } from './words.js';

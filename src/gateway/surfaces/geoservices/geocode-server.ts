@@ -118,12 +118,12 @@ function operationsAt(
 async function findCandidates(x: Exchange, geocoder: Geocoder, members: Members) {
   const request = candidatesRequest(members);
   const fields = outFields(members);
-  const candidates = (await keyed(x, geocoder, request)) ?? (await found(x, geocoder, request));
+  const candidates = (await placeOfKey(x, geocoder, request)) ?? (await matches(x, geocoder, request));
   return candidatesDocument(candidates, { locator: geocoder.name, crs: request.crs, fields });
 }
 
 /** The place of a suggestion, while it is there. */
-async function keyed(
+async function placeOfKey(
   x: Exchange,
   geocoder: Geocoder,
   { magicKey, language }: CandidatesRequest,
@@ -134,7 +134,7 @@ async function keyed(
   return place && [{ place, score: 100 }];
 }
 
-async function found(x: Exchange, geocoder: Geocoder, { query }: CandidatesRequest): Promise<Candidate[]> {
+async function matches(x: Exchange, geocoder: Geocoder, { query }: CandidatesRequest): Promise<Candidate[]> {
   return query ? (await geocoder.find(x, [query]))[0]! : [];
 }
 

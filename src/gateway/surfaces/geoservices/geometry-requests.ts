@@ -1,6 +1,7 @@
 import type { Geometry } from 'geojson';
 import type { Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
+import { METRES_OF_UNITS } from '../../../core/esri-units.js';
 import { GeoServicesGeometryError, geometryOf } from '../../../core/geoservices-geometry.js';
 import { LIMITS } from '../../../core/limits.js';
 import { describeCrs } from '../../../native/index.js';
@@ -12,12 +13,10 @@ import { type Members, requireObject } from './members.js';
 
 /** Metres of units of length, by their codes and the names that Esri gives them. */
 const UNITS: Readonly<Record<string, number>> = {
-  ...{ 9001: 1, esrisrunit_meter: 1, esrimeters: 1 },
-  ...{ 9036: 1000, esrisrunit_kilometer: 1000, esrikilometers: 1000 },
-  ...{ 9002: 0.3048, esrisrunit_foot: 0.3048, esrifeet: 0.3048 },
-  ...{ 9003: 1200 / 3937, esrisrunit_surveyfoot: 1200 / 3937 },
-  ...{ 9093: 1609.344, esrisrunit_statutemile: 1609.344, esrimiles: 1609.344 },
-  ...{ 9030: 1852, esrisrunit_nauticalmile: 1852, esrinauticalmiles: 1852 },
+  ...METRES_OF_UNITS,
+  ...{ 9001: 1, esrimeters: 1, 9036: 1000, esrikilometers: 1000, 9002: 0.3048, esrifeet: 0.3048 },
+  ...{ 9003: 1200 / 3937, esrisrunit_surveyfoot: 1200 / 3937, 9093: 1609.344, esrimiles: 1609.344 },
+  ...{ 9030: 1852, esrinauticalmiles: 1852 },
 };
 
 /** Square metres of units of area. */

@@ -141,8 +141,8 @@ function rasterOf(value: unknown, baseUrl: string): unknown {
 function ownAddress(url: string, baseUrl: string): { path: string; query: URLSearchParams } | undefined {
   const address = URL.canParse(url, baseUrl) ? new URL(url, baseUrl) : undefined;
   if (address?.origin !== new URL(baseUrl).origin) return undefined;
-  return { path: servicePath(address.pathname), query: address.searchParams };
+  return { path: belowProxy(address.pathname), query: address.searchParams };
 }
 
 /** Below /arcgis, and below the path of a proxy, it is the same. */
-const servicePath = (pathname: string) => pathname.slice(Math.max(0, pathname.indexOf('/rest/services/')));
+const belowProxy = (pathname: string) => pathname.slice(Math.max(0, pathname.indexOf('/rest/services/')));

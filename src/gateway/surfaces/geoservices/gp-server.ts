@@ -16,6 +16,7 @@ import type { ProcessDefinition } from '../../../services/processes/definition.j
 import type { ExecutionInput, ProcessResult } from '../../../services/processes/execution.js';
 import { type RequestSpan, traceparentOf } from '../../../services/telemetry/spans.js';
 import type { JobLogRow, JobRow, JobState } from '../../../stores/jobs.js';
+import { isBasic } from '../../auth/credentials.js';
 import { readExecution } from '../processes/execution.js';
 import type { ProcessesDeps } from '../processes/operations.js';
 import { common, documentFormat, membersOf, readingOperation } from './feature-server.js';
@@ -169,7 +170,7 @@ function requirePermission(x: Exchange, permission: string): void {
   const isSentAlong =
     principal.sessionHash !== undefined ||
     principal.kind === 'certificate' ||
-    /^basic /i.test(x.header('authorization') ?? '');
+    isBasic(x.header('authorization'));
   if (isSentAlong && x.method !== 'POST')
     throw new ApiError('forbidden', 'Ask by POST, or with a token: an address can be that of any page.');
   if (!permits(principal, permission)) throw missing(principal, permission);

@@ -1,6 +1,6 @@
 import { hasFeatures } from '../../../core/abilities.js';
 import type { VectorCollection } from '../../../core/collection.js';
-import { and, type Expression } from '../../../core/cql2/index.js';
+import { and, type Expression, literalPattern } from '../../../core/cql2/index.js';
 import { badParameter } from '../../../core/errors.js';
 import { plainFields } from '../../../core/field-masks.js';
 import type { Operation } from '../../../core/operation.js';
@@ -83,7 +83,7 @@ function matching({ name, type }: Field, { text, contains }: Search): Expression
     const number = Number(text);
     return text.trim() === '' || !Number.isFinite(number) ? undefined : { op: '=', args: [property, number] };
   }
-  const pattern = text.replace(/[\\%_]/g, '\\$&');
+  const pattern = literalPattern(text);
   const folded = (operand: string | typeof property) => ({ op: 'casei', args: [operand] });
   return { op: 'like', args: [folded(property), folded(contains ? `%${pattern}%` : pattern)] };
 }

@@ -30,9 +30,9 @@ export function metadataOperations(deps: QueryDeps): Operation[] {
       run(x, path, members) {
         const name = path['serviceId']!;
         requireService(deps, x.principal, name);
-        const asked = numbersOf(members, 'layers', MOST_LAYERS);
-        const layers = asked
-          ? asked.map((layerId) =>
+        const ids = numbersOf(members, 'layers', MOST_LAYERS);
+        const layers = ids
+          ? ids.map((layerId) =>
               requireLayer(deps, x.principal, { service: name, layerId, parameter: 'layers' }),
             )
           : layersOf(deps, x.principal, name);

@@ -1,4 +1,4 @@
-import type { PlaceWindow } from '../../core/geocoding.js';
+import type { PlaceWindow } from './geocoding.js';
 
 /** Mean radius of the earth, in metres (IUGG). */
 const RADIUS = 6_371_008.8;
