@@ -5,6 +5,7 @@ import { LIMITS } from '../../../core/limits.js';
 import type { Exchange } from '../../../core/operation.js';
 import { pathString, text } from '../../../core/params.js';
 import type { CertificateTrust } from '../../../services/access/certificates/trust.js';
+import { signSessionToken } from '../../../services/access/session-tokens.js';
 import {
   endedPending,
   endedSession,
@@ -84,12 +85,9 @@ export const adminAuth = group({ tag: 'Security and admin auth', scope: 'admin-a
       const { sessionHash } = principal;
       const session = sessionHash === undefined ? undefined : await sessions.find(sessionHash);
       if (!session) throw new ApiError('unauthenticated', 'Nobody is signed in by a session.');
-      const now = Math.floor(Date.now() / 1000);
-      const exp = Math.min(now + LIMITS.sessionTokenSeconds, Math.floor(session.expiresAt / 1000));
-      const accessToken = await signing.sign({
-        ...{ iss: baseUrl, sub: session.userId, sid: session.hash, jti: crypto.randomUUID(), iat: now, exp },
-      });
-      return { accessToken, tokenType: 'Bearer', expiresIn: exp - now, expiresAt: timestamp(exp * 1000) };
+      const term = { issuer: baseUrl, seconds: LIMITS.sessionTokenSeconds };
+      const { token: accessToken, iat, exp } = await signSessionToken(signing, session, term);
+      return { accessToken, tokenType: 'Bearer', expiresIn: exp - iat, expiresAt: timestamp(exp * 1000) };
     },
   }),
   action('POST /auth/logout', 'Logout Admin Auth Session', {

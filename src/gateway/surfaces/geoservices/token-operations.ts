@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { LIMITS } from '../../../core/limits.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
+import { signSessionToken } from '../../../services/access/session-tokens.js';
 import type { Sessions } from '../../../services/access/sessions.js';
 import type { SigningKeys } from '../../../services/access/signing-keys.js';
 import type { Users } from '../../../services/access/users.js';
@@ -57,11 +58,8 @@ async function tokenReply(x: Exchange, deps: TokenDeps): Promise<Reply> {
     return jsonReply({ error: { code: 400, message: 'Unable to generate token.', details } }, format);
   }
   const { session } = await sessions.open({ user });
-  const now = Math.floor(Date.now() / 1000);
-  const exp = Math.min(now + minutesOf(members) * 60, Math.floor(session.expiresAt / 1000));
-  const token = await signing.sign({
-    ...{ iss: x.baseUrl, sub: user.id, sid: session.hash, jti: crypto.randomUUID(), iat: now, exp },
-  });
+  const term = { issuer: x.baseUrl, seconds: minutesOf(members) * 60 };
+  const { token, exp } = await signSessionToken(signing, session, term);
   return jsonReply({ token, expires: exp * 1000, ssl }, format);
 }
 
