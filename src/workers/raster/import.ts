@@ -7,6 +7,7 @@ import { crsOf, crsOfDataset } from './crs.js';
 import { type Dataset, gdal, openRaster, plainFile, unreadable } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
 import { removePart } from './parts.js';
+import { overviewResamplingOf } from './processes/cog.js';
 import { failureOf, publish, requireNewFile } from './translation.js';
 
 const DRIVERS = new Set(['GTiff', 'COG', 'PNG', 'JPEG']);
@@ -39,7 +40,12 @@ export async function importRaster(
     const ignored = place(view, source, task);
     await measure(view, onProgress);
     const options = { progress_cb: (done: number) => onProgress(MEASURED + done * (1 - MEASURED)) };
-    const copy = await gdal.translateAsync(part, view, [...CREATION, ...overviews(source)], options);
+    const copy = await gdal.translateAsync(
+      part,
+      view,
+      [...CREATION, '-co', `OVERVIEW_RESAMPLING=${overviewResamplingOf(source)}`],
+      options,
+    );
     copy.close();
     await publish(part, task.output);
     const structure = source.getMetadata('IMAGE_STRUCTURE') as { LAYOUT?: string };
@@ -103,10 +109,4 @@ async function measure(dataset: Dataset, onProgress: (fraction: number) => void)
 /** A band of nothing but nodata has no statistics, and is no worse for it. */
 function withoutValues(error: unknown): void {
   if (!/no valid pixels/i.test(String(error))) throw error;
-}
-
-/** Indices of a colour table mean nothing between two of them. */
-function overviews(source: Dataset): string[] {
-  const indexed = source.bands.get(1).colorTable !== null;
-  return ['-co', `OVERVIEW_RESAMPLING=${indexed ? 'NEAREST' : 'AVERAGE'}`];
 }

@@ -5,7 +5,7 @@ import { type Dataset, gdal } from '../gdal.js';
 import type { GeoTransform } from '../georeference.js';
 import { FLOAT_NODATA } from '../nodata.js';
 import { rasterCopyPath } from '../parts.js';
-import { COG } from './cog.js';
+import { cogArguments, type OverviewResampling } from './cog.js';
 import type { PixelBox } from './values.js';
 
 /** Where a raster lies, and how many pixels it has. */
@@ -22,9 +22,13 @@ export interface BandShape {
   type: string;
   /** What pixels without a value hold; a mask tells them where every number may be a value. */
   nodata: number | 'mask';
+  overviews: OverviewResampling;
 }
 
-export const FLOAT_BANDS: Omit<BandShape, 'count'> = { type: 'Float32', nodata: FLOAT_NODATA };
+export const FLOAT_BANDS: Omit<BandShape, 'count'> = {
+  ...{ type: 'Float32', nodata: FLOAT_NODATA },
+  overviews: 'AVERAGE',
+};
 
 /** Side of the blocks; those of the file divide it. */
 const SIDE = 1024;
@@ -72,14 +76,14 @@ export async function writeBlocks(
   } finally {
     target.close();
   }
-  await layOut(copy, part, (fraction) => onProgress(FILLED + fraction * (1 - FILLED)));
+  await layOut(copy, part, bands.overviews, (fraction) => onProgress(FILLED + fraction * (1 - FILLED)));
 }
 
 /** An empty file beside the part, in a layout that can be written to anywhere. */
 export async function createFile(
   path: string,
   { width, height, geoTransform, srs }: RasterShape,
-  { count, type, nodata }: BandShape,
+  { count, type, nodata }: Omit<BandShape, 'overviews'>,
 ): Promise<Dataset> {
   const target = await gdal.openAsync(path, 'w', 'GTiff', width, height, count, type, FILE);
   target.geoTransform = geoTransform;
@@ -110,11 +114,12 @@ export async function copyMask(mask: RasterBand, target: Dataset): Promise<Raste
 export async function layOut(
   path: string,
   part: string,
+  overviews: OverviewResampling,
   onProgress: (fraction: number) => void,
 ): Promise<void> {
   const source = await gdal.openAsync(path, 'r', ['GTiff']);
   try {
-    (await gdal.translateAsync(part, source, COG, { progress_cb: onProgress })).close();
+    (await gdal.translateAsync(part, source, cogArguments(overviews), { progress_cb: onProgress })).close();
   } finally {
     source.close();
   }

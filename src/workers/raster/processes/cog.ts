@@ -1,17 +1,16 @@
+import type { Dataset } from '../gdal.js';
+
+/** How pixels become one of an overview. */
+export type OverviewResampling = 'AVERAGE' | 'NEAREST';
+
+/** Values between two classes, or two indices of a colour table, mean nothing. */
+export function overviewResamplingOf({ bands }: Dataset): OverviewResampling {
+  const { colorTable, categoryNames } = bands.get(1);
+  return colorTable || categoryNames.length > 0 ? 'NEAREST' : 'AVERAGE';
+}
+
 /** Arguments of GDAL's utilities for results: cloud optimized GeoTIFF. Differences of neighbours at the least effort are smaller than values at the usual one, and faster. */
-export const COG: string[] = [
-  ...[
-    '-of',
-    'COG',
-    '-co',
-    'COMPRESS=DEFLATE',
-    '-co',
-    'LEVEL=1',
-    '-co',
-    'PREDICTOR=YES',
-    '-co',
-    'BIGTIFF=IF_SAFER',
-    '-co',
-    'NUM_THREADS=1',
-  ],
+export const cogArguments = (overviews: OverviewResampling): string[] => [
+  ...['-of', 'COG', '-co', 'COMPRESS=DEFLATE', '-co', 'LEVEL=1', '-co', 'PREDICTOR=YES'],
+  ...['-co', 'BIGTIFF=IF_SAFER', '-co', 'NUM_THREADS=1', '-co', `OVERVIEW_RESAMPLING=${overviews}`],
 ];

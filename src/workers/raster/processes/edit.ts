@@ -12,7 +12,7 @@ import { georeferenceOf } from '../georeference.js';
 import { FLOAT_NODATA } from '../nodata.js';
 import { rasterCopyPath } from '../parts.js';
 import { copyMask, createFile, FLOAT_BANDS, layOut, shapeOf } from './blocks.js';
-import { COG } from './cog.js';
+import { cogArguments, type OverviewResampling, overviewResamplingOf } from './cog.js';
 import type { PixelBox } from './values.js';
 import { pixelsAround, unionOf, zonesOver } from './zones.js';
 
@@ -35,11 +35,17 @@ export function fillNodata(
 ): Promise<void> {
   // gdal-async reads the second of these names, and documents the first.
   const iterations = { smoothingIterations: smoothing, smoothIterations: smoothing };
-  return changeCopy(source, part, onProgress, async (src, mask, own) => {
-    await gdal.fillNodataAsync({ src, ...mask, searchDist: distance, ...iterations });
-    // Pixels of the mask are filled where those of the band are.
-    if (own) await gdal.fillNodataAsync({ src: own, ...mask, searchDist: distance });
-  });
+  return changeCopy(
+    source,
+    part,
+    overviewResamplingOf(source.dataset),
+    onProgress,
+    async (src, mask, own) => {
+      await gdal.fillNodataAsync({ src, ...mask, searchDist: distance, ...iterations });
+      // Pixels of the mask are filled where those of the band are.
+      if (own) await gdal.fillNodataAsync({ src: own, ...mask, searchDist: distance });
+    },
+  );
 }
 
 /** Areas of few pixels become those of their largest neighbour (GDALSieveFilter). */
@@ -49,7 +55,7 @@ export function sieve(
   part: string,
   onProgress: OnProgress,
 ): Promise<void> {
-  return changeCopy(source, part, onProgress, (src, mask) =>
+  return changeCopy(source, part, 'NEAREST', onProgress, (src, mask) =>
     gdal.sieveFilterAsync({
       ...{ src, dst: src, ...mask, threshold, connectedness: diagonals ? 8 : 4 },
       progress_cb: (fraction: number) => onProgress(fraction * CHANGED),
@@ -60,6 +66,7 @@ export function sieve(
 async function changeCopy(
   { dataset, band: number }: Band,
   part: string,
+  overviews: OverviewResampling,
   onProgress: OnProgress,
   /** `mask` is that of the source, which does not change with the values; `own` that of the copy, if it has one. */
   change: (band: RasterBand, mask: { mask?: RasterBand }, own: RasterBand | undefined) => Promise<void>,
@@ -80,7 +87,7 @@ async function changeCopy(
   } finally {
     copy.close();
   }
-  await layOut(path, part, (fraction) => onProgress(CHANGED + fraction * (1 - CHANGED)));
+  await layOut(path, part, overviews, (fraction) => onProgress(CHANGED + fraction * (1 - CHANGED)));
 }
 
 /** Features on the pixels of a raster; later ones lie on top. Those without a value of the field are left out. */
@@ -106,7 +113,7 @@ export async function rasterize(
     source.close();
     target.close();
   }
-  await layOut(path, part, (fraction) => onProgress(CHANGED + fraction * (1 - CHANGED)));
+  await layOut(path, part, 'NEAREST', (fraction) => onProgress(CHANGED + fraction * (1 - CHANGED)));
 }
 
 /** The pixels of a raster whose centres lie in polygons, in the box of these. No pixel is moved. */
@@ -121,7 +128,7 @@ export async function clip(
   const [x, dx, , y, , dy] = geoTransform;
   const [left, top] = [x + column * dx, y + row * dy];
   const args = [
-    ...COG,
+    ...cogArguments(overviewResamplingOf(dataset)),
     ...['-cutline', features, '-cl', RESULT_TABLE, ...missingArguments(dataset)],
     ...['-te', ...[left, top + height * dy, left + width * dx, top].map(String)],
     ...['-ts', String(width), String(height)],

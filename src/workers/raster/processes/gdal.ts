@@ -2,8 +2,12 @@
 
 import { RESULT_TABLE } from '../../../core/feature-processes.js';
 import type { RasterProcess, RasterProcessOutcome } from '../../../core/raster-processes.js';
+import type { Resampling } from '../../../core/rasters.js';
 import { type Dataset, gdal, resamplingName } from '../gdal.js';
-import { COG } from './cog.js';
+import { cogArguments, overviewResamplingOf } from './cog.js';
+
+/** Those that make no values of their own. */
+const CLASS_RESAMPLINGS: ReadonlySet<Resampling> = new Set(['nearest', 'mode']);
 
 type OnProgress = (fraction: number) => void;
 
@@ -19,7 +23,14 @@ export async function makeTerrain(
   part: string,
   onProgress: OnProgress,
 ): Promise<void> {
-  const args = [...COG, '-b', String(band), '-compute_edges', ...options];
+  // Between north by west and north by east lies no south.
+  const args = [
+    ...cogArguments(mode === 'aspect' ? 'NEAREST' : 'AVERAGE'),
+    '-b',
+    String(band),
+    '-compute_edges',
+    ...options,
+  ];
   (await gdal.demAsync(part, dataset, mode, args, undefined, { progress_cb: onProgress })).close();
 }
 
@@ -30,7 +41,9 @@ export async function warp(
   part: string,
   onProgress: OnProgress,
 ): Promise<void> {
-  const args = warpArguments(process);
+  const classes = CLASS_RESAMPLINGS.has(process.resampling);
+  const overviews = classes ? 'NEAREST' : overviewResamplingOf(dataset);
+  const args = [...cogArguments(overviews), ...warpArguments(process)];
   (await gdal.warpAsync(part, null, [dataset], args, { progress_cb: onProgress })).close();
 }
 
@@ -62,7 +75,6 @@ export function trace(
 
 function warpArguments({ crs, pixelSize, resampling }: Extract<RasterProcess, { kind: 'warp' }>): string[] {
   return [
-    ...COG,
     ...(crs === undefined ? [] : ['-t_srs', crs]),
     ...(pixelSize === undefined ? [] : ['-tr', String(pixelSize), String(pixelSize)]),
     ...['-r', resamplingName(resampling)],

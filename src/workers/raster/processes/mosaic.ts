@@ -9,6 +9,7 @@ import type { Dataset } from '../gdal.js';
 import { georeferenceOf } from '../georeference.js';
 import { nodataIn } from '../nodata.js';
 import { type BandShape, FLOAT_BANDS, type RasterShape, shapeOf, writeBlocks } from './blocks.js';
+import { overviewResamplingOf } from './cog.js';
 import { isScaled, readValues } from './values.js';
 import { withViews } from './views.js';
 
@@ -81,10 +82,11 @@ const COMBINE: Readonly<Record<MosaicOperator, Combine>> = {
 function bandShape(datasets: readonly Dataset[], operator: MosaicOperator): Omit<BandShape, 'count'> {
   const bands = datasets.flatMap((dataset) => [...dataset.bands]);
   const [type, nodata] = [bands[0]!.dataType ?? 'Float32', nodataIn(bands[0]!)];
+  const overviews = overviewResamplingOf(datasets[0]!);
   const isAlike = (band: RasterBand) =>
     band.dataType === type && Object.is(nodataIn(band), nodata) && !isScaled(band);
   if (operator !== 'mean' && bands.every(isAlike))
-    return { type, nodata: nodata === null || Number.isNaN(nodata) ? 'mask' : nodata };
+    return { type, nodata: nodata === null || Number.isNaN(nodata) ? 'mask' : nodata, overviews };
   const isWide = bands.some(({ dataType }) => WIDE.has(dataType ?? ''));
   return isWide ? { ...FLOAT_BANDS, type: 'Float64' } : FLOAT_BANDS;
 }

@@ -16,6 +16,7 @@ export function reclassify(
   const bands = {
     count: 1,
     ...(keepsOthers ? FLOAT_BANDS : smallestBands(classes.map(({ value }) => value))),
+    overviews: 'NEAREST' as const,
   };
   const bounds = Float64Array.from(classes, ({ min }) => min);
   const classify = (value: number) => {
@@ -43,7 +44,7 @@ function lastAtMost(bounds: Float64Array, value: number): number {
 }
 
 /** The smallest type that has these values, and one more for no value. */
-function smallestBands(values: readonly RasterClass['value'][]): Omit<BandShape, 'count'> {
+function smallestBands(values: readonly RasterClass['value'][]): Pick<BandShape, 'type' | 'nodata'> {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   if (!values.every(Number.isInteger) || least <= -(2 ** 31) || most >= 2 ** 31) return FLOAT_BANDS;
   return least >= 0 && most < 255 ? { type: 'Byte', nodata: 255 } : { type: 'Int32', nodata: -(2 ** 31) };

@@ -20,7 +20,7 @@ const VISIBLE = 1;
 const HIDDEN = 0;
 /** Beyond the greatest distance. */
 const BEYOND = 255;
-const BANDS: BandShape = { count: 1, type: 'Byte', nodata: BEYOND };
+const BANDS: BandShape = { count: 1, type: 'Byte', nodata: BEYOND, overviews: 'NEAREST' };
 
 /** A height that hides nothing, and is not seen. */
 const ABYSS = -1e9;
