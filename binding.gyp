@@ -123,6 +123,7 @@
         "src/native/sqlite/extension.cpp",
         "src/native/sqlite/overviews.cpp",
         "src/native/sqlite/predicates.cpp",
+        "src/native/sqlite/process.cpp",
         "src/native/sqlite/scalars.cpp",
         "src/native/sqlite/statistics.cpp",
         "src/native/sqlite/text_type.cpp",

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ProcessFeatures } from '../../src/core/feature-processes.js';
 import { LIMITS } from '../../src/core/limits.js';
 import Database from '../../src/native/sqlite.js';
 import { PROCESSES } from '../../src/services/processes/catalogue/index.js';
 import type { FeaturesFacts } from '../../src/services/processes/definition.js';
 import { randomNumbers } from '../support/random.js';
-import { expectSame, numbers, Reference } from './reference.js';
+import { expectSame, featuresOf, numbers, Reference } from './reference.js';
 
 /** Processes that look at attributes or give features new ones, against PostGIS and PostgreSQL. */
 
@@ -20,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => reference?.stop());
 
-const run = (id: string, values: Record<string, unknown>, file?: string) =>
+const run = (id: string, values: Record<string, unknown>, file?: string | ProcessFeatures) =>
   reference.run(id, values, file ?? reference.file('points'));
 
 describe('geometry.area and geometry.length', () => {
@@ -216,6 +217,33 @@ it('analytics.deduplicate keeps a feature whose equal has a geometry that cannot
   const { rows, result } = await run('analytics.deduplicate', { geometry: false, fields: ['s'] }, file);
   expect(numbers(rows, 'n')).toEqual([1, 3]);
   expect(result.faults).toBe(2);
+});
+
+it('processes of each feature read all, name what failed, and show masked values only', async () => {
+  const features = Array.from({ length: 2500 }, (_, n) => ({
+    geometry: n === 7 ? null : square(n % 100, 0),
+    properties: { n, s: `text ${n}` },
+  }));
+  const file = reference.stage('many', features);
+  const db = new Database(file);
+  db.exec('UPDATE features SET geom = substr(geom, 1, 60) WHERE n IN (3, 2000)');
+  db.exec('UPDATE features SET fid = -5 WHERE n = 9');
+  db.close();
+  const { source } = featuresOf(file);
+  const mask = { treatment: 'null' } as const;
+  const fields = source.fields.map((field) => (field.name === 's' ? { ...field, mask } : field));
+  const input = { source: { ...source, fields }, fields: ['n', 's'] };
+  const { rows, result } = await run('geometry.centroid', {}, input);
+  expect(result).toMatchObject({ features: 2497, read: 2500, faults: 2 });
+  expect(result.faultList.map(({ id }) => id)).toEqual(['4', '2001']);
+  expect(rows.map(({ n, s }) => [n, s])).toEqual(
+    [9, ...Array.from({ length: 2500 }, (_, n) => n).filter((n) => ![3, 7, 9, 2000].includes(n))].map((n) => [
+      n,
+      null,
+    ]),
+  );
+  const [place] = await reference.query('SELECT ST_AsText(geom) AS place FROM ours WHERE id = 1');
+  expect(place!['place']).toBe('POINT(9.5 0.5)');
 });
 
 it('analytics.data-quality names each fault and its place', async () => {

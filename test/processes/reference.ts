@@ -37,7 +37,7 @@ export function rowsOf(path: string): { geometry: string | null; row: Record<str
   });
 }
 
-function featuresOf(path: string): ProcessFeatures {
+export function featuresOf(path: string): ProcessFeatures {
   const { source } = inspect(path)[0]!;
   return { source, fields: source.fields.map(({ name }) => name) };
 }

@@ -78,6 +78,8 @@ struct Connection {
   /** Reused by the scalar functions. */
   Geometry scratch;
   Generaliser generaliser;
+  /** A geometry in work. */
+  ByteBuffer blob;
   /** Made on first use. What was made in it keeps it alive. */
   std::shared_ptr<Geos> geos;
   /** The CRS that distances were last measured in. */
@@ -86,6 +88,11 @@ struct Connection {
 };
 
 using ConnectionRef = std::shared_ptr<Connection>;
+
+inline const std::shared_ptr<Geos>& geosOf(Connection& connection) {
+  if (connection.geos == nullptr) connection.geos = std::make_shared<Geos>();
+  return connection.geos;
+}
 
 inline Connection& connectionOf(sqlite3_context* context) {
   return **static_cast<ConnectionRef*>(sqlite3_user_data(context));
@@ -201,6 +208,8 @@ void contains(sqlite3_context* context, int argc, sqlite3_value** argv);
 void distanceMetres(sqlite3_context* context, int argc, sqlite3_value** argv);
 void beforeDeadline(sqlite3_context* context, int argc, sqlite3_value** argv);
 void translate(sqlite3_context* context, int argc, sqlite3_value** argv);
+void process(sqlite3_context* context, int argc, sqlite3_value** argv);
+void geometryType(sqlite3_context* context, int argc, sqlite3_value** argv);
 void minX(sqlite3_context* context, int argc, sqlite3_value** argv);
 void maxX(sqlite3_context* context, int argc, sqlite3_value** argv);
 void minY(sqlite3_context* context, int argc, sqlite3_value** argv);

@@ -41,6 +41,8 @@ constexpr Definition kDefinitions[] = {
     {"gr_hilbert", 5, hilbert, nullptr, nullptr},
     {"gr_intersects_box", 5, intersectsBox, nullptr, nullptr},
     {"gr_translate", 3, translate, nullptr, nullptr},
+    {"gr_process", 5, process, nullptr, nullptr},
+    {"gr_geometry_type", 1, geometryType, nullptr, nullptr},
     {"gr_text_type", 1, nullptr, textTypeStep, textTypeFinal},
     {"gr_var_samp", 1, nullptr, varianceStep, varianceFinal},
     {"gr_percentile_cont", 3, nullptr, percentileContStep, percentileContFinal},

@@ -7,8 +7,7 @@ namespace {
 
 std::unique_ptr<SpatialOperand> newOperand(sqlite3_context* context) {
   Connection& connection = connectionOf(context);
-  if (connection.geos == nullptr) connection.geos = std::make_shared<Geos>();
-  return std::make_unique<SpatialOperand>(connection.geos);
+  return std::make_unique<SpatialOperand>(geosOf(connection));
 }
 
 /**

@@ -3,7 +3,9 @@ import type { FeatureProcess } from '../../core/feature-processes.js';
 import type { FeatureRow } from '../../core/features.js';
 import { hasIntegerIds } from '../../core/vector-source.js';
 import { geometryParts, processGeometries } from '../../native/processing.js';
-import { attributesOf, geometriesOf, idTypeOf, type Run } from './run.js';
+import { storeOf } from '../providers/store.js';
+import { mapByStatement } from './map-statement.js';
+import { attributesOf, geometriesOf, idTypeOf, queryOf, type Run } from './run.js';
 import { type Attribute, type AttributeValue, distinct, FeatureTable } from './table.js';
 
 type MapProcess = Extract<FeatureProcess, { kind: 'map' }>;
@@ -32,11 +34,18 @@ export async function mapFeatures(
   const idAttribute = keepsIds
     ? []
     : [{ name: freeName(source.idColumn, taken), type: idTypeOf(source) } as const];
-  const table = FeatureTable.create(output, crs ?? source.crs, [...idAttribute, ...attributes]);
+  const columns = addition || parts ? undefined : storeOf(source).columns?.(queryOf(input, true));
+  const table = FeatureTable.create(output, crs ?? source.crs, [...idAttribute, ...attributes], {
+    ...(columns ? { source: columns.path } : {}),
+  });
   const planes = { crs: source.crs, target: table.crs, srsId: table.srsId };
   const add = (geometry: Uint8Array | null, { id, values }: OutputRow) =>
     keepsIds ? table.add(geometry, values, id as number) : table.add(geometry, [id, ...values]);
   try {
+    if (columns) {
+      await mapByStatement(run, operation, table, { planes, columns });
+      return table.finish();
+    }
     for await (const rows of run.rows(input)) {
       const results = processGeometries(geometriesOf(rows), operation, planes);
       const geometries = rows.map(({ id }, i) => run.take(results[i]!, id));

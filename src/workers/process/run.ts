@@ -3,8 +3,7 @@ import { around, type Box } from '../../core/box.js';
 import { bboxFilter } from '../../core/cql2/index.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { FeatureFault, FeatureProcessOrder, ProcessFeatures } from '../../core/feature-processes.js';
-import type { FeatureRow } from '../../core/features.js';
-import { fieldOf } from '../../core/features.js';
+import { type FeatureRow, fieldOf, type RowsQuery } from '../../core/features.js';
 import { LIMITS } from '../../core/limits.js';
 import { hasIntegerIds, type VectorSource } from '../../core/vector-source.js';
 import type { Processed } from '../../native/processing.js';
@@ -34,24 +33,18 @@ export class Run {
       yield batch;
       // Native objects that the collector has let go of are destroyed when the event loop turns.
       await setImmediate();
-      if (features !== this.task.input) continue;
-      this.#read += batch.length;
-      Atomics.store(this.#count, 0, this.#read);
+      if (features === this.task.input) this.countRead(batch.length);
     }
   }
 
-  protected batches(
-    { source, filter, fields }: ProcessFeatures,
-    geometry: boolean,
-  ): AsyncIterable<FeatureRow[]> {
-    const query = {
-      source,
-      ...(filter ? { filter } : {}),
-      fields,
-      geometry,
-      limit: Number.MAX_SAFE_INTEGER,
-    };
-    return storeOf(source).rows(query, this.cancellation);
+  /** Counts rows of the input. */
+  countRead(rows: number): void {
+    this.#read += rows;
+    Atomics.store(this.#count, 0, this.#read);
+  }
+
+  protected batches(features: ProcessFeatures, geometry: boolean): AsyncIterable<FeatureRow[]> {
+    return storeOf(features.source).rows(queryOf(features, geometry), this.cancellation);
   }
 
   /** The geometry of a result; undefined, and the fault is kept, where there is none. */
@@ -66,6 +59,12 @@ export class Run {
   result(features: number) {
     return { features, read: this.#read, faults: this.#faults, faultList: this.#faultList };
   }
+}
+
+/** Asks for all rows of features. */
+export function queryOf({ source, filter, fields }: ProcessFeatures, geometry: boolean): RowsQuery {
+  const limit = Number.MAX_SAFE_INTEGER;
+  return { source, ...(filter ? { filter } : {}), fields, geometry, limit };
 }
 
 /** The attributes of features that a process takes over. */

@@ -1,10 +1,11 @@
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { freeName } from '../../core/column-names.js';
+import { TaskFailure } from '../../core/failure.js';
 import { RESULT_TABLE, resultColumns } from '../../core/feature-processes.js';
 import { GEOJSON_GEOMETRIES } from '../../core/geojson-types.js';
 import type { FieldType } from '../../core/vector-source.js';
 import Database from '../../native/sqlite.js';
-import { quote } from '../providers/geopackage/connection.js';
+import { connect, quote } from '../providers/geopackage/connection.js';
 import { addCrs, createCore } from '../providers/geopackage/create.js';
 import { asMulti, typeNumber } from './blob.js';
 
@@ -69,11 +70,12 @@ export class FeatureTable {
   /** Numbers of the types that came. */
   readonly #types = new Set<number>();
   #features = 0;
+  readonly #names: string;
 
   private constructor(
     private readonly db: Database.Database,
     readonly crs: string,
-    id: string,
+    private readonly id: string,
     private readonly geometry: string,
     attributes: readonly Attribute[],
   ) {
@@ -82,22 +84,29 @@ export class FeatureTable {
     db.exec(`CREATE TABLE ${RESULT_TABLE} (${quote(id)} INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
       ${quote(geometry)} GEOMETRY${columns.join('')})`);
     const names = [id, geometry, ...attributes.map(({ name }) => name)];
+    this.#names = names.map(quote).join(', ');
     this.#width = names.length;
     const rows = Math.max(1, Math.min(STATEMENT_ROWS, Math.floor(STATEMENT_VALUES / this.#width)));
     this.#full = rows * this.#width;
     const insertOf = (count: number) => {
       const row = `(${names.map(() => '?').join(', ')})`;
       return db.prepare(
-        `INSERT INTO ${RESULT_TABLE} (${names.map(quote).join(', ')}) VALUES ${new Array(count).fill(row).join(', ')}`,
+        `INSERT INTO ${RESULT_TABLE} (${this.#names}) VALUES ${new Array(count).fill(row).join(', ')}`,
       );
     };
     this.#insertMany = insertOf(rows);
     this.#insert = insertOf(1);
   }
 
-  static create(path: string, crs: string, attributes: readonly Attribute[]): FeatureTable {
+  /** With a `source` its statements may read that SQLite file as the schema `source`, and have our functions. */
+  static create(
+    path: string,
+    crs: string,
+    attributes: readonly Attribute[],
+    { source }: { source?: string } = {},
+  ): FeatureTable {
     for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(path + suffix, { force: true });
-    const db = new Database(path);
+    const db = source === undefined ? new Database(path) : attach(connect(path, false), source);
     // It is written to the disk once, when it is whole.
     db.pragma('journal_mode = MEMORY');
     db.pragma('synchronous = OFF');
@@ -134,6 +143,31 @@ export class FeatureTable {
     this.#bytes = 0;
     this.#insertMany.run(waiting);
     this.#waiting = [];
+  }
+
+  /** A statement that reads, or adds what it selects: the id, the geometry and the values of each feature. */
+  prepare(select: string, { adds = false } = {}): Database.Statement {
+    return this.db.prepare(adds ? `INSERT INTO ${RESULT_TABLE} (${this.#names}) ${select}` : select);
+  }
+
+  /** Counts the features that such a statement added, whose ids are above `id`; takes out those that are no blob but a reason. */
+  accept(added: number, id: bigint): { id: number; reason: string }[] {
+    const [rowId, geometry] = [quote(this.id), quote(this.geometry)];
+    const types = this.db
+      .prepare(`SELECT DISTINCT gr_geometry_type(${geometry}) FROM ${RESULT_TABLE} WHERE ${rowId} > ?`)
+      .pluck()
+      .all(id) as (number | null)[];
+    for (const type of types) if (type !== null) this.#types.add(type);
+    const faults = types.includes(null)
+      ? (this.db
+          .prepare(
+            `DELETE FROM ${RESULT_TABLE} WHERE ${rowId} > ? AND typeof(${geometry}) = 'text'
+             RETURNING ${rowId} AS id, ${geometry} AS reason`,
+          )
+          .all(id) as { id: number; reason: string }[])
+      : [];
+    this.#features += added - faults.length;
+    return faults;
   }
 
   /** Adds what waits for a whole statement. */
@@ -190,6 +224,18 @@ export class FeatureTable {
       blob === null ? null : asMulti(blob as Uint8Array),
     );
     db.exec(`UPDATE ${RESULT_TABLE} SET ${g} = as_multi(${g})`);
+  }
+}
+
+function attach(db: Database.Database, source: string): Database.Database {
+  try {
+    // SQLite would make a file that there is not.
+    if (!existsSync(source)) throw new TaskFailure('source-unreadable', 'The file of the features is gone.');
+    db.prepare('ATTACH ? AS source').run(source);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
   }
 }
 

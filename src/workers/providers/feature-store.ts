@@ -43,6 +43,15 @@ export interface EncodedLayer {
   work: number;
 }
 
+/** A table of a SQLite file, and SQL of what its rows show; its alias is `t`. */
+export interface SqliteColumns {
+  path: string;
+  table: string;
+  id: string;
+  geometry: string;
+  values: string[];
+}
+
 /**
  * The one interface to vector data. Everything throws `TaskFailure` only for what is known to go wrong. A store that
  * waits for a database ends the wait when the cancellation is requested.
@@ -67,6 +76,11 @@ export interface FeatureStore {
   extent(query: FeatureQuery, cancellation?: Cancellation): Promise<ExtentResult>;
   /** Rows in batches; ends the query when the consumer stops early. */
   rows(query: RowsQuery, cancellation?: Cancellation): AsyncIterable<FeatureRow[]>;
+  /**
+   * The same for a statement of SQLite that has the file of the source attached; undefined where the rows lie elsewhere,
+   * are filtered, or have no integer ids.
+   */
+  columns?(query: RowsQuery): SqliteColumns | undefined;
   /**
    * The rows of what a process makes of features of one database, computed there by one statement: the id of the input,
    * the geometry, the values of the result. Throws `TaskFailure` for what the database cannot compute.

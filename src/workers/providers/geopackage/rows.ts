@@ -1,5 +1,6 @@
 import { type FeatureRow, fieldOf, type RowsQuery } from '../../../core/features.js';
-import type { GeoPackageSource } from '../../../core/vector-source.js';
+import { type Field, type GeoPackageSource, hasIntegerIds } from '../../../core/vector-source.js';
+import type { SqliteColumns } from '../feature-store.js';
 import { passesAll } from '../filter-writer.js';
 import { quote, reader } from './connection.js';
 import { passingRows } from './filter.js';
@@ -14,12 +15,8 @@ export async function* rows(query: RowsQuery): AsyncGenerator<FeatureRow[]> {
   const row = rowOf(source);
   const where = whereOf(source, query.filter);
   const geometry = query.geometry ? `t.${quote(source.geometryColumn)}` : 'NULL';
-  const fields = query.fields.map((name) => fieldOf(source, name)!);
-  const columns = [
-    idOf(source),
-    geometry,
-    ...fields.map((field) => shownValue(`t.${quote(field.name)}`, field)),
-  ];
+  const fields = fieldsOf(source, query);
+  const columns = [idOf(source), geometry, ...fields.map(shownColumn)];
   const sql = `SELECT ${columns.join(', ')} FROM ${quote(source.table)} t${where.sql} ORDER BY ${row} LIMIT ?`;
   // Prepared for this reading alone: a kept statement could be asked again while its cursor is open.
   const cursor = reader(source.path)
@@ -49,3 +46,19 @@ function whereOf(source: GeoPackageSource, filter: RowsQuery['filter']): Query {
   const { sql, values } = passingRows(source, filter);
   return { sql: ` WHERE ${rowOf(source)} IN (${sql})`, values };
 }
+
+/** All rows of a table as columns of a statement of another file. */
+export function columns({ filter, ...query }: RowsQuery): SqliteColumns | undefined {
+  const source = query.source as GeoPackageSource;
+  if (!passesAll(filter) || source.rowColumn || !hasIntegerIds(source)) return undefined;
+  return {
+    ...{ path: source.path, table: quote(source.table), id: idOf(source) },
+    geometry: `t.${quote(source.geometryColumn)}`,
+    values: fieldsOf(source, query).map(shownColumn),
+  };
+}
+
+const fieldsOf = (source: GeoPackageSource, { fields }: Pick<RowsQuery, 'fields'>) =>
+  fields.map((name) => fieldOf(source, name)!);
+
+const shownColumn = (field: Field) => shownValue(`t.${quote(field.name)}`, field);

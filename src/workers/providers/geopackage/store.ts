@@ -11,7 +11,7 @@ import { count, item, items } from './items.js';
 import { merge } from './merge.js';
 import { occupied } from './occupied.js';
 import { geopackageRows } from './overview-rows.js';
-import { rows } from './rows.js';
+import { columns, rows } from './rows.js';
 import { tileLayer } from './tile.js';
 import { top } from './top.js';
 
@@ -34,6 +34,7 @@ export const geopackageStore: FeatureStore = {
     return measuredIn(extent, table.crs);
   },
   rows,
+  columns,
   overviewRows: (source) => geopackageRows(source as GeoPackageSource),
   edit,
   merge,
