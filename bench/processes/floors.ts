@@ -8,6 +8,8 @@ import { reader } from '../../src/workers/providers/geopackage/connection.js';
 import { type Dataset, gdal } from '../../src/workers/raster/gdal.js';
 import { closeIdleRasters } from '../../src/workers/raster/handles.js';
 import { processRaster } from '../../src/workers/raster/process.js';
+import { cogArguments } from '../../src/workers/raster/processes/cog.js';
+import { SQLITE_SETTINGS } from '../../src/workers/raster/translation.js';
 import { type BuildingCrs, buildings } from '../support/buildings.js';
 import { option, publishPart } from '../support/report.js';
 import { Costs, costOf } from './costs.js';
@@ -23,6 +25,8 @@ interface Contest {
   name: string;
   ours(): Promise<unknown>;
   floor(): unknown;
+  /** The same by GDAL's utility from file to file. */
+  utility?(): Promise<void>;
 }
 
 type Mapping = Extract<FeatureProcess, { kind: 'map' }>['operation'];
@@ -62,6 +66,7 @@ function fillHills(dataset: Dataset, side: number): void {
 
 function rasterContests(folder: string, side: number): Contest[] {
   gdal.config.set('GDAL_PAM_ENABLED', 'NO');
+  for (const [name, value] of SQLITE_SETTINGS) gdal.config.set(name, value);
   const path = join(folder, 'raster.tif');
   const file = gdal.open(path, 'w', 'GTiff', side, side, 1, 'Float32', ['TILED=YES', 'COMPRESS=DEFLATE']);
   fillHills(file, side);
@@ -80,6 +85,14 @@ function rasterContests(folder: string, side: number): Contest[] {
       ours: () => ours({ kind: 'terrain', mode: 'hillshade', options: [] }),
       async floor() {
         (await gdal.demAsync('', memory, 'hillshade', ['-of', 'MEM', '-compute_edges'])).close();
+      },
+      async utility() {
+        const [source, target] = [gdal.open(path), join(folder, 'utility.tif')];
+        (
+          await gdal.demAsync(target, source, 'hillshade', [...cogArguments('AVERAGE'), '-compute_edges'])
+        ).close();
+        source.close();
+        rmSync(target);
       },
     },
     {
@@ -105,14 +118,18 @@ export async function measureFloors(): Promise<void> {
   try {
     const contests = [...featureContests(folder, features), ...rasterContests(folder, side)];
     for (let round = 0; round <= rounds; round++) {
-      for (const { name, ours, floor } of contests) {
+      for (const { name, ours, floor, utility } of contests) {
         const least = await costOf(floor);
         const own = await costOf(ours);
+        const other = utility && (await costOf(utility));
         // The first round warms up.
         if (round === 0) continue;
         costs.note(`${name}, in memory`, least);
         costs.note(`${name}, process`, own);
         costs.compare(`${name}: process / in memory, CPU`, own.cpu / least.cpu, { most: MOST });
+        if (!other) continue;
+        costs.note(`${name}, GDAL from file to file`, other);
+        costs.compare(`${name}: process / GDAL from file to file, CPU`, own.cpu / other.cpu);
       }
     }
   } finally {

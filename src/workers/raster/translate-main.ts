@@ -7,7 +7,12 @@ import { partPath, removePart } from './parts.js';
 import { processRaster } from './process.js';
 import { stage } from './stage.js';
 import { translate } from './translate.js';
-import type { FromTranslator, TranslatorOrder, TranslatorTask } from './translation.js';
+import {
+  type FromTranslator,
+  SQLITE_SETTINGS,
+  type TranslatorOrder,
+  type TranslatorTask,
+} from './translation.js';
 import { unpack } from './unpack.js';
 
 process.title = 'graticule: engine import';
@@ -20,8 +25,7 @@ const BODIES = {
   'raster.process': processRaster,
 };
 
-// What is written has another name until it is whole: a journal on the disk would save nothing.
-gdal.config.set('OGR_SQLITE_JOURNAL', 'MEMORY');
+for (const [name, value] of SQLITE_SETTINGS) gdal.config.set(name, value);
 
 /** The file that is being written. */
 let part: string | undefined;

@@ -1,6 +1,6 @@
 /** What the process that translates a file shares with the engine that started it. */
 
-import { link, rename, stat, statfs } from 'node:fs/promises';
+import { link, open, rename, stat, statfs } from 'node:fs/promises';
 import { dirname, isAbsolute } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
 import type { TaskInput, TaskOutput } from '../../core/tasks.js';
@@ -47,8 +47,19 @@ export async function requireNewFile(output: string): Promise<void> {
   if (exists) throw new TaskFailure('invalid-input', 'The output exists already.');
 }
 
-/** Unlike a rename, a link never replaces a file that came into being meanwhile; not every file system has links. */
+/**
+ * Settings of GDAL for files of SQLite: what is written has another name until it is whole, so that a journal on the disk
+ * would save nothing, and it is on the disk before it gets its own.
+ */
+export const SQLITE_SETTINGS: ReadonlyMap<string, string> = new Map([
+  ['OGR_SQLITE_JOURNAL', 'MEMORY'],
+  ['OGR_SQLITE_SYNCHRONOUS', 'OFF'],
+]);
+
+/** Gives a file its name once it is on the disk. Unlike a rename, a link never replaces a file that came into being meanwhile; not every file system has links. */
 export async function publish(part: string, output: string): Promise<void> {
+  const file = await open(part);
+  await file.sync().finally(() => file.close());
   try {
     await link(part, output);
   } catch (error) {

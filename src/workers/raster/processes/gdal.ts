@@ -86,6 +86,15 @@ function nodataOf(dataset: Dataset, band: number): { nodata?: number } {
   return nodata === null || Number.isNaN(nodata) ? {} : { nodata };
 }
 
+/** gdal-async fails, and has nothing to say, where a statement has no result. */
+function execute(dataset: Dataset, sql: string): void {
+  try {
+    dataset.executeSQL(sql);
+  } catch (error) {
+    if ((error as Error).message) throw error;
+  }
+}
+
 /** A table of features in the CRS of a raster, with one number as attribute. */
 async function withFeatures(
   part: string,
@@ -98,7 +107,10 @@ async function withFeatures(
   try {
     const layer = target.layers.create(RESULT_TABLE, srs, type, ['SPATIAL_INDEX=NO']);
     layer.fields.add(new gdal.FieldDefn(attribute, gdal.OFTReal));
+    // Each feature would be a transaction of its own.
+    execute(target, 'BEGIN');
     await fill(layer);
+    execute(target, 'COMMIT');
     return { features: layer.features.count() };
   } finally {
     target.close();
