@@ -145,6 +145,30 @@ it('median and quantiles are those of the sorted values, and the commonest value
   expect(statisticsOf(all)).toMatchObject({ count: 5, sum: 18, majority: 1, minority: 2, variety: 4 });
 });
 
+it('values of a large zone that are whole, parts, far apart and missing are told from each other', () => {
+  const [width, height] = [200, 300];
+  const kinds = [
+    (i: number) => i % 1000,
+    (i: number) => -(i % 7) / 4,
+    (i: number) => 1e9 + (i % 3),
+    () => Number.NaN,
+  ];
+  const values = Float64Array.from({ length: width * height }, (_, i) => kinds[(i * 7919) % 4]!(i));
+  const tallies = new ZoneTallies(1, true);
+  const window = { pixels: values, width, transform: Float64Array.from(IDENTITY) };
+  tallies.add([rectangle(width, height)], window, false);
+  const present = [...values].filter((value) => !Number.isNaN(value)).sort((a, b) => a - b);
+  const counts = new Map<number, number>();
+  for (const value of present) counts.set(value + 0, (counts.get(value + 0) ?? 0) + 1);
+  const most = Math.max(...counts.values());
+  expect(numbersOf(tallies)).toMatchObject({
+    count: present.length,
+    variety: counts.size,
+    majority: Math.min(...[...counts].filter(([, count]) => count === most).map(([value]) => value)),
+    median: (present[present.length / 2 - 1]! + present[present.length / 2]!) / 2,
+  });
+});
+
 it('a zone with more different values than it may have says so, and other faults are thrown', () => {
   const tallies = new ZoneTallies(1, true, 3);
   const window = { pixels: Float64Array.of(4, 4, 5, 6, 7), width: 5, transform: Float64Array.from(IDENTITY) };

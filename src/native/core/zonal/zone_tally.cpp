@@ -8,15 +8,52 @@ namespace graticule {
 
 namespace {
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+/** Whole numbers that are counted by their place, and cells of a zone before they are: memory grows with the work. */
+constexpr size_t kCounts = 16'384;
+/** Whole numbers below this are apart. */
+constexpr double kMostWhole = 9e15 / 2;
 }
 
 bool ZoneTally::add(const double* values, size_t count, double share) {
   sum(values, count, share);
-  if (mostValues_ == 0) return true;
+  return mostValues_ == 0 || holdAll(values, count, share);
+}
+
+bool ZoneTally::holdAll(const double* values, size_t count, double share) {
+  cells_ += count;
+  if (counts_.empty()) beginCounts(values[0]);
+  if (counts_.empty() || share != 1) {
+    for (size_t i = 0; i < count; ++i) {
+      if (values[i] == values[i] && !hold(values[i], share)) return false;
+    }
+    return true;
+  }
+  const double most = static_cast<double>(counts_.size());
   for (size_t i = 0; i < count; ++i) {
-    if (values[i] == values[i] && !hold(values[i], share)) return false;
+    const double offset = values[i] - firstCount_;
+    const bool within = offset >= 0 && offset < most;
+    const auto place = static_cast<uint32_t>(within ? offset : 0);
+    if (within && place == offset) {
+      ++counts_[place];
+    } else if (values[i] == values[i] && !hold(values[i], share)) {
+      return false;
+    }
   }
   return true;
+}
+
+void ZoneTally::beginCounts(double value) {
+  if (cells_ < kCounts || mostValues_ < entries_.size() + kCounts || !(std::fabs(value) < kMostWhole)) return;
+  counts_.assign(kCounts, 0);
+  firstCount_ = std::floor(value) - static_cast<double>(kCounts / 2);
+}
+
+void ZoneTally::endCounts() {
+  const std::vector<uint64_t> counts = std::move(counts_);
+  counts_.clear();
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] != 0) hold(firstCount_ + static_cast<double>(i), static_cast<double>(counts[i]), static_cast<double>(counts[i]));
+  }
 }
 
 /** Four sums side by side, which a processor adds up at the same time. */
@@ -70,7 +107,7 @@ uint64_t hashOf(double value) {
 
 }  // namespace
 
-bool ZoneTally::hold(double value, double share) {
+bool ZoneTally::hold(double value, double share, double cells) {
   // There are two zeros, of different bits.
   value += 0.0;
   if (last_ >= entries_.size() || entries_[last_].value != value) {
@@ -79,14 +116,14 @@ bool ZoneTally::hold(double value, double share) {
     size_t slot = hashOf(value) & mask;
     while (slots_[slot] != 0 && entries_[slots_[slot] - 1].value != value) slot = (slot + 1) & mask;
     if (slots_[slot] == 0) {
-      if (entries_.size() == mostValues_) return false;
+      if (entries_.size() >= room()) return false;
       entries_.push_back({value, 0, 0});
       slots_[slot] = static_cast<uint32_t>(entries_.size());
     }
     last_ = slots_[slot] - 1;
   }
   entries_[last_].share += share;
-  entries_[last_].cells += 1;
+  entries_[last_].cells += cells;
   return true;
 }
 
@@ -102,6 +139,7 @@ void ZoneTally::widen() {
 
 void ZoneTally::sort() {
   if (sorted_) return;
+  endCounts();
   sorted_ = true;
   std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.value < b.value; });
 }
@@ -127,8 +165,8 @@ ZoneStatistics ZoneTally::statistics() {
 }
 
 double ZoneTally::quantile(double share) {
-  if (entries_.empty()) return kNothing;
   sort();
+  if (entries_.empty()) return kNothing;
   double cells = 0;
   for (const Entry& entry : entries_) cells += entry.cells;
   // Where a cell lies on a scale on which n cells of equal width lie at 0, n, 2n and so on.

@@ -52,7 +52,13 @@ class ZoneTally {
   };
 
   void sum(const double* values, size_t count, double share);
-  bool hold(double value, double share);
+  bool holdAll(const double* values, size_t count, double share);
+  bool hold(double value, double share, double cells = 1);
+  /** Begins to count whole numbers around a value, where enough cells have come and there is room for all of these. */
+  void beginCounts(double value);
+  /** Makes entries of what was counted. */
+  void endCounts();
+  size_t room() const { return mostValues_ - counts_.size(); }
   void widen();
   /** Entries in ascending order of their values; nothing may be added after it. */
   void sort();
@@ -66,6 +72,10 @@ class ZoneTally {
   double min_ = std::numeric_limits<double>::infinity();
   double max_ = -std::numeric_limits<double>::infinity();
   std::vector<Entry> entries_;
+  /** Whole cells of whole numbers from `firstCount_` on; empty until a zone is large. */
+  std::vector<uint64_t> counts_;
+  double firstCount_ = 0;
+  size_t cells_ = 0;
   /** Where entries are by the hash of their values: places counted from 1; 0 is free. A power of two. */
   std::vector<uint32_t> slots_;
   /** The entry that was added to last: neighbours are often equal. */
