@@ -70,7 +70,7 @@ function checkTask({ format, pixel, resolution, resampling }: CoverageTask): voi
   if (!fits) throw new TaskFailure('invalid-input', 'Unknown format or resampling, or pixels of no size.');
 }
 
-function checkedBands(bands: number[] | undefined, count: number): number[] {
+export function checkedBands(bands: number[] | undefined, count: number): number[] {
   const numbers = bands ?? Array.from({ length: count }, (_, index) => index + 1);
   if (numbers.length === 0 || numbers.length > MAX_BANDS)
     throw new TaskFailure('invalid-input', 'Unusable number of bands.');
@@ -83,7 +83,7 @@ function checkedBands(bands: number[] | undefined, count: number): number[] {
 }
 
 /** The raster as it is, or beside itself where the area lies across its edge. */
-async function windowView(raster: Dataset, area: Area): Promise<View> {
+export async function windowView(raster: Dataset, area: Area): Promise<View> {
   const { copies, period } = copiesFor(area, georeferenceOf(raster));
   if (copies.every((copy) => copy === 0)) return { dataset: raster, close() {} };
   return repeated(raster, copies, period);
