@@ -176,7 +176,12 @@ export interface CoverageTask {
   maxSize: number;
   /** Bytes that the answer may have before compression. */
   maxBytes: number;
-  format: 'geotiff' | 'png';
+  /** LERC is of the whole of `bbox`, also where the raster does not lie, and needs it and a `size`. */
+  format: 'geotiff' | 'png' | 'lerc';
+  /** Of LERC: by how much values may be off; absent: they are exact. */
+  tolerance?: number;
+  /** Absent: 2 where all pixels have values, else 1, whose values have 32 bits. */
+  lercVersion?: 1;
 }
 
 export interface CoverageResult {

@@ -18,7 +18,17 @@ import {
 
 /** Documents of image services. */
 
-export const IMAGE_FORMATS = ['jpgpng', 'png', 'png8', 'png24', 'png32', 'jpg', 'webp', 'tiff'] as const;
+export const IMAGE_FORMATS = [
+  'jpgpng',
+  'png',
+  'png8',
+  'png24',
+  'png32',
+  'jpg',
+  'webp',
+  'tiff',
+  'lerc',
+] as const;
 
 /** GDAL's types as Esri names them. */
 const PIXEL_TYPES: Readonly<Record<string, string>> = {
