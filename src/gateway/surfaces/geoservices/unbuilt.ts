@@ -10,7 +10,7 @@ const RESOURCES: readonly (readonly [path: string, names: string])[] = [
     `${SERVICE}/FeatureServer/{layerId}`,
     'append queryBins queryDateBins calculate generateRenderer queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
   ],
-  [`${SERVICE}/MapServer`, 'generateKml WMSServer WMTS'],
+  [`${SERVICE}/MapServer`, 'generateKml'],
   [`${SERVICE}/ImageServer`, 'measure WCSServer'],
   [
     '/rest/services/Utilities/Geometry/GeometryServer',
