@@ -97,7 +97,7 @@ function pixelTypeOf(bands: readonly BandInfo[]): string {
 }
 
 /** Where the raster lies in the CRS that it is told of in; undefined where nobody knows. */
-function imageBox(collection: RasterCollection, crs: Crs) {
+export function imageBox(collection: RasterCollection, crs: Crs) {
   const own = storageExtent(collection);
   if (own && collection.storageCrs.epsg === crs.epsg) return own;
   return collection.extent84 && boxIn(collection.extent84, CRS84, crs);

@@ -6,7 +6,7 @@ import { LIMITS } from '../../../core/limits.js';
 import type { Format } from '../../../core/media.js';
 import type { Exchange, Operation, Reply } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
-import type { Resampling } from '../../../core/rasters.js';
+import type { CoverageTask, Resampling } from '../../../core/rasters.js';
 import { timeRange } from '../../../services/geoservices/time.js';
 import { mapSettings } from '../../../services/layers/map-settings.js';
 import { passingFile } from '../../../services/passing-file.js';
@@ -161,7 +161,7 @@ function draw(x: Exchange, deps: MapDeps, request: ImageRequest): Promise<Reply>
 }
 
 /** The values of the window as a GeoTIFF or LERC. */
-async function values(x: Exchange, { pools }: MapDeps, request: ImageRequest): Promise<Reply> {
+function values(x: Exchange, deps: MapDeps, request: ImageRequest): Promise<Reply> {
   const { collection, window, bands, resampling, datetime, encoding, tolerance, lercVersion } = request;
   if (request.rendering.style ?? Object.keys(request.rendering.look)[0])
     throw badParameter('renderingRule', 'is of pictures: tiff and lerc have the values themselves');
@@ -177,8 +177,19 @@ async function values(x: Exchange, { pools }: MapDeps, request: ImageRequest): P
     ...(lercVersion ? { lercVersion } : {}),
     maxBytes: encoding === 'lerc' ? LIMITS.lercBytes : LIMITS.coverageBytes,
   };
+  return coverageReply(x, deps, collection, 'bbox', task);
+}
+
+/** The answer of a task; `place` is the parameter that is wrong where it does not touch the raster. */
+export async function coverageReply(
+  x: Exchange,
+  { pools }: MapDeps,
+  { layerId }: RasterCollection,
+  place: string,
+  task: CoverageTask,
+): Promise<Reply> {
   try {
-    const result = await runTask(x, pools, 'raster.coverage', task, { layerId: collection.layerId });
+    const result = await runTask(x, pools, 'raster.coverage', task, { layerId });
     return {
       ...{ status: 200, mediaType: result.mediaType, etag: result.tag, cacheControl: 'no-cache' },
       body: result.file === undefined ? result.data : await passingFile(result.file),
@@ -186,7 +197,7 @@ async function values(x: Exchange, { pools }: MapDeps, request: ImageRequest): P
     };
   } catch (error) {
     if (error instanceof TaskFailure && error.code === 'no-data')
-      throw badParameter('bbox', 'does not touch the raster');
+      throw badParameter(place, 'does not touch the raster');
     throw error;
   }
 }

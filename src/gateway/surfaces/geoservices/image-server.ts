@@ -28,6 +28,7 @@ import { referenceOf } from './map-window.js';
 import { flagOf, type Members, numberOf, numbersOf, textOf } from './members.js';
 import { type PlaceGeometry, type PlacePosition, pixelAt, placeGeometry } from './pixels.js';
 import { member } from './query-members.js';
+import { wcsOperation } from './wcs-server.js';
 
 const SERVER = 'ImageServer';
 const PATH = `/rest/services/{serviceId}/${SERVER}`;
@@ -125,6 +126,7 @@ export function imageServerOperations(deps: TilesDeps): Operation[] {
       rasterFunctionInfos: FUNCTION_INFOS,
     })),
     ...exportImageOperations(deps),
+    wcsOperation(deps),
     tileOperation(deps, {
       ...{ id: 'tileImageServer', server: SERVER, format: PNG_FORMAT },
       layersOf: (principal, id) => [requireImage(deps, principal, id)],

@@ -11,7 +11,7 @@ const RESOURCES: readonly (readonly [path: string, names: string])[] = [
     'append queryBins queryDateBins calculate generateRenderer queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
   ],
   [`${SERVICE}/MapServer`, 'generateKml'],
-  [`${SERVICE}/ImageServer`, 'measure WCSServer'],
+  [`${SERVICE}/ImageServer`, 'measure'],
   [
     '/rest/services/Utilities/Geometry/GeometryServer',
     'relation cut offset reshape trimExtend autoComplete findTransformations toGeoCoordinateString fromGeoCoordinateString',
