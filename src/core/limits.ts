@@ -20,6 +20,10 @@ export const LIMITS = {
   coverageSide: 8192,
   /** Bytes of a coverage before compression: about what can be written within the time of a request. */
   coverageBytes: 268_435_456,
+  /** Bytes of values that are written as LERC, which are all in memory. */
+  lercBytes: 33_554_432,
+  /** Pixels of an area whose values are counted: 32 bytes of memory each at most. */
+  histogramPixels: 4_194_304,
   /** Results kept in a process for clients that read parts of them: how many, and bytes of all; one may have more. */
   partialReplies: 64,
   partialBytes: 536_870_912,

@@ -1,3 +1,4 @@
+import type { Position } from 'geojson';
 import type { Box } from './box.js';
 import type { Color } from './color-ramps.js';
 import type { StoreCredentials } from './object-stores.js';
@@ -175,7 +176,12 @@ export interface CoverageTask {
   maxSize: number;
   /** Bytes that the answer may have before compression. */
   maxBytes: number;
-  format: 'geotiff' | 'png';
+  /** LERC is of the whole of `bbox`, also where the raster does not lie, and needs it and a `size`. */
+  format: 'geotiff' | 'png' | 'lerc';
+  /** Of LERC: by how much values may be off; absent: they are exact. */
+  tolerance?: number;
+  /** Absent: 2 where all pixels have values, else 1, whose values have 32 bits. */
+  lercVersion?: 1;
 }
 
 export interface CoverageResult {
@@ -286,6 +292,39 @@ export interface PositionResult {
   values: ((number | null)[] | null)[];
 }
 
+/** Counts the values of bands, as they are stored. */
+export interface HistogramTask {
+  source: RasterSource;
+  /** Absent: the newest time, the first level. */
+  at?: RasterPosition;
+  /** 1-based bands in output order; absent: all. */
+  bands?: number[];
+  /** Absent: a sample of the whole raster, as its statistics are of. */
+  area?: HistogramArea;
+}
+
+export interface HistogramArea {
+  /** In `crs`, x,y ordered; one of degrees crosses the antimeridian when minx > maxx. */
+  bbox: Box;
+  crs: string;
+  /** Coordinates of a MultiPolygon in `crs`: only pixels whose centres lie in it. Absent: the box. */
+  polygons?: Position[][][];
+  /** Pixel size, x and y, in units of the raster's CRS. Absent: its own. */
+  pixel?: [number, number];
+  /** Pixels that are read at most. */
+  maxPixels: number;
+}
+
+export interface BandHistogram {
+  count: number;
+  min: number;
+  max: number;
+  mean: number;
+  stdDev: number;
+  /** Bins of equal width from `from` to `to`. */
+  histogram: { from: number; to: number; counts: number[] };
+}
+
 /** Imports a raster as a cloud optimized GeoTIFF with overviews and statistics. */
 export interface RasterImportTask {
   /** A GeoTIFF, PNG or JPEG. */
@@ -313,6 +352,8 @@ export interface RasterTasks {
   'raster.coverage': { input: CoverageTask; output: CoverageResult };
   'raster.position': { input: PositionTask; output: PositionResult };
   'raster.image': { input: RasterImageTask; output: ImageResult };
+  /** By band; null for one that has no valid pixel there. */
+  'raster.histograms': { input: HistogramTask; output: { bands: (BandHistogram | null)[] } };
   'raster.compare': { input: PictureComparisonTask; output: PictureComparison };
   'raster.import': { input: RasterImportTask; output: RasterImportResult };
   'raster.process': { input: RasterProcessTask; output: RasterProcessResult };

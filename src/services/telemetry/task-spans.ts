@@ -27,6 +27,7 @@ const NAMES: Partial<Record<TaskName, string>> = {
   'raster.image': 'svc.map.render',
   'raster.coverage': 'svc.coverage.read',
   'raster.position': 'svc.coverage.position',
+  'raster.histograms': 'svc.coverage.histograms',
 };
 
 /** What threads of the vector pool do for geocoding, by what is asked. */

@@ -33,6 +33,7 @@ export const ENGINE_TASKS: ReadonlySet<string> = new Set<EngineTaskName>([
   'raster.coverage',
   'raster.position',
   'raster.image',
+  'raster.histograms',
   'raster.compare',
   'map.render',
   'ogr.inspect',

@@ -49,8 +49,10 @@ export function copiesFor(
   return { copies, period };
 }
 
+type GridTask = Pick<CoverageTask, 'size' | 'pixel' | 'resolution' | 'maxSize'>;
+
 /** The grid on a raster, which is repeated already where the area needs it. Fails with `no-data` or `too-large`. */
-export async function gridOf(task: CoverageTask, area: Area, raster: Dataset): Promise<Grid> {
+export async function gridOf(task: GridTask, area: Area, raster: Dataset): Promise<Grid> {
   const place = georeferenceOf(raster);
   const grid =
     sameCrs(area.crs, place.crs) && place.northUp
@@ -65,7 +67,7 @@ function noData(): TaskFailure {
 }
 
 /** A window on the raster's own grid: whole pixels, unless the request says how many or how large. */
-function cropGrid(task: CoverageTask, area: Area, raster: Dataset, place: Georeference): Grid {
+function cropGrid(task: GridTask, area: Area, raster: Dataset, place: Georeference): Grid {
   const [x0, dx, , y0, , dy] = place.geoTransform;
   const { x: columns, y: rows } = raster.rasterSize;
   const target = area.parts && placedBox(boxAround(area.parts, area.partsCrs, place.crs));
@@ -112,7 +114,7 @@ function pixels(length: number, step: number): number {
 }
 
 /** A window in another CRS, or of a raster that is turned. */
-async function warpGrid(task: CoverageTask, area: Area, raster: Dataset, place: Georeference): Promise<Grid> {
+async function warpGrid(task: GridTask, area: Area, raster: Dataset, place: Georeference): Promise<Grid> {
   const { crs } = area;
   const box = warpedBox(area, place);
   const scaled = task.pixel && scaledSize(place, task.pixel);

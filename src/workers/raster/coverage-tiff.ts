@@ -112,7 +112,7 @@ function encode(
   });
 }
 
-const SAMPLE_BYTES: Record<string, number> = {
+export const SAMPLE_BYTES: Record<string, number> = {
   Byte: 1,
   Int8: 1,
   UInt16: 2,
@@ -172,7 +172,7 @@ async function write(
 }
 
 /** Values that are names cannot be averaged; others are interpolated. */
-function defaultResampling(bands: readonly BandTraits[]): Resampling {
+export function defaultResampling(bands: readonly BandTraits[]): Resampling {
   return bands.some(({ isIndex }) => isIndex) ? 'nearest' : 'bilinear';
 }
 

@@ -13,6 +13,7 @@ import type { Dataset } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
 import { traitsOf } from './geotiff/traits.js';
 import { type RasterHandle, withRaster } from './handles.js';
+import { writeLerc } from './lerc.js';
 import { renderingOf } from './palette.js';
 import { readPicture } from './picture.js';
 
@@ -43,6 +44,11 @@ async function answerOf(
   const selected = picture ? handle.dataset : await handle.bands(bands);
   const view = await windowView(selected, area);
   try {
+    if (task.format === 'lerc') {
+      const { bands: traits } = chosenBands(handle.dataset, bands);
+      const answer = await writeLerc(task, { view: view.dataset, bands: traits, area }, cancellation);
+      return { ...answer, tag: contentTag(answer.data) };
+    }
     const grid = await gridOf(task, area, view.dataset);
     cancellation.check();
     const read = { view: view.dataset, repeated: view.dataset !== selected, grid };
@@ -63,14 +69,14 @@ function chosenBands(raster: Dataset, numbers: readonly number[]): Pick<Reading,
 
 function checkTask({ format, pixel, resolution, resampling }: CoverageTask): void {
   const fits =
-    (format === 'geotiff' || format === 'png') &&
+    ['geotiff', 'png', 'lerc'].includes(format) &&
     (resampling === undefined || RESAMPLINGS.includes(resampling)) &&
     (pixel === undefined || pixel.every((side) => Number.isFinite(side) && side > 0)) &&
     (resolution === undefined || resolution.every((side) => Number.isFinite(side) && side >= 0));
   if (!fits) throw new TaskFailure('invalid-input', 'Unknown format or resampling, or pixels of no size.');
 }
 
-function checkedBands(bands: number[] | undefined, count: number): number[] {
+export function checkedBands(bands: number[] | undefined, count: number): number[] {
   const numbers = bands ?? Array.from({ length: count }, (_, index) => index + 1);
   if (numbers.length === 0 || numbers.length > MAX_BANDS)
     throw new TaskFailure('invalid-input', 'Unusable number of bands.');
@@ -83,7 +89,7 @@ function checkedBands(bands: number[] | undefined, count: number): number[] {
 }
 
 /** The raster as it is, or beside itself where the area lies across its edge. */
-async function windowView(raster: Dataset, area: Area): Promise<View> {
+export async function windowView(raster: Dataset, area: Area): Promise<View> {
   const { copies, period } = copiesFor(area, georeferenceOf(raster));
   if (copies.every((copy) => copy === 0)) return { dataset: raster, close() {} };
   return repeated(raster, copies, period);

@@ -13,6 +13,7 @@ import { coverage } from './coverage.js';
 import { inspectCsv } from './csv/inspect.js';
 import { encodeImage } from './encode.js';
 import { closeIdleRasters } from './handles.js';
+import { histograms } from './histograms.js';
 import { image } from './image.js';
 import { inspect } from './inspect.js';
 import { layers } from './layers.js';
@@ -37,6 +38,8 @@ const TASKS = {
     coverage(input, cancellation),
   'raster.position': (input: TaskInput<'raster.position'>, cancellation: Cancellation) =>
     position(input, cancellation),
+  'raster.histograms': (input: TaskInput<'raster.histograms'>, cancellation: Cancellation) =>
+    histograms(input, cancellation),
   'raster.compare': (input: TaskInput<'raster.compare'>) => compare(input),
   'raster.image': (input: TaskInput<'raster.image'>, cancellation: Cancellation) =>
     image(input, cancellation),

@@ -18,7 +18,17 @@ import {
 
 /** Documents of image services. */
 
-export const IMAGE_FORMATS = ['jpgpng', 'png', 'png8', 'png24', 'png32', 'jpg', 'webp', 'tiff'] as const;
+export const IMAGE_FORMATS = [
+  'jpgpng',
+  'png',
+  'png8',
+  'png24',
+  'png32',
+  'jpg',
+  'webp',
+  'tiff',
+  'lerc',
+] as const;
 
 /** GDAL's types as Esri names them. */
 const PIXEL_TYPES: Readonly<Record<string, string>> = {
@@ -69,7 +79,7 @@ export function imageServiceDocument(collection: RasterCollection) {
       ? {}
       : { defaultMosaicMethod: 'None', allowedMosaicMethods: 'None,LockRaster', mosaicOperator: 'First' }),
     ...{ sortField: null, sortValue: null, maxRecordCount: LIMITS.geoServicesRecords },
-    ...{ maxImageHeight, maxImageWidth, hasHistograms: false, hasColormap: false },
+    ...{ maxImageHeight, maxImageWidth, hasHistograms: true, hasColormap: false },
     ...{ hasRasterAttributeTable: false, hasMultidimensions: false, supportsStatistics: true },
     ...{ allowRasterFunction: true, rasterFunctionInfos: FUNCTION_INFOS, rasterTypeInfos: [] },
     ...{ supportsAdvancedQueries: false, allowAnalysis: false, singleFusedMapCache: false },
@@ -77,7 +87,8 @@ export function imageServiceDocument(collection: RasterCollection) {
   };
 }
 
-const FUNCTION_INFOS = [{ name: 'None', description: 'The raster as it is drawn here.', help: '' }];
+/** Raster functions that need no arguments. */
+export const FUNCTION_INFOS = [{ name: 'None', description: 'The raster as it is drawn here.', help: '' }];
 
 export const bandName = ({ band, description }: BandInfo) => description || `Band_${band}`;
 
@@ -86,7 +97,7 @@ function pixelTypeOf(bands: readonly BandInfo[]): string {
 }
 
 /** Where the raster lies in the CRS that it is told of in; undefined where nobody knows. */
-function imageBox(collection: RasterCollection, crs: Crs) {
+export function imageBox(collection: RasterCollection, crs: Crs) {
   const own = storageExtent(collection);
   if (own && collection.storageCrs.epsg === crs.epsg) return own;
   return collection.extent84 && boxIn(collection.extent84, CRS84, crs);
@@ -109,6 +120,30 @@ export function keyProperties({ bands, raster }: RasterCollection) {
       ...(band.unit ? { Unit: band.unit } : {}),
       ...(band.noData === null ? {} : { NoDataValue: String(band.noData) }),
     })),
+  };
+}
+
+/** Variables are bands; a raster without axes of times and levels has none. */
+export function dimensionsDocument({ bands, raster: { times, levels } }: RasterCollection) {
+  const dimensions = [
+    ...(times ? [dimension('StdTime', 'ISO8601', times.map(Date.parse))] : []),
+    ...(levels ? [dimension('StdZ', levels.unit, levels.values)] : []),
+  ];
+  const variables = bands.map((band) => ({
+    ...{ name: bandName(band), description: band.description, unit: band.unit },
+    dimensions,
+  }));
+  return { multidimensionalInfo: { variables: dimensions.length === 0 ? [] : variables } };
+}
+
+function dimension(name: string, unit: string, values: readonly number[]) {
+  const gaps = values.slice(1).map((value, i) => value - values[i]!);
+  const isRegular = gaps.length > 0 && gaps.every((gap) => gap === gaps[0]);
+  return {
+    ...{ name, description: '', unit, values, hasRanges: false, dimensionSize: values.length },
+    extent: [Math.min(...values), Math.max(...values)],
+    hasRegularIntervals: isRegular,
+    ...(isRegular ? { interval: gaps[0] } : {}),
   };
 }
 

@@ -6,7 +6,7 @@ import { LIMITS } from '../../../core/limits.js';
 import type { Format } from '../../../core/media.js';
 import type { Exchange, Operation, Reply } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
-import type { Resampling } from '../../../core/rasters.js';
+import type { CoverageTask, Resampling } from '../../../core/rasters.js';
 import { timeRange } from '../../../services/geoservices/time.js';
 import { mapSettings } from '../../../services/layers/map-settings.js';
 import { passingFile } from '../../../services/passing-file.js';
@@ -36,11 +36,16 @@ const params = {
   imageSR: member('imageSR', 'Spatial reference of the picture; that of bbox when absent.'),
   format: member(
     'format',
-    `${IMAGE_FORMATS.join(', ')}; jpgpng when absent. tiff has the values themselves.`,
+    `${IMAGE_FORMATS.join(', ')}; jpgpng when absent. tiff and lerc have the values themselves.`,
   ),
   bandIds: member('bandIds', 'Bands, counted from 0.'),
   noData: member('noData', 'Value that is transparent.'),
-  interpolation: member('interpolation', 'RSP_NearestNeighbor and the like, of tiff.'),
+  interpolation: member('interpolation', 'RSP_NearestNeighbor and the like, of tiff and lerc.'),
+  compressionTolerance: member(
+    'compressionTolerance',
+    'By how much values of lerc may be off; 0 when absent.',
+  ),
+  lercVersion: member('lercVersion', '1, or 2, which is 1 where pixels have no value.'),
   compressionQuality: member('compressionQuality', 'Of jpg and webp, 1 to 100.'),
   time: member('time', 'Milliseconds since 1970, or start,end.'),
   mosaicRule: member('mosaicRule', 'esriMosaicNone or esriMosaicLockRaster, as JSON.'),
@@ -58,7 +63,7 @@ export function exportImageOperations(deps: MapDeps): Operation[] {
       const collection = requireImage(deps, x.principal, serviceId!);
       const request = imageRequest(collection, members);
       if (request.answer === 'image')
-        return request.isTiff ? values(x, deps, request) : draw(x, deps, request);
+        return request.encoding ? values(x, deps, request) : draw(x, deps, request);
       const { bbox, crs, width, height } = request.window;
       const extent = envelopeObject(bbox, crs);
       return jsonReply({ href: exportAddress(x, members), width, height, extent, scale: 0 }, request.answer);
@@ -71,7 +76,10 @@ interface ImageRequest {
   readonly collection: RasterCollection;
   readonly window: MapWindow;
   readonly format: Format;
-  readonly isTiff: boolean;
+  /** Of values. */
+  readonly encoding: 'geotiff' | 'lerc' | undefined;
+  readonly tolerance: number;
+  readonly lercVersion?: 1;
   readonly bands: number[] | undefined;
   readonly nodata: number | undefined;
   readonly resampling: Resampling | undefined;
@@ -98,17 +106,20 @@ function imageRequest(collection: RasterCollection, members: Members): ImageRequ
   const quality = numberOf(members, 'compressionQuality');
   if (quality !== undefined && (quality < 1 || quality > 100))
     throw badParameter('compressionQuality', 'must be from 1 to 100');
-  const isTiff = format === 'tiff';
+  const encoding = format === 'tiff' ? 'geotiff' : format === 'lerc' ? 'lerc' : undefined;
+  const version = choiceOf(members, 'lercVersion', { values: ['1', '2'], fallback: '2' });
   const bands = bandsOf(collection, members);
-  if (!isTiff && bands !== undefined && bands.length !== 1 && bands.length !== 3)
+  if (!encoding && bands !== undefined && bands.length !== 1 && bands.length !== 3)
     throw badParameter('bandIds', 'must be one band or three for a picture');
   return {
     answer: choiceOf(members, 'f', { values: ['image', 'json', 'pjson'], fallback: 'image' }),
     collection: ruled(collection, members),
     window: imageWindow(members, { own, whole, settings: mapSettings(collection.maps ?? {}) }),
-    format: EXPORT_FORMATS[format],
-    ...{ isTiff, bands, resampling, quality },
-    nodata: noDataOf(members),
+    format: EXPORT_FORMATS[format === 'lerc' ? 'tiff' : format],
+    tolerance: decimalOf(members, 'compressionTolerance') ?? 0,
+    ...(version === '1' ? { lercVersion: 1 as const } : {}),
+    ...{ encoding, bands, resampling, quality },
+    nodata: decimalOf(members, 'noData'),
     datetime: timeRange(textOf(members, 'time', MOST_TEXT)),
     rendering: renderingOf(collection, members),
   };
@@ -122,11 +133,12 @@ function bandsOf({ bands }: RasterCollection, members: Members): number[] | unde
   return ids?.map((id) => id + 1);
 }
 
-function noDataOf(members: Members): number | undefined {
-  const text = textOf(members, 'noData', MOST_TEXT);
+function decimalOf(members: Members, name: 'noData' | 'compressionTolerance'): number | undefined {
+  const text = textOf(members, name, MOST_TEXT);
   if (text === undefined) return undefined;
   const value = Number(text);
-  if (!Number.isFinite(value)) throw badParameter('noData', 'must be one number');
+  if (!Number.isFinite(value) || (name === 'compressionTolerance' && value < 0))
+    throw badParameter(name, name === 'noData' ? 'must be one number' : 'must be a number from 0');
   return value;
 }
 
@@ -148,11 +160,11 @@ function draw(x: Exchange, deps: MapDeps, request: ImageRequest): Promise<Reply>
   return drawMap(x, deps, [shown], query, { window, format });
 }
 
-/** The values of the window as a GeoTIFF. */
-async function values(x: Exchange, { pools }: MapDeps, request: ImageRequest): Promise<Reply> {
-  const { collection, window, bands, resampling, datetime } = request;
+/** The values of the window as a GeoTIFF or LERC. */
+function values(x: Exchange, deps: MapDeps, request: ImageRequest): Promise<Reply> {
+  const { collection, window, bands, resampling, datetime, encoding, tolerance, lercVersion } = request;
   if (request.rendering.style ?? Object.keys(request.rendering.look)[0])
-    throw badParameter('renderingRule', 'is of pictures: tiff has the values themselves');
+    throw badParameter('renderingRule', 'is of pictures: tiff and lerc have the values themselves');
   const { bbox, crs, width, height } = window;
   const { source, at } = sourceAt(collection, { datetime }, { bbox, bboxCrs: crs });
   const task = {
@@ -161,10 +173,23 @@ async function values(x: Exchange, { pools }: MapDeps, request: ImageRequest): P
     ...{ bbox, bboxCrs: crs.proj, crs: crs.proj, size: [width, height] as [number, number] },
     ...(bands ? { bands } : {}),
     ...(resampling ? { resampling } : {}),
-    ...{ maxSize: LIMITS.coverageSide, maxBytes: LIMITS.coverageBytes, format: 'geotiff' as const },
+    ...{ maxSize: LIMITS.coverageSide, format: encoding!, tolerance },
+    ...(lercVersion ? { lercVersion } : {}),
+    maxBytes: encoding === 'lerc' ? LIMITS.lercBytes : LIMITS.coverageBytes,
   };
+  return coverageReply(x, deps, collection, 'bbox', task);
+}
+
+/** The answer of a task; `place` is the parameter that is wrong where it does not touch the raster. */
+export async function coverageReply(
+  x: Exchange,
+  { pools }: MapDeps,
+  { layerId }: RasterCollection,
+  place: string,
+  task: CoverageTask,
+): Promise<Reply> {
   try {
-    const result = await runTask(x, pools, 'raster.coverage', task, { layerId: collection.layerId });
+    const result = await runTask(x, pools, 'raster.coverage', task, { layerId });
     return {
       ...{ status: 200, mediaType: result.mediaType, etag: result.tag, cacheControl: 'no-cache' },
       body: result.file === undefined ? result.data : await passingFile(result.file),
@@ -172,7 +197,7 @@ async function values(x: Exchange, { pools }: MapDeps, request: ImageRequest): P
     };
   } catch (error) {
     if (error instanceof TaskFailure && error.code === 'no-data')
-      throw badParameter('bbox', 'does not touch the raster');
+      throw badParameter(place, 'does not touch the raster');
     throw error;
   }
 }

@@ -10,12 +10,15 @@ import type { TilesDeps } from '../tiles/params.js';
 import { common, documentFormat, readingOperation } from './feature-server.js';
 import {
   catalogItem,
+  dimensionsDocument,
   FIELDS,
+  FUNCTION_INFOS,
   imageServiceDocument,
   keyProperties,
   statisticsDocument,
 } from './image-documents.js';
 import { exportImageOperations } from './image-export.js';
+import { AREA_PARAMS, countsWithin, wholeHistograms } from './image-histograms.js';
 import { requireImage, ruled } from './image-layers.js';
 import { jsonReply } from './in-band.js';
 import { layerCrs, spatialReferenceOf } from './layer-documents.js';
@@ -25,6 +28,7 @@ import { referenceOf } from './map-window.js';
 import { flagOf, type Members, numberOf, numbersOf, textOf } from './members.js';
 import { type PlaceGeometry, type PlacePosition, pixelAt, placeGeometry } from './pixels.js';
 import { member } from './query-members.js';
+import { wcsOperation } from './wcs-server.js';
 
 const SERVER = 'ImageServer';
 const PATH = `/rest/services/{serviceId}/${SERVER}`;
@@ -98,7 +102,31 @@ export function imageServerOperations(deps: TilesDeps): Operation[] {
         ...{ resultOffset: member('resultOffset', ''), resultRecordCount: member('resultRecordCount', '') },
       },
     ),
+    ...document('imageHistograms', 'histograms', 'Histograms of bands', (x, one) =>
+      wholeHistograms(x, deps, one),
+    ),
+    ...document(
+      'imageComputeHistograms',
+      'computeHistograms',
+      'Histograms of bands within an area',
+      async (x, one, members) => ({ histograms: (await countsWithin(x, deps, one, members)).histograms }),
+      AREA_PARAMS,
+    ),
+    ...document(
+      'imageComputeStatisticsHistograms',
+      'computeStatisticsHistograms',
+      'Statistics and histograms of bands within an area',
+      (x, one, members) => countsWithin(x, deps, one, members),
+      AREA_PARAMS,
+    ),
+    ...document('imageDimensions', 'multidimensionalInfo', 'Axes of times and levels', (_x, one) =>
+      dimensionsDocument(one),
+    ),
+    ...document('imageFunctions', 'rasterFunctionInfos', 'Raster functions by their names', () => ({
+      rasterFunctionInfos: FUNCTION_INFOS,
+    })),
     ...exportImageOperations(deps),
+    wcsOperation(deps),
     tileOperation(deps, {
       ...{ id: 'tileImageServer', server: SERVER, format: PNG_FORMAT },
       layersOf: (principal, id) => [requireImage(deps, principal, id)],

@@ -46,7 +46,7 @@ export function mapServiceDocument(name: string, layers: readonly DrawnLayer[]) 
     exportTilesAllowed: false,
     maxRecordCount: LIMITS.geoServicesRecords,
     ...{ maxImageHeight, maxImageWidth },
-    supportedExtensions: '',
+    supportedExtensions: 'WMSServer',
   };
 }
 

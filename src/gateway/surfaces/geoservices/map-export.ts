@@ -65,18 +65,22 @@ export function exportOperations(deps: MapDeps): Operation[] {
       const all = mapLayers(deps, x.principal, serviceId!);
       requireSupported(members);
       const request = exportRequest(all, members);
-      if (request.answer === 'image') return draw(x, deps, request);
+      if (request.answer === 'image') return drawLayers(x, deps, request);
       return jsonReply(documentOf(x, request, members), request.answer);
     },
   });
 }
 
-interface ExportRequest extends MapChoice {
+interface ExportRequest extends LayerDrawing {
   readonly answer: 'image' | 'json' | 'pjson';
+}
+
+export interface LayerDrawing extends MapChoice {
   readonly window: MapWindow;
   readonly format: Format;
   readonly dpi: number;
   readonly transparent: boolean;
+  readonly bgcolor?: string;
   readonly time: TimeRange | undefined;
 }
 
@@ -114,13 +118,14 @@ export const NO_MAP_PARAMS = {
   ...{ colormap: undefined, bands: undefined, nodata: undefined },
 };
 
-function draw(x: Exchange, deps: MapDeps, request: ExportRequest): Promise<Reply> | Reply {
-  const { layers, filters, window, format, dpi, transparent, time } = request;
+/** A picture of layers, the one on top first. */
+export function drawLayers(x: Exchange, deps: MapDeps, drawing: LayerDrawing): Promise<Reply> | Reply {
+  const { layers, filters, window, format, dpi, transparent, bgcolor, time } = drawing;
   const blank = layers.length === 0 && blankImage(format, window.width, window.height);
   if (blank) return { status: 200, mediaType: format.mediaType, body: blank, cacheControl: 'no-cache' };
   // Features are narrowed by their filters.
   const datetime = layers.some(hasCoverage) ? time : undefined;
-  const query: MapParams = { ...NO_MAP_PARAMS, transparent, datetime, dpi: dpi / DPI };
+  const query: MapParams = { ...NO_MAP_PARAMS, transparent, bgcolor, datetime, dpi: dpi / DPI };
   return drawMap(x, deps, [...layers].reverse(), query, { window, format, filters });
 }
 

@@ -8,7 +8,7 @@ import type { Pools } from '../../../core/tasks.js';
 import { timeRange } from '../../../services/geoservices/time.js';
 import { common, documentFormat, readingOperation } from './feature-server.js';
 import { jsonReply } from './in-band.js';
-import { mapChoice } from './map-choice.js';
+import { type MapChoice, mapChoice } from './map-choice.js';
 import { MOST_RESULTS, mapResults } from './map-features.js';
 import { type MapDeps, mapLayers } from './map-layers.js';
 import { boxOf, MAP_CRS } from './map-window.js';
@@ -39,32 +39,43 @@ export function identifyOperations(deps: MapDeps): Operation[] {
     async run(x, { serviceId }, members) {
       const all = mapLayers(deps, x.principal, serviceId!);
       const format = documentFormat(members);
-      const { layers, filters } = mapChoice(all, members);
-      const place = placeOf(members);
-      const query = {
-        ...{
-          geometry: place.geometry,
-          geometryType: place.type,
-          inSR: place.sr,
-          outSR: place.sr,
-        },
-        returnGeometry: flagOf(members, 'returnGeometry', true),
-      };
-      const isTop = /^\s*top/i.test(textOf(members, 'layers', 8000) ?? 'top');
-      const results: object[] = [];
-      for (const layer of layers) {
-        const limit = MOST_RESULTS - results.length;
-        if (limit <= 0 || (isTop && results.length > 0)) break;
-        if (hasFeatures(layer)) {
-          const features = await mapResults(x, deps.pools, layer, {
-            ...{ query, filter: filters.get(layer.id), limit },
-          });
-          results.push(...features.map(({ result }) => result));
-        } else results.push(...(await pixelResults(x, deps.pools, layer, place)));
-      }
-      return jsonReply({ results }, format);
+      return jsonReply({ results: await identified(x, deps, mapChoice(all, members), members) }, format);
     },
   });
+}
+
+/** What lies at the place of a request in layers, the one on top first. */
+export async function identified(
+  x: Exchange,
+  deps: MapDeps,
+  { layers, filters }: MapChoice,
+  members: Members,
+) {
+  const place = placeOf(members);
+  const query = {
+    ...{ geometry: place.geometry, geometryType: place.type, inSR: place.sr, outSR: place.sr },
+    returnGeometry: flagOf(members, 'returnGeometry', true),
+  };
+  const isTop = /^\s*top/i.test(textOf(members, 'layers', 8000) ?? 'top');
+  const results: MapResult[] = [];
+  for (const layer of layers) {
+    const limit = MOST_RESULTS - results.length;
+    if (limit <= 0 || (isTop && results.length > 0)) break;
+    if (hasFeatures(layer)) {
+      const filter = filters.get(layer.id);
+      const features = await mapResults(x, deps.pools, layer, { query, filter, limit });
+      results.push(...features.map(({ result }) => result));
+    } else results.push(...(await pixelResults(x, deps.pools, layer, place)));
+  }
+  return results;
+}
+
+/** A feature, or a pixel, as it is told of. */
+export interface MapResult {
+  readonly layerId: number;
+  readonly layerName: string;
+  readonly value: string;
+  readonly attributes: Readonly<Record<string, string>>;
 }
 
 interface Place {
@@ -114,15 +125,14 @@ async function pixelResults(
   pools: Pools,
   layer: RasterCollection,
   { middle, crs, datetime }: Place,
-): Promise<object[]> {
+): Promise<MapResult[]> {
   const value = await pixelAt(x, pools, layer, { at: middle, crs, datetime });
   if (value === undefined) return [];
-  return [
-    {
-      ...{ layerId: layer.layerId, layerName: layer.title, displayFieldName: '', value },
-      attributes: { 'Pixel Value': value },
-      geometryType: 'esriGeometryPoint',
-      geometry: { x: middle[0], y: middle[1], spatialReference: { wkid: crs.epsg } },
-    },
-  ];
+  const result = {
+    ...{ layerId: layer.layerId, layerName: layer.title, displayFieldName: '', value },
+    attributes: { 'Pixel Value': value },
+    geometryType: 'esriGeometryPoint',
+    geometry: { x: middle[0], y: middle[1], spatialReference: { wkid: crs.epsg } },
+  };
+  return [result];
 }

@@ -11,9 +11,11 @@ import { findOperations } from './map-find.js';
 import { identifyOperations } from './map-identify.js';
 import { type MapDeps, mapLayers, requireMapLayer } from './map-layers.js';
 import { legendOf } from './map-legend.js';
-import { tileOperation } from './map-tiles.js';
+import { type ServiceTiles, tileOperation } from './map-tiles.js';
 import { wholeNumber } from './members.js';
 import { layerQueryOperations } from './query-operations.js';
+import { wmsOperation } from './wms-server.js';
+import { wmtsOperations } from './wmts-server.js';
 
 const SERVER = 'MapServer';
 const PATH = `/rest/services/{serviceId}/${SERVER}`;
@@ -24,16 +26,19 @@ const about = (verb: string) => common(SERVER, verb, SERVER);
 
 /** Maps of services: their documents, pictures, tiles, legends, and what lies in them. */
 export function mapServerOperations(deps: TilesDeps): Operation[] {
+  const tiles: Pick<ServiceTiles, 'format' | 'layersOf'> = {
+    format: PNG_FORMAT,
+    layersOf: (principal, id) => mapLayers(deps, principal, id).filter(isMade).reverse(),
+  };
   return [
     ...documentOperations(deps),
     ...exportOperations(deps),
     ...identifyOperations(deps),
     ...findOperations(deps),
     ...layerQueryOperations(deps, SERVER),
-    tileOperation(deps, {
-      ...{ id: 'tileMapServer', server: SERVER, format: PNG_FORMAT },
-      layersOf: (principal, id) => mapLayers(deps, principal, id).filter(isMade).reverse(),
-    }),
+    wmsOperation(deps),
+    tileOperation(deps, { id: 'tileMapServer', server: SERVER, ...tiles }),
+    ...wmtsOperations(deps, tiles),
   ];
 }
 

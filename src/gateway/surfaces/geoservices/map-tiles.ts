@@ -3,9 +3,11 @@ import { LIMITS } from '../../../core/limits.js';
 import type { Format } from '../../../core/media.js';
 import {
   defineOperation,
+  type Exchange,
   memoOf,
   type Operation,
   type Param,
+  type Params,
   type Principal,
   type Reply,
 } from '../../../core/operation.js';
@@ -20,7 +22,7 @@ import type { DrawnLayer } from './map-layers.js';
 
 const serviceId = pathString('serviceId', 'Name of a service.');
 
-interface ServiceTiles {
+export interface ServiceTiles {
   /** Of the operation. */
   readonly id: string;
   readonly server: ServerType;
@@ -50,16 +52,33 @@ export function tileOperation(deps: TilesDeps, tiles: ServiceTiles): Operation {
     failure: inBandFailure(server, 'tile'),
     memo: memoOf<TilePlan>(),
     run(x): Reply | Promise<Reply> {
-      const make = () => {
-        const { level, row, column } = x.params;
-        const at = tileAddress(WEB_MERCATOR_QUAD, String(level), row, column);
-        const layers = tiles.layersOf(x.principal, x.params.serviceId).slice(-LIMITS.collectionsPerRequest);
-        return requestOf(layers, at, format, WHOLE_TILE);
-      };
-      const plan = planTile(x, deps.visible(x.principal), make, { negotiated: false, limited: false });
-      return replyWithTile(x, deps, plan);
+      const { serviceId: service, level, row, column } = x.params;
+      return serviceTile(x, deps, tiles, { service, matrix: String(level), row, column });
     },
   });
+}
+
+interface ServiceTile {
+  readonly service: string;
+  readonly matrix: string;
+  readonly row: number;
+  readonly column: number;
+}
+
+/** A tile of WebMercatorQuad with all layers of a service. Throws 400 for one that there is not. */
+export function serviceTile(
+  x: Exchange<Params, unknown, TilePlan>,
+  deps: TilesDeps,
+  { format, layersOf }: Pick<ServiceTiles, 'format' | 'layersOf'>,
+  { service, matrix, row, column }: ServiceTile,
+): Reply | Promise<Reply> {
+  const make = () => {
+    const at = tileAddress(WEB_MERCATOR_QUAD, matrix, row, column);
+    const layers = layersOf(x.principal, service).slice(-LIMITS.collectionsPerRequest);
+    return requestOf(layers, at, format, WHOLE_TILE);
+  };
+  const plan = planTile(x, deps.visible(x.principal), make, { negotiated: false, limited: false });
+  return replyWithTile(x, deps, plan);
 }
 
 function columnOf(ending: ServiceTiles['ending']): Param<number> {

@@ -10,11 +10,8 @@ const RESOURCES: readonly (readonly [path: string, names: string])[] = [
     `${SERVICE}/FeatureServer/{layerId}`,
     'append queryBins queryDateBins calculate generateRenderer queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
   ],
-  [`${SERVICE}/MapServer`, 'generateKml WMSServer WMTS'],
-  [
-    `${SERVICE}/ImageServer`,
-    'histograms computeHistograms computeStatisticsHistograms multidimensionalInfo measure WCSServer',
-  ],
+  [`${SERVICE}/MapServer`, 'generateKml'],
+  [`${SERVICE}/ImageServer`, 'measure'],
   [
     '/rest/services/Utilities/Geometry/GeometryServer',
     'relation cut offset reshape trimExtend autoComplete findTransformations toGeoCoordinateString fromGeoCoordinateString',

@@ -1,0 +1,77 @@
+import type { Crs } from '../../../core/crs.js';
+import { type ApiError, badParameter } from '../../../core/errors.js';
+import type { Reply } from '../../../core/operation.js';
+import { xmlEscaped } from '../../../core/xml-text.js';
+import { parseCrs } from '../../../native/crs.js';
+import { geoServicesErrors } from '../../../services/telemetry/metrics.js';
+import { choiceOf, type Members } from './members.js';
+
+/** What the services of OGC on map services have in common: parameters as pairs, whose names have no case, and XML. */
+
+/** Parameters by their names in capitals. */
+export function pairsOf(query: string): Members {
+  return Object.fromEntries(
+    [...new URLSearchParams(query)].map(([name, value]) => [name.toUpperCase(), value]),
+  );
+}
+
+/** Throws 400 naming `REQUEST`. */
+export function requestOf<T extends string>(pairs: Members, values: readonly [T, ...T[]]): T {
+  if (!pairs['REQUEST']) throw badParameter('REQUEST', `must be ${values.join(' or ')}`);
+  return choiceOf(pairs, 'REQUEST', { values, fallback: values[0] });
+}
+
+/** Throws 400 naming the parameter. */
+export function pixelsOf(pairs: Members, name: string, [least, most]: readonly [number, number]): number {
+  const value = pairs[name];
+  const number = typeof value === 'string' && /^\d{1,6}$/.test(value) ? Number(value) : Number.NaN;
+  if (!(number >= least && number <= most))
+    throw badParameter(name, `must be a whole number of ${least} to ${most}`);
+  return number;
+}
+
+/** `EPSG:n` or `CRS:84`. Throws 400 naming the parameter. */
+export function crsNamed(name: string, value: unknown): Crs {
+  const text = typeof value === 'string' ? value : '';
+  const crs = parseCrs(/^CRS:84$/i.test(text) ? 'CRS84' : text);
+  if (!crs || crs.isPlane) throw badParameter(name, 'is not a known coordinate reference system');
+  return crs;
+}
+
+export function xmlReply(body: string, mediaType = 'text/xml'): Reply {
+  return {
+    status: 200,
+    mediaType,
+    body: `<?xml version="1.0" encoding="UTF-8"?>\n${body}`,
+    cacheControl: 'no-cache',
+  };
+}
+
+export function element(
+  name: string,
+  content: string,
+  attributes: Readonly<Record<string, string | number>> = {},
+): string {
+  const list = Object.entries(attributes).map(([key, value]) => ` ${key}="${xmlEscaped(String(value))}"`);
+  return content === '' ? `<${name}${list.join('')}/>` : `<${name}${list.join('')}>${content}</${name}>`;
+}
+
+export const textElement = (name: string, text: string) => element(name, xmlEscaped(text));
+
+/** How a service says its failures: in XML, with their status. `document` gets the parameter that is wrong. */
+export function xmlFailure(
+  server: string,
+  operation: string,
+  document: (message: string, parameter: string | undefined) => string,
+): (error: ApiError) => Reply {
+  return (error) => {
+    const { status, message, errors, headers } = error;
+    geoServicesErrors.cell(server, operation, String(status)).inc();
+    const body = document(message, errors?.[0]?.name);
+    return { ...xmlReply(body), status, cacheControl: 'no-store', ...(headers ? { headers } : {}) };
+  };
+}
+
+export function requireFormat(pairs: Members, name: string, formats: readonly string[]): string {
+  return choiceOf(pairs, name, { values: formats, fallback: formats[0]! });
+}
