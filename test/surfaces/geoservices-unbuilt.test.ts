@@ -14,7 +14,6 @@ describe('resources of GeoServices that are not built', () => {
 
   it.each([
     '/rest/services/default/FeatureServer/0/queryBins?f=json',
-    '/rest/services/default/MapServer/generateKml',
     '/rest/services/default/ImageServer/measure',
     '/rest/services/Utilities/Geometry/GeometryServer/cut',
   ])('%s says so', async (path) => {

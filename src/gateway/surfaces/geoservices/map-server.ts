@@ -9,6 +9,7 @@ import { mapLayerDocument, mapServiceDocument } from './map-documents.js';
 import { exportOperations } from './map-export.js';
 import { findOperations } from './map-find.js';
 import { identifyOperations } from './map-identify.js';
+import { kmlOperations } from './map-kml.js';
 import { type MapDeps, mapLayers, requireMapLayer } from './map-layers.js';
 import { legendOf } from './map-legend.js';
 import { type ServiceTiles, tileOperation } from './map-tiles.js';
@@ -36,6 +37,7 @@ export function mapServerOperations(deps: TilesDeps): Operation[] {
     ...identifyOperations(deps),
     ...findOperations(deps),
     ...layerQueryOperations(deps, SERVER),
+    ...kmlOperations(deps),
     wmsOperation(deps),
     tileOperation(deps, { id: 'tileMapServer', server: SERVER, ...tiles }),
     ...wmtsOperations(deps, tiles),

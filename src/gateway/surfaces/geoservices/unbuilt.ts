@@ -10,7 +10,6 @@ const RESOURCES: readonly (readonly [path: string, names: string])[] = [
     `${SERVICE}/FeatureServer/{layerId}`,
     'append queryBins queryDateBins calculate generateRenderer queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
   ],
-  [`${SERVICE}/MapServer`, 'generateKml'],
   [`${SERVICE}/ImageServer`, 'measure'],
   [
     '/rest/services/Utilities/Geometry/GeometryServer',
