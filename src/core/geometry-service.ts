@@ -18,7 +18,27 @@ export type GeometryServiceTask = Common &
     | { verb: 'clip' | 'subtract'; by: Geometry }
     | { verb: 'measure'; ground: boolean }
     | { verb: 'distance'; by: Geometry; ground: boolean }
+    | { verb: 'relate'; others: Geometry[]; relation: RelationName; pattern?: string }
+    | { verb: 'cut'; by: Geometry }
+    | { verb: 'reshape'; by: Geometry }
+    | { verb: 'trim-extend'; by: Geometry; extension: Extension }
+    | { verb: 'complete'; others: Geometry[] }
   );
+
+/** How two geometries may stand to each other, as GeoServices name it. */
+export const RELATIONS = [
+  ...(['Cross', 'Disjoint', 'In', 'InteriorIntersection', 'Intersection', 'LineCoincidence'] as const),
+  ...(['LineTouch', 'Overlap', 'PointTouch', 'Touch', 'Within', 'Relation'] as const),
+] as const;
+export type RelationName = (typeof RELATIONS)[number];
+
+/** How lines that fall short of others are extended. */
+export interface Extension {
+  /** Whether an end moves, rather than a position being added beyond it. */
+  moves: boolean;
+  atStart: boolean;
+  atEnd: boolean;
+}
 
 export interface GeometryServiceResult {
   /** Null for an empty one. */
@@ -26,4 +46,8 @@ export interface GeometryServiceResult {
   /** Area, perimeter and length of each geometry, in units of the plane or metres; of a distance the number alone. */
   measures: { area: number; perimeter: number; length: number }[];
   distance?: number;
+  /** Which geometry each of the answer was cut from. */
+  cutIndexes?: number[];
+  /** Indices of pairs in a relation. */
+  relations?: [left: number, right: number][];
 }

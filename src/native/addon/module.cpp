@@ -4,6 +4,7 @@
 #include "pg_client.h"
 #include "processing_functions.h"
 #include "proximity_functions.h"
+#include "relate_functions.h"
 #include "zonal_functions.h"
 
 namespace graticule::addon {
@@ -51,6 +52,7 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "createUnion", guarded<createUnion>);
   setFunction(env, exports, "addToUnion", guarded<addToUnion>);
   setFunction(env, exports, "takeUnion", guarded<takeUnion>);
+  setFunction(env, exports, "relateGeometries", guarded<relateGeometries>);
   setFunction(env, exports, "createNearest", guarded<createNearest>);
   setFunction(env, exports, "addToNearest", guarded<addToNearest>);
   setFunction(env, exports, "searchNearest", guarded<searchNearest>);

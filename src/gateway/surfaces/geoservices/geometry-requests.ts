@@ -74,10 +74,16 @@ export function finiteNumbers(members: Members, name: string): number[] {
   return list;
 }
 
-export function positiveNumber(members: Members, name: string): number {
+export function finiteNumber(members: Members, name: string): number {
   const [value, ...others] = finiteNumbers(members, name);
-  if (others.length > 0 || !(value! > 0)) throw badParameter(name, 'must be a number above 0');
+  if (others.length > 0) throw badParameter(name, 'must be one number');
   return value!;
+}
+
+export function positiveNumber(members: Members, name: string): number {
+  const value = finiteNumber(members, name);
+  if (!(value > 0)) throw badParameter(name, 'must be a number above 0');
+  return value;
 }
 
 /** `{geometryType, geometries: […]}`, a list of geometries, or points as `x,y,x,y`. */

@@ -1,14 +1,22 @@
-import type { Geometry } from 'geojson';
 import type { Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import type { GeometryOperation } from '../../../core/geometry-operations.js';
-import type { GeometryServiceTask } from '../../../core/geometry-service.js';
-import { esriGeometryOf, esriGeometryType } from '../../../core/geoservices-geometry.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Operation } from '../../../core/operation.js';
 import { runTask } from '../../../services/run-task.js';
 import type { SurfaceDeps } from '../common.js';
 import { common, documentFormat, readingOperation } from './feature-server.js';
+import {
+  type Answer,
+  type Compute,
+  EMPTY,
+  type GeometryServerOperation,
+  inPlane,
+  listAnswer,
+  shapeOf,
+  text,
+} from './geometry-answers.js';
+import { EDITING } from './geometry-editing.js';
 import {
   areaUnitOf,
   finiteNumbers,
@@ -20,7 +28,7 @@ import {
   unitOf,
 } from './geometry-requests.js';
 import { jsonReply } from './in-band.js';
-import { CURRENT_VERSION, spatialReferenceOf } from './layer-documents.js';
+import { CURRENT_VERSION } from './layer-documents.js';
 import { referenceOf } from './map-window.js';
 import { choiceOf, flagOf, type Members } from './members.js';
 import { member } from './query-members.js';
@@ -29,22 +37,8 @@ const SERVER = 'GeometryServer';
 const PATH = `/rest/services/Utilities/Geometry/${SERVER}`;
 
 type Deps = Pick<SurfaceDeps, 'pools'>;
-type Shapes = (Geometry | null)[];
-/** Computes an answer's document. */
-type Answer = (compute: Compute, members: Members) => Promise<unknown>;
-type Compute = (task: GeometryServiceTask) => ReturnType<typeof runTask<'process.geometry'>>;
-
-const text = {
-  sr: 'Spatial reference of the geometries.',
-  geometries: 'Geometries as JSON, or points as x,y,x,y.',
-  geometry: 'A geometry as JSON.',
-  calculationType: 'planar or geodesic.',
-  geodesic: 'Over the ground; false when absent.',
-  lengthUnit: 'Unit of lengths; that of the spatial reference when absent.',
-};
-
 /** Every operation: its name, what it does, what it takes, and how it is answered. */
-const OPERATIONS: readonly (readonly [string, string, Record<string, string>, Answer])[] = [
+const OPERATIONS: readonly GeometryServerOperation[] = [
   [
     'project',
     'Geometries in another spatial reference',
@@ -151,6 +145,7 @@ const OPERATIONS: readonly (readonly [string, string, Record<string, string>, An
     },
     distance,
   ],
+  ...EDITING,
 ];
 
 /** Geometries that clients send, and what becomes of them: nothing is read from the data. */
@@ -183,28 +178,6 @@ export function geometryServerOperations({ pools }: Deps): Operation[] {
 }
 
 const about = (verb: string) => common(SERVER, verb, SERVER);
-
-const inPlane = (crs: Crs) => ({ from: crs.proj, plane: crs.proj, target: crs.proj });
-
-/** Geometries without a position, by type. */
-const EMPTY = {
-  esriGeometryPoint: { x: 'NaN', y: 'NaN' },
-  esriGeometryMultipoint: { points: [] },
-  esriGeometryPolyline: { paths: [] },
-  esriGeometryPolygon: { rings: [] },
-};
-
-function shapeOf(geometry: Geometry, crs: Crs): object {
-  return { ...esriGeometryOf(geometry, crs.epsg), spatialReference: spatialReferenceOf(crs) };
-}
-
-/** Where nothing is left it is of the type of the first geometry that was sent. */
-function listAnswer(shapes: Shapes, crs: Crs, sent: readonly Geometry[]) {
-  const first = shapes.find((one) => one !== null) ?? sent[0]!;
-  const geometryType = esriGeometryType(first.type) ?? 'esriGeometryPolygon';
-  const geometries = shapes.map((one) => (one ? shapeOf(one, crs) : EMPTY[geometryType]));
-  return { geometryType, geometries };
-}
 
 async function project(compute: Compute, members: Members) {
   const [from, to] = [requireReference(members, 'inSR'), requireReference(members, 'outSR')];

@@ -17,7 +17,7 @@ const RESOURCES: readonly (readonly [path: string, names: string])[] = [
   ],
   [
     '/rest/services/Utilities/Geometry/GeometryServer',
-    'relation cut offset reshape trimExtend autoComplete findTransformations toGeoCoordinateString fromGeoCoordinateString',
+    'findTransformations toGeoCoordinateString fromGeoCoordinateString',
   ],
 ];
 

@@ -13,8 +13,8 @@ namespace {
 
 constexpr const char* kNames[] = {
     "boundary",   "bounding-circle", "buffer",           "centroid", "concave-hull", "convex-hull",       "densify",
-    "envelope",   "line-merge",      "make-valid",       "none",     "normalize",    "oriented-box",      "point-on-surface",
-    "simplify",   "simplify-topology", "smooth",         "snap-to-grid",
+    "envelope",   "line-merge",      "make-valid",       "none",     "normalize",    "offset-curve",      "oriented-box",
+    "point-on-surface", "simplify",   "simplify-topology", "smooth",         "snap-to-grid",
 };
 
 bool readCount(JsonReader& reader, uint32_t& value) {
@@ -152,6 +152,9 @@ GeosGeometry GeometryProcessor::apply(const GEOSGeometry* g) {
   if (name == "point-on-surface") return geos_.own(GEOSPointOnSurface_r(h, g));
   if (name == "make-valid") return geos_.own(makeValid(h, g, o.keepCollapsed));
   if (name == "boundary") return geos_.own(GEOSBoundary_r(h, g));
+  if (name == "offset-curve") {
+    return geos_.own(GEOSOffsetCurve_r(h, g, o.distance, static_cast<int>(o.segments), static_cast<int>(o.join), o.mitreLimit));
+  }
   if (name == "envelope") return geos_.own(GEOSEnvelope_r(h, g));
   if (name == "oriented-box") return geos_.own(GEOSMinimumRotatedRectangle_r(h, g));
   if (name == "bounding-circle") return geos_.own(boundingCircle(h, g));

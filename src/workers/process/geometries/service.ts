@@ -1,0 +1,89 @@
+import { TaskFailure } from '../../../core/failure.js';
+import type { GeometryOperation } from '../../../core/geometry-operations.js';
+import type { GeometryServiceResult, GeometryServiceTask } from '../../../core/geometry-service.js';
+import { LIMITS } from '../../../core/limits.js';
+import {
+  GeometryUnion,
+  OverlayIndex,
+  processCollection,
+  processGeometries,
+} from '../../../native/processing.js';
+import { distanceMatrix, measureGeometries } from '../../../native/proximity.js';
+import { type Blob, blobsOf, geometriesOf, requireBlobs, SRS_ID, tooLarge } from './blobs.js';
+import { cuts } from './cuts.js';
+import { gaps } from './gaps.js';
+import { relations } from './relations.js';
+import { reshape } from './reshape.js';
+import { trimExtend } from './trim-extend.js';
+
+/** Computes what a GeometryServer is asked. Throws `invalid-input` and `too-large`. */
+export function computeGeometries(task: GeometryServiceTask): GeometryServiceResult {
+  switch (task.verb) {
+    case 'measure':
+      return {
+        geometries: [],
+        measures: measuresOf(blobsOf(task.geometries, task), task.plane, task.ground),
+      };
+    case 'distance':
+      return { geometries: [], measures: [], distance: distanceOf(task) };
+    case 'relate':
+      return { geometries: [], measures: [], relations: relations(task) };
+    case 'cut':
+      return { ...cuts(task), measures: [] };
+    case 'reshape':
+      return { geometries: [reshape(task)], measures: [] };
+    case 'trim-extend':
+      return { geometries: trimExtend(task), measures: [] };
+    case 'complete':
+      return { geometries: geometriesOf(gaps(task), task), measures: [] };
+    default:
+      return { geometries: geometriesOf(shapes(task, blobsOf(task.geometries, task)), task), measures: [] };
+  }
+}
+
+type Verb = 'each' | 'hull' | 'union' | 'clip' | 'subtract';
+type ShapeTask = Extract<GeometryServiceTask, { verb: Verb }>;
+
+function shapes(task: ShapeTask, blobs: Blob[]): Blob[] {
+  switch (task.verb) {
+    case 'each': {
+      const results = task.operations.flatMap((operation) => each(blobs, operation, task.plane));
+      return task.union ? union(results) : results;
+    }
+    case 'hull':
+      return processCollection(blobs, { name: 'convex-hull' }, SRS_ID);
+    case 'union':
+      return union(blobs);
+    default:
+      return requireBlobs(new OverlayIndex().add(blobsOf([task.by], task)).cut(blobs, task.verb, SRS_ID));
+  }
+}
+
+function each(blobs: Blob[], operation: GeometryOperation, plane: string): Blob[] {
+  if (operation.name === 'densify') refuseDense(blobs, operation.distance!, plane);
+  return requireBlobs(processGeometries(blobs, operation, { crs: plane, target: plane, srsId: SRS_ID }));
+}
+
+function refuseDense(blobs: Blob[], longest: number, plane: string): void {
+  const length = measuresOf(blobs, plane, false).reduce((sum, one) => sum + one.length + one.perimeter, 0);
+  if (!(length / longest <= LIMITS.geometryPositions))
+    throw tooLarge('maxSegmentLength makes more than', 'positions');
+}
+
+function union(blobs: Blob[]): Blob[] {
+  const all = new GeometryUnion();
+  all.add(blobs);
+  return [all.take(SRS_ID)];
+}
+
+function measuresOf(blobs: Blob[], plane: string, ground: boolean) {
+  return measureGeometries(blobs, plane, ground).map((one) => one ?? { area: 0, perimeter: 0, length: 0 });
+}
+
+function distanceOf(task: Extract<GeometryServiceTask, { verb: 'distance' }>): number {
+  const side = (list: Blob[]) => ({ blobs: list, crs: task.plane });
+  const [one, other] = [side(blobsOf(task.geometries, task)), side(blobsOf([task.by], task))];
+  const [distance] = distanceMatrix(one, other, task.ground);
+  if (Number.isFinite(distance)) return distance!;
+  throw new TaskFailure('invalid-input', 'geometry1 and geometry2: their distance cannot be told.');
+}
