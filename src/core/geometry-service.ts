@@ -1,5 +1,6 @@
 /** What a GeometryServer has a worker compute. Geometries are GeoJSON in x,y, without heights. */
-import type { Geometry } from 'geojson';
+import type { Geometry, Point } from 'geojson';
+import type { Notation } from './coordinate-notations.js';
 import type { GeometryOperation } from './geometry-operations.js';
 
 interface Common {
@@ -23,6 +24,8 @@ export type GeometryServiceTask = Common &
     | { verb: 'reshape'; by: Geometry }
     | { verb: 'trim-extend'; by: Geometry; extension: Extension }
     | { verb: 'complete'; others: Geometry[] }
+    | { verb: 'write'; geometries: Point[]; notation: Notation }
+    | { verb: 'read'; strings: string[]; notation: Notation }
   );
 
 /** How two geometries may stand to each other, as GeoServices name it. */
@@ -48,6 +51,8 @@ export interface GeometryServiceResult {
   distance?: number;
   /** Which geometry each of the answer was cut from. */
   cutIndexes?: number[];
+  /** Places as text. */
+  strings?: string[];
   /** Indices of pairs in a relation. */
   relations?: [left: number, right: number][];
 }

@@ -17,6 +17,7 @@ import {
   text,
 } from './geometry-answers.js';
 import { EDITING } from './geometry-editing.js';
+import { NOTATION_OPERATIONS } from './geometry-notations.js';
 import {
   areaUnitOf,
   finiteNumbers,
@@ -146,6 +147,7 @@ const OPERATIONS: readonly GeometryServerOperation[] = [
     distance,
   ],
   ...EDITING,
+  ...NOTATION_OPERATIONS,
 ];
 
 /** Geometries that clients send, and what becomes of them: nothing is read from the data. */

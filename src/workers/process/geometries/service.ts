@@ -12,6 +12,7 @@ import { distanceMatrix, measureGeometries } from '../../../native/proximity.js'
 import { type Blob, blobsOf, geometriesOf, requireBlobs, SRS_ID, tooLarge } from './blobs.js';
 import { cuts } from './cuts.js';
 import { gaps } from './gaps.js';
+import { pointsOf, stringsOf } from './notations/notations.js';
 import { relations } from './relations.js';
 import { reshape } from './reshape.js';
 import { trimExtend } from './trim-extend.js';
@@ -36,6 +37,10 @@ export function computeGeometries(task: GeometryServiceTask): GeometryServiceRes
       return { geometries: trimExtend(task), measures: [] };
     case 'complete':
       return { geometries: geometriesOf(gaps(task), task), measures: [] };
+    case 'write':
+      return { geometries: [], measures: [], strings: stringsOf(task.geometries, task.from, task.notation) };
+    case 'read':
+      return { geometries: pointsOf(task.strings, task.target, task.notation), measures: [] };
     default:
       return { geometries: geometriesOf(shapes(task, blobsOf(task.geometries, task)), task), measures: [] };
   }
