@@ -58,6 +58,7 @@
         "src/native/core/prefix_code.cpp",
         "src/native/core/processing/collection_operation.cpp",
         "src/native/core/processing/geometry_operation.cpp",
+        "src/native/core/processing/ground_densify.cpp",
         "src/native/core/processing/measure.cpp",
         "src/native/core/processing/nearest.cpp",
         "src/native/core/processing/overlay.cpp",

@@ -1,4 +1,4 @@
-/** What a GeometryServer has a worker compute. Geometries are GeoJSON in x,y, without heights. */
+/** What a GeometryServer has a worker compute. Geometries are GeoJSON in x,y; `each` keeps heights where it says so. */
 import type { Geometry, Point } from 'geojson';
 import type { Notation } from './coordinate-notations.js';
 import type { GeometryOperation } from './geometry-operations.js';
@@ -13,7 +13,7 @@ interface Common {
 
 export type GeometryServiceTask = Common &
   (
-    | { verb: 'each'; operations: GeometryOperation[]; union?: boolean }
+    | { verb: 'each'; operations: GeometryOperation[]; union?: boolean; heights?: boolean }
     | { verb: 'hull' }
     | { verb: 'union' }
     | { verb: 'clip' | 'subtract'; by: Geometry }

@@ -156,7 +156,9 @@ describe('relations of a GeometryServer', () => {
   });
 
   it('refuse more pairs than fit an answer', async () => {
-    const points = Array.from({ length: 1500 }, (_, i) => ({ x: i, y: 0 }));
-    expect((await pairs('Disjoint', points, points)).error.code).toBe(413);
+    const points = Array.from({ length: 1100 }, (_, i) => `${i},0`).join();
+    const members = { geometries1: points, geometries2: points };
+    const { error } = await ask({ ...members, relation: 'esriGeometryRelationDisjoint' });
+    expect([error.code, error.message]).toEqual([400, expect.stringContaining('pairs')]);
   });
 });

@@ -38,7 +38,11 @@ export const EMPTY = {
 export const inPlane = (crs: Crs) => ({ from: crs.proj, plane: crs.proj, target: crs.proj });
 
 export function shapeOf(geometry: Geometry, crs: Crs): object {
-  return { ...esriGeometryOf(geometry, crs.epsg), spatialReference: spatialReferenceOf(crs) };
+  return {
+    ...esriGeometryOf(geometry, crs.epsg),
+    // One that was spelled out is told in the same words.
+    spatialReference: crs.epsg === 0 ? { wkt: crs.proj } : spatialReferenceOf(crs),
+  };
 }
 
 /** Where nothing is left it is of the type of the first geometry that was sent. */

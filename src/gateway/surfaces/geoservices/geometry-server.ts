@@ -25,12 +25,12 @@ import {
   geometryMember,
   metresOf,
   positiveNumber,
+  referenceMember,
   requireReference,
   unitOf,
 } from './geometry-requests.js';
 import { jsonReply } from './in-band.js';
 import { CURRENT_VERSION } from './layer-documents.js';
-import { referenceOf } from './map-window.js';
 import { choiceOf, flagOf, type Members } from './members.js';
 import { member } from './query-members.js';
 
@@ -93,10 +93,13 @@ const OPERATIONS: readonly GeometryServerOperation[] = [
       maxDeviation: 'How far lines may move.',
       deviationUnit: text.lengthUnit,
     },
-    each((members, crs) => ({
-      name: 'simplify',
-      distance: planar(members, 'maxDeviation', 'deviationUnit', crs),
-    })),
+    each(
+      (members, crs) => ({
+        name: 'simplify',
+        distance: planar(members, 'maxDeviation', 'deviationUnit', crs),
+      }),
+      { heights: true },
+    ),
   ],
   [
     ...(['densify', 'Geometries of shorter segments'] as const),
@@ -105,11 +108,9 @@ const OPERATIONS: readonly GeometryServerOperation[] = [
       sr: text.sr,
       maxSegmentLength: 'Longest segment.',
       lengthUnit: text.lengthUnit,
+      geodesic: text.geodesic,
     },
-    each((members, crs) => {
-      if (flagOf(members, 'geodesic', false)) throw badParameter('geodesic', 'is not supported of densify');
-      return { name: 'densify', distance: planar(members, 'maxSegmentLength', 'lengthUnit', crs) };
-    }),
+    each(densification, { heights: true }),
   ],
   ['labelPoints', 'A point inside each area', { polygons: text.geometries, sr: text.sr }, labelPoints],
   [
@@ -168,6 +169,7 @@ export function geometryServerOperations({ pools }: Deps): Operation[] {
           summary,
         },
         pathParams: {},
+        jsonMembers: Object.keys(params),
         params: Object.fromEntries(Object.entries(params).map(([key, says]) => [key, member(key, says)])),
         async run(x: Exchange, _path, members) {
           const format = documentFormat(members);
@@ -185,16 +187,17 @@ async function project(compute: Compute, members: Members) {
   const [from, to] = [requireReference(members, 'inSR'), requireReference(members, 'outSR')];
   if (members['transformation'] || members['transformForward'])
     throw badParameter('transformation', 'is not supported: PROJ finds the best one');
-  const geometries = geometriesOf(members, 'geometries');
+  const geometries = geometriesOf(members, 'geometries', { heights: true });
   const operations: GeometryOperation[] = [{ name: 'none' }];
-  const result = await compute({ verb: 'each', operations, geometries, ...inPlane(from), target: to.proj });
+  const planes = { ...inPlane(from), target: to.proj };
+  const result = await compute({ verb: 'each', operations, geometries, heights: true, ...planes });
   return listAnswer(result.geometries, to, geometries);
 }
 
 async function buffer(compute: Compute, members: Members) {
   const from = requireReference(members, 'inSR');
-  const plane = referenceOf(members, 'bufferSR') ?? referenceOf(members, 'outSR') ?? from;
-  const target = referenceOf(members, 'outSR') ?? plane;
+  const plane = referenceMember(members, 'bufferSR') ?? referenceMember(members, 'outSR') ?? from;
+  const target = referenceMember(members, 'outSR') ?? plane;
   const unit = unitOf(members, 'unit');
   const ground = flagOf(members, 'geodesic', false) || (unit !== undefined && plane.geographic);
   const scale = ground ? (unit ?? 1) : unit === undefined ? 1 : unit / metresOf(plane);
@@ -212,12 +215,23 @@ async function buffer(compute: Compute, members: Members) {
   return listAnswer(result.geometries, target, geometries);
 }
 
-function each(operationOf: (members: Members, crs: Crs) => GeometryOperation): Answer {
+function densification(members: Members, crs: Crs): GeometryOperation {
+  if (!flagOf(members, 'geodesic', false))
+    return { name: 'densify', distance: planar(members, 'maxSegmentLength', 'lengthUnit', crs) };
+  const metres = positiveNumber(members, 'maxSegmentLength') * (unitOf(members, 'lengthUnit') ?? 1);
+  return { name: 'densify', distance: metres, ground: true };
+}
+
+/** `heights`: the operation keeps them. */
+function each(
+  operationOf: (members: Members, crs: Crs) => GeometryOperation,
+  { heights = false } = {},
+): Answer {
   return async (compute, members) => {
     const crs = requireReference(members, 'sr');
     const operations = [operationOf(members, crs)];
-    const geometries = geometriesOf(members, 'geometries');
-    const result = await compute({ verb: 'each', operations, geometries, ...inPlane(crs) });
+    const geometries = geometriesOf(members, 'geometries', { heights });
+    const result = await compute({ verb: 'each', operations, geometries, heights, ...inPlane(crs) });
     return listAnswer(result.geometries, crs, geometries);
   };
 }

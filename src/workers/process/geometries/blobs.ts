@@ -16,10 +16,14 @@ export const SRS_ID = 0;
 const PRECISION = 15;
 
 /** Geometries in the plane. Throws `invalid-input`. */
-export function blobsOf(geometries: readonly Geometry[], { from, plane }: Planes): Buffer[] {
+export function blobsOf(
+  geometries: readonly Geometry[],
+  { from, plane }: Planes,
+  { heights = false } = {},
+): Buffer[] {
   return geometries.map((geometry, i) => {
     try {
-      return geojsonToWkb(geometry, { from, to: plane, dimension: 2 });
+      return geojsonToWkb(geometry, { from, to: plane, ...(heights ? {} : { dimension: 2 }) });
     } catch (error) {
       throw new TaskFailure('invalid-input', `geometries: number ${i}: ${(error as Error).message}`);
     }

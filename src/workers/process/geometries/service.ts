@@ -15,10 +15,21 @@ import { gaps } from './gaps.js';
 import { pointsOf, stringsOf } from './notations/notations.js';
 import { relations } from './relations.js';
 import { reshape } from './reshape.js';
+import { densifySlopes } from './slopes.js';
 import { trimExtend } from './trim-extend.js';
 
 /** Computes what a GeometryServer is asked. Throws `invalid-input` and `too-large`. */
 export function computeGeometries(task: GeometryServiceTask): GeometryServiceResult {
+  try {
+    return compute(task);
+  } catch (error) {
+    // What GEOS and PROJ complain of is what was sent; others are faults of ours.
+    if (!(error instanceof Error) || error.constructor !== Error) throw error;
+    throw new TaskFailure('invalid-input', `The geometries cannot be processed: ${error.message}.`);
+  }
+}
+
+function compute(task: GeometryServiceTask): GeometryServiceResult {
   switch (task.verb) {
     case 'measure':
       return {
@@ -42,16 +53,20 @@ export function computeGeometries(task: GeometryServiceTask): GeometryServiceRes
     case 'read':
       return { geometries: pointsOf(task.strings, task.target, task.notation), measures: [] };
     default:
-      return { geometries: geometriesOf(shapes(task, blobsOf(task.geometries, task)), task), measures: [] };
+      return { geometries: geometriesOf(shapes(task), task), measures: [] };
   }
 }
 
 type Verb = 'each' | 'hull' | 'union' | 'clip' | 'subtract';
 type ShapeTask = Extract<GeometryServiceTask, { verb: Verb }>;
 
-function shapes(task: ShapeTask, blobs: Blob[]): Blob[] {
+function shapes(task: ShapeTask): Blob[] {
+  const heights = task.verb === 'each' && task.heights === true;
+  const blobs = blobsOf(task.geometries, task, { heights });
   switch (task.verb) {
     case 'each': {
+      const [first] = task.operations;
+      if (heights && first?.name === 'densify' && !first.ground) return withSlopes(task, blobs, first);
       const results = task.operations.flatMap((operation) => each(blobs, operation, task.plane));
       return task.union ? union(results) : results;
     }
@@ -65,13 +80,19 @@ function shapes(task: ShapeTask, blobs: Blob[]): Blob[] {
 }
 
 function each(blobs: Blob[], operation: GeometryOperation, plane: string): Blob[] {
-  if (operation.name === 'densify') refuseDense(blobs, operation.distance!, plane);
+  if (operation.name === 'densify') refuseDense(blobs, operation, plane);
   return requireBlobs(processGeometries(blobs, operation, { crs: plane, target: plane, srsId: SRS_ID }));
 }
 
-function refuseDense(blobs: Blob[], longest: number, plane: string): void {
-  const length = measuresOf(blobs, plane, false).reduce((sum, one) => sum + one.length + one.perimeter, 0);
-  if (!(length / longest <= LIMITS.geometryPositions))
+function withSlopes(task: ShapeTask, blobs: Blob[], operation: GeometryOperation): Blob[] {
+  refuseDense(blobs, operation, task.plane);
+  const geometries = task.geometries.map((geometry) => densifySlopes(geometry, operation.distance!));
+  return blobsOf(geometries, task, { heights: true });
+}
+
+function refuseDense(blobs: Blob[], { distance, ground = false }: GeometryOperation, plane: string): void {
+  const length = measuresOf(blobs, plane, ground).reduce((sum, one) => sum + one.length + one.perimeter, 0);
+  if (!(length / distance! <= LIMITS.geometryPositions))
     throw tooLarge('maxSegmentLength makes more than', 'positions');
 }
 
@@ -82,7 +103,10 @@ function union(blobs: Blob[]): Blob[] {
 }
 
 function measuresOf(blobs: Blob[], plane: string, ground: boolean) {
-  return measureGeometries(blobs, plane, ground).map((one) => one ?? { area: 0, perimeter: 0, length: 0 });
+  return measureGeometries(blobs, plane, ground).map((one, i) => {
+    if (one) return one;
+    throw new TaskFailure('invalid-input', `geometries: number ${i} cannot be measured.`);
+  });
 }
 
 function distanceOf(task: Extract<GeometryServiceTask, { verb: 'distance' }>): number {
