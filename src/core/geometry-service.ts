@@ -1,5 +1,6 @@
 /** What a GeometryServer has a worker compute. Geometries are GeoJSON in x,y; `each` keeps heights where it says so. */
 import type { Geometry, Point } from 'geojson';
+import type { Box } from './box.js';
 import type { Notation } from './coordinate-notations.js';
 import type { GeometryOperation } from './geometry-operations.js';
 
@@ -24,9 +25,24 @@ export type GeometryServiceTask = Common &
     | { verb: 'reshape'; by: Geometry }
     | { verb: 'trim-extend'; by: Geometry; extension: Extension }
     | { verb: 'complete'; others: Geometry[] }
+    | { verb: 'find-ways'; area?: Box; areaCrs: string }
+    | { verb: 'transform'; steps: StepChoice[] }
     | { verb: 'write'; geometries: Point[]; notation: Notation }
     | { verb: 'read'; strings: string[]; notation: Notation }
   );
+
+/** A transformation between datums that a client names; in either direction where it says none. */
+export interface StepChoice {
+  code: number;
+  isForward?: boolean;
+}
+
+/** A step of a way from one datum to another. */
+export interface DatumStep {
+  code: number;
+  name: string;
+  isForward: boolean;
+}
 
 /** How two geometries may stand to each other, as GeoServices name it. */
 export const RELATIONS = [
@@ -51,6 +67,8 @@ export interface GeometryServiceResult {
   distance?: number;
   /** Which geometry each of the answer was cut from. */
   cutIndexes?: number[];
+  /** Ways between two references, the best first. */
+  ways?: DatumStep[][];
   /** Places as text. */
   strings?: string[];
   /** Indices of pairs in a relation. */

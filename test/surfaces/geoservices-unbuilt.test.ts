@@ -16,7 +16,6 @@ describe('resources of GeoServices that are not built', () => {
     '/rest/services/default/FeatureServer/0/queryBins?f=json',
     '/rest/services/default/MapServer/generateKml',
     '/rest/services/default/ImageServer/histograms',
-    '/rest/services/Utilities/Geometry/GeometryServer/findTransformations',
   ])('%s says so', async (path) => {
     expect(await ask(path)).toEqual([501, 'application/problem+json']);
     const form = new URLSearchParams({ f: 'json' });

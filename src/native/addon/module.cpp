@@ -1,6 +1,7 @@
 // The N-API addon: context-aware, so that any number of worker threads can load it.
 #include "analytics_functions.h"
 #include "napi.h"
+#include "operation_functions.h"
 #include "pg_client.h"
 #include "processing_functions.h"
 #include "proximity_functions.h"
@@ -52,6 +53,8 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "createUnion", guarded<createUnion>);
   setFunction(env, exports, "addToUnion", guarded<addToUnion>);
   setFunction(env, exports, "takeUnion", guarded<takeUnion>);
+  setFunction(env, exports, "findOperations", guarded<findOperations>);
+  setFunction(env, exports, "transformByOperation", guarded<transformByOperation>);
   setFunction(env, exports, "relateGeometries", guarded<relateGeometries>);
   setFunction(env, exports, "createNearest", guarded<createNearest>);
   setFunction(env, exports, "addToNearest", guarded<addToNearest>);

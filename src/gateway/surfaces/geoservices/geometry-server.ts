@@ -29,6 +29,7 @@ import {
   requireReference,
   unitOf,
 } from './geometry-requests.js';
+import { stepsOf, TRANSFORMATIONS } from './geometry-transformations.js';
 import { jsonReply } from './in-band.js';
 import { CURRENT_VERSION } from './layer-documents.js';
 import { choiceOf, flagOf, type Members } from './members.js';
@@ -43,7 +44,13 @@ const OPERATIONS: readonly GeometryServerOperation[] = [
   [
     'project',
     'Geometries in another spatial reference',
-    { geometries: text.geometries, inSR: text.sr, outSR: 'Of the answer.' },
+    {
+      geometries: text.geometries,
+      inSR: text.sr,
+      outSR: 'Of the answer.',
+      transformation: 'Of datums, as findTransformations names it.',
+      transformForward: 'Its direction; the one that fits when absent.',
+    },
     project,
   ],
   [
@@ -149,6 +156,7 @@ const OPERATIONS: readonly GeometryServerOperation[] = [
   ],
   ...EDITING,
   ...NOTATION_OPERATIONS,
+  ...TRANSFORMATIONS,
 ];
 
 /** Geometries that clients send, and what becomes of them: nothing is read from the data. */
@@ -185,12 +193,15 @@ const about = (verb: string) => common(SERVER, verb, SERVER);
 
 async function project(compute: Compute, members: Members) {
   const [from, to] = [requireReference(members, 'inSR'), requireReference(members, 'outSR')];
-  if (members['transformation'] || members['transformForward'])
-    throw badParameter('transformation', 'is not supported: PROJ finds the best one');
   const geometries = geometriesOf(members, 'geometries', { heights: true });
   const operations: GeometryOperation[] = [{ name: 'none' }];
   const planes = { ...inPlane(from), target: to.proj };
-  const result = await compute({ verb: 'each', operations, geometries, heights: true, ...planes });
+  const steps = stepsOf(members);
+  const result = await compute(
+    steps
+      ? { verb: 'transform', steps, geometries, ...planes }
+      : { verb: 'each', operations, geometries, heights: true, ...planes },
+  );
   return listAnswer(result.geometries, to, geometries);
 }
 

@@ -17,6 +17,7 @@ import { relations } from './relations.js';
 import { reshape } from './reshape.js';
 import { densifySlopes } from './slopes.js';
 import { trimExtend } from './trim-extend.js';
+import { transformGeometries, waysOf } from './ways.js';
 
 /** Computes what a GeometryServer is asked. Throws `invalid-input` and `too-large`. */
 export function computeGeometries(task: GeometryServiceTask): GeometryServiceResult {
@@ -48,6 +49,10 @@ function compute(task: GeometryServiceTask): GeometryServiceResult {
       return { geometries: trimExtend(task), measures: [] };
     case 'complete':
       return { geometries: geometriesOf(gaps(task), task), measures: [] };
+    case 'find-ways':
+      return { geometries: [], measures: [], ways: waysOf(task) };
+    case 'transform':
+      return { geometries: transformGeometries(task), measures: [] };
     case 'write':
       return { geometries: [], measures: [], strings: stringsOf(task.geometries, task.from, task.notation) };
     case 'read':
