@@ -13,6 +13,7 @@ export type GeometryOperationName =
   | 'make-valid'
   | 'none'
   | 'normalize'
+  | 'offset-curve'
   | 'oriented-box'
   | 'point-on-surface'
   | 'simplify'
@@ -23,9 +24,9 @@ export type GeometryOperationName =
 /** An operation on one geometry; lengths are in units of its CRS, unless they are on the ground. */
 export interface GeometryOperation {
   name: GeometryOperationName;
-  /** Of a buffer; tolerance of a simplification; longest segment; size of a grid cell. */
+  /** Of a buffer or an offset curve, which is on the left for positive distances; tolerance of a simplification; longest segment; size of a grid cell. */
   distance?: number;
-  /** The distance of a buffer is metres over the ground, whatever the CRS is: round caps and joins, 8 segments. */
+  /** The distance of a buffer, or the longest segment, is metres over the ground, whatever the CRS is. Buffers have round caps and joins, 8 segments. */
   ground?: boolean;
   /** Of a concave hull: its longest edge, as a share between the shortest and the longest of the triangulation. */
   ratio?: number;

@@ -355,9 +355,10 @@ export const LIMITS = {
   geoServicesRecords: 1000,
   geoServicesRecordsMax: 10_000,
   geoServicesIds: 1_000_000,
-  /** Geometries that a GeometryServer takes at once, positions of its answer, distances of a buffer, bytes of memory of its process, and requests that wait for one. */
+  /** Geometries that a GeometryServer takes at once, positions of its answer, pairs that it relates, distances of a buffer, bytes of memory of its process, and requests that wait for one. */
   geometries: 10_000,
   geometryPositions: 1_000_000,
+  geometryPairs: 1_000_000,
   geometryDistances: 100,
   geometryMemoryBytes: 1_073_741_824,
   geometryQueue: 64,

@@ -1,7 +1,7 @@
 import { contentTag } from '../core/content-tag.js';
 import { CRS84, CRS84H, type Crs, type CrsFacts, OWN_CRS_PATH } from '../core/crs.js';
 import { badParameter } from '../core/errors.js';
-import { describeCrs } from './index.js';
+import { describeCrs, readCrs } from './index.js';
 
 /** Coordinate reference systems by the names that clients and data give them, as PROJ's database has them. */
 
@@ -34,7 +34,25 @@ function factsOf(epsg: number): CrsFacts | undefined {
 
 /** Whether positions of a CRS have an x and a y: those of heights, of times and from the centre of the Earth have none. */
 export function isHorizontal({ proj }: Crs): boolean {
-  return !/^(VERT|TIME)CRS\[|^GEODCRS\[.*CS\[Cartesian,3\]/s.test(describeCrs(proj).wkt);
+  return isHorizontalWkt(describeCrs(proj).wkt);
+}
+
+const isHorizontalWkt = (wkt: string) => !/^(VERT|TIME)CRS\[|^GEODCRS\[.*CS\[Cartesian,3\]/s.test(wkt);
+
+/** Members of WKT that name files, which PROJ would open. */
+const FILES = /PARAMETERFILE|EXTENSION/i;
+
+/** A horizontal CRS that a client spells out as WKT; undefined where it is none. */
+export function crsOfWkt(wkt: string): Crs | undefined {
+  if (!/^\s*\w+\s*[[(]/.test(wkt) || FILES.test(wkt)) return undefined;
+  try {
+    const description = readCrs(wkt);
+    const { isGeographic, axisSwapped } = description;
+    if (!isHorizontalWkt(description.wkt)) return undefined;
+    return { uri: '', proj: wkt, epsg: 0, geographic: isGeographic, northFirst: axisSwapped };
+  } catch {
+    return undefined;
+  }
 }
 
 /** Those of published data that no authority has a code for, by id. */

@@ -83,7 +83,7 @@ interface NativeAddon {
   validateGeometry(geometry: Uint8Array): Invalidity | null;
   transformBox(minx: number, miny: number, maxx: number, maxy: number, from: string, to: string): Box;
   transformPoints(points: Float64Array, from: string, to: string): void;
-  describeCrs(text: string): CrsDescription;
+  describeCrs(text: string, identifies: boolean): CrsDescription;
   gzip(data: Uint8Array, level: number): Buffer;
   gunzip(data: Uint8Array, maxBytes: number): Buffer;
   gunzippedSize(data: Uint8Array, maxBytes: number): number;
@@ -253,8 +253,13 @@ const described = new LRUCache<string, Readonly<CrsDescription>>({ max: 1000 });
  */
 export function describeCrs(text: string): Readonly<CrsDescription> {
   let description = described.get(text);
-  if (!description) described.set(text, (description = Object.freeze(addon().describeCrs(text))));
+  if (!description) described.set(text, (description = Object.freeze(addon().describeCrs(text, true))));
   return description;
+}
+
+/** The same of a CRS that a client spells out: without a code where the text has none, which takes no time, and not remembered. */
+export function readCrs(text: string): Readonly<CrsDescription> {
+  return addon().describeCrs(text, false);
 }
 
 /** Compresses to one gzip member. Level 0 (stored) to 12 (smallest); 6 is as small as zlib's 6 in less time. */

@@ -1,41 +1,18 @@
 import gdal from 'gdal-async';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { askGeometryServer, GEOMETRY_SERVER, type Json, square } from '../support/geometry-server.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
 /** A GeometryServer computes what GDAL and PROJ do. */
 
-// biome-ignore lint/suspicious/noExplicitAny: documents are looked into
-type Json = any;
-
-const ROOT = '/rest/services/Utilities/Geometry/GeometryServer';
 let server: SharedServer;
 beforeAll(async () => {
   server = await sharedServer();
 });
 
-/** Asked by POST: objects become JSON. */
-async function ask(operation: string, members: Record<string, unknown>): Promise<Json> {
-  const form = Object.entries(members).map(([name, value]): [string, string] => [
-    name,
-    typeof value === 'object' ? JSON.stringify(value) : String(value),
-  ]);
-  const body = new URLSearchParams([['f', 'json'], ...form]);
-  const response = await fetch(`${server.url}${ROOT}/${operation}`, { method: 'POST', body });
-  expect(response.status).toBe(200);
-  return response.json();
-}
+const ask = (operation: string, members: Record<string, unknown>): Promise<Json> =>
+  askGeometryServer(server.url, operation, members);
 
-const square = (x: number, y: number, side: number) => ({
-  rings: [
-    [
-      [x, y],
-      [x, y + side],
-      [x + side, y + side],
-      [x + side, y],
-      [x, y],
-    ],
-  ],
-});
 const polygons = (...geometries: object[]) => ({ geometryType: 'esriGeometryPolygon', geometries });
 
 const toGdal = ({ rings }: Json) =>
@@ -58,7 +35,7 @@ describe('a GeometryServer', () => {
     expect((await json('/arcgis/rest/services')).folders).toEqual(['Utilities']);
     const { services } = await json('/rest/services/Utilities');
     expect(services).toEqual([{ name: 'Utilities/Geometry', type: 'GeometryServer' }]);
-    expect((await json(ROOT)).currentVersion).toBeGreaterThan(10);
+    expect((await json(GEOMETRY_SERVER)).currentVersion).toBeGreaterThan(10);
   });
 
   it('projects as GDAL does', async () => {

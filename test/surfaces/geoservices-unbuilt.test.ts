@@ -15,7 +15,6 @@ describe('resources of GeoServices that are not built', () => {
   it.each([
     '/rest/services/default/FeatureServer/0/queryBins?f=json',
     '/rest/services/default/ImageServer/measure',
-    '/rest/services/Utilities/Geometry/GeometryServer/cut',
   ])('%s says so', async (path) => {
     expect(await ask(path)).toEqual([501, 'application/problem+json']);
     const form = new URLSearchParams({ f: 'json' });

@@ -86,12 +86,14 @@ napi_value transformPoints(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+/** (crs, identifies) */
 napi_value describeCrs(napi_env env, napi_callback_info info) {
-  const Arguments<1> arguments(env, info);
+  const Arguments<2> arguments(env, info);
+  const bool identifies = requireBoolean(env, arguments[1], "identifies");
   CrsDescription crs;
   std::string error;
   const std::string text = requireText(env, arguments[0], "crs");
-  if (!graticule::describeCrs(environmentOf(env).reprojectors.context(), text, crs, error)) throw Failure{error, false};
+  if (!graticule::describeCrs(environmentOf(env).reprojectors.context(), text, crs, error, identifies)) throw Failure{error, false};
   napi_value result;
   check(napi_create_object(env, &result));
   setProperty(env, result, "name", toText(env, crs.name));

@@ -1,9 +1,11 @@
 // The N-API addon: context-aware, so that any number of worker threads can load it.
 #include "analytics_functions.h"
 #include "napi.h"
+#include "operation_functions.h"
 #include "pg_client.h"
 #include "processing_functions.h"
 #include "proximity_functions.h"
+#include "relate_functions.h"
 #include "zonal_functions.h"
 
 namespace graticule::addon {
@@ -51,6 +53,9 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "createUnion", guarded<createUnion>);
   setFunction(env, exports, "addToUnion", guarded<addToUnion>);
   setFunction(env, exports, "takeUnion", guarded<takeUnion>);
+  setFunction(env, exports, "findOperations", guarded<findOperations>);
+  setFunction(env, exports, "transformByOperation", guarded<transformByOperation>);
+  setFunction(env, exports, "relateGeometries", guarded<relateGeometries>);
   setFunction(env, exports, "createNearest", guarded<createNearest>);
   setFunction(env, exports, "addToNearest", guarded<addToNearest>);
   setFunction(env, exports, "searchNearest", guarded<searchNearest>);

@@ -60,10 +60,10 @@ bool hasUnknownDatum(PJ_CONTEXT* context, const PJ* horizontal) {
   return datum.pj != nullptr && strcasecmp(proj_get_name(datum.pj), "unknown") == 0;
 }
 
-void identify(PJ_CONTEXT* context, const PJ* crs, const PJ* horizontal, CrsDescription& out) {
+void identify(PJ_CONTEXT* context, const PJ* crs, const PJ* horizontal, bool compares, CrsDescription& out) {
   out.authority = textOf(proj_get_id_auth_name(crs, 0));
   out.code = textOf(proj_get_id_code(crs, 0));
-  if (!out.authority.empty() || hasUnknownDatum(context, horizontal)) return;
+  if (!compares || !out.authority.empty() || hasUnknownDatum(context, horizontal)) return;
   int* confidence = nullptr;
   PJ_OBJ_LIST* found = proj_identify(context, crs, "EPSG", nullptr, &confidence);
   if (found != nullptr && proj_list_get_count(found) > 0 && confidence[0] >= kMinConfidence) {
@@ -101,7 +101,7 @@ PJ* horizontalOf(PJ_CONTEXT* context, const PJ* crs) {
   return current;
 }
 
-bool describeCrs(PJ_CONTEXT* context, const std::string& text, CrsDescription& out, std::string& error) {
+bool describeCrs(PJ_CONTEXT* context, const std::string& text, CrsDescription& out, std::string& error, bool identifies) {
   const PjHolder crs(createCrs(context, text, error));
   if (crs.pj == nullptr) return false;
   const PjHolder horizontal(horizontalOf(context, crs.pj));
@@ -114,7 +114,7 @@ bool describeCrs(PJ_CONTEXT* context, const std::string& text, CrsDescription& o
   const PJ_TYPE type = proj_get_type(horizontal.pj);
   out.geographic = type == PJ_TYPE_GEOGRAPHIC_2D_CRS || type == PJ_TYPE_GEOGRAPHIC_3D_CRS;
   describeAxes(context, horizontal.pj, out);
-  identify(context, crs.pj, horizontal.pj, out);
+  identify(context, crs.pj, horizontal.pj, identifies, out);
   constexpr const char* kOneLine[] = {"MULTILINE=NO", nullptr};
   out.wkt = textOf(proj_as_wkt(context, crs.pj, PJ_WKT2_2019, kOneLine));
   out.projjson = textOf(proj_as_projjson(context, crs.pj, kOneLine));

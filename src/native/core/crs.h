@@ -32,8 +32,12 @@ struct CrsDescription {
   std::string areaName;
 };
 
-/** False, and a sentence in `error`, when the text names no CRS. */
-bool describeCrs(PJ_CONTEXT* context, const std::string& text, CrsDescription& description, std::string& error);
+/**
+ * False, and a sentence in `error`, when the text names no CRS. Unless `identifies`, a CRS without a code is not compared
+ * with those that have one.
+ */
+bool describeCrs(PJ_CONTEXT* context, const std::string& text, CrsDescription& description, std::string& error,
+                 bool identifies = true);
 
 /** The horizontal CRS inside compound and bound ones, to be destroyed by the caller; null when there is none. */
 PJ* horizontalOf(PJ_CONTEXT* context, const PJ* crs);

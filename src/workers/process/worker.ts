@@ -9,7 +9,7 @@ import type { OneThreadMessage } from '../one-thread.js';
 import { limitConnections } from '../providers/postgis/database.js';
 import { boundStatements } from '../providers/postgis/session.js';
 import { processFeatures } from './features.js';
-import { computeGeometries } from './geometry.js';
+import { computeGeometries } from './geometries/service.js';
 import { writeMapPage } from './map-page.js';
 import { stageFeatures } from './stage.js';
 

@@ -57,6 +57,8 @@ interface ReadingSpec {
   readonly pathParams: Record<string, Param<string>>;
   readonly params: Texts;
   readonly summary: string;
+  /** Members of a form, beside those that all have, that may be long where they are JSON. */
+  readonly jsonMembers?: readonly string[];
   run(x: Exchange, path: Readonly<Record<string, string>>, members: Members): Reply | Promise<Reply>;
 }
 
@@ -83,7 +85,7 @@ export function readingOperation(spec: ReadingSpec): Operation[] {
         schema: Type.Object({}),
         mediaTypes: ['application/x-www-form-urlencoded'],
         required: false,
-        jsonMembers: ['geometry', 'objectIds', 'addresses'],
+        jsonMembers: ['geometry', 'objectIds', 'addresses', ...(spec.jsonMembers ?? [])],
         maxBytes: LIMITS.bodyBytes,
       },
       run: (x) => run(x, pathOf(x), membersOf(x)),

@@ -4,7 +4,8 @@ import { badParameter } from '../../../core/errors.js';
 import { METRES_OF_UNITS } from '../../../core/esri-units.js';
 import { GeoServicesGeometryError, geometryOf } from '../../../core/geoservices-geometry.js';
 import { LIMITS } from '../../../core/limits.js';
-import { describeCrs } from '../../../native/index.js';
+import { crsOfWkt } from '../../../native/crs.js';
+import { describeCrs, readCrs } from '../../../native/index.js';
 import { jsonOf } from '../../../services/geoservices/geometry.js';
 import { referenceOf } from './map-window.js';
 import { type Members, requireObject } from './members.js';
@@ -26,8 +27,22 @@ const AREAS: Readonly<Record<string, number>> = {
   ...{ esrisquaremiles: 1609.344 ** 2 },
 };
 
+/** A spatial reference by its number, or spelled out: `{"wkt": …}`, `{"wkt2": …}`. Undefined when absent. */
+export function referenceMember(members: Members, name: string): Crs | undefined {
+  const value = members[name];
+  const read = typeof value === 'string' && /^\s*\{/.test(value) ? jsonOf(name, value) : value;
+  const { wkid, latestWkid, wkt, wkt2 } = (typeof read === 'object' && read !== null ? read : {}) as Members;
+  const definition = wkt2 ?? wkt;
+  if (definition === undefined || wkid !== undefined || latestWkid !== undefined)
+    return referenceOf(members, name);
+  // The form and the query bound its length.
+  const crs = typeof definition === 'string' ? crsOfWkt(definition) : undefined;
+  if (!crs) throw badParameter(name, 'is not a spatial reference that PROJ reads');
+  return crs;
+}
+
 export function requireReference(members: Members, name: string): Crs {
-  const crs = referenceOf(members, name);
+  const crs = referenceMember(members, name);
   if (!crs) throw badParameter(name, 'is missing');
   return crs;
 }
@@ -56,7 +71,7 @@ function oneOf(units: Readonly<Record<string, number>>, value: unknown, name: st
 }
 
 /** Metres of a unit of the plane: of degrees along the equator. */
-export const metresOf = ({ proj }: Crs) => describeCrs(proj).metresPerUnit;
+export const metresOf = ({ proj, epsg }: Crs) => (epsg > 0 ? describeCrs(proj) : readCrs(proj)).metresPerUnit;
 
 /** Finite numbers, as `1,2` or JSON; none is farther from 0 than any place on Earth. */
 export function finiteNumbers(members: Members, name: string): number[] {
@@ -74,14 +89,20 @@ export function finiteNumbers(members: Members, name: string): number[] {
   return list;
 }
 
-export function positiveNumber(members: Members, name: string): number {
+export function finiteNumber(members: Members, name: string): number {
   const [value, ...others] = finiteNumbers(members, name);
-  if (others.length > 0 || !(value! > 0)) throw badParameter(name, 'must be a number above 0');
+  if (others.length > 0) throw badParameter(name, 'must be one number');
   return value!;
 }
 
+export function positiveNumber(members: Members, name: string): number {
+  const value = finiteNumber(members, name);
+  if (!(value > 0)) throw badParameter(name, 'must be a number above 0');
+  return value;
+}
+
 /** `{geometryType, geometries: […]}`, a list of geometries, or points as `x,y,x,y`. */
-export function geometriesOf(members: Members, name: string): Geometry[] {
+export function geometriesOf(members: Members, name: string, { heights = false } = {}): Geometry[] {
   const value = members[name];
   if (value === undefined || value === '') throw badParameter(name, 'is missing');
   const read = typeof value === 'string' ? textual(name, value) : value;
@@ -90,7 +111,7 @@ export function geometriesOf(members: Members, name: string): Geometry[] {
     throw badParameter(name, 'has no list of geometries, or an empty one');
   if (list.length > LIMITS.geometries)
     throw badParameter(name, `has more than ${LIMITS.geometries} geometries`);
-  return list.map((one) => oneGeometry(name, one));
+  return list.map((one) => oneGeometry(name, one, heights));
 }
 
 /** A geometry, or `{geometryType, geometry}`. */
@@ -98,7 +119,7 @@ export function geometryMember(members: Members, name: string): Geometry {
   const value = members[name];
   if (value === undefined || value === '') throw badParameter(name, 'is missing');
   const read = requireObject(name, typeof value === 'string' ? jsonOf(name, value) : value);
-  return oneGeometry(name, read['geometry'] ?? read);
+  return oneGeometry(name, read['geometry'] ?? read, false);
 }
 
 function textual(name: string, text: string): unknown {
@@ -110,15 +131,20 @@ function textual(name: string, text: string): unknown {
 }
 
 /** Rings that are not closed are closed; those against the winding of Esri are exteriors where none is around them. */
-function oneGeometry(name: string, value: unknown): Geometry {
+function oneGeometry(name: string, value: unknown, heights: boolean): Geometry {
   try {
-    const geometry = geometryOf(ringsOf(value), false);
+    const geometry = geometryOf(ringsOf(value), heights && hasHeights(value));
     if (geometry) return geometry;
   } catch (error) {
     if (!(error instanceof GeoServicesGeometryError)) throw error;
     throw badParameter(name, `cannot be read: ${error.message}`);
   }
   throw badParameter(name, 'has an empty geometry');
+}
+
+function hasHeights(value: unknown): boolean {
+  const { hasZ, z } = (value ?? {}) as Members;
+  return hasZ === true || Number.isFinite(z);
 }
 
 /** An envelope as the area that it is. */

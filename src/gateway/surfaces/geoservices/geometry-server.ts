@@ -1,14 +1,23 @@
-import type { Geometry } from 'geojson';
 import type { Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import type { GeometryOperation } from '../../../core/geometry-operations.js';
-import type { GeometryServiceTask } from '../../../core/geometry-service.js';
-import { esriGeometryOf, esriGeometryType } from '../../../core/geoservices-geometry.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Operation } from '../../../core/operation.js';
 import { runTask } from '../../../services/run-task.js';
 import type { SurfaceDeps } from '../common.js';
 import { common, documentFormat, readingOperation } from './feature-server.js';
+import {
+  type Answer,
+  type Compute,
+  EMPTY,
+  type GeometryServerOperation,
+  inPlane,
+  listAnswer,
+  shapeOf,
+  text,
+} from './geometry-answers.js';
+import { EDITING } from './geometry-editing.js';
+import { NOTATION_OPERATIONS } from './geometry-notations.js';
 import {
   areaUnitOf,
   finiteNumbers,
@@ -16,12 +25,13 @@ import {
   geometryMember,
   metresOf,
   positiveNumber,
+  referenceMember,
   requireReference,
   unitOf,
 } from './geometry-requests.js';
+import { stepsOf, TRANSFORMATIONS } from './geometry-transformations.js';
 import { jsonReply } from './in-band.js';
-import { CURRENT_VERSION, spatialReferenceOf } from './layer-documents.js';
-import { referenceOf } from './map-window.js';
+import { CURRENT_VERSION } from './layer-documents.js';
 import { choiceOf, flagOf, type Members } from './members.js';
 import { member } from './query-members.js';
 
@@ -29,26 +39,18 @@ const SERVER = 'GeometryServer';
 const PATH = `/rest/services/Utilities/Geometry/${SERVER}`;
 
 type Deps = Pick<SurfaceDeps, 'pools'>;
-type Shapes = (Geometry | null)[];
-/** Computes an answer's document. */
-type Answer = (compute: Compute, members: Members) => Promise<unknown>;
-type Compute = (task: GeometryServiceTask) => ReturnType<typeof runTask<'process.geometry'>>;
-
-const text = {
-  sr: 'Spatial reference of the geometries.',
-  geometries: 'Geometries as JSON, or points as x,y,x,y.',
-  geometry: 'A geometry as JSON.',
-  calculationType: 'planar or geodesic.',
-  geodesic: 'Over the ground; false when absent.',
-  lengthUnit: 'Unit of lengths; that of the spatial reference when absent.',
-};
-
 /** Every operation: its name, what it does, what it takes, and how it is answered. */
-const OPERATIONS: readonly (readonly [string, string, Record<string, string>, Answer])[] = [
+const OPERATIONS: readonly GeometryServerOperation[] = [
   [
     'project',
     'Geometries in another spatial reference',
-    { geometries: text.geometries, inSR: text.sr, outSR: 'Of the answer.' },
+    {
+      geometries: text.geometries,
+      inSR: text.sr,
+      outSR: 'Of the answer.',
+      transformation: 'Of datums, as findTransformations names it.',
+      transformForward: 'Its direction; the one that fits when absent.',
+    },
     project,
   ],
   [
@@ -98,10 +100,13 @@ const OPERATIONS: readonly (readonly [string, string, Record<string, string>, An
       maxDeviation: 'How far lines may move.',
       deviationUnit: text.lengthUnit,
     },
-    each((members, crs) => ({
-      name: 'simplify',
-      distance: planar(members, 'maxDeviation', 'deviationUnit', crs),
-    })),
+    each(
+      (members, crs) => ({
+        name: 'simplify',
+        distance: planar(members, 'maxDeviation', 'deviationUnit', crs),
+      }),
+      { heights: true },
+    ),
   ],
   [
     ...(['densify', 'Geometries of shorter segments'] as const),
@@ -110,11 +115,9 @@ const OPERATIONS: readonly (readonly [string, string, Record<string, string>, An
       sr: text.sr,
       maxSegmentLength: 'Longest segment.',
       lengthUnit: text.lengthUnit,
+      geodesic: text.geodesic,
     },
-    each((members, crs) => {
-      if (flagOf(members, 'geodesic', false)) throw badParameter('geodesic', 'is not supported of densify');
-      return { name: 'densify', distance: planar(members, 'maxSegmentLength', 'lengthUnit', crs) };
-    }),
+    each(densification, { heights: true }),
   ],
   ['labelPoints', 'A point inside each area', { polygons: text.geometries, sr: text.sr }, labelPoints],
   [
@@ -151,6 +154,9 @@ const OPERATIONS: readonly (readonly [string, string, Record<string, string>, An
     },
     distance,
   ],
+  ...EDITING,
+  ...NOTATION_OPERATIONS,
+  ...TRANSFORMATIONS,
 ];
 
 /** Geometries that clients send, and what becomes of them: nothing is read from the data. */
@@ -171,6 +177,7 @@ export function geometryServerOperations({ pools }: Deps): Operation[] {
           summary,
         },
         pathParams: {},
+        jsonMembers: Object.keys(params),
         params: Object.fromEntries(Object.entries(params).map(([key, says]) => [key, member(key, says)])),
         async run(x: Exchange, _path, members) {
           const format = documentFormat(members);
@@ -184,42 +191,24 @@ export function geometryServerOperations({ pools }: Deps): Operation[] {
 
 const about = (verb: string) => common(SERVER, verb, SERVER);
 
-const inPlane = (crs: Crs) => ({ from: crs.proj, plane: crs.proj, target: crs.proj });
-
-/** Geometries without a position, by type. */
-const EMPTY = {
-  esriGeometryPoint: { x: 'NaN', y: 'NaN' },
-  esriGeometryMultipoint: { points: [] },
-  esriGeometryPolyline: { paths: [] },
-  esriGeometryPolygon: { rings: [] },
-};
-
-function shapeOf(geometry: Geometry, crs: Crs): object {
-  return { ...esriGeometryOf(geometry, crs.epsg), spatialReference: spatialReferenceOf(crs) };
-}
-
-/** Where nothing is left it is of the type of the first geometry that was sent. */
-function listAnswer(shapes: Shapes, crs: Crs, sent: readonly Geometry[]) {
-  const first = shapes.find((one) => one !== null) ?? sent[0]!;
-  const geometryType = esriGeometryType(first.type) ?? 'esriGeometryPolygon';
-  const geometries = shapes.map((one) => (one ? shapeOf(one, crs) : EMPTY[geometryType]));
-  return { geometryType, geometries };
-}
-
 async function project(compute: Compute, members: Members) {
   const [from, to] = [requireReference(members, 'inSR'), requireReference(members, 'outSR')];
-  if (members['transformation'] || members['transformForward'])
-    throw badParameter('transformation', 'is not supported: PROJ finds the best one');
-  const geometries = geometriesOf(members, 'geometries');
+  const geometries = geometriesOf(members, 'geometries', { heights: true });
   const operations: GeometryOperation[] = [{ name: 'none' }];
-  const result = await compute({ verb: 'each', operations, geometries, ...inPlane(from), target: to.proj });
+  const planes = { ...inPlane(from), target: to.proj };
+  const steps = stepsOf(members);
+  const result = await compute(
+    steps
+      ? { verb: 'transform', steps, geometries, ...planes }
+      : { verb: 'each', operations, geometries, heights: true, ...planes },
+  );
   return listAnswer(result.geometries, to, geometries);
 }
 
 async function buffer(compute: Compute, members: Members) {
   const from = requireReference(members, 'inSR');
-  const plane = referenceOf(members, 'bufferSR') ?? referenceOf(members, 'outSR') ?? from;
-  const target = referenceOf(members, 'outSR') ?? plane;
+  const plane = referenceMember(members, 'bufferSR') ?? referenceMember(members, 'outSR') ?? from;
+  const target = referenceMember(members, 'outSR') ?? plane;
   const unit = unitOf(members, 'unit');
   const ground = flagOf(members, 'geodesic', false) || (unit !== undefined && plane.geographic);
   const scale = ground ? (unit ?? 1) : unit === undefined ? 1 : unit / metresOf(plane);
@@ -237,12 +226,23 @@ async function buffer(compute: Compute, members: Members) {
   return listAnswer(result.geometries, target, geometries);
 }
 
-function each(operationOf: (members: Members, crs: Crs) => GeometryOperation): Answer {
+function densification(members: Members, crs: Crs): GeometryOperation {
+  if (!flagOf(members, 'geodesic', false))
+    return { name: 'densify', distance: planar(members, 'maxSegmentLength', 'lengthUnit', crs) };
+  const metres = positiveNumber(members, 'maxSegmentLength') * (unitOf(members, 'lengthUnit') ?? 1);
+  return { name: 'densify', distance: metres, ground: true };
+}
+
+/** `heights`: the operation keeps them. */
+function each(
+  operationOf: (members: Members, crs: Crs) => GeometryOperation,
+  { heights = false } = {},
+): Answer {
   return async (compute, members) => {
     const crs = requireReference(members, 'sr');
     const operations = [operationOf(members, crs)];
-    const geometries = geometriesOf(members, 'geometries');
-    const result = await compute({ verb: 'each', operations, geometries, ...inPlane(crs) });
+    const geometries = geometriesOf(members, 'geometries', { heights });
+    const result = await compute({ verb: 'each', operations, geometries, heights, ...inPlane(crs) });
     return listAnswer(result.geometries, crs, geometries);
   };
 }

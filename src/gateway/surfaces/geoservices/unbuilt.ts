@@ -11,10 +11,6 @@ const RESOURCES: readonly (readonly [path: string, names: string])[] = [
     'append queryBins queryDateBins calculate generateRenderer queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
   ],
   [`${SERVICE}/ImageServer`, 'measure'],
-  [
-    '/rest/services/Utilities/Geometry/GeometryServer',
-    'relation cut offset reshape trimExtend autoComplete findTransformations toGeoCoordinateString fromGeoCoordinateString',
-  ],
 ];
 
 /** What of GeoServices clients may look for and is not there yet: 501, by GET and by POST. */

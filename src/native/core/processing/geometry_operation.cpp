@@ -6,6 +6,7 @@
 #include "../json.h"
 #include "../wkb.h"
 #include "../wkb_writer.h"
+#include "ground_densify.h"
 #include "smooth.h"
 
 namespace graticule {
@@ -13,8 +14,8 @@ namespace {
 
 constexpr const char* kNames[] = {
     "boundary",   "bounding-circle", "buffer",           "centroid", "concave-hull", "convex-hull",       "densify",
-    "envelope",   "line-merge",      "make-valid",       "none",     "normalize",    "oriented-box",      "point-on-surface",
-    "simplify",   "simplify-topology", "smooth",         "snap-to-grid",
+    "envelope",   "line-merge",      "make-valid",       "none",     "normalize",    "offset-curve",      "oriented-box",
+    "point-on-surface", "simplify",   "simplify-topology", "smooth",         "snap-to-grid",
 };
 
 bool readCount(JsonReader& reader, uint32_t& value) {
@@ -152,6 +153,9 @@ GeosGeometry GeometryProcessor::apply(const GEOSGeometry* g) {
   if (name == "point-on-surface") return geos_.own(GEOSPointOnSurface_r(h, g));
   if (name == "make-valid") return geos_.own(makeValid(h, g, o.keepCollapsed));
   if (name == "boundary") return geos_.own(GEOSBoundary_r(h, g));
+  if (name == "offset-curve") {
+    return geos_.own(GEOSOffsetCurve_r(h, g, o.distance, static_cast<int>(o.segments), static_cast<int>(o.join), o.mitreLimit));
+  }
   if (name == "envelope") return geos_.own(GEOSEnvelope_r(h, g));
   if (name == "oriented-box") return geos_.own(GEOSMinimumRotatedRectangle_r(h, g));
   if (name == "bounding-circle") return geos_.own(boundingCircle(h, g));
@@ -179,7 +183,9 @@ bool GeometryProcessor::process(const Geometry& geometry, int32_t srsId, ByteBuf
     return false;
   }
   GeosGeometry result = geos_.own(nullptr);
-  if (operation_.ground) {
+  if (operation_.ground && operation_.name == "densify") {
+    result = densifyOnGround(geometry);
+  } else if (operation_.ground) {
     result = bufferOnGround(geometry);
   } else {
     GeosGeometry whole = geos_.read(geometry);
@@ -220,6 +226,15 @@ GeosGeometry GeometryProcessor::bufferOnGround(const Geometry& geometry) {
   if (lonLat == nullptr && operation_.distance == 0) return geos_.own(GEOSGeom_createEmptyPolygon_r(geos_.handle()));
   if (lonLat == nullptr) return lonLat;
   return fromLonLat_->identity() ? std::move(lonLat) : project(lonLat.get(), *fromLonLat_);
+}
+
+GeosGeometry GeometryProcessor::densifyOnGround(const Geometry& geometry) {
+  GroundDensifier densifier;
+  if (!projected_.project(geometry, *toLonLat_)) return geos_.own(nullptr);
+  if (!densifier.densify(projected_.geometry(), operation_.distance)) return geos_.own(nullptr);
+  if (fromLonLat_->identity()) return geos_.read(densifier.geometry());
+  ProjectedGeometry back;
+  return back.project(densifier.geometry(), *fromLonLat_) ? geos_.read(back.geometry()) : geos_.own(nullptr);
 }
 
 GeosGeometry GeometryProcessor::project(const GEOSGeometry* geometry, const Reprojector& reprojector) {

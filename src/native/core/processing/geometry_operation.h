@@ -15,7 +15,7 @@ struct GeometryOperation {
   std::string name;
   /** Of a buffer; tolerance of a simplification; longest segment; size of a grid cell. */
   double distance = 0;
-  /** The distance of a buffer is metres over the ground, whatever the CRS is. */
+  /** The distance of a buffer or of positions is metres over the ground, whatever the CRS is. */
   bool ground = false;
   /** Of a concave hull: longest edge as a share between the shortest and the longest of the triangulation, 0 to 1. */
   double ratio = 0.3;
@@ -44,7 +44,7 @@ class GeometryProcessor {
   GeometryProcessor(Geos& geos, GeometryOperation operation, std::shared_ptr<const Reprojector> target)
       : geos_(geos), operation_(std::move(operation)), target_(std::move(target)) {}
 
-  /** Needed for buffers on the ground: what leads to WGS 84 and back. */
+  /** Needed for buffers and more positions on the ground: what leads to WGS 84 and back. */
   void onGround(ReprojectorCache& reprojectors, std::shared_ptr<const Reprojector> toLonLat,
                 std::shared_ptr<const Reprojector> fromLonLat);
 
@@ -56,6 +56,8 @@ class GeometryProcessor {
   /** Whether the operation would add vertices without a bound. */
   bool tooLarge(const GEOSGeometry* g) const;
   GeosGeometry bufferOnGround(const Geometry& geometry);
+  /** Null where a position has no image, or there would be too many of them. */
+  GeosGeometry densifyOnGround(const Geometry& geometry);
   /** A geometry through another CRS; null when a position has no image there. */
   GeosGeometry project(const GEOSGeometry* geometry, const Reprojector& reprojector);
 

@@ -1,0 +1,35 @@
+/** Coordinate operations as TypeScript sees them: the ways of PROJ's database from one CRS to another. */
+import type { Box } from '../core/box.js';
+import { nativeAddon } from './built.js';
+
+/** A transformation from one datum to another, by its code. */
+export interface DatumStep {
+  authority: string;
+  code: string;
+  name: string;
+  /** Against the direction that it is defined in. */
+  isInverse: boolean;
+}
+
+interface NativeOperations {
+  findOperations(from: string, to: string, area: Float64Array): DatumStep[][];
+  transformByOperation(points: Float64Array, from: string, to: string, steps: string): boolean;
+}
+
+const addon = () => nativeAddon() as NativeOperations;
+
+/**
+ * The steps of each way, the best first: without any where both have one datum. Ways whose steps have no code, or whose grids
+ * are not at hand, are left out. `area` in degrees is where it shall be good. Throws for an unknown CRS.
+ */
+export function findOperations(from: string, to: string, area?: Box): DatumStep[][] {
+  return addon().findOperations(from, to, new Float64Array(area ?? []));
+}
+
+/**
+ * Transforms x,y pairs in place by the way that has these steps, `EPSG:1314,-EPSG:1188`; false where there is none. A
+ * position without an image becomes Infinity, Infinity.
+ */
+export function transformByOperation(points: Float64Array, from: string, to: string, steps: string): boolean {
+  return addon().transformByOperation(points, from, to, steps);
+}

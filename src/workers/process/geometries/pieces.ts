@@ -1,0 +1,59 @@
+import type { Position } from 'geojson';
+import type { Crossing, Guides, Side } from './guides.js';
+import { isSame, vector } from './vectors.js';
+
+/** A part of a path between two places where it meets guides. */
+export interface Piece {
+  path: Position[];
+  /** Undefined where its ends lie on different sides, or on no guide. */
+  side: Side | undefined;
+}
+
+/** The pieces of a path in its direction: one where it meets no guide. */
+export function piecesOf(path: readonly Position[], guides: Guides): Piece[] {
+  const places = placesOf(guides.crossings(path));
+  const last = path.length - 1;
+  const inner = places.filter(({ at }) => at > 0 && at < last);
+  const bounds = [places.find(({ at }) => at === 0), ...inner, places.find(({ at }) => at === last)];
+  return bounds.slice(1).flatMap((end, i) => {
+    const start = bounds[i];
+    const piece = section(
+      path,
+      start ?? { at: 0, position: path[0]! },
+      end ?? { at: last, position: path[last]! },
+    );
+    return piece.length < 2 ? [] : [{ path: piece, side: sideBetween(piece, guides, start, end) }];
+  });
+}
+
+/** One crossing for each place. */
+function placesOf(crossings: readonly Crossing[]): Crossing[] {
+  return crossings.filter((one, i) => {
+    const before = crossings[i - 1];
+    return !before || (before.at !== one.at && !isSame(before.position, one.position));
+  });
+}
+
+/** The positions of a path from one place to another. */
+export function section(
+  path: readonly Position[],
+  start: Pick<Crossing, 'at' | 'position'>,
+  end: Pick<Crossing, 'at' | 'position'>,
+): Position[] {
+  const between = path.slice(Math.floor(start.at) + 1, Math.ceil(end.at));
+  const all = [start.position, ...between, end.position];
+  return all.filter((position, i) => i === 0 || !isSame(position, all[i - 1]!));
+}
+
+function sideBetween(
+  piece: readonly Position[],
+  guides: Guides,
+  start: Crossing | undefined,
+  end: Crossing | undefined,
+): Side | undefined {
+  const sides = [
+    start && guides.sideOf(start, vector(piece[0]!, piece[1]!)),
+    end && guides.sideOf(end, vector(piece.at(-1)!, piece.at(-2)!)),
+  ].filter((side) => side !== undefined);
+  return sides.every((side) => side === sides[0]) ? sides[0] : undefined;
+}
