@@ -53,6 +53,19 @@ describe('the bounds of a JSON text', () => {
     expect(() => parseJsonText(' '.repeat(70_000))).toThrow(/longer than 65536/);
   });
 
+  it.each([
+    'a=1&b=x+y%2Bz',
+    '&&a&=b&',
+    'a=%E4%B8%AD&%20=%',
+    'a=%ff%zz%e2%28',
+    'a=b=c%3Dd',
+    'a=%EF%BB%BFx',
+    '',
+  ])('leave the form %s what browsers take it for', (text) => {
+    const reading = { form: 'form', bounds: { ...BOUNDS, string: 100 } } as const;
+    expect(readBody(Buffer.from(text), reading)).toEqual(Object.fromEntries(new URLSearchParams(text)));
+  });
+
   it('hold for the JSON in a member and in a form', () => {
     const reading = (form: 'json' | 'form') => ({
       form,
