@@ -357,6 +357,9 @@ export const LIMITS = {
   geometryDistances: 100,
   geometryMemoryBytes: 1_073_741_824,
   geometryQueue: 64,
+  /** Bins of a query, and values that split them. */
+  bins: 10_000,
+  binSplits: 50,
   /** Statistics that one query of GeoServices asks for. */
   geoServicesStatistics: 50,
   /** Bytes of features of such an answer: what is left is there to be asked for. */

@@ -11,6 +11,7 @@ import {
   type AttachmentSurface,
   attachmentOperations,
 } from './surfaces/geoservices/attachment-operations.js';
+import { binOperations } from './surfaces/geoservices/bins.js';
 import { catalogueOperations } from './surfaces/geoservices/catalogue-operations.js';
 import { editOperations } from './surfaces/geoservices/edit-operations.js';
 import { type GeocodeDeps, geocodeServerOperations } from './surfaces/geoservices/geocode-server.js';
@@ -97,6 +98,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...metadataOperations(onEarth('FeatureServer')),
     ...relatedOperations(onEarth('FeatureServer')),
     ...topFeatureOperations(onEarth('FeatureServer')),
+    ...binOperations(onEarth('FeatureServer')),
     ...editOperations(onEarth('FeatureServer')),
     ...replicaOperations(onEarth('FeatureServer')),
     ...attachmentOperations(deps),

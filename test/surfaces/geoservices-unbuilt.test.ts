@@ -13,7 +13,7 @@ describe('resources of GeoServices that are not built', () => {
   };
 
   it.each([
-    '/rest/services/default/FeatureServer/0/queryBins?f=json',
+    '/rest/services/default/FeatureServer/0/calculate?f=json',
     '/rest/services/default/MapServer/generateKml',
     '/rest/services/default/ImageServer/histograms',
     '/rest/services/Utilities/Geometry/GeometryServer/cut',

@@ -42,6 +42,7 @@ constexpr Definition kDefinitions[] = {
     {"gr_intersects_box", 5, intersectsBox, nullptr, nullptr},
     {"gr_translate", 3, translate, nullptr, nullptr},
     {"gr_text_type", 1, nullptr, textTypeStep, textTypeFinal},
+    {"gr_bin", 2, bin, nullptr, nullptr},
     {"gr_var_samp", 1, nullptr, varianceStep, varianceFinal},
     {"gr_percentile_cont", 3, nullptr, percentileContStep, percentileContFinal},
     {"gr_percentile_disc", 3, nullptr, percentileDiscStep, percentileDiscFinal},

@@ -60,7 +60,7 @@ export const featureParams = {
   ),
 };
 
-const groupParams = {
+export const groupParams = {
   outStatistics: member('outStatistics', 'Statistics to compute, as JSON.'),
   groupByFieldsForStatistics: member('groupByFieldsForStatistics', 'Names of fields.'),
   having: member('having', 'A condition in SQL on statistics.'),
