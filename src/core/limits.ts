@@ -360,6 +360,8 @@ export const LIMITS = {
   /** Bins of a query, and values that split them. */
   bins: 10_000,
   binSplits: 50,
+  /** Classes of the numbers of a field. */
+  classes: 100,
   /** Statistics that one query of GeoServices asks for. */
   geoServicesStatistics: 50,
   /** Bytes of features of such an answer: what is left is there to be asked for. */

@@ -14,6 +14,7 @@ import type {
   ArchiveTilesResult,
   ArchiveTilesTask,
 } from './archives.js';
+import type { ClassBreaksResult, ClassBreaksTask } from './class-breaks.js';
 import type { ConnectionTotals } from './connection-counts.js';
 import type { CsvInspection } from './csv.js';
 import type { EditResult, EditTask } from './edits.js';
@@ -106,6 +107,7 @@ export interface Tasks
   'vector.extent': { input: FeatureQuery; output: ExtentResult };
   'vector.count': { input: CountTask; output: number };
   'vector.groups': { input: GroupsTask; output: GroupsResult };
+  'vector.classBreaks': { input: ClassBreaksTask; output: ClassBreaksResult };
   'vector.bins': { input: BinsTask; output: BinsResult };
   'vector.top': { input: TopTask; output: TopResult };
   'vector.groupCount': { input: GroupCountTask; output: number };

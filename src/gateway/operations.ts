@@ -14,6 +14,7 @@ import {
 import { binOperations } from './surfaces/geoservices/bins.js';
 import { catalogueOperations } from './surfaces/geoservices/catalogue-operations.js';
 import { editOperations } from './surfaces/geoservices/edit-operations.js';
+import { rendererOperations } from './surfaces/geoservices/generate-renderer.js';
 import { type GeocodeDeps, geocodeServerOperations } from './surfaces/geoservices/geocode-server.js';
 import { geometryServerOperations } from './surfaces/geoservices/geometry-server.js';
 import { gpServerOperations } from './surfaces/geoservices/gp-server.js';
@@ -99,6 +100,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...relatedOperations(onEarth('FeatureServer')),
     ...topFeatureOperations(onEarth('FeatureServer')),
     ...binOperations(onEarth('FeatureServer')),
+    ...rendererOperations(onEarth('FeatureServer'), 'FeatureServer'),
     ...editOperations(onEarth('FeatureServer')),
     ...replicaOperations(onEarth('FeatureServer')),
     ...attachmentOperations(deps),

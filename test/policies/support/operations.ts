@@ -528,6 +528,23 @@ const STATISTICS: readonly Operation[] = [
     everyToken,
   ),
   geoService(
+    'a renderer of tokens',
+    ({ layerId }) =>
+      `FeatureServer/${layerId}/generateRenderer?f=json&classificationDef=${encodeURIComponent(
+        '{"type":"uniqueValueDef","uniqueValueFields":["token"]}',
+      )}`,
+    everyToken,
+  ),
+  geoService(
+    'a renderer of a masked field',
+    ({ layerId }) =>
+      `MapServer/${layerId}/generateRenderer?f=json&classificationDef=${encodeURIComponent(
+        '{"type":"classBreaksDef","classificationField":"hidden_amount"}',
+      )}`,
+    nothing,
+    unmasked,
+  ),
+  geoService(
     'bins of a masked field',
     ({ layerId }) => binsPath(layerId, 'hidden_amount', '"firstDayOfWeek":7'),
     nothing,

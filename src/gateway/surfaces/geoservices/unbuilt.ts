@@ -8,7 +8,7 @@ const RESOURCES: readonly (readonly [path: string, names: string])[] = [
   [`${SERVICE}/FeatureServer`, 'query append'],
   [
     `${SERVICE}/FeatureServer/{layerId}`,
-    'append calculate generateRenderer queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
+    'append calculate queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
   ],
   [`${SERVICE}/MapServer`, 'generateKml WMSServer WMTS'],
   [
