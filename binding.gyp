@@ -79,6 +79,7 @@
         "src/native/core/tile_geometry.cpp",
         "src/native/core/tile_layer.cpp",
         "src/native/core/tile_values.cpp",
+        "src/native/core/vertex_thinner.cpp",
         "src/native/core/wkb.cpp",
         "src/native/core/wkb_writer.cpp",
         "src/native/core/zonal/cell_shares.cpp",

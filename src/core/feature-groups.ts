@@ -17,10 +17,18 @@ export interface GroupStatistic {
   readonly percentile?: { readonly fraction: number; readonly descending: boolean };
 }
 
+/** Features in groups by the bin that a value lies in: its number from 0, NULL where it lies in none. */
+export interface BinKey {
+  /** A field of numbers or times of the source, or its id column. */
+  readonly field: string;
+  /** Ascending, two at least; of times milliseconds since 1970. The last bin has its upper limit, too. */
+  readonly limits: readonly number[];
+}
+
 /** What is grouped: by the values of some fields, or all features as one group. */
 export interface Grouping {
-  /** Fields of the source, or its id column. */
-  readonly groupBy: readonly string[];
+  /** Fields of the source, its id column, or bins. */
+  readonly groupBy: readonly (string | BinKey)[];
   readonly statistics: readonly GroupStatistic[];
 }
 
@@ -45,8 +53,12 @@ export interface GroupsResult {
 
 /** The values of a group as fields, under names of their own: `g0`, `g1` ... of what is grouped by, `s0`, `s1` ... of statistics. */
 export function groupColumns(source: VectorSource, { groupBy, statistics }: Grouping): Field[] {
-  const groups = groupBy.map((name, i): Field => ({ ...valueField(source, name), name: `g${i}` }));
+  const groups = groupBy.map((key, i): Field => ({ ...keyField(source, key), name: `g${i}` }));
   return [...groups, ...statistics.map((statistic, i) => statisticField(source, statistic, `s${i}`))];
+}
+
+function keyField(source: VectorSource, key: string | BinKey): Pick<Field, 'type' | 'nullable'> {
+  return typeof key === 'string' ? valueField(source, key) : { type: 'integer', nullable: true };
 }
 
 const KEPT = new Set<Field['type']>(['date', 'date-time', 'string']);

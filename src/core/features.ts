@@ -55,7 +55,9 @@ export interface FeatureOutput {
   skipGeometry?: boolean;
   /** For `esri-json` and `esri-pbf`: heights are kept. */
   z?: boolean;
-  /** For the same: features have their centroids, too. */
+  /** Not for `csv` and `gml`: positions of lines and rings that lie no farther from what is left, in units of the CRS. */
+  tolerance?: number;
+  /** For `esri-json` and `esri-pbf`: features have their centroids, too. */
   centroid?: boolean;
   /** For the same, and never absent for `esri-pbf`: coordinates are whole numbers. */
   quantisation?: Quantisation;

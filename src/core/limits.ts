@@ -362,6 +362,11 @@ export const LIMITS = {
   geometryDistances: 100,
   geometryMemoryBytes: 1_073_741_824,
   geometryQueue: 64,
+  /** Bins of a query, and values that split them. */
+  bins: 10_000,
+  binSplits: 50,
+  /** Classes of the numbers of a field. */
+  classes: 100,
   /** Statistics that one query of GeoServices asks for. */
   geoServicesStatistics: 50,
   /** Bytes of features of such an answer: what is left is there to be asked for. */

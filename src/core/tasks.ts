@@ -14,10 +14,12 @@ import type {
   ArchiveTilesResult,
   ArchiveTilesTask,
 } from './archives.js';
+import type { ClassBreaksResult, ClassBreaksTask } from './class-breaks.js';
 import type { ConnectionTotals } from './connection-counts.js';
 import type { CsvInspection } from './csv.js';
 import type { EditResult, EditTask } from './edits.js';
 import type { EventsResult, EventsTask, MatchResult, MatchTask } from './events.js';
+import type { BinsResult, BinsTask } from './feature-bins.js';
 import type { GroupCountTask, GroupsResult, GroupsTask, TopResult, TopTask } from './feature-groups.js';
 import type { FeatureProcessTasks } from './feature-processes.js';
 import type {
@@ -105,6 +107,8 @@ export interface Tasks
   'vector.extent': { input: FeatureQuery; output: ExtentResult };
   'vector.count': { input: CountTask; output: number };
   'vector.groups': { input: GroupsTask; output: GroupsResult };
+  'vector.classBreaks': { input: ClassBreaksTask; output: ClassBreaksResult };
+  'vector.bins': { input: BinsTask; output: BinsResult };
   'vector.top': { input: TopTask; output: TopResult };
   'vector.groupCount': { input: GroupCountTask; output: number };
   /** Parses a request body: a large one would hold up the event loop. The memory of the parts moves to the thread. */

@@ -11,8 +11,10 @@ import {
   type AttachmentSurface,
   attachmentOperations,
 } from './surfaces/geoservices/attachment-operations.js';
+import { binOperations } from './surfaces/geoservices/bins.js';
 import { catalogueOperations } from './surfaces/geoservices/catalogue-operations.js';
 import { editOperations } from './surfaces/geoservices/edit-operations.js';
+import { rendererOperations } from './surfaces/geoservices/generate-renderer.js';
 import { type GeocodeDeps, geocodeServerOperations } from './surfaces/geoservices/geocode-server.js';
 import { geometryServerOperations } from './surfaces/geoservices/geometry-server.js';
 import { gpServerOperations } from './surfaces/geoservices/gp-server.js';
@@ -97,6 +99,8 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...metadataOperations(onEarth('FeatureServer')),
     ...relatedOperations(onEarth('FeatureServer')),
     ...topFeatureOperations(onEarth('FeatureServer')),
+    ...binOperations(onEarth('FeatureServer')),
+    ...rendererOperations(onEarth('FeatureServer'), 'FeatureServer'),
     ...editOperations(onEarth('FeatureServer')),
     ...replicaOperations(onEarth('FeatureServer')),
     ...attachmentOperations(deps),

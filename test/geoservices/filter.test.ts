@@ -39,6 +39,9 @@ describe('where', () => {
     ["Name = 'C:\\'", "Name = 'C:\\\\'"],
     ["Name = N'\\' OR Name = ' OR 1 = 1'", "Name = '\\\\' OR Name = ' OR 1 = 1'"],
     ["Name LIKE '10\\%'", "Name LIKE '10\\\\%'"],
+    ["Name LIKE '1!_0!!%\\' ESCAPE '!'", "Name LIKE '1\\\\_0\\\\!%\\\\\\\\'"],
+    ["Name not like N'it''''s' escape '''' OR a = 1", "Name NOT LIKE 'it\\\\''s' OR a = 1"],
+    ["Name = ' LIKE ''a'' ESCAPE ''!'' '", "Name = ' LIKE ''a'' ESCAPE ''!'' '"],
     ["Name = 'CURRENT_DATE'", "Name = 'CURRENT_DATE'"],
     ['seen > CURRENT_TIMESTAMP', "seen > TIMESTAMP('2026-03-01T12:30:00Z')"],
     ['seen > CURRENT_DATE', "seen > DATE('2026-03-01')"],
@@ -57,6 +60,10 @@ describe('where', () => {
 
   it.each([
     'NAME2 = 1',
+    "Name LIKE 'a!b' ESCAPE '!'",
+    "Name LIKE 'a!' ESCAPE '!'",
+    "Name LIKE 'a' ESCAPE '!!'",
+    "Name = 'a' ESCAPE '!'",
     'open = 2',
     'Aa = 1',
     "seen > CURRENT_TIMESTAMP - INTERVAL '1:2:3:4:5' DAY",

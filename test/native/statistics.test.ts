@@ -11,6 +11,30 @@ const random = randomSource(5);
 const NUMBERS = Array.from({ length: 501 }, () => random() * 1e6 + 1e9);
 const SORTED = [...NUMBERS].sort((a, b) => a - b);
 
+describe('gr_bin', () => {
+  const bin = (value: unknown, limits: readonly number[]) => {
+    const { buffer } = Float64Array.from(limits);
+    return db.prepare('SELECT gr_bin(?, ?)').pluck().get(value, Buffer.from(buffer));
+  };
+
+  it('is the place among ascending limits', () => {
+    const limits = SORTED.slice(0, 100);
+    for (const value of [...limits, 0, 2e9, ...NUMBERS.slice(0, 50)]) {
+      const place = limits.filter((limit) => limit <= value).length - 1;
+      const last = value === limits[99] ? 98 : place;
+      expect([value, bin(value, limits)]).toEqual([value, place < 0 || last > 98 ? null : last]);
+    }
+  });
+
+  it('is NULL for what is no number, and without two limits', () => {
+    for (const value of [null, 'x', '1', Number.POSITIVE_INFINITY, Buffer.from('1')])
+      expect(bin(value, [0, 2])).toBeNull();
+    for (const limits of [[], [1]]) expect(bin(1, limits)).toBeNull();
+    expect(db.prepare('SELECT gr_bin(1, ?)').pluck().get(Buffer.alloc(15))).toBeNull();
+    expect(db.prepare("SELECT gr_bin(1, 'text')").pluck().get()).toBeNull();
+  });
+});
+
 describe('gr_var_samp', () => {
   it('is the variance of a sample', () => {
     const mean = NUMBERS.reduce((sum, value) => sum + value, 0) / NUMBERS.length;

@@ -13,7 +13,7 @@ describe('resources of GeoServices that are not built', () => {
   };
 
   it.each([
-    '/rest/services/default/FeatureServer/0/queryBins?f=json',
+    '/rest/services/default/FeatureServer/0/calculate?f=json',
     '/rest/services/default/ImageServer/measure',
   ])('%s says so', async (path) => {
     expect(await ask(path)).toEqual([501, 'application/problem+json']);

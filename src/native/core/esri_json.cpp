@@ -258,6 +258,7 @@ bool EsriJsonGeometryWriter::writeRing(const Sequence& s, bool exterior, ByteBuf
 void EsriJsonFeatureWriter::begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector) {
   reprojector_ = std::move(reprojector);
   geometryWriter_.begin(options, reprojector_.get());
+  thinner_.begin(options.tolerance, reprojector_.get());
   hasGeometry_ = !options.skipGeometry;
   hasCentroid_ = options.centroid;
   idKey_ = keyOf(options.id);
@@ -304,7 +305,7 @@ void EsriJsonFeatureWriter::endFeature() {
   if (hasGeometry_) {
     out_.appendLiteral(",\"geometry\":");
     if (isRead_) {
-      geometryWriter_.write(geometry_, out_);
+      geometryWriter_.write(thinner_.thin(geometry_), out_);
     } else {
       out_.appendLiteral("null");
     }
@@ -323,6 +324,7 @@ void EsriJsonFeatureWriter::endFeature() {
 void EsriJsonFeatureWriter::release() {
   reprojector_.reset();
   geometryWriter_.begin({}, nullptr);
+  thinner_.release();
   geometry_.clear();
   out_.shrink(kKeptMemory);
 }

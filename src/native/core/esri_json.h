@@ -12,6 +12,7 @@
 #include "geometry.h"
 #include "reprojector.h"
 #include "value.h"
+#include "vertex_thinner.h"
 
 namespace graticule {
 
@@ -72,6 +73,7 @@ class EsriJsonFeatureWriter {
   bool hasCentroid_ = false;
   std::shared_ptr<const Reprojector> reprojector_;
   EsriJsonGeometryWriter geometryWriter_;
+  VertexThinner thinner_;
   Geometry geometry_;
   /** The feature has a geometry that can be read. */
   bool isRead_ = false;

@@ -43,6 +43,7 @@ void appendBytes(ByteBuffer& out, uint8_t key, const ByteBuffer& bytes) {
 void EsriPbfFeatureWriter::begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector) {
   reprojector_ = std::move(reprojector);
   quantiser_.begin(options, reprojector_.get());
+  thinner_.begin(options.tolerance, reprojector_.get());
   hasGeometry_ = !options.skipGeometry;
   hasCentroid_ = options.centroid;
   z_ = options.z;
@@ -137,7 +138,7 @@ void EsriPbfFeatureWriter::putGeometry(uint8_t key, bool hasLengths) {
 }
 
 void EsriPbfFeatureWriter::endFeature() {
-  if (isRead_ && hasGeometry_ && quantiser_.quantise(geometry_, z_)) {
+  if (isRead_ && hasGeometry_ && quantiser_.quantise(thinner_.thin(geometry_), z_)) {
     // A point is its position alone.
     putGeometry(kGeometry, geometry_.nodes[0].type != GeometryType::Point);
   }
@@ -148,6 +149,7 @@ void EsriPbfFeatureWriter::endFeature() {
 void EsriPbfFeatureWriter::release() {
   reprojector_.reset();
   quantiser_.begin({}, nullptr);
+  thinner_.release();
   geometry_.clear();
   feature_.shrink(kKeptMemory);
   scratch_.shrink(kKeptMemory);

@@ -11,6 +11,7 @@
 #include "geometry.h"
 #include "reprojector.h"
 #include "value.h"
+#include "vertex_thinner.h"
 
 namespace graticule {
 
@@ -46,6 +47,7 @@ class EsriPbfFeatureWriter {
   bool z_ = false;
   std::shared_ptr<const Reprojector> reprojector_;
   EsriQuantiser quantiser_;
+  VertexThinner thinner_;
   Geometry geometry_;
   /** The feature has a geometry that can be read. */
   bool isRead_ = false;

@@ -195,6 +195,7 @@ void GeoJsonGeometryWriter::writePosition(const Sequence& s, size_t i, ByteBuffe
 void GeoJsonFeatureWriter::begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector) {
   reprojector_ = std::move(reprojector);
   geometryWriter_.begin(options.format, reprojector_.get());
+  thinner_.begin(options.tolerance, reprojector_.get());
   keys_.clear();
   types_.clear();
   for (const FeatureOptions::Field& field : options.fields) {
@@ -223,7 +224,7 @@ void GeoJsonFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, si
   out_.appendLiteral("\"geometry\":");
   BlobHeader header;
   if (blob != nullptr && readBlob(blob, size, header, geometry_) == ReadStatus::Ok && !header.empty) {
-    geometryWriter_.write(geometry_, out_);
+    geometryWriter_.write(thinner_.thin(geometry_), out_);
   } else {
     out_.appendLiteral("null");
   }
@@ -256,6 +257,7 @@ void GeoJsonFeatureWriter::property(size_t field, const Value& value) {
 void GeoJsonFeatureWriter::release() {
   reprojector_.reset();
   geometryWriter_.begin({}, nullptr);
+  thinner_.release();
   geometry_.clear();
   out_.shrink(kKeptMemory);
 }

@@ -11,6 +11,7 @@
 #include "geometry.h"
 #include "reprojector.h"
 #include "value.h"
+#include "vertex_thinner.h"
 
 namespace graticule {
 
@@ -61,6 +62,7 @@ class GeoJsonFeatureWriter {
   std::vector<FieldType> types_;
   std::shared_ptr<const Reprojector> reprojector_;
   GeoJsonGeometryWriter geometryWriter_;
+  VertexThinner thinner_;
   Geometry geometry_;
   ByteBuffer out_;
 };

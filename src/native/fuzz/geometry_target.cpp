@@ -58,6 +58,7 @@ void write(Writer& writer, uint8_t mode, const uint8_t* data, size_t size) {
   options.format = {mode % 16, (mode & 2) != 0};
   options.z = (mode & 4) != 0;
   options.centroid = (mode & 8) != 0;
+  options.tolerance = (mode & 128) != 0 ? std::ldexp(1.0, mode % 32 - 16) : 0;
   options.quantisation = {(mode & 16) != 0, 10, -10, std::ldexp(1.0, mode % 64 - 32), 1e-4, (mode & 32) != 0,
                           (mode & 64) != 0};
   writer.begin(options, nullptr);

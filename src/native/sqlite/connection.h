@@ -165,6 +165,7 @@ inline void resultBlob(sqlite3_context* context, const uint8_t* data, size_t siz
 
 void textTypeStep(sqlite3_context* context, int argc, sqlite3_value** argv);
 void textTypeFinal(sqlite3_context* context);
+void bin(sqlite3_context* context, int argc, sqlite3_value** argv);
 void varianceStep(sqlite3_context* context, int argc, sqlite3_value** argv);
 void varianceFinal(sqlite3_context* context);
 void percentileContStep(sqlite3_context* context, int argc, sqlite3_value** argv);

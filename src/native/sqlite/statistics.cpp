@@ -1,6 +1,7 @@
-// gr_var_samp, gr_percentile_cont and gr_percentile_disc: what SQLite does not compute as SQL says.
+// gr_var_samp, gr_percentile_cont, gr_percentile_disc and gr_bin: what SQLite does not compute.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <new>
 #include <vector>
 
@@ -133,6 +134,27 @@ void percentileDiscStep(sqlite3_context* context, int, sqlite3_value** argv) {
 void percentileDiscFinal(sqlite3_context* context) {
   percentileFinal(context,
                   [](Values& values) { return discrete(values.numbers, values.fraction, values.descending); });
+}
+
+void bin(sqlite3_context* context, int, sqlite3_value** argv) {
+  if (!isNumber(argv[0]) || sqlite3_value_type(argv[1]) != SQLITE_BLOB) return;
+  const auto* bytes = static_cast<const unsigned char*>(sqlite3_value_blob(argv[1]));
+  const auto limits = static_cast<sqlite3_int64>(sqlite3_value_bytes(argv[1])) / static_cast<sqlite3_int64>(sizeof(double));
+  if (limits < 2) return;
+  // The blob may lie anywhere: a double is copied out of it.
+  const auto limit = [bytes](sqlite3_int64 i) {
+    double number;
+    std::memcpy(&number, bytes + i * static_cast<sqlite3_int64>(sizeof(double)), sizeof(double));
+    return number;
+  };
+  const double value = sqlite3_value_double(argv[0]);
+  if (!(value >= limit(0) && value <= limit(limits - 1))) return;
+  sqlite3_int64 low = 0;
+  for (sqlite3_int64 high = limits - 1; high - low > 1;) {
+    const sqlite3_int64 middle = low + (high - low) / 2;
+    (limit(middle) <= value ? low : high) = middle;
+  }
+  sqlite3_result_int64(context, low);
 }
 
 }  // namespace graticule::sqlite

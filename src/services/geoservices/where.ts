@@ -70,6 +70,7 @@ const isBoolean = (name: string, schema: CheckOptions) => kindOfProperty(name, s
 /** SQL spells some literals and operators as CQL2 does not. Text in quotes is stepped over. */
 const SQL_TOKENS = new RegExp(
   [
+    `\\blike\\s*(?:\\bN)?(?<pattern>'(?:[^']|'')*')(?!')\\s*\\bescape\\s*(?<mark>'(?:[^']|'')*')`,
     `\\bN(?<national>'(?:[^']|'')*')`,
     `'(?:[^']|'')*'`,
     `"(?:[^"]|"")*"`,
@@ -84,7 +85,8 @@ const SQL_TOKENS = new RegExp(
 function cql2Of(where: string, time: number | undefined): string {
   return where.replace(SQL_TOKENS, (token, ...rest) => {
     const groups = rest.at(-1) as Record<string, string | undefined>;
-    const { national, word, literal, now } = groups;
+    const { pattern, mark, national, word, literal, now } = groups;
+    if (pattern !== undefined && mark !== undefined) return `LIKE ${patternOf(pattern, mark)}`;
     if (token === '!=') return '<>';
     if (token.startsWith("'")) return stringOf(token);
     if (national !== undefined) return stringOf(national);
@@ -95,6 +97,23 @@ function cql2Of(where: string, time: number | undefined): string {
 
 /** A backslash is a character in SQL, and an escape in CQL2. */
 const stringOf = (literal: string) => literal.replaceAll('\\', '\\\\');
+
+/** The pattern whose escape is a backslash. */
+function patternOf(literal: string, quotedMark: string): string {
+  const textOf = (quoted: string) => Array.from(quoted.slice(1, -1).replaceAll("''", "'"));
+  const [mark, ...more] = textOf(quotedMark);
+  if (mark === undefined || more.length > 0) throw new Cql2Error('ESCAPE takes one character');
+  const characters = textOf(literal);
+  let pattern = '';
+  for (let i = 0; i < characters.length; i++) {
+    const isEscape = characters[i] === mark;
+    const character = isEscape ? characters[++i] : characters[i]!;
+    if (character === undefined || (isEscape && !['%', '_', mark].includes(character)))
+      throw new Cql2Error(`after '${mark}' must stand '%', '_' or itself`);
+    pattern += isEscape || character === '\\' ? `\\${character}` : character;
+  }
+  return stringOf(`'${pattern.replaceAll("'", "''")}'`);
+}
 
 /** `YYYY-MM-DD HH:MM:SS` is UTC. */
 function literalOf(word: string, literal: string): string {

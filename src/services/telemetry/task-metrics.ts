@@ -16,6 +16,8 @@ const QUERY_TYPES: Partial<Record<TaskName, string>> = {
   'vector.count': 'count',
   'vector.groups': 'groups',
   'vector.groupCount': 'groups',
+  'vector.classBreaks': 'groups',
+  'vector.bins': 'groups',
   'vector.top': 'groups',
   'vector.edit': 'edit',
   'vector.events': 'events',

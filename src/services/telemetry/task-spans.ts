@@ -14,6 +14,8 @@ const NAMES: Partial<Record<TaskName, string>> = {
   'vector.count': 'svc.feature.query',
   'vector.groups': 'svc.feature.query',
   'vector.groupCount': 'svc.feature.query',
+  'vector.classBreaks': 'svc.feature.query',
+  'vector.bins': 'svc.feature.query',
   'vector.top': 'svc.feature.query',
   'vector.edit': 'svc.feature.edit',
   'vector.h3': 'ogc.features.h3',

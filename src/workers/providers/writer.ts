@@ -21,6 +21,7 @@ export function writerOptions(
     swap: output.swapAxes,
     precision: output.precision,
     maxBytes: output.maxBytes,
+    tolerance: output.tolerance,
     ...(output.format.startsWith('esri-')
       ? {
           ...{ id: source.idColumn, skipGeometry: output.skipGeometry, z: output.z },

@@ -39,6 +39,8 @@ import { density } from './analytics/density.js';
 import { h3 } from './analytics/h3.js';
 import { spatialJoin } from './analytics/spatial-join.js';
 import { archive, archiveTiles } from './archive.js';
+import { bins } from './bins/bins.js';
+import { classBreaks } from './bins/class-breaks.js';
 import { drop, keepLayerStyles, load } from './load.js';
 import { match } from './match.js';
 import { occupied } from './occupied.js';
@@ -107,6 +109,8 @@ const TASKS: {
   'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),
   'vector.groups': (task, cancellation) => grouping(task).groups(task, cancellation),
   'vector.groupCount': (task, cancellation) => grouping(task).groupCount(task, cancellation),
+  'vector.classBreaks': (task, cancellation) => classBreaks(task, grouping(task).groups, cancellation),
+  'vector.bins': (task, cancellation) => bins(task, grouping(task).groups, cancellation),
   'vector.top': (task, cancellation) => grouping(task).top(task, cancellation),
   'vector.body': body,
   'vector.extent': (query, cancellation) => storeOf(query.source).extent(query, cancellation),

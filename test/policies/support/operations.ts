@@ -416,6 +416,11 @@ const CLOSED: readonly Operation[] = [
 }));
 
 /** GeoServices tell of failures in band: of those who may read nothing, and of what may not be asked. */
+function binsPath(layerId: number, field: string, others: string): string {
+  const bin = `{"type":"autoIntervalBin","onField":"${field}","parameters":{"numberOfBins":2},${others}}`;
+  return `FeatureServer/${layerId}/queryBins?f=json&bin=${encodeURIComponent(bin)}`;
+}
+
 function geoService(
   name: string,
   path: (layer: Layer) => string,
@@ -514,6 +519,34 @@ const STATISTICS: readonly Operation[] = [
       `FeatureServer/${layerId}/queryTopFeatures?f=json&topFilter=${encodeURIComponent(
         '{"groupByFields":"token","topCount":1,"orderByFields":"hidden_amount"}',
       )}`,
+    nothing,
+    unmasked,
+  ),
+  geoService(
+    'bins of each token',
+    ({ layerId }) => binsPath(layerId, 'level', '"splitBy":{"value":"token"}'),
+    everyToken,
+  ),
+  geoService(
+    'a renderer of tokens',
+    ({ layerId }) =>
+      `FeatureServer/${layerId}/generateRenderer?f=json&classificationDef=${encodeURIComponent(
+        '{"type":"uniqueValueDef","uniqueValueFields":["token"]}',
+      )}`,
+    everyToken,
+  ),
+  geoService(
+    'a renderer of a masked field',
+    ({ layerId }) =>
+      `MapServer/${layerId}/generateRenderer?f=json&classificationDef=${encodeURIComponent(
+        '{"type":"classBreaksDef","classificationField":"hidden_amount"}',
+      )}`,
+    nothing,
+    unmasked,
+  ),
+  geoService(
+    'bins of a masked field',
+    ({ layerId }) => binsPath(layerId, 'hidden_amount', '"firstDayOfWeek":7'),
     nothing,
     unmasked,
   ),

@@ -2,15 +2,25 @@
 
 export type NumericMethod = 'EqualInterval' | 'Quantile' | 'NaturalBreaks';
 
-/** Limits between at most `count` classes of ascending values; fewer where the values do not tell so many apart. */
-export function breaksOf(method: NumericMethod, sorted: readonly number[], count: number): number[] {
+/**
+ * Limits between at most `count` classes of ascending values; fewer where the values do not tell so many apart. Natural
+ * breaks heed how often each value occurs, where weights say it.
+ */
+export function breaksOf(
+  method: NumericMethod,
+  sorted: readonly number[],
+  count: number,
+  weights?: readonly number[],
+): number[] {
   const [least, most] = [sorted[0]!, sorted.at(-1)!];
-  const breaks = METHODS[method](sorted, count);
+  const breaks = METHODS[method](sorted, count, weights);
   const tidy = [...new Set(breaks)].sort((a, b) => a - b);
   return tidy.filter((limit) => limit > least && limit <= most);
 }
 
-const METHODS: Readonly<Record<NumericMethod, (sorted: readonly number[], count: number) => number[]>> = {
+type Method = (sorted: readonly number[], count: number, weights?: readonly number[]) => number[];
+
+const METHODS: Readonly<Record<NumericMethod, Method>> = {
   EqualInterval: equalIntervals,
   Quantile: quantiles,
   NaturalBreaks: naturalBreaks,
@@ -34,10 +44,10 @@ function inner(count: number): number[] {
  * The classes with the least sum of squares about their means (Wang and Song 2011, Ckmeans.1d.dp). The best start of the
  * last class never moves back as values are added, so each row of the table is filled by halving: O(k n log n).
  */
-function naturalBreaks(sorted: readonly number[], count: number): number[] {
+function naturalBreaks(sorted: readonly number[], count: number, weights?: readonly number[]): number[] {
   const n = sorted.length;
   const classes = Math.min(count, n);
-  const cost = squaresBetween(sorted);
+  const cost = squaresBetween(sorted, weights);
   let row = Float64Array.from({ length: n }, (_, i) => cost(0, i));
   const starts: Int32Array[] = [];
   for (let k = 1; k < classes; k++) {
@@ -58,19 +68,25 @@ function naturalBreaks(sorted: readonly number[], count: number): number[] {
 type Cost = (from: number, to: number) => number;
 
 /** The sum of squares about the mean of the values from one index to another, both included. */
-function squaresBetween(values: readonly number[]): Cost {
+function squaresBetween(values: readonly number[], weights?: readonly number[]): Cost {
   // Shifted to the middle and scaled, or squares of large values lose their small digits, or all.
   const middle = values[Math.floor(values.length / 2)]!;
   const scale = Math.max(Math.abs(values.at(-1)! - middle), Math.abs(values[0]! - middle)) || 1;
-  const [sums, squares] = [new Float64Array(values.length + 1), new Float64Array(values.length + 1)];
+  const [counts, sums, squares] = [0, 1, 2].map(() => new Float64Array(values.length + 1)) as [
+    Float64Array,
+    Float64Array,
+    Float64Array,
+  ];
   values.forEach((value, i) => {
     const shifted = (value - middle) / scale;
-    sums[i + 1] = sums[i]! + shifted;
-    squares[i + 1] = squares[i]! + shifted * shifted;
+    const weight = weights?.[i] ?? 1;
+    counts[i + 1] = counts[i]! + weight;
+    sums[i + 1] = sums[i]! + weight * shifted;
+    squares[i + 1] = squares[i]! + weight * shifted * shifted;
   });
   return (from, to) => {
     const sum = sums[to + 1]! - sums[from]!;
-    return Math.max(0, squares[to + 1]! - squares[from]! - (sum * sum) / (to - from + 1));
+    return Math.max(0, squares[to + 1]! - squares[from]! - (sum * sum) / (counts[to + 1]! - counts[from]!));
   };
 }
 

@@ -4,6 +4,7 @@ import { pathString } from '../../../core/params.js';
 import { isMade } from '../../../services/tiles/formats.js';
 import type { TilesDeps } from '../tiles/params.js';
 import { common, documentFormat, readingOperation } from './feature-server.js';
+import { rendererOperations } from './generate-renderer.js';
 import { jsonReply } from './in-band.js';
 import { mapLayerDocument, mapServiceDocument } from './map-documents.js';
 import { exportOperations } from './map-export.js';
@@ -37,6 +38,7 @@ export function mapServerOperations(deps: TilesDeps): Operation[] {
     ...identifyOperations(deps),
     ...findOperations(deps),
     ...layerQueryOperations(deps, SERVER),
+    ...rendererOperations(deps, SERVER),
     ...kmlOperations(deps),
     wmsOperation(deps),
     tileOperation(deps, { id: 'tileMapServer', server: SERVER, ...tiles }),

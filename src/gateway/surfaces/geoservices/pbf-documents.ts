@@ -19,7 +19,7 @@ const GEOMETRY_TYPES: readonly EsriGeometryType[] = [
 const NO_GEOMETRY = 127;
 const FIELD_TYPES = [
   ...['SmallInteger', 'Integer', 'Single', 'Double', 'String', 'Date', 'OID', 'Geometry', 'Blob', 'Raster'],
-  ...['GUID', 'GlobalID', 'XML', 'BigInteger', 'DateOnly'],
+  ...['GUID', 'GlobalID', 'XML', 'BigInteger', 'DateOnly', 'TimeOnly', 'TimestampOffset'],
 ].map((name) => `esriFieldType${name}`);
 /** Of members `Results` of a QueryResult. */
 const RESULTS = { features: 1, count: 2, ids: 3 } as const;

@@ -50,6 +50,10 @@ export const featureParams = {
   returnCountOnly: member('returnCountOnly', 'How many there are.'),
   returnIdsOnly: member('returnIdsOnly', 'Their ids.'),
   returnExtentOnly: member('returnExtentOnly', 'Where they lie.'),
+  maxAllowableOffset: member(
+    'maxAllowableOffset',
+    'How far lines and rings may be from what is left of them.',
+  ),
   quantizationParameters: member('quantizationParameters', 'How coordinates become whole numbers.'),
   returnCentroid: member('returnCentroid', 'Each feature with its centroid, too.'),
   resultType: member('resultType', 'tile or standard: as many features as an answer may have.'),
@@ -60,7 +64,7 @@ export const featureParams = {
   ),
 };
 
-const groupParams = {
+export const groupParams = {
   outStatistics: member('outStatistics', 'Statistics to compute, as JSON.'),
   groupByFieldsForStatistics: member('groupByFieldsForStatistics', 'Names of fields.'),
   having: member('having', 'A condition in SQL on statistics.'),

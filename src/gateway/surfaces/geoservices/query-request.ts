@@ -9,6 +9,7 @@ import { LIMITS } from '../../../core/limits.js';
 import type { Field } from '../../../core/vector-source.js';
 import { geoServicesFilter } from '../../../services/geoservices/filter.js';
 import { spatialReference } from '../../../services/geoservices/geometry.js';
+import { scalarNumber } from '../../../services/geoservices/scalar.js';
 import { esriLayer } from '../../../services/replicas/layer-view.js';
 import { layerCrs } from './layer-documents.js';
 import { choiceOf, flagOf, type Members, numberOf, textOf } from './members.js';
@@ -76,6 +77,7 @@ export function queryRequest(layer: VectorCollection, members: Members): QueryRe
       crs: crs.proj,
       swapAxes: false,
       precision: precisionOf(members, crs),
+      tolerance: toleranceOf(members),
       z: flagOf(members, 'returnZ', false) && esriLayer(layer).hasZ,
       ...numbersOfAnswer(members, crs, format),
       // Clients have no type for layers of mixed geometries: GeoJSON alone can say these.
@@ -207,6 +209,17 @@ export function orderKeys(
   });
   if (keys.length > MOST_KEYS) throw badParameter(parameter, `names more than ${MOST_KEYS} fields`);
   return keys;
+}
+
+/** Of `maxAllowableOffset`, in units of `outSR`; 0 leaves all positions. */
+function toleranceOf(members: Members): number {
+  const name = 'maxAllowableOffset';
+  const value = members[name];
+  if (value === undefined || value === null || value === '') return 0;
+  const tolerance = scalarNumber(name, value);
+  if (!(tolerance >= 0 && tolerance < Number.POSITIVE_INFINITY))
+    throw badParameter(name, 'must be a number from 0');
+  return tolerance;
 }
 
 function precisionOf(members: Members, crs: Crs): number {

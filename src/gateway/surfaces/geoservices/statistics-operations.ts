@@ -5,6 +5,7 @@ import type { Pools } from '../../../core/tasks.js';
 import { runTask } from '../../../services/run-task.js';
 import { jsonReply } from './in-band.js';
 import { countPbf, groupsPbf } from './pbf-documents.js';
+import type { QueryFormat } from './query-request.js';
 import type { GroupColumn, GroupsRequest } from './statistics-request.js';
 
 /** Answers about groups of features: each group is a feature without a geometry. */
@@ -19,25 +20,37 @@ export async function groupsReply(x: Exchange, pools: Pools, request: GroupsRequ
   }
   const { rows, more } = await runTask(x, pools, 'vector.groups', task);
   const groups = rows.map((values) => attributesOf(values, columns));
+  return tableReply(format, columns.map(fieldOf), groups, more);
+}
+
+/** Rows of values as features without geometries. */
+export function tableReply(
+  format: QueryFormat,
+  fields: readonly TableField[],
+  rows: readonly Readonly<Record<string, unknown>>[],
+  more: boolean,
+): Reply {
   const limit = more ? { exceededTransferLimit: true } : {};
   if (format === 'geojson')
     return {
       ...jsonReply({
         type: 'FeatureCollection',
         ...(more ? { properties: limit } : {}),
-        features: groups.map((properties) => ({ type: 'Feature', geometry: null, properties })),
+        features: rows.map((properties) => ({ type: 'Feature', geometry: null, properties })),
       }),
       mediaType: 'application/geo+json',
     };
-  const fields = columns.map(fieldOf);
   if (format === 'pbf')
     return groupsPbf(
       fields,
-      groups.map((attributes) => fields.map(({ name }) => attributes[name])),
+      rows.map((attributes) => fields.map(({ name }) => attributes[name])),
       more,
     );
-  const features = groups.map((attributes) => ({ attributes }));
-  return jsonReply({ displayFieldName: '', fields, ...limit, features }, text);
+  const features = rows.map((attributes) => ({ attributes }));
+  return jsonReply(
+    { displayFieldName: '', fields, ...limit, features },
+    format === 'pjson' ? 'pjson' : 'json',
+  );
 }
 
 function attributesOf(values: FeatureRow['values'], columns: readonly GroupColumn[]) {
@@ -47,9 +60,11 @@ function attributesOf(values: FeatureRow['values'], columns: readonly GroupColum
 }
 
 /** JSON has no integers of 64 bits: what a double cannot hold loses digits. */
-const numberOr = (value: unknown) => (typeof value === 'bigint' ? Number(value) : value);
+export const numberOr = (value: unknown) => (typeof value === 'bigint' ? Number(value) : value);
 
-function fieldOf({ field, isCount }: GroupColumn): Pick<EsriField, 'name' | 'type' | 'alias' | 'length'> {
+export type TableField = Pick<EsriField, 'name' | 'type' | 'alias' | 'length'>;
+
+export function fieldOf({ field, isCount }: Omit<GroupColumn, 'place'>): TableField {
   const { name, type, alias, length } = esriFieldOf(field);
   return {
     name,

@@ -121,7 +121,7 @@ function requestOf(
   };
 }
 
-function requireDifferent(names: readonly string[]): void {
+export function requireDifferent(names: readonly string[]): void {
   const lower = names.map((name) => name.toLowerCase());
   const twice = lower.findIndex((name, i) => lower.indexOf(name) !== i);
   if (twice >= 0) throw badParameter('outStatistics', `names '${names[twice]!.slice(0, 60)}' twice`);
@@ -138,9 +138,9 @@ const WORDS: Readonly<Record<string, GroupStatisticType>> = {
 };
 
 /** Names that clients may give: they are told again, and never become a part of SQL. */
-const NAME = /^[\p{L}_][\p{L}\p{N}_$#.: -]{0,127}$/u;
+export const NAME = /^[\p{L}_][\p{L}\p{N}_$#.: -]{0,127}$/u;
 
-function statisticsOf(layer: VectorCollection, members: Members): OutputStatistic[] | undefined {
+export function statisticsOf(layer: VectorCollection, members: Members): OutputStatistic[] | undefined {
   const objects = objectsOf(members, 'outStatistics', LIMITS.geoServicesStatistics);
   if (objects === undefined) return undefined;
   if (objects.length === 0) throw badParameter('outStatistics', 'holds no statistic');
@@ -184,7 +184,7 @@ export function comparable({ source }: VectorCollection): Map<string, string> {
   return new Map(names.map((name) => [name.toLowerCase(), name]));
 }
 
-function statisticOf(
+export function statisticOf(
   layer: VectorCollection,
   parameter: string,
   type: GroupStatisticType,

@@ -8,7 +8,7 @@ const RESOURCES: readonly (readonly [path: string, names: string])[] = [
   [`${SERVICE}/FeatureServer`, 'query append'],
   [
     `${SERVICE}/FeatureServer/{layerId}`,
-    'append queryBins queryDateBins calculate generateRenderer queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
+    'append calculate queryH3 queryClusters spatialJoin queryBufferAggregate queryDensity',
   ],
   [`${SERVICE}/ImageServer`, 'measure'],
 ];

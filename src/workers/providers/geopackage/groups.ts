@@ -1,5 +1,6 @@
 import { TaskFailure } from '../../../core/failure.js';
 import {
+  type BinKey,
   type GroupCountTask,
   type GroupStatistic,
   type GroupsResult,
@@ -57,7 +58,7 @@ function groupRows(task: GroupCountTask): { columns: Field[]; rows: Fragment } {
   const source = task.source as GeoPackageSource;
   const columns = groupColumns(source, task);
   const values = [
-    ...task.groupBy.map((name) => groupValue(source, name)),
+    ...task.groupBy.map((key) => (typeof key === 'string' ? groupValue(source, key) : binValue(source, key))),
     ...task.statistics.map((statistic) => statisticSql(source, statistic)),
   ];
   const list = values.map((value, i) => sql`${value} AS ${quote(columns[i]!.name)}`);
@@ -95,6 +96,18 @@ export function groupValue(source: GeoPackageSource, name: string): Fragment {
     default:
       return raw(number(column));
   }
+}
+
+function binValue(source: GeoPackageSource, { field, limits }: BinKey): Fragment {
+  const { type } = valueField(source, field);
+  const value = groupValue(source, field);
+  // Days since noon of the first day of the Julian calendar, which SQLite counts in whole milliseconds.
+  const number =
+    type === 'date' || type === 'date-time'
+      ? sql`round((julianday(${value}) - 2440587.5) * 86400000)`
+      : value;
+  const { buffer } = Float64Array.from(limits);
+  return sql`gr_bin(${number}, ${{ sql: '?', values: [new Uint8Array(buffer)] }})`;
 }
 
 /** Columns hold values of any type, whatever they are declared as. */

@@ -1,4 +1,5 @@
 import {
+  type BinKey,
   type GroupCountTask,
   type GroupStatistic,
   type GroupsResult,
@@ -46,7 +47,9 @@ function read({ source }: GroupCountTask, sql: string, params: SqlParams, cancel
 function groupRows(task: GroupCountTask, params: SqlParams): { columns: Field[]; rows: string } {
   const source = task.source as PostgisSource;
   const values = [
-    ...task.groupBy.map((name) => groupValue(source, name)),
+    ...task.groupBy.map((key) =>
+      typeof key === 'string' ? groupValue(source, key) : binValue(source, key, params),
+    ),
     ...task.statistics.map((statistic) => statisticValue(source, statistic, params)),
   ];
   const columns = groupColumns(source, task).map((field, i) => ({ ...field, sqlType: values[i]!.type }));
@@ -84,6 +87,17 @@ export function groupValue(source: PostgisSource, name: string): Value {
     default:
       return { sql: `${value}::text COLLATE "C"`, type: 'text' };
   }
+}
+
+function binValue(source: PostgisSource, { field, limits }: BinKey, params: SqlParams): Value {
+  const { sql, type } = groupValue(source, field);
+  const isTime = /^(date|timestamp)/.test(type);
+  const number = isTime ? `(extract(epoch FROM ${sql}) * 1000)::float8` : `(${sql})::float8`;
+  const all = params.add(`{${limits.join(',')}}`, 'float8[]');
+  const ends = `${params.add(limits[0]!, 'float8')} AND ${params.add(limits.at(-1)!, 'float8')}`;
+  // The bucket of the last limit is that of the last bin.
+  const bucket = `least(width_bucket(${number}, ${all}), ${limits.length - 1}) - 1`;
+  return { sql: `CASE WHEN ${number} BETWEEN ${ends} THEN ${bucket} END::int8`, type: 'bigint' };
 }
 
 function statisticValue(source: PostgisSource, statistic: GroupStatistic, params: SqlParams): Value {

@@ -1,0 +1,101 @@
+import { and, type Expression, equals } from '../../../core/cql2/index.js';
+import { TaskFailure } from '../../../core/failure.js';
+import type { Bin, BinsResult, BinsTask } from '../../../core/feature-bins.js';
+import type { FeatureRow } from '../../../core/features.js';
+import { LIMITS } from '../../../core/limits.js';
+import type { Cancellation } from '../../cancellation.js';
+import type { FeatureStore } from '../../providers/feature-store.js';
+import { binLimits, type Range } from './limits.js';
+
+type Groups = NonNullable<FeatureStore['groups']>;
+type Value = FeatureRow['values'][number];
+
+/** Statistics of bins: where the values end, limits between these, and the groups that the store counts between limits. */
+export async function bins(task: BinsTask, groups: Groups, cancellation?: Cancellation): Promise<BinsResult> {
+  const splits = await splitsOf(task, groups, cancellation);
+  const all: Bin[] = [];
+  for (const { value, query } of splits) {
+    for (const bin of await binsOf(query, groups, cancellation)) all.push({ ...bin, split: value });
+    if (all.length > LIMITS.bins)
+      throw new TaskFailure('too-large', `There are more than ${LIMITS.bins} bins: split or cut less.`);
+  }
+  return { bins: all };
+}
+
+interface Split {
+  readonly value: Value;
+  readonly query: BinsTask;
+}
+
+async function splitsOf(task: BinsTask, groups: Groups, cancellation?: Cancellation): Promise<Split[]> {
+  const { splitBy } = task;
+  if (splitBy === undefined) return [{ value: null, query: task }];
+  const { rows, more } = await groups(
+    { ...queryOf(task), groupBy: [splitBy], statistics: [], sort: [], limit: LIMITS.binSplits, offset: 0 },
+    cancellation,
+  );
+  if (more)
+    throw new TaskFailure(
+      'too-large',
+      `'${splitBy}' has more than ${LIMITS.binSplits} values: it cannot split.`,
+    );
+  return rows.map(([value = null]) => {
+    const filter = and(task.filter, equals(splitBy, scalarOf(value)));
+    return { value, query: { ...task, ...(filter === undefined ? {} : { filter }) } };
+  });
+}
+
+const queryOf = ({ source, filter }: BinsTask) => ({ source, ...(filter === undefined ? {} : { filter }) });
+
+const scalarOf = (value: Value) =>
+  typeof value === 'bigint' ? Number(value) : (value as string | number | boolean | null);
+
+/** Rows whose value lies in no bin are in a group of their own, which nobody asked for. */
+const IN_BINS: Expression = { op: 'not', args: [{ op: 'isNull', args: [{ property: 'g0' }] }] };
+
+async function binsOf(
+  task: BinsTask,
+  groups: Groups,
+  cancellation?: Cancellation,
+): Promise<Omit<Bin, 'split'>[]> {
+  const limits = binLimits(task.cut, await rangeOf(task, groups, cancellation));
+  if (limits.length < 2) return [];
+  const { rows } = await groups(
+    {
+      ...queryOf(task),
+      groupBy: [{ field: task.field, limits }],
+      statistics: task.statistics,
+      having: IN_BINS,
+      ...{ sort: [], limit: limits.length, offset: 0 },
+    },
+    cancellation,
+  );
+  const valuesOf = new Map(rows.map(([bin, ...values]) => [Number(bin), values]));
+  const nothing = task.statistics.map(({ type }) => (type === 'count' ? 0 : null));
+  return limits
+    .slice(1)
+    .map((upper, bin) => ({ lower: limits[bin]!, upper, values: valuesOf.get(bin) ?? nothing }));
+}
+
+/** Undefined where limits do not depend on it, and where there are no values. */
+async function rangeOf(
+  task: BinsTask,
+  groups: Groups,
+  cancellation?: Cancellation,
+): Promise<Range | undefined> {
+  const { cut, field } = task;
+  if (cut.kind === 'limits' || (cut.start !== undefined && cut.end !== undefined)) return undefined;
+  const statistics = [
+    { type: 'min' as const, field },
+    { type: 'max' as const, field },
+  ];
+  const { rows } = await groups(
+    { ...queryOf(task), groupBy: [], statistics, sort: [], limit: 1, offset: 0 },
+    cancellation,
+  );
+  const [least = null, greatest = null] = rows[0] ?? [];
+  return least === null || greatest === null ? undefined : [numberOf(least), numberOf(greatest)];
+}
+
+const numberOf = (value: NonNullable<Value>) =>
+  typeof value === 'string' ? Date.parse(value) : Number(value);

@@ -1,0 +1,65 @@
+import { TaskFailure } from '../../../core/failure.js';
+import type { BinCut, CalendarCut, CountCut, IntervalCut } from '../../../core/feature-bins.js';
+import { LIMITS } from '../../../core/limits.js';
+import { calendarLimit } from './calendar.js';
+
+/** The least and the greatest of the values. */
+export type Range = readonly [least: number, greatest: number];
+
+/** Ascending limits between which bins lie; none where there is nothing to lie in them. */
+export function binLimits(cut: BinCut, values: Range | undefined): readonly number[] {
+  if (cut.kind === 'limits') return cut.limits;
+  const from = cut.start ?? values?.[0];
+  const to = cut.end ?? values?.[1];
+  if (from === undefined || to === undefined || from > to) return [];
+  if (!Number.isFinite(from) || !Number.isFinite(to))
+    throw new TaskFailure('invalid-input', 'The values have no ends: say where bins start and end.');
+  switch (cut.kind) {
+    case 'count':
+      return equalLimits(cut, from, to);
+    case 'interval':
+      return intervalLimits(cut, from, to);
+    case 'calendar':
+      return calendarLimits(cut, from, to);
+  }
+}
+
+function equalLimits({ count }: CountCut, from: number, to: number): number[] {
+  // Shares first: the difference of the ends may be beyond all numbers.
+  const inner = Array.from({ length: count - 1 }, (_, i) => i + 1).map(
+    (i) => from * (1 - i / count) + to * (i / count),
+  );
+  return [from, ...inner.filter((limit, i) => limit > (inner[i - 1] ?? from) && limit < to), to];
+}
+
+function intervalLimits({ interval, origin, end }: IntervalCut, from: number, to: number): number[] {
+  const first = origin === undefined ? from : origin + Math.floor((from - origin) / interval) * interval;
+  // Counted from the origin a bin begins at the greatest value, too: the last one never has its upper limit.
+  const isPast = (limit: number) => (origin === undefined || end !== undefined ? limit >= to : limit > to);
+  return limitsUntil((bin) => first + bin * interval, isPast);
+}
+
+function calendarLimits(cut: CalendarCut, from: number, to: number): number[] {
+  const { start, end, isWhole } = cut;
+  const limits = limitsUntil(calendarLimit(cut, from), (limit) =>
+    end === undefined ? limit > to : limit >= to,
+  );
+  if (isWhole) return limits;
+  if (start !== undefined) limits[0] = start;
+  if (end !== undefined) limits[limits.length - 1] = end;
+  return limits;
+}
+
+/** Limits up to the first that is past the end, two at least. */
+function limitsUntil(limitOf: (bin: number) => number, isPast: (limit: number) => boolean): number[] {
+  const limits = [limitOf(0)];
+  do {
+    const limit = limitOf(limits.length);
+    if (!(limit > limits.at(-1)!))
+      throw new TaskFailure('invalid-input', 'The bins are too narrow to tell apart.');
+    limits.push(limit);
+    if (limits.length > LIMITS.bins + 1)
+      throw new TaskFailure('too-large', `There are more than ${LIMITS.bins} bins: make them wider.`);
+  } while (!isPast(limits.at(-1)!));
+  return limits;
+}
