@@ -1,8 +1,10 @@
 /** What is computed over features in the workers: tasks and results of the analytics. */
 
 import type { Expression } from './cql2/ast.js';
+import type { ValueField } from './feature-set.js';
 import type { FeatureQuery } from './features.js';
 import type { StatisticsResult, StatisticsTask } from './field-statistics.js';
+import type { EsriGeometryType } from './geoservices-geometry.js';
 import type { VectorSource } from './vector-source.js';
 
 export const STATISTIC_TYPES = ['count', 'sum', 'min', 'max', 'avg', 'stddev', 'var'] as const;
@@ -25,8 +27,19 @@ export interface AnalyticsResult {
   resultTruncated: boolean;
 }
 
+/** Features as those of a feature set of GeoServices. */
+export interface FeatureSetResult extends AnalyticsResult {
+  fields: readonly ValueField[];
+  geometryType?: EsriGeometryType;
+}
+
+export interface AnalyticsQuery extends FeatureQuery {
+  /** The result is a `FeatureSetResult`. */
+  asFeatureSet?: boolean;
+}
+
 /** Counts features by the H3 cell of their centroid. */
-export interface H3Task extends FeatureQuery {
+export interface H3Task extends AnalyticsQuery {
   /** 0 to 15. */
   resolution: number;
   statistics: Statistic[];
@@ -37,7 +50,7 @@ export type ClusterAlgorithm =
   | { name: 'kmeans'; k: number };
 
 /** Clusters features by their centroids. */
-export interface ClustersTask extends FeatureQuery {
+export interface ClustersTask extends AnalyticsQuery {
   algorithm: ClusterAlgorithm;
   /** Attributes of the single features. */
   fields: string[];
@@ -49,7 +62,7 @@ export interface ClustersTask extends FeatureQuery {
 export type JoinPredicate = 'intersects' | 'contains' | 'within' | 'dwithin';
 
 /** Each feature with what it meets in another source. */
-export interface SpatialJoinTask extends FeatureQuery {
+export interface SpatialJoinTask extends AnalyticsQuery {
   fields: string[];
   predicate: JoinPredicate;
   /** Metres, for `dwithin`. */
@@ -64,7 +77,7 @@ export interface SpatialJoinTask extends FeatureQuery {
 }
 
 /** Buffers of features, dissolved or one by one. */
-export interface BufferAggregateTask extends FeatureQuery {
+export interface BufferAggregateTask extends AnalyticsQuery {
   /** Metres. */
   distance: number;
   dissolve: boolean;
@@ -73,7 +86,7 @@ export interface BufferAggregateTask extends FeatureQuery {
 }
 
 /** Counts features by the cell of a grid that their centroid is in. */
-export interface DensityTask extends FeatureQuery {
+export interface DensityTask extends AnalyticsQuery {
   mode: 'hex' | 'square';
   /** Length of a side in metres. */
   cellSize: number;

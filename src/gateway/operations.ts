@@ -7,6 +7,7 @@ import { coveragesOperations } from './surfaces/coverages/operations.js';
 import type { EditDeps } from './surfaces/features/edits/operations.js';
 import type { ItemDeps } from './surfaces/features/item-operations.js';
 import { featuresOperations } from './surfaces/features/operations.js';
+import { layerAnalyticsOperations } from './surfaces/geoservices/analytics-operations.js';
 import {
   type AttachmentSurface,
   attachmentOperations,
@@ -99,6 +100,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...metadataOperations(onEarth('FeatureServer')),
     ...relatedOperations(onEarth('FeatureServer')),
     ...topFeatureOperations(onEarth('FeatureServer')),
+    ...layerAnalyticsOperations(onEarth('FeatureServer')),
     ...binOperations(onEarth('FeatureServer')),
     ...rendererOperations(onEarth('FeatureServer'), 'FeatureServer'),
     ...editOperations(onEarth('FeatureServer')),

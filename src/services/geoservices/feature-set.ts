@@ -1,4 +1,5 @@
 import { badParameter } from '../../core/errors.js';
+import { fieldsOfValues, type SentAttributes } from '../../core/feature-set.js';
 import { spatialReference } from './geometry.js';
 
 /** Feature sets of GeoServices as what OGR reads of them. */
@@ -9,8 +10,7 @@ interface SentSet {
   readonly features?: unknown;
 }
 
-interface SentFeature {
-  readonly attributes?: Readonly<Record<string, unknown>>;
+interface SentFeature extends SentAttributes {
   readonly geometry?: Readonly<Record<string, unknown>>;
 }
 
@@ -37,7 +37,7 @@ export function featureSetText(at: string, sent: SentSet): string {
   return JSON.stringify({
     ...(geometryType === undefined ? {} : { geometryType }),
     spatialReference: { wkid },
-    fields: fieldsOf(features),
+    fields: fieldsOfValues(features),
     features: features.map(({ attributes = {}, geometry }) => ({
       attributes,
       ...(geometry ? { geometry } : {}),
@@ -49,27 +49,4 @@ function isFeature(value: unknown): value is SentFeature {
   if (typeof value !== 'object' || value === null) return false;
   const { attributes, geometry } = value as SentFeature;
   return [attributes, geometry].every((one) => one === undefined || typeof one === 'object');
-}
-
-const TEXT = 'esriFieldTypeString';
-const DOUBLE = 'esriFieldTypeDouble';
-const INTEGER = 'esriFieldTypeInteger';
-
-/** Fields that hold all values: of mixed ones texts. */
-function fieldsOf(features: readonly SentFeature[]) {
-  const types = new Map<string, string>();
-  for (const { attributes } of features)
-    for (const [name, value] of Object.entries(attributes ?? {})) {
-      if (value === null) continue;
-      const [before, type] = [types.get(name), typeOf(value)];
-      types.set(name, before === undefined || before === type ? type : widest(before, type));
-    }
-  return [...types].map(([name, type]) => ({ name, type, alias: name }));
-}
-
-const widest = (a: string, b: string) => (a === TEXT || b === TEXT ? TEXT : DOUBLE);
-
-function typeOf(value: unknown): string {
-  if (typeof value !== 'number') return TEXT;
-  return Number.isInteger(value) && Math.abs(value) < 2 ** 31 ? INTEGER : DOUBLE;
 }

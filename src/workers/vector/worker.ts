@@ -1,8 +1,10 @@
 import { setPriority } from 'node:os';
 import { workerData } from 'piscina';
+import type { AnalyticsQuery, AnalyticsResult } from '../../core/analytics.js';
 import { BodyError, readBody } from '../../core/body.js';
 import type { Retention } from '../../core/events.js';
 import { TaskFailure } from '../../core/failure.js';
+import { featureSetOf } from '../../core/feature-set.js';
 import type { FeatureQuery } from '../../core/features.js';
 import { WORKER_NICENESS } from '../../core/limits.js';
 import type { TaskInput, TaskName, TaskOutput } from '../../core/tasks.js';
@@ -128,11 +130,11 @@ const TASKS: {
   'vector.load': load,
   'vector.drop': drop,
   'vector.layerStyles': keepLayerStyles,
-  'vector.h3': h3,
-  'vector.clusters': clusters,
-  'vector.spatialJoin': spatialJoin,
-  'vector.bufferAggregate': bufferAggregate,
-  'vector.density': density,
+  'vector.h3': inForm(h3),
+  'vector.clusters': inForm(clusters),
+  'vector.spatialJoin': inForm(spatialJoin),
+  'vector.bufferAggregate': inForm(bufferAggregate),
+  'vector.density': inForm(density),
   'vector.statistics': (task, cancellation) => fieldStatistics(task, cancellation),
   'vector.locator': locatorInfo,
   'vector.geocode': geocode,
@@ -146,6 +148,16 @@ const TASKS: {
   'vector.stacSearch': stacSearch,
   'vector.stacFile': stacFile,
 };
+
+/** Analytics whose features may be those of a feature set. */
+function inForm<T extends AnalyticsQuery>(
+  run: (task: T, cancellation?: Cancellation) => Promise<AnalyticsResult>,
+) {
+  return async (task: T, cancellation?: Cancellation): Promise<AnalyticsResult> => {
+    const result = await run(task, cancellation);
+    return task.asFeatureSet ? featureSetOf(result) : result;
+  };
+}
 
 function merge(task: TaskInput<'vector.merge'>, cancellation?: Cancellation) {
   const store = storeOf(task.source);

@@ -2,17 +2,12 @@ import type { AnalyticsResult } from '../../../../core/analytics.js';
 import { contentTag } from '../../../../core/content-tag.js';
 import { LIMITS } from '../../../../core/limits.js';
 import type { Reply } from '../../../../core/operation.js';
+import type { Analysis } from './analyses.js';
 
 const MEDIA_TYPE = 'application/geo+json';
 
-export type AnalyticsOperation = 'clusters' | 'spatial-join' | 'buffer-aggregate' | 'density';
-
 /** `maxOutputRows` stands where a limit applies to the features of the answer. */
-export function analyticsReply(
-  operation: AnalyticsOperation,
-  result: AnalyticsResult,
-  maxOutputRows?: number,
-): Reply {
+export function analyticsReply({ operation, result, maxOutputRows }: Analysis): Reply {
   const metadata = {
     operation,
     inputTruncated: result.inputTruncated,
