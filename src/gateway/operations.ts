@@ -26,6 +26,7 @@ import { portalOperations } from './surfaces/geoservices/portal-operations.js';
 import { queryOperations } from './surfaces/geoservices/query-operations.js';
 import { relatedOperations } from './surfaces/geoservices/related-operations.js';
 import { type ReplicaDeps, replicaOperations } from './surfaces/geoservices/replica-operations.js';
+import { serviceQueryOperations } from './surfaces/geoservices/service-query.js';
 import { tokenOperation } from './surfaces/geoservices/token-operations.js';
 import { topFeatureOperations } from './surfaces/geoservices/top-features.js';
 import { unbuiltOperations } from './surfaces/geoservices/unbuilt.js';
@@ -97,6 +98,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...vectorTileServerOperations({ ...onEarth('VectorTileServer'), symbols }),
     ...geocodeServerOperations(deps),
     ...queryOperations(onEarth('FeatureServer')),
+    ...serviceQueryOperations(onEarth('FeatureServer')),
     ...metadataOperations(onEarth('FeatureServer')),
     ...relatedOperations(onEarth('FeatureServer')),
     ...topFeatureOperations(onEarth('FeatureServer')),

@@ -70,7 +70,7 @@ function during(
   return filters;
 }
 
-function layerDefs(members: Members): Record<string, unknown> {
+export function layerDefs(members: Members): Record<string, unknown> {
   const text = members['layerDefs'];
   if (typeof text !== 'string' || /^\s*\{/.test(text)) return { ...objectOf(members, 'layerDefs') };
   const parts = (text.match(/(?:'[^']*'|[^;'])+/g) ?? []).filter((part) => part.trim() !== '');

@@ -5,7 +5,7 @@ const SERVICE = '/rest/services/{serviceId}';
 
 /** Resources of each kind of server below its path; an empty name is its own document. */
 const RESOURCES: readonly (readonly [path: string, names: string])[] = [
-  [`${SERVICE}/FeatureServer`, 'query append'],
+  [`${SERVICE}/FeatureServer`, 'append'],
   [`${SERVICE}/FeatureServer/{layerId}`, 'append calculate'],
   [`${SERVICE}/ImageServer`, 'measure'],
 ];

@@ -1,0 +1,80 @@
+import { ApiError, badParameter } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
+import type { Operation } from '../../../core/operation.js';
+import { requireLayer } from '../../../services/replicas/layer-view.js';
+import { common, readingOperation, SERVER } from './feature-server.js';
+import { textReply } from './in-band.js';
+import { layerDefs } from './map-choice.js';
+import { type Members, objectsOf, textOf, wholeNumber } from './members.js';
+import { member } from './query-members.js';
+import { answer, featureParams, layerParams, type QueryDeps } from './query-operations.js';
+import { queryRequest } from './query-request.js';
+
+const { serviceId } = layerParams;
+const { geometry, geometryType, inSR, spatialRel, distance, units, time } = featureParams;
+const { outSR, returnGeometry, returnZ, geometryPrecision, maxAllowableOffset } = featureParams;
+const { resultRecordCount, returnCountOnly, returnIdsOnly } = featureParams;
+const params = {
+  layerDefs: member('layerDefs', 'Conditions in SQL by the numbers of layers.'),
+  ...{ geometry, geometryType, inSR, spatialRel, distance, units, time },
+  ...{ outSR, returnGeometry, returnZ, geometryPrecision, maxAllowableOffset },
+  ...{ resultRecordCount, returnCountOnly, returnIdsOnly },
+};
+const MOST_TEXT = 8000;
+
+/** Features of several layers in one answer: `query` of a service. */
+export function serviceQueryOperations(deps: QueryDeps): Operation[] {
+  return readingOperation({
+    ...{
+      about: common(SERVER, 'query'),
+      name: 'serviceQuery',
+      path: `/rest/services/{serviceId}/${SERVER}/query`,
+    },
+    ...{ pathParams: { serviceId }, params },
+    summary: 'Features of layers of a service',
+    async run(x, path, members) {
+      const format = textOf(members, 'f', MOST_TEXT) ?? 'json';
+      if (!['json', 'pjson'].includes(format.toLowerCase())) throw badParameter('f', 'must be json or pjson');
+      const parts: string[] = [];
+      let bytes = 0;
+      for (const { layerId, ...own } of layersOf(members)) {
+        const address = { service: path['serviceId']!, layerId, parameter: 'layerDefs' };
+        const layer = requireLayer(deps, x.principal, address);
+        const request = queryRequest(layer, { ...members, ...own, f: 'json' });
+        const { body } = await answer(x, deps.pools, layer, request);
+        const text = Buffer.from(body as Uint8Array).toString();
+        bytes += text.length;
+        if (bytes > LIMITS.geoServicesBytes)
+          throw new ApiError(
+            'payload-too-large',
+            'The layers have too much for one answer: ask for them one by one.',
+          );
+        parts.push(`{"id":${layerId},${text.slice(1)}`);
+      }
+      return textReply(`{"layers":[${parts.join(',')}]}`);
+    },
+  });
+}
+
+interface LayerQuery {
+  readonly layerId: number;
+  readonly where: unknown;
+  readonly outFields: unknown;
+}
+
+/** A list of objects with `layerId`, `where` and `outFields`, or conditions by the numbers. Throws 400 naming `layerDefs`. */
+function layersOf(members: Members): LayerQuery[] {
+  const text = members['layerDefs'];
+  if (text === undefined || text === '') throw badParameter('layerDefs', 'is missing');
+  const isList = Array.isArray(text) || (typeof text === 'string' && text.trimStart().startsWith('['));
+  const list: readonly Members[] = isList
+    ? objectsOf(members, 'layerDefs', LIMITS.collectionsPerRequest)!
+    : Object.entries(layerDefs(members)).map(([layerId, where]) => ({ layerId, where }));
+  if (list.length > LIMITS.collectionsPerRequest)
+    throw badParameter('layerDefs', `must not name more than ${LIMITS.collectionsPerRequest} layers`);
+  return list.map(({ layerId, where, outFields }) => ({
+    layerId: wholeNumber('layerDefs', layerId),
+    where: where || '1=1',
+    outFields: outFields || '*',
+  }));
+}
