@@ -105,6 +105,18 @@ describe('users', () => {
     expect((await asAdmin('POST', path, { name: 'another' })).status).toBe(201);
   });
 
+  it('do nothing by a password that the browser sends along for another site', async () => {
+    await addUser('cora', { roles: ['administrator'] });
+    const authorization = basic('cora', PASSWORD);
+    const from = (name: string, headers: Record<string, string>) =>
+      send('POST', '/api/v1/admin/roles', { name }, { authorization, ...headers });
+    expect((await from('elsewhere', { origin: 'https://evil.example' })).status).toBe(403);
+    expect((await from('elsewhere', { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    expect((await from('by-a-program', {})).status).toBe(201);
+    const origin = new URL(server.url).origin;
+    expect((await from('by-a-page', { origin, 'sec-fetch-site': 'same-origin' })).status).toBe(201);
+  });
+
   it('are refused alike whether the name or the password is wrong, and after too many attempts', async () => {
     const id = await addUser('dan');
     const [unknown, wrong] = [await signIn('nobody', 'x'), await signIn('dan', 'x')];

@@ -400,22 +400,26 @@ function readerOf({ body }: Operation, pools: DispatchOptions['pools']): BodyRea
 }
 
 /**
- * Browsers send cookies and show certificates with whatever any page asks for: with those nothing is changed, and no
- * connection is opened, at the behest of another site's page. Throws `forbidden`.
+ * Browsers send cookies and Basic credentials and show certificates with whatever any page asks for: with those nothing is
+ * changed, and no connection is opened, at the behest of another site's page. Throws `forbidden`.
  */
 function requireSameOrigin(x: HttpExchange): void {
-  const isCertificate = x.principal.kind === 'certificate';
-  if (x.principal.sessionHash === undefined && !isCertificate) return;
+  const mayBeProgram = x.principal.kind === 'certificate' || isByBasic(x);
+  if (x.principal.sessionHash === undefined && !mayBeProgram) return;
   if (!x.hasBody && !x.upgradable) return;
   const site = x.header('sec-fetch-site');
   const origin = x.header('origin');
-  // Programs with a certificate say nothing of pages.
-  if (isCertificate && site === undefined && origin === undefined) return;
+  // Programs with a certificate or a password say nothing of pages.
+  if (mayBeProgram && site === undefined && origin === undefined) return;
   const isOwn =
     site === undefined ? origin === new URL(x.baseUrl).origin : site === 'same-origin' || site === 'none';
   if (!isOwn || (origin !== undefined && origin !== new URL(x.baseUrl).origin))
     throw new ApiError('forbidden', 'A page of another site asked for this.');
 }
+
+/** Whether a password in the header says who asks. */
+const isByBasic = (x: HttpExchange) =>
+  x.principal.kind !== 'anonymous' && !x.headerOf(X_API_KEY) && isBasic(x.headerOf(AUTHORIZATION));
 
 const certificateOf = ({ kind, claims }: Principal) =>
   kind === 'certificate' ? `certificate ${claims?.['certificate']?.[0]}` : '';
