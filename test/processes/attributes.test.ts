@@ -228,6 +228,7 @@ it('processes of each feature read all, name what failed, and show masked values
   const db = new Database(file);
   db.exec('UPDATE features SET geom = substr(geom, 1, 60) WHERE n IN (3, 2000)');
   db.exec('UPDATE features SET fid = -5 WHERE n = 9');
+  db.pragma('journal_mode = WAL');
   db.close();
   const { source } = featuresOf(file);
   const mask = { treatment: 'null' } as const;
@@ -242,6 +243,9 @@ it('processes of each feature read all, name what failed, and show masked values
       null,
     ]),
   );
+  const after = new Database(file);
+  expect(after.pragma('journal_mode', { simple: true })).toBe('wal');
+  after.close();
   const [place] = await reference.query('SELECT ST_AsText(geom) AS place FROM ours WHERE id = 1');
   expect(place!['place']).toBe('POINT(9.5 0.5)');
 });

@@ -107,9 +107,9 @@ export class FeatureTable {
   ): FeatureTable {
     for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(path + suffix, { force: true });
     const db = source === undefined ? new Database(path) : attach(connect(path, false), source);
-    // It is written to the disk once, when it is whole.
-    db.pragma('journal_mode = MEMORY');
-    db.pragma('synchronous = OFF');
+    // It is written to the disk once, when it is whole. Without the schema the source would be changed, too.
+    db.pragma('main.journal_mode = MEMORY');
+    db.pragma('main.synchronous = OFF');
     createCore(db);
     db.exec('BEGIN');
     const { idColumn, geometryColumn } = resultColumns(attributes);
@@ -191,7 +191,7 @@ export class FeatureTable {
       ...[RESULT_TABLE, this.geometry, type, this.srsId, z],
     );
     db.exec('COMMIT');
-    if (!draft) db.pragma('synchronous = FULL');
+    if (!draft) db.pragma('main.synchronous = FULL');
     db.pragma('user_version = 10300');
     db.close();
     return this.#features;
