@@ -25,6 +25,8 @@ export interface Asked {
   readonly geocoder: Geocoder;
 }
 
+type Ask<T> = (one: Asked, bounded: TaskContext) => Promise<T>;
+
 export function untried(): ProviderHealth {
   return { isHealthy: true, lastChecked: null, responseTimeMs: null, errorMessage: null };
 }
@@ -41,21 +43,31 @@ export class ProviderChain implements Geocoder {
     this.name = chain[0]!.geocoder.name;
   }
 
-  facts(x: TaskContext): Promise<GeocoderFacts> {
-    return this.#first(this.chain, ({ geocoder }) => geocoder.facts(x), x);
+  /** For documents: it tells nothing of the health of providers. */
+  async facts(x: TaskContext): Promise<GeocoderFacts> {
+    let failure: unknown;
+    for (const { geocoder, provider } of this.chain) {
+      try {
+        return await inTime((bounded) => geocoder.facts(bounded), x, this.timeoutMs, provider.name);
+      } catch (error) {
+        if (x.signal?.aborted || !isOfProvider(error)) throw error;
+        failure = error;
+      }
+    }
+    throw failure;
   }
 
   find(x: TaskContext, queries: readonly PlaceQuery[]): Promise<Candidate[][]> {
     const batches = this.chain.filter(({ provider }) => provider.abilities.supportsBatch);
     const chain = queries.length > 1 && batches.length > 0 ? batches : this.chain;
-    return this.#first(chain, ({ geocoder }) => geocoder.find(x, queries), x);
+    return this.#first(chain, ({ geocoder }, bounded) => geocoder.find(bounded, queries), x);
   }
 
   suggest(x: TaskContext, query: SuggestQuery): Promise<Suggestion[]> {
     return this.#first(
       this.chain,
-      async ({ provider, geocoder }) => {
-        const suggestions = await geocoder.suggest(x, query);
+      async ({ provider, geocoder }, bounded) => {
+        const suggestions = await geocoder.suggest(bounded, query);
         return suggestions.map(({ text, key }) => ({ text, key: `${provider.name} ${key}` }));
       },
       x,
@@ -63,27 +75,29 @@ export class ProviderChain implements Geocoder {
   }
 
   reverse(x: TaskContext, query: ReverseQuery): Promise<{ place: Place; metres: number } | undefined> {
-    return this.#first(this.chain, ({ geocoder }) => geocoder.reverse(x, query), x);
+    return this.#first(this.chain, ({ geocoder }, bounded) => geocoder.reverse(bounded, query), x);
   }
 
   async place(x: TaskContext, key: string, language: string | undefined): Promise<Place | undefined> {
     const space = key.indexOf(' ');
     const one = this.chain.find(({ provider }) => provider.name === key.slice(0, space));
-    return one && this.#first([one], ({ geocoder }) => geocoder.place(x, key.slice(space + 1), language), x);
+    const own = key.slice(space + 1);
+    return one && this.#first([one], ({ geocoder }, bounded) => geocoder.place(bounded, own, language), x);
   }
 
-  async #first<T>(chain: readonly Asked[], ask: (one: Asked) => Promise<T>, x: TaskContext): Promise<T> {
+  async #first<T>(chain: readonly Asked[], ask: Ask<T>, x: TaskContext): Promise<T> {
     let failure: unknown;
     for (const one of chain) {
       const { health } = one.provider;
       const started = performance.now();
       try {
-        const answer = await inTime(ask(one), this.timeoutMs, one.provider.name);
+        const answer = await inTime((bounded) => ask(one, bounded), x, this.timeoutMs, one.provider.name);
         note(health, { isHealthy: true, responseTimeMs: performance.now() - started, errorMessage: null });
         return answer;
       } catch (error) {
         if (x.signal?.aborted || !isOfProvider(error)) throw error;
         failure = error;
+        if (isOfThisServer(error)) continue;
         const { message } = error as Error;
         note(health, {
           isHealthy: false,
@@ -105,19 +119,36 @@ function isOfProvider(error: unknown): boolean {
   return error instanceof ApiError ? error.status >= 500 : error instanceof TaskFailure;
 }
 
-async function inTime<T>(work: Promise<T>, ms: number, name: string): Promise<T> {
+/** This server is too busy to ask: that tells nothing of the provider. */
+function isOfThisServer(error: unknown): boolean {
+  return error instanceof TaskFailure && error.code === 'queue-full';
+}
+
+/** Ends the work that comes too late. */
+async function inTime<T>(
+  work: (bounded: TaskContext) => Promise<T>,
+  x: TaskContext,
+  ms: number,
+  name: string,
+): Promise<T> {
+  const end = new AbortController();
+  const signal = x.signal ? AbortSignal.any([x.signal, end.signal]) : end.signal;
+  const answer = work({
+    ...{ signal, span: x.span, timing: (stage, time) => x.timing(stage, time) },
+    ...(x.hold ? { hold: x.hold } : {}),
+  });
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new ApiError('gateway-timeout', `The geocoder ${name} did not answer in ${ms / 1000} s.`)),
-      ms,
-    );
+    timer = setTimeout(() => {
+      reject(new ApiError('gateway-timeout', `The geocoder ${name} did not answer in ${ms / 1000} s.`));
+      end.abort();
+    }, ms);
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([answer, late]);
   } finally {
     clearTimeout(timer);
     // What comes too late is nobody's.
-    work.catch(() => {});
+    answer.catch(() => {});
   }
 }
