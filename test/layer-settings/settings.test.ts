@@ -251,9 +251,13 @@ describe('settings of layers', () => {
     ).toBeNull();
     expect((await put('/services/default/timeinfo', time)).data.timeInfo).toEqual(time);
     expect(await ids(within)).toEqual([2, 3]);
+    const document = async () =>
+      (await fetch(`${server.url}/rest/services/default/FeatureServer/${works}?f=json`)).json();
+    expect((await document()).timeInfo).toMatchObject({ startTimeField: 'from', endTimeField: 'to' });
     expect((await put('/services/default/timeinfo', { startTimeField: 'nothing' })).status).toBe(400);
     const cleared = { startTimeField: null, endTimeField: null, trackIdField: null };
     expect((await put('/services/default/timeinfo', cleared)).data.timeInfo).toBeNull();
+    expect((await document()).timeInfo).toBeUndefined();
   });
 
   it('tell of a licence, who made the data and where it is from', async () => {

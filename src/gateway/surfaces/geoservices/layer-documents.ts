@@ -5,6 +5,7 @@ import { esriFields, esriTypeOf } from '../../../core/geoservices-features.js';
 import type { Relationship } from '../../../core/layer-settings.js';
 import { LIMITS } from '../../../core/limits.js';
 import { exportDrawingInfo } from '../../../core/style/drawing-info/export.js';
+import type { Field } from '../../../core/vector-source.js';
 import { transformBox } from '../../../native/index.js';
 import { fieldsOf, typeOf } from '../../../services/layers/related.js';
 import { esriLayer } from '../../../services/replicas/layer-view.js';
@@ -107,6 +108,7 @@ export function layerDocument(layer: VectorCollection, catalog: CatalogSnapshot,
     globalIdField: '',
     typeIdField: '',
     fields: fields.map((field) => ({ ...field, domain: domainOf(layer, field.name) })),
+    ...timeInfoOf(layer),
     relationships: relationshipsOf(layer, catalog),
     indexes: [],
     types: [],
@@ -158,6 +160,20 @@ export function layerDocument(layer: VectorCollection, catalog: CatalogSnapshot,
         ...['COUNT', 'SUM', 'AVG', 'VAR', 'STDDEV', 'MIN', 'MAX'],
         ...['PERCENTILE_CONT', 'PERCENTILE_DISC'],
       ],
+    },
+  };
+}
+
+/** The fields that the settings select by; the extent in time is not told: it would have to be read for each document. */
+function timeInfoOf({ source: { fields } }: VectorCollection) {
+  const named = (bound: Field['bound']) => fields.find((field) => field.bound === bound)?.name ?? null;
+  const [startTimeField, endTimeField] = [named('start'), named('end')];
+  if (startTimeField === null && endTimeField === null) return {};
+  return {
+    timeInfo: {
+      ...{ startTimeField, endTimeField, trackIdField: null },
+      ...{ timeExtent: null, timeReference: { timeZone: 'UTC', respectsDaylightSaving: false } },
+      ...{ timeInterval: 0, timeIntervalUnits: 'esriTimeUnitsUnknown' },
     },
   };
 }
