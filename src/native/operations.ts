@@ -13,7 +13,7 @@ export interface DatumStep {
 
 interface NativeOperations {
   findOperations(from: string, to: string, area: Float64Array): DatumStep[][];
-  transformByOperation(points: Float64Array, from: string, to: string, steps: string): boolean;
+  transformByOperation(points: Float64Array, from: string, to: string, place: number): void;
 }
 
 const addon = () => nativeAddon() as NativeOperations;
@@ -27,9 +27,9 @@ export function findOperations(from: string, to: string, area?: Box): DatumStep[
 }
 
 /**
- * Transforms x,y pairs in place by the way that has these steps, `EPSG:1314,-EPSG:1188`; false where there is none. A
- * position without an image becomes Infinity, Infinity.
+ * Transforms x,y pairs in place by one of the ways that `findOperations` finds without an area, counted from 0. A position
+ * without an image becomes Infinity, Infinity.
  */
-export function transformByOperation(points: Float64Array, from: string, to: string, steps: string): boolean {
-  return addon().transformByOperation(points, from, to, steps);
+export function transformByOperation(points: Float64Array, from: string, to: string, place: number): void {
+  addon().transformByOperation(points, from, to, place);
 }

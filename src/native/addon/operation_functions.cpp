@@ -17,17 +17,6 @@ napi_value toStep(napi_env env, const DatumStep& step) {
   return object;
 }
 
-/** `EPSG:1314`, with a minus before an inverse one, joined by commas. */
-std::string keyOf(const std::vector<DatumStep>& steps) {
-  std::string key;
-  for (const DatumStep& step : steps) {
-    if (!key.empty()) key += ',';
-    if (step.inverse) key += '-';
-    key += step.authority + ":" + step.code;
-  }
-  return key;
-}
-
 }  // namespace
 
 /** (from, to, area: Float64Array of west, south, east, north, or of none) -> steps of each, the best first */
@@ -53,23 +42,20 @@ napi_value findOperations(napi_env env, napi_callback_info info) {
   return list;
 }
 
-/** (points: Float64Array of x,y pairs, from, to, steps: `EPSG:1314,-EPSG:1188`) -> false where there is no such operation */
+/** (points: Float64Array of x,y pairs, from, to, place among the operations that are found anywhere) */
 napi_value transformByOperation(napi_env env, napi_callback_info info) {
   const Arguments<4> arguments(env, info);
   const Elements<double> points = requireDoubles(env, arguments[0], "points");
   if (points.size % 2 != 0) throw Failure{"points must be a Float64Array of x,y pairs", true};
-  const std::string key = requireText(env, arguments[3], "steps");
   Operations operations;
   std::string error;
   PJ_CONTEXT* context = environmentOf(env).reprojectors.context();
   const std::string from = requireText(env, arguments[1], "from");
   if (!operations.find(context, from, requireText(env, arguments[2], "to"), Box{}, error)) throw Failure{error, false};
-  for (size_t i = 0; i < operations.size(); ++i) {
-    if (keyOf(operations.steps(i)) != key) continue;
-    if (!operations.transform(i, points.data, points.size / 2)) throw Failure{"the operation cannot be done", false};
-    return toBoolean(env, true);
-  }
-  return toBoolean(env, false);
+  if (operations.size() == 0) throw Failure{"there is no operation", false};
+  const uint32_t place = requireWhole(env, arguments[3], "place", 0, static_cast<double>(operations.size() - 1));
+  if (!operations.transform(place, points.data, points.size / 2)) throw Failure{"the operation cannot be done", false};
+  return nullptr;
 }
 
 }  // namespace graticule::addon

@@ -100,33 +100,19 @@ napi_value processGeometries(napi_env env, napi_callback_info info) {
   const std::string target = requireText(env, arguments[3], "target");
   const int32_t srsId = requireSrsId(env, arguments[4]);
   Environment& environment = environmentOf(env);
-  GeometryProcessor processor(geosOf(environment), operation, reprojectorFor(env, crs, target));
-  if (operation.ground) {
-    processor.onGround(environment.reprojectors, reprojectorFor(env, crs, "OGC:CRS84"), reprojectorFor(env, "OGC:CRS84", crs));
-  }
+  const auto processor =
+      GeometryProcessor::make(geosOf(environment), environment.reprojectors, operation, crs, target, error);
+  if (processor == nullptr) throw Failure{error, false};
   napi_value result = makeList(env, lengthOf(env, arguments[0]));
   std::string reason;
-  const bool keeps = operation.name == "none" && !operation.strict && reprojectorFor(env, crs, target)->identity();
+  ByteBuffer& out = environment.text;
   eachBlob(env, arguments[0], [&](uint32_t i, const uint8_t* blob, size_t size) {
-    environment.text.clear();
     napi_value value;
-    if (keeps && blob != nullptr && isPlainBlob(blob, size, srsId)) {
-      check(napi_get_element(env, arguments[0], i, &value));
-      check(napi_set_element(env, result, i, value));
-      return;
-    }
-    BlobHeader header;
-    const ReadStatus status = blob == nullptr ? ReadStatus::Ok : readBlob(blob, size, header, environment.geometry);
-    if (status != ReadStatus::Ok) {
-      value = toText(env, describe(status));
-    } else if (blob == nullptr || header.empty) {
-      value = null(env);
-    } else if (!processor.process(environment.geometry, srsId, environment.text, reason)) {
-      value = toText(env, reason);
-    } else if (environment.text.empty()) {
-      value = null(env);
-    } else {
-      value = toBuffer(env, environment.text.data(), environment.text.size());
+    switch (processor->processBlob(blob, size, srsId, environment.geometry, out, reason)) {
+      case GeometryProcessor::Outcome::Same: check(napi_get_element(env, arguments[0], i, &value)); break;
+      case GeometryProcessor::Outcome::Nothing: value = null(env); break;
+      case GeometryProcessor::Outcome::Blob: value = toBuffer(env, out.data(), out.size()); break;
+      case GeometryProcessor::Outcome::Failure: value = toText(env, reason); break;
     }
     check(napi_set_element(env, result, i, value));
   });

@@ -4,6 +4,7 @@
 
 #include "../analytics/ground_buffer.h"
 #include "../json.h"
+#include "../plain_blob.h"
 #include "../wkb.h"
 #include "../wkb_writer.h"
 #include "ground_densify.h"
@@ -210,15 +211,38 @@ bool GeometryProcessor::process(const Geometry& geometry, int32_t srsId, ByteBuf
   return false;
 }
 
-void GeometryProcessor::onGround(ReprojectorCache& reprojectors, std::shared_ptr<const Reprojector> toLonLat,
-                                 std::shared_ptr<const Reprojector> fromLonLat) {
-  reprojectors_ = &reprojectors;
-  toLonLat_ = std::move(toLonLat);
-  fromLonLat_ = std::move(fromLonLat);
+std::unique_ptr<GeometryProcessor> GeometryProcessor::make(Geos& geos, ReprojectorCache& reprojectors,
+                                                           GeometryOperation operation, const std::string& crs,
+                                                           const std::string& target, std::string& error) {
+  std::unique_ptr<GeometryProcessor> processor(new GeometryProcessor(geos, reprojectors, std::move(operation)));
+  processor->target_ = reprojectors.find(crs, target, error);
+  if (processor->target_ == nullptr) return nullptr;
+  if (!processor->operation_.ground) return processor;
+  processor->toLonLat_ = reprojectors.find(crs, "OGC:CRS84", error);
+  processor->fromLonLat_ = reprojectors.find("OGC:CRS84", crs, error);
+  if (processor->toLonLat_ == nullptr || processor->fromLonLat_ == nullptr) return nullptr;
+  return processor;
+}
+
+GeometryProcessor::Outcome GeometryProcessor::processBlob(const uint8_t* blob, size_t size, int32_t srsId, Geometry& scratch,
+                                                          ByteBuffer& out, std::string& reason) {
+  if (blob == nullptr) return Outcome::Nothing;
+  const bool keeps = operation_.name == "none" && !operation_.strict && target_->identity();
+  if (keeps && isPlainBlob(blob, size, srsId)) return Outcome::Same;
+  BlobHeader header;
+  const ReadStatus status = readBlob(blob, size, header, scratch);
+  if (status != ReadStatus::Ok) {
+    reason = describe(status);
+    return Outcome::Failure;
+  }
+  if (header.empty) return Outcome::Nothing;
+  out.clear();
+  if (!process(scratch, srsId, out, reason)) return Outcome::Failure;
+  return out.empty() ? Outcome::Nothing : Outcome::Blob;
 }
 
 GeosGeometry GeometryProcessor::bufferOnGround(const Geometry& geometry) {
-  GroundBuffers buffers(geos_, *reprojectors_, operation_.distance);
+  GroundBuffers buffers(geos_, reprojectors_, operation_.distance);
   if (!projected_.project(geometry, *toLonLat_)) return geos_.own(nullptr);
   buffers.add(projected_.geometry());
   GeosGeometry lonLat = buffers.unite();

@@ -1,6 +1,7 @@
 // What processes do to one geometry at a time.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -40,18 +41,23 @@ bool parseGeometryOperation(std::string_view json, GeometryOperation& operation,
 /** Does one operation to many geometries of one CRS. */
 class GeometryProcessor {
  public:
-  /** `target` leads from the CRS to that of the results. */
-  GeometryProcessor(Geos& geos, GeometryOperation operation, std::shared_ptr<const Reprojector> target)
-      : geos_(geos), operation_(std::move(operation)), target_(std::move(target)) {}
+  /** Results are in the CRS `target`. Null, and why in `error`, for a CRS that there is not. */
+  static std::unique_ptr<GeometryProcessor> make(Geos& geos, ReprojectorCache& reprojectors, GeometryOperation operation,
+                                                 const std::string& crs, const std::string& target, std::string& error);
 
-  /** Needed for buffers and more positions on the ground: what leads to WGS 84 and back. */
-  void onGround(ReprojectorCache& reprojectors, std::shared_ptr<const Reprojector> toLonLat,
-                std::shared_ptr<const Reprojector> fromLonLat);
+  /** What a blob becomes: itself, as it is the result already; no geometry; another one; or a reason why there is none. */
+  enum class Outcome : uint8_t { Same, Nothing, Blob, Failure };
+
+  /** Does it to a blob, null for none, and sets `out` or `reason`. `scratch` holds the geometry meanwhile. */
+  Outcome processBlob(const uint8_t* blob, size_t size, int32_t srsId, Geometry& scratch, ByteBuffer& out, std::string& reason);
+
+ private:
+  GeometryProcessor(Geos& geos, ReprojectorCache& reprojectors, GeometryOperation operation)
+      : geos_(geos), reprojectors_(reprojectors), operation_(std::move(operation)) {}
 
   /** Appends the result as a GeoPackage blob; nothing for an empty one. False, and why in `reason`, when it fails. */
   bool process(const Geometry& geometry, int32_t srsId, ByteBuffer& out, std::string& reason);
 
- private:
   GeosGeometry apply(const GEOSGeometry* g);
   /** Whether the operation would add vertices without a bound. */
   bool tooLarge(const GEOSGeometry* g) const;
@@ -62,9 +68,10 @@ class GeometryProcessor {
   GeosGeometry project(const GEOSGeometry* geometry, const Reprojector& reprojector);
 
   Geos& geos_;
+  ReprojectorCache& reprojectors_;
   GeometryOperation operation_;
   std::shared_ptr<const Reprojector> target_;
-  ReprojectorCache* reprojectors_ = nullptr;
+  /** For buffers and more positions on the ground. */
   std::shared_ptr<const Reprojector> toLonLat_;
   std::shared_ptr<const Reprojector> fromLonLat_;
   ByteBuffer wkb_;

@@ -27,7 +27,7 @@ export function waysOf({ from, target, area, areaCrs }: Extract<GeometryServiceT
 /** Geometries by the way that has these steps. Throws `invalid-input` where there is none. */
 export function transformGeometries(task: Extract<GeometryServiceTask, { verb: 'transform' }>): Geometry[] {
   const { from, target, steps } = task;
-  const way = findOperations(from, target).find(
+  const place = findOperations(from, target).findIndex(
     (one) =>
       one.length === steps.length &&
       steps.every(({ code, isForward }, i) => {
@@ -35,10 +35,10 @@ export function transformGeometries(task: Extract<GeometryServiceTask, { verb: '
         return Number(step.code) === code && (isForward === undefined || isForward === !step.isInverse);
       }),
   );
-  if (!way) throw new TaskFailure('invalid-input', 'transformation: does not lead from inSR to outSR.');
+  if (place < 0) throw new TaskFailure('invalid-input', 'transformation: does not lead from inSR to outSR.');
   const positions = task.geometries.flatMap(positionsOf);
   const points = new Float64Array(positions.flatMap(([x, y]) => [x!, y!]));
-  transformByOperation(points, from, target, keyOf(way));
+  transformByOperation(points, from, target, place);
   if (!points.every(Number.isFinite))
     throw new TaskFailure('invalid-input', 'geometries: a position has no image in outSR.');
   for (const [i, position] of positions.entries())
