@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type SharedServer, sharedServer } from '../support/shared-server.js';
+import { layerNumbers, type SharedServer, sharedServer } from '../support/shared-server.js';
 
 /** Analytics of layers of GeoServices: the same as those of OGC API Features, as feature sets. */
 
@@ -13,11 +13,10 @@ let otherLayer: number;
 
 beforeAll(async () => {
   server = await sharedServer();
-  const { collections } = (await (await fetch(`${server.url}/?f=json`)).json()) as Json;
-  const numberOf = (id: string) => collections.find((one: Json) => one.id === id).layerId;
+  const numbers = await layerNumbers(server);
   collection = `${server.url}/ogc/features/collections/countries`;
-  layer = `${server.url}/rest/services/default/FeatureServer/${numberOf('countries')}`;
-  otherLayer = numberOf('states_provinces');
+  layer = `${server.url}/rest/services/default/FeatureServer/${numbers['countries']}`;
+  otherLayer = numbers['states_provinces']!;
 });
 
 async function ask(operation: string, members: Record<string, unknown>): Promise<Json> {

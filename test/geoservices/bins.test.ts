@@ -1,8 +1,6 @@
 import decode from 'arcgis-pbf-parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connect } from '../../src/workers/providers/geopackage/connection.js';
-import { type EditableStore, geoPackageStore, postgisStore } from '../edits/support.js';
-import { startTown, type Town } from '../replicas/support.js';
+import { type BothStores, startBothStores } from '../replicas/both-stores.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: documents are compared member by member in tests
 type Json = any;
@@ -20,32 +18,13 @@ const INSERT = `INSERT INTO parcels (name, area, floors, built, seen) VALUES
   ${Array.from({ length: 1950 }, (_, i) => rowOf(i + 1)).join(',\n')}`;
 
 describe('features in bins', () => {
-  const stores: EditableStore[] = [];
-  const towns: Town[] = [];
-  let database: EditableStore;
+  let both: BothStores;
   beforeAll(async () => {
-    database = await postgisStore();
-    await database.query(INSERT);
-    const file = geoPackageStore();
-    const db = connect(file.file, false);
-    db.exec(INSERT);
-    db.close();
-    stores.push(file, database);
-    for (const store of stores) towns.push(await startTown(store));
+    both = await startBothStores(INSERT);
   });
-  afterAll(async () => {
-    for (const town of towns) await town.server.stop();
-    for (const store of stores) await store.release();
-  });
+  afterAll(() => both?.stop());
 
-  /** The one answer of both stores. */
-  const ask = async (operation: string, members: Json): Promise<Json> => {
-    const [first, second] = await Promise.all(
-      towns.map((town) => town.post(`${town.layers['parcels']}/${operation}`, members)),
-    );
-    expect(second).toEqual(first);
-    return first;
-  };
+  const ask = (operation: string, members: Json): Promise<Json> => both.ask(operation, members);
   const rowsOf = async (operation: string, members: Json): Promise<Json[]> => {
     const answer = await ask(operation, members);
     if (answer.error) throw new Error(JSON.stringify(answer.error));
@@ -55,7 +34,7 @@ describe('features in bins', () => {
     bin: { type, onField, parameters, ...others },
   });
   const sql = async (text: string) =>
-    (await database.query(text)).map((row) =>
+    (await both.database.query(text)).map((row) =>
       Object.fromEntries(
         Object.entries(row).map(([name, value]) => [
           name,
@@ -214,7 +193,7 @@ describe('features in bins', () => {
     const page = await ask('queryDateBins', { ...members, resultOffset: 3, resultRecordCount: 4 });
     expect(page).toMatchObject({ exceededTransferLimit: true, fields: [{ type: 'esriFieldTypeDate' }, {}] });
     expect(page.features.map((one: Json) => one.attributes)).toEqual(all.slice(3, 7));
-    const [town] = towns;
+    const [town] = both.towns;
     const search = new URLSearchParams({ binField: 'seen', bin: JSON.stringify(members.bin), f: 'pbf' });
     const response = await fetch(
       `${town!.server.url}/rest/services/default/FeatureServer/${town!.layers['parcels']}/queryDateBins?${search}`,

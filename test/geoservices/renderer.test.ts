@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connect } from '../../src/workers/providers/geopackage/connection.js';
-import { type EditableStore, geoPackageStore, postgisStore } from '../edits/support.js';
-import { startTown, type Town } from '../replicas/support.js';
+import { type BothStores, startBothStores } from '../replicas/both-stores.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: documents are compared member by member in tests
 type Json = any;
@@ -12,34 +10,14 @@ const INSERT = `INSERT INTO parcels (name, area, floors, active) VALUES
   ('nothing', NULL, 9, NULL)`;
 
 describe('renderers by values', () => {
-  const stores: EditableStore[] = [];
-  const towns: Town[] = [];
-  let database: EditableStore;
+  let both: BothStores;
   beforeAll(async () => {
-    database = await postgisStore();
-    await database.query(INSERT);
-    const file = geoPackageStore();
-    const db = connect(file.file, false);
-    db.exec(INSERT);
-    db.close();
-    stores.push(file, database);
-    for (const store of stores) towns.push(await startTown(store));
+    both = await startBothStores(INSERT);
   });
-  afterAll(async () => {
-    for (const town of towns) await town.server.stop();
-    for (const store of stores) await store.release();
-  });
+  afterAll(() => both?.stop());
 
-  /** The one answer of both stores. */
-  const ask = async (classificationDef: Json, members: Json = {}): Promise<Json> => {
-    const [first, second] = await Promise.all(
-      towns.map((town) =>
-        town.post(`${town.layers['parcels']}/generateRenderer`, { classificationDef, ...members }),
-      ),
-    );
-    expect(second).toEqual(first);
-    return first;
-  };
+  const ask = (classificationDef: Json, members: Json = {}): Promise<Json> =>
+    both.ask('generateRenderer', { classificationDef, ...members });
   const breaks = (method: string, others = {}) => ({
     ...{ type: 'classBreaksDef', classificationField: 'AREA' },
     ...{ classificationMethod: `esriClassify${method}`, ...others },
@@ -72,7 +50,7 @@ describe('renderers by values', () => {
   });
 
   it('have quantiles, as SQL defines them', async () => {
-    const [row] = await database.query(`SELECT percentile_cont(ARRAY[0.25, 0.5, 0.75, 1])
+    const [row] = await both.database.query(`SELECT percentile_cont(ARRAY[0.25, 0.5, 0.75, 1])
       WITHIN GROUP (ORDER BY area) AS ends FROM parcels`);
     expect(await maxima(breaks('Quantile', { breakCount: 4 }))).toEqual(near(row!['ends'] as number[]));
   });
@@ -85,7 +63,7 @@ describe('renderers by values', () => {
   });
 
   it('have standard deviations about the mean', async () => {
-    const [row] = await database.query(
+    const [row] = await both.database.query(
       'SELECT avg(area) AS mean, stddev_samp(area) AS deviation FROM parcels',
     );
     const { mean, deviation } = row as Record<'mean' | 'deviation', number>;
@@ -158,7 +136,7 @@ describe('renderers by values', () => {
   });
 
   it('are those of a map, too', async () => {
-    for (const town of towns) {
+    for (const town of both.towns) {
       const path = `${town.server.url}/rest/services/default/MapServer/${town.layers['parcels']}/generateRenderer`;
       const search = new URLSearchParams({
         classificationDef: JSON.stringify(breaks('NaturalBreaks')),

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { type SharedServer, sharedServer } from '../support/shared-server.js';
+import { layerNumbers, type SharedServer, sharedServer } from '../support/shared-server.js';
 
 /** Queries of a service: what its layers answer each, in one document. */
 
@@ -12,9 +12,8 @@ let states: number;
 
 beforeAll(async () => {
   server = await sharedServer();
-  const { collections } = (await (await fetch(`${server.url}/?f=json`)).json()) as Json;
-  const numberOf = (id: string) => collections.find((one: Json) => one.id === id).layerId;
-  [countries, states] = [numberOf('countries'), numberOf('states_provinces')];
+  const numbers = await layerNumbers(server);
+  [countries, states] = [numbers['countries']!, numbers['states_provinces']!];
 });
 
 const read = async (path: string, members: Record<string, string>): Promise<Json> =>

@@ -5,7 +5,8 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from '../e2e/support/http.js';
 import { pythonOfClients } from '../support/python.js';
-import { type SharedServer, sharedServer } from '../support/shared-server.js';
+import { expectDrawnByQgis } from '../support/qgis-drawing.js';
+import { layerNumbers, type SharedServer, sharedServer } from '../support/shared-server.js';
 
 /** Map services as WMS: clients that others wrote see what `export` draws. */
 
@@ -20,8 +21,7 @@ let countries: string;
 beforeAll(async () => {
   server = await sharedServer();
   service = `${server.url}/rest/services/default/MapServer`;
-  const document = (await (await fetch(`${server.url}/?f=json`)).json()) as Json;
-  countries = `${document.collections.find(({ id }: Json) => id === 'countries').layerId}`;
+  countries = `${(await layerNumbers(server))['countries']}`;
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
@@ -64,14 +64,7 @@ describe('clients', () => {
       ...{ crs: 'EPSG:3857', format: 'image/png', layers: countries, styles: 'default' },
       url: `${service}/WMSServer`,
     });
-    const text = await run(
-      '/usr/bin/python3',
-      ['test/geoservices/draw_wms_with_qgis.py', `${uri}`, '1113194', '6446275'],
-      { HOME: home, QT_QPA_PLATFORM: 'offscreen' },
-    );
-    const read = JSON.parse(text.trim().split('\n').at(-1)!) as Json;
-    expect(read.crs).toBe('EPSG:3857');
-    expect(read.middle[3]).toBeGreaterThan(50);
+    await expectDrawnByQgis(home, uri);
   }, 120_000);
 
   it('GDAL draws a layer', async () => {

@@ -5,6 +5,7 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from '../e2e/support/http.js';
 import { pythonOfClients } from '../support/python.js';
+import { expectDrawnByQgis } from '../support/qgis-drawing.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
 /** Map services as WMTS: clients that others wrote get the tiles of the service. */
@@ -53,14 +54,7 @@ describe('clients', () => {
       ...{ crs: 'EPSG:3857', format: 'image/png', layers: 'default', styles: 'default' },
       ...{ tileMatrixSet: 'GoogleMapsCompatible', url: CAPABILITIES() },
     });
-    const text = await run(
-      '/usr/bin/python3',
-      ['test/geoservices/draw_wms_with_qgis.py', `${uri}`, '1113194', '6446275'],
-      { HOME: home, QT_QPA_PLATFORM: 'offscreen' },
-    );
-    const read = JSON.parse(text.trim().split('\n').at(-1)!) as Json;
-    expect(read.crs).toBe('EPSG:3857');
-    expect(read.middle[3]).toBeGreaterThan(50);
+    await expectDrawnByQgis(home, uri);
   }, 120_000);
 });
 

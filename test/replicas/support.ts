@@ -1,5 +1,6 @@
 import { type Answer, type EditableStore, sender } from '../edits/support.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { layerNumbers } from '../support/shared-server.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: documents are compared member by member in tests
 type Json = any;
@@ -27,10 +28,9 @@ export async function startTown(
 export async function townOf(server: TestServer): Promise<Town> {
   const base = `${server.url}/rest/services/default/FeatureServer`;
   const key = { 'x-api-key': server.adminKey };
-  const home = (await (await fetch(`${server.url}/?f=json`)).json()) as Json;
   return {
     server,
-    layers: Object.fromEntries(home.collections.map(({ id, layerId }: Json) => [id, layerId])),
+    layers: await layerNumbers(server),
     async post(operation, members, headers = key) {
       const response = await fetch(`${base}/${operation}`, {
         method: 'POST',

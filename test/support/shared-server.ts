@@ -16,3 +16,11 @@ export async function sharedServer(): Promise<SharedServer> {
   if (failure) throw new Error(failure);
   return server;
 }
+
+/** Numbers of layers by the ids of their collections. */
+export async function layerNumbers({ url }: Pick<SharedServer, 'url'>): Promise<Record<string, number>> {
+  const { collections } = (await (await fetch(`${url}/?f=json`)).json()) as {
+    collections: { id: string; layerId: number }[];
+  };
+  return Object.fromEntries(collections.map(({ id, layerId }) => [id, layerId]));
+}
