@@ -1,7 +1,7 @@
 /** What is asked of a feature store when features change, and what it answers. */
 
 import type { Box } from './box.js';
-import type { Expression } from './cql2/ast.js';
+import type { Expression, Operand } from './cql2/ast.js';
 import type { FieldError } from './errors.js';
 import type { PresenceMark } from './presence.js';
 import type { VectorSource } from './vector-source.js';
@@ -62,9 +62,23 @@ export interface EditOrigin {
   actor: string;
 }
 
+/** Attributes that get new values in each feature that passes: in all of them, or in none. */
+export interface Calculation {
+  /** Which of the rows that exist for who asks; all when absent. */
+  filter?: Expression;
+  /** Values that are the same for all, as clients send them. */
+  properties: Readonly<Record<string, unknown>>;
+  /** What is computed of each feature: operands that `checkOperand` has made fit for the writers of SQL. */
+  expressions: Readonly<Record<string, Operand>>;
+  /** No more features than this are changed: the calculation is refused. */
+  most: number;
+}
+
 export interface EditTask {
   source: VectorSource;
   operations: EditOperation[];
+  /** In the place of operations; the outcomes are those of the features that pass, in the order of their ids. */
+  calculation?: Calculation;
   mode: EditMode;
   /** CRS of the geometries: anything PROJ reads. */
   crs: string;

@@ -248,6 +248,8 @@ export const LIMITS = {
   idempotentReplyBytes: 4_194_304,
   /** Operations of one batch of edits (contract). */
   batchOperations: 1000,
+  /** Features that one calculation changes. */
+  calculatedFeatures: 10_000,
   /** Requests to the object store at a time, of each process. */
   storageRequests: 16,
   /** Edits of one store that may wait for the one that runs; more are answered 503. */

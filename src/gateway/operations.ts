@@ -29,7 +29,6 @@ import { type ReplicaDeps, replicaOperations } from './surfaces/geoservices/repl
 import { serviceQueryOperations } from './surfaces/geoservices/service-query.js';
 import { tokenOperation } from './surfaces/geoservices/token-operations.js';
 import { topFeatureOperations } from './surfaces/geoservices/top-features.js';
-import { unbuiltOperations } from './surfaces/geoservices/unbuilt.js';
 import { vectorTileServerOperations } from './surfaces/geoservices/vector-tile-server.js';
 import { mapsOperations } from './surfaces/maps/operations.js';
 import type { MapsDeps } from './surfaces/maps/viewer.js';
@@ -108,7 +107,6 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...editOperations(onEarth('FeatureServer')),
     ...replicaOperations(onEarth('FeatureServer')),
     ...attachmentOperations(deps),
-    ...unbuiltOperations(),
     ...processesOperations(deps),
     ...stylesOperations(),
   ];

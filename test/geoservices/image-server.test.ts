@@ -59,7 +59,7 @@ describe('documents', () => {
     const info = JSON.parse(execFileSync('gdalinfo', ['-json', '-stats', FILE]).toString()) as Json;
     const service = await json(SERVICE);
     expect(service).toMatchObject({
-      ...{ bandCount: info.bands.length, capabilities: 'Image,Metadata,Catalog' },
+      ...{ bandCount: info.bands.length, capabilities: 'Image,Metadata,Catalog,Mensuration' },
       pixelType: { Byte: 'U8', Int16: 'S16', Float32: 'F32', UInt16: 'U16' }[info.bands[0].type as string],
     });
     const { statistics } = await json(`${SERVICE}/statistics`);

@@ -3,9 +3,12 @@ import {
   type CheckOptions,
   Cql2Error,
   check,
+  checkOperand,
   type Expression,
+  type Kind,
   mapOperands,
   parseText,
+  parseTextOperand,
 } from '../../core/cql2/index.js';
 import { kindOfProperty } from '../../core/cql2/types.js';
 import { badParameter } from '../../core/errors.js';
@@ -27,8 +30,42 @@ export function conditionOf(
   parameter: string,
   text: string,
   schema: CheckOptions,
-  { change = (operand) => operand, now }: ConditionOptions = {},
+  options: ConditionOptions = {},
 ): Expression {
+  return read(parameter, () => {
+    const condition = parseText(cql2Of(text, options.now));
+    return check(ownNames(condition, schema, options) as Expression, schema);
+  });
+}
+
+/** Reads what is computed of a feature, and tells what it is. Throws 400 naming the parameter. */
+export function valueExpressionOf(
+  parameter: string,
+  text: string,
+  schema: CheckOptions,
+  options: ConditionOptions = {},
+): { operand: Operand; kind: Kind } {
+  return read(parameter, () => {
+    const operand = parseTextOperand(cql2Of(text, options.now));
+    return checkOperand(ownNames(operand, schema, options), schema);
+  });
+}
+
+function read<T>(parameter: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof Cql2Error) throw badParameter(parameter, error.message);
+    throw error;
+  }
+}
+
+/** The tree with the names and the booleans of the schema. */
+function ownNames(
+  tree: Operand,
+  schema: CheckOptions,
+  { change = (operand) => operand }: ConditionOptions,
+): Operand {
   const nameOf = namesOf(schema);
   const own = (operand: Operand): Operand => {
     const changed = change(operand);
@@ -36,12 +73,7 @@ export function conditionOf(
     if (isProperty(changed)) return { property: nameOf(changed.property) };
     return isCall(changed) ? { op: changed.op, args: asBooleans(changed.args, schema) } : changed;
   };
-  try {
-    return check(mapOperands(parseText(cql2Of(text, now)), own) as Expression, schema);
-  } catch (error) {
-    if (error instanceof Cql2Error) throw badParameter(parameter, error.message);
-    throw error;
-  }
+  return mapOperands(tree, own);
 }
 
 /** The name of the schema that a name means: the same, or the only one that differs in case alone. */

@@ -1,30 +1,32 @@
 import { changeOf } from '../../core/edit-areas.js';
 import type { EditFailure, EditOutcome, EditResult, EditTask } from '../../core/edits.js';
 import { TaskFailure } from '../../core/failure.js';
-import { mergePatch } from '../../core/feature-values.js';
 import { isPresent } from '../../core/presence.js';
-import { deletion, insertion, update } from './events.js';
+import { apply } from './apply.js';
+import { calculate } from './calculation.js';
 import { positionCount } from './extremes.js';
 import { failure, isFailure, type PreparedEdit, prepare } from './prepare.js';
-import { type EditSession, type NewEvent, Refusal, type RowChange, type StoredFeature } from './session.js';
+import { type Attempts, type EditSession, type NewEvent, Refusal } from './session.js';
 
 /**
  * Runs a task's operations in one transaction of a store: rows and events become durable together, or not at all.
  * `begin` opens the transaction; it is not called when no operation is fit to be tried.
  */
 export async function runEdits(task: EditTask, begin: () => Promise<EditSession>): Promise<EditResult> {
+  const { calculation } = task;
+  if (calculation) {
+    const attempts = (session: EditSession) => calculate(session, task, calculation);
+    const result = await inTransaction(task, begin, attempts);
+    return 'refusal' in result ? { outcomes: [result.refusal] } : result;
+  }
   const prepared = prepare(task);
   const failed = prepared.findIndex(isFailure);
   if (prepared.every(isFailure) || (task.mode === 'atomic' && failed >= 0)) {
     return { outcomes: withoutTransaction(prepared, task, failed) };
   }
-  try {
-    return await inSession(await begin(), task, prepared);
-  } catch (error) {
-    // The store takes none of it: the transaction could not begin, or a rule that is looked at last was broken.
-    if (!(error instanceof Refusal)) throw error;
-    return { outcomes: prepared.map(() => error.outcome) };
-  }
+  const result = await inTransaction(task, begin, (session) => attemptAll(session, task, prepared));
+  if ('refusal' in result) return { outcomes: prepared.map(() => result.refusal) };
+  return { ...result, positions: positionsOf(prepared) };
 }
 
 function withoutTransaction(
@@ -37,34 +39,50 @@ function withoutTransaction(
   return mode === 'each' ? failures : failures.slice(0, 1);
 }
 
-async function inSession(
+async function inTransaction(
+  { presence }: EditTask,
+  begin: () => Promise<EditSession>,
+  attempts: (session: EditSession) => Promise<Attempts>,
+): Promise<EditResult | { refusal: EditFailure }> {
+  try {
+    const session = await begin();
+    try {
+      const { outcomes, events } = await attempts(session);
+      if (presence && !isPresent(presence)) throw absent();
+      if (events.length > 0) {
+        const cursor = await session.record(events);
+        await session.commit();
+        return { outcomes, change: changeOf(events, cursor) };
+      }
+      await session.rollback();
+      return { outcomes };
+    } catch (error) {
+      // The first failure is the one to tell; a connection that is gone has rolled back by itself.
+      await session.rollback().catch(() => {});
+      throw error;
+    }
+  } catch (error) {
+    // The store takes none of it: the transaction could not begin, or a rule that is looked at last was broken.
+    if (!(error instanceof Refusal)) throw error;
+    return { refusal: error.outcome };
+  }
+}
+
+async function attemptAll(
   session: EditSession,
   task: EditTask,
   prepared: readonly (PreparedEdit | EditFailure)[],
-): Promise<EditResult> {
-  try {
-    const outcomes: EditOutcome[] = [];
-    const events: NewEvent[] = [];
-    for (const edit of prepared) {
-      const outcome = isFailure(edit) ? edit : await attempt(session, task, edit, events);
-      outcomes.push(outcome);
-      if (!outcome.ok && task.mode !== 'each') break;
-    }
-    const last = outcomes[outcomes.length - 1];
-    const undo = task.mode === 'atomic' && last && !last.ok;
-    if (task.presence && !isPresent(task.presence)) throw absent();
-    if (events.length > 0 && !undo) {
-      const cursor = await session.record(events);
-      await session.commit();
-      return { outcomes, change: changeOf(events, cursor), positions: positionsOf(prepared) };
-    }
-    await session.rollback();
-    return { outcomes: undo ? undone(prepared.length, outcomes.length - 1, last) : outcomes };
-  } catch (error) {
-    // The first failure is the one to tell; a connection that is gone has rolled back by itself.
-    await session.rollback().catch(() => {});
-    throw error;
+): Promise<Attempts> {
+  const outcomes: EditOutcome[] = [];
+  const events: NewEvent[] = [];
+  for (const edit of prepared) {
+    const outcome = isFailure(edit) ? edit : await attempt(session, task, edit, events);
+    outcomes.push(outcome);
+    if (!outcome.ok && task.mode !== 'each') break;
   }
+  const last = outcomes.at(-1);
+  if (task.mode !== 'atomic' || !last || last.ok) return { outcomes, events };
+  return { outcomes: undone(prepared.length, outcomes.length - 1, last), events: [] };
 }
 
 function absent(): TaskFailure {
@@ -102,73 +120,4 @@ async function attempt(
     if (many) await session.undo();
     return error.outcome;
   }
-}
-
-async function apply(session: EditSession, task: EditTask, edit: PreparedEdit): Promise<NewEvent> {
-  const { operation } = edit;
-  if (operation.type === 'create') return create(session, operation.id, edit);
-  const { id } = operation;
-  const before = await session.read(id);
-  if (!before) throw new Refusal('not-found', `There is no feature '${id.slice(0, 100)}'.`);
-  if (operation.row !== undefined && operation.row !== before.row)
-    throw new Refusal('changed', 'The feature has changed since it was read.');
-  if (operation.type === 'delete') {
-    await session.delete(id);
-    return deletion(before);
-  }
-  await session.update(
-    id,
-    operation.type === 'replace' ? replacement(task, edit) : patch(task, edit, before),
-  );
-  const after = await session.read(id);
-  if (!after) throw movedOut();
-  return update(before, after);
-}
-
-async function create(
-  session: EditSession,
-  requestedId: string | undefined,
-  edit: PreparedEdit,
-): Promise<NewEvent> {
-  if (requestedId !== undefined && (await session.exists(requestedId)))
-    throw new Refusal('conflict', `There is a feature '${requestedId.slice(0, 100)}' already.`);
-  const { geometry = null, values } = edit;
-  const id = await session.insert(requestedId, { geometry, values, reset: [] });
-  const after = await session.read(id);
-  if (!after) throw movedOut();
-  return insertion(after);
-}
-
-export function movedOut(): Refusal {
-  return new Refusal('forbidden', 'The feature would lie outside of what you may change.');
-}
-
-/** A replaced feature keeps nothing that its author may change. */
-function replacement(
-  { source, visible, writable }: EditTask,
-  { geometry = null, values }: PreparedEdit,
-): RowChange {
-  const reset = source.fields.filter(
-    ({ name, generated }) =>
-      !generated &&
-      !values.has(name) &&
-      (visible?.includes(name) ?? true) &&
-      (writable?.includes(name) ?? true),
-  );
-  return { geometry, values, reset: reset.map((field) => field.name) };
-}
-
-/** JSON members are patched in depth, all others set. */
-function patch({ source }: EditTask, { geometry, values }: PreparedEdit, before: StoredFeature): RowChange {
-  const deep = source.fields.filter(
-    ({ name, type }) => type === 'json' && (values.get(name) as string | null | undefined)?.[0] === '{',
-  );
-  if (deep.length === 0) return { geometry, values, reset: [] };
-  const stored = JSON.parse(before.properties) as Record<string, unknown>;
-  const merged = new Map(values);
-  for (const { name } of deep) {
-    const sent = JSON.parse(values.get(name) as string);
-    merged.set(name, JSON.stringify(mergePatch(stored[name], sent)));
-  }
-  return { geometry, values: merged, reset: [] };
 }

@@ -1,4 +1,4 @@
-import type { EditFailure, EditOrigin, FeatureEvent } from '../../core/edits.js';
+import type { Calculation, EditFailure, EditOrigin, EditOutcome, FeatureEvent } from '../../core/edits.js';
 import type { FieldError } from '../../core/errors.js';
 import type { FieldValue } from '../../core/feature-values.js';
 
@@ -14,6 +14,18 @@ export interface StoredFeature {
   geometry84: string;
   /** JSON object of all attributes. */
   properties: string;
+}
+
+/** What was done in a transaction; it is committed when there are events. */
+export interface Attempts {
+  outcomes: EditOutcome[];
+  events: readonly NewEvent[];
+}
+
+/** What a store computed of a feature: properties as clients send them. */
+export interface CalculatedFeature {
+  id: string;
+  properties: Record<string, unknown>;
 }
 
 /** What an insert or update writes. */
@@ -43,6 +55,8 @@ export interface EditSession {
   read(id: string): Promise<StoredFeature | null>;
   /** Whether any row has that id, hidden or not. */
   exists(id: string): Promise<boolean>;
+  /** Values of the features that pass, in the order of their ids: one more than are allowed at most. */
+  calculate(calculation: Calculation): Promise<CalculatedFeature[]>;
   /** Returns the id that the row got. */
   insert(id: string | undefined, change: RowChange): Promise<string>;
   update(id: string, change: RowChange): Promise<void>;

@@ -74,7 +74,8 @@ export function imageServiceDocument(collection: RasterCollection) {
     maxValues: all.map(({ max }) => max),
     meanValues: all.map(({ mean }) => mean),
     stdvValues: all.map(({ stdDev }) => stdDev),
-    ...{ objectIdField: 'OBJECTID', fields: FIELDS, capabilities: 'Image,Metadata,Catalog' },
+    ...{ objectIdField: 'OBJECTID', fields: FIELDS, capabilities: 'Image,Metadata,Catalog,Mensuration' },
+    mensurationCapabilities: 'Basic',
     ...(membersOf(raster.source) === undefined
       ? {}
       : { defaultMosaicMethod: 'None', allowedMosaicMethods: 'None,LockRaster', mosaicOperator: 'First' }),

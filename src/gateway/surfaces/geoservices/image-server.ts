@@ -20,6 +20,7 @@ import {
 import { exportImageOperations } from './image-export.js';
 import { AREA_PARAMS, countsWithin, wholeHistograms } from './image-histograms.js';
 import { requireImage, ruled } from './image-layers.js';
+import { MEASURE_PARAMS, measure } from './image-measure.js';
 import { jsonReply } from './in-band.js';
 import { layerCrs, spatialReferenceOf } from './layer-documents.js';
 import { legendOf } from './map-legend.js';
@@ -118,6 +119,13 @@ export function imageServerOperations(deps: TilesDeps): Operation[] {
       'Statistics and histograms of bands within an area',
       (x, one, members) => countsWithin(x, deps, one, members),
       AREA_PARAMS,
+    ),
+    ...document(
+      'imageMeasure',
+      'measure',
+      'Distances and areas on the ground',
+      (x, one, members) => measure(x, deps, one, members),
+      MEASURE_PARAMS,
     ),
     ...document('imageDimensions', 'multidimensionalInfo', 'Axes of times and levels', (_x, one) =>
       dimensionsDocument(one),

@@ -17,6 +17,11 @@ export const CURRENT_VERSION = 11.2;
 
 const EDITING = ['Create', 'Delete', 'Query', 'Update', 'Editing'].join();
 /** What clients may do: query, and edit where they may change features. */
+const EDITABLE = {
+  ...{ allowGeometryUpdates: true, supportsRollbackOnFailureParameter: true, supportsCalculate: true },
+  ...{ supportsAppend: true, supportedAppendFormats: 'featureCollection' },
+};
+
 const capabilitiesOf = (isEditable: boolean) => (isEditable ? EDITING : 'Query');
 
 const QUERY_FORMATS = 'JSON, geoJSON, PBF';
@@ -113,7 +118,7 @@ export function layerDocument(layer: VectorCollection, catalog: CatalogSnapshot,
     indexes: [],
     types: [],
     templates: isEditable ? [templateOf(layer)] : [],
-    ...(isEditable ? { allowGeometryUpdates: true, supportsRollbackOnFailureParameter: true } : {}),
+    ...(isEditable ? EDITABLE : {}),
     maxRecordCount: LIMITS.geoServicesRecords,
     standardMaxRecordCount: LIMITS.geoServicesRecordsMax,
     tileMaxRecordCount: LIMITS.geoServicesRecordsMax,

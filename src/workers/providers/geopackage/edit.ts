@@ -1,24 +1,32 @@
 import type { Box } from '../../../core/box.js';
 import { around } from '../../../core/box.js';
-import type { EditResult, EditTask } from '../../../core/edits.js';
+import type { Kind } from '../../../core/cql2/functions.js';
+import { and } from '../../../core/cql2/index.js';
+import { kindOf } from '../../../core/cql2/types.js';
+import type { Calculation, EditResult, EditTask } from '../../../core/edits.js';
 import { featureText } from '../../../core/feature-text.js';
 import type { FieldValue } from '../../../core/feature-values.js';
 import type { Field, GeoPackageSource } from '../../../core/vector-source.js';
 import { wkbToGeoPackage } from '../../../native/index.js';
+import { calculatedProperties } from '../../edits/calculation.js';
 import { runEdits } from '../../edits/run.js';
 import {
+  type CalculatedFeature,
   type EditSession,
   type NewEvent,
   Refusal,
   type RowChange,
   type StoredFeature,
 } from '../../edits/session.js';
+import { joined, raw, sql } from '../fragment.js';
 import { writerOptions } from '../writer.js';
 import { quote } from './connection.js';
 import { guarded } from './edit-errors.js';
 import { passingRows } from './filter.js';
+import { GeoPackageFilterWriter } from './filter-sql.js';
 import { featureSql, rowName, selectFields, storedOptions } from './items.js';
 import { recordEvents } from './outbox.js';
+import { rowOf } from './window.js';
 import { rtreeOf, type TableFacts, type Writer, writer } from './writer.js';
 
 /** Edits rows of a GeoPackage and writes the events, in one transaction of its only writer. */
@@ -105,6 +113,30 @@ export class GeoPackageSession implements EditSession {
     if (filter === undefined || filter === true) return true;
     const passing = passingRows(this.#source, filter);
     return this.#get(`SELECT 1 FROM (${passing.sql}) WHERE row = ?`, [...passing.values, key]) !== undefined;
+  }
+
+  async calculate(calculation: Calculation): Promise<CalculatedFeature[]> {
+    const source = this.#source;
+    const operands = Object.values(calculation.expressions);
+    const writer = new GeoPackageFilterWriter(source);
+    const columns = operands.map((operand) => writer.operand(operand));
+    const id = raw(`t.${this.#id}`);
+    const passing = passingRows(source, and(this.task.filter, calculation.filter));
+    const query = sql`SELECT ${joined([id, ...columns], ', ')} FROM ${this.#table} t
+      WHERE ${rowOf(source)} IN (${passing}) ORDER BY ${id} LIMIT ${String(calculation.most + 1)}`;
+    const rows = guarded(
+      () =>
+        this.writer.db
+          .prepare(query.sql)
+          .safeIntegers()
+          .raw()
+          .all(...query.values) as Bound[][],
+    );
+    const kinds = operands.map((operand) => kindOf(operand, source));
+    return rows.map(([key, ...values]) => {
+      const properties = values.map((value, i) => propertyOf(value, kinds[i]!));
+      return { id: String(key), properties: calculatedProperties(source, calculation, properties) };
+    });
   }
 
   async insert(id: string | undefined, change: RowChange): Promise<string> {
@@ -234,6 +266,15 @@ export class GeoPackageSession implements EditSession {
 /** The key that an id names; undefined when it names none. */
 function rowIdOf(id: string): bigint | undefined {
   return /^(0|-?[1-9]\d{0,17})$/.test(id) ? BigInt(id) : undefined;
+}
+
+/** A computed value as clients send it: timestamps are compared without their Z. */
+function propertyOf(value: Bound, kind: Kind): unknown {
+  if (value === null) return null;
+  if (kind === 'boolean') return Number(value) !== 0;
+  if (kind === 'timestamp') return `${value}Z`;
+  if (typeof value !== 'bigint') return value;
+  return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
 }
 
 /** A value as its column keeps it (OGC 12-128r18, table 1). Whole numbers go as such: REAL would lose digits. */

@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import type { EditResult, EditTask } from '../../../core/edits.js';
+import { and } from '../../../core/cql2/index.js';
+import type { Calculation, EditResult, EditTask } from '../../../core/edits.js';
 import { TaskFailure } from '../../../core/failure.js';
 import { featureText } from '../../../core/feature-text.js';
+import { parseExact } from '../../../core/json.js';
 import type { Field, PostgisSource } from '../../../core/vector-source.js';
 import { isPgError, type PgValue, type PostgresConnection } from '../../../native/postgres.js';
+import { calculatedProperties } from '../../edits/calculation.js';
 import { runEdits } from '../../edits/run.js';
 import {
+  type CalculatedFeature,
   type EditSession,
   type NewEvent,
   Refusal,
@@ -17,6 +21,7 @@ import { columnsOf } from './columns.js';
 import { withConnection } from './database.js';
 import { guarded } from './edit-errors.js';
 import { whereOf } from './filter.js';
+import { PostgisFilterWriter } from './filter-sql.js';
 import { outputOf, rowName, storedOutput } from './items.js';
 import { column, quote, tableOf } from './names.js';
 import { idIs } from './order.js';
@@ -104,6 +109,24 @@ export class PostgisSession implements EditSession {
     const { id: storedId, geometry, properties } = featureText(stored);
     const { geometry: geometry84 } = featureText(shown);
     return { id: storedId, row: rowName(stored), geometry, geometry84, properties };
+  }
+
+  async calculate(calculation: Calculation): Promise<CalculatedFeature[]> {
+    const source = this.#source;
+    const params = new SqlParams();
+    const writer = new PostgisFilterWriter(source, params);
+    const values = Object.values(calculation.expressions).map((operand) => writer.operand(operand).sql);
+    const id = column(source.idColumn);
+    const where = whereOf(source, and(this.task.filter, calculation.filter), params);
+    const rows = await this.#query(
+      `SELECT ${id}::text, jsonb_build_array(${values.join(', ')})::text FROM ${tableOf(source)}
+       WHERE ${where} ORDER BY ${id} LIMIT ${calculation.most + 1} FOR UPDATE`,
+      params,
+    );
+    return rows.map(([key, texts]) => {
+      const computed = parseExact(texts as string) as unknown[];
+      return { id: key as string, properties: calculatedProperties(source, calculation, computed) };
+    });
   }
 
   async insert(requestedId: string | undefined, change: RowChange): Promise<string> {

@@ -1,0 +1,103 @@
+import type { VectorCollection } from '../../../core/collection.js';
+import type { Operand } from '../../../core/cql2/index.js';
+import { defaultCrs } from '../../../core/crs.js';
+import { badParameter } from '../../../core/errors.js';
+import { plainFields } from '../../../core/field-masks.js';
+import { sentFeature } from '../../../core/geoservices-features.js';
+import { LIMITS } from '../../../core/limits.js';
+import { defineOperation, type Operation } from '../../../core/operation.js';
+import type { Field, FieldType } from '../../../core/vector-source.js';
+import { valueExpressionOf } from '../../../services/geoservices/where.js';
+import { esriLayer } from '../../../services/replicas/layer-view.js';
+import { auditResource } from '../../../stores/audit-scope.js';
+import { editError } from '../features/edits/outcome.js';
+import type { EditDeps } from '../features/edits/target.js';
+import { editForm, layerId, layerOf, originOf, planEdits, requirePlain, serviceId } from './edit-plan.js';
+import { common, documentFormat, membersOf, SERVER } from './feature-server.js';
+import { jsonReply } from './in-band.js';
+import { choiceOf, type Members, objectsOf, textOf } from './members.js';
+import { filterOf } from './query-request.js';
+
+const PARAMETER = 'calcExpression';
+const MOST_TEXT = 4000;
+/** Kinds of values that a field takes. */
+const KINDS: Readonly<Partial<Record<FieldType, readonly string[]>>> = {
+  integer: ['number'],
+  number: ['number'],
+  string: ['string'],
+  boolean: ['boolean'],
+  date: ['date'],
+  'date-time': ['timestamp'],
+};
+
+/** New values of fields for all features that pass a condition, in one transaction. */
+export function calculateOperation(deps: EditDeps): Operation {
+  return defineOperation({
+    ...common('FeatureServer', 'calculate'),
+    ...{ method: 'POST', audited: true, body: editForm, params: { serviceId, layerId }, repeatable: true },
+    id: 'geoservices.calculate',
+    path: `/rest/services/{serviceId}/${SERVER}/{layerId}/calculate`,
+    summary: 'Set fields to values that are computed',
+    async run(x) {
+      const members = membersOf(x);
+      const format = documentFormat(members);
+      requirePlain(members);
+      const layer = layerOf(deps, x, x.params.serviceId, x.params.layerId);
+      const { collection, bounds, crs } = planEdits(x, deps, layer, {});
+      choiceOf(members, 'sqlFormat', { values: ['none', 'standard'], fallback: 'standard' });
+      const filter = filterOf(layer, members);
+      const { outcomes } = await deps.edits.run(x, collection, {
+        ...{ ...bounds, crs: crs.proj, swapAxes: false, mode: 'atomic', operations: [] },
+        calculation: {
+          ...assignments(layer, members),
+          ...(filter === undefined ? {} : { filter }),
+          most: LIMITS.calculatedFeatures,
+        },
+        origin: originOf(x, layer),
+      });
+      const failure = outcomes.find((outcome) => !outcome.ok);
+      if (failure && !failure.ok) throw editError(failure);
+      auditResource(layer.id, { operations: outcomes.length, succeeded: outcomes.length });
+      return jsonReply({ success: true, updatedFeatureCount: outcomes.length }, format);
+    },
+  });
+}
+
+/** Throws 400 for what no field can become. */
+function assignments(layer: VectorCollection, members: Members) {
+  const list = objectsOf(members, PARAMETER, LIMITS.replicaEdits) ?? [];
+  if (list.length === 0) throw badParameter(PARAMETER, 'is missing');
+  const fields = new Map(layer.source.fields.map((field) => [field.name.toLowerCase(), field]));
+  const properties: Record<string, unknown> = {};
+  const expressions: Record<string, Operand> = {};
+  for (const one of list) {
+    const name = textOf(one, 'field', MOST_TEXT) ?? '';
+    const field = fields.get(name.toLowerCase());
+    if (!field || field.generated)
+      throw badParameter(PARAMETER, `names '${name.slice(0, 60)}', which is no field that can be changed`);
+    if (field.name in properties || field.name in expressions)
+      throw badParameter(PARAMETER, `names ${field.name} twice`);
+    const sql = textOf(one, 'sqlExpression', MOST_TEXT);
+    if (sql !== undefined && 'value' in one)
+      throw badParameter(PARAMETER, `has both a value and an expression for ${field.name}`);
+    if (sql !== undefined) expressions[field.name] = operandOf(layer, field, sql);
+    else if ('value' in one) Object.assign(properties, literal(layer, field, one['value']));
+    else throw badParameter(PARAMETER, `has neither value nor sqlExpression for ${field.name}`);
+  }
+  return { properties, expressions };
+}
+
+function operandOf(layer: VectorCollection, { name, type }: Field, sql: string): Operand {
+  const { source } = layer;
+  const schema = { ...source, fields: plainFields(source.fields), filterCrs: defaultCrs(layer) };
+  const { operand, kind } = valueExpressionOf(PARAMETER, sql, schema, { now: Date.now() });
+  const kinds = KINDS[type] ?? [];
+  if (!kinds.includes(kind))
+    throw badParameter(PARAMETER, `is a ${kind}, which ${name} of type ${type} cannot be`);
+  return operand;
+}
+
+/** A value as clients of GeoServices write it: instants are milliseconds. */
+function literal(layer: VectorCollection, { name }: Field, value: unknown): Record<string, unknown> {
+  return sentFeature({ attributes: { [name]: value } }, esriLayer(layer)).properties;
+}

@@ -1,0 +1,75 @@
+import type { EditTask } from '../../core/edits.js';
+import { mergePatch } from '../../core/feature-values.js';
+import { deletion, insertion, update } from './events.js';
+import type { PreparedEdit } from './prepare.js';
+import { type EditSession, type NewEvent, Refusal, type RowChange, type StoredFeature } from './session.js';
+
+/** Carries out one operation. Throws `Refusal` for what the store does not take. */
+export async function apply(session: EditSession, task: EditTask, edit: PreparedEdit): Promise<NewEvent> {
+  const { operation } = edit;
+  if (operation.type === 'create') return create(session, operation.id, edit);
+  const { id } = operation;
+  const before = await session.read(id);
+  if (!before) throw new Refusal('not-found', `There is no feature '${id.slice(0, 100)}'.`);
+  if (operation.row !== undefined && operation.row !== before.row)
+    throw new Refusal('changed', 'The feature has changed since it was read.');
+  if (operation.type === 'delete') {
+    await session.delete(id);
+    return deletion(before);
+  }
+  await session.update(
+    id,
+    operation.type === 'replace' ? replacement(task, edit) : patch(task, edit, before),
+  );
+  const after = await session.read(id);
+  if (!after) throw movedOut();
+  return update(before, after);
+}
+
+async function create(
+  session: EditSession,
+  requestedId: string | undefined,
+  edit: PreparedEdit,
+): Promise<NewEvent> {
+  if (requestedId !== undefined && (await session.exists(requestedId)))
+    throw new Refusal('conflict', `There is a feature '${requestedId.slice(0, 100)}' already.`);
+  const { geometry = null, values } = edit;
+  const id = await session.insert(requestedId, { geometry, values, reset: [] });
+  const after = await session.read(id);
+  if (!after) throw movedOut();
+  return insertion(after);
+}
+
+export function movedOut(): Refusal {
+  return new Refusal('forbidden', 'The feature would lie outside of what you may change.');
+}
+
+/** A replaced feature keeps nothing that its author may change. */
+function replacement(
+  { source, visible, writable }: EditTask,
+  { geometry = null, values }: PreparedEdit,
+): RowChange {
+  const reset = source.fields.filter(
+    ({ name, generated }) =>
+      !generated &&
+      !values.has(name) &&
+      (visible?.includes(name) ?? true) &&
+      (writable?.includes(name) ?? true),
+  );
+  return { geometry, values, reset: reset.map((field) => field.name) };
+}
+
+/** JSON members are patched in depth, all others set. */
+function patch({ source }: EditTask, { geometry, values }: PreparedEdit, before: StoredFeature): RowChange {
+  const deep = source.fields.filter(
+    ({ name, type }) => type === 'json' && (values.get(name) as string | null | undefined)?.[0] === '{',
+  );
+  if (deep.length === 0) return { geometry, values, reset: [] };
+  const stored = JSON.parse(before.properties) as Record<string, unknown>;
+  const merged = new Map(values);
+  for (const { name } of deep) {
+    const sent = JSON.parse(values.get(name) as string);
+    merged.set(name, JSON.stringify(mergePatch(stored[name], sent)));
+  }
+  return { geometry, values: merged, reset: [] };
+}
