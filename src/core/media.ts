@@ -32,9 +32,15 @@ export const MVT_FORMAT: Format = {
   mediaType: 'application/vnd.mapbox-vector-tile',
   accepts: ['application/x-protobuf'],
 };
+/** MapLibre Tile. */
+export const MLT_FORMAT: Format = { name: 'mlt', mediaType: 'application/vnd.maplibre-tile' };
 export const PNG_FORMAT: Format = { name: 'png', mediaType: 'image/png', aliases: ['image/png'] };
 export const JPEG_FORMAT: Format = { name: 'jpeg', mediaType: 'image/jpeg', aliases: ['jpg'] };
 export const WEBP_FORMAT: Format = { name: 'webp', mediaType: 'image/webp' };
+
+/** Encodings of vector tiles: what one shows, the other does. */
+export const VECTOR_FORMATS: readonly Format[] = [MVT_FORMAT, MLT_FORMAT];
+export const isVectorFormat = (format: Format) => VECTOR_FORMATS.includes(format);
 export const SVG_FORMAT: Format = { name: 'svg', mediaType: 'image/svg+xml' };
 export const TILEJSON_FORMAT: Format = { name: 'tilejson', mediaType: 'application/vnd.mapbox.tile+json' };
 export const MAPBOX_STYLE_FORMAT: Format = {

@@ -11,6 +11,7 @@ import type {
   ArchiveContainer,
   ArchiveInfo,
   ArchiveTasks,
+  ArchiveTile,
   ArchiveTilesResult,
   ArchiveTilesTask,
 } from './archives.js';
@@ -127,6 +128,8 @@ export interface Tasks
   'vector.archive': { input: { path: string; container: ArchiveContainer }; output: ArchiveInfo };
   /** One outcome for each tile, in their order: a tile that cannot be read does not harm the others. */
   'vector.archiveTiles': { input: ArchiveTilesTask; output: ArchiveTilesResult };
+  /** A stored vector tile in the other encoding. */
+  'vector.transcode': { input: ArchiveTile; output: ArchiveTile };
   /** Second half of an import: staging file into the store, one transaction, Hilbert order, rtree. */
   'vector.load': { input: LoadTask; output: { features: number } };
   /** Removes a table of features from a store; nothing when it is gone. */

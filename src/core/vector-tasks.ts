@@ -94,6 +94,8 @@ export interface VectorTileTask {
   /** The least important features are dropped beyond these; bytes are those before compression. */
   maxFeatures?: number;
   maxBytes?: number;
+  /** Mapbox Vector Tile when absent. */
+  format?: 'mvt' | 'mlt';
   /** Compress the answer. */
   encoding: 'identity' | 'gzip';
   /** 1 to 12; a fast one when absent. */

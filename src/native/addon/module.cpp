@@ -6,6 +6,7 @@
 #include "processing_functions.h"
 #include "proximity_functions.h"
 #include "relate_functions.h"
+#include "tile_functions.h"
 #include "zonal_functions.h"
 
 namespace graticule::addon {
@@ -67,6 +68,7 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "gzip", guarded<gzip>);
   setFunction(env, exports, "gunzip", guarded<gunzip>);
   setFunction(env, exports, "gunzippedSize", guarded<gunzippedSize>);
+  setFunction(env, exports, "mvtToMlt", guarded<mvtToMlt>);
   setFunction(env, exports, "encodePng", guarded<encodePng>);
   setFunction(env, exports, "encodeTiffTiles", guarded<encodeTiffTiles>);
   setFunction(env, exports, "mergeFunction", guarded<mergeFunction>);

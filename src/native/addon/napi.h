@@ -14,6 +14,7 @@
 #include "../core/geojson.h"
 #include "../core/geojson_reader.h"
 #include "../core/geos.h"
+#include "../core/mlt/encoder.h"
 #include "../core/reprojector.h"
 
 namespace graticule::addon {
@@ -35,6 +36,7 @@ struct Environment {
   GeoJsonReader geometryReader;
   /** Made on first use. */
   std::shared_ptr<Geos> geos;
+  std::unique_ptr<mlt::Encoder> mltEncoder;
   Geometry geometry;
   ByteBuffer text;
 };

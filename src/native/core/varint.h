@@ -34,13 +34,9 @@ inline uint8_t* putVarint32(uint8_t* p, uint32_t v) {
   return p + 1 + more;
 }
 
+/** Seven bits a byte, without a loop. */
 constexpr size_t varintSize(uint64_t v) {
-  size_t size = 1;
-  while (v >= 0x80) {
-    v >>= 7;
-    ++size;
-  }
-  return size;
+  return static_cast<size_t>((63 - __builtin_clzll(v | 1)) * 9 + 73) / 64;
 }
 
 /** Reads a varint; null when it does not end before `end` or within ten bytes. */
@@ -52,6 +48,20 @@ inline const uint8_t* getVarint(const uint8_t* p, const uint8_t* end, uint64_t& 
     if (byte < 0x80) return p;
   }
   return nullptr;
+}
+
+/** The same of numbers of 32 bits, most of which take one byte or two. What is longer loses its higher bits. */
+inline const uint8_t* getVarint32(const uint8_t* p, const uint8_t* end, uint32_t& value) {
+  if (__builtin_expect(end - p >= 2, 1)) {
+    value = p[0];
+    if (value < 0x80) return p + 1;
+    value = (value & 0x7f) | static_cast<uint32_t>(p[1]) << 7;
+    if (p[1] < 0x80) return p + 2;
+  }
+  uint64_t whole = 0;
+  p = getVarint(p, end, whole);
+  value = static_cast<uint32_t>(whole);
+  return p;
 }
 
 /** Key of a length-delimited field. */

@@ -2,10 +2,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
+#include <vector>
 
 #include "../core/geojson.h"
 #include "../core/intersects_box.h"
 #include "../core/json.h"
+#include "../core/mlt/encoder.h"
 #include "../core/options.h"
 #include "../core/pg_values.h"
 #include "../core/tile_layer.h"
@@ -35,6 +37,20 @@ TileLayerOptions tileOptions(uint8_t mode) {
   return options;
 }
 
+/** A tile of ours becomes a MapLibre Tile; one with some bytes of the input in it may. */
+void fuzzMlt(const uint8_t* tile, size_t tileSize, const uint8_t* data, size_t size) {
+  static mlt::Encoder encoder;
+  ByteBuffer out;
+  require(encoder.encode(tile, tileSize, out));
+  require((out.size() == 0) == (tileSize == 0));
+  std::vector<uint8_t> mutant(tile, tile + tileSize);
+  for (size_t i = 0; i + 1 < size && i < 16 && tileSize != 0; i += 2) mutant[data[i] % tileSize] = data[i + 1];
+  out.clear();
+  encoder.encode(mutant.data(), mutant.size(), out);
+  out.clear();
+  encoder.encode(data, size, out);
+}
+
 void fuzzTile(uint8_t mode, const uint8_t* blob, size_t size) {
   static ReprojectorCache reprojectors;
   static TileLayerEncoder encoder;
@@ -54,6 +70,7 @@ void fuzzTile(uint8_t mode, const uint8_t* blob, size_t size) {
   require(countTileFeatures(tile, tileSize) == features);
   const int64_t low = -static_cast<int64_t>(options.buffer);
   require(features == 0 || tileIsValid(tile, tileSize, low, options.extent - low));
+  fuzzMlt(tile, tileSize, blob, size);
   encoder.release();
 }
 

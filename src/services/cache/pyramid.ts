@@ -1,5 +1,5 @@
 import type { Box } from '../../core/box.js';
-import { type Format, MVT_FORMAT } from '../../core/media.js';
+import { type Format, isVectorFormat } from '../../core/media.js';
 import {
   matrixSize,
   type TileLimits,
@@ -108,7 +108,7 @@ function touchedTiles(
 ): TileLimits | undefined {
   if (!extent) return undefined;
   const [minx, miny, maxx, maxy] = tileBox(set, zoom, 0, 0);
-  const reach = format === MVT_FORMAT ? 1 / 32 : 1 / 4;
+  const reach = isVectorFormat(format) ? 1 / 32 : 1 / 4;
   const [dx, dy] = [(maxx - minx) * reach, (maxy - miny) * reach];
   const window = tileLimits(set, zoom, [extent[0] - dx, extent[1] - dy, extent[2] + dx, extent[3] + dy]);
   if (!window) return undefined;

@@ -6,6 +6,7 @@ import {
   type Format,
   formatNames,
   JPEG_FORMAT,
+  MLT_FORMAT,
   MVT_FORMAT,
   negotiate,
   PNG_FORMAT,
@@ -15,13 +16,13 @@ import type { Exchange } from '../../core/operation.js';
 import { type MatrixSets, type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
 
 /** Formats of tiles that are made on request. */
-export const MADE_FORMATS: readonly Format[] = [MVT_FORMAT, PNG_FORMAT, WEBP_FORMAT];
+export const MADE_FORMATS: readonly Format[] = [MVT_FORMAT, MLT_FORMAT, PNG_FORMAT, WEBP_FORMAT];
 
 /** Formats of the tiles of one collection: archives may hold further ones. */
 export const TILE_FORMATS: readonly Format[] = [...MADE_FORMATS, JPEG_FORMAT];
 
 const STORED: Record<ArchiveFormat, readonly Format[]> = {
-  mvt: [MVT_FORMAT],
+  mvt: [MVT_FORMAT, MLT_FORMAT],
   png: [PNG_FORMAT],
   jpeg: [JPEG_FORMAT],
   webp: [WEBP_FORMAT],

@@ -2,7 +2,7 @@ import { hasFeatures, hasStoredTiles } from '../../core/abilities.js';
 import type { ArchiveCollection } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
-import { MVT_FORMAT } from '../../core/media.js';
+import { isVectorFormat, MLT_FORMAT } from '../../core/media.js';
 import type { Pools } from '../../core/tasks.js';
 import { tileBox } from '../../core/tile-matrix.js';
 import { renderImage } from '../render.js';
@@ -35,16 +35,16 @@ export async function makeTile(
   const { format } = request;
   if (collections.length === 0) return emptyTile(request);
   if (hasStoredTiles(collections[0])) return stored(x, pools, request);
-  return format === MVT_FORMAT ? encode(x, pools, request, coding) : draw(x, pools, request);
+  return isVectorFormat(format) ? encode(x, pools, request, coding) : draw(x, pools, request);
 }
 
 /** Whether a tile is an image that is made here. */
 export function isDrawn({ collections, format }: Pick<TileRequest, 'collections' | 'format'>): boolean {
-  return format !== MVT_FORMAT && !hasStoredTiles(collections[0]);
+  return !isVectorFormat(format) && !hasStoredTiles(collections[0]);
 }
 
 async function encode(x: TaskContext, pools: Pools, request: TileRequest, coding: TileCoding): Promise<Tile> {
-  const { collections, at, selection } = request;
+  const { collections, at, format, selection } = request;
   const vectors = collections.filter(hasFeatures);
   if (vectors.length === 0) {
     throw new ApiError('not-acceptable', 'A raster collection has no vector tiles; ask for png.');
@@ -57,18 +57,22 @@ async function encode(x: TaskContext, pools: Pools, request: TileRequest, coding
     buffer: BUFFER,
     simplify: SIMPLIFY,
     maxBytes: LIMITS.tileBytes,
+    format: format === MLT_FORMAT ? 'mlt' : 'mvt',
     encoding: coding,
     gzipMinBytes: GZIP_MIN_BYTES,
   });
   const { data, dropped } = result;
   const encoding = result.encoding === 'gzip' ? 'gzip' : undefined;
-  return newTile(request, data, MVT_FORMAT.mediaType, encoding, data.byteLength === 0, dropped);
+  return newTile(request, data, format.mediaType, encoding, data.byteLength === 0, dropped);
 }
 
-/** The tile as the archive holds it. */
+/** The tile as the archive holds it, or in the other encoding of vector tiles. */
 async function stored(x: TaskContext, pools: Pools, request: TileRequest): Promise<Tile> {
   const { collections, at, format } = request;
-  const result = await archiveTile(x, pools, collections[0] as ArchiveCollection, at);
+  const archive = collections[0] as ArchiveCollection;
+  const tile = await archiveTile(x, pools, archive, at);
+  const isOther = format.name !== archive.format && tile.data.byteLength > 0;
+  const result = isOther ? await runTask(x, pools, 'vector.transcode', tile) : tile;
   const encoding = result.encoding === 'gzip' ? 'gzip' : undefined;
   return newTile(request, result.data, format.mediaType, encoding, result.data.byteLength === 0);
 }

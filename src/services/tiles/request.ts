@@ -1,7 +1,7 @@
 import { isDrawable } from '../../core/abilities.js';
 import { type Collection, hasTilesAt } from '../../core/collection.js';
 import type { Expression } from '../../core/cql2/index.js';
-import { type Format, MVT_FORMAT } from '../../core/media.js';
+import { type Format, isVectorFormat } from '../../core/media.js';
 import type { AxisRange, TimeRange } from '../../core/params.js';
 import type { RasterLook } from '../../core/raster-look.js';
 import type { TileSize } from '../../core/rasters.js';
@@ -91,7 +91,7 @@ function contentKey(
   let key = '';
   for (const collection of collections) {
     key += `/${collection.id}@${versionOf(collection)}`;
-    if (format !== MVT_FORMAT && isDrawable(collection) && collection.style.version > 0)
+    if (!isVectorFormat(format) && isDrawable(collection) && collection.style.version > 0)
       key += `~${styleTag(collection.style)}`;
   }
   if (batch) key += `/${batch.start}`;

@@ -2,7 +2,7 @@ import { hasCoverage, hasFeatures } from '../../core/abilities.js';
 import type { Collection } from '../../core/collection.js';
 import { contentTag } from '../../core/content-tag.js';
 import { LIMITS } from '../../core/limits.js';
-import { MVT_FORMAT } from '../../core/media.js';
+import { isVectorFormat } from '../../core/media.js';
 import type { Reply } from '../../core/operation.js';
 import { isDistant } from '../../core/raster-sources.js';
 import type { TileSize } from '../../core/rasters.js';
@@ -78,7 +78,7 @@ export function newTile(
     headers,
   };
   // The compressed form of a plain vector tile is kept with it, once a client has asked for that.
-  const forms = request.format === MVT_FORMAT && encoding === undefined ? 2 : 1;
+  const forms = isVectorFormat(request.format) && encoding === undefined ? 2 : 1;
   return { reply, bytes: forms * data.byteLength, dropped };
 }
 

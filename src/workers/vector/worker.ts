@@ -49,6 +49,7 @@ import { occupied } from './occupied.js';
 import { unpacked } from './sources.js';
 import { fieldStatistics } from './statistics/field-statistics.js';
 import { vectorTile } from './tile.js';
+import { transcode } from './transcode.js';
 
 /**
  * Thread side of the vector pool: Piscina calls the default export with each task. Tasks that read files keep the
@@ -127,6 +128,7 @@ const TASKS: {
   'vector.match': match,
   'vector.archive': archive,
   'vector.archiveTiles': archiveTiles,
+  'vector.transcode': transcode,
   'vector.load': load,
   'vector.drop': drop,
   'vector.layerStyles': keepLayerStyles,

@@ -4,7 +4,7 @@ import type { Crs } from '../../../core/crs.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { AskedLook } from '../../../core/look-params.js';
-import { type Format, MVT_FORMAT } from '../../../core/media.js';
+import { type Format, isVectorFormat } from '../../../core/media.js';
 import { defineOperation, memoOf, type Operation } from '../../../core/operation.js';
 import type { RasterLook } from '../../../core/raster-look.js';
 import type { TileSize } from '../../../core/rasters.js';
@@ -70,7 +70,7 @@ export function tileOperations(deps: TilesDeps): Operation[] {
       run(x) {
         const catalog = deps.visible(x.principal);
         const plan = planTile(x, catalog, () => {
-          const fits = x.format === MVT_FORMAT ? hasFeatures : isMade;
+          const fits = isVectorFormat(x.format) ? hasFeatures : isMade;
           const selection = selectCollections(x, catalog, x.params.collections, fits);
           if (selection.length === 0)
             throw new ApiError('not-acceptable', 'No collection has tiles of this format.');
@@ -161,7 +161,7 @@ function lookOf(
   params: Partial<AskedLook>,
 ): RasterLook | undefined {
   const look = rasterLook(collections, params);
-  if (look && format === MVT_FORMAT)
+  if (look && isVectorFormat(format))
     throw new ApiError('invalid-request', 'Vector tiles do not show rasters.');
   return look;
 }

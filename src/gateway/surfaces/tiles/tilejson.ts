@@ -2,6 +2,7 @@ import { attributionOf, hasCoverage, hasStoredTiles } from '../../../core/abilit
 import { uncrossed } from '../../../core/box.js';
 import { type Collection, tileLevels, type VectorCollection } from '../../../core/collection.js';
 import { LIMITS } from '../../../core/limits.js';
+import { type Format, isVectorFormat } from '../../../core/media.js';
 import type { Exchange } from '../../../core/operation.js';
 import { WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
 import type { FieldType } from '../../../core/vector-source.js';
@@ -17,11 +18,14 @@ import {
 
 /**
  * TileJSON 3.0.0 of the WebMercatorQuad tileset: the vector tiles, or the images where there are none. `template` is
- * the URL of its tiles, that of the tileset when absent.
+ * the URL of its tiles, that of the tileset when absent; `format` is theirs, the first that there is when absent.
  */
-export function tileJson(x: Exchange, subject: TilesetSubject, template?: string) {
+export function tileJson(
+  x: Exchange,
+  subject: TilesetSubject,
+  { template, format = formatsOf(subject)[0]! }: { template?: string; format?: Format | undefined } = {},
+) {
   const { collection, collections } = subject;
-  const format = formatsOf(subject)[0]!;
   const { minzoom, maxzoom } = zoomsOf(collections);
   const extent = extentOf(collections);
   const [longitude, latitude] = extent ? centreOf(extent) : [0, 0];
@@ -39,7 +43,9 @@ export function tileJson(x: Exchange, subject: TilesetSubject, template?: string
     // Readers of TileJSON know no box across the antimeridian.
     bounds: extent && uncrossed(extent),
     center: extent && [longitude, latitude, zoom],
-    vector_layers: format.name === 'mvt' ? collections.flatMap(layersOf) : undefined,
+    ...(isVectorFormat(format)
+      ? { encoding: format.name, vector_layers: collections.flatMap(layersOf) }
+      : {}),
   };
 }
 

@@ -6,13 +6,15 @@ import { lookParams } from '../../../core/look-params.js';
 import {
   type Format,
   JPEG_FORMAT,
+  MLT_FORMAT,
   MVT_FORMAT,
   PNG_FORMAT,
   TILEJSON_FORMAT,
+  VECTOR_FORMATS,
   WEBP_FORMAT,
 } from '../../../core/media.js';
 import { defineOperation, type Exchange, memoOf, type Operation } from '../../../core/operation.js';
-import { list, pathInteger, pathString } from '../../../core/params.js';
+import { choice, list, pathInteger, pathString } from '../../../core/params.js';
 import { WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
 import { isMade, TILE_FORMATS, tileFormats } from '../../../services/tiles/formats.js';
 import { documentReply, selectCollections } from '../common.js';
@@ -32,6 +34,7 @@ const layers = {
 const FORMATS: Readonly<Record<string, Format>> = {
   mvt: MVT_FORMAT,
   pbf: MVT_FORMAT,
+  mlt: MLT_FORMAT,
   png: PNG_FORMAT,
   jpg: JPEG_FORMAT,
   jpeg: JPEG_FORMAT,
@@ -40,18 +43,21 @@ const FORMATS: Readonly<Record<string, Format>> = {
 
 /** Row of the tile, and perhaps its format as a file would have it: `5`, `5.mvt`, `5@2x.png`. */
 const row = {
-  ...pathString('y', 'Row, 0 at the top; perhaps with @2x and .mvt, .pbf, .png, .jpg or .webp.'),
+  ...pathString('y', 'Row, 0 at the top; perhaps with @2x and .mvt, .pbf, .mlt, .png, .jpg or .webp.'),
   parse(raw: string | undefined) {
     const [, digits, twice, ending] = /^(\d{1,10})(@2x)?(?:\.([a-z]{3,4}))?$/.exec(raw ?? '') ?? [];
     const format = ending === undefined ? undefined : FORMATS[ending];
     if (digits === undefined || (ending !== undefined && !format))
       throw badParameter(
         'y',
-        'must be a whole number >= 0, perhaps with @2x and .mvt, .pbf, .png, .jpg or .webp',
+        'must be a whole number >= 0, perhaps with @2x and .mvt, .pbf, .mlt, .png, .jpg or .webp',
       );
     return { y: Number(digits), scale: twice ? 2 : 1, format };
   },
 };
+
+/** Of the tiles that TileJSON tells of. */
+const encoding = choice('encoding', ['mvt', 'mlt'], 'Encoding of vector tiles: mvt when absent.');
 
 const { datetime, subset, filter, filterLang, filterCrs, properties } = tileQuery;
 
@@ -64,7 +70,7 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
       path: `${XYZ_PATH}/{layers}`,
       summary: 'TileJSON of collections',
       tag: 'TileJSON',
-      params: { layers, datetime },
+      params: { layers, datetime, encoding },
       formats: [{ ...TILEJSON_FORMAT, accepts: ['application/json'] }],
       responses: {
         200: { description: 'TileJSON 3.0', content: { [TILEJSON_FORMAT.mediaType]: Type.Object({}) } },
@@ -74,8 +80,11 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
         const collections = collectionsOf(x, deps.visible(x.principal), x.params.layers);
         const [collection] = collections.length === 1 ? collections : [];
         const names = collections.map(({ id }) => id).join(',');
-        const template = `${x.baseUrl}${XYZ_PATH}/${names}/{z}/{x}/{y}${timeOf(x.query)}`;
-        return documentReply(x, tileJson(x, { as: 'data', collections, collection }, template), () => '');
+        const format = encodingOf(collections, x.params.encoding);
+        const ending = format === MLT_FORMAT ? '.mlt' : '';
+        const template = `${x.baseUrl}${XYZ_PATH}/${names}/{z}/{x}/{y}${ending}${timeOf(x.query)}`;
+        const subject = { as: 'data', collections, collection } as const;
+        return documentReply(x, tileJson(x, subject, { template, format }), () => '');
       },
     }),
     defineOperation({
@@ -110,6 +119,14 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
       },
     }),
   ];
+}
+
+/** The encoding of vector tiles that is asked for; undefined leaves it to the server. Throws 400 where there are none. */
+function encodingOf(collections: readonly Collection[], name: string | undefined): Format | undefined {
+  const format = VECTOR_FORMATS.find((one) => one.name === name);
+  if (format && !tileFormats(collections).includes(format))
+    throw badParameter('encoding', 'is for collections that have vector tiles');
+  return format;
 }
 
 /** The time that tiles are described for is that of their URLs. */

@@ -1,0 +1,9 @@
+#pragma once
+
+#include <node_api.h>
+
+namespace graticule::addon {
+
+napi_value mvtToMlt(napi_env env, napi_callback_info info);
+
+}  // namespace graticule::addon

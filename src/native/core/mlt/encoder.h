@@ -1,0 +1,35 @@
+// From a vector tile to a MapLibre Tile.
+#pragma once
+
+#include <cstdint>
+
+#include "../bytes.h"
+#include "geometry_column.h"
+#include "mvt_layer.h"
+#include "property_columns.h"
+
+namespace graticule::mlt {
+
+/** Keeps its memory from tile to tile. */
+class Encoder {
+ public:
+  /**
+   * Appends the tile, layer by layer; layers without a feature are left out, and so are features without geometry.
+   * False when the bytes are no vector tile.
+   */
+  bool encode(const uint8_t* tile, size_t size, ByteBuffer& out);
+
+ private:
+  bool encodeLayer(ByteBuffer& out);
+
+  MvtLayer layer_;
+  GeometryColumn geometry_;
+  IdColumn ids_;
+  PropertyColumns properties_;
+  ByteBuffer head_;
+  ByteBuffer body_;
+  ByteBuffer propertyHead_;
+  ByteBuffer propertyBody_;
+};
+
+}  // namespace graticule::mlt

@@ -1,0 +1,296 @@
+#include "property_columns.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "../varint.h"
+#include "streams.h"
+
+namespace graticule::mlt {
+namespace {
+
+using Kind = MvtValue::Kind;
+
+/** Whole numbers that a double holds, as MVT's readers in browsers have them. */
+constexpr uint64_t kMaxSafe = (uint64_t{1} << 53) - 1;
+
+bool isWhole(Kind kind) { return kind == Kind::Integer || kind == Kind::Unsigned; }
+
+bool isNegative(const MvtValue& value) { return value.kind == Kind::Integer && value.integer < 0; }
+
+double numberOf(const MvtValue& value) {
+  if (value.kind == Kind::Real) return value.real;
+  return value.kind == Kind::Unsigned ? static_cast<double>(static_cast<uint64_t>(value.integer))
+                                      : static_cast<double>(value.integer);
+}
+
+/** How far the whole numbers of a column reach. */
+struct Reach {
+  int64_t least = 0;
+  uint64_t most = 0;
+
+  void add(const MvtValue& value) {
+    if (isNegative(value)) {
+      least = std::min(least, value.integer);
+    } else {
+      most = std::max(most, static_cast<uint64_t>(value.integer));
+    }
+  }
+  bool isSafe() const { return most <= kMaxSafe && least >= -static_cast<int64_t>(kMaxSafe); }
+  /** What lies between 32 bits and what a double holds is a double: readers in browsers have BigInts for longer types. */
+  ColumnType type() const {
+    if (least == 0 && most <= UINT32_MAX) return ColumnType::UInt32;
+    if (least >= INT32_MIN && most <= INT32_MAX) return ColumnType::Int32;
+    if (isSafe()) return ColumnType::Double;
+    return least == 0 ? ColumnType::UInt64 : ColumnType::Int64;
+  }
+  /** Negative numbers beside such as only unsigned ones can be have no type of their own. */
+  bool fits() const { return least == 0 || most <= static_cast<uint64_t>(INT64_MAX); }
+};
+
+bool isSingle(double value) {
+  return std::fabs(value) <= static_cast<double>(std::numeric_limits<float>::max()) &&
+         static_cast<double>(static_cast<float>(value)) == value;
+}
+
+void spell(const MvtValue& value, std::string& text) {
+  char digits[40];
+  const auto assign = [&](std::to_chars_result result) { text.assign(digits, result.ptr); };
+  if (value.kind == Kind::Boolean) {
+    text = value.integer != 0 ? "true" : "false";
+  } else if (value.kind == Kind::Real) {
+    assign(std::to_chars(digits, digits + sizeof digits, value.real));
+  } else if (value.kind == Kind::Unsigned) {
+    assign(std::to_chars(digits, digits + sizeof digits, static_cast<uint64_t>(value.integer)));
+  } else {
+    assign(std::to_chars(digits, digits + sizeof digits, value.integer));
+  }
+}
+
+void setBit(std::vector<uint8_t>& bits, uint32_t i) { bits[i >> 3] |= static_cast<uint8_t>(1u << (i & 7)); }
+
+}  // namespace
+
+void writeColumnHead(ByteBuffer& head, ColumnType type, bool nullable, std::string_view name) {
+  head.push(static_cast<uint8_t>(static_cast<uint8_t>(type) + nullable));
+  if (type < ColumnType::Boolean) return;
+  uint8_t* p = putVarint64(head.reserve(kMaxVarint64 + name.size()), name.size());
+  head.commit(p);
+  head.append(name.data(), name.size());
+}
+
+void IdColumn::begin() {
+  ids_.clear();
+  present_.clear();
+  features_ = 0;
+  largest_ = 0;
+}
+
+void IdColumn::add(const MvtFeature& feature) {
+  if ((features_ & 7) == 0) present_.push_back(0);
+  if (feature.hasId) {
+    setBit(present_, features_);
+    ids_.push_back(feature.id);
+    largest_ = std::max(largest_, feature.id);
+  }
+  ++features_;
+}
+
+bool IdColumn::write(ByteBuffer& head, ByteBuffer& body) const {
+  if (ids_.empty()) return false;
+  const bool nullable = ids_.size() != features_;
+  const bool isLong = largest_ > UINT32_MAX;
+  writeColumnHead(head, isLong ? ColumnType::LongId : ColumnType::Id, nullable, {});
+  if (nullable) writeBits(body, StreamType::Present, present_, features_);
+  if (isLong) {
+    writeIntegers(body, StreamType::Data, ids_);
+  } else {
+    writeIntegers(body, StreamType::Data, std::vector<uint32_t>(ids_.begin(), ids_.end()));
+  }
+  return true;
+}
+
+bool PropertyColumns::begin(const MvtLayer& layer) {
+  layer_ = &layer;
+  features_ = 0;
+  capacity_ = static_cast<uint32_t>(layer.features.size());
+  if (layer.keys.size() > kMostCells || layer.keys.size() * layer.features.size() > kMostCells) return false;
+  cells_.assign(layer.keys.size() * layer.features.size(), kNone);
+  spelled_.clear();
+  return true;
+}
+
+bool PropertyColumns::add(const MvtFeature& feature) {
+  uint64_t key = 0;
+  uint64_t value = 0;
+  for (const uint8_t* p = feature.tags.begin; p != feature.tags.end;) {
+    if ((p = getVarint(p, feature.tags.end, key)) == nullptr) return false;
+    if ((p = getVarint(p, feature.tags.end, value)) == nullptr) return false;
+    if (key >= layer_->keys.size() || value >= layer_->values.size()) return false;
+    cells_[key * capacity_ + features_] = static_cast<uint32_t>(value);
+  }
+  ++features_;
+  return true;
+}
+
+bool PropertyColumns::survey(const uint32_t* cells, Survey& survey) const {
+  uint32_t count = 0;
+  unsigned kinds = 0;
+  Reach reach;
+  bool single = true;
+  eachValue(cells, [&](uint32_t index) {
+    const MvtValue& value = layer_->values[index];
+    ++count;
+    kinds |= 1u << static_cast<unsigned>(isWhole(value.kind) ? Kind::Integer : value.kind);
+    if (isWhole(value.kind)) reach.add(value);
+    if (value.kind != Kind::Text) single = single && isSingle(numberOf(value));
+  });
+  if (count == 0) return false;
+  constexpr unsigned kText = 1u << static_cast<unsigned>(Kind::Text);
+  constexpr unsigned kReal = 1u << static_cast<unsigned>(Kind::Real);
+  constexpr unsigned kWhole = 1u << static_cast<unsigned>(Kind::Integer);
+  constexpr unsigned kBoolean = 1u << static_cast<unsigned>(Kind::Boolean);
+  survey = {ColumnType::String, count != features_, false};
+  if (kinds == kText) return true;
+  if (kinds == kBoolean) {
+    survey.type = ColumnType::Boolean;
+  } else if (kinds == kWhole && reach.fits()) {
+    survey.type = reach.type();
+    if (survey.type == ColumnType::Double && single) survey.type = ColumnType::Float;
+  } else if ((kinds & ~(kReal | kWhole)) == 0 && reach.isSafe()) {
+    survey.type = single ? ColumnType::Float : ColumnType::Double;
+  } else {
+    survey.mixed = true;
+  }
+  return true;
+}
+
+uint32_t PropertyColumns::write(ByteBuffer& head, ByteBuffer& body) {
+  uint32_t columns = 0;
+  for (size_t key = 0; key < layer_->keys.size(); ++key) {
+    const uint32_t* cells = cells_.data() + key * capacity_;
+    Survey of;
+    if (!survey(cells, of)) continue;
+    writeColumnHead(head, of.type, of.nullable, layer_->keys[key]);
+    writeColumn(body, cells, of);
+    ++columns;
+  }
+  return columns;
+}
+
+void PropertyColumns::writeColumn(ByteBuffer& body, const uint32_t* cells, const Survey& survey) {
+  if (survey.type == ColumnType::String) return writeTexts(body, cells, survey);
+  if (survey.nullable) writePresent(body, cells);
+  std::vector<uint32_t> u32;
+  std::vector<int32_t> i32;
+  std::vector<uint64_t> u64;
+  std::vector<int64_t> i64;
+  switch (survey.type) {
+    case ColumnType::Boolean: return writeBooleans(body, cells);
+    case ColumnType::UInt32: return writeNumbers(body, cells, u32);
+    case ColumnType::Int32: return writeNumbers(body, cells, i32);
+    case ColumnType::UInt64: return writeNumbers(body, cells, u64);
+    case ColumnType::Int64: return writeNumbers(body, cells, i64);
+    default: return writeReals(body, cells, survey.type == ColumnType::Float);
+  }
+}
+
+void PropertyColumns::writePresent(ByteBuffer& body, const uint32_t* cells) {
+  std::vector<uint8_t> bits((features_ + 7) / 8, 0);
+  for (uint32_t i = 0; i < features_; ++i) {
+    if (cells[i] != kNone) setBit(bits, i);
+  }
+  writeBits(body, StreamType::Present, bits, features_);
+}
+
+template <typename T>
+void PropertyColumns::writeNumbers(ByteBuffer& body, const uint32_t* cells, std::vector<T>& numbers) {
+  eachValue(cells, [&](uint32_t index) { numbers.push_back(static_cast<T>(layer_->values[index].integer)); });
+  writeIntegers(body, StreamType::Data, numbers);
+}
+
+void PropertyColumns::writeReals(ByteBuffer& body, const uint32_t* cells, bool single) {
+  std::vector<double> doubles;
+  std::vector<float> floats;
+  eachValue(cells, [&](uint32_t index) {
+    const double value = numberOf(layer_->values[index]);
+    if (single) {
+      floats.push_back(static_cast<float>(value));
+    } else {
+      doubles.push_back(value);
+    }
+  });
+  if (single) {
+    writePlain(body, StreamType::Data, static_cast<uint32_t>(floats.size()), floats.data(), floats.size() * 4);
+  } else {
+    writePlain(body, StreamType::Data, static_cast<uint32_t>(doubles.size()), doubles.data(), doubles.size() * 8);
+  }
+}
+
+void PropertyColumns::writeBooleans(ByteBuffer& body, const uint32_t* cells) {
+  std::vector<uint8_t> bits;
+  uint32_t count = 0;
+  eachValue(cells, [&](uint32_t index) {
+    if ((count & 7) == 0) bits.push_back(0);
+    if (layer_->values[index].integer != 0) setBit(bits, count);
+    ++count;
+  });
+  writeBits(body, StreamType::Data, bits, count);
+}
+
+std::string_view PropertyColumns::textOf(uint32_t value, bool mixed) {
+  const MvtValue& v = layer_->values[value];
+  if (!mixed || v.kind == Kind::Text) return v.text;
+  if (spelled_.empty()) spelled_.resize(layer_->values.size());
+  std::string& text = spelled_[value];
+  if (text.empty()) spell(v, text);
+  return text;
+}
+
+/** Plain, or as places in a dictionary: whichever takes least. */
+void PropertyColumns::writeTexts(ByteBuffer& body, const uint32_t* cells, const Survey& survey) {
+  places_.resize(layer_->values.size(), kNone);
+  offsets_.clear();
+  lengths_.clear();
+  allLengths_.clear();
+  entries_.clear();
+  size_t dictionaryBytes = 0;
+  size_t plainBytes = 0;
+  eachValue(cells, [&](uint32_t index) {
+    const auto size = static_cast<uint32_t>(textOf(index, survey.mixed).size());
+    if (places_[index] == kNone) {
+      places_[index] = static_cast<uint32_t>(entries_.size());
+      entries_.push_back(index);
+      lengths_.push_back(size);
+      dictionaryBytes += size;
+    }
+    offsets_.push_back(places_[index]);
+    allLengths_.push_back(size);
+    plainBytes += size;
+  });
+  const bool isPlain = plainBytes + sizeOfIntegers(allLengths_) <=
+                       dictionaryBytes + sizeOfIntegers(lengths_) + sizeOfIntegers(offsets_);
+  const uint32_t streams = (isPlain ? 2u : 3u) + survey.nullable;
+  body.commit(putVarint32(body.reserve(kMaxVarint32), streams));
+  if (survey.nullable) writePresent(body, cells);
+  ByteBuffer text;
+  const auto append = [&](uint32_t index) {
+    const std::string_view t = textOf(index, survey.mixed);
+    text.append(t.data(), t.size());
+  };
+  if (isPlain) {
+    eachValue(cells, append);
+    writeIntegers(body, StreamType::VarBinaryLength, allLengths_);
+    writePlain(body, StreamType::Data, static_cast<uint32_t>(allLengths_.size()), text.data(), text.size());
+  } else {
+    for (const uint32_t index : entries_) append(index);
+    writeIntegers(body, StreamType::DictionaryLength, lengths_);
+    writePlain(body, StreamType::DictionaryData, static_cast<uint32_t>(entries_.size()), text.data(), text.size());
+    writeIntegers(body, StreamType::StringOffset, offsets_);
+  }
+  for (const uint32_t index : entries_) places_[index] = kNone;
+}
+
+}  // namespace graticule::mlt

@@ -1,0 +1,61 @@
+#include "vertex_dictionary.h"
+
+#include "../varint.h"
+
+namespace graticule::mlt {
+namespace {
+
+/** Fewer are not worth the look. */
+constexpr size_t kLeastPositions = 32;
+
+uint64_t keyOf(const Position& p) {
+  return uint64_t{static_cast<uint32_t>(p.x)} << 32 | static_cast<uint32_t>(p.y);
+}
+
+constexpr uint32_t deltaOf(int32_t a, int32_t b) {
+  return zigzag(static_cast<int32_t>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b)));
+}
+
+}  // namespace
+
+bool VertexDictionary::build(const std::vector<Position>& positions, size_t plainSize) {
+  if (positions.size() < kLeastPositions) return false;
+  int bits = 6;
+  while ((size_t{1} << bits) < 2 * positions.size()) ++bits;
+  slots_.assign(size_t{1} << bits, 0);
+  const size_t mask = slots_.size() - 1;
+  places_.clear();
+  uint32_t before = 0;
+  uint32_t step = 0;
+  uint32_t length = 0;
+  varints_.clear();
+  uint8_t* p = varints_.reserve(2 * kMaxVarint32 * positions.size());
+  distinct_.clear();
+  distinct_.reserve(positions.size());
+  Position last;
+  for (const Position& position : positions) {
+    size_t at = static_cast<size_t>(keyOf(position) * 0x9e3779b97f4a7c15ull >> (64 - bits));
+    while (slots_[at] != 0 && keyOf(distinct_[slots_[at] - 1]) != keyOf(position)) at = (at + 1) & mask;
+    if (slots_[at] == 0) {
+      distinct_.push_back(position);
+      slots_[at] = static_cast<uint32_t>(distinct_.size());
+      p = putVarint32(p, deltaOf(position.x, last.x));
+      p = putVarint32(p, deltaOf(position.y, last.y));
+      last = position;
+    }
+    const uint32_t place = slots_[at] - 1;
+    const uint32_t difference = place - before;
+    if (difference != step) {
+      places_.add(zigzag(static_cast<int32_t>(step)), length);
+      step = difference;
+      length = 0;
+    }
+    ++length;
+    before = place;
+  }
+  places_.add(zigzag(static_cast<int32_t>(step)), length);
+  varints_.commit(p);
+  return varints_.size() + places_.bytes < plainSize;
+}
+
+}  // namespace graticule::mlt

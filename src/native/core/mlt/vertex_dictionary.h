@@ -1,0 +1,40 @@
+// Positions that several geometries of a layer have, told once (MapLibre Tile Specification, "Dictionary Encoding").
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "../bytes.h"
+#include "streams.h"
+
+namespace graticule::mlt {
+
+struct Position {
+  int32_t x = 0;
+  int32_t y = 0;
+};
+
+/**
+ * Entries stand in the order in which they come first, so that places along a line that is new count up by one, and down
+ * along a border that another area has gone before: both are runs.
+ */
+class VertexDictionary {
+ public:
+  /** False when it saves nothing: the differences of all positions take `plainSize` bytes. */
+  bool build(const std::vector<Position>& positions, size_t plainSize);
+
+  /** Of each position, its entry. */
+  const Runs& places() const { return places_; }
+  uint32_t entries() const { return static_cast<uint32_t>(distinct_.size()); }
+  /** Differences between entries, by component. */
+  const ByteBuffer& varints() const { return varints_; }
+
+ private:
+  /** Open addressing: of an entry its place plus one; 0: free. */
+  std::vector<uint32_t> slots_;
+  std::vector<Position> distinct_;
+  Runs places_;
+  ByteBuffer varints_;
+};
+
+}  // namespace graticule::mlt
