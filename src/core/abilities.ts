@@ -1,3 +1,4 @@
+import { isVectorArchive } from './archives.js';
 import type { ArchiveCollection, Collection, RasterCollection, VectorCollection } from './collection.js';
 import type { ServiceProtocol } from './layer-settings.js';
 
@@ -44,7 +45,7 @@ export function isDrawable(collection: Perhaps): collection is VectorCollection 
 
 /** Whether tiles of a collection can carry features. */
 export function hasVectorTiles(collection: Collection): boolean {
-  return hasFeatures(collection) || (hasStoredTiles(collection) && collection.format === 'mvt');
+  return hasFeatures(collection) || (hasStoredTiles(collection) && isVectorArchive(collection.format));
 }
 
 /** Whether a collection is on a surface. */

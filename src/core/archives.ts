@@ -5,7 +5,10 @@ import type { FailureMessage } from './failure.js';
 
 export type ArchiveContainer = 'mbtiles' | 'pmtiles';
 
-export type ArchiveFormat = 'mvt' | 'png' | 'jpeg' | 'webp';
+export type ArchiveFormat = 'mvt' | 'mlt' | 'png' | 'jpeg' | 'webp';
+
+/** Whether tiles of a format have features. */
+export const isVectorArchive = (format: ArchiveFormat) => format === 'mvt' || format === 'mlt';
 
 /** What inspection of a tile archive found. Its tiles are those of WebMercatorQuad. */
 export interface ArchiveInfo {

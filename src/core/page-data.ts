@@ -21,6 +21,7 @@ interface LayerData {
 
 export interface VectorLayerData extends LayerData {
   readonly kind: 'vector';
+  readonly encoding: 'mvt' | 'mlt';
   /** Layers inside the tiles. */
   readonly sourceLayers: readonly string[];
   readonly geometry: MapGeometry;

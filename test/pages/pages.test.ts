@@ -158,7 +158,7 @@ describe('a map', () => {
     );
     const [layer] = data.layers;
     expect(layer).toMatchObject({ kind: 'vector', sourceLayers: ['roads'], geometry: 'polygon' });
-    expect(layer!.tiles).toBe(`${BASE}/tiles/7/{z}/{x}/{y}.mvt`);
+    expect(layer!.tiles).toBe(`${BASE}/tiles/7/{z}/{x}/{y}.mlt`);
     expect(data.bounds).toEqual([5, 45, 11, 48]);
     expect(data.basemap).toMatchObject({ kind: 'own', tiles: `${BASE}/basemap/{z}/{x}/{y}`, maxZoom: 6 });
   });

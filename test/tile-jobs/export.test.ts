@@ -232,7 +232,7 @@ describe('a selection', () => {
     [{ tileMatrixSetId: 'Nowhere' }, /no tile matrix set/],
     [{ minZoom: 5, maxZoom: 2 }, /Zooms/],
     [{ maxZoom: 40 }, /Zooms/],
-    [{ format: 'gif' }, /mvt, png or webp/],
+    [{ format: 'gif' }, /mvt, mlt, png, webp/],
     [{ collections: [] }, /no collection/],
   ])('%j is refused', (change, message) => {
     expect(() => tileWork({ ...selection, ...change }, catalog)).toThrow(message);

@@ -19,6 +19,7 @@ interface Link {
 
 const REL = 'http://www.opengis.net/def/rel/ogc/1.0';
 const MVT = 'application/vnd.mapbox-vector-tile';
+const MLT = 'application/vnd.maplibre-tile';
 
 let folder: string;
 let server: TestServer;
@@ -205,7 +206,7 @@ describe('OGC API Tiles', () => {
       const [scheme] = linksOf(document.links, `${REL}/tiling-scheme`);
       expect((await json(scheme!.href)).uri).toBe(document.tileMatrixSetURI);
       const items = linksOf(document.links, 'item');
-      expect(items.map(({ type }) => type)).toEqual([MVT, 'image/png', 'image/webp']);
+      expect(items.map(({ type }) => type)).toEqual([MVT, MLT, 'image/png', 'image/webp']);
       for (const { href, templated, type } of items) {
         expect(templated).toBe(true);
         const filled = href.replace('{tileMatrix}', '1').replace('{tileRow}', '0').replace('{tileCol}', '1');
@@ -415,7 +416,7 @@ describe('Two Dimensional Tile Matrix Set and Tile Set Metadata', () => {
       title: 'Countries',
       dataType: 'vector',
       crs: 'http://www.opengis.net/def/crs/EPSG/0/3857',
-      mediaTypes: [MVT, 'image/png', 'image/webp'],
+      mediaTypes: [MVT, MLT, 'image/png', 'image/webp'],
       boundingBox: {
         lowerLeft: [-179.9000005, -89.8999999],
         upperRight: [expect.closeTo(179.9, 5), expect.closeTo(83.6341, 5)],

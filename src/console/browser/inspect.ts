@@ -86,21 +86,27 @@ class Highlight {
   }
 
   #set(feature: MapGeoJSONFeature | undefined, hover: boolean): void {
-    if (feature?.id === undefined) return;
-    const { id, source, sourceLayer } = feature;
+    const id = idOf(feature);
+    if (feature === undefined || id === undefined) return;
+    const { source, sourceLayer } = feature;
     this.map.setFeatureState({ id, source, ...(sourceLayer ? { sourceLayer } : {}) }, { hover });
   }
 }
 
 function same(a: MapGeoJSONFeature | undefined, b: MapGeoJSONFeature | undefined): boolean {
-  return a?.source === b?.source && a?.id === b?.id && a?.id !== undefined;
+  return a?.source === b?.source && idOf(a) === idOf(b) && idOf(a) !== undefined;
+}
+
+/** MapLibre Tiles of features without an id have NaN there. */
+function idOf(feature: MapGeoJSONFeature | undefined): string | number | undefined {
+  return Number.isNaN(feature?.id) ? undefined : feature?.id;
 }
 
 /** A feature cut by tile edges, or drawn as fill and edge, is met several times. */
 function distinct(features: readonly MapGeoJSONFeature[]): MapGeoJSONFeature[] {
   const keys = new Set<string>();
   return features.filter((feature) => {
-    const key = `${feature.source} ${feature.id ?? JSON.stringify(feature.properties)}`;
+    const key = `${feature.source} ${idOf(feature) ?? JSON.stringify(feature.properties)}`;
     if (keys.has(key)) return false;
     keys.add(key);
     return true;
@@ -125,10 +131,11 @@ function featureCard(
   const { properties } = feature;
   const title = template.title === null ? '' : filledTitle(template.title, properties);
   const card = titledCard(title.trim() || layer.title, propertyList(labelled(template, properties)));
-  if (layer.kind === 'vector' && layer.items && feature.id !== undefined) {
+  const id = idOf(feature);
+  if (layer.kind === 'vector' && layer.items && id !== undefined) {
     const link = document.createElement('a');
-    link.href = onThisOrigin(`${layer.items}/${encodeURIComponent(String(feature.id))}?f=html`, baseUrl);
-    link.textContent = `Feature ${feature.id}`;
+    link.href = onThisOrigin(`${layer.items}/${encodeURIComponent(String(id))}?f=html`, baseUrl);
+    link.textContent = `Feature ${id}`;
     card.append(link);
   }
   return card;

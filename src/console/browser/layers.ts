@@ -37,7 +37,7 @@ export function isDataSource(id: string): boolean {
 function addSource(map: MapLibreMap, layer: MapLayerData, baseUrl: string): string {
   const id = sourceId(layer.id);
   const source = mapSource(layer, baseUrl);
-  if (layer.kind === 'vector') map.addSource(id, { type: 'vector', ...source });
+  if (layer.kind === 'vector') map.addSource(id, { type: 'vector', encoding: layer.encoding, ...source });
   else map.addSource(id, { type: 'raster', tileSize: 256, ...source });
   return id;
 }

@@ -121,8 +121,8 @@ export function legendColor(layer: MapLayerData): string | undefined {
 function vectorLayer(collection: VectorCollection, baseUrl: string): VectorLayerData {
   const geometry = mapGeometry(collection.source.geometryType);
   return {
-    ...common(collection, baseUrl, 'mvt'),
-    kind: 'vector',
+    ...common(collection, baseUrl, 'mlt'),
+    ...{ kind: 'vector', encoding: 'mlt' },
     sourceLayers: [collection.id],
     geometry,
     style: pageStyle(collection),
@@ -137,10 +137,10 @@ function rasterLayer(collection: RasterCollection, baseUrl: string): RasterLayer
 function archiveLayer(collection: ArchiveCollection, baseUrl: string): MapLayerData {
   const { minZoom, maxZoom, format } = collection;
   const shared = { ...common(collection, baseUrl, format), minZoom, maxZoom };
-  if (format !== 'mvt') return { ...shared, kind: 'raster' };
+  if (format !== 'mvt' && format !== 'mlt') return { ...shared, kind: 'raster' };
   return {
     ...shared,
-    kind: 'vector',
+    ...{ kind: 'vector', encoding: format },
     sourceLayers: collection.vectorLayers.map(({ id }) => id),
     geometry: 'mixed',
     style: pageStyle(collection),

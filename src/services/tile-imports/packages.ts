@@ -1,6 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ArchiveDraft } from '../../core/archives.js';
+import { type ArchiveDraft, isVectorArchive } from '../../core/archives.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { Pools } from '../../core/tasks.js';
 import { WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
@@ -134,7 +134,7 @@ export class TilePackages {
     const { title = input.name, description, attribution, extent84, vectorLayers } = contents;
     const texts = { ...(description ? { description } : {}), ...(attribution ? { attribution } : {}) };
     const zooms = { minZoom, maxZoom, grid: tileGrid(WEB_MERCATOR_QUAD, minZoom, maxZoom) };
-    const layers = contents.format === 'mvt' ? { vectorLayers: [...vectorLayers] } : {};
+    const layers = isVectorArchive(contents.format) ? { vectorLayers: [...vectorLayers] } : {};
     const about = { name: input.name, title, ...texts, bounds: extent84, ...zooms, ...layers };
     await pools.run('archive.finish', { draft, description: about }, { signal });
   }

@@ -1,7 +1,12 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ArchiveDraft, ArchiveFormat, WrittenTile } from '../../core/archives.js';
+import {
+  type ArchiveDraft,
+  type ArchiveFormat,
+  isVectorArchive,
+  type WrittenTile,
+} from '../../core/archives.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { RemoteLevel, RemoteTileSet } from '../../core/ingest.js';
 import type { Pools } from '../../core/tasks.js';
@@ -151,7 +156,7 @@ function descriptionOf({ name, title, description, extent84, levels, format }: W
     minZoom,
     maxZoom,
     grid: tileGrid(WEB_MERCATOR_QUAD, minZoom, maxZoom),
-    ...(format === 'mvt' ? { vectorLayers: [] } : {}),
+    ...(isVectorArchive(format) ? { vectorLayers: [] } : {}),
   };
 }
 

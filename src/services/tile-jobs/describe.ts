@@ -8,7 +8,7 @@ import type {
 import { uncrossed } from '../../core/box.js';
 import type { VectorCollection } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
-import { MVT_FORMAT } from '../../core/media.js';
+import { isVectorFormat } from '../../core/media.js';
 import { matrixBox, type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
 import type { FieldType } from '../../core/vector-source.js';
 import { tileFields } from '../tiles/layer.js';
@@ -21,7 +21,7 @@ export function checkContainer(container: WrittenContainer, { set, format, selec
       throw new ApiError('invalid-request', `A ${container} archive holds tiles of WebMercatorQuad only.`);
     return;
   }
-  if (format === MVT_FORMAT)
+  if (isVectorFormat(format))
     throw new ApiError(
       'invalid-request',
       'GeoPackage defines no vector tiles; ask for png or webp, or another container.',
@@ -51,7 +51,7 @@ export function archiveDescription(work: TileWork): ArchiveDescription {
     bounds: uncrossed(area),
     minZoom,
     maxZoom,
-    ...(format === MVT_FORMAT ? { vectorLayers: vectorLayers(work) } : {}),
+    ...(isVectorFormat(format) ? { vectorLayers: vectorLayers(work) } : {}),
     grid: tileGrid(work.set, minZoom, maxZoom),
   };
 }

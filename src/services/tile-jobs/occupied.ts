@@ -1,6 +1,6 @@
 import { hasFeatures } from '../../core/abilities.js';
 import type { Collection } from '../../core/collection.js';
-import { MVT_FORMAT } from '../../core/media.js';
+import { isVectorFormat } from '../../core/media.js';
 import type { Pools } from '../../core/tasks.js';
 import type { Occupied } from './walk.js';
 import type { TileWork } from './work.js';
@@ -21,7 +21,7 @@ export function occupancy(
 ): Occupied | undefined {
   if (!collections.every(hasFeatures)) return undefined;
   const sources = collections.map((collection) => collection.rule?.stored ?? collection.source);
-  const margin = format === MVT_FORMAT ? MARGIN_MVT : MARGIN_IMAGE;
+  const margin = isVectorFormat(format) ? MARGIN_MVT : MARGIN_IMAGE;
   return async (boxes) => {
     const wide = boxes.map(([minx, miny, maxx, maxy]) => {
       const by = Math.max(maxx - minx, maxy - miny) * margin;

@@ -3,8 +3,16 @@ import type { Box } from '../../core/box.js';
 import type { CatalogSnapshot, Collection } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
-import { type Format, JPEG_FORMAT, MVT_FORMAT, PNG_FORMAT, WEBP_FORMAT } from '../../core/media.js';
+import {
+  type Format,
+  isVectorFormat,
+  JPEG_FORMAT,
+  PNG_FORMAT,
+  VECTOR_FORMATS,
+  WEBP_FORMAT,
+} from '../../core/media.js';
 import { type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
+import { MADE_FORMATS, tileFormats } from '../tiles/formats.js';
 import { countTiles, intersection, rangesOf, type TileRange, union } from './area.js';
 import type { TileSelection } from './tally.js';
 
@@ -22,7 +30,7 @@ export interface TileWork {
   readonly total: number;
 }
 
-const FORMATS: readonly Format[] = [MVT_FORMAT, PNG_FORMAT, WEBP_FORMAT, JPEG_FORMAT];
+const FORMATS: readonly Format[] = [...VECTOR_FORMATS, ...[PNG_FORMAT, WEBP_FORMAT, JPEG_FORMAT]];
 
 /** The format that tiles of these collections are made in when none is named. */
 export function usualFormat(collections: readonly Collection[]): string {
@@ -61,16 +69,18 @@ function formatOf(name: string, collections: readonly Collection[], set: TileMat
   const [first] = collections;
   if (collections.some(hasStoredTiles)) {
     if (collections.length > 1) refused('A tile archive does not go together with other collections.');
-    if (hasStoredTiles(first) && first.format !== name)
-      refused(`Tiles of '${first.id}' are ${first.format}.`);
+    if (format && !tileFormats(collections).includes(format))
+      refused(`Tiles of '${first!.id}' are ${namesOf(tileFormats(collections))}.`);
     if (set !== WEB_MERCATOR_QUAD) refused('Tiles of an archive are those of WebMercatorQuad.');
-  } else if (format !== MVT_FORMAT && format !== PNG_FORMAT && format !== WEBP_FORMAT) {
-    refused('Tiles are made as mvt, png or webp.');
-  } else if (format === MVT_FORMAT && !collections.some(hasFeatures)) {
+  } else if (!MADE_FORMATS.some((one) => one === format)) {
+    refused(`Tiles are made as ${namesOf(MADE_FORMATS)}.`);
+  } else if (format && isVectorFormat(format) && !collections.some(hasFeatures)) {
     refused('A raster collection has no vector tiles; ask for png or webp.');
   }
   return format ?? refused(`There are no tiles of format '${name.slice(0, 40)}'.`);
 }
+
+const namesOf = (formats: readonly Format[]) => formats.map(({ name }) => name).join(', ');
 
 function refused(message: string): never {
   throw new ApiError('invalid-request', message);

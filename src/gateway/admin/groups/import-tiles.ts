@@ -1,6 +1,8 @@
 import Type, { type Static } from 'typebox';
+import { isVectorArchive } from '../../../core/archives.js';
 import { ApiError } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
+import { MLT_FORMAT, MVT_FORMAT } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import { text } from '../../../core/params.js';
 import { json } from '../../../core/reply.js';
@@ -35,7 +37,8 @@ const Imported = Type.Object({
 });
 
 const CONTENT_TYPES: Readonly<Record<TilePackage['format'], string>> = {
-  mvt: 'application/vnd.mapbox-vector-tile',
+  mvt: MVT_FORMAT.mediaType,
+  mlt: MLT_FORMAT.mediaType,
   png: 'image/png',
   jpeg: 'image/jpeg',
   webp: 'image/webp',
@@ -160,7 +163,7 @@ function about({ format, storageFormat, minZoom, maxZoom, imported, skipped }: P
   return {
     success: true,
     tileMatrixSet: 'WebMercatorQuad',
-    dataType: format === 'mvt' ? ('vector' as const) : ('raster' as const),
+    dataType: isVectorArchive(format) ? ('vector' as const) : ('raster' as const),
     storageFormat,
     contentType: CONTENT_TYPES[format],
     minZoom,

@@ -31,6 +31,7 @@ const FORMATS: Readonly<Record<string, ArchiveFormat>> = {
   'image/jpg': 'jpeg',
   'image/webp': 'webp',
   'application/vnd.mapbox-vector-tile': 'mvt',
+  'application/vnd.maplibre-tile': 'mlt',
 };
 
 const Body = Type.Object({

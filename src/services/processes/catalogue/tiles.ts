@@ -48,7 +48,7 @@ export const tileArchive: ProcessDefinition = {
     tileFormat: optional({
       title: 'Format of tiles',
       description: 'That in which the collections are usually made when absent: mvt for features.',
-      schema: Type.String({ enum: ['mvt', 'png', 'webp', 'jpeg'] }),
+      schema: Type.String({ enum: ['mvt', 'mlt', 'png', 'webp', 'jpeg'] }),
     }),
     tileMatrixSet: optional({
       title: 'Tile matrix set',

@@ -34,6 +34,8 @@ const MAX_METADATA_BYTES = 16_777_216;
 const FORMATS: Record<string, ArchiveFormat> = {
   pbf: 'mvt',
   'application/vnd.mapbox-vector-tile': 'mvt',
+  mlt: 'mlt',
+  'application/vnd.maplibre-tile': 'mlt',
   png: 'png',
   'image/png': 'png',
   jpg: 'jpeg',

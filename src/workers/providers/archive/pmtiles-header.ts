@@ -10,8 +10,10 @@ const VERSION = 3;
 export const COMPRESSION = { none: 1, gzip: 2 } as const;
 const COMPRESSION_NAMES = ['unknown', 'none', 'gzip', 'brotli', 'zstd'];
 /** Tile types by their number. */
-export const FORMATS: readonly (ArchiveFormat | undefined)[] = [undefined, 'mvt', 'png', 'jpeg', 'webp'];
-const TYPE_NAMES = ['unknown', 'mvt', 'png', 'jpeg', 'webp', 'avif'];
+export const FORMATS: readonly (ArchiveFormat | undefined)[] = [
+  ...([undefined, 'mvt', 'png', 'jpeg', 'webp', undefined, 'mlt'] as const),
+];
+const TYPE_NAMES = ['unknown', 'mvt', 'png', 'jpeg', 'webp', 'avif', 'mlt'];
 
 /** Bytes of the file. */
 export interface Section {

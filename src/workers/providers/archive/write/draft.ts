@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import type {
-  ArchiveDescription,
-  ArchiveDraft,
-  DraftCursor,
-  WrittenArchive,
-  WrittenTile,
+import {
+  type ArchiveDescription,
+  type ArchiveDraft,
+  type DraftCursor,
+  isVectorArchive,
+  type WrittenArchive,
+  type WrittenTile,
 } from '../../../../core/archives.js';
 import { TaskFailure } from '../../../../core/failure.js';
 import Database from '../../../../native/sqlite.js';
@@ -133,7 +134,7 @@ export function closeAsFile(db: Db): void {
 
 /** Vector tiles are stored as gzip throughout: the containers cannot say it of single tiles. */
 export function stored({ format }: ArchiveDraft, data: Uint8Array): Uint8Array {
-  if (format !== 'mvt' || (data[0] === 0x1f && data[1] === 0x8b)) return data;
+  if (!isVectorArchive(format) || (data[0] === 0x1f && data[1] === 0x8b)) return data;
   return gzipSync(data);
 }
 

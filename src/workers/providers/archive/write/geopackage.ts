@@ -1,4 +1,4 @@
-import type { ArchiveDescription, TileGrid } from '../../../../core/archives.js';
+import { type ArchiveDescription, isVectorArchive, type TileGrid } from '../../../../core/archives.js';
 import { TaskFailure } from '../../../../core/failure.js';
 import type Database from '../../../../native/sqlite.js';
 import { quote } from '../../geopackage/connection.js';
@@ -36,7 +36,7 @@ export const geopackageWriter: ContainerWriter = {
   },
   add(db, { format }, tiles) {
     // The standard has no vector tiles: there are only drafts of an extension that few read.
-    if (format === 'mvt')
+    if (isVectorArchive(format))
       throw new TaskFailure('invalid-input', 'A GeoPackage holds images, not vector tiles.');
     const insert = prepared(
       db,

@@ -16,7 +16,10 @@ const SCHEMA = `
       images.tile_data AS tile_data
     FROM map JOIN images ON images.tile_id = map.tile_id;`;
 
-const FORMATS: Record<ArchiveFormat, string> = { mvt: 'pbf', png: 'png', jpeg: 'jpg', webp: 'webp' };
+const FORMATS: Record<ArchiveFormat, string> = {
+  ...{ mvt: 'pbf', mlt: 'application/vnd.maplibre-tile' },
+  ...{ png: 'png', jpeg: 'jpg', webp: 'webp' },
+};
 
 /** MBTiles 1.3: rows counted from the south, equal tiles stored once. */
 export const mbtilesWriter: ContainerWriter = {

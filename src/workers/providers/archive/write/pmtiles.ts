@@ -1,6 +1,11 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import type { ArchiveDescription, ArchiveDraft, WrittenTile } from '../../../../core/archives.js';
+import {
+  type ArchiveDescription,
+  type ArchiveDraft,
+  isVectorArchive,
+  type WrittenTile,
+} from '../../../../core/archives.js';
 import { TaskFailure } from '../../../../core/failure.js';
 import { pmtilesId } from '../../../../core/hilbert.js';
 import type Database from '../../../../native/sqlite.js';
@@ -194,7 +199,7 @@ function header({ format }: ArchiveDraft, about: ArchiveDescription, layout: Lay
   numbers.forEach((n, i) => {
     bytes.writeBigUInt64LE(BigInt(n), 8 + i * 8);
   });
-  const tileCompression = format === 'mvt' ? COMPRESSION.gzip : COMPRESSION.none;
+  const tileCompression = isVectorArchive(format) ? COMPRESSION.gzip : COMPRESSION.none;
   bytes.set([layout.clustered ? 1 : 0, COMPRESSION.gzip, tileCompression, FORMATS.indexOf(format)], 96);
   bytes.set([about.minZoom, about.maxZoom], 100);
   const degrees = (value: number, at: number) => bytes.writeInt32LE(Math.round(value * 1e7), at);

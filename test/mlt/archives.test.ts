@@ -1,0 +1,94 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { PMTiles, type RangeResponse } from 'pmtiles';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import Database from '../../src/native/sqlite.js';
+import { startServer, type TestServer } from '../support/server.js';
+import { mltReader, type ReadTile, readMvt } from './support.js';
+
+/** Archives of MapLibre Tiles: written, read by others, and served; those of vector tiles in the other encoding. */
+
+const folder = mkdtempSync(join(tmpdir(), 'graticule-mlt-archives-'));
+const file = (name: string) => join(folder, name);
+let server: TestServer;
+let readMlt: (tile: Uint8Array) => ReadTile;
+
+const write = (name: string, format: string) =>
+  execFileSync(process.execPath, [
+    ...['dist/cli/main.js', 'export', 'countries', '--tiles', file(name), '--format', format],
+    ...['--source', 'demo/data/world_map.gpkg', '--zooms', '0-3', '--data-dir', file('data')],
+  ]);
+
+beforeAll(async () => {
+  write('mlt.pmtiles', 'mlt');
+  write('mlt.mbtiles', 'mlt');
+  write('mvt.pmtiles', 'mvt');
+  readMlt = await mltReader();
+  server = await startServer({ sources: ['mlt.pmtiles', 'mlt.mbtiles', 'mvt.pmtiles'].map(file) });
+}, 60_000);
+afterAll(async () => {
+  await server?.stop();
+  rmSync(folder, { recursive: true });
+});
+
+async function tile(path: string): Promise<{ status: number; type: string | null; bytes: Uint8Array }> {
+  const response = await fetch(`${server.url}${path}`);
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  return { status: response.status, type: response.headers.get('content-type'), bytes };
+}
+
+const ids = async (): Promise<Record<string, string>> => {
+  const { collections } = (await (await fetch(`${server.url}/?f=json`)).json()) as {
+    collections: { id: string }[];
+  };
+  return Object.fromEntries(collections.map(({ id }) => [id, id]));
+};
+
+it('say what they hold, as their readers know it', async () => {
+  const handle = openSync(file('mlt.pmtiles'), 'r');
+  const archive = new PMTiles({
+    getKey: () => 'mlt',
+    async getBytes(offset, length): Promise<RangeResponse> {
+      const bytes = Buffer.alloc(length);
+      const count = readSync(handle, bytes, 0, length, offset);
+      return { data: new Uint8Array(bytes.subarray(0, count)).buffer };
+    },
+  });
+  // PMTiles 3, "Tile Type": 6 is MapLibre Vector Tile.
+  expect((await archive.getHeader()).tileType).toBe(6);
+  const { data } = (await archive.getZxy(2, 2, 1))!;
+  expect(readMlt(new Uint8Array(data))['countries']!.features.length).toBeGreaterThan(10);
+  const db = new Database(file('mlt.mbtiles'), { readonly: true });
+  const format = db.prepare("SELECT value FROM metadata WHERE name = 'format'").pluck().get();
+  expect(format).toBe('application/vnd.maplibre-tile');
+  const stored = db
+    .prepare('SELECT tile_data FROM tiles WHERE zoom_level = 2 AND tile_column = 2 AND tile_row = 2')
+    .pluck()
+    .get() as Buffer;
+  expect(readMlt(gunzipSync(stored))).toEqual(readMlt(new Uint8Array(data)));
+  db.close();
+});
+
+it('are served as they are, and those of vector tiles also as MapLibre Tiles', async () => {
+  const names = Object.keys(await ids());
+  expect(names).toHaveLength(3);
+  const answers = await Promise.all(names.map((name) => tile(`/tiles/${name}/2/2/1.mlt`)));
+  for (const { status, type } of answers)
+    expect([status, type]).toEqual([200, 'application/vnd.maplibre-tile']);
+  const expected = readMlt(answers[0]!.bytes);
+  for (const { bytes } of answers) expect(readMlt(bytes)).toEqual(expected);
+  const plain = await Promise.all(names.map((name) => tile(`/tiles/${name}/2/2/1.mvt`)));
+  const vector = plain.filter(({ status }) => status === 200);
+  expect(plain.map(({ status }) => status).sort()).toEqual([200, 406, 406]);
+  expect(readMvt(vector[0]!.bytes)).toEqual(expected);
+});
+
+it('tell their encoding in TileJSON', async () => {
+  const documents = await Promise.all(
+    Object.keys(await ids()).map(async (name) => (await fetch(`${server.url}/tiles/${name}`)).json()),
+  );
+  expect(documents.map(({ encoding }) => encoding).sort()).toEqual(['mlt', 'mlt', 'mvt']);
+});
