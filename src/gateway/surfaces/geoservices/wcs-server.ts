@@ -56,13 +56,14 @@ export function wcsOperation(deps: MapDeps): Operation {
 }
 
 /** Parameters that change the values and that are not there. */
-const UNSUPPORTED = ['SUBSETTINGCRS', 'OUTPUTCRS', 'SCALEAXES', 'SCALEEXTENT', 'INTERPOLATION', 'MEDIATYPE'];
+const UNSUPPORTED = ['SCALEAXES', 'SCALEEXTENT', 'INTERPOLATION', 'MEDIATYPE'];
 
 function coverage(x: Exchange, deps: MapDeps, collection: RasterCollection, pairs: Members): Promise<Reply> {
   const name = UNSUPPORTED.find((one) => pairs[one]);
   if (name !== undefined) throw badParameter(name, 'is not supported');
   requireFormat(pairs, 'FORMAT', [WCS_FORMAT]);
   const crs = layerCrs(collection);
+  for (const one of ['SUBSETTINGCRS', 'OUTPUTCRS']) requireOwnCrs(pairs, one, crs);
   const bbox = subsetOf(x.query, collection, crs);
   const { source, at } = sourceAt(collection, {}, { bbox, bboxCrs: crs });
   // The raster's own words for its CRS say more than a code may: its pixels are not moved then.
@@ -81,6 +82,13 @@ function coverage(x: Exchange, deps: MapDeps, collection: RasterCollection, pair
     },
     ...{ maxSize: LIMITS.coverageSide, maxBytes: LIMITS.coverageBytes, format: 'geotiff' },
   });
+}
+
+/** Throws 400 naming the parameter. */
+function requireOwnCrs(pairs: Members, name: string, crs: Crs): void {
+  const text = textOf(pairs, name, MOST_TEXT);
+  if (text !== undefined && text !== crs.uri && text !== `EPSG:${crs.epsg}`)
+    throw badParameter(name, `must be ${crs.uri}, that of the coverage`);
 }
 
 const SIDES: Readonly<Record<string, 0 | 1>> = { e: 0, x: 0, long: 0, lon: 0, n: 1, y: 1, lat: 1 };
