@@ -84,11 +84,12 @@ function coverage(x: Exchange, deps: MapDeps, collection: RasterCollection, pair
   });
 }
 
-/** Throws 400 naming the parameter. */
-function requireOwnCrs(pairs: Members, name: string, crs: Crs): void {
+/** Axes have their names in subsets, so their order in the definition does not matter. Throws 400 naming the parameter. */
+function requireOwnCrs(pairs: Members, name: string, { uri, epsg }: Crs): void {
   const text = textOf(pairs, name, MOST_TEXT);
-  if (text !== undefined && text !== crs.uri && text !== `EPSG:${crs.epsg}`)
-    throw badParameter(name, `must be ${crs.uri}, that of the coverage`);
+  const names = [uri, `http://www.opengis.net/def/crs/EPSG/0/${epsg}`, `EPSG:${epsg}`];
+  if (text !== undefined && !names.includes(text))
+    throw badParameter(name, `must be ${uri}, that of the coverage`);
 }
 
 const SIDES: Readonly<Record<string, 0 | 1>> = { e: 0, x: 0, long: 0, lon: 0, n: 1, y: 1, lat: 1 };
