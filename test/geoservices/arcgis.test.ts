@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { drawings } from './arcgis/drawings.js';
 import { readings } from './arcgis/readings.js';
+import { services } from './arcgis/services.js';
 import { openStage, type Stage } from './arcgis/stage.js';
 
 /** Esri's own library, in one page and with one server. */
@@ -19,4 +20,5 @@ afterEach(() => {
 describe('ArcGIS Maps SDK', () => {
   drawings(stage);
   readings(stage);
+  services(stage);
 });

@@ -66,7 +66,7 @@ export function drawings(stage: Stage): void {
       const picture = await draw(type, { url: `${stage.services}/default/${server}` }, EUROPE);
       const tiles = stage.sdk.requests.filter(({ pathname }) => pathname.includes(`${server}/tile/`));
       expect(tiles.length).toBeGreaterThan(1);
-      const map = await mapOf(['countries', 'disputed_borders'], picture.bbox);
+      const map = await mapOf(['countries', 'disputed_borders', 'stations'], picture.bbox);
       expect(agreement(picture, map)).toBeGreaterThan(0.98);
       expect(difference(picture, map)).toBeLessThan(4);
     });

@@ -12,8 +12,13 @@ const WINDOW: Box = [-3_888_000, -892_000, -3_884_000, -889_000];
 /** What is read of layers is what OGC API Features and GDAL have. */
 export function readings(stage: Stage): void {
   describe('reads', () => {
-    it('all polygons of a layer, by tiles of Protocol Buffers', async () => {
-      const read = await stage.sdk.call('readFeatures', { url: stage.featureLayer('countries') }, WORLD);
+    it.each(['PBF', 'JSON'])('all polygons of a layer, by tiles as %s', async (format) => {
+      const read = await stage.sdk.call(
+        'readFeatures',
+        { url: stage.featureLayer('countries') },
+        WORLD,
+        format,
+      );
       const features = await stage.itemsOf('countries');
       const count = features.length;
       expect(read).toMatchObject({ drawn: count, count, extentCount: count });
@@ -25,10 +30,12 @@ export function readings(stage: Stage): void {
       const tiles = stage.sdk.requests.filter(
         ({ searchParams }) => searchParams.get('resultType') === 'tile',
       );
-      expect(new Set(tiles.map(({ searchParams }) => searchParams.get('f')))).toEqual(new Set(['pbf']));
+      expect(new Set(tiles.map(({ searchParams }) => searchParams.get('f')))).toEqual(
+        new Set([format.toLowerCase()]),
+      );
     });
 
-    it('features of a map, and what lies at a place', async () => {
+    it('features of a map, what lies at a place and what has a text', async () => {
       const id = stage.numbers['countries'];
       const properties = { url: stage.mapService, sublayers: [{ id }] };
       const rows = await stage.sdk.call('readSublayer', properties, "NAME LIKE 'S%'");
@@ -41,6 +48,10 @@ export function readings(stage: Stage): void {
         ...{ tolerance: 0, width: WIDTH, height: HEIGHT, layerOption: 'all', layerIds: [id] },
       });
       expect(results).toMatchObject([{ layerId: id, attributes: { NAME: 'Germany' } }]);
+      const parameters = { searchText: 'german', searchFields: ['NAME'], layerIds: [id] };
+      expect(await stage.sdk.call('find', stage.mapService, parameters)).toMatchObject([
+        { layerId: id, foundFieldName: 'NAME', attributes: { NAME: 'Germany' } },
+      ]);
     });
 
     it('values of a raster as LERC', async () => {

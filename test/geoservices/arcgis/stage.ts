@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +32,9 @@ export interface Stage {
 export async function openStage(): Promise<Stage> {
   const home = mkdtempSync(join(tmpdir(), 'graticule-arcgis-'));
   const world = smallWorld(home, ['countries', 'disputed_borders']);
-  const [server, sdk] = await Promise.all([startServer({ sources: [world, DEM] }), openArcgisSdk()]);
+  addStations(world);
+  const env = { SVC_GEOCODING__COLLECTIONS: '{"countries":{"name":"NAME"}}' };
+  const [server, sdk] = await Promise.all([startServer({ sources: [world, DEM], env }), openArcgisSdk()]);
   const services = `${server.url}/rest/services`;
   const numbers = await layerNumbers(server);
   return {
@@ -49,4 +52,14 @@ export async function openStage(): Promise<Stage> {
       rmSync(home, { recursive: true, force: true });
     },
   };
+}
+
+/** A point within each country, with the first letter of its name and its size in squares of a tenth of a degree. */
+function addStations(world: string): void {
+  const columns =
+    'ST_PointOnSurface(geom) AS geom, NAME AS name, substr(NAME, 1, 1) AS letter, round(100 * ST_Area(geom)) AS size';
+  execFileSync('ogr2ogr', [
+    ...['-f', 'GPKG', '-update', world, world, '-nln', 'stations', '-nlt', 'POINT'],
+    ...['-dialect', 'SQLite', '-sql', `SELECT ${columns} FROM countries`],
+  ]);
 }

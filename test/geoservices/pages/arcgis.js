@@ -1,6 +1,10 @@
 import config from '@arcgis/core/config.js';
 import * as reactiveUtils from '@arcgis/core/core/reactiveUtils.js';
+import Graphic from '@arcgis/core/Graphic.js';
 import Extent from '@arcgis/core/geometry/Extent.js';
+import Point from '@arcgis/core/geometry/Point.js';
+import SpatialReference from '@arcgis/core/geometry/SpatialReference.js';
+import identityManager from '@arcgis/core/identity/IdentityManager.js';
 import FeatureLayer from '@arcgis/core/layers/FeatureLayer.js';
 import ImageryLayer from '@arcgis/core/layers/ImageryLayer.js';
 import MapImageLayer from '@arcgis/core/layers/MapImageLayer.js';
@@ -8,7 +12,13 @@ import TileLayer from '@arcgis/core/layers/TileLayer.js';
 import VectorTileLayer from '@arcgis/core/layers/VectorTileLayer.js';
 import WCSLayer from '@arcgis/core/layers/WCSLayer.js';
 import ArcGisMap from '@arcgis/core/Map.js';
+import { find } from '@arcgis/core/rest/find.js';
+import * as geometryService from '@arcgis/core/rest/geometryService.js';
+import * as geoprocessor from '@arcgis/core/rest/geoprocessor.js';
 import { identify } from '@arcgis/core/rest/identify.js';
+import * as locator from '@arcgis/core/rest/locator.js';
+import BufferParameters from '@arcgis/core/rest/support/BufferParameters.js';
+import ProjectParameters from '@arcgis/core/rest/support/ProjectParameters.js';
 import MapView from '@arcgis/core/views/MapView.js';
 
 config.assetsPath = '/assets';
@@ -39,10 +49,13 @@ window.draw = async (type, properties, window) => {
   return { picture: dataUrl.slice(dataUrl.indexOf(',') + 1), bbox: [xmin, ymin, xmax, ymax] };
 };
 
-/** Draws a layer of features, and tells what the view holds and what the layer answers. */
-window.readFeatures = async (properties, window) => {
+/** Draws a layer of features, and tells what the view holds and what the layer answers, in a format of queries. */
+window.readFeatures = async (properties, window, supportedQueryFormats) => {
+  const after = ({ data }) => Object.assign(data, { supportedQueryFormats });
+  config.request.interceptors = [{ urls: properties.url, after }];
   const layer = new FeatureLayer({ outFields: ['*'], ...properties });
   const layerView = await show(layer, window);
+  config.request.interceptors = [];
   const { features } = await layer.queryFeatures({ where: '1=1', outFields: ['*'], returnGeometry: true });
   const { count, extent } = await layer.queryExtent();
   return {
@@ -51,6 +64,82 @@ window.readFeatures = async (properties, window) => {
     ids: await layer.queryObjectIds(),
     features: features.map(({ attributes, geometry }) => ({ attributes, rings: geometry.rings })),
     ...{ extentCount: count, north: extent.ymax },
+  };
+};
+
+/** What a layer answers to queries of one sort, each by its method. */
+window.query = async (properties, method, query) => {
+  const answer = await new FeatureLayer(properties)[method](query);
+  return answer.features?.map(({ attributes }) => attributes) ?? answer;
+};
+
+/** Edits of a layer; features are Esri's JSON. */
+window.applyEdits = async (properties, { addFeatures = [], updateFeatures = [], deleteFeatures = [] }) => {
+  const graphics = (features) => features.map((feature) => Graphic.fromJSON(feature));
+  const layer = new FeatureLayer(properties);
+  await layer.load();
+  const edits = {
+    addFeatures: graphics(addFeatures),
+    updateFeatures: graphics(updateFeatures),
+    deleteFeatures,
+  };
+  const { addFeatureResults, updateFeatureResults, deleteFeatureResults } = await layer.applyEdits(edits);
+  return [...addFeatureResults, ...updateFeatureResults, ...deleteFeatureResults].map(
+    ({ objectId, error }) => ({
+      objectId,
+      error: error?.message ?? null,
+    }),
+  );
+};
+
+/** What a locator says of an address, of the beginning of one, and of a place in degrees. */
+window.locate = async (url, SingleLine, text, [x, y]) => {
+  const [suggestion] = await locator.suggestLocations(url, { text });
+  const { magicKey } = suggestion;
+  const [candidate] = await locator.addressToLocations(url, { address: { SingleLine } });
+  const [candidateOfKey] = await locator.addressToLocations(url, { address: { SingleLine: text }, magicKey });
+  const place = await locator.locationToAddress(url, { location: new Point({ x, y }) });
+  const { address, score, location } = candidate;
+  return {
+    ...{ address, score, location: [location.x, location.y] },
+    ...{ suggestion: suggestion.text, candidateOfKey: candidateOfKey.address, place: place.address },
+  };
+};
+
+/** A place in another spatial reference, and the extent of a buffer around it there. */
+window.compute = async (url, [x, y], wkid, distance) => {
+  const reference = new SpatialReference({ wkid });
+  const geometries = [new Point({ x, y })];
+  const [point] = await geometryService.project(
+    url,
+    new ProjectParameters({ geometries, outSpatialReference: reference }),
+  );
+  const parameters = {
+    geometries: [point],
+    distances: [distance],
+    unit: 'meters',
+    outSpatialReference: reference,
+  };
+  const [buffer] = await geometryService.buffer(url, new BufferParameters(parameters));
+  const { width, height } = buffer.extent;
+  return { point: [point.x, point.y], width, height };
+};
+
+/** The features of a job's result. The task wants a token, which the client sends once it is asked for one. */
+window.runTask = async (url, inputs, token) => {
+  identityManager.registerToken({
+    server: url.slice(0, url.indexOf('/services') + '/services'.length),
+    token,
+  });
+  const job = await geoprocessor.submitJob(url, inputs);
+  const { jobStatus } = await job.waitForJobCompletion({ interval: 100 });
+  const { value } = await job.fetchResultData('features');
+  return {
+    jobStatus,
+    features: value.features.map(({ attributes, geometry: { type, extent } }) => ({
+      ...{ attributes, type },
+      extent: extent.toJSON(),
+    })),
   };
 };
 
@@ -71,6 +160,14 @@ window.identify = async (url, { geometry, mapExtent, ...parameters }) => {
   };
   const { results } = await identify(url, { ...parameters, ...about });
   return results.map(({ layerId, feature }) => ({ layerId, attributes: feature.attributes }));
+};
+
+window.find = async (url, parameters) => {
+  const { results } = await find(url, parameters);
+  return results.map(({ layerId, foundFieldName, feature }) => ({
+    ...{ layerId, foundFieldName },
+    attributes: feature.attributes,
+  }));
 };
 
 /** Values of a window, row by row, and whether each is there. */
