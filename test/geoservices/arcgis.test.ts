@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { drawings } from './arcgis/drawings.js';
 import { readings } from './arcgis/readings.js';
 import { services } from './arcgis/services.js';
+import { shapes } from './arcgis/shapes.js';
 import { openStage, type Stage } from './arcgis/stage.js';
 
 /** Esri's own library, in one page and with one server. */
@@ -22,3 +23,4 @@ describe('ArcGIS Maps SDK', () => {
   readings(stage);
   services(stage);
 });
+shapes(stage);

@@ -7,6 +7,7 @@ import { type ArcgisSdk, openArcgisSdk } from '../../support/arcgis-sdk.js';
 import { startServer, type TestServer } from '../../support/server.js';
 import { layerNumbers } from '../../support/shared-server.js';
 import { smallWorld } from '../../support/small-world.js';
+import { addShapes } from './shapes.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: documents are looked into
 export type Json = any;
@@ -33,6 +34,7 @@ export async function openStage(): Promise<Stage> {
   const home = mkdtempSync(join(tmpdir(), 'graticule-arcgis-'));
   const world = smallWorld(home, ['countries', 'disputed_borders']);
   addStations(world);
+  addShapes(world, home);
   const env = { SVC_GEOCODING__COLLECTIONS: '{"countries":{"name":"NAME"}}' };
   const [server, sdk] = await Promise.all([startServer({ sources: [world, DEM], env }), openArcgisSdk()]);
   const services = `${server.url}/rest/services`;
