@@ -147,9 +147,11 @@ it('people get pages that lead from the catalogue to the records', async () => {
   expect(services).toContain(service);
   expect(services).toContain(`${server.url}/rest/services?f=json`);
   expect(hrefsOf(await page(`${new URL(service).pathname}?f=html`))).toContain(layer);
-  const records = hrefsOf(await page(`${new URL(layer).pathname}?f=html`)).find((href) =>
-    /query/.test(href),
-  )!;
+  const about = await page(`${new URL(layer).pathname}?f=html`);
+  expect(about).toContain('<title>Countries · ');
+  const ofMap = new URL(layer).pathname.replace('FeatureServer', 'MapServer');
+  expect(await page(`/arcgis${ofMap}?f=html`)).toContain('<h1><bdi>Countries</bdi></h1>');
+  const records = hrefsOf(about).find((href) => /query/.test(href))!;
   const first = await fetch(records.replaceAll('&amp;', '&'), {
     headers: { 'x-api-key': server.adminKey, accept: 'text/html' },
   });
