@@ -8,7 +8,7 @@ import { run } from '../e2e/support/http.js';
 import { launchBrowser } from '../support/browser.js';
 import { pythonOfClients } from '../support/python.js';
 import { openSavedPage } from '../support/saved-page.js';
-import { type SharedServer, sharedServer } from '../support/shared-server.js';
+import { layerNumbers, type SharedServer, sharedServer } from '../support/shared-server.js';
 
 /** Clients of GeoServices that others wrote read a feature service and a map service. */
 
@@ -121,6 +121,31 @@ it('esridump writes all features of a layer', async () => {
   expect(features).toHaveLength(240);
   const france = features.find(({ properties }: Json) => properties.iso_a2 === 'FR');
   expect(france).toMatchObject({ geometry: { type: 'MultiPolygon' }, properties: { NAME: 'France' } });
+}, 60_000);
+
+it('restgdf reads features, pages, counts and the catalogue', async () => {
+  const items = `${server.url}/ogc/features/collections/countries/items?f=json&limit=1000`;
+  const numbers = await layerNumbers(server);
+  const longer = layer.replace(/\d+$/, String(numbers['states_provinces']));
+  const script = [
+    'test/geoservices/read_with_restgdf.py',
+    `${server.url}/rest/services`,
+    layer,
+    items,
+    longer,
+  ];
+  const read = JSON.parse(await run(pythonOfClients(), ['-W', 'ignore', ...script], {}));
+  const { features } = (await (await fetch(items)).json()) as Json;
+  expect(read).toMatchObject({ count: features.length, counted: features.length, crs: 4326, ids: true });
+  expect(read.columns).toEqual(Object.keys(features[0].properties));
+  expect(read.different).toEqual([]);
+  const names: string[] = features.map(({ properties }: Json) => properties.NAME);
+  expect(new Set(read.part)).toEqual(new Set(names.filter((name) => name?.startsWith('S'))));
+  const path = '/ogc/features/collections/states_provinces/items?f=json&limit=1';
+  const { numberMatched } = (await (await fetch(server.url + path)).json()) as Json;
+  expect(read.rows).toBe(numberMatched);
+  expect(read.pages).toEqual([1000, 1000, 1000, 1000, numberMatched - 4000]);
+  expect(read.layers['default/FeatureServer']).toContain('Countries');
 }, 60_000);
 
 describe('in a browser', () => {

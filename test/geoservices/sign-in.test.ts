@@ -19,7 +19,8 @@ let layer: string;
 beforeAll(async () => {
   const file = join(home, 'world.gpkg');
   copyFileSync('demo/data/world_map.gpkg', file);
-  server = await startServer({ sources: [file, 'demo/data/olinda_dem_utm25s.tif'] });
+  const env = { SVC_GEOCODING__COLLECTIONS: '{"countries":{"name":"NAME"}}' };
+  server = await startServer({ sources: [file, 'demo/data/olinda_dem_utm25s.tif'], env });
   layer = `${server.url}/rest/services/default/FeatureServer/${await numberOf('countries')}`;
   await admin('POST', '/users', { name: 'ursula', password: PASSWORD, roles: ['editor'] });
   await admin('PUT', '/admin/services/default/access-policy', { allowAnonymous: false });
@@ -147,9 +148,11 @@ it('people get pages that lead from the catalogue to the records', async () => {
   expect(services).toContain(service);
   expect(services).toContain(`${server.url}/rest/services?f=json`);
   expect(hrefsOf(await page(`${new URL(service).pathname}?f=html`))).toContain(layer);
-  const records = hrefsOf(await page(`${new URL(layer).pathname}?f=html`)).find((href) =>
-    /query/.test(href),
-  )!;
+  const about = await page(`${new URL(layer).pathname}?f=html`);
+  expect(about).toContain('<title>Countries · ');
+  const ofMap = new URL(layer).pathname.replace('FeatureServer', 'MapServer');
+  expect(await page(`/arcgis${ofMap}?f=html`)).toContain('<h1><bdi>Countries</bdi></h1>');
+  const records = hrefsOf(about).find((href) => /query/.test(href))!;
   const first = await fetch(records.replaceAll('&amp;', '&'), {
     headers: { 'x-api-key': server.adminKey, accept: 'text/html' },
   });
@@ -177,6 +180,29 @@ describe('@esri/arcgis-rest', () => {
     const all = await client.searchItems({ ...search, q: '*', num: 1 });
     expect([all.total > 3, all.nextStart]).toEqual([true, 2]);
     await expect(client.searchItems({ ...search, q: 'a OR b' })).rejects.toThrow('q');
+  });
+
+  it('finds the portal, its services and who asks, as ArcGIS API for Python looks for them', async () => {
+    const about = { authentication: manager };
+    const portal = await client.getPortal(null, { ...about, portal: `${server.url}/sharing/rest` });
+    expect(portal.helperServices.geometry.url).toBe(
+      `${server.url}/rest/services/Utilities/Geometry/GeometryServer`,
+    );
+    expect(portal.helperServices.geocode).toMatchObject([
+      { url: `${server.url}/rest/services/countries/GeocodeServer`, suggest: true },
+    ]);
+    for (const { url } of [portal.helperServices.geometry, ...portal.helperServices.geocode])
+      expect((await client.request(url, about)).currentVersion).toBeGreaterThan(10);
+    expect((await json(fetch(`${server.url}/sharing/rest?f=json`))).currentVersion).toMatch(/^\d+\.\d+$/);
+    const search = { portal: `${server.url}/sharing/rest`, ...about };
+    const ofPortal = await client.searchItems({ ...search, q: `accountid:${portal.id}` });
+    expect(ofPortal.total).toBeGreaterThan(1);
+    const pastEnd = await client.searchItems({ ...search, q: '*', start: -1 });
+    expect(pastEnd).toMatchObject({ total: ofPortal.total, num: 0, nextStart: -1, results: [] });
+    const user = `${server.url}/sharing/rest/community/users`;
+    expect(await client.request(`${user}/ursula`, about)).toEqual(portal.user);
+    await expect(client.request(`${user}/nobody`, about)).rejects.toMatchObject({ code: 404 });
+    expect((await json(fetch(`${user}/ursula?f=json`))).error.code).toBe(404);
   });
 
   it('reads a closed layer, and edits it', async () => {

@@ -69,6 +69,16 @@ describe('a vector tile service', () => {
     }
   });
 
+  it('draws its layers in the order of the map service', async () => {
+    const { layers } = await json('/rest/services/default/MapServer?f=json');
+    const { collections } = await json('/?f=json');
+    const idOf = (number: number) => collections.find(({ layerId }: Json) => layerId === number).id;
+    const style = await json(`${SERVICE}/resources/styles/root.json`);
+    const sources = [...new Set(style.layers.map((layer: Json) => layer['source-layer']))];
+    const features = layers.filter(({ type }: Json) => type === 'Feature Layer');
+    expect(sources.reverse()).toEqual(features.map(({ id }: Json) => idOf(id)));
+  });
+
   it.each([
     `${SERVICE}/tile/2/9/0.pbf`,
     `${SERVICE}/tile/99/0/0.pbf`,

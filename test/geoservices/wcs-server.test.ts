@@ -71,6 +71,17 @@ it('GDAL reads the whole, and a part of it smaller', async () => {
   }
 }, 120_000);
 
+it('takes the CRS of the coverage by its names', async () => {
+  const query = `SERVICE=WCS&VERSION=2.0.1&REQUEST=GetCoverage&COVERAGEID=${id}&SCALESIZE=E(20),N(10)`;
+  const bytesOf = async (more: string) => (await fetch(`${service}?${query}${more}`)).text();
+  const bytes = await bytesOf('');
+  const { spatialReference } = (await (
+    await fetch(`${service.replace('/WCSServer', '')}?f=json`)
+  ).json()) as { spatialReference: { latestWkid: number } };
+  const uri = `http://www.opengis.net/def/crs/EPSG/0/${spatialReference.latestWkid}`;
+  expect(await bytesOf(`&SUBSETTINGCRS=${uri}&OUTPUTCRS=EPSG:${spatialReference.latestWkid}`)).toBe(bytes);
+});
+
 it.each([
   ['COVERAGEID', 'COVERAGEID=other', 'NoSuchCoverage'],
   ['VERSION', 'COVERAGEID=ID&VERSION=1.0.0', 'InvalidParameterValue'],
@@ -82,6 +93,8 @@ it.each([
   ['SCALEFACTOR', 'COVERAGEID=ID&SCALEFACTOR=0', 'InvalidScaleFactor'],
   ['FORMAT', 'COVERAGEID=ID&FORMAT=image/bmp', 'InvalidParameterValue'],
   ['OUTPUTCRS', 'COVERAGEID=ID&OUTPUTCRS=EPSG:4326', 'InvalidParameterValue'],
+  ['SUBSETTINGCRS', 'COVERAGEID=ID&SUBSETTINGCRS=nonsense', 'InvalidParameterValue'],
+  ['MEDIATYPE', 'COVERAGEID=ID&MEDIATYPE=multipart/related', 'InvalidParameterValue'],
 ])('says what is wrong with %s', async (name, query, code) => {
   const response = await fetch(
     `${service}?SERVICE=WCS&VERSION=2.0.1&REQUEST=GetCoverage&${query.replace('=ID', `=${id}`)}`,

@@ -50,6 +50,12 @@ export function directoryLinks(baseUrl: string, path: string, document: unknown)
   ];
 }
 
+/** The name of a layer, whose path ends with its number. */
+export function layerTitle(path: string, name: unknown): string | undefined {
+  const isLayer = path.startsWith(ROOT) && /\/(?:Feature|Map)Server\/\d+$/.test(path);
+  return isLayer && typeof name === 'string' && name !== '' ? name : undefined;
+}
+
 const listOf = <T>(value: readonly T[] | undefined): readonly T[] => (Array.isArray(value) ? value : []);
 
 /** Services in folders have the name of the folder before theirs. */

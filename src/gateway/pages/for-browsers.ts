@@ -1,7 +1,7 @@
 import { html } from '../../core/html.js';
 import { LIMITS } from '../../core/limits.js';
 import { crumbsOf } from './crumbs.js';
-import { directoryLinks } from './directory.js';
+import { directoryLinks, layerTitle } from './directory.js';
 import { documentPage } from './document.js';
 import { page } from './layout.js';
 import { anchor, type Link } from './links.js';
@@ -27,11 +27,11 @@ export function jsonPage({ baseUrl, path, query, format, json }: JsonPage): stri
   const own: Link = { href, rel: 'alternate', type: 'application/json' };
   if (json.length > LIMITS.loopBodyBytes) return longPage(baseUrl, path, href, json.length);
   const document = JSON.parse(json) as unknown;
-  const { title, id, links, description } = record(document);
+  const { title, id, name, links, description } = record(document);
   return documentPage({
     baseUrl,
     crumbs: crumbsOf(baseUrl, path),
-    title: textOf(title) ?? textOf(id) ?? nameOf(path),
+    title: textOf(title) ?? textOf(id) ?? layerTitle(path, name) ?? nameOf(path),
     description: textOf(description),
     document,
     links: [

@@ -23,7 +23,7 @@ export interface CatalogueDeps extends Pick<SurfaceDeps, 'catalog' | 'visible' |
 
 const ROOT = '/rest/services';
 const UTILITIES = 'Utilities';
-const GEOMETRY_SERVICE = { name: `${UTILITIES}/Geometry`, type: 'GeometryServer' };
+export const GEOMETRY_SERVICE = { name: `${UTILITIES}/Geometry`, type: 'GeometryServer' };
 const serviceId = pathString('serviceId', 'Name of a service.');
 const layerId = pathString('layerId', 'Number of a layer.');
 

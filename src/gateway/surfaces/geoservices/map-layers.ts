@@ -19,13 +19,13 @@ export type DrawnLayer = VectorCollection | RasterCollection;
 /** Layers of a service for this principal, the one on top first. Throws 404 for a service that does not exist, 401. */
 export function mapLayers(deps: MapDeps, principal: Principal, service: string): DrawnLayer[] {
   requireService(deps, principal, service);
-  return deps
-    .visible(principal)
-    .collections.filter(isDrawable)
-    .filter((one) => isIn(one, service))
-    .map((one, place) => ({ one, place }))
-    .sort((a, b) => rank(a.one) - rank(b.one) || a.place - b.place)
-    .map(({ one }) => one);
+  const { collections } = deps.visible(principal);
+  return topFirst(collections.filter(isDrawable).filter((one) => isIn(one, service)));
+}
+
+/** Collections in the order in which all servers of a service draw them; those of one sort stay as they are. */
+export function topFirst<T extends Collection>(collections: readonly T[]): T[] {
+  return collections.toSorted((a, b) => rank(a) - rank(b));
 }
 
 /** Points lie on lines, these on areas, and all on pictures. */

@@ -3,9 +3,16 @@ import { notFound } from '../../../core/errors.js';
 import { actorOf, type Exchange, type Operation, type Principal } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { itemSearch, type SearchedItem } from '../../../services/geoservices/item-search.js';
-import { type CatalogueDeps, infoDocument, type ServiceEntry, servicesFor } from './catalogue-operations.js';
+import {
+  type CatalogueDeps,
+  GEOMETRY_SERVICE,
+  infoDocument,
+  type ServiceEntry,
+  servicesFor,
+} from './catalogue-operations.js';
 import { common, documentFormat, readingOperation } from './feature-server.js';
 import { jsonReply } from './in-band.js';
+import { CURRENT_VERSION } from './layer-documents.js';
 import { type Members, numberOf, textOf } from './members.js';
 
 /** As much of a portal as clients need to sign in, and to find services: these are its items. */
@@ -36,6 +43,12 @@ export function portalOperations(deps: CatalogueDeps): Operation[] {
     (await servicesFor(deps, x.principal)).flatMap((service) => itemOf(x.baseUrl, service) ?? []);
   return [
     ...readingOperation({
+      ...{ about: about('portal'), name: 'portal', path: ROOT, pathParams: {}, params: {} },
+      summary: 'Version of the portal',
+      run: (_x, _path, members) =>
+        jsonReply({ currentVersion: String(CURRENT_VERSION) }, documentFormat(members)),
+    }),
+    ...readingOperation({
       ...{ about: about('info'), name: 'sharingInfo', path: `${ROOT}/info`, pathParams: {}, params: {} },
       summary: 'About the portal',
       run: (x, _path, members) => jsonReply(infoDocument(x.baseUrl), documentFormat(members)),
@@ -49,7 +62,8 @@ export function portalOperations(deps: CatalogueDeps): Operation[] {
         params: {},
       },
       summary: 'The portal, and who asks',
-      run: (x, _path, members) => jsonReply(portalDocument(x), documentFormat(members)),
+      run: async (x, _path, members) =>
+        jsonReply(portalDocument(x, await servicesFor(deps, x.principal)), documentFormat(members)),
     }),
     ...readingOperation({
       ...{ about: about('user'), name: 'portalUser', path: `${ROOT}/community/self` },
@@ -58,6 +72,16 @@ export function portalOperations(deps: CatalogueDeps): Operation[] {
       run(x, _path, members) {
         const user = userOf(x.principal);
         if (!user) throw notFound('user', 'self');
+        return jsonReply(user, documentFormat(members));
+      },
+    }),
+    ...readingOperation({
+      ...{ about: about('users'), name: 'portalUserByName', path: `${ROOT}/community/users/{username}` },
+      ...{ pathParams: { username: pathString('username', 'Name of who asks.') }, params: {} },
+      summary: 'Who asks, by name: of others nothing is told',
+      run(x, { username }, members) {
+        const user = userOf(x.principal);
+        if (user?.username !== username) throw notFound('user', username!.slice(0, 100));
         return jsonReply(user, documentFormat(members));
       },
     }),
@@ -86,14 +110,20 @@ function itemOf(baseUrl: string, { name, type }: ServiceEntry): Item | undefined
   if (kind === undefined) return undefined;
   // Clients take 32 hexadecimal digits for the id of an item.
   const id = createHash('sha256').update(`${type}/${name}`).digest('hex').slice(0, 32);
-  const place = name.split('/').map(encodeURIComponent).join('/');
-  const url = `${baseUrl}/rest/services/${place}/${type}`;
+  const url = addressOf(baseUrl, { name, type });
   return { id, owner: OWNER, name: title, title, type: kind, url };
+}
+
+function addressOf(baseUrl: string, { name, type }: ServiceEntry): string {
+  return `${baseUrl}/rest/services/${name.split('/').map(encodeURIComponent).join('/')}/${type}`;
 }
 
 function searchPage(items: readonly Item[], members: Members) {
   const q = textOf(members, 'q', 2000) ?? '';
-  const { start, num } = { start: numberOf(members, 'start') || 1, num: numberOf(members, 'num') ?? 10 };
+  // Clients ask for the page after the last one, as its nextStart is.
+  const isPastEnd = textOf(members, 'start', 20) === '-1';
+  const start = isPastEnd ? items.length + 1 : numberOf(members, 'start') || 1;
+  const num = numberOf(members, 'num') ?? 10;
   const matches = items.filter(itemSearch(q));
   const results = matches.slice(start - 1, start - 1 + Math.min(num, 100));
   const next = start + results.length;
@@ -101,14 +131,27 @@ function searchPage(items: readonly Item[], members: Members) {
   return { query: q, total: matches.length, start, num: results.length, nextStart, results };
 }
 
-function portalDocument({ baseUrl, principal }: Exchange) {
+function portalDocument({ baseUrl, principal }: Exchange, services: readonly ServiceEntry[]) {
   const { host } = new URL(baseUrl);
   const user = userOf(principal);
   return {
     ...{ id: OWNER, name: 'Graticule', isPortal: true, portalMode: 'singletenant', access: 'public' },
     ...{ portalHostname: host, portalName: 'Graticule', allSSL: baseUrl.startsWith('https:') },
     ...{ supportsOAuth: false, supportsHostedServices: false, culture: 'en', units: 'metric' },
+    helperServices: helperServices(baseUrl, services),
     ...(user ? { user } : {}),
+  };
+}
+
+/** Services that clients ask by themselves: the one that computes with geometries, and locators. */
+function helperServices(baseUrl: string, services: readonly ServiceEntry[]) {
+  const locators = services.filter(({ type }) => type === 'GeocodeServer');
+  return {
+    geometry: { url: addressOf(baseUrl, GEOMETRY_SERVICE) },
+    geocode: locators.map((service) => ({
+      ...{ url: addressOf(baseUrl, service), name: service.name },
+      ...{ singleLineFieldName: 'SingleLine', suggest: true, batch: true },
+    })),
   };
 }
 

@@ -12,7 +12,7 @@ import type { TilesDeps } from '../tiles/params.js';
 import { common, documentFormat, readingOperation } from './feature-server.js';
 import { inBandFailure, jsonReply } from './in-band.js';
 import { CURRENT_VERSION, extentIn, spatialReferenceOf } from './layer-documents.js';
-import { serviceNames } from './map-layers.js';
+import { serviceNames, topFirst } from './map-layers.js';
 import { tileOperation } from './map-tiles.js';
 import { tileInfo } from './tile-info.js';
 
@@ -102,9 +102,9 @@ function serviceDocument(name: string, layers: readonly VectorCollection[]) {
   };
 }
 
-/** One MapLibre style, bottom first, whose addresses are relative to its own. */
+/** One MapLibre style in the order of the MapServer, bottom first, whose addresses are relative to its own. */
 function styleOf(layers: readonly VectorCollection[]) {
-  const { layers: drawn } = datasetStyle(layers, '');
+  const { layers: drawn } = datasetStyle(topFirst(layers).reverse(), '');
   return {
     version: 8,
     sources: { esri: { type: 'vector', url: '../../' } },

@@ -56,13 +56,14 @@ export function wcsOperation(deps: MapDeps): Operation {
 }
 
 /** Parameters that change the values and that are not there. */
-const UNSUPPORTED = ['SUBSETTINGCRS', 'OUTPUTCRS', 'SCALEAXES', 'SCALEEXTENT', 'INTERPOLATION', 'MEDIATYPE'];
+const UNSUPPORTED = ['SCALEAXES', 'SCALEEXTENT', 'INTERPOLATION', 'MEDIATYPE'];
 
 function coverage(x: Exchange, deps: MapDeps, collection: RasterCollection, pairs: Members): Promise<Reply> {
   const name = UNSUPPORTED.find((one) => pairs[one]);
   if (name !== undefined) throw badParameter(name, 'is not supported');
   requireFormat(pairs, 'FORMAT', [WCS_FORMAT]);
   const crs = layerCrs(collection);
+  for (const one of ['SUBSETTINGCRS', 'OUTPUTCRS']) requireOwnCrs(pairs, one, crs);
   const bbox = subsetOf(x.query, collection, crs);
   const { source, at } = sourceAt(collection, {}, { bbox, bboxCrs: crs });
   // The raster's own words for its CRS say more than a code may: its pixels are not moved then.
@@ -81,6 +82,14 @@ function coverage(x: Exchange, deps: MapDeps, collection: RasterCollection, pair
     },
     ...{ maxSize: LIMITS.coverageSide, maxBytes: LIMITS.coverageBytes, format: 'geotiff' },
   });
+}
+
+/** Axes have their names in subsets, so their order in the definition does not matter. Throws 400 naming the parameter. */
+function requireOwnCrs(pairs: Members, name: string, { uri, epsg }: Crs): void {
+  const text = textOf(pairs, name, MOST_TEXT);
+  const names = [uri, `http://www.opengis.net/def/crs/EPSG/0/${epsg}`, `EPSG:${epsg}`];
+  if (text !== undefined && !names.includes(text))
+    throw badParameter(name, `must be ${uri}, that of the coverage`);
 }
 
 const SIDES: Readonly<Record<string, 0 | 1>> = { e: 0, x: 0, long: 0, lon: 0, n: 1, y: 1, lat: 1 };
