@@ -331,6 +331,8 @@ export const LIMITS = {
   geocodeRows: 300,
   /** Suggestions of an answer. */
   geocodeSuggestions: 15,
+  /** Characters of the key of a suggestion. */
+  geocodeKey: 5000,
   /** Addresses of a batch, and of one task of it. */
   geocodeBatch: 1000,
   geocodeTurn: 25,
