@@ -348,6 +348,7 @@ export function startManagement(options: ManagementOptions): Management {
       rasters.imports.sweep(),
       imports.trim(),
       resumableUploads.trim(),
+      options.geocoding.locators.sweep(),
       exports.trim(),
       processes.trim(),
       layerCopies.takeUp(closing.signal),
