@@ -128,8 +128,10 @@ export const LIMITS = {
   /** Features whose places a process compares, and cells that one makes. */
   processPlaces: 5_000_000,
   processCells: 1_000_000,
-  /** Pairs of features that a distance matrix has, or the result of a join within a distance. */
+  /** Pairs of features that a distance matrix has, or of which a join or an overlay makes features. */
   processPairs: 10_000_000,
+  /** Pairs that are in memory together, and between two looks at whether the job is to stop: those of one feature at least. */
+  processPieces: 100_000,
   /** Features among which the nearest ones are looked for at a time. */
   processNearest: 20_000,
   /** Milliseconds that a statement of a process may take, and between looks of the database at whether the process is there. */
