@@ -148,6 +148,8 @@ export const LIMITS = {
   proposalsOfAll: 1000,
   proposalBytes: 65_536,
   proposalDays: 90,
+  /** Proposals of a list. */
+  proposalsListed: 1000,
   /** Steps of a plan, and bytes that these leave for each other where the settings do not say. */
   planSteps: 50,
   planSpoolBytes: 8_589_934_592,

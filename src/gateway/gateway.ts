@@ -92,7 +92,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 function manage(
   foundation: Foundation,
   data: Data,
-  { authenticator, tenants, limits, embedKeys, identity, certificates }: Access,
+  { authenticator, tenants, limits, embedKeys, identity, certificates, presentRights }: Access,
 ): Management {
   const { tiles, control } = data.caching;
   return startManagement({
@@ -106,6 +106,7 @@ function manage(
     embedKeys,
     identity,
     certificates: certificates.trust,
+    presentRights,
     tiles,
     cache: control,
   });
