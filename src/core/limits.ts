@@ -377,6 +377,8 @@ export const LIMITS = {
   geoServicesStatistics: 50,
   /** Bytes of features of such an answer: what is left is there to be asked for. */
   geoServicesBytes: 33_554_432,
+  /** Services whose ids as items of the portal are remembered. */
+  portalItems: 20_000,
   /** Replicas of a service, those of one owner, and milliseconds after their last synchronisation at which they end. */
   serviceReplicas: 10_000,
   ownerReplicas: 100,

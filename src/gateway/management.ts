@@ -124,8 +124,8 @@ export interface ManagementOptions {
 
 export interface Management {
   readonly processes: Processes;
-  /** Resolves with a job once it has ended, or as it is after so many milliseconds. */
-  waitFor(job: JobRow, ms: number): Promise<JobRow>;
+  /** Resolves with a job once it has ended, or as it is after so many milliseconds, or when the signal is aborted. */
+  waitFor(job: JobRow, ms: number, signal?: AbortSignal): Promise<JobRow>;
   readonly operations: readonly Operation[];
   /** Begins to run jobs. */
   start(): void;
@@ -364,11 +364,13 @@ export function startManagement(options: ManagementOptions): Management {
       if (!closing.signal.aborted) log.write('import.files.left', exception(error));
     });
   };
-  const waitFor = (job: JobRow, ms: number) =>
-    jobs.finished(job.id, AbortSignal.timeout(ms)).catch((error: unknown) => {
-      if ((error as Error).name === 'TimeoutError') return jobs.get(job.id);
+  const waitFor = (job: JobRow, ms: number, signal?: AbortSignal) => {
+    const end = AbortSignal.any([AbortSignal.timeout(ms), ...(signal ? [signal] : [])]);
+    return jobs.finished(job.id, end).catch((error: unknown) => {
+      if (end.aborted) return jobs.get(job.id);
       throw error;
     });
+  };
   const close = () => {
     closing.abort();
     clearInterval(sweeping);
