@@ -51,6 +51,9 @@ async function means(members: Record<string, string>): Promise<number[]> {
   return channels.map(({ mean }) => mean);
 }
 
+const valuesOf = (path: string, band: string) =>
+  execFileSync('gdal_translate', ['-q', '-of', 'XYZ', '-b', band, path, '/vsistdout/']).toString();
+
 const rule = (rasterFunction: string, args: object = {}) =>
   JSON.stringify({ rasterFunction, rasterFunctionArguments: args });
 
@@ -97,6 +100,37 @@ describe('exported images', () => {
     execFileSync('gdalwarp', ['-q', '-t_srs', 'EPSG:4326', ...window, '-r', 'near', FILE, expected]);
     const text = (path: string) => execFileSync('gdal_translate', ['-q', '-of', 'XYZ', path, '/vsistdout/']);
     expect(text(file).toString()).toBe(text(expected).toString());
+  });
+
+  it.each([
+    ['31985', '284000,9105000,292000,9113000'],
+    ['31985', '280000,9100000,308000,9130000'],
+    ['4326', '-34.95,-8.1,-34.88,-8'],
+    ['4326', '-35,-8.1,-34.7,-7.8'],
+  ])('have the whole window in EPSG:%s, also beside the raster: %s', async (bboxSR, bbox) => {
+    for (const name of [ID, 'L7_ETMs']) {
+      const id = name.toLowerCase();
+      const file = join(folder, 'whole.tif');
+      const members = { f: 'image', bbox, bboxSR, size: '50,60', format: 'tiff' };
+      const nearest = { ...members, interpolation: 'RSP_NearestNeighbor' };
+      const answer = await fetch(addressOf(`/rest/services/${id}/ImageServer/exportImage`, nearest));
+      writeFileSync(file, Buffer.from(await answer.arrayBuffer()));
+      const expected = join(folder, 'whole-expected.tif');
+      const { extent } = await json(`/rest/services/${id}/ImageServer/exportImage`, {
+        ...members,
+        f: 'json',
+      });
+      const window = [extent.xmin, extent.ymin, extent.xmax, extent.ymax].map(String);
+      execFileSync('gdalwarp', [
+        ...['-q', '-overwrite', '-t_srs', `EPSG:${bboxSR}`, '-te', ...window, '-ts', '50', '60'],
+        ...['-r', 'near', '-dstalpha', `demo/data/${name}.tif`, expected],
+      ]);
+      const alpha = JSON.parse(execFileSync('gdalinfo', ['-json', expected]).toString()).bands
+        .length as number;
+      expect(valuesOf(file, '1')).toBe(valuesOf(expected, '1'));
+      // What lies beside the raster is no value.
+      expect(valuesOf(file, 'mask')).toBe(valuesOf(expected, `${alpha}`));
+    }
   });
 
   it('are pictures, of which a client learns the window', async () => {

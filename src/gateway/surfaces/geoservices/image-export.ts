@@ -171,6 +171,7 @@ function values(x: Exchange, deps: MapDeps, request: ImageRequest): Promise<Repl
     source,
     ...(at ? { at } : {}),
     ...{ bbox, bboxCrs: crs.proj, crs: crs.proj, size: [width, height] as [number, number] },
+    isWhole: true as const,
     ...(bands ? { bands } : {}),
     ...(resampling ? { resampling } : {}),
     ...{ maxSize: LIMITS.coverageSide, format: encoding!, tolerance },
