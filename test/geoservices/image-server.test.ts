@@ -145,6 +145,28 @@ describe('exported images', () => {
       expect((await sharp(await bytes({ format })).metadata()).format).toBe(type);
   });
 
+  it('are in the style of the raster, also of its one band and without a value', async () => {
+    const pixels = async (members: Record<string, string>) =>
+      (
+        await sharp(await bytes({ format: 'png32', ...members }))
+          .ensureAlpha()
+          .raw()
+          .toBuffer()
+      ).toString('hex');
+    const plain = await pixels({});
+    // Viridis, and not gray.
+    expect(new Set(plain.slice(0, 6).match(/../g)).size).toBeGreaterThan(1);
+    expect(await pixels({ bandIds: '0' })).toBe(plain);
+    expect(await pixels({ noData: '-1' })).toBe(plain);
+    const rest = (await pixels({ bandIds: '0', noData: '4' })).match(/.{8}/g)!;
+    const holes = rest.filter((pixel) => pixel === '00000000').length;
+    expect(holes).toBeGreaterThan(50);
+    expect(holes).toBeLessThan(5000);
+    const all = plain.match(/.{8}/g)!;
+    const changes = rest.filter((pixel, i) => pixel !== all[i] && pixel !== '00000000');
+    expect(changes.length).toBeLessThan(holes * 8);
+  });
+
   it('are drawn by rules', async () => {
     const plain = await means({});
     const bright = await means({
