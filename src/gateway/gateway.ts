@@ -21,6 +21,7 @@ import { type Access, startAccess } from './start/access.js';
 import { type Data, startData } from './start/data.js';
 import { type Foundation, type GatewayOptions, layFoundation, startTelemetry } from './start/foundation.js';
 import { dataOperations, workerOperations } from './start/operations.js';
+import { strayFailure } from './surfaces/geoservices/stray-requests.js';
 
 /** A running gateway: one process, one event loop, one port. */
 export interface Gateway {
@@ -194,6 +195,7 @@ function serve(
     log,
     vendor,
     ...(certificate ? { certificate } : {}),
+    strayFailure,
     pages: { headers: pageHeaders(), jsonPage, problemPage },
     forwarding: new Forwarding({
       publicUrl: publicUrl || undefined,

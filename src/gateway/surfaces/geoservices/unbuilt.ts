@@ -1,5 +1,15 @@
+import Type from 'typebox';
 import type { Operation } from '../../../core/operation.js';
 import { notBuilt } from '../common.js';
+import { inBandFailure } from './in-band.js';
+import { withCallback } from './jsonp.js';
+
+const FAILURE = {
+  200: {
+    description: 'A member error whose code is 501',
+    content: { 'application/json': Type.Object({ error: Type.Object({ code: Type.Integer() }) }) },
+  },
+};
 
 const SERVICE = '/rest/services/{serviceId}';
 
@@ -10,7 +20,7 @@ const RESOURCES: readonly (readonly [path: string, names: string])[] = [
   [`${SERVICE}/ImageServer`, 'measure'],
 ];
 
-/** What of GeoServices clients may look for and is not there yet: 501, by GET and by POST. */
+/** What of GeoServices clients may look for and is not there yet: 501 in band, by GET and by POST. */
 export function unbuiltOperations(): Operation[] {
   return RESOURCES.flatMap(([path, names]) =>
     names.split(' ').flatMap((name) => bothMethods(name === '' ? path : `${path}/${name}`)),
@@ -19,8 +29,9 @@ export function unbuiltOperations(): Operation[] {
 
 function bothMethods(path: string): Operation[] {
   const name = path.slice(1).replaceAll(/[{}]/g, '').replaceAll('/', '.');
-  return (['GET', 'POST'] as const).map((method) =>
-    notBuilt({
+  const [, server = '', verb = ''] = /(\w+Server)(?:\/\{layerId\})?\/(\w+)$/.exec(path) ?? [];
+  return (['GET', 'POST'] as const).map((method) => ({
+    ...notBuilt({
       ...{
         surface: 'geoservices',
         protocol: 'FeatureServer',
@@ -30,5 +41,6 @@ function bothMethods(path: string): Operation[] {
       },
       summary: path,
     }),
-  );
+    ...{ responses: FAILURE, failure: inBandFailure(server, verb), present: withCallback },
+  }));
 }
