@@ -117,8 +117,11 @@ export interface ReferenceImport {
 
 /** What the sender of reference data has to change, by the part of the form that is wrong. */
 export interface ReferenceProblem {
-  readonly problem: { readonly part: 'referenceData' | 'fieldMap'; readonly detail: string };
+  readonly problem: { readonly part: 'referenceData' | 'fieldMap' | 'mode'; readonly detail: string };
 }
+
+/** How the name of an index that is being written ends. */
+export const DRAFT_ENDING = '.draft';
 
 export interface ReferenceTask {
   /** The CSV file. */
@@ -151,6 +154,12 @@ export interface FeatureCandidate extends Candidate {
   readonly metres?: number;
 }
 
+export interface FeatureCandidates {
+  readonly candidates: FeatureCandidate[];
+  /** There are more features than were read. */
+  readonly more: boolean;
+}
+
 /** An index, by its file. */
 export interface IndexFile {
   readonly index: string;
@@ -159,6 +168,8 @@ export interface IndexFile {
 export interface GeocodingTasks {
   /** Takes reference data into an index, which stays as it was unless all of it is done. */
   'geocoding.import': { input: ReferenceTask; output: ReferenceImport | ReferenceProblem };
+  /** Removes indexes of imports that ended before these were whole. */
+  'geocoding.sweep': { input: { folder: string }; output: undefined };
   'vector.locator': { input: IndexFile; output: LocatorInfo };
   /** Best first. */
   'vector.geocode': { input: IndexFile & { queries: readonly PlaceQuery[] }; output: Candidate[][] };
@@ -175,7 +186,7 @@ export interface GeocodingTasks {
       query: PlaceQuery;
       at?: readonly [x: number, y: number];
     };
-    output: FeatureCandidate[];
+    output: FeatureCandidates;
   };
   'vector.place': {
     input: IndexFile & { id: number; stamp: string; language?: string };

@@ -128,8 +128,10 @@ export const LIMITS = {
   /** Features whose places a process compares, and cells that one makes. */
   processPlaces: 5_000_000,
   processCells: 1_000_000,
-  /** Pairs of features that a distance matrix has, or the result of a join within a distance. */
+  /** Pairs of features that a distance matrix has, or of which a join or an overlay makes features. */
   processPairs: 10_000_000,
+  /** Pairs that are in memory together, and between two looks at whether the job is to stop: those of one feature at least. */
+  processPieces: 100_000,
   /** Features among which the nearest ones are looked for at a time. */
   processNearest: 20_000,
   /** Milliseconds that a statement of a process may take, and between looks of the database at whether the process is there. */
@@ -146,6 +148,8 @@ export const LIMITS = {
   proposalsOfAll: 1000,
   proposalBytes: 65_536,
   proposalDays: 90,
+  /** Proposals of a list. */
+  proposalsListed: 1000,
   /** Steps of a plan, and bytes that these leave for each other where the settings do not say. */
   planSteps: 50,
   planSpoolBytes: 8_589_934_592,
@@ -333,6 +337,8 @@ export const LIMITS = {
   geocodeRows: 300,
   /** Suggestions of an answer. */
   geocodeSuggestions: 15,
+  /** Characters of the key of a suggestion. */
+  geocodeKey: 5000,
   /** Addresses of a batch, and of one task of it. */
   geocodeBatch: 1000,
   geocodeTurn: 25,
@@ -373,6 +379,8 @@ export const LIMITS = {
   geoServicesStatistics: 50,
   /** Bytes of features of such an answer: what is left is there to be asked for. */
   geoServicesBytes: 33_554_432,
+  /** Services whose ids as items of the portal are remembered. */
+  portalItems: 20_000,
   /** Replicas of a service, those of one owner, and milliseconds after their last synchronisation at which they end. */
   serviceReplicas: 10_000,
   ownerReplicas: 100,

@@ -164,6 +164,8 @@ export interface CoverageTask {
   crs: string;
   /** 1-based bands in output order; absent: all. */
   bands?: number[];
+  /** The answer has the whole of `bbox`, also where the raster does not lie; it needs a `size`. Absent: what the raster has of it. */
+  isWhole?: true;
   /** Output size in pixels, 0 for as many as the raster has there; absent: derived from the native resolution. */
   size?: [number, number];
   /** Pixel size, x and y, in units of the raster's CRS: applied before reprojection. Not beside `size`. */

@@ -21,6 +21,7 @@ import { type Access, startAccess } from './start/access.js';
 import { type Data, startData } from './start/data.js';
 import { type Foundation, type GatewayOptions, layFoundation, startTelemetry } from './start/foundation.js';
 import { dataOperations, workerOperations } from './start/operations.js';
+import { strayFailure } from './surfaces/geoservices/stray-requests.js';
 
 /** A running gateway: one process, one event loop, one port. */
 export interface Gateway {
@@ -92,7 +93,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 function manage(
   foundation: Foundation,
   data: Data,
-  { authenticator, tenants, limits, embedKeys, identity, certificates }: Access,
+  { authenticator, tenants, limits, embedKeys, identity, certificates, presentRights }: Access,
 ): Management {
   const { tiles, control } = data.caching;
   return startManagement({
@@ -106,6 +107,7 @@ function manage(
     embedKeys,
     identity,
     certificates: certificates.trust,
+    presentRights,
     tiles,
     cache: control,
   });
@@ -193,6 +195,7 @@ function serve(
     log,
     vendor,
     ...(certificate ? { certificate } : {}),
+    strayFailure,
     pages: { headers: pageHeaders(), jsonPage, problemPage },
     forwarding: new Forwarding({
       publicUrl: publicUrl || undefined,

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { hasFeatures } from '../core/abilities.js';
 import type { CatalogSnapshot, Collection } from '../core/collection.js';
 import type { Config, Setting } from '../core/config.js';
+import { ApiError } from '../core/errors.js';
 import { LIMITS } from '../core/limits.js';
 import type { Operation, Principal } from '../core/operation.js';
 import type { Pools } from '../core/tasks.js';
@@ -12,7 +13,9 @@ import type { ApiKeys } from '../services/access/api-keys.js';
 import type { CertificateTrust } from '../services/access/certificates/trust.js';
 import type { EmbedKeys } from '../services/access/embed-keys.js';
 import type { IdentityParts } from '../services/access/identity-parts.js';
+import { permits } from '../services/access/permissions.js';
 import { PROCESS_PERMISSIONS, WRITE_FEATURES } from '../services/access/policy.js';
+import type { PresentRights } from '../services/access/present-rights.js';
 import type { RateLimits } from '../services/access/rate-limits.js';
 import type { AccessRules } from '../services/access/rules.js';
 import { Sealing } from '../services/access/sealing.js';
@@ -92,6 +95,7 @@ export interface ManagementOptions {
   embedKeys: EmbedKeys;
   identity: IdentityParts;
   certificates: CertificateTrust;
+  presentRights: PresentRights;
   rules: AccessRules;
   pools: Pools;
   storage: Storage;
@@ -120,8 +124,8 @@ export interface ManagementOptions {
 
 export interface Management {
   readonly processes: Processes;
-  /** Resolves with a job once it has ended, or as it is after so many milliseconds. */
-  waitFor(job: JobRow, ms: number): Promise<JobRow>;
+  /** Resolves with a job once it has ended, or as it is after so many milliseconds, or when the signal is aborted. */
+  waitFor(job: JobRow, ms: number, signal?: AbortSignal): Promise<JobRow>;
   readonly operations: readonly Operation[];
   /** Begins to run jobs. */
   start(): void;
@@ -200,10 +204,14 @@ export function startManagement(options: ManagementOptions): Management {
   const proposals = new Proposals({
     documents: state.documents,
     jobs: state.jobs,
-    execute: ({ process, execution, principal, ...options }, id) =>
-      processes.execute(processes.get(process), execution, principal, {
-        ...{ ...options, id, idempotencyKey: id, isApproved: true, trace: undefined },
-      }),
+    async execute({ process, execution, principal: proposer, ...draft }, id) {
+      const principal = await options.presentRights.of(proposer);
+      if (!permits(principal, PROCESS_PERMISSIONS.execute))
+        throw new ApiError('forbidden', `${principal.name} may not execute processes any more.`);
+      return processes.execute(processes.get(process), execution, principal, {
+        ...{ ...draft, id, idempotencyKey: id, isApproved: true, trace: undefined },
+      });
+    },
   });
   const resumableUploads = new ResumableUploads(options.dataDir, imports);
   const tileJobs = new TileJobs({
@@ -348,6 +356,7 @@ export function startManagement(options: ManagementOptions): Management {
       rasters.imports.sweep(),
       imports.trim(),
       resumableUploads.trim(),
+      options.geocoding.locators.sweep(),
       exports.trim(),
       processes.trim(),
       layerCopies.takeUp(closing.signal),
@@ -355,11 +364,13 @@ export function startManagement(options: ManagementOptions): Management {
       if (!closing.signal.aborted) log.write('import.files.left', exception(error));
     });
   };
-  const waitFor = (job: JobRow, ms: number) =>
-    jobs.finished(job.id, AbortSignal.timeout(ms)).catch((error: unknown) => {
-      if ((error as Error).name === 'TimeoutError') return jobs.get(job.id);
+  const waitFor = (job: JobRow, ms: number, signal?: AbortSignal) => {
+    const end = AbortSignal.any([AbortSignal.timeout(ms), ...(signal ? [signal] : [])]);
+    return jobs.finished(job.id, end).catch((error: unknown) => {
+      if (end.aborted) return jobs.get(job.id);
       throw error;
     });
+  };
   const close = () => {
     closing.abort();
     clearInterval(sweeping);

@@ -19,9 +19,15 @@ interface NativeProcessing {
   processGeometries(blobs: Blobs, operation: string, crs: string, target: string, srsId: number): Processed[];
   processCollection(blobs: Blobs, operation: string, srsId: number): Uint8Array[];
   createOverlay(): NativeOverlay;
-  addToOverlay(overlay: NativeOverlay, right: Blobs): void;
+  addToOverlay(overlay: NativeOverlay, right: Blobs): (string | null)[];
   overlayGeometries(overlay: NativeOverlay, left: Blobs, mode: OverlayMode, srsId: number): Processed[];
-  overlayGeometries(overlay: NativeOverlay, left: Blobs, mode: 'intersect', srsId: number): Intersections;
+  intersectGeometries(
+    overlay: NativeOverlay,
+    left: Blobs,
+    srsId: number,
+    maxPairs: number,
+    maxBytes: number,
+  ): Intersections;
   snapGeometries(overlay: NativeOverlay, left: Blobs, tolerance: number, srsId: number): Processed[];
   geometryParts(blobs: Blobs, srsId: number): { owners: Uint32Array; parts: Uint8Array[] };
   createUnion(): Union;
@@ -34,6 +40,14 @@ export interface Intersections {
   pairs: Uint32Array;
   /** What each pair shares, or why that cannot be told. */
   pieces: (Uint8Array | string)[];
+  /** How many left geometries were looked at: all, unless a bound was reached before the last one. */
+  looks: number;
+}
+
+/** Bounds of an answer, which ends after the left geometry that reaches one; absent: after the last one. */
+export interface IntersectionBounds {
+  maxPairs?: number;
+  maxBytes?: number;
 }
 
 const addon = () => nativeAddon() as NativeProcessing;
@@ -64,9 +78,12 @@ export function processCollection(blobs: Blobs, operation: CollectionOperation, 
 export class OverlayIndex {
   readonly #overlay = addon().createOverlay();
 
+  /** Of each right geometry the reason why it counts as an empty one; null where it does not. */
+  readonly reasons: (string | null)[] = [];
+
   /** Adds right geometries, which are numbered in this order: all of them before the first overlay. */
   add(blobs: Blobs): this {
-    addon().addToOverlay(this.#overlay, blobs);
+    for (const reason of addon().addToOverlay(this.#overlay, blobs)) this.reasons.push(reason);
     return this;
   }
 
@@ -76,8 +93,9 @@ export class OverlayIndex {
   }
 
   /** What each left geometry shares with each right one, where that has the dimension of the lesser of both. */
-  intersect(left: Blobs, srsId: number): Intersections {
-    return addon().overlayGeometries(this.#overlay, left, 'intersect', srsId);
+  intersect(left: Blobs, srsId: number, { maxPairs, maxBytes }: IntersectionBounds = {}): Intersections {
+    const none = Number.POSITIVE_INFINITY;
+    return addon().intersectGeometries(this.#overlay, left, srsId, maxPairs ?? none, maxBytes ?? none);
   }
 
   /** Each left geometry with its vertices and segments moved onto vertices of right ones within a distance. */

@@ -12,7 +12,7 @@ import type { MapLayer } from '../core/maps.js';
 import type { AxisRange, TimeRange } from '../core/params.js';
 import type { RasterLook } from '../core/raster-look.js';
 import { membersOf } from '../core/raster-sources.js';
-import type { ImageResult, RasterImageTask, TileSize } from '../core/rasters.js';
+import type { ImageResult, RasterImageTask, RasterStep, TileSize } from '../core/rasters.js';
 import { styleFacts } from '../core/style/facts.js';
 import { styleText } from '../core/style/model.js';
 import { rasterSteps } from '../core/style/raster-steps.js';
@@ -48,6 +48,8 @@ export interface ImageRequest {
   batch?: TimeRange | undefined;
   /** How the raster among the collections is shown. */
   look?: RasterLook | undefined;
+  /** The value that is transparent where rasters are shown in their styles; not beside `look`. */
+  nodata?: number | undefined;
   /** Part of the vertical axis of rasters; their first level when absent. */
   heights?: AxisRange | undefined;
 }
@@ -142,7 +144,7 @@ function rasterOf(
   collection: RasterCollection,
   request: ImageRequest,
 ): Pick<RasterImageTask, 'source' | 'at' | 'steps' | 'pixelMetres' | 'ranges'> {
-  const { bbox, crs, batch, look, heights } = request;
+  const { bbox, crs, batch, look, nodata, heights } = request;
   const { source } = collection.raster;
   // The window only tells members apart.
   const isMosaic = membersOf(source) !== undefined;
@@ -150,7 +152,7 @@ function rasterOf(
   const raster = chooseRaster(collection, { window84, datetime: batch, heights });
   if (!raster) throw new ApiError('not-found', `Nothing of ${collection.id} was acquired at that time.`);
   const ranges = isMosaic ? rangesOf(collection) : undefined;
-  const steps = look ? [{ look }] : rasterSteps(collection.style, zoomOf(request));
+  const steps = look ? [{ look }] : withNodata(rasterSteps(collection.style, zoomOf(request)), nodata);
   return {
     source: raster.source,
     ...(raster.at && { at: raster.at }),
@@ -158,6 +160,12 @@ function rasterOf(
     ...(steps?.some(({ hillshade }) => hillshade) && { pixelMetres: pixelMetres(request) }),
     ...(ranges && { ranges }),
   };
+}
+
+/** Steps that draw no relief leave pixels of the value out. */
+function withNodata(steps: readonly RasterStep[] | undefined, nodata: number | undefined) {
+  if (nodata === undefined) return steps;
+  return (steps ?? [{}]).map((step) => (step.hillshade ? step : { ...step, look: { ...step.look, nodata } }));
 }
 
 /** Metres along the sides of a pixel in the middle of the image, over the ground. */

@@ -45,6 +45,30 @@ export class DocumentStore {
     return rows.map((row) => stored<T>(row));
   }
 
+  /** The newest first, so many of them; from the one before `after` on. */
+  async page<T>(
+    kind: string,
+    { limit, after }: { limit: number; after?: Pick<StoredDocument, 'id' | 'createdAt'> | undefined },
+  ): Promise<StoredDocument<T>[]> {
+    const rows = await this.db
+      .selectFrom('documents')
+      .selectAll()
+      .where('kind', '=', kind)
+      .$if(after !== undefined, (q) =>
+        q.where((w) =>
+          w.or([
+            w('created_at', '<', after!.createdAt),
+            w.and([w('created_at', '=', after!.createdAt), w('id', '<', after!.id)]),
+          ]),
+        ),
+      )
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute();
+    return rows.map((row) => stored<T>(row));
+  }
+
   async get<T>(kind: string, id: string): Promise<StoredDocument<T> | undefined> {
     const row = await this.#row(kind, id).executeTakeFirst();
     return row && stored<T>(row);
@@ -167,6 +191,20 @@ export class DocumentStore {
     }
     await this.#announce(kind, id);
     return true;
+  }
+
+  /** Removes those that nobody changed since a time, in milliseconds since 1970; their ids. */
+  removeOld(kind: string, time: number): Promise<string[]> {
+    return this.#changing(async (store) => {
+      const rows = await store.db
+        .deleteFrom('documents')
+        .where('kind', '=', kind)
+        .where('updated_at', '<', time)
+        .returning('id')
+        .execute();
+      for (const { id } of rows) await store.#announce(kind, id);
+      return rows.map(({ id }) => id);
+    });
   }
 
   /** Makes a document, or replaces these members of it; undefined takes a member away. */

@@ -65,7 +65,7 @@ export function createPools(options: PoolsOptions): Pools {
     concurrency: LIMITS.ingestRequests,
     maxQueue: LIMITS.ingestQueue,
   });
-  const geocoding = new OneThreadPool<'geocoding.import'>({
+  const geocoding = new OneThreadPool<'geocoding.import' | 'geocoding.sweep'>({
     name: 'geocoding',
     worker: new URL('./geocoding/worker.js', import.meta.url),
     maxQueue: LIMITS.geocodeImports,
@@ -89,7 +89,8 @@ export function createPools(options: PoolsOptions): Pools {
     if (name.startsWith('process.'))
       return processes.run(name as keyof FeatureProcessTasks, input, taskOptions);
     if (name.startsWith('ingest.')) return ingest.run(name as keyof IngestTasks, input, taskOptions);
-    if (name === 'geocoding.import') return geocoding.run(name, input, taskOptions);
+    if (name === 'geocoding.import' || name === 'geocoding.sweep')
+      return geocoding.run(name, input, taskOptions);
     return engines.run(name as EngineTaskName, input, taskOptions);
   };
   return {

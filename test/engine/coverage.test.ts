@@ -113,6 +113,27 @@ describe('values agree with the utilities of GDAL', () => {
     expect(gdalinfo(again).geoTransform[5]).toBeCloseTo(dy!, 9);
   });
 
+  it.each([
+    [UTM, [284000, 9105000, 292000, 9113000]],
+    ['EPSG:4326', [-34.95, -8.1, -34.88, -8]],
+  ] as const)('over all of a window that reaches beyond the raster, in %s', async (crs, box) => {
+    const source = place('low.tif');
+    tool('gdal_translate', '-q', '-b', 1, '-a_nodata', 9, LANDSAT, source);
+    const reference = place('whole-reference.tif');
+    const size = [60, 75] as [number, number];
+    tool('gdalwarp', '-q', '-overwrite', '-t_srs', crs, '-te', ...box, '-ts', ...size, source, reference);
+    const task = { bbox: [...box] as const, bboxCrs: crs, crs, size, resampling: 'nearest' as const };
+    const ours = await written('whole.tif', await coverage(source, { ...task, isWhole: true }));
+    expect(difference(ours, reference).most).toBe(0);
+    expect(gdalinfo(ours).geoTransform).toEqual(gdalinfo(reference).geoTransform);
+    expect(values(ours)[values(ours).length - 60]).toBe(9);
+    const part = await coverage(source, task);
+    expect(part.bbox[0]).toBeGreaterThan(box[0]);
+    await expect(coverage(source, { ...task, size: [60, 0], isWhole: true })).rejects.toMatchObject({
+      code: 'invalid-input',
+    });
+  });
+
   it.each(methods)('scaled on the grid by %s', async (resampling, tolerance) => {
     for (const source of [LANDSAT, DEM]) {
       const ours = await coverage(source, { size: [150, 120], resampling, crs: await crsOf(source) });

@@ -9,6 +9,14 @@ import { TOWNS } from './support.js';
 let remote: Remote;
 let server: TestServer;
 let state: 'well' | 'failing' | 'late' | 'nonsense' = 'well';
+let keys: keyof typeof KEYS = 'short';
+const KEYS = {
+  short: { magicKey: 'k 1' },
+  wide: { magicKey: '鍵'.repeat(500) },
+  long: { magicKey: 'k'.repeat(501) },
+};
+/** As long as a text may be, in lines. */
+const LINE = `${'東'.repeat(249)}\n${'京'.repeat(250)}`;
 /** Makes each question another one, so that none is answered by what was kept. */
 let number = 0;
 
@@ -20,7 +28,7 @@ beforeAll(async () => {
     const location = { x: 2.35, y: 48.86 };
     if (pathname === '/GeocodeServer/suggest')
       return sendJson(response, {
-        suggestions: [{ text: 'Paris, FRA', magicKey: 'k 1', isCollection: false }],
+        suggestions: [{ text: searchParams.get('text') === 'par' ? 'Paris, FRA' : LINE, ...KEYS[keys] }],
       });
     if (pathname === '/GeocodeServer/reverseGeocode')
       return sendJson(
@@ -134,6 +142,19 @@ describe('providers', () => {
     expect(address).toMatchObject({ Match_addr: 'Rue 1, Paris', City: 'Paris' });
     const nothing = await ask('GeocodeServer/reverseGeocode', { location: '0,0' });
     expect(nothing.error.code).toBe(400);
+  });
+
+  it.each([
+    ['wide', KEYS.wide.magicKey],
+    // What is longer than we keep would be another key.
+    ['long', null],
+  ] as const)('have keys that are %s', async (length, own) => {
+    keys = length;
+    const { suggestions } = await ask('GeocodeServer/suggest', { text: length });
+    const { magicKey } = suggestions[0]!;
+    await ask('GeocodeServer/findAddressCandidates', { magicKey });
+    const { searchParams } = new URL(remote.asked.at(-1)!, remote.url);
+    expect([searchParams.get('SingleLine'), searchParams.get('magicKey')]).toEqual([LINE, own]);
   });
 
   it('are not asked again for what is kept', async () => {

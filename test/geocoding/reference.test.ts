@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { DRAFT_ENDING } from '../../src/core/geocoding.js';
+import Database from '../../src/native/sqlite.js';
 import { geocode } from '../../src/workers/geocoding/find.js';
+import { sweepDrafts } from '../../src/workers/geocoding/import.js';
 import { locatorInfo } from '../../src/workers/geocoding/index-file.js';
 import { referenceFolder, TOWNS } from './support.js';
 
@@ -98,6 +101,33 @@ describe('reference data', () => {
   });
 });
 
+describe('an index', () => {
+  const other = (change: (db: Database.Database) => void) => {
+    const db = new Database(folder.index);
+    change(db);
+    return db;
+  };
+
+  it('of another release is replaced, and nothing is added to it', async () => {
+    await folder.import(TOWNS);
+    other((db) => db.exec("UPDATE facts SET value = '0' WHERE name = 'layout'")).close();
+    const append = await folder.import('name,x,y\nKyritz,12.4,52.9\n', { mode: 'append' });
+    expect(append).toMatchObject({ problem: { part: 'mode' } });
+    writeFileSync(folder.index, 'no database at all, '.repeat(100));
+    expect(await folder.import('name,x,y\nKyritz,12.4,52.9\n', { mode: 'append' })).toEqual(append);
+    await folder.import('name,x,y\nKyritz,12.4,52.9\n');
+    expect(labels('Kyritz')).toEqual(['Kyritz']);
+  });
+
+  it('that another program holds is busy, and not damaged', async () => {
+    await folder.import(TOWNS);
+    const holder = other((db) => db.exec('BEGIN EXCLUSIVE'));
+    expect(() => labels('Köln')).toThrow(expect.objectContaining({ code: 'store-unavailable' }));
+    holder.close();
+    expect(labels('Köln')).toHaveLength(2);
+  });
+});
+
 describe('what is no reference data', () => {
   it.each([
     ['nothing', '', {}, 'referenceData', 'is empty'],
@@ -148,6 +178,16 @@ describe('an import that is killed', () => {
     child.kill('SIGKILL');
     expect(await ended).toEqual([null, 'SIGKILL']);
     expect(draft()).toBeDefined();
+    const left = `other${DRAFT_ENDING}`;
+    writeFileSync(join(dirname(folder.index), left), '');
+    const lock = new Database(join(dirname(folder.index), 'lock'));
+    lock.exec('BEGIN EXCLUSIVE');
+    await sweepDrafts({ folder: dirname(folder.index) });
+    expect(draft()).toBeDefined();
+    lock.close();
+    await sweepDrafts({ folder: dirname(folder.index) });
+    expect(draft()).toBeUndefined();
+    writeFileSync(join(dirname(folder.index), left), '');
     expect(labels('Before')).toEqual(['Before']);
     await folder.import('name,x,y\nAfter,1,1\n');
     expect(draft()).toBeUndefined();

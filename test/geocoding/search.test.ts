@@ -1,5 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { PlaceQuery, ReverseQuery, SuggestQuery } from '../../src/core/geocoding.js';
+import { LIMITS } from '../../src/core/limits.js';
+import { Cancellation } from '../../src/workers/cancellation.js';
 import { geocode } from '../../src/workers/geocoding/find.js';
 import { reverseGeocode } from '../../src/workers/geocoding/reverse.js';
 import { suggest } from '../../src/workers/geocoding/suggest.js';
@@ -88,6 +90,43 @@ describe('candidates', () => {
     const found = geocode({ index: many.index, queries }).map(([one]) => one?.place.label);
     expect(found).toEqual(['Berlin', 'Berlin', 'Berlin']);
     many.remove();
+  });
+
+  it('are of a type or in a country, however many others are of a higher rank', async () => {
+    const many = referenceFolder();
+    const others = Array.from({ length: 400 }, (_, i) => `Neustadt,city,Deutschland,${i % 90},1,9`);
+    const rows = [...others, 'Neustadt,VILLAGE,Deutschland,8,49,1', 'Neustadt,city,Österreich,9,48,1'];
+    await many.import(`name,type,country,x,y,rank\n${rows.join('\n')}\n,,Neustadt,10,47,1\n`);
+    const middles = (filter: Partial<PlaceQuery>) =>
+      geocode({ index: many.index, queries: [{ text: 'Neustadt', limit: 5, ...filter }] })[0]!.map(
+        ({ place }) => place.x,
+      );
+    expect(middles({ types: ['village'] })).toEqual([8]);
+    expect(middles({ types: ['locality'] })).toEqual([10]);
+    expect(middles({ countries: ['österreich'] })).toEqual([9]);
+    expect(suggest({ index: many.index, text: 'neu', limit: 5, types: ['village'] }).places).toHaveLength(1);
+    many.remove();
+  });
+
+  it('are not looked for after the deadline, nor for who has left', () => {
+    const { index } = folder;
+    const at = [13.355, 52.487] as const;
+    const searches = [
+      (one?: Cancellation) => geocode({ index, queries: [{ text: 'Berlin', limit: 1 }] }, one),
+      (one?: Cancellation) => geocode({ index, queries: [{ text: 'Perlin', limit: 1 }] }, one),
+      (one?: Cancellation) => reverseGeocode({ index, at, distance: 1000 }, one),
+    ];
+    const left = new Cancellation();
+    left.request();
+    for (const search of searches)
+      expect(() => search(left)).toThrow(expect.objectContaining({ code: 'cancelled' }));
+    vi.useFakeTimers({ now: Date.now() - LIMITS.requestDeadlineMs, toFake: ['Date'] });
+    try {
+      for (const search of [...searches, () => suggest({ index, text: 'ber', limit: 1 })])
+        expect(() => search()).toThrow(expect.objectContaining({ code: 'SQLITE_INTERRUPT' }));
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('are scored by what fits, and those alike are in the order of their ranks', () => {

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Json, ProcessClient } from '../processes/support.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
@@ -23,6 +23,12 @@ async function post(path: string, form: Record<string, string>): Promise<Json> {
   const headers = { 'x-api-key': server.adminKey };
   const body = new URLSearchParams({ f: 'json', ...form });
   return (await fetch(`${server.url}${ROOT}${path}`, { method: 'POST', headers, body })).json();
+}
+
+/** The newest job of a process. */
+async function lastJob(process: string): Promise<Json> {
+  const { jobs } = await client.json('/ogc/processes/jobs?f=json');
+  return jobs.find(({ processID }: Json) => processID === process);
 }
 
 /** A square of the side 2 in Web Mercator. */
@@ -98,6 +104,32 @@ describe('tasks', () => {
     expect((await get(`/geometry.centroid/jobs/${jobId}`)).error.code).toBe(404);
     expect((await post(`/geometry.envelope/jobs/${jobId}/cancel`, {})).error.code).toBe(409);
   });
+
+  it('end when the client leaves who waits for them, unless it may come again', async () => {
+    const states: string[] = [];
+    for (const key of [undefined, crypto.randomUUID()]) {
+      const before = await lastJob('geometry.intersect');
+      const leaving = new AbortController();
+      const body = new URLSearchParams({ f: 'json', features: JSON.stringify({ url: countries }) });
+      body.set('overlay', JSON.stringify({ url: countries }));
+      const headers = { 'x-api-key': server.adminKey, ...(key ? { 'idempotency-key': key } : {}) };
+      const url = `${server.url}${ROOT}/geometry.intersect/execute`;
+      const answer = fetch(url, { method: 'POST', headers, body, signal: leaving.signal });
+      answer.catch(() => {});
+      const id = await vi.waitFor(
+        async () => {
+          const job = await lastJob('geometry.intersect');
+          expect(job?.status === 'running' && job.jobID !== before?.jobID).toBe(true);
+          return job.jobID as string;
+        },
+        { timeout: 20_000, interval: 20 },
+      );
+      leaving.abort();
+      await expect(answer).rejects.toThrow();
+      states.push((await client.ended(id)).status);
+    }
+    expect(states).toEqual(['dismissed', 'successful']);
+  }, 60_000);
 
   it('give values, and addresses of files', async () => {
     const echo = await post('/echo/execute', { doubleInput: '3.5', stringInput: 'Value2' });

@@ -51,6 +51,9 @@ async function means(members: Record<string, string>): Promise<number[]> {
   return channels.map(({ mean }) => mean);
 }
 
+const valuesOf = (path: string, band: string) =>
+  execFileSync('gdal_translate', ['-q', '-of', 'XYZ', '-b', band, path, '/vsistdout/']).toString();
+
 const rule = (rasterFunction: string, args: object = {}) =>
   JSON.stringify({ rasterFunction, rasterFunctionArguments: args });
 
@@ -99,6 +102,37 @@ describe('exported images', () => {
     expect(text(file).toString()).toBe(text(expected).toString());
   });
 
+  it.each([
+    ['31985', '284000,9105000,292000,9113000'],
+    ['31985', '280000,9100000,308000,9130000'],
+    ['4326', '-34.95,-8.1,-34.88,-8'],
+    ['4326', '-35,-8.1,-34.7,-7.8'],
+  ])('have the whole window in EPSG:%s, also beside the raster: %s', async (bboxSR, bbox) => {
+    for (const name of [ID, 'L7_ETMs']) {
+      const id = name.toLowerCase();
+      const file = join(folder, 'whole.tif');
+      const members = { f: 'image', bbox, bboxSR, size: '50,60', format: 'tiff' };
+      const nearest = { ...members, interpolation: 'RSP_NearestNeighbor' };
+      const answer = await fetch(addressOf(`/rest/services/${id}/ImageServer/exportImage`, nearest));
+      writeFileSync(file, Buffer.from(await answer.arrayBuffer()));
+      const expected = join(folder, 'whole-expected.tif');
+      const { extent } = await json(`/rest/services/${id}/ImageServer/exportImage`, {
+        ...members,
+        f: 'json',
+      });
+      const window = [extent.xmin, extent.ymin, extent.xmax, extent.ymax].map(String);
+      execFileSync('gdalwarp', [
+        ...['-q', '-overwrite', '-t_srs', `EPSG:${bboxSR}`, '-te', ...window, '-ts', '50', '60'],
+        ...['-r', 'near', '-dstalpha', `demo/data/${name}.tif`, expected],
+      ]);
+      const alpha = JSON.parse(execFileSync('gdalinfo', ['-json', expected]).toString()).bands
+        .length as number;
+      expect(valuesOf(file, '1')).toBe(valuesOf(expected, '1'));
+      // What lies beside the raster is no value.
+      expect(valuesOf(file, 'mask')).toBe(valuesOf(expected, `${alpha}`));
+    }
+  });
+
   it('are pictures, of which a client learns the window', async () => {
     const { href, ...rest } = await json(`${SERVICE}/exportImage`, WINDOW);
     expect(rest).toMatchObject({ width: 100, height: 100, extent: { xmin: -34.9, ymax: -7.98 } });
@@ -109,6 +143,28 @@ describe('exported images', () => {
       ['webp', 'webp'],
     ] as const)
       expect((await sharp(await bytes({ format })).metadata()).format).toBe(type);
+  });
+
+  it('are in the style of the raster, also of its one band and without a value', async () => {
+    const pixels = async (members: Record<string, string>) =>
+      (
+        await sharp(await bytes({ format: 'png32', ...members }))
+          .ensureAlpha()
+          .raw()
+          .toBuffer()
+      ).toString('hex');
+    const plain = await pixels({});
+    // Viridis, and not gray.
+    expect(new Set(plain.slice(0, 6).match(/../g)).size).toBeGreaterThan(1);
+    expect(await pixels({ bandIds: '0' })).toBe(plain);
+    expect(await pixels({ noData: '-1' })).toBe(plain);
+    const rest = (await pixels({ bandIds: '0', noData: '4' })).match(/.{8}/g)!;
+    const holes = rest.filter((pixel) => pixel === '00000000').length;
+    expect(holes).toBeGreaterThan(50);
+    expect(holes).toBeLessThan(5000);
+    const all = plain.match(/.{8}/g)!;
+    const changes = rest.filter((pixel, i) => pixel !== all[i] && pixel !== '00000000');
+    expect(changes.length).toBeLessThan(holes * 8);
   });
 
   it('are drawn by rules', async () => {

@@ -74,6 +74,14 @@ it.each([
   expect([Math.abs(area) < 1e-11, valid]).toEqual([true, true]);
 });
 
+it('an area that cannot be repaired is told, and not left out', async () => {
+  const [area, beyond] = await blobsOf([
+    square(0, 0),
+    'POLYGON((-1e308 -1e308, 0 1e308, -1e308 0, 1e308 0, -1e308 -1e308))',
+  ]);
+  expect(() => new GeometryUnion().add([area!, beyond!])).toThrow(/TopologyException/);
+});
+
 it('an area within another one is shared as it is', async () => {
   const [small, large, across] = await blobsOf([square(1, 1), square(0, 0, 5), square(4.5, 1)]);
   const { pairs, pieces } = new OverlayIndex().add([large!]).intersect([small!, across!], 0);

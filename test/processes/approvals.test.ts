@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ApiError } from '../../src/core/errors.js';
 import type { Principal } from '../../src/core/operation.js';
 import type { Execution } from '../../src/services/processes/execution.js';
 import { type Draft, Proposals } from '../../src/services/processes/proposals.js';
+import { DocumentStore } from '../../src/stores/documents.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { temporaryState } from '../support/state.js';
 import { type Json, ProcessClient } from './support.js';
@@ -56,14 +57,16 @@ describe('a server', () => {
       return { status: response.status, body: await response.json() };
     };
 
+  const admin: Asker = (...request) => askerOf(server.adminKey)(...request);
+
   async function keyOf(name: string, permissions: string[]): Promise<string> {
     const { body } = await askerOf(server.adminKey)('POST', '/api-keys', { name, permissions });
     return body.data.key;
   }
 
   /** Id of the proposal that an execution becomes. */
-  async function propose(body: Json): Promise<string> {
-    const response = await analyst.execute(UNION, body);
+  async function propose(body: Json, headers: Record<string, string> = {}): Promise<string> {
+    const response = await analyst.execute(UNION, body, headers);
     const { detail } = (await response.json()) as Json;
     expect([response.status, detail]).toEqual([403, expect.stringContaining('Approval required')]);
     return /proposal ([\w-]+)/.exec(detail)![1]!;
@@ -112,6 +115,28 @@ describe('a server', () => {
     expect(response.status).toBe(400);
   });
 
+  it('executes nothing for who has lost the access, or what it takes', async () => {
+    const { data: key } = (await admin('POST', '/api-keys', { name: 'leaver', permissions: ['processes:*'] }))
+      .body;
+    const password = 'correct horse battery';
+    const user = { name: 'ursula', password, roles: ['administrator'] };
+    const { userId } = (await admin('POST', '/../users', user)).body;
+    const basic = `Basic ${Buffer.from(`ursula:${password}`).toString('base64')}`;
+    const losses = [
+      [`Bearer ${key.key}`, () => admin('POST', `/api-keys/${key.apiKey.id}/revoke`), /no access any more/],
+      [basic, () => admin('PUT', `/users/${userId}/roles`, { roles: ['editor'] }), /may not execute/],
+    ] as const;
+    for (const [authorization, lose, reason] of losses) {
+      const id = await propose({ inputs: { features: square } }, { authorization });
+      expect((await lose()).status).toBe(200);
+      const { body } = await chief('POST', `/proposals/${id}/approve`);
+      expect(body).toMatchObject({
+        ...{ status: 'Failed', executionOperationId: null },
+        blockingReasons: [expect.stringMatching(reason)],
+      });
+    }
+  });
+
   it('says why what was approved cannot be executed by now', async () => {
     const publish = { features: { publish: { collection: 'later' } } };
     const id = await propose({ inputs: { features: square }, outputs: publish });
@@ -148,9 +173,48 @@ describe('proposals', () => {
       expect((await proposals.list(reader)).map((one) => one.id)).toEqual([id]);
     for (let n = 1; n < 100; n++) await proposals.propose(draft(caller('a', 'north'), n));
     expect(await codeOf(proposals.propose(draft(caller('a', 'north'), 100)))).toBe('conflict');
+    const ids = (await proposals.list(caller('c'))).map((one) => one.id);
+    const old = ids.at(-1)!;
+    await proposals.reject(old, 'no', caller('c'));
+    expect(
+      (await proposals.list(caller('c'), ({ status }) => status === 'Rejected')).map((one) => one.id),
+    ).toEqual([old]);
+    // What is decided counts no more, and is not read.
+    const list = vi.spyOn(DocumentStore.prototype, 'list');
+    await proposals.propose(draft(caller('a', 'north'), 100));
+    expect((await Promise.all(list.mock.results.map(({ value }) => value))).map((all) => all.length)).toEqual(
+      [99],
+    );
+    expect(JSON.stringify(await list.mock.results[0]!.value)).not.toContain('values');
+    list.mockRestore();
     const large = { ...draft(caller('d')), baseUrl: 'x'.repeat(65_536) };
     expect(await codeOf(proposals.propose(large))).toBe('payload-too-large');
     await t.close();
+  });
+
+  it('are gone with what they proposed, long after they were decided', async () => {
+    const t = await temporaryState();
+    const { documents, jobs } = t.state;
+    const proposals = new Proposals({ documents, jobs, execute: async () => {} });
+    vi.useFakeTimers({ toFake: ['Date'] });
+    try {
+      const day = 86_400_000;
+      const id = await proposals.propose(draft(caller('a')));
+      vi.setSystemTime(Date.now() + 80 * day);
+      await proposals.reject(id, 'no', caller('b'));
+      vi.setSystemTime(Date.now() + 80 * day);
+      await proposals.propose(draft(caller('a')));
+      expect((await proposals.get(id, caller('b'))).draft.process).toBe(UNION);
+      vi.setSystemTime(Date.now() + 20 * day);
+      await proposals.propose(draft(caller('a'), 1));
+      expect(await codeOf(proposals.get(id, caller('b')))).toBe('not-found');
+      const kinds = ['process proposal', 'process proposal draft', 'process proposal that waits'];
+      const all = await Promise.all(kinds.map((kind) => documents.list(kind)));
+      expect(all.map(({ length }) => length)).toEqual([2, 2, 2]);
+    } finally {
+      vi.useRealTimers();
+      await t.close();
+    }
   });
 
   it('are executed by a second approval after a crash', async () => {

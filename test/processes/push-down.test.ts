@@ -16,7 +16,7 @@ import { batches, closeAll } from '../../src/workers/providers/postgis/database.
 import { discover } from '../../src/workers/providers/postgis/discover.js';
 import { boundStatements } from '../../src/workers/providers/postgis/session.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
-import { rowsOf } from './reference.js';
+import { rowsOf, underLimits } from './reference.js';
 
 /** Processes that PostGIS computes, beside the same ones that we compute of the same tables. */
 
@@ -308,6 +308,14 @@ describe.each(JOINS)('%s %j', (id, values, statement) => {
         ties ? { ...outcome, rows: outcome.rows.map(({ big, distance }) => ({ big, distance })) } : outcome;
       expect(contents(strip(theirs), false)).toEqual(contents(strip(ours), false));
     }
+  });
+});
+
+it('a join of too many pairs is refused', () => {
+  const task = taskOf('analytics.spatial-join', { mode: 'each' }, areas, areas);
+  return underLimits({ processPairs: 10 }, async () => {
+    for (const pushDown of [true, false])
+      await expect(outcomeOf(task, pushDown)).rejects.toMatchObject({ code: 'too-large' });
   });
 });
 

@@ -5,7 +5,7 @@ import { ANONYMOUS, type Principal } from '../../core/operation.js';
 import { ApiKeys, keyHash, keyStatus } from '../../services/access/api-keys.js';
 import type { Bearer, BearerTokens } from '../../services/access/bearers.js';
 import { EMBED_MARK } from '../../services/access/embed-keys.js';
-import { identityOfLabels, principalOf } from '../../services/access/identity.js';
+import { identityOfKey, identityOfUser, principalOf } from '../../services/access/identity.js';
 import { NO_RULES, type RuleSet } from '../../services/access/rules.js';
 import { Sessions, sessionHash } from '../../services/access/sessions.js';
 import { Users } from '../../services/access/users.js';
@@ -139,9 +139,8 @@ class StateAuthenticator implements Authenticator {
   async #keyHolder(secretHash: string): Promise<Holder | undefined> {
     const key = await this.state.apiKeys.byHash(secretHash);
     if (!key || !sameHash(key.hash, secretHash) || keyStatus(key) !== 'active') return undefined;
-    const { id, name, permissions, expiresAt } = key;
-    const identity = identityOfLabels({ kind: 'api-key', id, name }, permissions);
-    return { principal: this.#admitted(principalOf(identity, this.#rules())), expiresAt };
+    const principal = this.#admitted(principalOf(identityOfKey(key), this.#rules()));
+    return { principal, expiresAt: key.expiresAt };
   }
 
   /** Who comes with a session that has ended is a stranger: a browser goes on sending its cookie. */
@@ -175,7 +174,7 @@ class StateAuthenticator implements Authenticator {
 
   #bearerPrincipal(bearer: Bearer): Principal {
     if ('user' in bearer) return this.#userPrincipal(bearer.user, bearer.claims);
-    const identity = identityOfLabels({ kind: 'oauth-client', ...bearer.client }, bearer.labels);
+    const identity = identityOfKey({ ...bearer.client, permissions: bearer.labels }, 'oauth-client');
     return this.#admitted(principalOf(identity, this.#rules()));
   }
 
@@ -191,14 +190,7 @@ class StateAuthenticator implements Authenticator {
   }
 
   #userPrincipal(user: StoredUser, claims: StoredUser['claims']): Principal {
-    const { id, name, roles, tenantId } = user;
-    const identity = {
-      ...{ kind: 'user' as const, id, name, roles },
-      // What an administrator said of a user goes before what a provider says.
-      claims: { ...claims, sub: [id], name: [name], ...user.claims },
-      ...(tenantId === null ? {} : { tenantId }),
-    };
-    return this.#admitted(principalOf(identity, this.#rules()));
+    return this.#admitted(principalOf(identityOfUser(user, claims), this.#rules()));
   }
 
   #use(secret: string, { kind, id, sessionHash: session }: Principal): void {

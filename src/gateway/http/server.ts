@@ -33,6 +33,8 @@ export interface ServerOptions {
   vendor: string;
   /** Of the certificate; without it the server speaks plain HTTP. */
   certificate?: CertificateFiles;
+  /** Says failures of requests that no operation takes, where that is not by a problem document. */
+  strayFailure?(x: HttpExchange, error: ApiError): Reply | undefined;
   /** Pages for JSON and errors in browsers; both stay JSON when absent. */
   pages?: BrowserPages;
 }
@@ -205,7 +207,7 @@ export class HttpServer {
     const error = asApiError(thrown);
     if (error.status >= 500 && error.code !== 'not-implemented') this.#report(x, error);
     const { operation } = x as { operation: Operation | undefined };
-    const inBand = operation?.failure?.(error);
+    const inBand = operation ? operation.failure?.(error) : this.#options.strayFailure?.(x, error);
     metrics.requestErrors
       .cell(
         serviceType(operation),

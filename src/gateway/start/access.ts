@@ -2,6 +2,7 @@ import type { FirstKey } from '../../services/access/api-keys.js';
 import { EmbedKeys } from '../../services/access/embed-keys.js';
 import { endChanged, endHeld, watchHeldKeys } from '../../services/access/held-keys.js';
 import type { IdentityParts } from '../../services/access/identity-parts.js';
+import { PresentRights } from '../../services/access/present-rights.js';
 import { type CountedRequest, type LimitHeaders, RateLimits } from '../../services/access/rate-limits.js';
 import { Tenants } from '../../services/access/tenants.js';
 import { exception } from '../../services/telemetry/log.js';
@@ -23,6 +24,7 @@ export interface Access {
   count(request: CountedRequest): LimitHeaders | Promise<LimitHeaders> | undefined;
   readonly identity: IdentityParts;
   readonly certificates: Certificates;
+  readonly presentRights: PresentRights;
   close(): Promise<void>;
 }
 
@@ -89,6 +91,12 @@ export async function startAccess(foundation: Foundation, { events, rules }: Dat
     },
     identity: { ...parts, sessions: authenticator.sessions },
     certificates,
+    presentRights: new PresentRights({
+      ...{ apiKeys: state.apiKeys, users: state.users, clients: parts.clients, embedKeys },
+      certificates: certificates.trust,
+      rules: () => rules.current,
+      admitted: (principal) => tenants.admitted(principal),
+    }),
     firstKey: makesFirstKey
       ? await keys.ensureFirst(config.security.adminKey || undefined)
       : { from: 'stored' },

@@ -4,7 +4,7 @@ import type { Principal } from '../../core/operation.js';
 import { ExpiryWatch } from '../../services/access/certificates/expiry.js';
 import { expiryOf, type Judgement, type Proof } from '../../services/access/certificates/judgement.js';
 import { CertificateTrust } from '../../services/access/certificates/trust.js';
-import { principalOf } from '../../services/access/identity.js';
+import { identityOfCertificate, principalOf } from '../../services/access/identity.js';
 import type { RuleSet } from '../../services/access/rules.js';
 import { ClientCertificates } from '../auth/client-certificates.js';
 import { KNOWS_CLIENT_CERTIFICATES } from '../http/uws.js';
@@ -65,11 +65,6 @@ function callerOf(
   proof: Proof,
   rules: RuleSet,
 ): Principal {
-  const { principalId: id, displayName: name, roles, tenantId } = judgement.mapping.body;
-  const identity = {
-    ...{ kind: 'certificate' as const, id, name, roles },
-    claims: { sub: [id], name: [name], certificate: [proof.leaf.fingerprint] },
-    ...(tenantId === null ? {} : { tenantId }),
-  };
+  const identity = identityOfCertificate(judgement.mapping.body, proof.leaf.fingerprint);
   return { ...principalOf(identity, rules), expiresAt: expiryOf(judgement, proof.leaf) };
 }

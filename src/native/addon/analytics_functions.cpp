@@ -264,12 +264,11 @@ napi_value matchJoin(napi_env env, napi_callback_info info) {
   double candidates = 0;
   uint32_t looks = 0;
   eachProjected(env, arguments[1], *state.left, [&](uint32_t i, const uint8_t* blob, size_t size) {
-    const bool isFull = static_cast<double>(pairs.size() / 2) >= maxPairs;
-    if (isFull || candidates >= maxPairs * kCandidatesPerPair) return;
     ++looks;
     matches.clear();
     candidates += static_cast<double>(state.all->match(blob, size, matches));
     for (const uint32_t right : matches) pairs.insert(pairs.end(), {i, right});
+    return static_cast<double>(pairs.size() / 2) < maxPairs && candidates < maxPairs * kCandidatesPerPair;
   });
   uint32_t* out = nullptr;
   napi_value list = makeArray(env, napi_uint32_array, pairs.size(), out);

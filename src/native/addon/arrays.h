@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
 
 #include "../core/analytics/projected_geometry.h"
 #include "../core/wkb.h"
@@ -30,7 +31,7 @@ class HandleScope {
   napi_handle_scope scope_ = nullptr;
 };
 
-/** Calls `visit(i, blob, size)` for each element; the blob is null when it is no Uint8Array. */
+/** Calls `visit(i, blob, size)` for each element, or up to where it answers false; the blob is null when it is no Uint8Array. */
 template <typename Visit>
 void eachBlob(napi_env env, napi_value array, Visit&& visit) {
   const uint32_t n = lengthOf(env, array);
@@ -41,7 +42,11 @@ void eachBlob(napi_env env, napi_value array, Visit&& visit) {
     const uint8_t* blob = nullptr;
     size_t size = 0;
     if (!bytesOf(env, element, blob, size)) blob = nullptr;
-    visit(i, blob, size);
+    if constexpr (std::is_same_v<decltype(visit(i, blob, size)), bool>) {
+      if (!visit(i, blob, size)) return;
+    } else {
+      visit(i, blob, size);
+    }
   }
 }
 
@@ -64,7 +69,7 @@ inline std::shared_ptr<const Reprojector> reprojectorFor(napi_env env, const std
   return found;
 }
 
-/** Feeds blobs, reprojected, to `take(i, wkb, size)`. */
+/** Feeds blobs, reprojected, to `take(i, wkb, size)`, up to where it answers false. */
 template <typename Take>
 void eachProjected(napi_env env, napi_value blobs, const Reprojector& reprojector, Take&& take) {
   Environment& environment = environmentOf(env);
@@ -75,7 +80,7 @@ void eachProjected(napi_env env, napi_value blobs, const Reprojector& reprojecto
     wkb.clear();
     const bool usable = readInto(blob, size, environment.geometry) && projected.project(environment.geometry, reprojector);
     if (usable) writeWkb(projected.geometry(), wkb);
-    take(i, usable ? wkb.data() : nullptr, wkb.size());
+    return take(i, usable ? wkb.data() : nullptr, wkb.size());
   });
 }
 

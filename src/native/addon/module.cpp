@@ -49,6 +49,7 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "createOverlay", guarded<createOverlay>);
   setFunction(env, exports, "addToOverlay", guarded<addToOverlay>);
   setFunction(env, exports, "overlayGeometries", guarded<overlayGeometries>);
+  setFunction(env, exports, "intersectGeometries", guarded<intersectGeometries>);
   setFunction(env, exports, "snapGeometries", guarded<snapGeometries>);
   setFunction(env, exports, "geometryParts", guarded<geometryParts>);
   setFunction(env, exports, "createUnion", guarded<createUnion>);

@@ -26,6 +26,12 @@ napi_value null(napi_env env) {
   return value;
 }
 
+/** Why GEOS could not do something. */
+std::string reasonOf(Environment& environment, const char* otherwise) {
+  const std::string& error = geosOf(environment).error();
+  return error.empty() ? otherwise : error;
+}
+
 /** A geometry argument, and why there is none where one was sent; both are empty where none was, or an empty one. */
 struct Operand {
   GeosGeometry geometry;
@@ -42,10 +48,20 @@ Operand readOperand(Environment& environment, const uint8_t* blob, size_t size) 
   geos.forgetError();
   GeosGeometry geometry = geos.read(environment.geometry);
   if (geometry != nullptr) return {std::move(geometry), {}};
-  return {std::move(geometry), geos.error().empty() ? "the geometry cannot be read" : geos.error()};
+  return {std::move(geometry), reasonOf(environment, "the geometry cannot be read")};
 }
 
-/** The same where a geometry that cannot be read must not be passed over. */
+/** The same, and valid. */
+Operand readRepaired(Environment& environment, const uint8_t* blob, size_t size) {
+  Operand operand = readOperand(environment, blob, size);
+  if (operand.geometry == nullptr) return operand;
+  geosOf(environment).forgetError();
+  operand.geometry = repair(geosOf(environment), std::move(operand.geometry));
+  if (operand.geometry == nullptr) operand.reason = reasonOf(environment, "the geometry cannot be repaired");
+  return operand;
+}
+
+/** The same as it came, where a geometry that cannot be read must not be passed over. */
 GeosGeometry requireGeos(Environment& environment, const uint8_t* blob, size_t size) {
   Operand operand = readOperand(environment, blob, size);
   if (!operand.reason.empty()) throw Failure{operand.reason, false};
@@ -166,79 +182,101 @@ napi_value pieceBlob(napi_env env, const Overlay::Piece& piece, napi_value left,
   return toBuffer(env, out.data(), out.size());
 }
 
-napi_value intersectGeometries(napi_env env, Overlay& overlay, napi_value lefts, int32_t srsId) {
+size_t sizeOf(napi_env env, napi_value piece) {
+  const uint8_t* blob = nullptr;
+  size_t size = 0;
+  return bytesOf(env, piece, blob, size) ? size : 0;
+}
+
+}  // namespace
+
+/**
+ * (overlay, left, srsId, maxPairs, maxBytes) -> {pairs: Uint32Array of left, right, pieces: (Buffer | string)[], looks: number};
+ * after the left geometry that reaches a bound no other one is looked at.
+ */
+napi_value intersectGeometries(napi_env env, napi_callback_info info) {
+  const Arguments<5> arguments(env, info);
+  Overlay& overlay = overlayOf(env, arguments[0]);
+  const napi_value lefts = arguments[1];
+  const int32_t srsId = requireSrsId(env, arguments[2]);
+  const double maxPairs = requireNumber(env, arguments[3], "maxPairs");
+  const double maxBytes = requireNumber(env, arguments[4], "maxBytes");
   Environment& environment = environmentOf(env);
+  double bytes = 0;
+  uint32_t looks = 0;
   napi_value list = makeList(env, 0);
   std::vector<uint32_t> pairs;
   const auto add = [&](uint32_t left, uint32_t right, napi_value piece) {
     check(napi_set_element(env, list, static_cast<uint32_t>(pairs.size() / 2), piece));
     pairs.insert(pairs.end(), {left, right});
+    bytes += static_cast<double>(sizeOf(env, piece));
   };
   std::vector<Overlay::Piece> pieces;
-  eachBlob(env, lefts, [&](uint32_t i, const uint8_t* blob, size_t size) {
+  const auto look = [&](uint32_t i, const uint8_t* blob, size_t size) {
     if (blob == nullptr) return;
     BlobHeader header;
     const ReadStatus status = readBlob(blob, size, header, environment.geometry);
     if (status != ReadStatus::Ok) return add(i, 0, toText(env, describe(status)));
     if (header.empty || environment.geometry.empty()) return;
     if (!overlay.intersect(environment.geometry, pieces)) {
-      const std::string& error = geosOf(environment).error();
-      return add(i, 0, toText(env, error.empty() ? "the geometry cannot be read" : error));
+      return add(i, 0, toText(env, reasonOf(environment, "the geometry cannot be read")));
     }
     napi_value element;
     check(napi_get_element(env, lefts, i, &element));
     for (const Overlay::Piece& piece : pieces) add(i, piece.right, pieceBlob(env, piece, element, srsId));
+  };
+  eachBlob(env, lefts, [&](uint32_t i, const uint8_t* blob, size_t size) {
+    ++looks;
+    look(i, blob, size);
+    return static_cast<double>(pairs.size() / 2) < maxPairs && bytes < maxBytes;
   });
   napi_value result;
   check(napi_create_object(env, &result));
   setProperty(env, result, "pairs", toIndices(env, pairs));
   setProperty(env, result, "pieces", list);
+  setProperty(env, result, "looks", toNumber(env, looks));
   return result;
 }
-
-}  // namespace
 
 /** () -> overlay */
 napi_value createOverlay(napi_env env, napi_callback_info) {
   return toExternal(env, std::make_unique<OverlayState>(sharedGeosOf(environmentOf(env))));
 }
 
-/** (overlay, blobs) */
+/** (overlay, blobs) -> (string | null)[]: why a geometry, which counts as empty then, is not in the overlay */
 napi_value addToOverlay(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);
   OverlayState& state = requireExternal<OverlayState>(env, arguments[0], "overlay");
   Overlay& overlay = state.all;
   Environment& environment = environmentOf(env);
-  eachBlob(env, arguments[1], [&](uint32_t, const uint8_t* blob, size_t size) {
+  napi_value list = makeList(env, lengthOf(env, arguments[1]));
+  eachBlob(env, arguments[1], [&](uint32_t i, const uint8_t* blob, size_t size) {
     BlobHeader header;
     Geometry& geometry = environment.geometry;
     geometry.clear();
     state.grow(env, size);
     const ReadStatus status = blob == nullptr ? ReadStatus::Ok : readBlob(blob, size, header, geometry);
-    if (status != ReadStatus::Ok) throw Failure{describe(status), false};
-    if (header.empty) geometry.clear();
-    if (overlay.add(geometry)) return;
-    const std::string& error = geosOf(environment).error();
-    throw Failure{error.empty() ? "the geometry cannot be read" : error, false};
+    if (status != ReadStatus::Ok || header.empty) geometry.clear();
+    const bool usable = overlay.add(geometry);
+    napi_value reason = status != ReadStatus::Ok ? toText(env, describe(status))
+                        : usable                 ? null(env)
+                                                 : toText(env, reasonOf(environment, "the geometry cannot be read"));
+    check(napi_set_element(env, list, i, reason));
   });
-  return nullptr;
+  return list;
 }
 
-/**
- * (overlay, left, mode, srsId) -> for `clip` and `subtract` (Buffer | null | string)[]; for `intersect`
- * {pairs: Uint32Array of left, right, pieces: (Buffer | string)[]}
- */
+/** (overlay, left, mode: `clip` or `subtract`, srsId) -> (Buffer | null | string)[] */
 napi_value overlayGeometries(napi_env env, napi_callback_info info) {
   const Arguments<4> arguments(env, info);
   Overlay& overlay = overlayOf(env, arguments[0]);
   const std::string mode = requireText(env, arguments[2], "mode");
   const int32_t srsId = requireSrsId(env, arguments[3]);
-  if (mode == "intersect") return intersectGeometries(env, overlay, arguments[1], srsId);
   Environment& environment = environmentOf(env);
   napi_value list = makeList(env, lengthOf(env, arguments[1]));
   eachBlob(env, arguments[1], [&](uint32_t i, const uint8_t* blob, size_t size) {
-    Operand operand = readOperand(environment, blob, size);
-    const GeosGeometry left = repair(geosOf(environment), std::move(operand.geometry));
+    Operand operand = readRepaired(environment, blob, size);
+    const GeosGeometry left = std::move(operand.geometry);
     const GeosGeometry rest = left == nullptr ? geosOf(environment).own(nullptr)
                               : mode == "clip" ? overlay.clip(left.get())
                                                : overlay.subtract(left.get());
@@ -314,7 +352,9 @@ napi_value addToUnion(napi_env env, napi_callback_info info) {
   UnionState& state = unionOf(env, arguments[0]);
   Environment& environment = environmentOf(env);
   eachBlob(env, arguments[1], [&](uint32_t, const uint8_t* blob, size_t size) {
-    GeosGeometry geometry = repair(*state.geos, requireGeos(environment, blob, size));
+    Operand operand = readRepaired(environment, blob, size);
+    if (!operand.reason.empty()) throw Failure{operand.reason, false};
+    GeosGeometry geometry = std::move(operand.geometry);
     if (!state.all.add(std::move(geometry))) throw Failure{state.geos->error(), false};
   });
   return nullptr;

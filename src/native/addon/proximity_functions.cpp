@@ -82,12 +82,12 @@ napi_value searchNearest(napi_env env, napi_callback_info info) {
   std::vector<double> distances;
   uint32_t looks = 0;
   eachProjected(env, arguments[1], *state.reprojector, [&](uint32_t i, const uint8_t* blob, size_t size) {
-    if (looks > 0 && static_cast<double>(distances.size()) >= maxPairs) return;
     ++looks;
     for (const NearestSearch::Neighbour& neighbour : state.all.search(blob, size, count, reach)) {
       pairs.insert(pairs.end(), {i, neighbour.index});
       distances.push_back(neighbour.distance);
     }
+    return static_cast<double>(distances.size()) < maxPairs;
   });
   napi_value result;
   check(napi_create_object(env, &result));

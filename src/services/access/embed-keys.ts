@@ -100,6 +100,12 @@ export class EmbedKeys {
     return key && keyStatus(key.body) === 'active' ? principalOf(key) : undefined;
   }
 
+  /** The holder of a key; undefined for one that is not valid. */
+  principalById(id: string): Principal | undefined {
+    const key = this.#byId.get(id);
+    return key && keyStatus(key.body) === 'active' ? principalOf(key) : undefined;
+  }
+
   /** Throws `forbidden` unless the page is one of those that the key is for, and so is this address of the server. */
   requirePlace({ id }: Principal, origin: string | undefined, server: string): void {
     const scope = this.#byId.get(id)?.body.scope;

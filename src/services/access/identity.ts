@@ -1,4 +1,6 @@
+import type { CertificateMapping } from '../../core/client-certificates.js';
 import type { Principal } from '../../core/operation.js';
+import type { StoredUser } from '../../stores/users.js';
 import type { RuleSet } from './rules.js';
 
 /** What is known of a caller before the rules are asked. */
@@ -37,6 +39,36 @@ export function identityOfLabels(
     }
   }
   return { ...base, labels, roles, claims, ...(tenantId === undefined ? {} : { tenantId }) };
+}
+
+/** An API key, or a client with the labels of its scopes. */
+export function identityOfKey(
+  { id, name, permissions }: { id: string; name: string; permissions: readonly string[] },
+  kind: 'api-key' | 'oauth-client' = 'api-key',
+): Identity {
+  return identityOfLabels({ kind, id, name }, permissions);
+}
+
+/** `claims`: what a provider says of the user. */
+export function identityOfUser(user: StoredUser, claims: StoredUser['claims']): Identity {
+  const { id, name, roles, tenantId } = user;
+  return {
+    ...{ kind: 'user', id, name, roles },
+    // What an administrator said of a user goes before what a provider says.
+    claims: { ...claims, sub: [id], name: [name], ...user.claims },
+    ...(tenantId === null ? {} : { tenantId }),
+  };
+}
+
+export function identityOfCertificate(
+  { principalId: id, displayName: name, roles, tenantId }: CertificateMapping,
+  fingerprint: string,
+): Identity {
+  return {
+    ...{ kind: 'certificate', id, name, roles },
+    claims: { sub: [id], name: [name], certificate: [fingerprint] },
+    ...(tenantId === null ? {} : { tenantId }),
+  };
 }
 
 function split(text: string, by: string): [string, string] {

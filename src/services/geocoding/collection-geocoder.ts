@@ -1,10 +1,11 @@
 import { readable, type VectorCollection } from '../../core/collection.js';
-import { and, type Expression, literalPattern, oneOf } from '../../core/cql2/index.js';
+import { and, type Expression, oneOf } from '../../core/cql2/index.js';
 import { CRS84 } from '../../core/crs.js';
 import { plainFields } from '../../core/field-masks.js';
 import type {
   Candidate,
   FeatureCandidate,
+  FeatureCandidates,
   Place,
   PlaceQuery,
   PlaceWords,
@@ -17,13 +18,14 @@ import { windowAround } from '../../core/sphere.js';
 import type { Pools } from '../../core/tasks.js';
 import { hasIntegerIds } from '../../core/vector-source.js';
 import { runTask, type TaskContext } from '../run-task.js';
+import { havingWords, PlaceConditions } from './collection-conditions.js';
 import type { Geocoder, GeocoderFacts, Suggestion } from './geocoder.js';
+import { inTime, ONE_REQUEST } from './in-time.js';
+import { nearestWithin } from './nearest.js';
 
 /** A score from which on words are not looked for by their beginnings. */
 const LIKELY = 80;
 const BEGINNING = 3;
-/** Metres within which is looked first; then four times as far, and so on. */
-const FIRST = 250;
 
 /**
  * Those of the fields that stand in the settings that are shown as they are stored to who reads; undefined where none has
@@ -57,10 +59,8 @@ export class CollectionGeocoder implements Geocoder {
     return { languages: [] };
   }
 
-  async find(x: TaskContext, queries: readonly PlaceQuery[]): Promise<Candidate[][]> {
-    const candidates: Candidate[][] = [];
-    for (const query of queries) candidates.push(await this.#find(x, query));
-    return candidates;
+  find(x: TaskContext, queries: readonly PlaceQuery[]): Promise<Candidate[][]> {
+    return inTime((bounded) => this.#findAll(bounded, queries), x, ONE_REQUEST);
   }
 
   async suggest(x: TaskContext, query: SuggestQuery): Promise<Suggestion[]> {
@@ -68,24 +68,8 @@ export class CollectionGeocoder implements Geocoder {
     return places.map(({ place, key }) => ({ text: place.label, key }));
   }
 
-  /** An area around the point, or the nearest middle of a feature. */
-  async reverse(x: TaskContext, query: ReverseQuery): Promise<{ place: Place; metres: number } | undefined> {
-    const { at, distance } = query;
-    const request = { ...query, limit: 1 };
-    const [around] = await this.#ask(
-      x,
-      this.#meets({ type: 'Point', coordinates: [...at], crs: CRS84.proj }),
-      request,
-      at,
-    );
-    if (around) return { place: around.place, metres: 0 };
-    for (let reach = Math.min(FIRST, distance); ; reach = Math.min(reach * 4, distance)) {
-      const { west, south, east, north } = windowAround(at, reach);
-      const window = this.#meets({ bbox: [west, south, east, north], crs: CRS84.proj });
-      const [nearest] = await this.#ask(x, window, request, at);
-      if (nearest && nearest.metres! <= reach) return { place: nearest.place, metres: nearest.metres! };
-      if (reach >= distance) return undefined;
-    }
+  reverse(x: TaskContext, query: ReverseQuery): Promise<{ place: Place; metres: number } | undefined> {
+    return inTime((bounded) => this.#reverse(bounded, query), x, ONE_REQUEST);
   }
 
   async place(x: TaskContext, key: string): Promise<Place | undefined> {
@@ -93,23 +77,47 @@ export class CollectionGeocoder implements Geocoder {
     const isNumber = hasIntegerIds(source);
     if (isNumber && !/^-?\d{1,15}$/.test(key)) return undefined;
     const condition = oneOf(source.idColumn, [isNumber ? Number(key) : key]);
-    const [one] = await this.#ask(x, condition, { text: '', limit: 1 }, [0, 0]);
-    return one?.place;
+    const { candidates } = await this.#ask(x, condition, { text: '', limit: 1 }, [0, 0]);
+    return candidates[0]?.place;
+  }
+
+  async #findAll(x: TaskContext, queries: readonly PlaceQuery[]): Promise<Candidate[][]> {
+    const candidates: Candidate[][] = [];
+    for (const query of queries) candidates.push(await this.#find(x, query));
+    return candidates;
   }
 
   async #find(x: TaskContext, query: PlaceQuery | SuggestQuery): Promise<FeatureCandidate[]> {
     const words = wordsOf(query);
     if (words.length === 0) return [];
-    const whole = await this.#ask(x, this.#having(words), query);
+    const names = wordFields(this.fields);
+    const { candidates: whole } = await this.#ask(x, havingWords(names, words), query);
     if ((whole[0]?.score ?? 0) >= LIKELY) return whole;
-    const beginnings = await this.#ask(x, this.#having(words.map((word) => word.slice(0, BEGINNING))), query);
+    const starts = words.map((word) => word.slice(0, BEGINNING));
+    const { candidates: beginnings } = await this.#ask(x, havingWords(names, starts), query);
     return beginnings.length > 0 ? beginnings : whole;
   }
 
-  /** Each of the words is in one of the fields. */
-  #having(words: readonly string[]): Expression | undefined {
-    const names = wordFields(this.fields);
-    return and(...words.map((word) => anyOf(names.map((name) => contains(name, word)))));
+  /** An area around the point, or the nearest middle of a feature. */
+  async #reverse(x: TaskContext, query: ReverseQuery): Promise<{ place: Place; metres: number } | undefined> {
+    const { at, distance } = query;
+    const request = { ...query, limit: 1 };
+    const {
+      candidates: [around],
+    } = await this.#ask(
+      x,
+      this.#meets({ type: 'Point', coordinates: [...at], crs: CRS84.proj }),
+      request,
+      at,
+    );
+    if (around) return { place: around.place, metres: 0 };
+    const nearest = await nearestWithin(distance, async (reach) => {
+      const { west, south, east, north } = windowAround(at, reach);
+      const window = this.#meets({ bbox: [west, south, east, north], crs: CRS84.proj });
+      const { candidates, more } = await this.#ask(x, window, request, at);
+      return { nearest: candidates[0], more };
+    });
+    return nearest && { place: nearest.place, metres: nearest.metres! };
   }
 
   #meets(geometry: object): Expression {
@@ -122,13 +130,14 @@ export class CollectionGeocoder implements Geocoder {
     condition: Expression | undefined,
     query: PlaceQuery,
     at?: readonly [x: number, y: number],
-  ): Promise<FeatureCandidate[]> {
+  ): Promise<FeatureCandidates> {
     const { source, filter: rows } = readable(this.collection);
     const { window } = query;
     const box =
       window &&
       this.#meets({ bbox: [window.west, window.south, window.east, window.north], crs: CRS84.proj });
-    const filter = and(rows, condition, box);
+    const places = new PlaceConditions(source, this.fields).of(query);
+    const filter = and(rows, condition, box, places);
     const items = {
       ...({ source, format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: 7 } as const),
       ...(filter === undefined ? {} : { filter }),
@@ -145,16 +154,4 @@ export class CollectionGeocoder implements Geocoder {
 function wordsOf({ text, parts }: PlaceWords): string[] {
   const all = [text ?? '', ...Object.values(parts ?? {})].join(' ');
   return [...new Set(all.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu) ?? [])].slice(0, LIMITS.geocodeWords);
-}
-
-function anyOf(conditions: readonly Expression[]): Expression {
-  return conditions.length === 1 ? conditions[0]! : { op: 'or', args: conditions as never };
-}
-
-function contains(field: string, word: string): Expression {
-  const folded = (operand: string | { property: string }) => ({
-    op: 'casei',
-    args: [{ op: 'accenti', args: [operand] }],
-  });
-  return { op: 'like', args: [folded({ property: field }), folded(`%${literalPattern(word)}%`)] };
 }

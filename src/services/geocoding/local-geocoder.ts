@@ -3,6 +3,7 @@ import { LIMITS } from '../../core/limits.js';
 import type { Pools } from '../../core/tasks.js';
 import { runTask, type TaskContext } from '../run-task.js';
 import type { Geocoder, GeocoderFacts, Suggestion } from './geocoder.js';
+import { inTime, ONE_REQUEST } from './in-time.js';
 
 /** The index of a locator, which threads of the vector pool read. */
 export class LocalGeocoder implements Geocoder {
@@ -17,14 +18,8 @@ export class LocalGeocoder implements Geocoder {
     return { window, languages };
   }
 
-  /** A large batch is several tasks: others get their turns in between. */
-  async find(x: TaskContext, queries: readonly PlaceQuery[]): Promise<Candidate[][]> {
-    const candidates: Candidate[][] = [];
-    for (let i = 0; i < queries.length; i += LIMITS.geocodeTurn) {
-      const input = { index: this.index, queries: queries.slice(i, i + LIMITS.geocodeTurn) };
-      candidates.push(...(await runTask(x, this.pools, 'vector.geocode', input)));
-    }
-    return candidates;
+  find(x: TaskContext, queries: readonly PlaceQuery[]): Promise<Candidate[][]> {
+    return inTime((bounded) => this.#find(bounded, queries), x, ONE_REQUEST);
   }
 
   async suggest(x: TaskContext, query: SuggestQuery): Promise<Suggestion[]> {
@@ -48,5 +43,15 @@ export class LocalGeocoder implements Geocoder {
       ...(language === undefined ? {} : { language }),
     };
     return (await runTask(x, this.pools, 'vector.place', input)) ?? undefined;
+  }
+
+  /** A large batch is several tasks: others get their turns in between. */
+  async #find(x: TaskContext, queries: readonly PlaceQuery[]): Promise<Candidate[][]> {
+    const candidates: Candidate[][] = [];
+    for (let i = 0; i < queries.length; i += LIMITS.geocodeTurn) {
+      const input = { index: this.index, queries: queries.slice(i, i + LIMITS.geocodeTurn) };
+      candidates.push(...(await runTask(x, this.pools, 'vector.geocode', input)));
+    }
+    return candidates;
   }
 }

@@ -1,7 +1,13 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
-import type { LocatorInfo, ReferenceImport, ReferenceProblem, ReferenceTask } from '../../core/geocoding.js';
+import {
+  DRAFT_ENDING,
+  type LocatorInfo,
+  type ReferenceImport,
+  type ReferenceProblem,
+  type ReferenceTask,
+} from '../../core/geocoding.js';
 import type { Pools } from '../../core/tasks.js';
 import { runTask, type TaskContext } from '../run-task.js';
 
@@ -26,15 +32,26 @@ export class Locators {
 
   /** Names, in their order. */
   async names(): Promise<string[]> {
-    const files = await readdir(this.folder).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return [];
-      throw error;
-    });
+    const files = await this.#files();
     return files
       .filter((file) => file.endsWith(ENDING))
       .map((file) => file.slice(0, -ENDING.length))
       .filter((name) => LOCATOR_NAME.test(name))
       .sort();
+  }
+
+  /** Removes what imports that were killed left behind. */
+  async sweep(): Promise<void> {
+    const files = await this.#files();
+    if (files.some((file) => file.endsWith(DRAFT_ENDING)))
+      await this.pools.run('geocoding.sweep', { folder: this.folder });
+  }
+
+  #files(): Promise<string[]> {
+    return readdir(this.folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
   }
 
   /** The index of a locator of such a name, which may not be there. */

@@ -3,6 +3,7 @@ import { TaskFailure } from '../../core/failure.js';
 import type { Candidate, Place, PlaceQuery, ReverseQuery, SuggestQuery } from '../../core/geocoding.js';
 import type { TaskContext } from '../run-task.js';
 import type { Geocoder, GeocoderAbilities, GeocoderFacts, Suggestion } from './geocoder.js';
+import { inTime } from './in-time.js';
 
 /** What requests told of a provider; nobody asks it for the sake of it. Of this process. */
 export interface ProviderHealth {
@@ -48,7 +49,7 @@ export class ProviderChain implements Geocoder {
     let failure: unknown;
     for (const { geocoder, provider } of this.chain) {
       try {
-        return await inTime((bounded) => geocoder.facts(bounded), x, this.timeoutMs, provider.name);
+        return await this.#inTime((bounded) => geocoder.facts(bounded), x, provider.name);
       } catch (error) {
         if (x.signal?.aborted || !isOfProvider(error)) throw error;
         failure = error;
@@ -91,7 +92,7 @@ export class ProviderChain implements Geocoder {
       const { health } = one.provider;
       const started = performance.now();
       try {
-        const answer = await inTime((bounded) => ask(one, bounded), x, this.timeoutMs, one.provider.name);
+        const answer = await this.#inTime((bounded) => ask(one, bounded), x, one.provider.name);
         note(health, { isHealthy: true, responseTimeMs: performance.now() - started, errorMessage: null });
         return answer;
       } catch (error) {
@@ -108,6 +109,12 @@ export class ProviderChain implements Geocoder {
     }
     throw failure;
   }
+
+  #inTime<T>(work: (bounded: TaskContext) => Promise<T>, x: TaskContext, name: string): Promise<T> {
+    const late = () =>
+      new ApiError('gateway-timeout', `The geocoder ${name} did not answer in ${this.timeoutMs / 1000} s.`);
+    return inTime(work, x, { ms: this.timeoutMs, late });
+  }
 }
 
 function note(health: ProviderHealth, now: Omit<ProviderHealth, 'lastChecked'>): void {
@@ -122,33 +129,4 @@ function isOfProvider(error: unknown): boolean {
 /** This server is too busy to ask: that tells nothing of the provider. */
 function isOfThisServer(error: unknown): boolean {
   return error instanceof TaskFailure && error.code === 'queue-full';
-}
-
-/** Ends the work that comes too late. */
-async function inTime<T>(
-  work: (bounded: TaskContext) => Promise<T>,
-  x: TaskContext,
-  ms: number,
-  name: string,
-): Promise<T> {
-  const end = new AbortController();
-  const signal = x.signal ? AbortSignal.any([x.signal, end.signal]) : end.signal;
-  const answer = work({
-    ...{ signal, span: x.span, timing: (stage, time) => x.timing(stage, time) },
-    ...(x.hold ? { hold: x.hold } : {}),
-  });
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new ApiError('gateway-timeout', `The geocoder ${name} did not answer in ${ms / 1000} s.`));
-      end.abort();
-    }, ms);
-  });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-    // What comes too late is nobody's.
-    answer.catch(() => {});
-  }
 }

@@ -25,9 +25,12 @@ interface Resolution {
   readonly reason: string | null;
 }
 
-interface Body extends Draft {
-  /** Of the draft, to know it again. */
-  readonly digest: string;
+/** What is told of a proposal in a list. The draft, which may be large, is a document of its own of the same id. */
+interface Body {
+  readonly process: string;
+  readonly proposer: Pick<Principal, 'kind' | 'id' | 'name' | 'tenantId'>;
+  /** Ids of the collections that it would make. */
+  readonly collections: readonly string[];
   /** Of the job that it becomes. */
   readonly jobId: string;
   readonly status: 'AwaitingApproval' | 'Executing' | 'Rejected' | 'Failed';
@@ -36,14 +39,19 @@ interface Body extends Draft {
   readonly blockingReasons: readonly string[];
 }
 
+/** What is known of a proposal while it waits, by the same id: whose it is, and a digest of the draft. */
+interface Waiting {
+  readonly owner: string;
+  readonly digest: string;
+}
+
 export type ProposalStatus = Body['status'] | 'Submitted' | 'Succeeded';
 
 /** A proposal as it is now: its status is that of its job. */
-export interface Proposal extends Pick<StoredDocument, 'id' | 'createdAt' | 'updatedAt'> {
-  readonly draft: Draft;
+export interface Proposal
+  extends Omit<Body, 'status' | 'jobId'>,
+    Pick<StoredDocument, 'id' | 'createdAt' | 'updatedAt'> {
   readonly status: ProposalStatus;
-  readonly resolution: Resolution | null;
-  readonly blockingReasons: readonly string[];
   /** Id of the job, once there is one. */
   readonly jobId: string | undefined;
 }
@@ -51,12 +59,16 @@ export interface Proposal extends Pick<StoredDocument, 'id' | 'createdAt' | 'upd
 export interface ProposalsDeps {
   documents: DocumentStore;
   jobs: Pick<JobStore, 'get'>;
-  /** Executes what is approved, once for each job id. Throws what is wrong with it by now. */
+  /** Executes what is approved, once for each job id, with the rights of now. Throws what is wrong with it by now. */
   execute(draft: Draft, jobId: string): Promise<unknown>;
 }
 
-const PROPOSAL = 'operation proposal';
+const PROPOSAL = 'process proposal';
+const DRAFT = 'process proposal draft';
+const WAITING = 'process proposal that waits';
 const DAY_MS = 86_400_000;
+/** Proposals that are read at a time. */
+const PAGE = 200;
 
 export class Proposals {
   readonly #deps: ProposalsDeps;
@@ -79,49 +91,54 @@ export class Proposals {
     const digest = createHash('sha256').update(text).digest('hex');
     const owner = actorOf(draft.principal);
     return this.#deps.documents.together([PROPOSAL], async (store) => {
-      const all = await store.list<Body>(PROPOSAL);
-      await removeOld(all, store);
-      const waiting = all.filter(
-        ({ body }) => body.status === 'AwaitingApproval' && actorOf(body.principal) === owner,
-      );
-      const before = waiting.find(({ body }) => body.digest === digest);
+      await removeOld(store);
+      const all = await store.list<Waiting>(WAITING);
+      const own = all.filter(({ body }) => body.owner === owner);
+      const before = own.find(({ body }) => body.digest === digest);
       if (before) return before.id;
-      if (waiting.length >= LIMITS.proposals)
+      if (own.length >= LIMITS.proposals)
         throw new ApiError('conflict', `${LIMITS.proposals} proposals of yours wait already.`);
-      if (all.filter(({ body }) => body.status === 'AwaitingApproval').length >= LIMITS.proposalsOfAll)
+      if (all.length >= LIMITS.proposalsOfAll)
         throw new ApiError('conflict', `${LIMITS.proposalsOfAll} proposals wait already.`);
-      const body: Body = {
-        ...{ ...draft, digest, jobId: randomUUID(), status: 'AwaitingApproval' },
-        ...{ resolution: null, blockingReasons: [] },
-      };
-      return (await store.create(PROPOSAL, randomUUID(), body, owner)).id;
+      const { id } = await store.create(PROPOSAL, randomUUID(), bodyOf(draft), owner);
+      await store.create(DRAFT, id, draft, owner);
+      await store.create(WAITING, id, { owner, digest } satisfies Waiting, owner);
+      return id;
     });
   }
 
-  /** Newest first; those of the tenant of a caller who has one. */
-  async list(reader: Principal): Promise<Proposal[]> {
-    const all = await this.#deps.documents.list<Body>(PROPOSAL);
-    const own = all.filter(({ body }) => maySee(reader, body)).reverse();
-    return Promise.all(own.map((stored) => this.#view(stored)));
+  /** The newest that fit, first; those of the tenant of a caller who has one. */
+  async list(reader: Principal, fits: (proposal: Proposal) => boolean = () => true): Promise<Proposal[]> {
+    const proposals: Proposal[] = [];
+    let after: StoredDocument | undefined;
+    do {
+      const page: StoredDocument<Body>[] = await this.#deps.documents.page(PROPOSAL, { limit: PAGE, after });
+      const own = page.filter(({ body }) => maySee(reader, body));
+      const views = await Promise.all(own.map((stored) => this.#view(stored)));
+      proposals.push(...views.filter(fits));
+      after = page.length < PAGE ? undefined : page.at(-1);
+    } while (after && proposals.length < LIMITS.proposalsListed);
+    return proposals.slice(0, LIMITS.proposalsListed);
   }
 
   /** Throws `not-found`, also for one of another tenant. */
-  async get(id: string, reader: Principal): Promise<Proposal> {
-    return this.#view(await this.#required(id, reader));
+  async get(id: string, reader: Principal): Promise<Proposal & { readonly draft: Draft }> {
+    const stored = await this.#required(id, reader);
+    return { ...(await this.#view(stored)), draft: await this.#draft(id) };
   }
 
   /**
-   * Executes it, with the rights of who proposed it. Again, it executes what a crash has kept from that. Throws
+   * Executes it, with the rights that who proposed it has now. Again, it executes what a crash has kept from that. Throws
    * `forbidden` for who proposed it, and `conflict` for one that is decided.
    */
-  async approve(id: string, approver: Principal): Promise<Proposal> {
+  async approve(id: string, approver: Principal): Promise<Proposal & { readonly draft: Draft }> {
     const { body } = await this.#required(id, approver);
     const by = actorOf(approver);
-    if (by === actorOf(body.principal)) throw new ApiError('forbidden', 'Who proposed it cannot approve it.');
+    if (by === actorOf(body.proposer)) throw new ApiError('forbidden', 'Who proposed it cannot approve it.');
     const isCutOff = body.status === 'Executing' && !(await this.#deps.jobs.get(body.jobId));
     if (!isCutOff) await this.#resolve(id, by, 'Executing', null);
     try {
-      await this.#deps.execute(body, body.jobId);
+      await this.#deps.execute(await this.#draft(id), body.jobId);
     } catch (error) {
       if (!(error instanceof ApiError) || error.status >= 500) throw error;
       const fail = (before: Body): Body => ({
@@ -135,17 +152,20 @@ export class Proposals {
   }
 
   /** Throws `not-found`, and `conflict` for one that is decided. */
-  async reject(id: string, reason: string, reader: Principal): Promise<Proposal> {
+  async reject(id: string, reason: string, reader: Principal): Promise<Proposal & { readonly draft: Draft }> {
     await this.#required(id, reader);
     await this.#resolve(id, actorOf(reader), 'Rejected', reason);
     return this.get(id, reader);
   }
 
-  async #resolve(id: string, by: string, status: Body['status'], reason: string | null): Promise<void> {
-    await this.#deps.documents.update<Body>(PROPOSAL, id, by, (body) => {
-      if (body.status !== 'AwaitingApproval')
-        throw new ApiError('conflict', `The proposal waits for nobody: it is ${body.status}.`);
-      return { ...body, status, resolution: { by, at: Date.now(), reason } };
+  #resolve(id: string, by: string, status: Body['status'], reason: string | null): Promise<void> {
+    return this.#deps.documents.together([PROPOSAL], async (store) => {
+      await store.update<Body>(PROPOSAL, id, by, (body) => {
+        if (body.status !== 'AwaitingApproval')
+          throw new ApiError('conflict', `The proposal waits for nobody: it is ${body.status}.`);
+        return { ...body, status, resolution: { by, at: Date.now(), reason } };
+      });
+      await store.remove(WAITING, id);
     });
   }
 
@@ -155,11 +175,16 @@ export class Proposals {
     throw notFound('proposal', id.slice(0, 128));
   }
 
+  async #draft(id: string): Promise<Draft> {
+    const stored = await this.#deps.documents.get<Draft>(DRAFT, id);
+    if (!stored) throw notFound('proposal', id.slice(0, 128));
+    return stored.body;
+  }
+
   async #view({ id, body, createdAt, updatedAt }: StoredDocument<Body>): Promise<Proposal> {
     const job = body.status === 'Executing' ? await this.#deps.jobs.get(body.jobId) : undefined;
-    const { resolution, blockingReasons } = body;
     return {
-      ...{ id, createdAt, updatedAt, draft: body, resolution, blockingReasons },
+      ...{ ...body, id, createdAt, updatedAt },
       status: job ? STATUS[job.state] : body.status,
       jobId: job?.id,
       ...(job ? { updatedAt: Math.max(updatedAt, job.updated_at) } : {}),
@@ -176,12 +201,24 @@ const STATUS: Readonly<Record<JobState, ProposalStatus>> = {
   Cancelled: 'Failed',
 };
 
-function maySee({ tenantId }: Principal, { principal }: Body): boolean {
-  return tenantId === undefined || tenantId === principal.tenantId;
+function bodyOf({ process, execution, principal: { kind, id, name, tenantId } }: Draft): Body {
+  return {
+    process,
+    proposer: { kind, id, name, ...(tenantId === undefined ? {} : { tenantId }) },
+    collections: Object.values(execution.outputs).flatMap(({ publish }) =>
+      publish ? [publish.collection] : [],
+    ),
+    ...{ jobId: randomUUID(), status: 'AwaitingApproval', resolution: null, blockingReasons: [] },
+  };
 }
 
-/** Those that nobody decided, or that were decided, long ago: rights are those of the time of a proposal. */
-async function removeOld(all: readonly StoredDocument<Body>[], store: DocumentStore): Promise<void> {
+function maySee({ tenantId }: Principal, { proposer }: Body): boolean {
+  return tenantId === undefined || tenantId === proposer.tenantId;
+}
+
+/** Those that nobody decided, or that were decided, long ago. */
+async function removeOld(store: DocumentStore): Promise<void> {
   const oldest = Date.now() - LIMITS.proposalDays * DAY_MS;
-  for (const { id, updatedAt } of all) if (updatedAt < oldest) await store.remove(PROPOSAL, id);
+  for (const id of await store.removeOld(PROPOSAL, oldest))
+    for (const kind of [DRAFT, WAITING]) await store.remove(kind, id);
 }

@@ -1,5 +1,5 @@
-import { type PlaceFilter, type PlaceWindow, placeType } from '../../core/geocoding.js';
-import type { PlaceRow } from './index-file.js';
+import { type PlaceFilter, type PlaceText, type PlaceWindow, placeType } from '../../core/geocoding.js';
+import type { Db } from './index-file.js';
 
 /** A condition on places `p` with its values. */
 export interface Condition {
@@ -7,9 +7,21 @@ export interface Condition {
   readonly values: readonly (string | number)[];
 }
 
-/** What SQL can tell of a filter; `passes` tells the rest. */
-export function conditionOf({ window, countries }: PlaceFilter): Condition {
-  const parts = [windowCondition(window), countryCondition(countries)].filter((part) => part !== undefined);
+/** Functions that conditions call. */
+export function addConditionFunctions(db: Db): void {
+  // `lower` of SQLite knows the letters of ASCII alone.
+  db.function('lower_case', { deterministic: true }, (text) => String(text).toLowerCase());
+  db.function('place_type', { deterministic: true }, (houseNumber, street, name, city, postal) =>
+    placeType({ houseNumber, street, name, city, postal } as PlaceText).toLowerCase(),
+  );
+}
+
+/** Places that a filter lets through, each before a time. */
+export function conditionOf({ window, countries, types }: PlaceFilter, deadline: number): Condition {
+  const before = { sql: 'gr_before(?)', values: [deadline] };
+  const parts = [before, windowCondition(window), countryCondition(countries), typeCondition(types)].filter(
+    (part) => part !== undefined,
+  );
   return {
     sql: parts.map(({ sql }) => ` AND ${sql}`).join(''),
     values: parts.flatMap(({ values }) => values),
@@ -24,16 +36,30 @@ function windowCondition(window: PlaceWindow | undefined): Condition | undefined
 }
 
 function countryCondition(countries: readonly string[] | undefined): Condition | undefined {
-  if (!countries || countries.length === 0) return undefined;
-  const list = countries.map(() => '?').join(', ');
-  return {
-    sql: `(lower(p.countryCode) IN (${list}) OR lower(p.country) IN (${list}))`,
-    values: [...countries, ...countries],
-  };
+  return oneOf(['lower_case(p.countryCode)', 'lower_case(p.country)'], countries);
 }
 
 /** Types are those of the data, or what the fields of a place make it. */
-export function passes(row: PlaceRow, { types }: PlaceFilter): boolean {
-  if (!types || types.length === 0) return true;
-  return types.includes(row.type.toLowerCase()) || types.includes(placeType(row).toLowerCase());
+function typeCondition(types: readonly string[] | undefined): Condition | undefined {
+  return oneOf(
+    ['lower_case(p.type)', 'place_type(p.houseNumber, p.street, p.name, p.city, p.postal)'],
+    types,
+  );
+}
+
+/** One of the operands has one of the values. */
+function oneOf(operands: readonly string[], values: readonly string[] | undefined): Condition | undefined {
+  if (!values || values.length === 0) return undefined;
+  const list = values.map(() => '?').join(', ');
+  return {
+    sql: `(${operands.map((operand) => `${operand} IN (${list})`).join(' OR ')})`,
+    values: operands.flatMap(() => values),
+  };
+}
+
+/** What a condition says of the types and countries of a place, of a place that is in no index. */
+export function passes(place: PlaceText, { types, countries }: PlaceFilter): boolean {
+  const hasOne = (values: readonly string[] | undefined, ...own: readonly string[]) =>
+    !values || values.length === 0 || own.some((value) => values.includes(value.toLowerCase()));
+  return hasOne(types, place.type, placeType(place)) && hasOne(countries, place.countryCode, place.country);
 }

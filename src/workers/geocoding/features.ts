@@ -1,11 +1,6 @@
 import type { Feature, Geometry } from 'geojson';
 import { envelope } from '../../core/box.js';
-import {
-  type FeatureCandidate,
-  type GeocodingTasks,
-  PLACE_FIELDS,
-  type PlaceQuery,
-} from '../../core/geocoding.js';
+import { type FeatureCandidate, type GeocodingTasks, PLACE_FIELDS } from '../../core/geocoding.js';
 import { metresBetween } from '../../core/sphere.js';
 import type { Cancellation } from '../cancellation.js';
 import { storeOf } from '../providers/store.js';
@@ -25,19 +20,20 @@ export async function geocodeFeatures(
   { items, fields, query, at }: Task['input'],
   cancellation?: Cancellation,
 ): Promise<Task['output']> {
-  const { features } = await storeOf(items.source).items(items, cancellation);
+  const { features, more } = await storeOf(items.source).items(items, cancellation);
   const list = JSON.parse(`[${Buffer.from(features).toString()}]`) as Feature[];
   const places = list
     .flatMap((feature, i) => placesOf(feature, i, fields))
-    .filter(({ row }) => fits(row, query));
-  if (at) return nearest(places, at);
+    .filter(({ row }) => passes(row, query));
+  if (at) return { candidates: nearest(places, at), more };
   const scorer = new Scorer(queryWords(query), query.near);
-  return places
+  const candidates = places
     .map(({ key, row }) => ({ key, row, score: scorer.score(row) }))
     .filter(({ score }) => score >= LEAST_SCORE)
     .sort(byScore)
     .slice(0, query.limit)
     .map(({ key, row, score }) => ({ key, place: placeOf(row, undefined), score }));
+  return { candidates, more };
 }
 
 /** The score of the nearest feature is 100; that of others is of no use. */
@@ -75,10 +71,4 @@ function middleOf(geometry: Geometry): [x: number, y: number] | undefined {
   const box = geometry.type === 'GeometryCollection' ? undefined : envelope(geometry);
   const middle: [number, number] | undefined = box && [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2];
   return middle?.every(Number.isFinite) ? middle : undefined;
-}
-
-function fits(row: PlaceRow, query: Pick<PlaceQuery, 'countries' | 'types'>): boolean {
-  const { countries } = query;
-  const names = [row.country.toLowerCase(), row.countryCode.toLowerCase()];
-  return passes(row, query) && (!countries || countries.some((name) => names.includes(name)));
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type LocatorInfo, PLACE_FIELDS } from '../../core/geocoding.js';
 import type Database from '../../native/sqlite.js';
-import { bounded, type Db } from './index-file.js';
+import { boundedSql, type Db } from './index-file.js';
 import { type NewPlace, textsOf } from './rows.js';
 
 const COLUMNS = ['address', ...PLACE_FIELDS, 'language', 'names', 'x', 'y', 'rank'] as const;
@@ -48,10 +48,8 @@ export function finishIndex(db: Db): void {
     DELETE FROM terms;
     INSERT INTO terms (term) SELECT term FROM vocabulary WHERE length(term) >= 3 AND term NOT GLOB '*[0-9]*';
     DROP TABLE trigrams;
-    CREATE VIRTUAL TABLE trigrams USING fts5(term, content='', tokenize='trigram');`);
-  const insert = db.prepare('INSERT INTO trigrams (rowid, term) VALUES (?, ?)');
-  const terms = db.prepare('SELECT id, term FROM terms').all() as { id: number; term: string }[];
-  for (const { id, term } of terms) insert.run(id, bounded(term));
+    CREATE VIRTUAL TABLE trigrams USING fts5(term, content='', tokenize='trigram');
+    INSERT INTO trigrams (rowid, term) SELECT id, ${boundedSql('term')} FROM terms;`);
   db.prepare("INSERT OR REPLACE INTO facts VALUES ('info', ?)").run(JSON.stringify(infoOf(db)));
   db.exec('COMMIT');
 }

@@ -5,7 +5,9 @@ import type {
   PlaceQuery,
   PlaceWindow,
 } from '../../core/geocoding.js';
+import { LIMITS } from '../../core/limits.js';
 import { windowAround } from '../../core/sphere.js';
+import type { Cancellation } from '../cancellation.js';
 import { type Db, indexOf, type PlaceRow, placeOf } from './index-file.js';
 import { Matcher } from './match.js';
 import { byScore, LEAST_SCORE, type QueryWord, queryWords, Scorer } from './score.js';
@@ -17,24 +19,28 @@ const LIKELY = 80;
 const NEARBY = 50_000;
 
 /** Body of task `vector.geocode`. */
-export function geocode({
-  index,
-  queries,
-}: GeocodingTasks['vector.geocode']['input']): GeocodingTasks['vector.geocode']['output'] {
+export function geocode(
+  { index, queries }: GeocodingTasks['vector.geocode']['input'],
+  cancellation?: Cancellation,
+): GeocodingTasks['vector.geocode']['output'] {
   const db = indexOf(index);
-  return queries.map((query) => findPlaces(db, query));
+  const deadline = Date.now() + LIMITS.requestDeadlineMs;
+  return queries.map((query) => {
+    cancellation?.check();
+    return findPlaces(db, query, deadline);
+  });
 }
 
-function findPlaces(db: Db, query: PlaceQuery): Candidate[] {
+function findPlaces(db: Db, query: PlaceQuery, deadline: number): Candidate[] {
   const words = queryWords(query);
   if (words.length === 0) return [];
   const search = new Search(new Scorer(words, query.near));
-  const matcher = new Matcher(db, query);
+  const matcher = new Matcher(db, query, deadline);
   const texts = words.map(({ word }) => word);
   search.add(matcher.all(texts, 'own'));
   search.add(matcher.all(texts));
   const near = query.near && !query.window ? nearFilter(query, windowAround(query.near, NEARBY)) : undefined;
-  if (near) search.add(new Matcher(db, near).all(texts));
+  if (near) search.add(new Matcher(db, near, deadline).all(texts));
   if (search.best < SURE) search.add(matcher.nearlyAll(texts));
   if (search.best < LIKELY) for (const fewer of shortened(words)) search.add(matcher.nearlyAll(fewer));
   return search.candidates(query);

@@ -3,14 +3,21 @@ import { constants, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { copyFile, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
-import type { ReferenceImport, ReferenceProblem, ReferenceTask, SkippedRow } from '../../core/geocoding.js';
+import {
+  DRAFT_ENDING,
+  type ReferenceImport,
+  type ReferenceProblem,
+  type ReferenceTask,
+  type SkippedRow,
+} from '../../core/geocoding.js';
 import { LIMITS } from '../../core/limits.js';
+import { storageFailure } from '../../core/storage-faults.js';
 import Database from '../../native/sqlite.js';
 import type { Cancellation } from '../cancellation.js';
 import { type CsvText, recordsOf, textOf } from '../raster/csv/text.js';
 import { type Columns, columnsOf } from './columns.js';
 import { finishIndex, RowSpool } from './fill.js';
-import { createIndex, type Db } from './index-file.js';
+import { createIndex, type Db, hasLayout } from './index-file.js';
 import { rowOf } from './rows.js';
 
 /** Records between looks at whether the task is cancelled. */
@@ -37,9 +44,9 @@ export async function importReference(
 }
 
 /** One import at a time, of all processes; a lock of SQLite's ends with the process that has it. */
-async function underLock<T>(folder: string, work: () => Promise<T>): Promise<T> {
+async function underLock<T>(folder: string, work: () => Promise<T>, timeout = LOCK_MS): Promise<T> {
   mkdirSync(folder, { recursive: true });
-  const lock = new Database(join(folder, 'lock'), { timeout: LOCK_MS });
+  const lock = new Database(join(folder, 'lock'), { timeout });
   try {
     lock.exec('BEGIN EXCLUSIVE');
     return await work();
@@ -48,21 +55,37 @@ async function underLock<T>(folder: string, work: () => Promise<T>): Promise<T> 
   }
 }
 
+/** Body of task `geocoding.sweep`: removes what imports that were killed left, unless there is an import now. */
+export async function sweepDrafts({ folder }: { folder: string }): Promise<void> {
+  try {
+    await underLock(folder, async () => removeDrafts(folder), 0);
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError) || error.code !== 'SQLITE_BUSY') throw error;
+  }
+}
+
+/** Under the lock nobody else writes: what lies here was left by a crash. */
+function removeDrafts(folder: string): void {
+  for (const name of readdirSync(folder))
+    if (name.endsWith(DRAFT_ENDING)) rmSync(join(folder, name), { force: true });
+}
+
 async function importUnderLock(
   task: ReferenceTask,
   cancellation: Cancellation,
 ): Promise<ReferenceImport | ReferenceProblem> {
   const folder = dirname(task.index);
-  // Nobody else writes now: what lies here was left by a crash.
-  for (const name of readdirSync(folder)) if (DRAFT.test(name)) rmSync(join(folder, name), { force: true });
+  removeDrafts(folder);
   const text = await textOf(task.file);
   const columns = await readColumns(text, task);
   if ('problem' in columns) return columns;
-  const draft = `${task.index}.${randomUUID()}.draft`;
+  const draft = `${task.index}.${randomUUID()}${DRAFT_ENDING}`;
   const isAppended = task.mode === 'append' && existsSync(task.index);
   if (isAppended) await copyFile(task.index, draft, constants.COPYFILE_FICLONE);
   const db = new Database(draft);
   try {
+    if (isAppended && !isOfThisRelease(db))
+      return problem('mode', 'must be replace: the index of the locator is of another release, or damaged');
     // A draft that is not whole is never read: there is nothing to roll back.
     db.pragma('journal_mode = OFF');
     db.pragma('synchronous = OFF');
@@ -81,7 +104,15 @@ async function importUnderLock(
   }
 }
 
-const DRAFT = /\.draft$/;
+/** An index that cannot be read is of no release. */
+function isOfThisRelease(db: Db): boolean {
+  try {
+    return hasLayout(db);
+  } catch (error) {
+    if (storageFailure(error)?.code === 'source-unreadable') return false;
+    throw error;
+  }
+}
 
 async function fill(
   db: Db,

@@ -1,13 +1,19 @@
 import { type Stats, statSync } from 'node:fs';
 import { TaskFailure } from '../../core/failure.js';
 import { type LocatorInfo, PLACE_FIELDS, type Place, type PlaceText } from '../../core/geocoding.js';
+import { storageFailure } from '../../core/storage-faults.js';
+import { sqliteExtensionPath } from '../../native/index.js';
 import Database from '../../native/sqlite.js';
+import { addConditionFunctions } from './conditions.js';
 import { labelOf } from './label.js';
 
 export type Db = Database.Database;
 
 /** Layout of this release; an index of another one is not read. */
 const LAYOUT = '1';
+
+/** Milliseconds to wait for a program that holds an index. None of ours does: threads have other work. */
+const LOCK_MS = 1000;
 
 /** Connections that a thread keeps. */
 const KEPT = 16;
@@ -39,6 +45,7 @@ export function createIndex(db: Db): void {
 
 /** Ends of words take part in trigrams, so that a word of four letters with one wrong has one in common. */
 export const bounded = (term: string) => `<${term}>`;
+export const boundedSql = (term: string) => `'<' || ${term} || '>'`;
 
 interface Kept {
   db: Db;
@@ -69,18 +76,33 @@ export function indexOf(path: string): Db {
 const stampOf = ({ ino, size, mtimeMs }: Stats) => `${ino} ${size} ${mtimeMs}`;
 
 function openIndex(path: string): Db {
-  const db = new Database(path, { readonly: true, fileMustExist: true });
+  const db = new Database(path, { readonly: true, fileMustExist: true, timeout: LOCK_MS });
   try {
-    if (factOf(db, 'layout') === LAYOUT) return db;
+    if (!hasLayout(db))
+      throw new TaskFailure(
+        'source-unreadable',
+        'The index of the locator is of another release: import its data again.',
+      );
+    db.loadExtension(sqliteExtensionPath());
+    addConditionFunctions(db);
+    return db;
   } catch (error) {
     db.close();
-    throw new TaskFailure('source-unreadable', 'The index of the locator cannot be read.', String(error));
+    throw unreadable(error);
   }
-  db.close();
-  throw new TaskFailure(
-    'source-unreadable',
-    'The index of the locator is of another release: import its data again.',
-  );
+}
+
+/** An index that another program holds is busy, and not damaged. */
+function unreadable(error: unknown): TaskFailure {
+  if (error instanceof TaskFailure) return error;
+  const failure = storageFailure(error);
+  if (failure?.code === 'store-unavailable') return failure;
+  return new TaskFailure('source-unreadable', 'The index of the locator cannot be read.', String(error));
+}
+
+/** Whether an index is of this release. */
+export function hasLayout(db: Db): boolean {
+  return factOf(db, 'layout') === LAYOUT;
 }
 
 export function factOf(db: Db, name: string): string | undefined {

@@ -1,6 +1,6 @@
 import type { PlaceFilter } from '../../core/geocoding.js';
 import { LIMITS } from '../../core/limits.js';
-import { type Condition, conditionOf, passes } from './conditions.js';
+import { type Condition, conditionOf } from './conditions.js';
 import { bounded, type Db, type PlaceRow } from './index-file.js';
 import { editDistance, editsOf, isNumber, wordsOf } from './words.js';
 
@@ -14,7 +14,7 @@ const exact = (word: string) => `"${word}"`;
 const beginning = (word: string) => (word.length < 3 || isNumber(word) ? exact(word) : `"${word}" *`);
 
 /** Words of an index that a few edits make of a word, the closest first. */
-function alike(db: Db, word: string): string[] {
+function alike(db: Db, word: string, deadline: number): string[] {
   const edits = editsOf(word);
   if (edits === 0) return [];
   const text = bounded(word);
@@ -23,10 +23,10 @@ function alike(db: Db, word: string): string[] {
   const terms = db
     .prepare(
       `SELECT t.term FROM trigrams g JOIN terms t ON t.id = g.rowid
-       WHERE trigrams MATCH ? AND length(t.term) BETWEEN ? AND ? ORDER BY g.rank LIMIT ?`,
+       WHERE trigrams MATCH ? AND gr_before(?) AND length(t.term) BETWEEN ? AND ? ORDER BY g.rank LIMIT ?`,
     )
     .pluck()
-    .all(query, word.length - edits, word.length + edits, COMPARED) as string[];
+    .all(query, deadline, word.length - edits, word.length + edits, COMPARED) as string[];
   return terms
     .map((term) => ({ term, distance: editDistance(word, term, edits) }))
     .filter(({ distance }) => distance > 0 && distance <= edits)
@@ -38,14 +38,15 @@ function alike(db: Db, word: string): string[] {
 /** Rows of an index whose words match, those of high rank first. */
 export class Matcher {
   readonly #db: Db;
-  readonly #filter: PlaceFilter;
+  readonly #deadline: number;
   readonly #condition: Condition;
   readonly #groups = new Map<string, string>();
 
-  constructor(db: Db, filter: PlaceFilter) {
+  /** Its statements end at the deadline, in milliseconds since 1970. */
+  constructor(db: Db, filter: PlaceFilter, deadline: number) {
     this.#db = db;
-    this.#filter = filter;
-    this.#condition = conditionOf(filter);
+    this.#deadline = deadline;
+    this.#condition = conditionOf(filter, deadline);
   }
 
   /** Places that have all words, in what they are called or anywhere. */
@@ -67,7 +68,7 @@ export class Matcher {
   #group(word: string): string {
     let group = this.#groups.get(word);
     if (group === undefined) {
-      const others = alike(this.#db, word).flatMap(wordsOf).map(exact);
+      const others = alike(this.#db, word, this.#deadline).flatMap(wordsOf).map(exact);
       group = `(${[beginning(word), ...others].join(' OR ')})`;
       this.#groups.set(word, group);
     }
@@ -78,12 +79,11 @@ export class Matcher {
     if (groups.length === 0) return [];
     const { sql, values } = this.#condition;
     const query = column ? `${column} : (${groups.join(' AND ')})` : groups.join(' AND ');
-    const rows = this.#db
+    return this.#db
       .prepare(
         `SELECT p.* FROM words w JOIN places p ON p.id = w.rowid WHERE words MATCH ?${sql}
          ORDER BY w.rowid LIMIT ${LIMITS.geocodeRows}`,
       )
       .all(query, ...values) as PlaceRow[];
-    return rows.filter((row) => passes(row, this.#filter));
   }
 }

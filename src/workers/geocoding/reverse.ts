@@ -1,6 +1,8 @@
-import type { GeocodingTasks, PlaceFilter, PlaceWindow } from '../../core/geocoding.js';
+import type { GeocodingTasks, PlaceWindow } from '../../core/geocoding.js';
+import { LIMITS } from '../../core/limits.js';
 import { metresBetween, windowAround } from '../../core/sphere.js';
-import { passes } from './conditions.js';
+import type { Cancellation } from '../cancellation.js';
+import { type Condition, conditionOf } from './conditions.js';
 import { type Db, factOf, indexOf, type PlaceRow, placeOf } from './index-file.js';
 
 /** Metres within which is looked first; then twice as far, and so on. */
@@ -9,35 +11,39 @@ const FIRST = 250;
 type Tasks = GeocodingTasks;
 
 /** Body of task `vector.reverseGeocode`: the nearest place within a distance; of places at one point that of the highest rank. */
-export function reverseGeocode({
-  index,
-  at,
-  distance,
-  ...filter
-}: Tasks['vector.reverseGeocode']['input']): Tasks['vector.reverseGeocode']['output'] {
+export function reverseGeocode(
+  { index, at, distance, ...filter }: Tasks['vector.reverseGeocode']['input'],
+  cancellation?: Cancellation,
+): Tasks['vector.reverseGeocode']['output'] {
   const db = indexOf(index);
+  const condition = conditionOf(filter, Date.now() + LIMITS.requestDeadlineMs);
   for (let reach = Math.min(FIRST, distance); ; reach = Math.min(reach * 2, distance)) {
-    const nearest = nearestIn(db, at, reach, filter);
+    cancellation?.check();
+    const nearest = nearestIn(db, at, reach, condition);
     if (nearest) return { place: placeOf(nearest.row, filter.language), metres: nearest.metres };
     if (reach >= distance) return null;
   }
 }
 
-function nearestIn(db: Db, at: readonly [number, number], reach: number, filter: PlaceFilter) {
+function nearestIn(db: Db, at: readonly [number, number], reach: number, condition: Condition) {
   let nearest: { row: PlaceRow; metres: number } | undefined;
-  for (const row of rowsIn(db, windowAround(at, reach))) {
+  for (const row of rowsIn(db, windowAround(at, reach), condition)) {
     const metres = metresBetween(at, [row.x, row.y]);
-    if (metres > reach || !passes(row, filter)) continue;
+    if (metres > reach) continue;
     if (!nearest || metres < nearest.metres) nearest = { row, metres };
   }
   return nearest;
 }
 
 /** Of places in a window, in the order of their ranks; the tree rounds outwards. */
-function* rowsIn(db: Db, { west, south, east, north }: PlaceWindow): Generator<PlaceRow> {
+function* rowsIn(
+  db: Db,
+  { west, south, east, north }: PlaceWindow,
+  { sql, values }: Condition,
+): Generator<PlaceRow> {
   const rows = db.prepare(
     `SELECT p.* FROM points t JOIN places p ON p.id = t.id
-     WHERE t.x1 >= ? AND t.x0 <= ? AND t.y1 >= ? AND t.y0 <= ? ORDER BY p.id`,
+     WHERE t.x1 >= ? AND t.x0 <= ? AND t.y1 >= ? AND t.y0 <= ?${sql} ORDER BY p.id`,
   );
   const spans =
     west <= east
@@ -46,7 +52,8 @@ function* rowsIn(db: Db, { west, south, east, north }: PlaceWindow): Generator<P
           [west, 180],
           [-180, east],
         ];
-  for (const [from, to] of spans) yield* rows.iterate(from, to, south, north) as IterableIterator<PlaceRow>;
+  for (const [from, to] of spans)
+    yield* rows.iterate(from, to, south, north, ...values) as IterableIterator<PlaceRow>;
 }
 
 /** Body of task `vector.place`: a place by its number in the index that had such a stamp. */

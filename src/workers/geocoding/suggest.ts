@@ -16,7 +16,7 @@ export function suggest({
   const words = wordsOf(text).slice(0, LIMITS.geocodeWords);
   const { stamp } = locatorInfo({ index });
   if (words.length === 0) return { stamp, places: [] };
-  const matcher = new Matcher(indexOf(index), filter);
+  const matcher = new Matcher(indexOf(index), filter, Date.now() + LIMITS.requestDeadlineMs);
   const rows = new Map<number, PlaceRow>();
   const add = (more: readonly PlaceRow[]) => {
     for (const row of more) if (!rows.has(row.id)) rows.set(row.id, row);

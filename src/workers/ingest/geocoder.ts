@@ -54,7 +54,12 @@ function candidateOf(candidate: Json): GeocoderAnswer['candidates'] {
 function suggestionOf(suggestion: Json): GeocoderAnswer['suggestions'] {
   const [text_, key] = [string(suggestion['text']), string(suggestion['magicKey'])];
   if (text_ === undefined || suggestion['isCollection'] === true) return [];
-  return [{ text: text_.slice(0, LIMITS.geocodeValue), key: (key ?? '').slice(0, LIMITS.geocodeValue) }];
+  return [
+    {
+      text: text_.slice(0, LIMITS.geocodeValue),
+      key: key !== undefined && key.length <= LIMITS.geocodeValue ? key : '',
+    },
+  ];
 }
 
 function reverseOf(document: Json): GeocoderAnswer['candidates'] {

@@ -1,10 +1,9 @@
-import { TaskFailure } from '../../core/failure.js';
 import type { FeatureProcess } from '../../core/feature-processes.js';
 import type { FeatureRow } from '../../core/features.js';
 import { LIMITS } from '../../core/limits.js';
 import { distanceMatrix } from '../../native/proximity.js';
 import { type IndexedCopy, indexedCopy, removeCopy } from './copy.js';
-import { geometriesOf, idTypeOf, type Run } from './run.js';
+import { geometriesOf, idTypeOf, type Run, tooManyPairs } from './run.js';
 import { FeatureTable } from './table.js';
 
 type Distances = Extract<FeatureProcess, { kind: 'distances' }>;
@@ -27,8 +26,7 @@ export async function distancesOf(run: Run, process: Distances): Promise<number>
     // Two readings at a time would take two connections of a database, and the copies have an order.
     const left = await indexedCopy(run, input, crs, paths.left, ID);
     const right = await indexedCopy(run, { ...overlay!, fields: [] }, crs, paths.right, ID);
-    if (left.count * right.count > LIMITS.processPairs)
-      throw new TaskFailure('too-large', `There are more than ${LIMITS.processPairs} pairs.`);
+    if (left.count * right.count > LIMITS.processPairs) throw tooManyPairs();
     await fill(run, process, left, right, table);
     return table.finish();
   } finally {

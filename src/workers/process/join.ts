@@ -1,5 +1,4 @@
 import type { Box } from '../../core/box.js';
-import { TaskFailure } from '../../core/failure.js';
 import type { FeatureProcess, ProcessFeatures } from '../../core/feature-processes.js';
 import type { FeatureRow } from '../../core/features.js';
 import { LIMITS } from '../../core/limits.js';
@@ -8,7 +7,7 @@ import { NearestIndex } from '../../native/proximity.js';
 import { Group } from '../vector/analytics/statistics.js';
 import { indexOver, type Layer } from './layers.js';
 import { boxesAround } from './near.js';
-import { geometriesOf, type Run } from './run.js';
+import { geometriesOf, type Run, tooManyPairs } from './run.js';
 import { type Sides, withSides } from './sides.js';
 import { statisticAttributes } from './statistics.js';
 import type { Attribute, AttributeValue, FeatureTable } from './table.js';
@@ -47,8 +46,7 @@ async function fill(run: Run, join: Join, { left, right }: Sides, table: Feature
         for (const own of values.slice(0, count)) table.add(row.geometry, [...row.values, ...own]);
         if (join.mode === 'each') pairs += partners.length;
       }
-      if (join.predicate === 'dwithin' && pairs > LIMITS.processPairs)
-        throw new TaskFailure('too-large', `There are more than ${LIMITS.processPairs} pairs.`);
+      if (pairs > LIMITS.processPairs) throw tooManyPairs();
     }
   }
 }
@@ -74,9 +72,6 @@ interface Match {
   readonly partners: FeatureRow[];
 }
 
-/** Pairs that are in memory together, and between two looks at whether the job is to stop. */
-const PAIRS = 100_000;
-
 /** Pairs of the first rows, up to the one that reaches the bound. */
 type Search = (rows: readonly FeatureRow[], near: readonly FeatureRow[], maxPairs: number) => Joined;
 
@@ -90,7 +85,7 @@ function* matchesOf(
   for (let start = 0; start < rows.length; ) {
     run.cancellation?.check();
     const rest = rows.slice(start);
-    const { pairs, looks } = search(rest, near, PAIRS);
+    const { pairs, looks } = search(rest, near, LIMITS.processPieces);
     const matches = rest.slice(0, looks).map((row): Match => ({ row, partners: [] }));
     for (let i = 0; i < pairs.length; i += 2) matches[pairs[i]!]!.partners.push(near[pairs[i + 1]!]!);
     yield matches;

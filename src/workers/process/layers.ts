@@ -126,10 +126,12 @@ async function* followed(
 }
 
 /** An index of rows, made once for those that come again: a layer in memory gives the same ones each time. */
-export function indexOver<Index>(make: (blobs: Blobs) => Index): (rows: readonly FeatureRow[]) => Index {
+export function indexOver<Index>(
+  make: (blobs: Blobs, rows: readonly FeatureRow[]) => Index,
+): (rows: readonly FeatureRow[]) => Index {
   let last: { rows: readonly FeatureRow[]; index: Index } | undefined;
   return (rows) => {
-    if (last?.rows !== rows) last = { rows, index: make(geometriesOf(rows)) };
+    if (last?.rows !== rows) last = { rows, index: make(geometriesOf(rows), rows) };
     return last.index;
   };
 }

@@ -14,7 +14,7 @@ import { mostGroups, tooManyGroups } from './groups.js';
 import { countAttributes } from './join.js';
 import { mapFeatures } from './map.js';
 import { NEAREST_ATTRIBUTES } from './nearest.js';
-import { attributesOf, geometriesOf, Run } from './run.js';
+import { attributesOf, geometriesOf, Run, tooManyPairs } from './run.js';
 import { summaryAttributes } from './summarize.js';
 import { type Attribute, distinct, FeatureTable } from './table.js';
 
@@ -76,12 +76,19 @@ async function writeRows(run: StatementRun, attributes: readonly Attribute[]): P
   const { crs } = input.source;
   const table = FeatureTable.create(output, crs, distinct(attributes));
   const planes = { crs, target: crs, srsId: table.srsId };
-  const most = mostRows(run.task.process);
+  const { process } = run.task;
+  const most = mostRows(process);
+  const isPairs = process.kind === 'join' && process.mode === 'each';
   let written = 0;
+  /** Rows of which the one before was of the same feature. */
+  let repeated = 0;
+  let last: FeatureRow['id'] | undefined;
   try {
     for await (const rows of run.rows(input)) {
       const results = processGeometries(geometriesOf(rows), { name: 'none' }, planes);
       for (const [i, { id, values }] of rows.entries()) {
+        if (isPairs && id === last && ++repeated > LIMITS.processPairs) throw tooManyPairs();
+        last = id;
         const geometry = run.take(results[i]!, id);
         if (geometry === undefined) continue;
         if (++written > most) throw tooManyGroups(most);

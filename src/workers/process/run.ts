@@ -61,6 +61,11 @@ export class Run {
   }
 }
 
+/** Of a process that makes a feature of each pair. */
+export function tooManyPairs(): TaskFailure {
+  return new TaskFailure('too-large', `There are more than ${LIMITS.processPairs} pairs.`);
+}
+
 /** Asks for all rows of features. */
 export function queryOf({ source, filter, fields }: ProcessFeatures, geometry: boolean): RowsQuery {
   const limit = Number.MAX_SAFE_INTEGER;

@@ -13,7 +13,7 @@ export const SHARES: readonly Attribute[] = [
   { name: 'overlayShare', type: 'number' },
 ];
 
-interface Pieces extends Intersections {
+interface Pieces extends Omit<Intersections, 'looks'> {
   rows: readonly FeatureRow[];
   near: readonly FeatureRow[];
 }

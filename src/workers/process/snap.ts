@@ -1,7 +1,6 @@
 import type { FeatureProcess } from '../../core/feature-processes.js';
-import { OverlayIndex } from '../../native/processing.js';
 import { withMargins } from '../providers/boxes.js';
-import { indexOver } from './layers.js';
+import { LayerFaults, overlayIndexes } from './layer-index.js';
 import { geometriesOf, type Run } from './run.js';
 import { withSides } from './sides.js';
 
@@ -10,7 +9,7 @@ type Snap = Extract<FeatureProcess, { kind: 'snap' }>;
 /** Features snapped to those of another source, which are projected to the CRS of the input. */
 export function snapFeatures(run: Run, { tolerance }: Snap): Promise<number> {
   return withSides(run, { carries: false }, async ({ left, right }, table) => {
-    const indexOf = indexOver((blobs) => new OverlayIndex().add(blobs));
+    const indexOf = overlayIndexes(new LayerFaults(run));
     for await (const rows of left.rows()) {
       const near = await right.near(rows, (box) => [withMargins(box, tolerance, tolerance)]);
       const results = indexOf(near).snap(geometriesOf(rows), tolerance, table.srsId);

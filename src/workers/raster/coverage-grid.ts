@@ -49,17 +49,26 @@ export function copiesFor(
   return { copies, period };
 }
 
-type GridTask = Pick<CoverageTask, 'size' | 'pixel' | 'resolution' | 'maxSize'>;
+type GridTask = Pick<CoverageTask, 'size' | 'pixel' | 'resolution' | 'maxSize' | 'isWhole'>;
 
 /** The grid on a raster, which is repeated already where the area needs it. Fails with `no-data` or `too-large`. */
 export async function gridOf(task: GridTask, area: Area, raster: Dataset): Promise<Grid> {
   const place = georeferenceOf(raster);
-  const grid =
-    sameCrs(area.crs, place.crs) && place.northUp
-      ? cropGrid(task, area, raster, place)
-      : await warpGrid(task, area, raster, place);
+  const isCrop = sameCrs(area.crs, place.crs) && place.northUp && !reachesBeyond(task, area, place);
+  const grid = isCrop ? cropGrid(task, area, raster, place) : await warpGrid(task, area, raster, place);
   checkSize(grid.width, grid.height, task.maxSize);
   return grid;
+}
+
+/** Whether the answer has pixels that lie beside the raster. */
+function reachesBeyond(
+  { isWhole }: GridTask,
+  { parts, partsCrs }: Area,
+  { crs, extent }: Georeference,
+): boolean {
+  if (!isWhole || !parts) return false;
+  const box = placedBox(boxAround(parts, partsCrs, crs));
+  return box[0] < extent[0] || box[1] < extent[1] || box[2] > extent[2] || box[3] > extent[3];
 }
 
 function noData(): TaskFailure {
@@ -116,7 +125,7 @@ function pixels(length: number, step: number): number {
 /** A window in another CRS, or of a raster that is turned. */
 async function warpGrid(task: GridTask, area: Area, raster: Dataset, place: Georeference): Promise<Grid> {
   const { crs } = area;
-  const box = warpedBox(area, place);
+  const box = warpedBox(area, place, task.isWhole);
   const scaled = task.pixel && scaledSize(place, task.pixel);
   if (task.size && !task.size.includes(0)) return { crs, box, width: task.size[0], height: task.size[1] };
   const own = await pixelSize(raster, place, crs, scaled);
@@ -125,13 +134,14 @@ async function warpGrid(task: GridTask, area: Area, raster: Dataset, place: Geor
   return { crs, box, width, height, ...(scaled ? { scaled } : {}) };
 }
 
-function warpedBox({ parts, partsCrs, crs }: Area, place: Georeference): Box {
+function warpedBox({ parts, partsCrs, crs }: Area, place: Georeference, isWhole = false): Box {
   const outline = placedBox(outlineIn(place.extent, place.crs, crs));
   if (!parts) return outline;
   const box = placedBox(boxAround(parts, partsCrs, crs));
   const period = periodOf(crs);
   const copies = copiesIn(outline, box, period);
   if (copies.length === 0) throw noData();
+  if (isWhole) return box;
   const shift = (copy: number) => copy * (period ?? 0);
   const reach: Box = [
     outline[0] + shift(copies[0]!),

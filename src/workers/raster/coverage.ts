@@ -22,7 +22,8 @@ const MAX_BANDS = 256;
 const PICTURE_PIXEL_BYTES = 20;
 
 /**
- * Values of a window of the raster. The window is cut to the raster's extent; `no-data` when nothing is left.
+ * Values of a window of the raster. The window is cut to the raster's extent, unless it is asked for as a whole; `no-data`
+ * when nothing is left.
  * Fails with `too-large` before anything is read.
  */
 export function coverage(task: CoverageTask, cancellation: Cancellation): Promise<CoverageResult> {
@@ -67,9 +68,10 @@ function chosenBands(raster: Dataset, numbers: readonly number[]): Pick<Reading,
   return { traits, bands: numbers.map((number) => traits.bands[number - 1]!) };
 }
 
-function checkTask({ format, pixel, resolution, resampling }: CoverageTask): void {
+function checkTask({ format, pixel, resolution, resampling, isWhole, bbox, size }: CoverageTask): void {
   const fits =
     ['geotiff', 'png', 'lerc'].includes(format) &&
+    (!isWhole || (bbox !== undefined && size !== undefined && !size.includes(0))) &&
     (resampling === undefined || RESAMPLINGS.includes(resampling)) &&
     (pixel === undefined || pixel.every((side) => Number.isFinite(side) && side > 0)) &&
     (resolution === undefined || resolution.every((side) => Number.isFinite(side) && side >= 0));

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { ApiError } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
 import { actorOf } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import type { Draft, Proposal } from '../../../services/processes/proposals.js';
@@ -62,16 +63,16 @@ const RejectBody = Type.Object({ reason: Type.String({ maxLength: 2000 }) });
 /** Executions that wait for somebody to approve them. */
 export const proposals = group({ tag: 'Proposals', scope: 'proposals', envelope: 'raw' }, [
   report('GET /proposals', 'List Operation Proposals', {
-    description: 'Executions of processes that need approval (processes.approval), newest first.',
+    description: `Executions of processes that need approval (processes.approval), the newest ${LIMITS.proposalsListed} first.`,
     params: filters,
     data: Type.Object({ proposals: Type.Array(Summary) }),
     async answer({ params, principal }, deps) {
-      const all = (await deps.proposals.list(principal)).map(summaryOf);
       const fits = (one: ReturnType<typeof summaryOf>) =>
         (['kind', 'status', 'requestedBy'] as const).every(
           (name) => params[name] === undefined || !isValue(name, params[name]) || one[name] === params[name],
         );
-      return { proposals: all.filter(fits) };
+      const all = await deps.proposals.list(principal, (proposal) => fits(summaryOf(proposal)));
+      return { proposals: all.map(summaryOf) };
     },
   }),
   report('GET /proposals/{id}', 'Get Operation Proposal', {
@@ -81,7 +82,8 @@ export const proposals = group({ tag: 'Proposals', scope: 'proposals', envelope:
     answer: async ({ params, principal }, deps) => detailOf(await deps.proposals.get(params.id, principal)),
   }),
   action('POST /proposals/{id}/approve', 'Approve Operation Proposal', {
-    description: 'The process is executed with the rights of who proposed it, who cannot approve it.',
+    description:
+      'The process is executed with the rights that who proposed it has now, who cannot approve it.',
     params: { id },
     data: Detail,
     errors: [403, 404, 409],
@@ -107,22 +109,23 @@ function isValue(name: keyof typeof filters, value: string): boolean {
   return name !== 'kind' || KINDS.includes(value);
 }
 
-function summaryOf({ id: proposalId, draft, status, createdAt, updatedAt }: Proposal) {
+function summaryOf(proposal: Proposal) {
+  const { id: proposalId, process, proposer, collections, status, createdAt, updatedAt } = proposal;
   return {
     ...{ proposalId, kind: 'Geoprocess', status },
-    riskLevel: collectionsOf(draft).length > 0 ? 'Medium' : 'Low',
-    summary: `Execute ${draft.process} for ${draft.principal.name}`,
-    actionDiscriminator: draft.process,
-    ...{ findingId: null, autonomyRule: null, requestedBy: actorOf(draft.principal), requestedByAgent: null },
+    riskLevel: collections.length > 0 ? 'Medium' : 'Low',
+    summary: `Execute ${process} for ${proposer.name}`,
+    actionDiscriminator: process,
+    ...{ findingId: null, autonomyRule: null, requestedBy: actorOf(proposer), requestedByAgent: null },
     ...{ createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) },
   };
 }
 
-function detailOf(proposal: Proposal) {
-  const { draft, jobId, resolution, blockingReasons } = proposal;
+function detailOf(proposal: Proposal & { readonly draft: Draft }) {
+  const { draft, collections, jobId, resolution, blockingReasons } = proposal;
   return {
     ...summaryOf(proposal),
-    diff: collectionsOf(draft).map((collection) => `The collection ${collection} is made.`),
+    diff: collections.map((collection) => `The collection ${collection} is made.`),
     dryRun: readsOf(draft),
     warnings: [],
     blockingReasons,
@@ -130,11 +133,6 @@ function detailOf(proposal: Proposal) {
     ...{ resolvedBy: resolution?.by ?? null, resolvedAt: optionalTimestamp(resolution?.at ?? null) },
     resolutionReason: resolution?.reason ?? null,
   };
-}
-
-/** Ids of the collections that it would make. */
-function collectionsOf({ execution }: Draft): string[] {
-  return Object.values(execution.outputs).flatMap(({ publish }) => (publish ? [publish.collection] : []));
 }
 
 /** What it would read, and with which values. */

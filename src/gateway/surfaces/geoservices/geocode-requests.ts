@@ -147,7 +147,7 @@ export function candidatesRequest(members: Members): CandidatesRequest {
   // The code of a country is a filter of its own.
   const { countryCode: _, ...address } = members;
   const words = wordsOf(address);
-  const magicKey = textOf(members, 'magicKey', 1000);
+  const magicKey = textOf(members, 'magicKey', LIMITS.geocodeKey);
   if (!words && magicKey === undefined) throw badParameter('SingleLine', 'is missing');
   const near = locationOf(members);
   const limit = countOf(members, 'maxLocations', { most: LIMITS.geocodeCandidates, usual: 20 });

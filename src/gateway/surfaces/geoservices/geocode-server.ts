@@ -1,5 +1,6 @@
 import { badParameter, notFound } from '../../../core/errors.js';
 import type { Candidate } from '../../../core/geocoding.js';
+import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Operation, Reply } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import type { Geocoder } from '../../../services/geocoding/geocoder.js';
@@ -153,11 +154,15 @@ async function suggestions(x: Exchange, geocoder: Geocoder, members: Members) {
   };
 }
 
-const magicKey = (locator: string, key: string) => Buffer.from(`${locator}\n${key}`).toString('base64url');
+/** A key that clients could not send is none: the text counts then. */
+function magicKey(locator: string, key: string): string {
+  const text = Buffer.from(`${locator}\n${key}`).toString('base64url');
+  return text.length > LIMITS.geocodeKey ? '' : text;
+}
 
 function keyOf(text: string): [locator: string, key: string] {
-  const [locator = '', key = ''] = Buffer.from(text, 'base64url').toString().split('\n');
-  return [locator, key];
+  const [locator = '', ...key] = Buffer.from(text, 'base64url').toString().split('\n');
+  return [locator, key.join('\n')];
 }
 
 async function reverse(x: Exchange, geocoder: Geocoder, members: Members) {

@@ -102,9 +102,16 @@ export function gpServerOperations(deps: ProcessesDeps): Operation[] {
   ];
 }
 
-/** The job once it has ended; it is dismissed where that takes too long. Throws `deadline-exceeded`. */
+/**
+ * The job once it has ended; it is dismissed where that takes too long, and where the client leaves, unless it may come
+ * again for the answer. Throws `deadline-exceeded`.
+ */
 async function endOf(job: JobRow, x: Exchange, { processes, waitFor }: ProcessesDeps): Promise<JobRow> {
-  const end = await waitFor(job, EXECUTE_MS);
+  const end = await waitFor(
+    job,
+    EXECUTE_MS,
+    x.header('idempotency-key') === undefined ? x.signal : undefined,
+  );
   if (end.state !== 'Queued' && end.state !== 'Running') return end;
   const late = await processes.dismiss(job.id, x.principal).catch((error: unknown) => {
     // It has ended meanwhile.

@@ -7,6 +7,7 @@ import type { Format } from '../../../core/media.js';
 import type { Exchange, Operation, Reply } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import type { CoverageTask, Resampling } from '../../../core/rasters.js';
+import { styleLook } from '../../../core/style/look.js';
 import { timeRange } from '../../../services/geoservices/time.js';
 import { mapSettings } from '../../../services/layers/map-settings.js';
 import { passingFile } from '../../../services/passing-file.js';
@@ -148,16 +149,29 @@ function draw(x: Exchange, deps: MapDeps, request: ImageRequest): Promise<Reply>
   if (style && (bands ?? nodata ?? Object.keys(look)[0]) !== undefined)
     throw badParameter('renderingRule', 'has a relief, which goes with no bands, colours and values');
   const shown = style ? { ...collection, style: { version: 0, layers: style } } : collection;
+  const usual = { ...NO_MAP_PARAMS, quality, datetime, transparent: true, dpi: undefined };
+  if (Object.keys(look).length === 0 && isInStyle(shown, bands, nodata))
+    return drawMap(x, deps, [shown], usual, { window, format, nodata });
   const query = {
-    ...{
-      ...NO_MAP_PARAMS,
-      ...look,
-      ...(bands ? { bands } : {}),
-      ...(nodata === undefined ? {} : { nodata }),
-    },
-    ...{ quality, datetime, transparent: true, dpi: undefined },
+    ...usual,
+    ...look,
+    ...(bands ? { bands } : {}),
+    ...(nodata === undefined ? {} : { nodata }),
   };
   return drawMap(x, deps, [shown], query, { window, format });
+}
+
+/** Whether the style of the raster shows these bands, and can leave a value out. Others are drawn as if there were none. */
+function isInStyle(
+  { bands: all, style }: RasterCollection,
+  bands: readonly number[] | undefined,
+  nodata: number | undefined,
+): boolean {
+  const hasRelief = style.layers.some(({ type }) => type === 'hillshade');
+  if (nodata !== undefined && hasRelief) return false;
+  if (bands === undefined || (all.length === 1 && bands.length === 1)) return true;
+  const looks = style.layers.map(styleLook);
+  return !hasRelief && looks.length > 0 && looks.every((look) => look?.bands?.join() === bands.join());
 }
 
 /** The values of the window as a GeoTIFF or LERC. */
@@ -171,6 +185,7 @@ function values(x: Exchange, deps: MapDeps, request: ImageRequest): Promise<Repl
     source,
     ...(at ? { at } : {}),
     ...{ bbox, bboxCrs: crs.proj, crs: crs.proj, size: [width, height] as [number, number] },
+    isWhole: true as const,
     ...(bands ? { bands } : {}),
     ...(resampling ? { resampling } : {}),
     ...{ maxSize: LIMITS.coverageSide, format: encoding!, tolerance },

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { notFound } from '../../../core/errors.js';
+import { LIMITS } from '../../../core/limits.js';
 import { actorOf, type Exchange, type Operation, type Principal } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { itemSearch, type SearchedItem } from '../../../services/geoservices/item-search.js';
@@ -108,14 +110,25 @@ function itemOf(baseUrl: string, { name, type }: ServiceEntry): Item | undefined
   const title = name.split('/').at(-1)!;
   const kind = TYPES[type];
   if (kind === undefined) return undefined;
-  // Clients take 32 hexadecimal digits for the id of an item.
-  const id = createHash('sha256').update(`${type}/${name}`).digest('hex').slice(0, 32);
+  const id = idOf(`${type}/${name}`);
   const url = addressOf(baseUrl, { name, type });
   return { id, owner: OWNER, name: title, title, type: kind, url };
 }
 
 function addressOf(baseUrl: string, { name, type }: ServiceEntry): string {
   return `${baseUrl}/rest/services/${name.split('/').map(encodeURIComponent).join('/')}/${type}`;
+}
+
+const ids = new LRUCache<string, string>({ max: LIMITS.portalItems });
+
+/** Clients take 32 hexadecimal digits for the id of an item. */
+function idOf(service: string): string {
+  let id = ids.get(service);
+  if (id === undefined) {
+    id = createHash('sha256').update(service).digest('hex').slice(0, 32);
+    ids.set(service, id);
+  }
+  return id;
 }
 
 function searchPage(items: readonly Item[], members: Members) {

@@ -36,6 +36,8 @@ export interface Drawing {
   readonly window?: MapWindow;
   /** Checked filters by the id of their collection: only these features are drawn. */
   readonly filters?: ReadonlyMap<string, Expression>;
+  /** The value that is transparent where rasters are shown in their styles. */
+  readonly nodata?: number | undefined;
 }
 
 /** Draws collections, bottom first, into one map. Throws 404 where there is nothing to draw. */
@@ -44,7 +46,7 @@ export async function drawMap(
   deps: SurfaceDeps,
   addressed: readonly Collection[],
   asked: MapParams,
-  { resource, format: chosen, window: stated, filters }: Drawing = {},
+  { resource, format: chosen, window: stated, filters, nodata }: Drawing = {},
 ): Promise<Reply> {
   const params = { ...asked, ...defaultScale(asked, addressed[0]?.maps) };
   const settings = mapSettings(addressed[0]?.maps ?? {});
@@ -71,6 +73,7 @@ export async function drawMap(
     filters: narrowed(filters, duringFilters(collections, params.datetime)),
     batch,
     look: rasterLook(collections, params),
+    nodata,
   });
   return {
     status: 200,

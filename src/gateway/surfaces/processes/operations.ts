@@ -20,7 +20,7 @@ import { resultsReply } from './results.js';
 
 export type ProcessesDeps = JobDeps & {
   /** Resolves with a job once it has ended, or as it is after so many milliseconds. */
-  waitFor(job: JobRow, ms: number): Promise<JobRow>;
+  waitFor(job: JobRow, ms: number, signal?: AbortSignal): Promise<JobRow>;
   /** The catalog as a principal may read it. */
   visible(principal: Principal): CatalogSnapshot;
 };

@@ -74,12 +74,11 @@ bool Overlay::add(const Geometry& geometry) {
   Right right{shellOf(geos_.handle(), geometry), geos_.own(nullptr), GeosPrepared(nullptr, GeosDeleter{geos_.handle()})};
   if (!right.shell && !geometry.empty()) {
     geos_.forgetError();
-    right.geometry = geos_.read(geometry);
-    if (right.geometry == nullptr) return false;
-    right.geometry = repair(geos_, std::move(right.geometry));
+    right.geometry = repair(geos_, geos_.read(geometry));
   }
+  const bool usable = right.shell || geometry.empty() || right.geometry != nullptr;
   right_.push_back(std::move(right));
-  return true;
+  return usable;
 }
 
 void Overlay::build() {
@@ -166,7 +165,8 @@ bool Overlay::intersect(const Geometry& left, std::vector<Piece>& pieces) {
         shell && other ? sharedBy(geos_.handle(), shell->ring, other->ring, rings) : Shared::Unsure;
     if (shared == Shared::Second) rings.assign(1, other->ring);
     if (shared == Shared::Unsure) {
-      intersectByGeos(geometryOf(), shell.has_value(), i, pieces);
+      if (geometryOf() == nullptr) return false;
+      intersectByGeos(geometry.get(), shell.has_value(), i, pieces);
     } else if (shared != Shared::Nothing) {
       pieces.push_back({i, shared == Shared::First, std::move(rings), geos_.own(nullptr)});
     }

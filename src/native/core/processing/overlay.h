@@ -18,7 +18,7 @@ class Overlay {
   Overlay(const Overlay&) = delete;
   Overlay& operator=(const Overlay&) = delete;
 
-  /** Takes the next geometry, which may be empty. Invalid ones are repaired. False where GEOS cannot hold it, and says why. */
+  /** Takes the next geometry, which may be empty. Invalid ones are repaired. False where GEOS fails, and says why: it counts as empty then. */
   bool add(const Geometry& geometry);
 
   /** The parts of `left` inside of the right geometries together, as large in dimension as itself. */

@@ -173,10 +173,10 @@ function identitiesOf({ body }: Profile, leaf: Certificate): readonly Identity[]
   return [...of('fingerprintSha256'), ...names, ...fallback];
 }
 
-function isCurrent({ notBefore, notAfter }: CertificateMapping, now: number): boolean {
+export function isCurrent({ notBefore, notAfter }: CertificateMapping, now: number): boolean {
   return (notBefore === null || notBefore <= now) && (notAfter === null || now <= notAfter);
 }
 
-function isFor({ environmentScopes }: CertificateMapping, environmentId: string): boolean {
+export function isFor({ environmentScopes }: CertificateMapping, environmentId: string): boolean {
   return environmentScopes.length === 0 || environmentScopes.includes(environmentId);
 }

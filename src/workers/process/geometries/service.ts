@@ -79,8 +79,11 @@ function shapes(task: ShapeTask): Blob[] {
       return processCollection(blobs, { name: 'convex-hull' }, SRS_ID);
     case 'union':
       return union(blobs);
-    default:
-      return requireBlobs(new OverlayIndex().add(blobsOf([task.by], task)).cut(blobs, task.verb, SRS_ID));
+    default: {
+      const overlay = new OverlayIndex().add(blobsOf([task.by], task));
+      requireBlobs(overlay.reasons);
+      return requireBlobs(overlay.cut(blobs, task.verb, SRS_ID));
+    }
   }
 }
 

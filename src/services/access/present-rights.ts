@@ -1,0 +1,83 @@
+import { ApiError } from '../../core/errors.js';
+import type { Principal } from '../../core/operation.js';
+import type { ApiKeyStore } from '../../stores/api-keys.js';
+import type { UserStore } from '../../stores/users.js';
+import { keyStatus } from './api-keys.js';
+import type { CertificateTrust } from './certificates/trust.js';
+import type { EmbedKeys } from './embed-keys.js';
+import { identityOfCertificate, identityOfKey, identityOfUser, principalOf } from './identity.js';
+import type { OAuthClients } from './oauth-clients.js';
+import { permits } from './permissions.js';
+import type { RuleSet } from './rules.js';
+
+/** Where callers are looked up, and what rules and tenants make of them. */
+export interface PresentRightsDeps {
+  readonly apiKeys: Pick<ApiKeyStore, 'get'>;
+  readonly users: Pick<UserStore, 'get'>;
+  readonly clients: Pick<OAuthClients, 'find' | 'labelsOf'>;
+  readonly embedKeys: Pick<EmbedKeys, 'principalById'>;
+  readonly certificates: Pick<CertificateTrust, 'mappingOf'>;
+  rules(): RuleSet;
+  /** Throws `forbidden` when the tenant does not let the caller in. */
+  admitted(principal: Principal): Principal;
+}
+
+/** What callers of an earlier time may do now, for what is done for them when they are not there. */
+export class PresentRights {
+  constructor(private readonly deps: PresentRightsDeps) {}
+
+  /** The caller with the rights of now. Throws `forbidden` for one who may not come any more. */
+  async of(principal: Principal): Promise<Principal> {
+    const present = await this.#present(principal);
+    if (!present) throw new ApiError('forbidden', `${principal.name} has no access any more.`);
+    return principal.kind === 'anonymous' ? present : this.deps.admitted(present);
+  }
+
+  async #present(principal: Principal): Promise<Principal | undefined> {
+    const { apiKeys, users, embedKeys } = this.deps;
+    switch (principal.kind) {
+      case 'anonymous':
+        return principal;
+      case 'api-key': {
+        const key = await apiKeys.get(principal.id);
+        return key && keyStatus(key) === 'active' ? this.#withRules(identityOfKey(key)) : undefined;
+      }
+      case 'user': {
+        const user = await users.get(principal.id);
+        if (!user?.isActive) return undefined;
+        // What a provider says of a user holds until the next signing in, as it does for a session.
+        const claims = user.providerId === null ? {} : (principal.claims ?? {});
+        return this.#withRules(identityOfUser(user, claims));
+      }
+      case 'oauth-client':
+        return this.#client(principal);
+      case 'embed-key':
+        return embedKeys.principalById(principal.id);
+      case 'certificate':
+        return this.#certified(principal);
+    }
+  }
+
+  /** The token had some of the scopes of its client: what it did not have is not given. */
+  async #client(principal: Principal): Promise<Principal | undefined> {
+    const { clients } = this.deps;
+    const client = await clients.find(principal.id);
+    if (!client || keyStatus(client.body) !== 'active') return undefined;
+    const labels = await clients.labelsOf(client.body.allowedScopes);
+    const held = labels.filter((label) => permits(principal, label));
+    return this.#withRules(
+      identityOfKey({ ...client.body, id: client.id, permissions: held }, 'oauth-client'),
+    );
+  }
+
+  #certified({ id, claims, expiresAt = Number.POSITIVE_INFINITY }: Principal): Principal | undefined {
+    const [fingerprint] = claims?.['certificate'] ?? [];
+    if (fingerprint === undefined || expiresAt <= Date.now()) return undefined;
+    const mapping = this.deps.certificates.mappingOf(id, fingerprint, Date.now());
+    return mapping && { ...this.#withRules(identityOfCertificate(mapping, fingerprint)), expiresAt };
+  }
+
+  #withRules(identity: Parameters<typeof principalOf>[0]): Principal {
+    return principalOf(identity, this.deps.rules());
+  }
+}

@@ -1,0 +1,75 @@
+import { and, type Expression, equals, literalPattern } from '../../core/cql2/index.js';
+import type { PlaceField, PlaceFilter, PlaceType, SearchedFields } from '../../core/geocoding.js';
+import type { VectorSource } from '../../core/vector-source.js';
+
+/** What is looked for in a collection, as conditions on its features. */
+
+/** Each of the words is in one of the fields. */
+export function havingWords(names: readonly string[], words: readonly string[]): Expression | undefined {
+  return and(...words.map((word) => or(names.map((name) => like(name, `%${literalPattern(word)}%`)))));
+}
+
+/** The countries and types of a filter. Some that it does not let through may pass, none that it does is lost. */
+export class PlaceConditions {
+  constructor(
+    private readonly source: VectorSource,
+    private readonly fields: SearchedFields,
+  ) {}
+
+  of({ countries, types }: PlaceFilter): Expression | undefined {
+    return and(
+      countries &&
+        or(countries.flatMap((value) => [this.#is('countryCode', value), this.#is('country', value)])),
+      types && or(types.flatMap((value) => [this.#is('type', value), this.#isOfType(value)])),
+    );
+  }
+
+  #is(field: PlaceField, value: string): Expression {
+    const name = this.fields[field];
+    return name === undefined ? false : like(name, literalPattern(value));
+  }
+
+  /** As `placeType` tells them. */
+  #isOfType(type: string): Expression {
+    const conditions: Readonly<Record<Lowercase<PlaceType>, () => Expression>> = {
+      pointaddress: () => all(this.#has('street'), this.#has('houseNumber')),
+      streetname: () => all(this.#has('street'), this.#hasNot('houseNumber')),
+      poi: () => all(this.#hasNot('street'), this.#has('name')),
+      postal: () =>
+        all(this.#hasNot('street'), this.#hasNot('name'), this.#has('postal'), this.#hasNot('city')),
+      locality: () => all(this.#hasNot('street'), this.#hasNot('name')),
+    };
+    return Object.hasOwn(conditions, type) ? conditions[type as Lowercase<PlaceType>]() : false;
+  }
+
+  #has(field: PlaceField): Expression {
+    const name = this.fields[field];
+    return name !== undefined && { op: 'not', args: [equals(name, null)] };
+  }
+
+  /** It has no value, or an empty one. */
+  #hasNot(field: PlaceField): Expression {
+    const name = this.fields[field];
+    if (name === undefined) return true;
+    const isText = this.source.fields.find((one) => one.name === name)?.type === 'string';
+    return or([equals(name, null), ...(isText ? [equals(name, '')] : [])]);
+  }
+}
+
+const all = (...conditions: readonly Expression[]): Expression => and(...conditions) ?? true;
+
+function or(conditions: readonly Expression[]): Expression {
+  if (conditions.includes(true)) return true;
+  const possible = conditions.filter((condition) => condition !== false);
+  if (possible.length < 2) return possible[0] ?? false;
+  return { op: 'or', args: possible as never };
+}
+
+/** In any case, without accents. */
+function like(field: string, pattern: string): Expression {
+  const folded = (operand: string | { property: string }) => ({
+    op: 'casei',
+    args: [{ op: 'accenti', args: [operand] }],
+  });
+  return { op: 'like', args: [folded({ property: field }), folded(pattern)] };
+}

@@ -1,0 +1,44 @@
+import { TaskFailure } from '../../core/failure.js';
+import { LIMITS } from '../../core/limits.js';
+import type { TaskContext } from '../run-task.js';
+
+interface Patience {
+  readonly ms: number;
+  /** What is thrown when the time is over. */
+  late(): Error;
+}
+
+/** Tasks that follow one another have the time of one request together. */
+export const ONE_REQUEST: Patience = {
+  ms: LIMITS.requestDeadlineMs,
+  late: () =>
+    new TaskFailure('deadline-exceeded', 'The locator takes too long: ask for fewer addresses at once.'),
+};
+
+/** Ends the work that comes too late. */
+export async function inTime<T>(
+  work: (bounded: TaskContext) => Promise<T>,
+  x: TaskContext,
+  { ms, late }: Patience,
+): Promise<T> {
+  const end = new AbortController();
+  const signal = x.signal ? AbortSignal.any([x.signal, end.signal]) : end.signal;
+  const answer = work({
+    ...{ signal, span: x.span, timing: (stage, time) => x.timing(stage, time) },
+    ...(x.hold ? { hold: x.hold } : {}),
+  });
+  let timer: NodeJS.Timeout | undefined;
+  const lateness = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(late());
+      end.abort();
+    }, ms);
+  });
+  try {
+    return await Promise.race([answer, lateness]);
+  } finally {
+    clearTimeout(timer);
+    // What comes too late is nobody's.
+    answer.catch(() => {});
+  }
+}
