@@ -139,7 +139,10 @@ function rowOf(table: string, origin: EditOrigin, event: NewEvent) {
 /** Cursor of the newest event; 0 without one, or when the user may not read them. */
 export async function newestCursor(connection: PostgresConnection): Promise<number> {
   const [[readable]] = (await connection.query(
-    `SELECT coalesce(has_table_privilege(to_regclass('graticule_events.outbox'), 'SELECT'), false)`,
+    // The name of a table fails where the user may not use its schema.
+    `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+       WHERE n.nspname = 'graticule_events' AND c.relname = 'outbox'
+         AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'))`,
   )) as [[boolean]];
   if (!readable) return 0;
   const [[newest]] = (await connection.query(
