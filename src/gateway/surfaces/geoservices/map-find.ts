@@ -3,6 +3,7 @@ import type { VectorCollection } from '../../../core/collection.js';
 import { and, type Expression, literalPattern } from '../../../core/cql2/index.js';
 import { badParameter } from '../../../core/errors.js';
 import { plainFields } from '../../../core/field-masks.js';
+import { numberedCollection } from '../../../core/numbered.js';
 import type { Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import type { Field } from '../../../core/vector-source.js';
@@ -45,7 +46,7 @@ export function findOperations(deps: MapDeps): Operation[] {
       };
       const names = textOf(members, 'searchFields', 8000)?.split(',');
       const results: object[] = [];
-      for (const layer of layers.filter(hasFeatures)) {
+      for (const layer of layers.filter(hasFeatures).map(numberedCollection)) {
         const limit = MOST_RESULTS - results.length;
         const fields = searched(layer, names);
         const matches = fields.flatMap((field) => matching(field, search) ?? []);
