@@ -210,6 +210,14 @@ it('views, and keys of a fixed length in an order of their own, have numbers', a
   expect(rows.get(id).kind).toBe('oak');
 });
 
+it('analytics name features by their object ids', async () => {
+  const members = { algorithm: 'kmeans', k: 2, where: 'OBJECTID <= 3', f: 'json' };
+  const answer = await keyed.town.post(`${keyed.town.layers['trees']}/queryClusters`, members);
+  const clusters = attributesOf(answer);
+  expect(clusters.map(({ objectId }) => objectId).sort()).toEqual([1, 2, 3]);
+  expect(clusters.every(({ id }) => rows.has(id))).toBe(true);
+});
+
 it('features lead to those that belong to them by the key', async () => {
   const [trees, signs] = [keyed.town.layers['trees'], keyed.town.layers['signs']];
   await keyed.client.query("UPDATE trees SET kind = 'é' WHERE height < 3");

@@ -217,7 +217,7 @@ describe('discovery', () => {
   it('lists it, too, where the schema of the events is closed to the user', async () => {
     await run(
       postgres.url,
-      'CREATE SCHEMA graticule_events; CREATE TABLE graticule_events.outbox (cursor int)',
+      'CREATE SCHEMA graticule_events; CREATE TABLE graticule_events.outbox (cursor int); GRANT SELECT ON graticule_events.outbox TO reader',
     );
     const { layers } = await discover({ database: postgres.url.replace('graticule@', 'reader@') });
     expect(layers.map(({ source, cursor }) => [source.table, cursor]).sort()).toEqual([

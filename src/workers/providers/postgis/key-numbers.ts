@@ -7,7 +7,7 @@ import { isPgError, type PostgresConnection } from '../../../native/postgres.js'
 import type { Cancellation } from '../../cancellation.js';
 import { Refusal } from '../../edits/session.js';
 import { withConnection } from './database.js';
-import { column, keyOf, numbersOf, quote, SCHEMA } from './names.js';
+import { keyOf, keyTypeOf, numbersOf, quote, SCHEMA } from './names.js';
 import { ensureTable, LOCK } from './outbox.js';
 import { SqlParams } from './params.js';
 
@@ -20,7 +20,7 @@ import { SqlParams } from './params.js';
 const BATCH = 100_000;
 /** Looking for keys without a number takes one part in so many of the time. */
 const SHARE = 20;
-/** After so long a table is looked at again though nothing was committed: rows of foreign tables come from elsewhere. */
+/** After so long a table is looked at in any case: rows of foreign tables come from elsewhere. */
 const STALE_MS = 60_000;
 /** Tables that a thread remembers. */
 const TABLES = 1000;
@@ -87,50 +87,64 @@ export async function numberKeys(asked: VectorSource, cancellation?: Cancellatio
     const name = `${source.database} ${source.numbers!.table}`;
     const [[snapshot]] = (await connection.query('SELECT txid_current_snapshot()::text')) as [[string]];
     const begin = performance.now();
-    if (!isDue(numberings.get(name), snapshot, begin)) return;
-    await addNumbers(connection, source);
+    const last = numberings.get(name);
+    if (!isDue(last, snapshot, begin)) return;
+    await addNumbers(connection, source).catch(asUnnumbered);
     const time = performance.now();
-    numberings.set(name, { snapshot, time, cost: time - begin });
+    // The first time all keys may have been new, which says nothing of how long looking for them takes.
+    numberings.set(name, { snapshot, time, cost: last ? time - begin : 0 });
   };
   await withConnection(source.database, work, { cancellation });
 }
 
 function isDue(last: Numbering | undefined, snapshot: string, now: number): boolean {
   if (!last) return true;
-  return now - last.time > (snapshot === last.snapshot ? STALE_MS : last.cost * SHARE);
+  return now - last.time > (snapshot === last.snapshot ? STALE_MS : Math.min(last.cost * SHARE, STALE_MS));
 }
 
 async function addNumbers(connection: PostgresConnection, source: PostgisSource): Promise<void> {
   await ensureNumbers(connection, source);
   const numbers = numbersOf(source.numbers!);
   const key = keyOf(source.numbers!.key);
-  const sql = `WITH added AS (INSERT INTO ${numbers} (key)
-      SELECT ${key} FROM ${rowsOf(source)} WHERE ${key} IS NOT NULL
-        AND NOT EXISTS (SELECT FROM ${numbers} n WHERE n.key = ${key})
-      ORDER BY ${column(source.numbers!.key.name)} LIMIT ${BATCH} ON CONFLICT DO NOTHING RETURNING 1)
-    SELECT count(*)::int4 FROM added`;
-  for (let count = BATCH; count === BATCH; ) count = await locked(connection, source.numbers!, sql);
+  let last: string | null = null;
+  do {
+    const params = new SqlParams();
+    const after: string =
+      last === null ? 'IS NOT NULL' : `> ${params.add(last, keyTypeOf(source.numbers!.key))}`;
+    const sql = `WITH added AS (INSERT INTO ${numbers} (key)
+        SELECT ${key} FROM ${rowsOf(source)} WHERE ${key} ${after}
+          AND NOT EXISTS (SELECT FROM ${numbers} n WHERE n.key = ${key})
+        ORDER BY ${key} LIMIT ${BATCH} ON CONFLICT DO NOTHING RETURNING key)
+      SELECT key::text FROM added ORDER BY key OFFSET ${BATCH - 1}`;
+    last = await locked(connection, source.numbers!, { sql, params });
+  } while (last !== null);
 }
 
-/** One after the other: whoever waits finds the keys numbered. */
-async function locked(connection: PostgresConnection, { table }: KeyNumbers, sql: string): Promise<number> {
+/** One after the other: whoever waits finds the keys numbered. Resolves with the last key of a full batch. */
+async function locked(
+  connection: PostgresConnection,
+  { table }: KeyNumbers,
+  { sql, params }: { sql: string; params: SqlParams },
+): Promise<string | null> {
   await connection.query('BEGIN');
   try {
     await connection.query(`SELECT pg_advisory_xact_lock(hashtextextended($1, ${LOCK}))`, [table]);
-    const [[count]] = (await connection.query(sql)) as [[number]];
+    const [row] = (await connection.query(sql, params.values)) as [[string] | undefined];
     await connection.query('COMMIT');
-    return count;
+    return row?.[0] ?? null;
   } catch (error) {
     await connection.query('ROLLBACK').catch(() => {});
-    throw isPgError(error) && error.code === READ_ONLY ? unnumbered(error.message) : error;
+    throw error;
   }
 }
 
 /** SQLSTATE of a database that is only read by now, as after a failover. */
 const READ_ONLY = '25006';
 
-function unnumbered(cause: string): TaskFailure {
-  return new TaskFailure('store-unavailable', 'The database does not let keys be numbered.', cause);
+function asUnnumbered(error: unknown): never {
+  const isRefused = error instanceof Refusal || (isPgError(error) && error.code === READ_ONLY);
+  if (!isRefused) throw error;
+  throw new TaskFailure('store-unavailable', 'The database does not let keys be numbered.', error.message);
 }
 
 async function ensureNumbers(connection: PostgresConnection, source: PostgisSource): Promise<void> {
@@ -142,9 +156,7 @@ async function ensureNumbers(connection: PostgresConnection, source: PostgisSour
     `CREATE TABLE ${name} AS SELECT ${keyOf(numbers!.key)} AS key FROM ${rowsOf(source)} WITH NO DATA`,
     `ALTER TABLE ${name} ADD PRIMARY KEY (key), ADD number integer GENERATED ALWAYS AS IDENTITY UNIQUE`,
     `COMMENT ON TABLE ${name} IS '${about}'`,
-  ]).catch((error: unknown) => {
-    throw error instanceof Refusal ? unnumbered(error.message) : error;
-  });
+  ]);
 }
 
 const rowsOf = ({ schema, table }: PostgisSource) => `${quote(schema)}.${quote(table)} t`;
@@ -160,10 +172,9 @@ export async function numberNewKeys(
   const [[missing]] = (await connection.query('SELECT to_regclass($1) IS NULL', [name])) as [[boolean]];
   if (missing) return;
   const params = new SqlParams();
-  const type = numbers.key.sqlType === 'uuid' ? 'uuid' : 'text';
   const list = params.add(JSON.stringify(keys), 'json');
   await connection.query(
-    `INSERT INTO ${name} (key) SELECT value::${type} FROM json_array_elements_text(${list}) AS k(value)
+    `INSERT INTO ${name} (key) SELECT value::${keyTypeOf(numbers.key)} FROM json_array_elements_text(${list}) AS k(value)
      ORDER BY 1 ON CONFLICT DO NOTHING`,
     params.values,
   );

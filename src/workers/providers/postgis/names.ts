@@ -30,8 +30,12 @@ export function numbersOf({ table }: KeyNumbers): string {
 }
 
 /** A key as the table of numbers has it, which an index on the column serves. */
-export function keyOf({ name, sqlType }: Field): string {
-  return `${column(name)}::${sqlType === 'uuid' ? 'uuid' : 'text'}`;
+export function keyOf(key: Field): string {
+  return `${column(key.name)}::${keyTypeOf(key)}`;
+}
+
+export function keyTypeOf({ sqlType }: Field): string {
+  return sqlType === 'uuid' ? 'uuid' : 'text';
 }
 
 /** Holds the tables of the server. Not called after a likely user: a schema of the user's own name would become the place of new tables. */
