@@ -121,6 +121,10 @@ describe('the object id', () => {
     };
     const { results } = await get('identify', members);
     expect(results).toMatchObject([{ attributes: { OBJECTID_1: `${quoted}`, code: 'it\'s "A"' } }]);
+    const layerDefs = JSON.stringify({ [keyed.town.layers['signs']!]: `OBJECTID_1 <> ${quoted}` });
+    expect((await get('identify', { ...members, layerDefs })).results).toEqual([]);
+    const picture = await get('export', { bbox: '0,0,9,9', layerDefs, f: 'json' });
+    expect(picture.error).toMatchObject({ code: 400, message: expect.stringContaining('layerDefs') });
     const found = await get('find', { searchText: 'é', layers: `${keyed.town.layers['signs']}`, f: 'json' });
     expect(found.results).toMatchObject([{ foundFieldName: 'code', attributes: { OBJECTID_1: '3' } }]);
   });

@@ -3,7 +3,6 @@ import type { VectorCollection } from '../../../core/collection.js';
 import { and, type Expression, literalPattern } from '../../../core/cql2/index.js';
 import { badParameter } from '../../../core/errors.js';
 import { plainFields } from '../../../core/field-masks.js';
-import { numberedCollection } from '../../../core/numbered.js';
 import type { Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import type { Field } from '../../../core/vector-source.js';
@@ -11,7 +10,7 @@ import { common, documentFormat, readingOperation } from './feature-server.js';
 import { jsonReply } from './in-band.js';
 import { mapChoice } from './map-choice.js';
 import { type MapFeature, MOST_RESULTS, mapResults, textOf as valueText } from './map-features.js';
-import { type MapDeps, mapLayers } from './map-layers.js';
+import { type MapDeps, mapLayers, numberedLayers } from './map-layers.js';
 import { flagOf, textOf } from './members.js';
 import { member } from './query-members.js';
 
@@ -35,7 +34,7 @@ export function findOperations(deps: MapDeps): Operation[] {
     pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
     summary: 'Features of a map by what their fields say',
     async run(x, { serviceId }, members) {
-      const all = mapLayers(deps, x.principal, serviceId!);
+      const all = numberedLayers(mapLayers(deps, x.principal, serviceId!));
       const text = textOf(members, 'searchText', MOST_TEXT);
       if (text === undefined) throw badParameter('searchText', 'is missing');
       const search = { text, contains: flagOf(members, 'contains', true) };
@@ -46,7 +45,7 @@ export function findOperations(deps: MapDeps): Operation[] {
       };
       const names = textOf(members, 'searchFields', 8000)?.split(',');
       const results: object[] = [];
-      for (const layer of layers.filter(hasFeatures).map(numberedCollection)) {
+      for (const layer of layers.filter(hasFeatures)) {
         const limit = MOST_RESULTS - results.length;
         const fields = searched(layer, names);
         const matches = fields.flatMap((field) => matching(field, search) ?? []);
