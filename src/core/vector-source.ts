@@ -85,6 +85,8 @@ export interface VectorSource {
   idType?: IdType;
   /** True when ids are the store's to give: a client's are not taken. */
   idGenerated?: boolean;
+  /** Whole numbers that stand for ids of another type, where the store keeps such. */
+  numbers?: KeyNumbers;
   /** Column of the row numbers, where rows are stored in another order than that of their ids. */
   rowColumn?: string;
   /** Whether a spatial index covers the geometry column. */
@@ -95,6 +97,16 @@ export interface VectorSource {
   fields: Field[];
   /** False when rows cannot be changed: a view, a copy of a foreign file, no permission to write. */
   writable: boolean;
+}
+
+/** A table of the store that gives each key a number, which no other key gets. */
+export interface KeyNumbers {
+  /** Name of the table. */
+  table: string;
+  /** What the number is called where it is the id; no column of the source has this name. */
+  column: string;
+  /** The key as a field. */
+  key: Field;
 }
 
 export type IdType = 'integer' | 'string' | 'uuid';

@@ -214,6 +214,19 @@ describe('discovery', () => {
     expect(layers.find(({ source }) => source.table === 'kinds')!.source.fields).toHaveLength(1);
   });
 
+  it('lists it, too, where the schema of the events is closed to the user', async () => {
+    await run(
+      postgres.url,
+      'CREATE SCHEMA graticule_events; CREATE TABLE graticule_events.outbox (cursor int); GRANT SELECT ON graticule_events.outbox TO reader',
+    );
+    const { layers } = await discover({ database: postgres.url.replace('graticule@', 'reader@') });
+    expect(layers.map(({ source, cursor }) => [source.table, cursor]).sort()).toEqual([
+      ['base', 0],
+      ['kinds', 0],
+    ]);
+    await run(postgres.url, 'DROP SCHEMA graticule_events CASCADE');
+  });
+
   it('says so when the database has no PostGIS', async () => {
     await run(postgres.url, 'CREATE DATABASE plain');
     const { problems } = await discover({ database: postgres.url.replace('/postgres?', '/plain?') });

@@ -9,6 +9,7 @@ import { makeMBTiles, type Stored, tilesOf, writeMBTiles, writePMTiles } from '.
 import { startServer, type TestServer } from '../support/server.js';
 
 const MVT = 'application/vnd.mapbox-vector-tile';
+const MLT = 'application/vnd.maplibre-tile';
 const folder = mkdtempSync(join(tmpdir(), 'graticule-archives-'));
 const images: Partial<Record<string, Buffer>> = {};
 let tiles: Stored[];
@@ -191,14 +192,14 @@ describe('documents about an archive', () => {
     expect(tilesets).toMatchObject([{ tileMatrixSetId: 'WebMercatorQuad', dataType: 'vector' }]);
     const tileset = await json(`${base('world')}/WebMercatorQuad`);
     expect(tileset).toMatchObject({
-      mediaTypes: [MVT],
+      mediaTypes: [MVT, MLT],
       attribution: 'Some people',
       layers: [{ id: 'countries', dataType: 'vector' }],
       boundingBox: { lowerLeft: [-10, 40], upperRight: [20, 60] },
       tileMatrixSetLimits: [{ tileMatrix: '0' }, { tileMatrix: '1' }, { tileMatrix: '2' }],
     });
     const items = tileset.links.filter(({ rel }: { rel: string }) => rel === 'item');
-    expect(items).toMatchObject([{ type: MVT, href: expect.stringMatching(/\?f=mvt$/) }]);
+    expect(items).toMatchObject([{ type: MVT, href: expect.stringMatching(/\?f=mvt$/) }, { type: MLT }]);
     const image = await json(`${base('webp')}/WebMercatorQuad`);
     expect(image).toMatchObject({
       dataType: 'map',

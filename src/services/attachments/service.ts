@@ -3,6 +3,7 @@ import { CRS84 } from '../../core/crs.js';
 import type { EditOrigin } from '../../core/edits.js';
 import { ApiError, badParameter, notFound } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
+import { numberedCollection } from '../../core/numbered.js';
 import type { Exchange, Principal } from '../../core/operation.js';
 import type { StoredObject } from '../../core/storage.js';
 import type { Pools } from '../../core/tasks.js';
@@ -10,6 +11,7 @@ import type { Attachment, AttachmentStore, NewAttachment } from '../../stores/at
 import type { AccessPolicy } from '../access/access.js';
 import { editBounds } from '../edit-bounds.js';
 import type { Edits } from '../edits.js';
+import { keyedOperations } from '../numbered-edits.js';
 import { type Catalogs, type LayerView, layerView, requireLayer } from '../replicas/layer-view.js';
 import type { Storage } from '../storage/storage.js';
 import { featuresThere } from './features.js';
@@ -121,7 +123,10 @@ export class Attachments {
         throw badParameter('objectIds', 'is needed: too many attachments would have to be looked through');
       const page = await store.list({ ...query, ...(after === undefined ? {} : { after }) });
       const ids = [...new Set(page.map(({ featureId }) => featureId))];
-      const there = await featuresThere(x, pools, view.collection, { ids, filter: view.filter });
+      const there = await featuresThere(x, pools, numberedCollection(view.collection), {
+        ids,
+        filter: view.filter,
+      });
       attachments.push(...page.filter((one) => there.has(one.featureId) && search.fits(one)));
       if (page.length < PAGE) break;
       after = page.at(-1)!.id;
@@ -220,7 +225,7 @@ export class Attachments {
     const visible = requireLayer(this.deps, x.principal, { service, layerId, parameter: 'layerId' });
     const view = layerView(this.deps, visible, undefined);
     const id = String(objectId);
-    const there = await featuresThere(x, this.deps.pools, view.collection, {
+    const there = await featuresThere(x, this.deps.pools, numberedCollection(view.collection), {
       ids: [id],
       filter: view.filter,
     });
@@ -237,13 +242,14 @@ export class Attachments {
   }
 
   async #edit(x: AttachmentContext, { service, layerId, objectId }: FeatureAddress): Promise<string> {
-    const { edits, access } = this.deps;
+    const { edits, access, pools } = this.deps;
     const visible = requireLayer(this.deps, x.principal, { service, layerId, parameter: 'layerId' });
     const { collection } = layerView(this.deps, visible, undefined);
+    const bounds = editBounds(visible, access(x.principal, collection, 'write'));
+    const operation = { type: 'update', id: String(objectId), feature: {} } as const;
     const { outcomes } = await edits.run(x, collection, {
-      ...editBounds(visible, access(x.principal, collection, 'write')),
-      ...{ crs: CRS84.proj, swapAxes: false, mode: 'each' },
-      operations: [{ type: 'update', id: String(objectId), feature: {} }],
+      ...{ ...bounds, crs: CRS84.proj, swapAxes: false, mode: 'each' },
+      operations: await keyedOperations(x, pools, visible, [operation]),
       origin: originOf(x.principal, x.correlationId, { collection: collection.id, layerId }),
     });
     const [outcome] = outcomes;

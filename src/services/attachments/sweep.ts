@@ -1,8 +1,8 @@
 import { hasFeatures } from '../../core/abilities.js';
 import { type CatalogSnapshot, whole } from '../../core/collection.js';
 import { LIMITS } from '../../core/limits.js';
+import { hasNumbers, numberedCollection } from '../../core/numbered.js';
 import type { Pools } from '../../core/tasks.js';
-import { hasIntegerIds } from '../../core/vector-source.js';
 import type { AttachmentStore } from '../../stores/attachments.js';
 import type { Storage } from '../storage/storage.js';
 import { featuresThere } from './features.js';
@@ -32,12 +32,15 @@ export async function sweepCollection(
   id: string,
 ): Promise<void> {
   const collection = catalog().byId(id);
-  if (!hasFeatures(collection) || !hasIntegerIds(collection.source)) return;
+  if (!hasFeatures(collection) || !hasNumbers(collection.source)) return;
   const x = { timing: () => {} };
   for (let after = ''; ; ) {
     const ids = await store.features(id, after, PAGE);
     if (ids.length === 0) return;
-    const there = await featuresThere(x, pools, whole(collection), { ids, filter: undefined });
+    const there = await featuresThere(x, pools, numberedCollection(whole(collection)), {
+      ids,
+      filter: undefined,
+    });
     await store.forget(
       id,
       ids.filter((one) => !there.has(one)),

@@ -11,8 +11,8 @@ import {
 import { and, type Expression } from '../../core/cql2/index.js';
 import { ApiError, badParameter } from '../../core/errors.js';
 import type { EsriLayer } from '../../core/geoservices-features.js';
+import { hasNumbers, numberedCollection } from '../../core/numbered.js';
 import type { Principal } from '../../core/operation.js';
-import { hasIntegerIds } from '../../core/vector-source.js';
 import { type Scope, scopeOf } from '../events/scope.js';
 
 /** A layer as one principal has it offline. */
@@ -34,9 +34,12 @@ export interface Catalogs {
   visible(principal: Principal): CatalogSnapshot;
 }
 
-/** The collections of a service that a principal may read and that can be told of by numbers. */
+/** The collections of a service that a principal may read and that can be told of by numbers, with these as ids. */
 export function layersOf(catalogs: Catalogs, principal: Principal, service: string): VectorCollection[] {
-  return catalogs.visible(principal).vectors.filter((one) => isIn(one, service) && whyNot(one) === undefined);
+  return catalogs
+    .visible(principal)
+    .vectors.filter((one) => isIn(one, service) && whyNot(one) === undefined)
+    .map(numberedCollection);
 }
 
 /** Throws 404 for a service that does not exist for this principal, 401 where credentials may help. */
@@ -62,7 +65,7 @@ function refusal(why: Refusal): ApiError {
   );
 }
 
-/** A layer of a service. Throws 400 naming `parameter` for one that cannot be copied, 404 for one that is not there. */
+/** A layer of a service, with numbers as ids. Throws 400 naming `parameter` for one that has none, 404 for one that is not there. */
 export function requireLayer(
   catalogs: Catalogs,
   principal: Principal,
@@ -73,11 +76,11 @@ export function requireLayer(
   if (!visible || !isIn(visible, service)) throw missingLayer(catalog, service, layerId);
   const reason = hasFeatures(visible) ? whyNot(visible) : 'has no features';
   if (reason !== undefined) throw badParameter(parameter, `layer ${layerId} ${reason}`);
-  return visible as VectorCollection;
+  return numberedCollection(visible as VectorCollection);
 }
 
 function whyNot({ source, storageCrs }: VectorCollection): string | undefined {
-  if (!hasIntegerIds(source)) return 'has keys that are no numbers, so its features have no object ids';
+  if (!hasNumbers(source)) return 'has keys that are no numbers, so its features have no object ids';
   if (storageCrs.isPlane) return 'lies nowhere on Earth that is known';
   return undefined;
 }

@@ -9,6 +9,7 @@ import type { CheckOptions, Expression } from '../../../core/cql2/index.js';
 import { type Crs, defaultCrs } from '../../../core/crs.js';
 import { notFound } from '../../../core/errors.js';
 import { plainFields } from '../../../core/field-masks.js';
+import { numberedCollection, numberedSource } from '../../../core/numbered.js';
 import type { Principal } from '../../../core/operation.js';
 import type { Field, VectorSource } from '../../../core/vector-source.js';
 import { findCollection } from '../common.js';
@@ -46,6 +47,17 @@ export function viewOf(deps: ViewDeps, principal: Principal, collectionId: strin
   return {
     ...{ collection, visible, source, fields, queryables: plainFields(fields) },
     ...{ masked: visible.rule !== undefined, rows: visible.rule?.rows },
+  };
+}
+
+/** The view with numbers as ids, for clients that know features by these alone. */
+export function numberedView(view: View): View {
+  if (!view.source.numbers) return view;
+  const visible = numberedCollection(view.visible);
+  const { fields } = visible.source;
+  return {
+    ...{ ...view, visible, fields, queryables: plainFields(fields) },
+    ...{ collection: numberedCollection(view.collection), source: numberedSource(view.source) },
   };
 }
 

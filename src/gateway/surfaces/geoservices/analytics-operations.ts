@@ -22,7 +22,7 @@ import {
   DensityBody,
   SpatialJoinBody,
 } from '../features/analytics/schema.js';
-import { viewOf } from '../features/view.js';
+import { numberedView, viewOf } from '../features/view.js';
 import { common, readingOperation, SERVER } from './feature-server.js';
 import { textReply } from './in-band.js';
 import { choiceOf, type Members, textOf, wholeNumber } from './members.js';
@@ -124,7 +124,7 @@ function subjectOf(
   const address = { service: serviceId!, layerId: wholeNumber('layerId', layerId), parameter: 'layerId' };
   const { id } = requireLayer(deps, x.principal, address);
   const view = isFree ? viewOf(deps, x.principal, id) : licensedView(deps, x, id);
-  return { deps, x, view, asFeatureSet: format !== 'geojson' };
+  return { deps, x, view: numberedView(view), asFeatureSet: format !== 'geojson' };
 }
 
 function replyOf(analysis: Analysis, format: Format): Reply {

@@ -8,6 +8,7 @@ import type { Exchange } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { type EditBounds, editBounds } from '../../../services/edit-bounds.js';
 import { spatialReference } from '../../../services/geoservices/geometry.js';
+import { keyedOperations, numberedOutcomes } from '../../../services/numbered-edits.js';
 import { inputOf } from '../../../services/replicas/conflicts.js';
 import { requireLayer } from '../../../services/replicas/layer-view.js';
 import {
@@ -95,10 +96,12 @@ export async function runPlan(
   }));
   if (operations.length > 0) {
     const { outcomes } = await deps.edits.run(x, collection, {
-      ...{ ...bounds, crs: crs.proj, swapAxes: false, mode: atomic ? 'atomic' : 'each', operations },
+      ...{ ...bounds, crs: crs.proj, swapAxes: false, mode: atomic ? 'atomic' : 'each' },
+      operations: await keyedOperations(x, deps.pools, layer, operations),
       origin: originOf(x, layer),
     });
-    for (const [i, outcome] of outcomes.entries()) noteOutcome(results[i]!, outcome);
+    const numbered = await numberedOutcomes(x, deps.pools, layer, { operations, outcomes });
+    for (const [i, outcome] of numbered.entries()) noteOutcome(results[i]!, outcome);
   }
   const succeeded = results.filter(({ success }) => success).length;
   auditResource(layer.id, { operations: operations.length, succeeded });

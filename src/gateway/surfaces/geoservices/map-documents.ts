@@ -2,8 +2,8 @@ import { attributionOf, hasFeatures } from '../../../core/abilities.js';
 import type { CatalogSnapshot } from '../../../core/collection.js';
 import { esriTypeOf } from '../../../core/geoservices-features.js';
 import { LIMITS } from '../../../core/limits.js';
+import { hasNumbers, numberedCollection } from '../../../core/numbered.js';
 import { WEB_MERCATOR } from '../../../core/tile-matrix.js';
-import { hasIntegerIds } from '../../../core/vector-source.js';
 import { mapSettings } from '../../../services/layers/map-settings.js';
 import { esriLayer } from '../../../services/replicas/layer-view.js';
 import {
@@ -68,9 +68,9 @@ function mapLayerEntry(layer: DrawnLayer) {
 export function mapLayerDocument(layer: DrawnLayer, catalog: CatalogSnapshot) {
   const place = { parentLayer: null, subLayers: [], defaultVisibility: true };
   if (hasFeatures(layer)) {
-    const isQueried = hasIntegerIds(layer.source);
+    const isQueried = hasNumbers(layer.source);
     return {
-      ...layerDocument(layer, catalog, false),
+      ...layerDocument(numberedCollection(layer), catalog, false),
       ...place,
       // In the spatial reference of the map, as clients take it.
       extent: extentIn([layer], WEB_MERCATOR),

@@ -3,6 +3,7 @@ import { and, type Expression } from '../../../core/cql2/index.js';
 import type { Crs } from '../../../core/crs.js';
 import { esriFields, esriTypeOf } from '../../../core/geoservices-features.js';
 import { parseExact } from '../../../core/json.js';
+import { numberedCollection } from '../../../core/numbered.js';
 import type { Exchange } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
 import { esriLayer } from '../../../services/replicas/layer-view.js';
@@ -26,9 +27,10 @@ export const MOST_RESULTS = 1000;
 export async function mapResults(
   x: Exchange,
   pools: Pools,
-  layer: VectorCollection,
+  collection: VectorCollection,
   { query, filter, limit }: { query: Members; filter: Expression | undefined; limit: number },
 ) {
+  const layer = numberedCollection(collection);
   const { task, crs } = queryRequest(layer, { outFields: '*', ...query });
   const narrowed = and(task.filter, filter);
   const page = { ...task, limit, ...(narrowed === undefined ? {} : { filter: narrowed }) };

@@ -10,7 +10,7 @@ import { common, documentFormat, readingOperation } from './feature-server.js';
 import { jsonReply } from './in-band.js';
 import { mapChoice } from './map-choice.js';
 import { type MapFeature, MOST_RESULTS, mapResults, textOf as valueText } from './map-features.js';
-import { type MapDeps, mapLayers } from './map-layers.js';
+import { type MapDeps, mapLayers, numberedLayers } from './map-layers.js';
 import { flagOf, textOf } from './members.js';
 import { member } from './query-members.js';
 
@@ -34,7 +34,7 @@ export function findOperations(deps: MapDeps): Operation[] {
     pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
     summary: 'Features of a map by what their fields say',
     async run(x, { serviceId }, members) {
-      const all = mapLayers(deps, x.principal, serviceId!);
+      const all = numberedLayers(mapLayers(deps, x.principal, serviceId!));
       const text = textOf(members, 'searchText', MOST_TEXT);
       if (text === undefined) throw badParameter('searchText', 'is missing');
       const search = { text, contains: flagOf(members, 'contains', true) };

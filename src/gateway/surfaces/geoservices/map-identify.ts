@@ -10,7 +10,7 @@ import { common, documentFormat, readingOperation } from './feature-server.js';
 import { jsonReply } from './in-band.js';
 import { type MapChoice, mapChoice } from './map-choice.js';
 import { MOST_RESULTS, mapResults } from './map-features.js';
-import { type MapDeps, mapLayers } from './map-layers.js';
+import { type MapDeps, mapLayers, numberedLayers } from './map-layers.js';
 import { boxOf, MAP_CRS } from './map-window.js';
 import { flagOf, type Members, numberOf, textOf } from './members.js';
 import { pixelAt, placeGeometry } from './pixels.js';
@@ -37,7 +37,7 @@ export function identifyOperations(deps: MapDeps): Operation[] {
     pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
     summary: 'What lies at a place of a map',
     async run(x, { serviceId }, members) {
-      const all = mapLayers(deps, x.principal, serviceId!);
+      const all = numberedLayers(mapLayers(deps, x.principal, serviceId!));
       const format = documentFormat(members);
       return jsonReply({ results: await identified(x, deps, mapChoice(all, members), members) }, format);
     },

@@ -1,4 +1,4 @@
-import { byData, isDrawable } from '../../../core/abilities.js';
+import { byData, hasFeatures, isDrawable } from '../../../core/abilities.js';
 import { SERVICE } from '../../../core/access.js';
 import type {
   CatalogSnapshot,
@@ -7,6 +7,7 @@ import type {
   VectorCollection,
 } from '../../../core/collection.js';
 import { notFound } from '../../../core/errors.js';
+import { numberedCollection } from '../../../core/numbered.js';
 import type { Principal } from '../../../core/operation.js';
 import { isIn, requireService } from '../../../services/replicas/layer-view.js';
 import type { SurfaceDeps } from '../common.js';
@@ -26,6 +27,11 @@ export function mapLayers(deps: MapDeps, principal: Principal, service: string):
 /** Collections in the order in which all servers of a service draw them; those of one sort stay as they are. */
 export function topFirst<T extends Collection>(collections: readonly T[]): T[] {
   return collections.toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** The layers as their features are told of: with numbers as ids. */
+export function numberedLayers(layers: readonly DrawnLayer[]): DrawnLayer[] {
+  return layers.map((layer) => (hasFeatures(layer) ? numberedCollection(layer) : layer));
 }
 
 /** Points lie on lines, these on areas, and all on pictures. */

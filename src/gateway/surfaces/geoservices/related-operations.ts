@@ -7,6 +7,7 @@ import type { ItemsTask } from '../../../core/features.js';
 import { type EsriFeature, esriFields, esriTypeOf } from '../../../core/geoservices-features.js';
 import type { Relationship } from '../../../core/layer-settings.js';
 import { LIMITS } from '../../../core/limits.js';
+import { numberedCollection } from '../../../core/numbered.js';
 import type { Exchange, Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import type { FieldType } from '../../../core/vector-source.js';
@@ -171,6 +172,7 @@ function relationshipOf({ relationships = [] }: VectorCollection, members: Membe
 /** Throws 404 for one that is kept from the caller. */
 function relatedLayer(x: Exchange, deps: QueryDeps, { relatedLayerId }: Relationship): VectorCollection {
   const related = deps.visible(x.principal).byLayerId(relatedLayerId);
-  if (related && hasFeatures(related) && isServed(related, 'FeatureServer')) return related;
+  if (related && hasFeatures(related) && isServed(related, 'FeatureServer'))
+    return numberedCollection(related);
   throw new ApiError('not-found', `There is no layer ${relatedLayerId}.`);
 }

@@ -4,6 +4,7 @@ import { CRS84, type Crs, defaultCrs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import { plainFields } from '../../../core/field-masks.js';
 import { LIMITS } from '../../../core/limits.js';
+import { isNumbered } from '../../../core/numbered.js';
 import type { Principal } from '../../../core/operation.js';
 import { geoServicesFilter } from '../../../services/geoservices/filter.js';
 import { spatialReference } from '../../../services/geoservices/geometry.js';
@@ -79,8 +80,10 @@ function requirePlain(members: Members): void {
 function layerChoices(catalogs: Catalogs, caller: Caller, members: Members): LayerChoice[] {
   const ids = numbersOf(members, 'layers', MOST_LAYERS);
   const collections = ids
-    ? ids.map((layerId) => requireLayer(catalogs, caller.principal, { ...caller, layerId }))
-    : layersOf(catalogs, caller.principal, caller.service).slice(0, MOST_LAYERS);
+    ? ids.map((layerId) => copied(requireLayer(catalogs, caller.principal, { ...caller, layerId })))
+    : layersOf(catalogs, caller.principal, caller.service)
+        .filter(({ source }) => !isNumbered(source))
+        .slice(0, MOST_LAYERS);
   if (collections.length === 0) throw badParameter('layers', 'must name at least one layer');
   const queries = objectOf(members, 'layerQueries') ?? {};
   return collections.map((collection) => {
@@ -94,6 +97,13 @@ function layerChoices(catalogs: Catalogs, caller: Caller, members: Members): Lay
       ),
     };
   });
+}
+
+/** Replicas follow the feed, whose events name features by their keys. */
+function copied(layer: VectorCollection): VectorCollection {
+  if (isNumbered(layer.source))
+    throw badParameter('layers', `layer ${layer.layerId} has keys that are no numbers: it cannot be copied`);
+  return layer;
 }
 
 function requireFollowed(layers: readonly LayerChoice[]): void {

@@ -14,6 +14,7 @@ import {
   spatialTables,
 } from './catalog.js';
 import { poolOf, withConnection } from './database.js';
+import { keyNumbers } from './key-numbers.js';
 import { Measure } from './measure.js';
 import { quote } from './names.js';
 import { newestCursor } from './outbox.js';
@@ -88,6 +89,7 @@ export async function layerOf(
   const { hasZ, curved } = declared;
   const type = declared.type === 'Geometry' ? statedType(choice.geometryType) : declared.type;
   const { fields: chosen } = choice;
+  const keyed = attributes.find(({ field }) => field.name === key.column)!;
   const source: PostgisSource = {
     kind: 'postgis',
     database,
@@ -98,7 +100,7 @@ export async function layerOf(
     hasZ: declared.type === 'Geometry' ? sample.hasZ : hasZ,
     srid,
     idColumn: key.column,
-    idType: attributes.find(({ field }) => field.name === key.column)!.idType!,
+    idType: keyed.idType!,
     // An index over geography knows nothing of boxes in degrees.
     hasIndex: table.indexed && !table.geography,
     crs,
@@ -109,6 +111,9 @@ export async function layerOf(
   };
   if (table.geography) source.geography = true;
   if (curved) source.curved = true;
+  const names = [...attributes.map(({ field }) => field.name), table.geometryColumn];
+  const numbers = await keyNumbers(connection, source, keyed.field, names);
+  if (numbers) source.numbers = numbers;
   const { count, estimated, extent, beyond } = await measure.table(table, crs);
   return {
     source,

@@ -23,6 +23,7 @@ import { guarded } from './edit-errors.js';
 import { whereOf } from './filter.js';
 import { PostgisFilterWriter } from './filter-sql.js';
 import { outputOf, rowName, storedOutput } from './items.js';
+import { numberNewKeys } from './key-numbers.js';
 import { column, quote, tableOf } from './names.js';
 import { idIs } from './order.js';
 import { ensureOutbox, recordEvents } from './outbox.js';
@@ -187,8 +188,10 @@ export class PostgisSession implements EditSession {
     await this.#query(`DELETE FROM ${tableOf(this.#source)} WHERE ${ofId}`, params);
   }
 
-  record(events: readonly NewEvent[]): Promise<number> {
+  async record(events: readonly NewEvent[]): Promise<number> {
     const { schema, table } = this.#source;
+    const keys = events.filter(({ operation }) => operation === 'insert').map(({ featureId }) => featureId);
+    await guarded(numberNewKeys(this.connection, this.#source, keys));
     return guarded(recordEvents(this.connection, `${schema}.${table}`, this.task.origin, events));
   }
 

@@ -10,15 +10,23 @@ import {
 import { type FoldName, foldOf } from '../../../core/cql2/fold.js';
 import type { Kind } from '../../../core/cql2/functions.js';
 import type { ARRAY, SPATIAL } from '../../../core/cql2/operators.js';
-import { kindOf } from '../../../core/cql2/types.js';
+import { type FilterSchema, kindOf } from '../../../core/cql2/types.js';
 import { fieldOf } from '../../../core/features.js';
+import { isNumbered } from '../../../core/numbered.js';
 import type { PostgisSource } from '../../../core/vector-source.js';
 import { type CrsDescription, describeCrs } from '../../../native/index.js';
 import { FilterWriter, named, patternParts } from '../filter-writer.js';
 import { balanced, type Fragment, joined, raw, sql } from '../fragment.js';
 import { boxesOf, isSpatialLiteral, type SpatialLiteral, wkbOf } from '../spatial-literal.js';
-import { column, geometryOf } from './names.js';
+import { column, geometryOf, keyOf, numbersOf } from './names.js';
 import type { SqlParams, SqlValue } from './params.js';
+
+/** Also the numbers of keys, where these are the ids: an edit by keys may be bounded by them. */
+function schemaOf(source: PostgisSource): FilterSchema {
+  const { numbers, fields } = source;
+  if (!numbers || isNumbered(source)) return source;
+  return { ...source, fields: [...fields, { name: numbers.column, type: 'integer', nullable: false }] };
+}
 
 /**
  * Filters as conditions on a row `t` in the SQL of PostgreSQL. Expects a session in UTC. Fragments hold `$n` parameters,
@@ -29,7 +37,7 @@ export class PostgisFilterWriter extends FilterWriter {
     private readonly source: PostgisSource,
     private readonly params: SqlParams,
   ) {
-    super(source);
+    super(schemaOf(source));
   }
 
   #value(value: SqlValue, type: string): Fragment {
@@ -54,11 +62,14 @@ export class PostgisFilterWriter extends FilterWriter {
   }
 
   protected column(name: string, kind: Kind): Fragment {
-    return raw(kind === 'string' && !this.#isText(name) ? `${column(name)}::text` : column(name));
+    const stored = this.stored(name);
+    return kind === 'string' && !this.#isText(name) ? sql`${stored}::text` : stored;
   }
 
   protected stored(name: string): Fragment {
-    return raw(column(name));
+    const { numbers, idColumn } = this.source;
+    if (name !== numbers?.column || name === idColumn) return raw(column(name));
+    return raw(`(SELECT n.number FROM ${numbersOf(numbers)} n WHERE n.key = ${keyOf(numbers.key)})`);
   }
 
   #isText(name: string): boolean {

@@ -6,12 +6,12 @@ import { isPgError } from '../../../native/postgres.js';
 import { GAP } from '../../edits/events.js';
 import { type NewEvent, Refusal } from '../../edits/session.js';
 import { eventsKept } from '../retention.js';
+import { SCHEMA } from './names.js';
 import { SqlParams } from './params.js';
 
 /** Names the lock under which cursors are drawn, in every database: the bytes of `grtcl`. */
 export const LOCK = 0x6772746363n;
 
-/** Not called after a likely user: a schema of the user's own name would become the place of new tables. */
 const OUTBOX = `CREATE TABLE IF NOT EXISTS graticule_events.outbox (
   cursor bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, event_id uuid NOT NULL UNIQUE, time timestamptz NOT NULL,
   collection text NOT NULL, layer_id integer NOT NULL, table_name text NOT NULL, feature_id text NOT NULL,
@@ -27,33 +27,39 @@ const INSUFFICIENT_PRIVILEGE = '42501';
 
 /** Makes the outbox of a database where there is none. Throws a `Refusal` when the user may not. */
 export function ensureOutbox(connection: PostgresConnection): Promise<void> {
-  return ensureTable(connection, 'graticule_events.outbox', OUTBOX);
+  return ensureTable(connection, `${SCHEMA}.outbox`, [OUTBOX]);
 }
 
 /** As `ensureOutbox`, of the table that remembers merges. */
 export function ensureReceipts(connection: PostgresConnection): Promise<void> {
-  return ensureTable(connection, 'graticule_events.merges', RECEIPTS);
+  return ensureTable(connection, `${SCHEMA}.merges`, [RECEIPTS]);
 }
 
-async function ensureTable(connection: PostgresConnection, name: string, create: string): Promise<void> {
+/** Makes a table of the server's by some statements where there is none. Throws a `Refusal` when the user may not. */
+export async function ensureTable(
+  connection: PostgresConnection,
+  name: string,
+  statements: readonly string[],
+): Promise<void> {
   const [[missing]] = (await connection.query('SELECT to_regclass($1) IS NULL', [name])) as [[boolean]];
   if (!missing) return;
   await connection.query('BEGIN');
   try {
     // Of two that find none, one waits here for the other to make it.
     await lock(connection);
-    const [[noSchema]] = (await connection.query("SELECT to_regnamespace('graticule_events') IS NULL")) as [
-      [boolean],
-    ];
-    if (noSchema) await connection.query('CREATE SCHEMA graticule_events');
-    await connection.query(create);
+    const [[noSchema, stillMissing]] = (await connection.query(
+      `SELECT to_regnamespace('${SCHEMA}') IS NULL, to_regclass($1) IS NULL`,
+      [name],
+    )) as [[boolean, boolean]];
+    if (noSchema) await connection.query(`CREATE SCHEMA ${SCHEMA}`);
+    if (stillMissing) for (const statement of statements) await connection.query(statement);
     await connection.query('COMMIT');
   } catch (error) {
     await connection.query('ROLLBACK').catch(() => {});
     if (!isPgError(error) || error.code !== INSUFFICIENT_PRIVILEGE) throw error;
     throw new Refusal(
       'forbidden',
-      'The database user may not make the schema graticule_events, which keeps the events of edits; its owner has to: CREATE SCHEMA graticule_events AUTHORIZATION <user>.',
+      'The database user may not make tables in the schema graticule_events, which keeps the events of edits; its owner has to: CREATE SCHEMA graticule_events AUTHORIZATION <user>.',
     );
   }
 }
@@ -139,7 +145,10 @@ function rowOf(table: string, origin: EditOrigin, event: NewEvent) {
 /** Cursor of the newest event; 0 without one, or when the user may not read them. */
 export async function newestCursor(connection: PostgresConnection): Promise<number> {
   const [[readable]] = (await connection.query(
-    `SELECT coalesce(has_table_privilege(to_regclass('graticule_events.outbox'), 'SELECT'), false)`,
+    // The name of a table fails where the user may not use its schema.
+    `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+       WHERE n.nspname = '${SCHEMA}' AND c.relname = 'outbox'
+         AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'))`,
   )) as [[boolean]];
   if (!readable) return 0;
   const [[newest]] = (await connection.query(

@@ -4,6 +4,7 @@ import type { Cancellation } from '../../cancellation.js';
 import { columnsOf } from './columns.js';
 import { batches } from './database.js';
 import { whereOf } from './filter.js';
+import { numberKeys } from './key-numbers.js';
 import { column, tableOf } from './names.js';
 import { SqlParams } from './params.js';
 
@@ -12,6 +13,7 @@ const BATCH = 1024;
 /** Rows in the order of the id, in batches. A connection is in use until the consumer stops. */
 export async function* rows(query: RowsQuery, cancellation?: Cancellation): AsyncGenerator<FeatureRow[]> {
   const source = query.source as PostgisSource;
+  await numberKeys(source, cancellation);
   const fields = query.fields.map((name) => source.fields.find((field) => field.name === name)!);
   const params = new SqlParams();
   const sql = `SELECT ${columnsOf(source, fields, 'number', params, query.geometry).join(', ')} FROM ${tableOf(source)}

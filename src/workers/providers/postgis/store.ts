@@ -5,6 +5,7 @@ import { events } from './events.js';
 import { extent } from './extent.js';
 import { groupCount, groups } from './groups.js';
 import { count, item, items } from './items.js';
+import { withNumbers } from './key-numbers.js';
 import { merge } from './merge.js';
 import { occupied } from './occupied.js';
 import { postgisRows } from './overview-rows.js';
@@ -15,15 +16,15 @@ import { top } from './top.js';
 
 /** Tables and views of PostGIS databases, read by libpq; the native part writes features from the binary rows. */
 export const postgisStore: FeatureStore = {
-  items,
-  item,
-  count,
-  groups,
-  groupCount,
-  top,
+  items: withNumbers(items),
+  item: withNumbers(item),
+  count: withNumbers(count),
+  groups: withNumbers(groups),
+  groupCount: withNumbers(groupCount),
+  top: withNumbers(top),
   tileLayer,
   occupied: (source, boxes, cancellation) => occupied(source as PostgisSource, boxes, cancellation),
-  extent,
+  extent: withNumbers(extent),
   rows,
   process,
   overviewRows: (source) => postgisRows(source as PostgisSource),
