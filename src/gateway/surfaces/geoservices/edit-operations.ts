@@ -36,7 +36,7 @@ const layerId = pathString('layerId', 'Number of a layer.');
 
 const form = {
   schema: Type.Object({}),
-  mediaTypes: ['application/x-www-form-urlencoded', 'application/json'],
+  mediaTypes: ['application/x-www-form-urlencoded', 'application/json', 'multipart/form-data'],
   required: true,
   jsonMembers: ['adds', 'updates', 'deletes', 'edits', 'features', 'geometry', 'objectIds'],
   maxBytes: LIMITS.editBytes,
