@@ -17,7 +17,16 @@ interface Term {
 
 const MEMBERS = ['id', 'title', 'type', 'owner'] as const;
 /** Members that items of portals have, and ours have all in the same way. */
-const OTHERS = new Set(['access', 'tags', 'orgid', 'accountid', 'group', 'typekeywords', 'culture', 'isviewonly']);
+const OTHERS = new Set([
+  'access',
+  'tags',
+  'orgid',
+  'accountid',
+  'group',
+  'typekeywords',
+  'culture',
+  'isviewonly',
+]);
 /** `-name:"some words"`, `name:word`, `"some words"`, `word`. */
 const TERM = /([-+]?)(?:([A-Za-z]+):)?(?:"([^"]*)"|([^\s"()]+))|[()]/g;
 const MOST_TERMS = 32;
