@@ -13,11 +13,13 @@ export interface JsonBounds {
 }
 
 /** How the bytes of a request body become a value. */
-export type BodyForm = 'json' | 'features' | 'form' | 'bytes';
+export type BodyForm = 'json' | 'features' | 'form' | 'multipart' | 'bytes';
 
 export interface BodyReading {
   /** `features`: geometries stay text (`parseFeatures`); `bytes`: nothing is read of it. */
   readonly form: BodyForm;
+  /** Of a `multipart` form. */
+  readonly boundary?: string | undefined;
   readonly bounds: JsonBounds;
   /** Members whose text may be JSON: it is read with the body where it is an object or an array. */
   readonly jsonMembers?: readonly string[] | undefined;

@@ -120,6 +120,25 @@ export function editSuite(open: () => EditableStore | Promise<EditableStore>): v
     expect(await count()).toBe(before + 1);
   });
 
+  it('takes multipart forms, also long ones, without files', async () => {
+    const send = async (form: FormData): Promise<Json> => {
+      const headers = { 'x-api-key': town.server.adminKey };
+      const url = `${town.server.url}${service}/${layer}/applyEdits`;
+      return (await fetch(url, { method: 'POST', body: form, headers })).json();
+    };
+    for (const number of [1, 500]) {
+      const form = new FormData();
+      form.append('f', 'json');
+      form.append('adds', JSON.stringify(Array.from({ length: number }, () => parcel('of a form'))));
+      const { addResults } = await send(form);
+      expect(addResults).toHaveLength(number);
+      expect((await read(addResults.at(-1).objectId)).attributes.name).toBe('of a form');
+      form.append('file', new Blob(['x']), 'x.txt');
+      expect((await send(form)).error).toMatchObject({ code: 400, message: expect.stringContaining('file') });
+    }
+    await post('deleteFeatures', { where: "name = 'of a form'" });
+  });
+
   it('deletes by condition', async () => {
     await post('addFeatures', { features: [parcel('old 1'), parcel('old 2'), parcel('new')] });
     const { deleteResults } = await post('deleteFeatures', { where: "name LIKE 'old%'" });

@@ -1,8 +1,9 @@
 import Type from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readBody } from '../../src/core/body.js';
+import { BodyError, readBody } from '../../src/core/body.js';
 import { JsonBoundsError, parseJsonText, requireBounds } from '../../src/core/json-bounds.js';
 import { LIMITS } from '../../src/core/limits.js';
+import { boundaryOf } from '../../src/core/multipart-fields.js';
 import { ANONYMOUS, defineOperation } from '../../src/core/operation.js';
 import type { TaskInput } from '../../src/core/tasks.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
@@ -64,6 +65,44 @@ describe('the bounds of a JSON text', () => {
   ])('leave the form %s what browsers take it for', (text) => {
     const reading = { form: 'form', bounds: { ...BOUNDS, string: 100 } } as const;
     expect(readBody(Buffer.from(text), reading)).toEqual(Object.fromEntries(new URLSearchParams(text)));
+  });
+
+  const multipart = (text: string, boundary: string | undefined = 'b') =>
+    readBody(Buffer.from(text), {
+      ...{ form: 'multipart', boundary, jsonMembers: ['g'] },
+      bounds: { ...BOUNDS, string: 100 },
+    });
+  const part = (name: string, text: string) =>
+    `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`;
+
+  it('leave a multipart form what it was written of', async () => {
+    const form = new FormData();
+    const fields = { a: '1', empty: '', 'ä b': 'x\r\n--y\r\n\r\n', last: '--' };
+    for (const [name, text] of Object.entries(fields)) form.append(name, text);
+    const written = new Response(form);
+    const boundary = boundaryOf(written.headers.get('content-type')!);
+    expect(multipart(await written.text(), boundary)).toEqual(fields);
+    expect(multipart(`${part('g', '[1]')}${part('t', '[1]')}--b--`)).toEqual({ g: [1], t: '[1]' });
+    expect(boundaryOf('multipart/form-data; charset=x; boundary="a b"')).toBe('a b');
+    for (const wrong of ['', '; boundary=', '; boundary=a"b', `; boundary=${'x'.repeat(71)}`])
+      expect(boundaryOf(`multipart/form-data${wrong}`)).toBeUndefined();
+  });
+
+  it.each([
+    ['nothing', '', /before its last boundary/],
+    ['another boundary', '--c--', /before its last boundary/],
+    ['no end', part('a', '1'), /before its last boundary/],
+    ['a part without end', `${part('a', '1')}--b\r\nContent-Disp`, /before its last boundary/],
+    ['long headers', `--b\r\nX: ${'x'.repeat(2000)}\r\n\r\n1\r\n--b--`, /before its last boundary/],
+    ['no name', '--b\r\nX: y\r\n\r\n1\r\n--b--', /no name/],
+    ['a file', `${part('f"; filename="x', '1')}--b--`, /f is a file/],
+    ['a field twice', `${part('a', '1')}${part('a', '2')}--b--`, /twice/],
+    ['many fields', Array.from({ length: 200 }, (_, i) => part(`${i}`, '')).join(''), /100 fields/],
+    ['a long field', `${part('a', 'x'.repeat(101))}--b--`, /longer than 100/],
+    ['deep JSON', `${part('g', '[[[[1]]]]')}--b--`, /g is too complex/],
+  ])('refuse a multipart form with %s', (_, text, message) => {
+    expect(() => multipart(text)).toThrow(BodyError);
+    expect(() => multipart(text)).toThrow(message);
   });
 
   it('hold for the JSON in a member and in a form', () => {

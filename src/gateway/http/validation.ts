@@ -4,8 +4,9 @@ import type { TSchema } from 'typebox';
 import { BodyError, readBody } from '../../core/body.js';
 import { ApiError, type FieldError } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
-import type { BodyReading, JsonBounds } from '../../core/json-bounds.js';
+import type { BodyForm, BodyReading, JsonBounds } from '../../core/json-bounds.js';
 import { LIMITS } from '../../core/limits.js';
+import { boundaryOf } from '../../core/multipart-fields.js';
 import type { BodySpec } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
 import { codingOf, inflated } from './content-coding.js';
@@ -89,7 +90,10 @@ function isSmall(value: unknown): boolean {
 }
 
 /** Fields of a form are text: an operation that takes forms takes text in the place of other types. */
-const FORM = 'application/x-www-form-urlencoded';
+const FORMS: Readonly<Record<string, BodyForm>> = {
+  'application/x-www-form-urlencoded': 'form',
+  'multipart/form-data': 'multipart',
+};
 
 /** Reads, parses and validates bodies of one operation: JSON, or a form where the operation takes one. */
 export function bodyReader(spec: BodySpec, check: SchemaCheck, pools: Pick<Pools, 'run'>): BodyReader {
@@ -105,8 +109,10 @@ export function bodyReader(spec: BodySpec, check: SchemaCheck, pools: Pick<Pools
       return undefined;
     }
     const mediaType = checkMediaType(x.header('content-type'), spec);
-    const form = mediaType === FORM ? 'form' : (spec.form ?? 'json');
-    const read = await parse(parts, { form, bounds: bounds.json, jsonMembers: spec.jsonMembers }, x, pools);
+    const form = FORMS[mediaType] ?? spec.form ?? 'json';
+    const boundary = form === 'multipart' ? boundaryOf(x.header('content-type')!) : undefined;
+    const reading = { form, boundary, bounds: bounds.json, jsonMembers: spec.jsonMembers };
+    const read = await parse(parts, reading, x, pools);
     const value = spec.fit ? spec.fit(read) : read;
     const errors = check(value);
     if (errors.length > 0) {

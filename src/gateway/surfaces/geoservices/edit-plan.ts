@@ -31,7 +31,7 @@ export const layerId = pathString('layerId', 'Number of a layer.');
 
 export const editForm = {
   schema: Type.Object({}),
-  mediaTypes: ['application/x-www-form-urlencoded', 'application/json'],
+  mediaTypes: ['application/x-www-form-urlencoded', 'application/json', 'multipart/form-data'],
   required: true,
   jsonMembers: [
     ...['adds', 'updates', 'deletes', 'edits', 'features', 'geometry', 'objectIds'],
