@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
 
 /** Locators that do not answer everybody, and none at all. */
@@ -6,11 +9,18 @@ import { startServer, type TestServer } from '../support/server.js';
 const COLLECTIONS = { SVC_GEOCODING__COLLECTIONS: '{"countries":{"name":"NAME"}}' };
 let closed: TestServer;
 let off: TestServer;
+const dataDir = mkdtempSync(join(tmpdir(), 'geocoding-closed-'));
+const draft = join(dataDir, 'geocoding', 'towns.sqlite.1.draft');
 beforeAll(async () => {
+  mkdirSync(join(dataDir, 'geocoding'));
+  writeFileSync(draft, 'of an import that was killed');
   closed = await startServer({ env: { ...COLLECTIONS, SVC_GEOCODING__OPEN: 'false' } });
-  off = await startServer({ env: { ...COLLECTIONS, SVC_GEOCODING__ENABLED: 'false' } });
+  off = await startServer({ env: { ...COLLECTIONS, SVC_GEOCODING__ENABLED: 'false' }, dataDir });
 }, 240_000);
-afterAll(() => Promise.all([closed?.stop(), off?.stop()]));
+afterAll(async () => {
+  await Promise.all([closed?.stop(), off?.stop()]);
+  rmSync(dataDir, { recursive: true, force: true });
+});
 
 /** The code of the failure, the number of suggestions, and whether the catalogue has locators. */
 async function look({ url, adminKey }: TestServer, isKnown: boolean) {
@@ -34,5 +44,9 @@ describe('locators', () => {
 
   it('are none where geocoding is off', async () => {
     expect(await look(off, true)).toEqual([404, undefined, false]);
+  });
+
+  it('lose at the start what an import left that was killed', async () => {
+    await vi.waitFor(() => expect(existsSync(draft)).toBe(false), 10_000);
   });
 });

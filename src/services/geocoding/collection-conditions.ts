@@ -1,21 +1,23 @@
 import { and, type Expression, equals, literalPattern } from '../../core/cql2/index.js';
 import type { PlaceField, PlaceFilter, PlaceType, SearchedFields } from '../../core/geocoding.js';
-import type { VectorSource } from '../../core/vector-source.js';
+import type { FieldType, VectorSource } from '../../core/vector-source.js';
 
-/** What is looked for in a collection, as conditions on its features. */
+/** What is looked for in a collection, as conditions on its features. Some that do not fit may pass, none that does is lost. */
 
-/** Each of the words is in one of the fields. */
-export function havingWords(names: readonly string[], words: readonly string[]): Expression | undefined {
-  return and(...words.map((word) => or(names.map((name) => like(name, `%${literalPattern(word)}%`)))));
-}
-
-/** The countries and types of a filter. Some that it does not let through may pass, none that it does is lost. */
 export class PlaceConditions {
   constructor(
     private readonly source: VectorSource,
     private readonly fields: SearchedFields,
   ) {}
 
+  /** Each of the words is in one of the fields. */
+  having(names: readonly string[], words: readonly string[]): Expression | undefined {
+    const inOne = (word: string) =>
+      or(names.map((name) => this.#matches(name, word, `%${literalPattern(word)}%`)));
+    return and(...words.map(inOne));
+  }
+
+  /** The countries and types of a filter. */
   of({ countries, types }: PlaceFilter): Expression | undefined {
     return and(
       countries &&
@@ -26,7 +28,20 @@ export class PlaceConditions {
 
   #is(field: PlaceField, value: string): Expression {
     const name = this.fields[field];
-    return name === undefined ? false : like(name, literalPattern(value));
+    return name === undefined ? false : this.#matches(name, value, literalPattern(value));
+  }
+
+  /** Text is matched by a pattern, a number by what it is; fields of other types have no words. */
+  #matches(name: string, word: string, pattern: string): Expression {
+    const type = this.#typeOf(name);
+    if (type === 'string') return like(name, pattern);
+    const number = Number(word);
+    const isNumber = type === 'integer' ? Number.isSafeInteger(number) : Number.isFinite(number);
+    return (type === 'integer' || type === 'number') && isNumber && word !== '' && equals(name, number);
+  }
+
+  #typeOf(name: string): FieldType | undefined {
+    return this.source.fields.find((field) => field.name === name)?.type;
   }
 
   /** As `placeType` tells them. */
@@ -51,8 +66,7 @@ export class PlaceConditions {
   #hasNot(field: PlaceField): Expression {
     const name = this.fields[field];
     if (name === undefined) return true;
-    const isText = this.source.fields.find((one) => one.name === name)?.type === 'string';
-    return or([equals(name, null), ...(isText ? [equals(name, '')] : [])]);
+    return or([equals(name, null), ...(this.#typeOf(name) === 'string' ? [equals(name, '')] : [])]);
   }
 }
 

@@ -18,7 +18,7 @@ import { windowAround } from '../../core/sphere.js';
 import type { Pools } from '../../core/tasks.js';
 import { hasIntegerIds } from '../../core/vector-source.js';
 import { runTask, type TaskContext } from '../run-task.js';
-import { havingWords, PlaceConditions } from './collection-conditions.js';
+import { PlaceConditions } from './collection-conditions.js';
 import type { Geocoder, GeocoderFacts, Suggestion } from './geocoder.js';
 import { inTime, ONE_REQUEST } from './in-time.js';
 import { nearestWithin } from './nearest.js';
@@ -46,6 +46,7 @@ const wordFields = (fields: SearchedFields): string[] =>
 /** A collection, as its reader may read it: conditions, rules for rows and masks hold as in every query. */
 export class CollectionGeocoder implements Geocoder {
   readonly name: string;
+  readonly #conditions: PlaceConditions;
 
   constructor(
     private readonly collection: VectorCollection,
@@ -53,6 +54,7 @@ export class CollectionGeocoder implements Geocoder {
     private readonly pools: Pools,
   ) {
     this.name = collection.id;
+    this.#conditions = new PlaceConditions(collection.source, fields);
   }
 
   async facts(): Promise<GeocoderFacts> {
@@ -91,10 +93,11 @@ export class CollectionGeocoder implements Geocoder {
     const words = wordsOf(query);
     if (words.length === 0) return [];
     const names = wordFields(this.fields);
-    const { candidates: whole } = await this.#ask(x, havingWords(names, words), query);
+    const conditions = this.#conditions;
+    const { candidates: whole } = await this.#ask(x, conditions.having(names, words), query);
     if ((whole[0]?.score ?? 0) >= LIKELY) return whole;
     const starts = words.map((word) => word.slice(0, BEGINNING));
-    const { candidates: beginnings } = await this.#ask(x, havingWords(names, starts), query);
+    const { candidates: beginnings } = await this.#ask(x, conditions.having(names, starts), query);
     return beginnings.length > 0 ? beginnings : whole;
   }
 
@@ -136,8 +139,7 @@ export class CollectionGeocoder implements Geocoder {
     const box =
       window &&
       this.#meets({ bbox: [window.west, window.south, window.east, window.north], crs: CRS84.proj });
-    const places = new PlaceConditions(source, this.fields).of(query);
-    const filter = and(rows, condition, box, places);
+    const filter = and(rows, condition, box, this.#conditions.of(query));
     const items = {
       ...({ source, format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: 7 } as const),
       ...(filter === undefined ? {} : { filter }),

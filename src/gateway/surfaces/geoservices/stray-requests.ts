@@ -24,6 +24,6 @@ export function strayFailure(
   const format = new URLSearchParams(x.query).get('f') ?? '';
   if (!FORMATS.has(format.toLowerCase())) return undefined;
   const [, name = ''] = SERVER.exec(x.path) ?? [];
-  const reply = inBandFailure(SERVERS.has(name) ? name : 'GeoServices', 'unknown')(error);
+  const reply = inBandFailure(SERVERS.has(name) ? name : 'Generic', 'unknown')(error);
   return x.method === 'GET' ? withCallback(x, reply) : reply;
 }
