@@ -65,6 +65,7 @@ import type {
   LoadTask,
   OccupiedTask,
   TileLayer,
+  TranscodeTask,
   VectorLayerInfo,
   VectorTileResult,
   VectorTileTask,
@@ -129,7 +130,7 @@ export interface Tasks
   /** One outcome for each tile, in their order: a tile that cannot be read does not harm the others. */
   'vector.archiveTiles': { input: ArchiveTilesTask; output: ArchiveTilesResult };
   /** A stored vector tile in the other encoding. */
-  'vector.transcode': { input: ArchiveTile; output: ArchiveTile };
+  'vector.transcode': { input: TranscodeTask; output: ArchiveTile };
   /** Second half of an import: staging file into the store, one transaction, Hilbert order, rtree. */
   'vector.load': { input: LoadTask; output: { features: number } };
   /** Removes a table of features from a store; nothing when it is gone. */

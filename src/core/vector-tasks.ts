@@ -1,5 +1,6 @@
 /** Tasks of vector threads that describe sources, encode tiles and load files. */
 
+import type { ArchiveTile } from './archives.js';
 import type { Box } from './box.js';
 import type { Expression } from './cql2/ast.js';
 import type { PostgisRaster } from './rasters.js';
@@ -113,6 +114,12 @@ export interface VectorTileResult {
   dropped: number;
   /** Layers, by index, that were much to read and should get an overview of their table. */
   heavy?: number[];
+}
+
+/** A stored tile that is asked for in the other encoding of vector tiles. */
+export interface TranscodeTask {
+  tile: ArchiveTile;
+  to: 'mvt' | 'mlt';
 }
 
 export interface OccupiedTask {

@@ -88,6 +88,7 @@ interface NativeAddon {
   gunzip(data: Uint8Array, maxBytes: number): Buffer;
   gunzippedSize(data: Uint8Array, maxBytes: number): number;
   mvtToMlt(tile: Uint8Array): Buffer;
+  mltToMvt(tile: Uint8Array): Buffer;
   encodePng(
     rgba: Uint8Array,
     stride: number,
@@ -263,9 +264,20 @@ export function readCrs(text: string): Readonly<CrsDescription> {
   return addon().describeCrs(text, false);
 }
 
-/** A vector tile as a MapLibre Tile: each column in the encoding that takes least. Throws for what is no vector tile. */
+/** Message of the error of a tile that holds more than a tile can. */
+export const TILE_TOO_LARGE = 'the tile holds too much';
+
+/**
+ * A vector tile as a MapLibre Tile: each column in the encoding that takes least. Throws for what is no vector tile, and
+ * `TILE_TOO_LARGE`.
+ */
 export function mvtToMlt(tile: Uint8Array): Buffer {
   return addon().mvtToMlt(tile);
+}
+
+/** A MapLibre Tile as a vector tile; nested properties are left out. Throws for what is none, and `TILE_TOO_LARGE`. */
+export function mltToMvt(tile: Uint8Array): Buffer {
+  return addon().mltToMvt(tile);
 }
 
 /** Compresses to one gzip member. Level 0 (stored) to 12 (smallest); 6 is as small as zlib's 6 in less time. */

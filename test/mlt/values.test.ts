@@ -4,6 +4,7 @@ import {
   LayerEncoder,
   type LayerRow,
   type LayerValue,
+  mltToMvt,
   mvtToMlt,
 } from '../../src/native/index.js';
 import { mltReader, type ReadTile, readMvt } from './support.js';
@@ -35,9 +36,12 @@ function tileOf(fields: string[], rows: LayerRow[], layer = 'l'): Buffer {
   return encoder.finish();
 }
 
+/** Both readers find the same, and so they do after the way there and back. */
 function expectSame(tile: Uint8Array): ReadTile {
   const expected = readMvt(tile);
-  expect(readMlt(mvtToMlt(tile))).toEqual(expected);
+  const mlt = mvtToMlt(tile);
+  expect(readMlt(mlt)).toEqual(expected);
+  expect(readMvt(mltToMvt(mlt))).toEqual(expected);
   return expected;
 }
 

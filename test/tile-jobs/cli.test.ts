@@ -107,7 +107,7 @@ describe('graticule export --tiles', () => {
     [['--zooms', 'x'], /--zooms/],
     [['--bbox', '1,2,3'], /--bbox/],
     [['--bbox', '1,20,3,10'], /--bbox/],
-    [['--format', 'gif'], /mvt, png or webp/],
+    [['--format', 'gif'], /mvt, mlt, png, webp/],
     [['--set', 'nowhere'], /no tile matrix set/],
     [['--set', 'WorldCRS84Quad'], /WebMercatorQuad/],
   ])('refuses %j', async (more, message) => {

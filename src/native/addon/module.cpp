@@ -70,6 +70,7 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "gunzip", guarded<gunzip>);
   setFunction(env, exports, "gunzippedSize", guarded<gunzippedSize>);
   setFunction(env, exports, "mvtToMlt", guarded<mvtToMlt>);
+  setFunction(env, exports, "mltToMvt", guarded<mltToMvt>);
   setFunction(env, exports, "encodePng", guarded<encodePng>);
   setFunction(env, exports, "encodeTiffTiles", guarded<encodeTiffTiles>);
   setFunction(env, exports, "mergeFunction", guarded<mergeFunction>);

@@ -58,6 +58,14 @@ class ByteBuffer {
     ++size_;
   }
 
+  /** As Protocol Buffers write numbers: seven bits a byte, the lowest first. */
+  void pushVarint(uint64_t v) {
+    uint8_t* p = reserve(10);
+    for (; v >= 0x80; v >>= 7) *p++ = static_cast<uint8_t>(v | 0x80);
+    *p++ = static_cast<uint8_t>(v);
+    commit(p);
+  }
+
   /** Gives memory back when one huge answer has left more than `keep` bytes behind. */
   void shrink(size_t keep) {
     if (capacity_ <= keep) return;

@@ -25,6 +25,11 @@ inline uint8_t* putVarint64(uint8_t* p, uint64_t v) {
   return p;
 }
 
+/** What a number differs from another by, in zigzag order; as two's complements do it wraps around. */
+constexpr uint32_t zigzagDifference(int32_t a, int32_t b) {
+  return zigzag(static_cast<int32_t>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b)));
+}
+
 /** Without a branch between one byte and two: deltas in a tile mix both, which no predictor learns. */
 inline uint8_t* putVarint32(uint8_t* p, uint32_t v) {
   if (__builtin_expect(v >= 0x4000, 0)) return putVarint64(p, v);

@@ -7,6 +7,7 @@
 #include "../core/geojson.h"
 #include "../core/intersects_box.h"
 #include "../core/json.h"
+#include "../core/mlt/decoder.h"
 #include "../core/mlt/encoder.h"
 #include "../core/options.h"
 #include "../core/pg_values.h"
@@ -37,18 +38,38 @@ TileLayerOptions tileOptions(uint8_t mode) {
   return options;
 }
 
-/** A tile of ours becomes a MapLibre Tile; one with some bytes of the input in it may. */
-void fuzzMlt(const uint8_t* tile, size_t tileSize, const uint8_t* data, size_t size) {
-  static mlt::Encoder encoder;
-  ByteBuffer out;
-  require(encoder.encode(tile, tileSize, out));
-  require((out.size() == 0) == (tileSize == 0));
+/** Puts some bytes of the input into a tile. */
+std::vector<uint8_t> mutantOf(const uint8_t* tile, size_t tileSize, const uint8_t* data, size_t size) {
   std::vector<uint8_t> mutant(tile, tile + tileSize);
   for (size_t i = 0; i + 1 < size && i < 16 && tileSize != 0; i += 2) mutant[data[i] % tileSize] = data[i + 1];
-  out.clear();
-  encoder.encode(mutant.data(), mutant.size(), out);
-  out.clear();
-  encoder.encode(data, size, out);
+  return mutant;
+}
+
+/** Runs a conversion that may refuse its tile. */
+template <typename Convert>
+void attempt(Convert&& convert) {
+  try {
+    convert();
+  } catch (const mlt::Broken&) {
+  } catch (const mlt::TooLarge&) {
+  }
+}
+
+/** A tile of ours becomes a MapLibre Tile and one of as many features again; broken ones may be refused. */
+void fuzzMlt(const uint8_t* tile, size_t tileSize, uint32_t features, const uint8_t* data, size_t size) {
+  static mlt::Encoder encoder;
+  ByteBuffer there;
+  ByteBuffer back;
+  encoder.encode(tile, tileSize, there);
+  mlt::Decoder().decode(there.data(), there.size(), back);
+  require(countTileFeatures(back.data(), back.size()) == features);
+  ByteBuffer out;
+  const std::vector<uint8_t> broken = mutantOf(tile, tileSize, data, size);
+  attempt([&] { encoder.encode(broken.data(), broken.size(), out); });
+  const std::vector<uint8_t> brokenMlt = mutantOf(there.data(), there.size(), data, size);
+  attempt([&] { mlt::Decoder().decode(brokenMlt.data(), brokenMlt.size(), out); });
+  attempt([&] { encoder.encode(data, size, out); });
+  attempt([&] { mlt::Decoder().decode(data, size, out); });
 }
 
 void fuzzTile(uint8_t mode, const uint8_t* blob, size_t size) {
@@ -70,7 +91,7 @@ void fuzzTile(uint8_t mode, const uint8_t* blob, size_t size) {
   require(countTileFeatures(tile, tileSize) == features);
   const int64_t low = -static_cast<int64_t>(options.buffer);
   require(features == 0 || tileIsValid(tile, tileSize, low, options.extent - low));
-  fuzzMlt(tile, tileSize, blob, size);
+  fuzzMlt(tile, tileSize, features, blob, size);
   encoder.release();
 }
 

@@ -23,7 +23,7 @@ export const TILE_FORMATS: readonly Format[] = [...MADE_FORMATS, JPEG_FORMAT];
 
 const STORED: Record<ArchiveFormat, readonly Format[]> = {
   mvt: [MVT_FORMAT, MLT_FORMAT],
-  mlt: [MLT_FORMAT],
+  mlt: [MLT_FORMAT, MVT_FORMAT],
   png: [PNG_FORMAT],
   jpeg: [JPEG_FORMAT],
   webp: [WEBP_FORMAT],

@@ -72,7 +72,8 @@ async function stored(x: TaskContext, pools: Pools, request: TileRequest): Promi
   const archive = collections[0] as ArchiveCollection;
   const tile = await archiveTile(x, pools, archive, at);
   const isOther = format.name !== archive.format && tile.data.byteLength > 0;
-  const result = isOther ? await runTask(x, pools, 'vector.transcode', tile) : tile;
+  const to = format === MLT_FORMAT ? 'mlt' : 'mvt';
+  const result = isOther ? await runTask(x, pools, 'vector.transcode', { tile, to }) : tile;
   const encoding = result.encoding === 'gzip' ? 'gzip' : undefined;
   return newTile(request, result.data, format.mediaType, encoding, result.data.byteLength === 0);
 }

@@ -1,12 +1,10 @@
 import type { TileLayer, VectorTileResult, VectorTileTask } from '../../core/vector-tasks.js';
-import { gzip, mvtToMlt } from '../../native/index.js';
+import { gzip } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
 import { deservesOverview, fromOverview } from '../overviews/tile.js';
 import type { EncodedLayer } from '../providers/feature-store.js';
 import { storeOf } from '../providers/store.js';
-
-/** Half the time of level 6, which took as long as all else of a tile, for 4 to 8 % more bytes. */
-export const GZIP_LEVEL = 1;
+import { asMlt, GZIP_LEVEL } from './encodings.js';
 
 /** Encodes a vector tile (Mapbox Vector Tile 2.1, or MapLibre Tile); its layers are concatenated. */
 export async function vectorTile(
@@ -28,7 +26,7 @@ export async function vectorTile(
   if (parts.length === 0)
     return { data: new Uint8Array(0), encoding: 'identity', features: 0, dropped, heavy };
   const rows = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
-  const data = task.format === 'mlt' ? mvtToMlt(rows) : rows;
+  const data = task.format === 'mlt' ? asMlt(rows) : rows;
   if (task.encoding === 'identity' || data.length < (task.gzipMinBytes ?? 0))
     return { data, encoding: 'identity', features, dropped, heavy };
   return { data: gzip(data, task.gzipLevel ?? GZIP_LEVEL), encoding: 'gzip', features, dropped, heavy };

@@ -1,19 +1,18 @@
 import type { ArchiveTile } from '../../core/archives.js';
-import { TaskFailure } from '../../core/failure.js';
-import { gzip, mvtToMlt } from '../../native/index.js';
-import { inflate, MAX_INFLATED_BYTES } from '../providers/archive/stored.js';
-import { GZIP_LEVEL } from './tile.js';
+import type { TranscodeTask } from '../../core/vector-tasks.js';
+import { gzip } from '../../native/index.js';
+import { inflate, NO_TILE } from '../providers/archive/stored.js';
+import { asMlt, asMvt, GZIP_LEVEL, tooLarge } from './encodings.js';
 
-/** A stored vector tile as a MapLibre Tile, compressed as it was. */
-export function transcode({ data, encoding }: ArchiveTile): ArchiveTile {
-  const tile = toMlt(encoding === 'gzip' ? inflate(data, MAX_INFLATED_BYTES) : data);
-  return { data: encoding === 'gzip' ? gzip(tile, GZIP_LEVEL) : tile, encoding };
-}
+/** Stored bytes, inflated, of a tile that is taken over into the other encoding. */
+const MOST_BYTES = 8_388_608;
 
-function toMlt(tile: Uint8Array): Uint8Array {
-  try {
-    return mvtToMlt(tile);
-  } catch (error) {
-    throw new TaskFailure('source-unreadable', 'The stored tile is damaged.', (error as Error).message);
-  }
+/** A stored tile in the other encoding of vector tiles, compressed as it was. */
+export function transcode({ tile: { data, encoding }, to }: TranscodeTask): ArchiveTile {
+  const isGzip = encoding === 'gzip';
+  const stored = isGzip ? inflate(data, MOST_BYTES) : data;
+  if (stored.byteLength > MOST_BYTES) throw tooLarge();
+  const tile = to === 'mlt' ? asMlt(stored) : asMvt(stored);
+  if (tile.byteLength === 0) return NO_TILE;
+  return { data: isGzip ? gzip(tile, GZIP_LEVEL) : tile, encoding };
 }

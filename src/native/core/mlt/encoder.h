@@ -15,17 +15,18 @@ class Encoder {
  public:
   /**
    * Appends the tile, layer by layer; layers without a feature are left out, and so are features without geometry.
-   * False when the bytes are no vector tile.
+   * Throws `Broken` for what is no vector tile, and `TooLarge`; the next tile is not harmed.
    */
-  bool encode(const uint8_t* tile, size_t size, ByteBuffer& out);
+  void encode(const uint8_t* tile, size_t size, ByteBuffer& out);
 
  private:
-  bool encodeLayer(ByteBuffer& out);
+  void encodeLayer(ByteBuffer& out);
 
   MvtLayer layer_;
   GeometryColumn geometry_;
   IdColumn ids_;
   PropertyColumns properties_;
+  ByteBuffer start_;
   ByteBuffer head_;
   ByteBuffer body_;
   ByteBuffer propertyHead_;

@@ -16,10 +16,6 @@ constexpr int32_t plus(int32_t a, uint32_t zigzag) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) + delta);
 }
 
-constexpr uint32_t difference(int32_t a, int32_t b) {
-  return zigzag(static_cast<int32_t>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b)));
-}
-
 /** Wraps around, too. */
 constexpr uint64_t cross(int32_t ax, int32_t ay, int32_t bx, int32_t by) {
   return static_cast<uint64_t>(int64_t{ax} * by) - static_cast<uint64_t>(int64_t{bx} * ay);
@@ -27,8 +23,9 @@ constexpr uint64_t cross(int32_t ax, int32_t ay, int32_t bx, int32_t by) {
 
 }  // namespace
 
-bool GeometryColumn::Part::isExterior() const {
-  return static_cast<int64_t>(area + cross(last.x, last.y, first.x, first.y)) > 0;
+int GeometryColumn::Part::winding() const {
+  const auto whole = static_cast<int64_t>(area + cross(last.x, last.y, first.x, first.y));
+  return (whole > 0) - (whole < 0);
 }
 
 void GeometryColumn::begin() {
@@ -45,8 +42,8 @@ void GeometryColumn::begin() {
 bool GeometryColumn::add(const MvtFeature& feature) {
   const size_t vertices = vertices_.size();
   const size_t positions = positions_.size();
-  const Cursor last = last_;
-  if (feature.type == MvtType::Unknown || !readParts(feature) || feature_.empty()) {
+  const Position last = last_;
+  if (!readParts(feature) || feature_.empty()) {
     vertices_.truncate(vertices);
     positions_.resize(positions);
     last_ = last;
@@ -77,32 +74,48 @@ bool GeometryColumn::readParts(const MvtFeature& feature) {
 }
 
 const uint8_t* GeometryColumn::copyPositions(const uint8_t* p, const uint8_t* end, uint64_t count, Part& part) {
-  if (count > static_cast<uint64_t>(end - p) / 2 || count > UINT32_MAX / 4 - positions_.size()) return nullptr;
+  if (count > static_cast<uint64_t>(end - p) / 2) return nullptr;
+  const bool isFirst = feature_.size() == 1 && part.positions == 0;
+  const size_t begin = positions_.size();
   const uint8_t* from = p;
+  size_t size = 0;
   for (uint64_t i = 0; i < count; ++i) {
     uint32_t dx = 0;
     uint32_t dy = 0;
     if ((p = getVarint32(p, end, dx)) == nullptr || (p = getVarint32(p, end, dy)) == nullptr) return nullptr;
-    const Cursor before = cursor_;
+    const Position before = cursor_;
     cursor_ = {plus(before.x, dx), plus(before.y, dy)};
     positions_.push_back(cursor_);
-    if (part.positions != 0 || i != 0) {
-      part.area += cross(before.x, before.y, cursor_.x, cursor_.y);
-      continue;
-    }
-    part.first = cursor_;
-    if (feature_.size() == 1) {
-      // The first position of a feature is told from 0 there, and from the feature before here.
-      uint8_t* q = putVarint32(vertices_.reserve(2 * kMaxVarint32), difference(cursor_.x, last_.x));
-      vertices_.commit(putVarint32(q, difference(cursor_.y, last_.y)));
+    if (part.positions != 0 || i != 0) part.area += cross(before.x, before.y, cursor_.x, cursor_.y);
+    // The first position of a feature is told from 0 there, and from the feature before here.
+    if (isFirst && i == 0) {
       from = p;
+    } else {
+      size += varintSize(dx) + varintSize(dy);
     }
   }
-  vertices_.append(from, static_cast<size_t>(p - from));
-  part.positions += static_cast<uint32_t>(count);
+  if (part.positions == 0) part.first = positions_[begin];
   part.last = cursor_;
-  last_ = cursor_;
+  part.positions += static_cast<uint32_t>(count);
+  if (isFirst) writeDifferences(begin, begin + 1);
+  if (size == static_cast<size_t>(p - from)) {
+    vertices_.append(from, size);
+    last_ = cursor_;
+  } else {
+    // Numbers may be padded there, and are not here.
+    writeDifferences(begin + isFirst, positions_.size());
+  }
   return p;
+}
+
+void GeometryColumn::writeDifferences(size_t begin, size_t end) {
+  uint8_t* p = vertices_.reserve(2 * kMaxVarint32 * (end - begin));
+  for (size_t i = begin; i < end; ++i) {
+    p = putVarint32(p, zigzagDifference(positions_[i].x, last_.x));
+    p = putVarint32(p, zigzagDifference(positions_[i].y, last_.y));
+    last_ = positions_[i];
+  }
+  vertices_.commit(p);
 }
 
 void GeometryColumn::takePoints() {
@@ -121,9 +134,11 @@ void GeometryColumn::takeLines() {
 void GeometryColumn::takeRings() {
   hasPolygons_ = true;
   uint32_t polygons = 0;
+  int exterior = 0;
   for (const Part& part : feature_) {
-    // An interior ring belongs to the exterior one before it.
-    if (polygons == 0 || part.isExterior()) {
+    // Exterior rings are wound as the first one is; tiles of version 1 wind them either way. Others belong to the one before.
+    if (exterior == 0) exterior = part.winding();
+    if (polygons == 0 || (exterior != 0 && part.winding() == exterior)) {
       ++polygons;
       parts_.push_back(1);
     } else {
@@ -140,7 +155,7 @@ void GeometryColumn::write(ByteBuffer& out) const {
   // Borders are those of two areas: each position of them is told once.
   const bool isShared = hasPolygons_ && dictionary_.build(positions_, vertices_.size());
   const uint32_t streams = 2u + !geometries_.empty() + !parts.empty() + hasPolygons_ + isShared;
-  out.commit(putVarint32(out.reserve(kMaxVarint32), streams));
+  out.pushVarint(streams);
   writeIntegers(out, StreamType::Data, types_);
   if (!geometries_.empty()) writeIntegers(out, StreamType::GeometriesLength, geometries_);
   if (!parts.empty()) writeIntegers(out, StreamType::PartsLength, parts);

@@ -30,21 +30,23 @@ class GeometryColumn {
   /** Types of the specification. */
   enum Type : uint32_t { Point = 0, LineString = 1, Polygon = 2, MultiPoint = 3, MultiLineString = 4, MultiPolygon = 5 };
 
-  using Cursor = Position;
   /** Positions of one line or ring. */
   struct Part {
     uint32_t positions = 0;
-    Cursor first;
+    Position first;
     /** Twice the area between its positions and the origin; the edge that closes a ring is not in it. */
     uint64_t area = 0;
-    Cursor last;
+    Position last;
 
-    bool isExterior() const;
+    /** 1 for exterior rings of version 2, -1 for interior ones, 0 without an area. */
+    int winding() const;
   };
 
   bool readParts(const MvtFeature& feature);
   /** Copies `count` positions; null when there are not so many. */
   const uint8_t* copyPositions(const uint8_t* p, const uint8_t* end, uint64_t count, Part& part);
+  /** Writes positions, each as the difference from the one before. */
+  void writeDifferences(size_t begin, size_t end);
   void takePoints();
   void takeLines();
   void takeRings();
@@ -58,10 +60,10 @@ class GeometryColumn {
   bool hasPolygons_ = false;
   /** Differences between positions as varints, and the positions themselves. */
   ByteBuffer vertices_;
-  std::vector<Cursor> positions_;
+  std::vector<Position> positions_;
   /** The latest position of all, and the cursor of the feature in work. */
-  Cursor last_;
-  Cursor cursor_;
+  Position last_;
+  Position cursor_;
   std::vector<Part> feature_;
   mutable VertexDictionary dictionary_;
 };

@@ -2,6 +2,7 @@
 
 #include "../bytes.h"
 #include "../varint.h"
+#include "failures.h"
 
 namespace graticule::mlt {
 namespace {
@@ -19,26 +20,36 @@ struct Field {
   Bytes bytes;
 };
 
-/** Reads one field; null when the message is broken. */
+constexpr Broken kNoTile{"no vector tile"};
+
+const uint8_t* requireVarint(const uint8_t* p, const uint8_t* end, uint64_t& value) {
+  p = getVarint(p, end, value);
+  if (p == nullptr) throw kNoTile;
+  return p;
+}
+
+/** Reads one field. */
 const uint8_t* readField(const uint8_t* p, const uint8_t* end, Field& field) {
   uint64_t key = 0;
-  if ((p = getVarint(p, end, key)) == nullptr || key > UINT32_MAX) return nullptr;
+  p = requireVarint(p, end, key);
+  if (key > UINT32_MAX) throw kNoTile;
   field.number = static_cast<uint32_t>(key >> 3);
   field.wire = static_cast<uint32_t>(key & 7);
-  if (field.wire == 0) return getVarint(p, end, field.value);
   uint64_t size = 0;
-  if (field.wire == 2) {
-    if ((p = getVarint(p, end, size)) == nullptr) return nullptr;
-  } else if (field.wire == 1) {
-    size = 8;
-  } else if (field.wire == 5) {
-    size = 4;
-  } else {
-    return nullptr;
+  switch (field.wire) {
+    case 0: return requireVarint(p, end, field.value);
+    case 1: size = 8; break;
+    case 2: p = requireVarint(p, end, size); break;
+    case 5: size = 4; break;
+    default: throw kNoTile;
   }
-  if (size > static_cast<uint64_t>(end - p)) return nullptr;
+  if (size > static_cast<uint64_t>(end - p)) throw kNoTile;
   field.bytes = {p, p + size};
   return p + size;
+}
+
+void require(bool condition) {
+  if (!condition) throw kNoTile;
 }
 
 std::string_view textOf(const Bytes& bytes) {
@@ -47,11 +58,11 @@ std::string_view textOf(const Bytes& bytes) {
 
 constexpr int64_t unzigzag(uint64_t v) { return static_cast<int64_t>(v >> 1) ^ -static_cast<int64_t>(v & 1); }
 
-bool takeValue(const Field& field, MvtValue& value) {
+void takeValue(const Field& field, MvtValue& value) {
   using Kind = MvtValue::Kind;
   const uint32_t wire = field.number == kText ? 2 : field.number == kFloat ? 5 : field.number == kDouble ? 1 : 0;
-  if (field.number < kText || field.number > kBool) return true;
-  if (field.wire != wire) return false;
+  if (field.number < kText || field.number > kBool) return;
+  require(field.wire == wire);
   switch (field.number) {
     case kText:
       value.kind = Kind::Text;
@@ -77,23 +88,25 @@ bool takeValue(const Field& field, MvtValue& value) {
       value.kind = field.number == kUint ? Kind::Unsigned : Kind::Integer;
       value.integer = static_cast<int64_t>(field.value);
   }
-  return true;
 }
 
-bool readValue(const Bytes& message, MvtValue& value) {
+MvtValue readValue(const Bytes& message) {
+  MvtValue value;
   Field field;
   for (const uint8_t* p = message.begin; p != message.end;) {
-    if ((p = readField(p, message.end, field)) == nullptr || !takeValue(field, value)) return false;
+    p = readField(p, message.end, field);
+    takeValue(field, value);
   }
-  return true;
+  return value;
 }
 
-bool readFeature(const Bytes& message, MvtFeature& feature) {
+MvtFeature readFeature(const Bytes& message) {
+  MvtFeature feature;
   Field field;
   for (const uint8_t* p = message.begin; p != message.end;) {
-    if ((p = readField(p, message.end, field)) == nullptr) return false;
+    p = readField(p, message.end, field);
     const bool packed = field.number == kFeatureTags || field.number == kFeatureGeometry;
-    if (field.number <= kFeatureGeometry && field.wire != (packed ? 2u : 0u)) return false;
+    require(field.number > kFeatureGeometry || field.wire == (packed ? 2u : 0u));
     if (field.number == kFeatureId) {
       feature.hasId = true;
       feature.id = field.value;
@@ -105,28 +118,33 @@ bool readFeature(const Bytes& message, MvtFeature& feature) {
       feature.geometry = field.bytes;
     }
   }
-  return true;
+  return feature;
 }
 
-bool takeOfLayer(const Field& field, MvtLayer& layer) {
+void takeFeature(const Bytes& message, MvtLayer& layer) {
+  const MvtFeature feature = readFeature(message);
+  if (feature.type == MvtType::Unknown || feature.geometry.size() == 0) return;
+  if (layer.features.size() == kMostFeatures) throw TooLarge();
+  layer.features.push_back(feature);
+}
+
+void takeOfLayer(const Field& field, MvtLayer& layer) {
   if (field.number == kLayerExtent) {
-    if (field.wire != 0 || field.value == 0 || field.value > UINT32_MAX) return false;
+    require(field.wire == 0 && field.value != 0 && field.value <= UINT32_MAX);
     layer.extent = static_cast<uint32_t>(field.value);
-    return true;
+    return;
   }
-  if (field.number < kLayerName || field.number > kLayerValues) return true;
-  if (field.wire != 2) return false;
-  switch (field.number) {
-    case kLayerName:
-      layer.name = textOf(field.bytes);
-      return true;
-    case kLayerFeatures:
-      return readFeature(field.bytes, layer.features.emplace_back());
-    case kLayerKeys:
-      layer.keys.push_back(textOf(field.bytes));
-      return true;
-    default:
-      return readValue(field.bytes, layer.values.emplace_back());
+  if (field.number < kLayerName || field.number > kLayerValues) return;
+  require(field.wire == 2);
+  if (field.number == kLayerName) layer.name = textOf(field.bytes);
+  if (field.number == kLayerFeatures) takeFeature(field.bytes, layer);
+  if (field.number == kLayerKeys) {
+    if (layer.keys.size() == kMostColumns) throw TooLarge();
+    layer.keys.push_back(textOf(field.bytes));
+  }
+  if (field.number == kLayerValues) {
+    if (layer.values.size() == kMostValues) throw TooLarge();
+    layer.values.push_back(readValue(field.bytes));
   }
 }
 
@@ -140,15 +158,16 @@ void MvtLayer::clear() {
   features.clear();
 }
 
-bool readMvtLayer(const uint8_t*& p, const uint8_t* end, MvtLayer& layer) {
+void readMvtLayer(const uint8_t*& p, const uint8_t* end, MvtLayer& layer) {
   layer.clear();
   Field field;
-  if ((p = readField(p, end, field)) == nullptr || field.number != kTileLayers || field.wire != 2) return false;
+  p = readField(p, end, field);
+  require(field.number == kTileLayers && field.wire == 2);
   const Bytes message = field.bytes;
   for (const uint8_t* q = message.begin; q != message.end;) {
-    if ((q = readField(q, message.end, field)) == nullptr || !takeOfLayer(field, layer)) return false;
+    q = readField(q, message.end, field);
+    takeOfLayer(field, layer);
   }
-  return true;
 }
 
 }  // namespace graticule::mlt

@@ -46,9 +46,9 @@ struct MvtLayer {
 };
 
 /**
- * Reads the layer that begins at `p`, which is then one past it. False when the bytes are no vector tile. Values of
- * no kind, and features of an unknown type or without geometry, are read as they are: they are the caller's to skip.
+ * Reads the layer that begins at `p`, which is then one past it. Features of an unknown type or without geometry are left
+ * out. Throws `Broken` and `TooLarge`.
  */
-bool readMvtLayer(const uint8_t*& p, const uint8_t* end, MvtLayer& layer);
+void readMvtLayer(const uint8_t*& p, const uint8_t* end, MvtLayer& layer);
 
 }  // namespace graticule::mlt

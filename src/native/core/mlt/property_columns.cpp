@@ -4,8 +4,10 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <unordered_map>
 
 #include "../varint.h"
+#include "failures.h"
 #include "streams.h"
 
 namespace graticule::mlt {
@@ -76,8 +78,7 @@ void setBit(std::vector<uint8_t>& bits, uint32_t i) { bits[i >> 3] |= static_cas
 void writeColumnHead(ByteBuffer& head, ColumnType type, bool nullable, std::string_view name) {
   head.push(static_cast<uint8_t>(static_cast<uint8_t>(type) + nullable));
   if (type < ColumnType::Boolean) return;
-  uint8_t* p = putVarint64(head.reserve(kMaxVarint64 + name.size()), name.size());
-  head.commit(p);
+  head.pushVarint(name.size());
   head.append(name.data(), name.size());
 }
 
@@ -112,48 +113,64 @@ bool IdColumn::write(ByteBuffer& head, ByteBuffer& body) const {
   return true;
 }
 
-bool PropertyColumns::begin(const MvtLayer& layer) {
+void PropertyColumns::begin(const MvtLayer& layer) {
   layer_ = &layer;
   features_ = 0;
-  capacity_ = static_cast<uint32_t>(layer.features.size());
-  if (layer.keys.size() > kMostCells || layer.keys.size() * layer.features.size() > kMostCells) return false;
-  cells_.assign(layer.keys.size() * layer.features.size(), kNone);
+  cells_.clear();
+  columns_.clear();
   spelled_.clear();
-  return true;
+  places_.assign(layer.values.size(), kNone);
+  std::unordered_map<std::string_view, uint32_t> names;
+  columnOf_.clear();
+  for (const std::string_view key : layer.keys) {
+    columnOf_.push_back(names.emplace(key, static_cast<uint32_t>(columnOf_.size())).first->second);
+  }
 }
 
-bool PropertyColumns::add(const MvtFeature& feature) {
+void PropertyColumns::add(const MvtFeature& feature) {
   uint64_t key = 0;
   uint64_t value = 0;
-  for (const uint8_t* p = feature.tags.begin; p != feature.tags.end;) {
-    if ((p = getVarint(p, feature.tags.end, key)) == nullptr) return false;
-    if ((p = getVarint(p, feature.tags.end, value)) == nullptr) return false;
-    if (key >= layer_->keys.size() || value >= layer_->values.size()) return false;
-    cells_[key * capacity_ + features_] = static_cast<uint32_t>(value);
+  const uint8_t* const end = feature.tags.end;
+  for (const uint8_t* p = feature.tags.begin; p != end;) {
+    if ((p = getVarint(p, end, key)) == nullptr || (p = getVarint(p, end, value)) == nullptr) throw Broken{"half a tag"};
+    if (key >= columnOf_.size() || value >= layer_->values.size()) throw Broken{"a tag without its value"};
+    columns_.push_back(columnOf_[key]);
+    cells_.push_back({features_, static_cast<uint32_t>(value)});
   }
   ++features_;
-  return true;
 }
 
-bool PropertyColumns::survey(const uint32_t* cells, Survey& survey) const {
-  uint32_t count = 0;
+/** Brings the cells of each column together; they stay in the order of the features. */
+void PropertyColumns::sortCells() {
+  begins_.assign(columnOf_.size() + 1, 0);
+  for (const uint32_t column : columns_) ++begins_[column + 1];
+  for (size_t i = 1; i < begins_.size(); ++i) begins_[i] += begins_[i - 1];
+  ends_.assign(begins_.begin(), begins_.end() - 1);
+  sorted_.resize(cells_.size());
+  for (size_t i = 0; i < cells_.size(); ++i) {
+    const uint32_t column = columns_[i];
+    size_t& end = ends_[column];
+    const bool isAgain = end > begins_[column] && sorted_[end - 1].feature == cells_[i].feature;
+    sorted_[isAgain ? end - 1 : end++] = cells_[i];
+  }
+}
+
+PropertyColumns::Survey PropertyColumns::survey(Cells cells) const {
   unsigned kinds = 0;
   Reach reach;
   bool single = true;
   eachValue(cells, [&](uint32_t index) {
     const MvtValue& value = layer_->values[index];
-    ++count;
     kinds |= 1u << static_cast<unsigned>(isWhole(value.kind) ? Kind::Integer : value.kind);
     if (isWhole(value.kind)) reach.add(value);
     if (value.kind != Kind::Text) single = single && isSingle(numberOf(value));
   });
-  if (count == 0) return false;
   constexpr unsigned kText = 1u << static_cast<unsigned>(Kind::Text);
   constexpr unsigned kReal = 1u << static_cast<unsigned>(Kind::Real);
   constexpr unsigned kWhole = 1u << static_cast<unsigned>(Kind::Integer);
   constexpr unsigned kBoolean = 1u << static_cast<unsigned>(Kind::Boolean);
-  survey = {ColumnType::String, count != features_, false};
-  if (kinds == kText) return true;
+  Survey survey{ColumnType::String, cells.size() != features_, false};
+  if (kinds == kText) return survey;
   if (kinds == kBoolean) {
     survey.type = ColumnType::Boolean;
   } else if (kinds == kWhole && reach.fits()) {
@@ -164,76 +181,64 @@ bool PropertyColumns::survey(const uint32_t* cells, Survey& survey) const {
   } else {
     survey.mixed = true;
   }
-  return true;
+  return survey;
 }
 
 uint32_t PropertyColumns::write(ByteBuffer& head, ByteBuffer& body) {
+  sortCells();
   uint32_t columns = 0;
-  for (size_t key = 0; key < layer_->keys.size(); ++key) {
-    const uint32_t* cells = cells_.data() + key * capacity_;
-    Survey of;
-    if (!survey(cells, of)) continue;
-    writeColumnHead(head, of.type, of.nullable, layer_->keys[key]);
+  for (size_t column = 0; column < columnOf_.size(); ++column) {
+    const Cells cells{sorted_.data() + begins_[column], sorted_.data() + ends_[column]};
+    if (cells.size() == 0) continue;
+    const Survey of = survey(cells);
+    writeColumnHead(head, of.type, of.nullable, layer_->keys[column]);
     writeColumn(body, cells, of);
+    requireRoom(body.size());
     ++columns;
   }
   return columns;
 }
 
-void PropertyColumns::writeColumn(ByteBuffer& body, const uint32_t* cells, const Survey& survey) {
+void PropertyColumns::writeColumn(ByteBuffer& body, Cells cells, const Survey& survey) {
   if (survey.type == ColumnType::String) return writeTexts(body, cells, survey);
   if (survey.nullable) writePresent(body, cells);
-  std::vector<uint32_t> u32;
-  std::vector<int32_t> i32;
-  std::vector<uint64_t> u64;
-  std::vector<int64_t> i64;
   switch (survey.type) {
     case ColumnType::Boolean: return writeBooleans(body, cells);
-    case ColumnType::UInt32: return writeNumbers(body, cells, u32);
-    case ColumnType::Int32: return writeNumbers(body, cells, i32);
-    case ColumnType::UInt64: return writeNumbers(body, cells, u64);
-    case ColumnType::Int64: return writeNumbers(body, cells, i64);
-    default: return writeReals(body, cells, survey.type == ColumnType::Float);
+    case ColumnType::UInt32: return writeNumbers<uint32_t>(body, cells);
+    case ColumnType::Int32: return writeNumbers<int32_t>(body, cells);
+    case ColumnType::UInt64: return writeNumbers<uint64_t>(body, cells);
+    case ColumnType::Int64: return writeNumbers<int64_t>(body, cells);
+    case ColumnType::Float: return writeReals<float>(body, cells);
+    default: return writeReals<double>(body, cells);
   }
 }
 
-void PropertyColumns::writePresent(ByteBuffer& body, const uint32_t* cells) {
+void PropertyColumns::writePresent(ByteBuffer& body, Cells cells) const {
   std::vector<uint8_t> bits((features_ + 7) / 8, 0);
-  for (uint32_t i = 0; i < features_; ++i) {
-    if (cells[i] != kNone) setBit(bits, i);
-  }
+  for (const Cell* cell = cells.begin; cell != cells.end; ++cell) setBit(bits, cell->feature);
   writeBits(body, StreamType::Present, bits, features_);
 }
 
 template <typename T>
-void PropertyColumns::writeNumbers(ByteBuffer& body, const uint32_t* cells, std::vector<T>& numbers) {
+void PropertyColumns::writeNumbers(ByteBuffer& body, Cells cells) const {
+  std::vector<T> numbers;
+  numbers.reserve(cells.size());
   eachValue(cells, [&](uint32_t index) { numbers.push_back(static_cast<T>(layer_->values[index].integer)); });
   writeIntegers(body, StreamType::Data, numbers);
 }
 
-void PropertyColumns::writeReals(ByteBuffer& body, const uint32_t* cells, bool single) {
-  std::vector<double> doubles;
-  std::vector<float> floats;
-  eachValue(cells, [&](uint32_t index) {
-    const double value = numberOf(layer_->values[index]);
-    if (single) {
-      floats.push_back(static_cast<float>(value));
-    } else {
-      doubles.push_back(value);
-    }
-  });
-  if (single) {
-    writePlain(body, StreamType::Data, static_cast<uint32_t>(floats.size()), floats.data(), floats.size() * 4);
-  } else {
-    writePlain(body, StreamType::Data, static_cast<uint32_t>(doubles.size()), doubles.data(), doubles.size() * 8);
-  }
+template <typename T>
+void PropertyColumns::writeReals(ByteBuffer& body, Cells cells) const {
+  std::vector<T> reals;
+  reals.reserve(cells.size());
+  eachValue(cells, [&](uint32_t index) { reals.push_back(static_cast<T>(numberOf(layer_->values[index]))); });
+  writePlain(body, StreamType::Data, static_cast<uint32_t>(reals.size()), reals.data(), reals.size() * sizeof(T));
 }
 
-void PropertyColumns::writeBooleans(ByteBuffer& body, const uint32_t* cells) {
-  std::vector<uint8_t> bits;
+void PropertyColumns::writeBooleans(ByteBuffer& body, Cells cells) const {
+  std::vector<uint8_t> bits((cells.size() + 7) / 8, 0);
   uint32_t count = 0;
   eachValue(cells, [&](uint32_t index) {
-    if ((count & 7) == 0) bits.push_back(0);
     if (layer_->values[index].integer != 0) setBit(bits, count);
     ++count;
   });
@@ -250,8 +255,7 @@ std::string_view PropertyColumns::textOf(uint32_t value, bool mixed) {
 }
 
 /** Plain, or as places in a dictionary: whichever takes least. */
-void PropertyColumns::writeTexts(ByteBuffer& body, const uint32_t* cells, const Survey& survey) {
-  places_.resize(layer_->values.size(), kNone);
+void PropertyColumns::writeTexts(ByteBuffer& body, Cells cells, const Survey& survey) {
   offsets_.clear();
   lengths_.clear();
   allLengths_.clear();
@@ -273,7 +277,8 @@ void PropertyColumns::writeTexts(ByteBuffer& body, const uint32_t* cells, const 
   const bool isPlain = plainBytes + sizeOfIntegers(allLengths_) <=
                        dictionaryBytes + sizeOfIntegers(lengths_) + sizeOfIntegers(offsets_);
   const uint32_t streams = (isPlain ? 2u : 3u) + survey.nullable;
-  body.commit(putVarint32(body.reserve(kMaxVarint32), streams));
+  requireRoom(body.size() + (isPlain ? plainBytes : dictionaryBytes));
+  body.pushVarint(streams);
   if (survey.nullable) writePresent(body, cells);
   ByteBuffer text;
   const auto append = [&](uint32_t index) {

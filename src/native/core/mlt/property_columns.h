@@ -47,19 +47,28 @@ class IdColumn {
 /** Properties of all features, as indexes into the values of the layer. */
 class PropertyColumns {
  public:
-  /** Cells of a layer at most: more is no tile that anybody draws. */
-  static constexpr size_t kMostCells = size_t{1} << 26;
-
-  /** False when the layer would take too much memory. */
-  bool begin(const MvtLayer& layer);
-  /** False when the tags are broken. A key that comes twice has its last value. */
-  bool add(const MvtFeature& feature);
-  /** Appends all columns that have a value; returns how many. */
+  /** The layer is read until the columns are written. */
+  void begin(const MvtLayer& layer);
+  /** A key that comes twice has its last value. Throws `Broken`. */
+  void add(const MvtFeature& feature);
+  /** Appends all columns that have a value; returns how many. Throws `TooLarge`. */
   uint32_t write(ByteBuffer& head, ByteBuffer& body);
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
 
+  /** A feature's value of a column: the index among the values of the layer. */
+  struct Cell {
+    uint32_t feature;
+    uint32_t value;
+  };
+  /** Cells of one column, in the order of the features. */
+  struct Cells {
+    const Cell* begin;
+    const Cell* end;
+
+    size_t size() const { return static_cast<size_t>(end - begin); }
+  };
   /** What the values of one column are. */
   struct Survey {
     ColumnType type;
@@ -68,28 +77,34 @@ class PropertyColumns {
     bool mixed;
   };
 
-  bool survey(const uint32_t* cells, Survey& survey) const;
-  void writeColumn(ByteBuffer& body, const uint32_t* cells, const Survey& survey);
-  void writePresent(ByteBuffer& body, const uint32_t* cells);
+  void sortCells();
+  Survey survey(Cells cells) const;
+  void writeColumn(ByteBuffer& body, Cells cells, const Survey& survey);
+  void writePresent(ByteBuffer& body, Cells cells) const;
   template <typename T>
-  void writeNumbers(ByteBuffer& body, const uint32_t* cells, std::vector<T>& numbers);
-  void writeReals(ByteBuffer& body, const uint32_t* cells, bool single);
-  void writeBooleans(ByteBuffer& body, const uint32_t* cells);
-  void writeTexts(ByteBuffer& body, const uint32_t* cells, const Survey& survey);
+  void writeNumbers(ByteBuffer& body, Cells cells) const;
+  template <typename T>
+  void writeReals(ByteBuffer& body, Cells cells) const;
+  void writeBooleans(ByteBuffer& body, Cells cells) const;
+  void writeTexts(ByteBuffer& body, Cells cells, const Survey& survey);
   std::string_view textOf(uint32_t value, bool mixed);
 
   template <typename Visit>
-  void eachValue(const uint32_t* cells, Visit&& visit) const {
-    for (uint32_t i = 0; i < features_; ++i) {
-      if (cells[i] != kNone) visit(cells[i]);
-    }
+  void eachValue(Cells cells, Visit&& visit) const {
+    for (const Cell* cell = cells.begin; cell != cells.end; ++cell) visit(cell->value);
   }
 
   const MvtLayer* layer_ = nullptr;
   uint32_t features_ = 0;
-  uint32_t capacity_ = 0;
-  /** Index of the value by column and feature. */
-  std::vector<uint32_t> cells_;
+  /** Keys of one name are one column: its index by key. */
+  std::vector<uint32_t> columnOf_;
+  /** Tags as they come, and their columns; then by column. */
+  std::vector<Cell> cells_;
+  std::vector<uint32_t> columns_;
+  std::vector<Cell> sorted_;
+  /** Where the cells of each column begin there, and where they end. */
+  std::vector<size_t> begins_;
+  std::vector<size_t> ends_;
 
   // Kept from column to column.
   std::vector<uint32_t> places_;

@@ -16,24 +16,15 @@ constexpr uint8_t encodingOf(Logical first, Logical second, Physical physical) {
                               static_cast<uint8_t>(physical));
 }
 
-/** Bytes of a stream's metadata at most. */
-constexpr size_t kMetadata = 2 + 4 * kMaxVarint64;
-
 void writeMetadata(ByteBuffer& out, StreamType type, uint8_t encoding, uint64_t count, uint64_t size) {
-  uint8_t* p = out.reserve(kMetadata);
-  *p++ = static_cast<uint8_t>(type);
-  *p++ = encoding;
-  p = putVarint64(p, count);
-  out.commit(putVarint64(p, size));
+  out.push(static_cast<uint8_t>(type));
+  out.push(encoding);
+  out.pushVarint(count);
+  out.pushVarint(size);
 }
 
-template <typename T>
-constexpr std::make_unsigned_t<T> zigzagOf(T v) {
-  using Unsigned = std::make_unsigned_t<T>;
-  using Signed = std::make_signed_t<T>;
-  return static_cast<Unsigned>(static_cast<Unsigned>(v) << 1) ^
-         static_cast<Unsigned>(static_cast<Signed>(v) >> (8 * sizeof(T) - 1));
-}
+constexpr uint32_t zigzagOf(int32_t v) { return zigzag(v); }
+constexpr uint64_t zigzagOf(int64_t v) { return zigzag64(v); }
 
 /** A number as it stands in a stream: those with a sign in zigzag order. */
 template <typename T>
@@ -129,9 +120,8 @@ Sizes sizesOf(const std::vector<T>& values) {
 /** The lengths of all runs, then their values. */
 template <typename T>
 void writeRuns(ByteBuffer& out, const std::vector<T>& values, bool differences) {
-  const auto append = [&](uint64_t v) { out.commit(putVarint64(out.reserve(kMaxVarint64), v)); };
-  eachRun(values, differences, [&](uint64_t length, auto) { append(length); });
-  eachRun(values, differences, [&](uint64_t, auto value) { append(value); });
+  eachRun(values, differences, [&](uint64_t length, auto) { out.pushVarint(length); });
+  eachRun(values, differences, [&](uint64_t, auto value) { out.pushVarint(value); });
 }
 
 template <typename T>
@@ -145,14 +135,23 @@ void writeAll(ByteBuffer& out, const std::vector<T>& values, bool differences) {
   out.commit(p);
 }
 
+/** Readers in browsers add up differences as doubles: larger numbers are written without. */
+template <typename T>
+bool hasDifferences(const std::vector<T>& values) {
+  if constexpr (sizeof(T) == 4) return true;
+  constexpr uint64_t kMaxSafe = (uint64_t{1} << 53) - 1;
+  return std::all_of(values.begin(), values.end(), [](T v) { return plainOf(v) <= kMaxSafe; });
+}
+
 template <typename T>
 void write(ByteBuffer& out, StreamType type, const std::vector<T>& values) {
-  const Sizes sizes = sizesOf(values);
+  Sizes sizes = sizesOf(values);
+  if (!hasDifferences(values)) sizes.delta = sizes.deltaRle = SIZE_MAX;
   const size_t least = sizes.least();
   const auto writeRle = [&](Logical first, Logical second, uint64_t runs, bool differences) {
     writeMetadata(out, type, encodingOf(first, second, Physical::Varint), 2 * runs, least);
-    uint8_t* p = putVarint64(out.reserve(2 * kMaxVarint64), runs);
-    out.commit(putVarint64(p, values.size()));
+    out.pushVarint(runs);
+    out.pushVarint(values.size());
     writeRuns(out, values, differences);
   };
   if (values.size() > 1 && least == sizes.rle) return writeRle(Logical::Rle, Logical::None, sizes.runs, false);

@@ -14,16 +14,13 @@ enum class StreamType : uint8_t {
   Present = 0x00,
   Data = 0x10,
   DictionaryData = 0x11,
-  SharedDictionaryData = 0x12,
   VertexData = 0x13,
-  SymbolData = 0x15,
   VertexOffset = 0x20,
   StringOffset = 0x22,
   VarBinaryLength = 0x30,
   GeometriesLength = 0x31,
   PartsLength = 0x32,
   RingsLength = 0x33,
-  SymbolLength = 0x35,
   DictionaryLength = 0x36,
 };
 

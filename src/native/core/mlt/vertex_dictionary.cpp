@@ -12,9 +12,8 @@ uint64_t keyOf(const Position& p) {
   return uint64_t{static_cast<uint32_t>(p.x)} << 32 | static_cast<uint32_t>(p.y);
 }
 
-constexpr uint32_t deltaOf(int32_t a, int32_t b) {
-  return zigzag(static_cast<int32_t>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b)));
-}
+/** Probes of the table for each position, on the average: more are no accident. */
+constexpr size_t kMostProbes = 8;
 
 }  // namespace
 
@@ -25,6 +24,7 @@ bool VertexDictionary::build(const std::vector<Position>& positions, size_t plai
   slots_.assign(size_t{1} << bits, 0);
   const size_t mask = slots_.size() - 1;
   places_.clear();
+  size_t probes = 0;
   uint32_t before = 0;
   uint32_t step = 0;
   uint32_t length = 0;
@@ -35,12 +35,14 @@ bool VertexDictionary::build(const std::vector<Position>& positions, size_t plai
   Position last;
   for (const Position& position : positions) {
     size_t at = static_cast<size_t>(keyOf(position) * 0x9e3779b97f4a7c15ull >> (64 - bits));
-    while (slots_[at] != 0 && keyOf(distinct_[slots_[at] - 1]) != keyOf(position)) at = (at + 1) & mask;
+    for (; slots_[at] != 0 && keyOf(distinct_[slots_[at] - 1]) != keyOf(position); at = (at + 1) & mask) {
+      if (++probes > kMostProbes * positions.size()) return false;
+    }
     if (slots_[at] == 0) {
       distinct_.push_back(position);
       slots_[at] = static_cast<uint32_t>(distinct_.size());
-      p = putVarint32(p, deltaOf(position.x, last.x));
-      p = putVarint32(p, deltaOf(position.y, last.y));
+      p = putVarint32(p, zigzagDifference(position.x, last.x));
+      p = putVarint32(p, zigzagDifference(position.y, last.y));
       last = position;
     }
     const uint32_t place = slots_[at] - 1;
