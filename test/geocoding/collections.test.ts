@@ -61,6 +61,10 @@ describe('a collection as a locator', () => {
       suggestions[0] && { magicKey: suggestions[0].magicKey },
     );
     expect(chosen.candidates).toMatchObject([{ address: 'Norway, NO', score: 100 }]);
+    // Its islands are far away: the middle of all of it is in Africa.
+    const { x, y } = chosen.candidates[0]!.location;
+    const there = await ask('countries/GeocodeServer/reverseGeocode', { location: `${x},${y}` });
+    expect(there.address.Match_addr).toBe('Norway, NO');
   });
 
   it('says in which area a point is', async () => {

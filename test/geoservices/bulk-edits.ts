@@ -80,6 +80,15 @@ export function bulkEdits(open: () => EditableStore | Promise<EditableStore>): v
     expect((await post('append', twice)).error).toMatchObject({ code: 400 });
   });
 
+  it('knows keys however they are written', async () => {
+    const [{ attributes }] = (await post('query', { where: "name = 'd'", outFields: 'fid' })).features;
+    const text = { attributes: { fid: String(attributes.fid), floors: 44 } };
+    const changed = await post('append', { edits: [text], upsert: true, updateGeometry: false });
+    expect(changed).toMatchObject({ numFeaturesAppended: 0, numFeaturesUpdated: 1 });
+    const wrong = await post('append', { edits: [{ attributes: { fid: 'x' } }], upsert: true });
+    expect(wrong.error).toMatchObject({ code: 400, message: expect.stringContaining('fid') });
+  });
+
   it('keeps what succeeds unless it is told to undo all', async () => {
     const edits = { features: [parcel({ name: 'e' }), parcel({ name: 'x'.repeat(30) })] };
     const undone = await post('append', { edits, rollbackOnFailure: true });
@@ -130,6 +139,18 @@ export function bulkEdits(open: () => EditableStore | Promise<EditableStore>): v
     expect(nothing).toEqual({ success: true, updatedFeatureCount: 0 });
   });
 
+  it('computes long whole numbers', async () => {
+    const long = [
+      { field: 'floors', sqlExpression: '1764200000000000 + 1' },
+      { field: 'area', sqlExpression: '1764200000000000 + 1' },
+    ];
+    expect((await post('calculate', { where: "name = 'd'", calcExpression: long })).success).toBe(true);
+    expect(await rows('floors,area', "name = 'd'")).toEqual([
+      { floors: 1_764_200_000_000_001, area: 1_764_200_000_000_001 },
+    ]);
+    await post('calculate', { where: "name = 'd'", calcExpression: [{ field: 'floors', value: 4 }] });
+  });
+
   it('copies times and truths', async () => {
     const calcExpression = [{ field: 'seen', sqlExpression: "TIMESTAMP '2026-03-04 05:06:07'" }];
     await post('calculate', { where: "name = 'd'", calcExpression });
@@ -168,6 +189,7 @@ export function bulkEdits(open: () => EditableStore | Promise<EditableStore>): v
     ['another kind', { calcExpression: [{ field: 'floors', sqlExpression: 'name' }] }],
     ['SQL', { calcExpression: [{ field: 'floors', sqlExpression: '1; DROP TABLE parcels' }] }],
     ['a query', { calcExpression: [{ field: 'name', sqlExpression: '(SELECT name FROM parcels)' }] }],
+    ['too much', { calcExpression: Array.from({ length: 101 }, () => ({ field: 'floors', value: 1 })) }],
     ['neither', { calcExpression: [{ field: 'floors' }] }],
   ])('refuses to calculate: %s', async (_title, members) => {
     const { error } = await post('calculate', members);

@@ -88,6 +88,7 @@ it.each([
   ['toGeometry', { fromGeometry: FROM, measureOperation: DISTANCE }],
   ['measureOperation', { fromGeometry: FROM, measureOperation: 'esriMensurationHeightFromBaseAndTop' }],
   ['fromGeometry', { fromGeometry: FROM, measureOperation: 'esriMensurationAreaAndPerimeter' }],
+  ['toGeometry', { fromGeometry: FROM, toGeometry: { ...TO, y: 95 }, measureOperation: DISTANCE }],
   ['linearUnit', { fromGeometry: FROM, toGeometry: TO, measureOperation: DISTANCE, linearUnit: 'ells' }],
 ])('names what is wrong: %s', async (name, members) => {
   const { error } = await measure(members);

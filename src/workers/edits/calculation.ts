@@ -1,7 +1,7 @@
 import type { Calculation, EditTask } from '../../core/edits.js';
 import { TaskFailure } from '../../core/failure.js';
 import { fieldOf } from '../../core/features.js';
-import type { VectorSource } from '../../core/vector-source.js';
+import type { FieldType, VectorSource } from '../../core/vector-source.js';
 import { apply } from './apply.js';
 import { isFailure, prepareFeature } from './prepare.js';
 import { type Attempts, type EditSession, type NewEvent, Refusal } from './session.js';
@@ -34,12 +34,20 @@ export function calculatedProperties(
   { properties, expressions }: Calculation,
   values: readonly unknown[],
 ): Record<string, unknown> {
-  const computed = Object.keys(expressions).map((name, i) => {
-    const value = values[i];
-    const isWhole = fieldOf(source, name)?.type === 'integer';
-    return [name, isWhole && typeof value === 'number' ? rounded(value) : value];
-  });
+  const computed = Object.keys(expressions).map((name, i) => [
+    name,
+    asValueOf(fieldOf(source, name)?.type, values[i]),
+  ]);
   return { ...properties, ...Object.fromEntries(computed) };
+}
+
+/** Long whole numbers come as text of their digits, so that none is lost. */
+function asValueOf(type: FieldType | undefined, value: unknown): unknown {
+  if (type !== 'integer' && type !== 'number') return value;
+  const isDigits = typeof value === 'string' && /^-?\d+$/.test(value);
+  const number =
+    isDigits && (type === 'number' || Number.isSafeInteger(Number(value))) ? Number(value) : value;
+  return type === 'integer' && typeof number === 'number' ? rounded(number) : number;
 }
 
 /** Halves go away from zero. */

@@ -1,11 +1,11 @@
-import type { Feature, Geometry } from 'geojson';
-import { envelope } from '../../core/box.js';
+import type { Feature } from 'geojson';
 import { type FeatureCandidate, type GeocodingTasks, PLACE_FIELDS } from '../../core/geocoding.js';
 import { metresBetween } from '../../core/sphere.js';
 import type { Cancellation } from '../cancellation.js';
 import { storeOf } from '../providers/store.js';
 import { passes } from './conditions.js';
 import { type PlaceRow, placeOf } from './index-file.js';
+import { placePoint } from './place-point.js';
 import { byScore, LEAST_SCORE, queryWords, Scorer } from './score.js';
 
 type Task = GeocodingTasks['vector.geocodeFeatures'];
@@ -49,8 +49,8 @@ function nearest(places: readonly FeaturePlace[], at: readonly [number, number])
 }
 
 function placesOf(feature: Feature, i: number, fields: Task['input']['fields']): FeaturePlace[] {
-  const middle = feature.geometry ? middleOf(feature.geometry) : undefined;
-  if (!middle) return [];
+  const point = feature.geometry ? placePoint(feature.geometry) : undefined;
+  if (!point) return [];
   const read = (field: keyof typeof fields) => {
     const name = fields[field];
     const value: unknown = name === undefined ? undefined : feature.properties?.[name];
@@ -60,15 +60,8 @@ function placesOf(feature: Feature, i: number, fields: Task['input']['fields']):
   const rank = Number(read('rank'));
   const row = {
     ...text,
-    ...{ id: i, address: read('address'), language: '', names: '{}', x: middle[0], y: middle[1] },
+    ...{ id: i, address: read('address'), language: '', names: '{}', x: point[0], y: point[1] },
     rank: Number.isFinite(rank) ? rank : 0,
   } as PlaceRow;
   return [{ key: String(feature.id), row }];
-}
-
-/** A point, or the middle of the envelope. */
-function middleOf(geometry: Geometry): [x: number, y: number] | undefined {
-  const box = geometry.type === 'GeometryCollection' ? undefined : envelope(geometry);
-  const middle: [number, number] | undefined = box && [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2];
-  return middle?.every(Number.isFinite) ? middle : undefined;
 }

@@ -1,7 +1,6 @@
 import type { VectorCollection } from '../../../core/collection.js';
 import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
-import type { Field } from '../../../core/vector-source.js';
 import {
   choiceOf,
   flagOf,
@@ -22,9 +21,15 @@ export interface SourceLayer {
   readonly features: readonly Members[];
 }
 
+/** The field that tells which feature a source feature is. */
+export interface MatchingField {
+  readonly name: string;
+  readonly isWhole: boolean;
+}
+
 export interface AppendOptions {
-  /** The field that tells which feature a source feature is; without it each is a new one. */
-  readonly key: string | undefined;
+  /** Without it each feature is a new one. */
+  readonly key: MatchingField | undefined;
   readonly inserts: boolean;
   readonly updates: boolean;
   readonly geometries: boolean;
@@ -75,7 +80,8 @@ function featuresOf(members: Members, name: string): Members[] {
 function located(feature: Members, spatialReference: unknown): Members {
   const { geometry } = feature;
   if (typeof geometry !== 'object' || geometry === null) return feature;
-  return { ...feature, geometry: { spatialReference, ...geometry } };
+  const own = (geometry as Members)['spatialReference'];
+  return { ...feature, geometry: { ...geometry, spatialReference: own ?? spatialReference } };
 }
 
 export function appendOptions(layer: VectorCollection, members: Members): AppendOptions {
@@ -90,12 +96,29 @@ export function appendOptions(layer: VectorCollection, members: Members): Append
   };
 }
 
-function keyOf({ source }: VectorCollection, name: string | undefined): string {
-  if (name === undefined || name.toLowerCase() === source.idColumn.toLowerCase()) return source.idColumn;
-  const field = fieldNamed(source.fields, name);
+function keyOf({ source }: VectorCollection, name: string | undefined): MatchingField {
+  const { idColumn, fields } = source;
+  if (name === undefined || name.toLowerCase() === idColumn.toLowerCase())
+    return { name: idColumn, isWhole: true };
+  const field = fields.find((one) => one.name.toLowerCase() === name.toLowerCase());
   if (!field || field.isMasked || !['integer', 'string'].includes(field.type))
     throw badParameter('upsertMatchingField', 'must be the object id, or a field of whole numbers or texts');
-  return field.name;
+  return { name: field.name, isWhole: field.type === 'integer' };
+}
+
+/** A key as the field has it; undefined where it cannot be one. */
+export function keyValue(value: unknown, { isWhole }: MatchingField): string | number | undefined {
+  if (!isWhole) return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+  const number = typeof value === 'string' && /^-?\d{1,16}$/.test(value.trim()) ? Number(value) : value;
+  return Number.isSafeInteger(number) ? (number as number) : undefined;
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** What two keys that a database takes for one have in common: UUIDs in any case, texts of fixed length with spaces. */
+export function canonicalKey(key: string | number): string {
+  const text = String(key).trimEnd();
+  return UUID.test(text) ? text.toLowerCase() : text;
 }
 
 /** From the name of an attribute of the source to that of the layer; undefined for what is left out. */
@@ -110,9 +133,9 @@ export function fieldMapping(
   members: Members,
   key: string | undefined,
 ): FieldMapping {
-  const { idColumn, fields } = source;
-  const target = (name: string) =>
-    name.toLowerCase() === idColumn.toLowerCase() ? idColumn : fieldNamed(fields, name)?.name;
+  const names = new Map(source.fields.map(({ name }) => [name.toLowerCase(), name]));
+  names.set(source.idColumn.toLowerCase(), source.idColumn);
+  const target = (name: string) => names.get(name.toLowerCase());
   const chosen = listOf(members, 'appendFields', LIMITS.replicaEdits)?.map((name) =>
     required('appendFields', target, name),
   );
@@ -135,8 +158,4 @@ function required(parameter: string, target: (name: string) => string | undefine
   if (own === undefined)
     throw badParameter(parameter, `names '${String(name).slice(0, 60)}', which the layer does not have`);
   return own;
-}
-
-function fieldNamed(fields: readonly Field[], name: string): Field | undefined {
-  return fields.find((field) => field.name.toLowerCase() === name.toLowerCase());
 }

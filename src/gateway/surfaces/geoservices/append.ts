@@ -10,8 +10,11 @@ import type { EditDeps } from '../features/edits/target.js';
 import {
   type AppendOptions,
   appendOptions,
+  canonicalKey,
   type FieldMapping,
   fieldMapping,
+  keyValue,
+  type MatchingField,
   type SourceLayer,
   sourceLayers,
 } from './append-request.js';
@@ -66,13 +69,14 @@ export function appendOperations(deps: EditDeps): Operation[] {
         const members = membersOf(x);
         const format = documentFormat(members);
         const plans: Plan[] = [];
+        const all = targets(members);
+        if (all.reduce((sum, { source }) => sum + source.features.length, 0) > LIMITS.batchOperations)
+          throw tooMany();
         // All of them can be tried before the first is.
-        for (const { source, number, own } of targets(members)) {
+        for (const { source, number, own } of all) {
           const layer = layerOf(deps, x, x.params.serviceId, number);
           plans.push(await planAppend(x, deps, { layer, source, members: { ...members, ...own } }));
         }
-        if (plans.reduce((all, { edits }) => all + countOf(edits.edits), 0) > LIMITS.batchOperations)
-          throw tooMany();
         if (plans.length > 1 && plans.some(({ options }) => options.atomic))
           throw badParameter(
             'rollbackOnFailure',
@@ -142,7 +146,7 @@ async function planAppend(
 ): Promise<Plan> {
   requirePlain(members);
   const options = appendOptions(layer, members);
-  const mapping = fieldMapping(layer, members, options.key);
+  const mapping = fieldMapping(layer, members, options.key?.name);
   const features = source.features.map((feature) => mapped(feature, mapping));
   const { key } = options;
   if (key === undefined) {
@@ -152,14 +156,19 @@ async function planAppend(
   // Who may not edit is told nothing about what is there.
   planEdits(x, deps, layer, {});
   const keys = keysOf(features, key);
-  const ids = await storedIds(x, deps, layer, { key, keys });
-  const adds = features.filter((_, i) => !ids.has(keys[i]!));
+  const ids = await storedIds(x, deps, layer, { key: key.name, keys });
+  const idAt = (i: number) => ids.get(canonicalKey(keys[i]!));
+  const adds = features.filter((_, i) => idAt(i) === undefined);
   const updates = features.flatMap((feature, i) => {
-    const id = ids.get(keys[i]!);
+    const id = idAt(i);
     return id === undefined ? [] : [changeOf(feature, { idColumn: layer.source.idColumn, id, options })];
   });
   const edits = { adds: options.inserts ? adds : [], updates: options.updates ? updates : [] };
-  return { options, edits: planEdits(x, deps, layer, edits) };
+  const plan = planEdits(x, deps, layer, edits);
+  if (key.name === layer.source.idColumn || edits.updates.length === 0) return { options, edits: plan };
+  // Others may have changed keys since: such features stay as they are.
+  const bounds = { ...plan.bounds, filter: and(plan.bounds.filter, oneOf(key.name, keys)) };
+  return { options, edits: { ...plan, bounds } };
 }
 
 function mapped(feature: Members, mapping: FieldMapping): Members {
@@ -180,12 +189,15 @@ function changeOf(
 }
 
 /** Throws 400 for features without a key, and for two with the same. */
-function keysOf(features: readonly Members[], key: string): (string | number)[] {
-  const keys = features.map(({ attributes }) => (attributes as Members)[key]);
-  if (!keys.every((one) => typeof one === 'string' || typeof one === 'number'))
-    throw badParameter('edits', `has a feature without its key, ${key}`);
-  if (new Set(keys).size < keys.length) throw badParameter('edits', `has two features with one ${key}`);
-  return keys as (string | number)[];
+function keysOf(features: readonly Members[], key: MatchingField): (string | number)[] {
+  const keys = features.map(({ attributes }) => {
+    const value = keyValue((attributes as Members)[key.name], key);
+    if (value === undefined) throw badParameter('edits', `has a feature without its key, ${key.name}`);
+    return value;
+  });
+  if (new Set(keys.map(canonicalKey)).size < keys.length)
+    throw badParameter('edits', `has two features with one ${key.name}`);
+  return keys;
 }
 
 /** Object ids of the features that have keys. Throws 400 where one key is that of several. */
@@ -194,7 +206,7 @@ async function storedIds(
   { pools }: EditDeps,
   layer: VectorCollection,
   { key, keys }: { key: string; keys: readonly (string | number)[] },
-): Promise<Map<string | number, number>> {
+): Promise<Map<string, number>> {
   const { idColumn } = layer.source;
   const { task, query } = queryRequest(layer, { f: 'json', returnGeometry: 'false' });
   const page = await runTask(x, pools, 'vector.items', {
@@ -203,12 +215,12 @@ async function storedIds(
     fields: key === idColumn ? [] : [key],
     ...{ limit: LIMITS.batchOperations + 1, offset: 0 },
   });
-  const ids = new Map<string | number, number>();
+  const ids = new Map<string, number>();
   const features = JSON.parse(`[${Buffer.from(page.features).toString()}]`) as {
     attributes: Record<string, string | number>;
   }[];
   for (const { attributes } of features) {
-    const value = attributes[key]!;
+    const value = canonicalKey(attributes[key]!);
     if (ids.has(value))
       throw badParameter('upsertMatchingField', `is not unique: several features have one ${key}`);
     ids.set(value, attributes[idColumn] as number);

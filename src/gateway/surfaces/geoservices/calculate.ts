@@ -20,6 +20,8 @@ import { filterOf } from './query-request.js';
 
 const PARAMETER = 'calcExpression';
 const MOST_TEXT = 4000;
+/** Functions of PostgreSQL take no more arguments. */
+const MOST_ASSIGNMENTS = 100;
 /** Kinds of values that a field takes. */
 const KINDS: Readonly<Partial<Record<FieldType, readonly string[]>>> = {
   integer: ['number'],
@@ -65,7 +67,7 @@ export function calculateOperation(deps: EditDeps): Operation {
 
 /** Throws 400 for what no field can become. */
 function assignments(layer: VectorCollection, members: Members) {
-  const list = objectsOf(members, PARAMETER, LIMITS.replicaEdits) ?? [];
+  const list = objectsOf(members, PARAMETER, MOST_ASSIGNMENTS) ?? [];
   if (list.length === 0) throw badParameter(PARAMETER, 'is missing');
   const fields = new Map(layer.source.fields.map((field) => [field.name.toLowerCase(), field]));
   const properties: Record<string, unknown> = {};
@@ -73,9 +75,9 @@ function assignments(layer: VectorCollection, members: Members) {
   for (const one of list) {
     const name = textOf(one, 'field', MOST_TEXT) ?? '';
     const field = fields.get(name.toLowerCase());
-    if (!field || field.generated)
+    if (!field || field.generated || field.isMasked)
       throw badParameter(PARAMETER, `names '${name.slice(0, 60)}', which is no field that can be changed`);
-    if (field.name in properties || field.name in expressions)
+    if (Object.hasOwn(properties, field.name) || Object.hasOwn(expressions, field.name))
       throw badParameter(PARAMETER, `names ${field.name} twice`);
     const sql = textOf(one, 'sqlExpression', MOST_TEXT);
     if (sql !== undefined && 'value' in one)

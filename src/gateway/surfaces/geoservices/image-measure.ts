@@ -101,7 +101,9 @@ async function distance(
     ...{ verb: 'each', operations: [{ name: 'none' }], geometries: [geometryOf(to)] },
     ...{ from: to.crs.proj, plane: to.crs.proj, target },
   });
-  const [east, north] = (result.geometries[0] as Point).coordinates as [number, number];
+  const point = result.geometries[0] as Point | null | undefined;
+  if (!point) throw badParameter('toGeometry', 'lies nowhere on Earth');
+  const [east, north] = point.coordinates as [number, number];
   const degrees = ((Math.atan2(east, north) * 180) / Math.PI + 360) % 360;
   const unit = choiceOf(members, 'angularUnit', { values: ANGULAR_UNITS, fallback: DEGREES });
   return {
