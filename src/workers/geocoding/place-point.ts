@@ -1,4 +1,4 @@
-import type { Geometry, Position } from 'geojson';
+import type { Geometry, MultiPolygon, Polygon, Position } from 'geojson';
 import { envelope } from '../../core/box.js';
 import { CRS84 } from '../../core/crs.js';
 import { geojsonToWkb, geometryToGeoJSON } from '../../native/index.js';
@@ -11,14 +11,31 @@ const PRECISION = 8;
 /** Where a place is said to be, in degrees: a point, a point inside of an area, the middle of the envelope of lines. */
 export function placePoint(geometry: Geometry): [x: number, y: number] | undefined {
   if (geometry.type === 'GeometryCollection') return undefined;
-  const inside = geometry.type.endsWith('Polygon') ? pointInside(geometry) : undefined;
+  const area = geometry.type === 'MultiPolygon' ? largestOf(geometry) : geometry;
+  const inside = area.type === 'Polygon' ? pointInside(area) : undefined;
   const box = envelope(geometry);
   const point = inside ?? (box && [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2]);
   return point?.every(Number.isFinite) ? [point[0]!, point[1]!] : undefined;
 }
 
-/** The middle of the envelope of an area may lie far outside: islands are far from their mainland. */
-function pointInside(geometry: Geometry): Position | undefined {
+/** The largest part of an area: islands may be far from their mainland. */
+function largestOf({ coordinates }: MultiPolygon): Polygon {
+  const areas = coordinates.map(([exterior = []]) => areaOf(exterior));
+  return { type: 'Polygon', coordinates: coordinates[areas.indexOf(Math.max(...areas))] ?? [] };
+}
+
+/** Twice the area of a ring in square degrees of the equator, about. */
+function areaOf(ring: readonly Position[]): number {
+  let [area, latitudes] = [0, 0];
+  for (const [i, [x, y]] of ring.entries()) {
+    const [nextX, nextY] = ring[(i + 1) % ring.length]! as [number, number];
+    area += x! * nextY - nextX * y!;
+    latitudes += y!;
+  }
+  return Math.abs(area) * Math.cos(((latitudes / ring.length) * Math.PI) / 180);
+}
+
+function pointInside(geometry: Polygon): Position | undefined {
   const options = { crs: CRS84.proj, target: CRS84.proj, srsId: 0 };
   try {
     const blob = geojsonToWkb(geometry, { ...PLANE, dimension: 2 });
