@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 interface Layer {
   keys?: string[];
-  values?: string[];
+  values?: (string | number)[];
   /** Packed tags, and command integers. */
   features: { tags?: number[]; type: number; geometry: number[] | Uint8Array }[];
 }
@@ -37,7 +37,14 @@ function tileOf({ keys = [], values = [], features }: Layer): Uint8Array {
         );
       for (const key of keys) pbf.writeStringField(3, key);
       for (const value of values)
-        pbf.writeMessage(4, (_value, message) => message.writeStringField(1, value), null);
+        pbf.writeMessage(
+          4,
+          (_value, message) => {
+            if (typeof value === 'string') message.writeStringField(1, value);
+            else message.writeVarintField(4, value);
+          },
+          null,
+        );
     },
     null,
   );
@@ -97,8 +104,9 @@ it('a tile that would take too much is refused, and the next one is as it should
   const good = goodTile();
   const expected = mvtToMlt(good);
   const keys = Array.from({ length: 100 }, (_, i) => `k${i}`);
-  const tags = keys.flatMap((_, i) => [i, 0]);
-  const huge = tileOf({ keys, values: ['x'.repeat(1_000_000)], features: [{ ...POINT, tags }] });
+  // Columns of texts and numbers share no dictionary.
+  const features = [0, 1].map((value) => ({ ...POINT, tags: keys.flatMap((_, i) => [i, value]) }));
+  const huge = tileOf({ keys, values: ['x'.repeat(1_000_000), 7], features });
   expect(() => mvtToMlt(huge)).toThrow('holds too much');
   expect(mvtToMlt(good)).toEqual(expected);
   const many = tileOf({ features: Array.from({ length: (1 << 20) + 1 }, () => POINT) });

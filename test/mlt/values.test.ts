@@ -83,6 +83,25 @@ describe('a column', () => {
   });
 });
 
+it('columns of the same texts have them once', () => {
+  const names = Array.from({ length: 300 }, (_, i) => `a name of some length, number ${i}`);
+  const alike = names.map((name, i) => [
+    name,
+    i % 3 === 0 ? null : name,
+    i % 50 === 0 ? 'another' : name,
+    i,
+    '',
+  ]);
+  const tile = tileOf(['name', 'name_de', 'name_en', 'number', 'empty'], points(...alike));
+  expectSame(tile);
+  const one = tileOf(
+    ['name', 'number', 'empty'],
+    points(...alike.map(([name, , , i, empty]) => [name!, i!, empty!])),
+  );
+  expect(mvtToMlt(tile).length).toBeLessThan(1.2 * mvtToMlt(one).length);
+  expectSame(tileOf(['a', 'b'], points(['', ''], ['', ''])));
+});
+
 it('takes geometries of all types, alone and together', () => {
   for (const geometry of GEOMETRIES)
     expectSame(

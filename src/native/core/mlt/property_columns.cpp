@@ -8,7 +8,6 @@
 
 #include "../varint.h"
 #include "failures.h"
-#include "streams.h"
 
 namespace graticule::mlt {
 namespace {
@@ -119,6 +118,7 @@ void PropertyColumns::begin(const MvtLayer& layer) {
   cells_.clear();
   columns_.clear();
   spelled_.clear();
+  entries_.clear();
   places_.assign(layer.values.size(), kNone);
   std::unordered_map<std::string_view, uint32_t> names;
   columnOf_.clear();
@@ -184,19 +184,95 @@ PropertyColumns::Survey PropertyColumns::survey(Cells cells) const {
   return survey;
 }
 
-uint32_t PropertyColumns::write(ByteBuffer& head, ByteBuffer& body) {
-  sortCells();
-  uint32_t columns = 0;
+void PropertyColumns::findColumns() {
+  found_.clear();
   for (size_t column = 0; column < columnOf_.size(); ++column) {
     const Cells cells{sorted_.data() + begins_[column], sorted_.data() + ends_[column]};
-    if (cells.size() == 0) continue;
-    const Survey of = survey(cells);
-    writeColumnHead(head, of.type, of.nullable, layer_->keys[column]);
-    writeColumn(body, cells, of);
+    if (cells.size() != 0) found_.push_back({layer_->keys[column], cells, survey(cells), false});
+  }
+}
+
+/** Columns of texts, most of which are those of other columns, too: names in several languages. */
+void PropertyColumns::findShared() {
+  uses_.assign(layer_->values.size(), 0);
+  latest_.assign(layer_->values.size(), 0);
+  const auto eachText = [&](uint32_t stamp, const Column& column, auto&& visit) {
+    eachValue(column.cells, [&](uint32_t value) {
+      if (latest_[value] == stamp) return;
+      latest_[value] = stamp;
+      visit(value);
+    });
+  };
+  const auto isText = [](const Column& column) {
+    return column.survey.type == ColumnType::String && !column.survey.mixed;
+  };
+  uint32_t stamp = 0;
+  for (const Column& column : found_) {
+    ++stamp;
+    if (isText(column)) eachText(stamp, column, [&](uint32_t value) { ++uses_[value]; });
+  }
+  size_t columns = 0;
+  for (Column& column : found_) {
+    ++stamp;
+    if (!isText(column)) continue;
+    size_t bytes = 0;
+    size_t alike = 0;
+    eachText(stamp, column, [&](uint32_t value) {
+      const size_t size = layer_->values[value].text.size();
+      bytes += size;
+      if (uses_[value] > 1) alike += size;
+    });
+    column.isShared = 2 * alike > bytes;
+    columns += column.isShared;
+  }
+  if (columns > 1) return;
+  for (Column& column : found_) column.isShared = false;
+}
+
+uint32_t PropertyColumns::write(ByteBuffer& head, ByteBuffer& body) {
+  sortCells();
+  findColumns();
+  findShared();
+  uint32_t columns = 0;
+  bool hasShared = false;
+  for (const Column& column : found_) {
+    hasShared = hasShared || column.isShared;
+    if (column.isShared) continue;
+    writeColumnHead(head, column.survey.type, column.survey.nullable, column.name);
+    writeColumn(body, column.cells, column.survey);
     requireRoom(body.size());
     ++columns;
   }
-  return columns;
+  if (hasShared) writeShared(head, body);
+  return columns + hasShared;
+}
+
+/** One column without a name, whose fields have those of the columns. */
+void PropertyColumns::writeShared(ByteBuffer& head, ByteBuffer& body) {
+  uint32_t fields = 0;
+  uint32_t streams = 2;
+  ByteBuffer heads;
+  ByteBuffer places;
+  clearDictionary();
+  for (const Column& column : found_) {
+    if (!column.isShared) continue;
+    const bool nullable = column.survey.nullable;
+    ++fields;
+    streams += 1u + nullable;
+    writeColumnHead(heads, ColumnType::String, nullable, column.name);
+    places.pushVarint(1u + nullable);
+    if (nullable) writePresent(places, column.cells);
+    addToDictionary(column.cells, false);
+    writeIntegers(places, StreamType::StringOffset, offsets_);
+  }
+  writeColumnHead(head, ColumnType::Struct, false, {});
+  head.pushVarint(fields);
+  head.append(heads.data(), heads.size());
+  requireRoom(body.size() + dictionaryBytes_ + places.size());
+  body.pushVarint(streams);
+  writeDictionary(body, StreamType::SharedDictionaryData, false);
+  body.append(places.data(), places.size());
+  clearDictionary();
 }
 
 void PropertyColumns::writeColumn(ByteBuffer& body, Cells cells, const Survey& survey) {
@@ -254,48 +330,67 @@ std::string_view PropertyColumns::textOf(uint32_t value, bool mixed) {
   return text;
 }
 
-/** Plain, or as places in a dictionary: whichever takes least. */
-void PropertyColumns::writeTexts(ByteBuffer& body, Cells cells, const Survey& survey) {
-  offsets_.clear();
-  lengths_.clear();
-  allLengths_.clear();
+void PropertyColumns::clearDictionary() {
+  for (const uint32_t index : entries_) places_[index] = kNone;
   entries_.clear();
-  size_t dictionaryBytes = 0;
-  size_t plainBytes = 0;
+  lengths_.clear();
+  dictionaryBytes_ = 0;
+}
+
+void PropertyColumns::addToDictionary(Cells cells, bool mixed) {
+  offsets_.clear();
   eachValue(cells, [&](uint32_t index) {
-    const auto size = static_cast<uint32_t>(textOf(index, survey.mixed).size());
     if (places_[index] == kNone) {
+      const size_t size = textOf(index, mixed).size();
       places_[index] = static_cast<uint32_t>(entries_.size());
       entries_.push_back(index);
-      lengths_.push_back(size);
-      dictionaryBytes += size;
+      lengths_.push_back(static_cast<uint32_t>(size));
+      dictionaryBytes_ += size;
     }
     offsets_.push_back(places_[index]);
-    allLengths_.push_back(size);
+  });
+}
+
+void PropertyColumns::writeDictionary(ByteBuffer& body, StreamType type, bool mixed) {
+  ByteBuffer text;
+  for (const uint32_t index : entries_) {
+    const std::string_view t = textOf(index, mixed);
+    text.append(t.data(), t.size());
+  }
+  writeIntegers(body, StreamType::DictionaryLength, lengths_);
+  writePlain(body, type, static_cast<uint32_t>(entries_.size()), text.data(), text.size());
+}
+
+/** Plain, or as places in a dictionary: whichever takes least. */
+void PropertyColumns::writeTexts(ByteBuffer& body, Cells cells, const Survey& survey) {
+  const bool mixed = survey.mixed;
+  clearDictionary();
+  addToDictionary(cells, mixed);
+  allLengths_.clear();
+  size_t plainBytes = 0;
+  eachValue(cells, [&](uint32_t index) {
+    const size_t size = textOf(index, mixed).size();
+    allLengths_.push_back(static_cast<uint32_t>(size));
     plainBytes += size;
   });
   const bool isPlain = plainBytes + sizeOfIntegers(allLengths_) <=
-                       dictionaryBytes + sizeOfIntegers(lengths_) + sizeOfIntegers(offsets_);
-  const uint32_t streams = (isPlain ? 2u : 3u) + survey.nullable;
-  requireRoom(body.size() + (isPlain ? plainBytes : dictionaryBytes));
-  body.pushVarint(streams);
+                       dictionaryBytes_ + sizeOfIntegers(lengths_) + sizeOfIntegers(offsets_);
+  requireRoom(body.size() + (isPlain ? plainBytes : dictionaryBytes_));
+  body.pushVarint((isPlain ? 2u : 3u) + survey.nullable);
   if (survey.nullable) writePresent(body, cells);
-  ByteBuffer text;
-  const auto append = [&](uint32_t index) {
-    const std::string_view t = textOf(index, survey.mixed);
-    text.append(t.data(), t.size());
-  };
   if (isPlain) {
-    eachValue(cells, append);
+    ByteBuffer text;
+    eachValue(cells, [&](uint32_t index) {
+      const std::string_view t = textOf(index, mixed);
+      text.append(t.data(), t.size());
+    });
     writeIntegers(body, StreamType::VarBinaryLength, allLengths_);
     writePlain(body, StreamType::Data, static_cast<uint32_t>(allLengths_.size()), text.data(), text.size());
   } else {
-    for (const uint32_t index : entries_) append(index);
-    writeIntegers(body, StreamType::DictionaryLength, lengths_);
-    writePlain(body, StreamType::DictionaryData, static_cast<uint32_t>(entries_.size()), text.data(), text.size());
+    writeDictionary(body, StreamType::DictionaryData, mixed);
     writeIntegers(body, StreamType::StringOffset, offsets_);
   }
-  for (const uint32_t index : entries_) places_[index] = kNone;
+  clearDictionary();
 }
 
 }  // namespace graticule::mlt

@@ -8,6 +8,7 @@
 
 #include "../bytes.h"
 #include "mvt_layer.h"
+#include "streams.h"
 
 namespace graticule::mlt {
 
@@ -24,6 +25,7 @@ enum class ColumnType : uint8_t {
   Float = 24,
   Double = 26,
   String = 28,
+  Struct = 30,
 };
 
 /** A code, a name where the column has one, and its streams. */
@@ -77,8 +79,19 @@ class PropertyColumns {
     bool mixed;
   };
 
+  /** A column that has values. */
+  struct Column {
+    std::string_view name;
+    Cells cells;
+    Survey survey;
+    bool isShared;
+  };
+
   void sortCells();
   Survey survey(Cells cells) const;
+  void findColumns();
+  void findShared();
+  void writeShared(ByteBuffer& head, ByteBuffer& body);
   void writeColumn(ByteBuffer& body, Cells cells, const Survey& survey);
   void writePresent(ByteBuffer& body, Cells cells) const;
   template <typename T>
@@ -87,6 +100,10 @@ class PropertyColumns {
   void writeReals(ByteBuffer& body, Cells cells) const;
   void writeBooleans(ByteBuffer& body, Cells cells) const;
   void writeTexts(ByteBuffer& body, Cells cells, const Survey& survey);
+  /** Fills `offsets_` with the places of a column's texts in the dictionary, which takes those that are new. */
+  void addToDictionary(Cells cells, bool mixed);
+  void writeDictionary(ByteBuffer& body, StreamType type, bool mixed);
+  void clearDictionary();
   std::string_view textOf(uint32_t value, bool mixed);
 
   template <typename Visit>
@@ -105,6 +122,10 @@ class PropertyColumns {
   /** Where the cells of each column begin there, and where they end. */
   std::vector<size_t> begins_;
   std::vector<size_t> ends_;
+  std::vector<Column> found_;
+  /** Of each value, in how many columns it is, and the latest of these plus one. */
+  std::vector<uint32_t> uses_;
+  std::vector<uint32_t> latest_;
 
   // Kept from column to column.
   std::vector<uint32_t> places_;
@@ -112,6 +133,7 @@ class PropertyColumns {
   std::vector<uint32_t> lengths_;
   std::vector<uint32_t> allLengths_;
   std::vector<uint32_t> entries_;
+  size_t dictionaryBytes_ = 0;
   std::vector<std::string> spelled_;
 };
 

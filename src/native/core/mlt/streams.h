@@ -14,6 +14,7 @@ enum class StreamType : uint8_t {
   Present = 0x00,
   Data = 0x10,
   DictionaryData = 0x11,
+  SharedDictionaryData = 0x12,
   VertexData = 0x13,
   VertexOffset = 0x20,
   StringOffset = 0x22,
