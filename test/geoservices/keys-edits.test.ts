@@ -191,8 +191,16 @@ describe('attachments of a feature that is deleted', () => {
 });
 
 describe('append and calculate', () => {
-  const ask = (verb: string, members: Record<string, unknown>): Promise<Json> =>
-    keyed.town.post(`${layer('trees')}/${verb}`, { f: 'json', ...members });
+  const ask = (verb: string, members: Record<string, unknown>, name = 'trees'): Promise<Json> =>
+    keyed.town.post(`${layer(name)}/${verb}`, { f: 'json', ...members });
+
+  it('know the object ids of a layer that nobody has read', async () => {
+    const calcExpression = [{ field: 'name', value: 'first' }];
+    expect(await ask('calculate', { where: 'OBJECTID = 1', calcExpression }, 'posts')).toEqual({
+      ...{ success: true, updatedFeatureCount: 1 },
+    });
+    expect(await attributesOf('posts', "name = 'first'")).toMatchObject([{ OBJECTID: 1 }]);
+  });
 
   it('know features by their keys and by their object ids', async () => {
     const id = '00000000-0000-4000-8000-0000000000ff';
