@@ -50,8 +50,8 @@ function newKey(feature: FeatureInput, name: string): { id?: string; feature: Fe
 function withoutKey(feature: FeatureInput, { name, sqlType }: Field, id: string): FeatureInput {
   const { [name]: key, ...properties } = feature.properties ?? {};
   // UUIDs are the same in any case, texts are not.
-  const written = sqlType === 'uuid' && typeof key === 'string' ? key.toLowerCase() : key;
-  return written === undefined || written === id ? { ...feature, properties } : feature;
+  const text = sqlType === 'uuid' && typeof key === 'string' ? key.toLowerCase() : key;
+  return text === undefined || text === id ? { ...feature, properties } : feature;
 }
 
 /** The outcomes of operations by numbers, with numbers as ids. */

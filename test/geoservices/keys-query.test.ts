@@ -134,8 +134,8 @@ describe('the object id', () => {
       },
       ...{ WIDTH: '100', HEIGHT: '100', X: '50', Y: '50', INFO_FORMAT: 'application/json' },
     };
-    const told = await get('WMSServer', info);
-    expect(told.features).toMatchObject([{ properties: { OBJECTID_1: `${quoted}` } }]);
+    const { features: places } = await get('WMSServer', info);
+    expect(places).toMatchObject([{ properties: { OBJECTID_1: `${quoted}` } }]);
     const picture = await get('export', { bbox: '0,0,9,9', layerDefs, f: 'json' });
     expect(picture.error).toMatchObject({ code: 400, message: expect.stringContaining('layerDefs') });
     const found = await get('find', { searchText: 'é', layers: signs, f: 'json' });

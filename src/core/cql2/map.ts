@@ -15,10 +15,10 @@ export function mapOperands(operand: Operand, change: (operand: Operand) => Oper
 
 /** Whether a tree has to do with a property. */
 export function concerns(operand: Operand, property: string): boolean {
-  let found = false;
+  let isThere = false;
   mapOperands(operand, (one) => {
-    if (typeof one === 'object' && !isArray(one) && isProperty(one)) found ||= one.property === property;
+    if (typeof one === 'object' && !isArray(one) && isProperty(one)) isThere ||= one.property === property;
     return one;
   });
-  return found;
+  return isThere;
 }

@@ -26,7 +26,8 @@ import { guarded } from './edit-errors.js';
 import { whereOf } from './filter.js';
 import { PostgisFilterWriter } from './filter-sql.js';
 import { outputOf, rowName, storedOutput } from './items.js';
-import { numberKeys, numberNewKeys } from './key-numbers.js';
+import { numberKeys } from './key-looks.js';
+import { numberNewKeys } from './key-numbers.js';
 import { column, quote, tableOf } from './names.js';
 import { idIs } from './order.js';
 import { ensureOutbox, recordEvents } from './outbox.js';
@@ -133,7 +134,7 @@ export class PostgisSession implements EditSession {
     const writer = new PostgisFilterWriter(source, params);
     const values = Object.values(calculation.expressions).map((operand) => writer.operand(operand).sql);
     const id = column(source.idColumn);
-    const where = whereOf(source, and(this.task.filter, calculated(source, calculation)), params);
+    const where = whereOf(source, and(this.task.filter, rowsOf(source, calculation)), params);
     const rows = await this.#query(
       `SELECT ${id}::text, jsonb_build_array(${values.join(', ')})::text FROM ${tableOf(source)}
        WHERE ${where} ORDER BY ${id} LIMIT ${calculation.most + 1} FOR UPDATE`,
@@ -235,7 +236,7 @@ export class PostgisSession implements EditSession {
 }
 
 /** The rows of a calculation. By the numbers of keys, those that have one: queries know no others. */
-function calculated({ numbers }: PostgisSource, calculation: Calculation): Expression | undefined {
+function rowsOf({ numbers }: PostgisSource, calculation: Calculation): Expression | undefined {
   const { filter } = calculation;
   if (!numbers || !isAnyBy(numbers, operandsOf(calculation))) return filter;
   return and(filter, { op: 'not', args: [{ op: 'isNull', args: [{ property: numbers.column }] }] });
