@@ -5,6 +5,7 @@ import { LIMITS } from '../core/limits.js';
 import type { MergeResult, MergeTask } from '../core/merges.js';
 import type { Hold, PresenceMark } from '../core/presence.js';
 import type { Pools } from '../core/tasks.js';
+import { hasIntegerIds } from '../core/vector-source.js';
 import { runTask, type TaskContext } from './run-task.js';
 
 /** What all processes of a server must know of a committed edit. */
@@ -32,7 +33,7 @@ export class Edits {
     private readonly pools: Pools,
     /** Called for every committed edit, before its answer is sent. */
     private readonly committed: (note: EditNote) => void,
-    /** Called with the features that an edit has deleted, or without them where nobody names them. Never rejects. */
+    /** Called with the numbers of the features that an edit has deleted, or without where nobody names these. Never rejects. */
     private readonly deleted: (collection: string, ids?: readonly string[]) => Promise<void> = async () => {},
   ) {}
 
@@ -51,7 +52,8 @@ export class Edits {
         const outcome = result.outcomes[i];
         return type === 'delete' && outcome?.ok ? [outcome.id] : [];
       });
-      if (ids.length > 0) await this.deleted(collection.id, ids);
+      // Those that have numbers beside their keys are known by these elsewhere.
+      if (ids.length > 0) await this.deleted(collection.id, hasIntegerIds(source) ? ids : undefined);
       return result;
     };
     return source.path !== undefined ? this.#inTurn(source.path, x.signal, work) : work();

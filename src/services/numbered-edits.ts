@@ -6,6 +6,7 @@ import { featureTexts } from '../core/feature-text.js';
 import { LIMITS } from '../core/limits.js';
 import { isNumbered, numberedSource } from '../core/numbered.js';
 import type { Pools } from '../core/tasks.js';
+import type { Field } from '../core/vector-source.js';
 import { runTask, type TaskContext } from './run-task.js';
 
 /** Edits of layers whose features are known by the numbers of their keys: stores edit by the keys. */
@@ -27,29 +28,30 @@ export async function keyedOperations(
   operations: readonly EditOperation[],
 ): Promise<EditOperation[]> {
   if (!isNumbered(layer.source)) return [...operations];
-  const { name } = layer.source.numbers!.key;
+  const { key } = layer.source.numbers!;
   const ids = operations.flatMap((one) => (one.type === 'create' ? [] : [one.id]));
   const keys = new Map(await pairsOf(x, pools, layer, layer.source.idColumn, ids.map(Number)));
   return operations.map((operation) => {
-    if (operation.type === 'create') return { ...operation, ...newKey(operation.feature, name) };
+    if (operation.type === 'create') return { ...operation, ...newKey(operation.feature, key.name) };
     const id = keys.get(operation.id) ?? NO_KEY;
     if (operation.type === 'delete') return { ...operation, id };
-    return { ...operation, id, feature: withoutKey(operation.feature, name, id) };
+    return { ...operation, id, feature: withoutKey(operation.feature, key, id) };
   });
 }
 
-/** The key of a new feature is among its attributes, where the client gives one. */
+/** The key of a new feature is among its attributes, where the client gives one. What is no text stays, for the edit to refuse. */
 function newKey(feature: FeatureInput, name: string): { id?: string; feature: FeatureInput } {
   const { [name]: key, ...properties } = feature.properties ?? {};
-  const isGiven = typeof key === 'string' && key !== '';
-  return { ...(isGiven ? { id: key } : {}), feature: { ...feature, properties } };
+  if (key === undefined || key === null || key === '') return { feature: { ...feature, properties } };
+  return typeof key === 'string' ? { id: key, feature: { ...feature, properties } } : { feature };
 }
 
 /** A key that comes back as it is changes nothing; another one stays, for the edit to refuse. */
-function withoutKey(feature: FeatureInput, name: string, id: string): FeatureInput {
+function withoutKey(feature: FeatureInput, { name, sqlType }: Field, id: string): FeatureInput {
   const { [name]: key, ...properties } = feature.properties ?? {};
-  const isSame = key === undefined || String(key).toLowerCase() === id.toLowerCase();
-  return isSame ? { ...feature, properties } : feature;
+  // UUIDs are the same in any case, texts are not.
+  const text = sqlType === 'uuid' && typeof key === 'string' ? key.toLowerCase() : key;
+  return text === undefined || text === id ? { ...feature, properties } : feature;
 }
 
 /** The outcomes of operations by numbers, with numbers as ids. */

@@ -104,6 +104,22 @@ describe('applyEdits', () => {
     expect(sign).toEqual({ OBJECTID_1: addResults[0].objectId, code: 'b"2', objectid: 'x' });
   });
 
+  it('refuses a key that is no text, and one in another case', async () => {
+    const [tree] = await attributesOf('trees', "kind = 'yew'");
+    const [sign] = await attributesOf('signs', "code = 'é'");
+    const { addResults, updateResults } = await edit('trees', {
+      adds: [{ attributes: { kind: 'rowan', id: 42 } }, { attributes: { kind: 'plane', id: null } }],
+      updates: [{ attributes: { OBJECTID: tree.OBJECTID, id: tree.id.toUpperCase() } }],
+    });
+    expect(addResults.map(({ success }: Json) => success)).toEqual([false, true]);
+    expect(addResults[0].error.description).toContain('id');
+    expect(await stored("SELECT 1 FROM trees WHERE kind = 'rowan'")).toEqual([]);
+    expect(updateResults).toEqual([{ objectId: tree.OBJECTID, success: true }]);
+    const attributes = { OBJECTID_1: sign.OBJECTID_1, code: 'É' };
+    const ofText = await edit('signs', { updates: [{ attributes }] });
+    expect(ofText.updateResults).toMatchObject([{ success: false }]);
+  });
+
   it('undoes all where one of several fails', async () => {
     const before = await attributesOf('signs', '1=1');
     const { addResults, updateResults } = await edit('signs', {
@@ -144,13 +160,47 @@ it('attachments belong to features by their object ids', async () => {
   expect((await files.add(999_999)).error).toMatchObject({ code: 404 });
   const found = await files.get(`queryAttachments?f=json&definitionExpression=OBJECTID%3D${tree.OBJECTID}`);
   expect(found.attachmentGroups).toMatchObject([{ parentObjectId: tree.OBJECTID }]);
-  await edit('trees', { deletes: `${tree.OBJECTID}` });
-  expect((await files.get(`${tree.OBJECTID}/attachments?f=json`)).error).toMatchObject({ code: 404 });
+});
+
+describe('attachments of a feature that is deleted', () => {
+  const files = () => new Files(keyed.town, layer('signs'));
+  const add = async (code: string) =>
+    (await edit('signs', { adds: [{ attributes: { code } }] })).addResults[0];
+
+  it('are deleted with it, and those of no other feature', async () => {
+    const [other] = await attributesOf('signs', "code = 'é'");
+    // Its key is the number of the other one.
+    const code = `${other.OBJECTID_1}`;
+    const { objectId } = await add(code);
+    await files().add(objectId);
+    await files().add(other.OBJECTID_1);
+    await edit('signs', { deletes: `${objectId}` });
+    expect(await files().infos(other.OBJECTID_1)).toHaveLength(1);
+    // The key comes back, and its number with it.
+    expect(await add(code)).toEqual({ objectId, success: true });
+    expect(await files().infos(objectId)).toEqual([]);
+  });
+
+  it('are deleted by surfaces that know its key', async () => {
+    const { objectId } = await add('gone');
+    await files().add(objectId);
+    expect((await keyed.town.send('DELETE', 'signs/items/gone')).status).toBe(204);
+    expect(await add('gone')).toEqual({ objectId, success: true });
+    expect(await files().infos(objectId)).toEqual([]);
+  });
 });
 
 describe('append and calculate', () => {
-  const ask = (verb: string, members: Record<string, unknown>): Promise<Json> =>
-    keyed.town.post(`${layer('trees')}/${verb}`, { f: 'json', ...members });
+  const ask = (verb: string, members: Record<string, unknown>, name = 'trees'): Promise<Json> =>
+    keyed.town.post(`${layer(name)}/${verb}`, { f: 'json', ...members });
+
+  it('know the object ids of a layer that nobody has read', async () => {
+    const calcExpression = [{ field: 'name', value: 'first' }];
+    expect(await ask('calculate', { where: 'OBJECTID = 1', calcExpression }, 'posts')).toEqual({
+      ...{ success: true, updatedFeatureCount: 1 },
+    });
+    expect(await attributesOf('posts', "name = 'first'")).toMatchObject([{ OBJECTID: 1 }]);
+  });
 
   it('know features by their keys and by their object ids', async () => {
     const id = '00000000-0000-4000-8000-0000000000ff';

@@ -123,9 +123,22 @@ describe('the object id', () => {
     expect(results).toMatchObject([{ attributes: { OBJECTID_1: `${quoted}`, code: 'it\'s "A"' } }]);
     const layerDefs = JSON.stringify({ [keyed.town.layers['signs']!]: `OBJECTID_1 <> ${quoted}` });
     expect((await get('identify', { ...members, layerDefs })).results).toEqual([]);
+    const signs = `${keyed.town.layers['signs']}`;
+    const info = {
+      ...{
+        VERSION: '1.1.1',
+        REQUEST: 'GetFeatureInfo',
+        SRS: 'EPSG:4326',
+        BBOX: '2,3,4,5',
+        QUERY_LAYERS: signs,
+      },
+      ...{ WIDTH: '100', HEIGHT: '100', X: '50', Y: '50', INFO_FORMAT: 'application/json' },
+    };
+    const { features: places } = await get('WMSServer', info);
+    expect(places).toMatchObject([{ properties: { OBJECTID_1: `${quoted}` } }]);
     const picture = await get('export', { bbox: '0,0,9,9', layerDefs, f: 'json' });
     expect(picture.error).toMatchObject({ code: 400, message: expect.stringContaining('layerDefs') });
-    const found = await get('find', { searchText: 'é', layers: `${keyed.town.layers['signs']}`, f: 'json' });
+    const found = await get('find', { searchText: 'é', layers: signs, f: 'json' });
     expect(found.results).toMatchObject([{ foundFieldName: 'code', attributes: { OBJECTID_1: '3' } }]);
   });
 

@@ -1,4 +1,4 @@
-import { isArray, isCall, isInterval, type Operand } from './ast.js';
+import { isArray, isCall, isInterval, isProperty, type Operand } from './ast.js';
 
 /** The tree with what `change` makes of each operand, from the leaves up. Literals of geometries are left as they are. */
 export function mapOperands(operand: Operand, change: (operand: Operand) => Operand): Operand {
@@ -11,4 +11,14 @@ export function mapOperands(operand: Operand, change: (operand: Operand) => Oper
     typeof one === 'string' ? one : mapOperands(one, change),
   );
   return change({ interval: [start, end] } as Operand);
+}
+
+/** Whether a tree has to do with a property. */
+export function concerns(operand: Operand, property: string): boolean {
+  let isThere = false;
+  mapOperands(operand, (one) => {
+    if (typeof one === 'object' && !isArray(one) && isProperty(one)) isThere ||= one.property === property;
+    return one;
+  });
+  return isThere;
 }

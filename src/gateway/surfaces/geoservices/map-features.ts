@@ -3,7 +3,6 @@ import { and, type Expression } from '../../../core/cql2/index.js';
 import type { Crs } from '../../../core/crs.js';
 import { esriFields, esriTypeOf } from '../../../core/geoservices-features.js';
 import { parseExact } from '../../../core/json.js';
-import { numberedCollection } from '../../../core/numbered.js';
 import type { Exchange } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
 import { esriLayer } from '../../../services/replicas/layer-view.js';
@@ -23,14 +22,13 @@ export interface MapFeature {
 /** Most features of one answer. */
 export const MOST_RESULTS = 1000;
 
-/** Features that a query finds, and that pass `filter`, too, as results list them. Throws 400 as queries do. */
+/** Features that a query of a layer with numbers as ids finds, and that pass `filter`, too, as results list them. Throws 400 as queries do. */
 export async function mapResults(
   x: Exchange,
   pools: Pools,
-  collection: VectorCollection,
+  layer: VectorCollection,
   { query, filter, limit }: { query: Members; filter: Expression | undefined; limit: number },
 ) {
-  const layer = numberedCollection(collection);
   const { task, crs } = queryRequest(layer, { outFields: '*', ...query });
   const narrowed = and(task.filter, filter);
   const page = { ...task, limit, ...(narrowed === undefined ? {} : { filter: narrowed }) };

@@ -12,7 +12,7 @@ import { legendPng } from '../../../services/legend.js';
 import type { MapWindow } from '../maps/window.js';
 import { drawLayers } from './map-export.js';
 import { identified, type MapResult } from './map-identify.js';
-import { type DrawnLayer, type MapDeps, mapLayers } from './map-layers.js';
+import { type DrawnLayer, type MapDeps, mapLayers, numberedLayers } from './map-layers.js';
 import { flagOf, type Members, textOf, wholeNumber } from './members.js';
 import {
   crsNamed,
@@ -155,7 +155,7 @@ async function featureInfo(
   pairs: Members,
   version: WmsVersion,
 ): Promise<Reply> {
-  const layers = layersNamed(all, pairs, 'QUERY_LAYERS').reverse();
+  const layers = layersNamed(numberedLayers(all), pairs, 'QUERY_LAYERS').reverse();
   const format = requireFormat(pairs, 'INFO_FORMAT', INFO_FORMATS);
   const { bbox, crs, width, height } = windowOf(layers, pairs, version);
   const [column, row] = version === '1.3.0' ? ['I', 'J'] : ['X', 'Y'];

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import type { Expression, Operand } from '../../../core/cql2/ast.js';
 import { and } from '../../../core/cql2/index.js';
+import { concerns } from '../../../core/cql2/map.js';
 import type { Calculation, EditResult, EditTask } from '../../../core/edits.js';
 import { TaskFailure } from '../../../core/failure.js';
 import { featureText } from '../../../core/feature-text.js';
 import { parseExact } from '../../../core/json.js';
-import type { Field, PostgisSource } from '../../../core/vector-source.js';
+import { numberedSource } from '../../../core/numbered.js';
+import type { Field, KeyNumbers, PostgisSource } from '../../../core/vector-source.js';
 import { isPgError, type PgValue, type PostgresConnection } from '../../../native/postgres.js';
 import { calculatedProperties } from '../../edits/calculation.js';
 import { runEdits } from '../../edits/run.js';
@@ -23,6 +26,7 @@ import { guarded } from './edit-errors.js';
 import { whereOf } from './filter.js';
 import { PostgisFilterWriter } from './filter-sql.js';
 import { outputOf, rowName, storedOutput } from './items.js';
+import { numberKeys } from './key-looks.js';
 import { numberNewKeys } from './key-numbers.js';
 import { column, quote, tableOf } from './names.js';
 import { idIs } from './order.js';
@@ -34,8 +38,9 @@ import { valueSql, writtenGeometry } from './values.js';
  * Edits rows of a table and writes the events, in one transaction that is never tried twice. Only a connection that turns
  * out to be broken before that, as all are after a failover, is replaced.
  */
-export function edit(task: EditTask): Promise<EditResult> {
+export async function edit(task: EditTask): Promise<EditResult> {
   const { database } = task.source as PostgisSource;
+  if (byNumbers(task)) await numberKeys(numberedSource(task.source));
   let hasBegun = false;
   const work = (connection: PostgresConnection) =>
     runEdits(task, async () => {
@@ -45,6 +50,17 @@ export function edit(task: EditTask): Promise<EditResult> {
     });
   return withConnection(database, work, { hasBegun: () => hasBegun });
 }
+
+/** Whether what is edited, or how, has to do with the numbers of keys: they must be there. */
+function byNumbers({ source: { numbers }, filter, calculation }: EditTask): boolean {
+  return numbers !== undefined && isAnyBy(numbers, [filter, ...operandsOf(calculation)]);
+}
+
+const operandsOf = (calculation: Calculation | undefined): (Operand | undefined)[] =>
+  calculation ? [calculation.filter, ...Object.values(calculation.expressions)] : [];
+
+const isAnyBy = ({ column: number }: KeyNumbers, operands: readonly (Operand | undefined)[]) =>
+  operands.some((one) => one !== undefined && concerns(one, number));
 
 const OUTPUT_84 = { format: 'geojson', crs: 'OGC:CRS84', swapAxes: false, precision: 7 } as const;
 
@@ -118,7 +134,7 @@ export class PostgisSession implements EditSession {
     const writer = new PostgisFilterWriter(source, params);
     const values = Object.values(calculation.expressions).map((operand) => writer.operand(operand).sql);
     const id = column(source.idColumn);
-    const where = whereOf(source, and(this.task.filter, calculation.filter), params);
+    const where = whereOf(source, and(this.task.filter, rowsOf(source, calculation)), params);
     const rows = await this.#query(
       `SELECT ${id}::text, jsonb_build_array(${values.join(', ')})::text FROM ${tableOf(source)}
        WHERE ${where} ORDER BY ${id} LIMIT ${calculation.most + 1} FOR UPDATE`,
@@ -217,6 +233,13 @@ export class PostgisSession implements EditSession {
   #query(sql: string, params?: SqlParams): Promise<PgValue[][]> {
     return guarded(this.connection.query(sql, params?.values));
   }
+}
+
+/** The rows of a calculation. By the numbers of keys, those that have one: queries know no others. */
+function rowsOf({ numbers }: PostgisSource, calculation: Calculation): Expression | undefined {
+  const { filter } = calculation;
+  if (!numbers || !isAnyBy(numbers, operandsOf(calculation))) return filter;
+  return and(filter, { op: 'not', args: [{ op: 'isNull', args: [{ property: numbers.column }] }] });
 }
 
 /** SQLSTATE of a session that was ended because its transaction was idle for too long. */

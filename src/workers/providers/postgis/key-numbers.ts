@@ -1,40 +1,13 @@
 import { createHash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
-import { TaskFailure } from '../../../core/failure.js';
-import { isNumbered } from '../../../core/numbered.js';
-import type { Field, KeyNumbers, PostgisSource, VectorSource } from '../../../core/vector-source.js';
-import { isPgError, type PostgresConnection } from '../../../native/postgres.js';
-import type { Cancellation } from '../../cancellation.js';
-import { Refusal } from '../../edits/session.js';
-import { withConnection } from './database.js';
-import { keyOf, keyTypeOf, numbersOf, quote, SCHEMA } from './names.js';
-import { ensureTable, LOCK } from './outbox.js';
+import type { Field, KeyNumbers, PostgisSource } from '../../../core/vector-source.js';
+import type { PostgresConnection } from '../../../native/postgres.js';
+import { keyTypeOf, numbersOf, SCHEMA } from './names.js';
 import { SqlParams } from './params.js';
 
 /**
  * Numbers of keys that are no whole numbers: a table of the database gives each key the next one when it is first seen,
  * and never takes it back.
  */
-
-/** Keys that get their numbers in one transaction: it must end within the bound of a statement. */
-const BATCH = 100_000;
-/** Looking for keys without a number takes one part in so many of the time. */
-const SHARE = 20;
-/** After so long a table is looked at in any case: rows of foreign tables come from elsewhere. */
-const STALE_MS = 60_000;
-/** Tables that a thread remembers. */
-const TABLES = 1000;
-
-/** The last time that all keys of a table got numbers. */
-interface Numbering {
-  /** What was committed then. */
-  readonly snapshot: string;
-  readonly time: number;
-  /** Milliseconds that it took. */
-  readonly cost: number;
-}
-
-const numberings = new LRUCache<string, Numbering>({ max: TABLES });
 
 /** Whether the database can be written to, and the user may make the table of numbers, or write to it. */
 const MAY_NUMBER = `SELECT NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off' AND CASE
@@ -68,98 +41,6 @@ function freeColumn(names: readonly string[]): string {
   for (let i = 1; taken.has(name.toLowerCase()); i++) name = `OBJECTID_${i}`;
   return name;
 }
-
-/** A store's reading of numbered sources, after all keys have numbers. */
-export function withNumbers<T extends { source: VectorSource }, R>(
-  read: (task: T, cancellation?: Cancellation) => Promise<R>,
-): (task: T, cancellation?: Cancellation) => Promise<R> {
-  return async (task, cancellation) => {
-    await numberKeys(task.source, cancellation);
-    return read(task, cancellation);
-  };
-}
-
-/** Gives numbers to keys that have none, where rows may have been written since the last time. */
-export async function numberKeys(asked: VectorSource, cancellation?: Cancellation): Promise<void> {
-  if (!isNumbered(asked)) return;
-  const source = asked as PostgisSource;
-  const work = async (connection: PostgresConnection) => {
-    const name = `${source.database} ${source.numbers!.table}`;
-    const [[snapshot]] = (await connection.query('SELECT txid_current_snapshot()::text')) as [[string]];
-    const begin = performance.now();
-    const last = numberings.get(name);
-    if (!isDue(last, snapshot, begin)) return;
-    await addNumbers(connection, source).catch(asUnnumbered);
-    const time = performance.now();
-    // The first time all keys may have been new, which says nothing of how long looking for them takes.
-    numberings.set(name, { snapshot, time, cost: last ? time - begin : 0 });
-  };
-  await withConnection(source.database, work, { cancellation });
-}
-
-function isDue(last: Numbering | undefined, snapshot: string, now: number): boolean {
-  if (!last) return true;
-  return now - last.time > (snapshot === last.snapshot ? STALE_MS : Math.min(last.cost * SHARE, STALE_MS));
-}
-
-async function addNumbers(connection: PostgresConnection, source: PostgisSource): Promise<void> {
-  await ensureNumbers(connection, source);
-  const numbers = numbersOf(source.numbers!);
-  const key = keyOf(source.numbers!.key);
-  let last: string | null = null;
-  do {
-    const params = new SqlParams();
-    const after: string =
-      last === null ? 'IS NOT NULL' : `> ${params.add(last, keyTypeOf(source.numbers!.key))}`;
-    const sql = `WITH added AS (INSERT INTO ${numbers} (key)
-        SELECT ${key} FROM ${rowsOf(source)} WHERE ${key} ${after}
-          AND NOT EXISTS (SELECT FROM ${numbers} n WHERE n.key = ${key})
-        ORDER BY ${key} LIMIT ${BATCH} ON CONFLICT DO NOTHING RETURNING key)
-      SELECT key::text FROM added ORDER BY key OFFSET ${BATCH - 1}`;
-    last = await locked(connection, source.numbers!, { sql, params });
-  } while (last !== null);
-}
-
-/** One after the other: whoever waits finds the keys numbered. Resolves with the last key of a full batch. */
-async function locked(
-  connection: PostgresConnection,
-  { table }: KeyNumbers,
-  { sql, params }: { sql: string; params: SqlParams },
-): Promise<string | null> {
-  await connection.query('BEGIN');
-  try {
-    await connection.query(`SELECT pg_advisory_xact_lock(hashtextextended($1, ${LOCK}))`, [table]);
-    const [row] = (await connection.query(sql, params.values)) as [[string] | undefined];
-    await connection.query('COMMIT');
-    return row?.[0] ?? null;
-  } catch (error) {
-    await connection.query('ROLLBACK').catch(() => {});
-    throw error;
-  }
-}
-
-/** SQLSTATE of a database that is only read by now, as after a failover. */
-const READ_ONLY = '25006';
-
-function asUnnumbered(error: unknown): never {
-  const isRefused = error instanceof Refusal || (isPgError(error) && error.code === READ_ONLY);
-  if (!isRefused) throw error;
-  throw new TaskFailure('store-unavailable', 'The database does not let keys be numbered.', error.message);
-}
-
-async function ensureNumbers(connection: PostgresConnection, source: PostgisSource): Promise<void> {
-  const name = numbersOf(source.numbers!);
-  const { schema, table, numbers } = source;
-  const about = `Object ids of ${schema}.${table} by ${numbers!.key.name}`.replaceAll("'", "''");
-  await ensureTable(connection, name, [
-    // With the collation of the key, which its index has.
-    `CREATE TABLE ${name} AS SELECT ${keyOf(numbers!.key)} AS key FROM ${rowsOf(source)} WITH NO DATA`,
-    `ALTER TABLE ${name} ADD PRIMARY KEY (key), ADD number integer GENERATED ALWAYS AS IDENTITY UNIQUE`,
-    `COMMENT ON TABLE ${name} IS '${about}'`,
-  ]);
-}
-
-const rowsOf = ({ schema, table }: PostgisSource) => `${quote(schema)}.${quote(table)} t`;
 
 /** Numbers for keys of new rows, in the transaction that writes them: whoever sees the rows sees their numbers. */
 export async function numberNewKeys(

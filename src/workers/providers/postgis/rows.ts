@@ -4,7 +4,7 @@ import type { Cancellation } from '../../cancellation.js';
 import { columnsOf } from './columns.js';
 import { batches } from './database.js';
 import { whereOf } from './filter.js';
-import { numberKeys } from './key-numbers.js';
+import { numberKeys } from './key-looks.js';
 import { column, tableOf } from './names.js';
 import { SqlParams } from './params.js';
 

@@ -5,7 +5,7 @@ import { events } from './events.js';
 import { extent } from './extent.js';
 import { groupCount, groups } from './groups.js';
 import { count, item, items } from './items.js';
-import { withNumbers } from './key-numbers.js';
+import { withNumbers } from './key-looks.js';
 import { merge } from './merge.js';
 import { occupied } from './occupied.js';
 import { postgisRows } from './overview-rows.js';
