@@ -78,6 +78,10 @@ export interface Principal {
   /** What is known about the caller, by type: policies for rows compare attributes with it. */
   readonly claims?: Readonly<Record<string, readonly string[]>>;
   readonly tenantId?: string;
+  /** What its provider alone says of a user. */
+  readonly providerClaims?: Principal['claims'];
+  /** What it came with, and the authorities that were sent along: DER in base64. */
+  readonly certificates?: readonly string[];
   /** A rate limit of its own, beside those of policies. */
   readonly limit?: { readonly requests: number; readonly seconds: number };
   /** Of a caller who is signed in with a browser: names the session. */

@@ -4,7 +4,7 @@ import type { CertificateHeader, CertificateMode } from '../../core/client-certi
 import { ApiError } from '../../core/errors.js';
 import type { Operation, Principal } from '../../core/operation.js';
 import { readProof, UnreadableCertificate } from '../../services/access/certificates/encodings.js';
-import type { Judgement, Proof } from '../../services/access/certificates/judgement.js';
+import type { Judgement, Proof, Success } from '../../services/access/certificates/judgement.js';
 import { proofOf } from './forwarded-certificates.js';
 
 /** A request, as far as certificates are concerned. Only while it is attached. */
@@ -24,8 +24,6 @@ export interface Certified {
   principal(): Principal;
 }
 
-type Success = Judgement & { readonly code: 'success' };
-
 export interface ClientCertificatesOptions {
   readonly mode: Exclude<CertificateMode, 'Disabled'>;
   readonly header: CertificateHeader;
@@ -41,6 +39,8 @@ export interface ClientCertificatesOptions {
 /** Milliseconds for which a certificate is believed without being judged again. */
 const TRUST_MS = 1000;
 const MAX_CALLERS = 10_000;
+/** Characters of the certificates of these callers. */
+const MAX_TEXT = 33_554_432;
 
 interface Caller {
   readonly principal: Principal;
@@ -52,7 +52,10 @@ type Presented = { readonly header: string; readonly chain: string } | { readonl
 
 /** Certificates that requests come with, from TLS of ours or from a proxy that is believed, and never from anybody else. */
 export class ClientCertificates {
-  readonly #callers = new LRUCache<string, Caller>({ max: MAX_CALLERS });
+  readonly #callers = new LRUCache<string, Caller>({
+    ...{ max: MAX_CALLERS, maxSize: MAX_TEXT },
+    sizeCalculation: ({ principal }) => 1 + (principal.certificates ?? []).join('').length,
+  });
 
   constructor(private readonly options: ClientCertificatesOptions) {}
 

@@ -94,6 +94,7 @@ export async function startAccess(foundation: Foundation, { events, rules }: Dat
     presentRights: new PresentRights({
       ...{ apiKeys: state.apiKeys, users: state.users, clients: parts.clients, embedKeys },
       certificates: certificates.trust,
+      isProvider: (key) => parts.providers.isEnabled(key),
       rules: () => rules.current,
       admitted: (principal) => tenants.admitted(principal),
     }),

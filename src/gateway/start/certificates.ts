@@ -2,9 +2,8 @@ import type { Config } from '../../core/config.js';
 import { ConfigError } from '../../core/config.js';
 import type { Principal } from '../../core/operation.js';
 import { ExpiryWatch } from '../../services/access/certificates/expiry.js';
-import { expiryOf, type Judgement, type Proof } from '../../services/access/certificates/judgement.js';
 import { CertificateTrust } from '../../services/access/certificates/trust.js';
-import { identityOfCertificate, principalOf } from '../../services/access/identity.js';
+import { certifiedPrincipal } from '../../services/access/identity.js';
 import type { RuleSet } from '../../services/access/rules.js';
 import { ClientCertificates } from '../auth/client-certificates.js';
 import { KNOWS_CLIENT_CERTIFICATES } from '../http/uws.js';
@@ -38,7 +37,7 @@ export function startCertificates(
   const callers = new ClientCertificates({
     ...{ mode, header, fromTls: config.server.tls.clientCa !== '' },
     judge: (proof, now) => trust.judge(proof, now),
-    principalOf: (judgement, proof) => admitted(callerOf(judgement, proof, rules())),
+    principalOf: (judgement, proof) => admitted(certifiedPrincipal(judgement, proof, rules())),
     expiring: (judgement, proof, now) => watch.look(judgement, proof, now),
   });
   return { trust, callers };
@@ -58,13 +57,4 @@ function requireSource({ server, security }: Config): void {
     throw new ConfigError([
       `security.clientCertificates.mode ${mode} needs security.clientCertificates.header, or server.tls.clientCa`,
     ]);
-}
-
-function callerOf(
-  judgement: Judgement & { readonly code: 'success' },
-  proof: Proof,
-  rules: RuleSet,
-): Principal {
-  const identity = identityOfCertificate(judgement.mapping.body, proof.leaf.fingerprint);
-  return { ...principalOf(identity, rules), expiresAt: expiryOf(judgement, proof.leaf) };
 }

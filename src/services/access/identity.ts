@@ -1,10 +1,16 @@
 import type { CertificateMapping } from '../../core/client-certificates.js';
 import type { Principal } from '../../core/operation.js';
 import type { StoredUser } from '../../stores/users.js';
+import { MAX_CHAIN } from './certificates/chain.js';
+import { expiryOf, type Proof, type Success } from './certificates/judgement.js';
 import type { RuleSet } from './rules.js';
 
 /** What is known of a caller before the rules are asked. */
-export interface Identity extends Pick<Principal, 'kind' | 'id' | 'name' | 'tenantId' | 'layers'> {
+export interface Identity
+  extends Pick<
+    Principal,
+    'kind' | 'id' | 'name' | 'tenantId' | 'layers' | 'providerClaims' | 'certificates'
+  > {
   /** Permission labels of its own. */
   readonly labels?: readonly string[];
   readonly roles?: readonly string[];
@@ -56,17 +62,25 @@ export function identityOfUser(user: StoredUser, claims: StoredUser['claims']): 
     ...{ kind: 'user', id, name, roles },
     // What an administrator said of a user goes before what a provider says.
     claims: { ...claims, sub: [id], name: [name], ...user.claims },
+    ...(user.providerId === null ? {} : { providerClaims: claims }),
     ...(tenantId === null ? {} : { tenantId }),
   };
 }
 
-export function identityOfCertificate(
+/** Who came with a certificate that is believed. */
+export function certifiedPrincipal(judgement: Success, proof: Proof, rules: RuleSet): Principal {
+  const identity = identityOfCertificate(judgement.mapping.body, proof);
+  return { ...principalOf(identity, rules), expiresAt: expiryOf(judgement, proof.leaf) };
+}
+
+function identityOfCertificate(
   { principalId: id, displayName: name, roles, tenantId }: CertificateMapping,
-  fingerprint: string,
+  { leaf, chain }: Proof,
 ): Identity {
   return {
     ...{ kind: 'certificate', id, name, roles },
-    claims: { sub: [id], name: [name], certificate: [fingerprint] },
+    claims: { sub: [id], name: [name], certificate: [leaf.fingerprint] },
+    certificates: [leaf, ...chain.slice(0, MAX_CHAIN)].map(({ x509 }) => x509.raw.toString('base64')),
     ...(tenantId === null ? {} : { tenantId }),
   };
 }

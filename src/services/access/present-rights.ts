@@ -3,9 +3,10 @@ import type { Principal } from '../../core/operation.js';
 import type { ApiKeyStore } from '../../stores/api-keys.js';
 import type { UserStore } from '../../stores/users.js';
 import { keyStatus } from './api-keys.js';
+import { readDer } from './certificates/encodings.js';
 import type { CertificateTrust } from './certificates/trust.js';
 import type { EmbedKeys } from './embed-keys.js';
-import { identityOfCertificate, identityOfKey, identityOfUser, principalOf } from './identity.js';
+import { certifiedPrincipal, identityOfKey, identityOfUser, principalOf } from './identity.js';
 import type { OAuthClients } from './oauth-clients.js';
 import { permits } from './permissions.js';
 import type { RuleSet } from './rules.js';
@@ -16,7 +17,9 @@ export interface PresentRightsDeps {
   readonly users: Pick<UserStore, 'get'>;
   readonly clients: Pick<OAuthClients, 'find' | 'labelsOf'>;
   readonly embedKeys: Pick<EmbedKeys, 'principalById'>;
-  readonly certificates: Pick<CertificateTrust, 'mappingOf'>;
+  readonly certificates: Pick<CertificateTrust, 'judge' | 'settings'>;
+  /** Whether sessions of a provider may go on. */
+  isProvider(key: string): Promise<boolean>;
   rules(): RuleSet;
   /** Throws `forbidden` when the tenant does not let the caller in. */
   admitted(principal: Principal): Principal;
@@ -34,7 +37,7 @@ export class PresentRights {
   }
 
   async #present(principal: Principal): Promise<Principal | undefined> {
-    const { apiKeys, users, embedKeys } = this.deps;
+    const { apiKeys, embedKeys } = this.deps;
     switch (principal.kind) {
       case 'anonymous':
         return principal;
@@ -42,13 +45,8 @@ export class PresentRights {
         const key = await apiKeys.get(principal.id);
         return key && keyStatus(key) === 'active' ? this.#withRules(identityOfKey(key)) : undefined;
       }
-      case 'user': {
-        const user = await users.get(principal.id);
-        if (!user?.isActive) return undefined;
-        // What a provider says of a user holds until the next signing in, as it does for a session.
-        const claims = user.providerId === null ? {} : (principal.claims ?? {});
-        return this.#withRules(identityOfUser(user, claims));
-      }
+      case 'user':
+        return this.#user(principal);
       case 'oauth-client':
         return this.#client(principal);
       case 'embed-key':
@@ -56,6 +54,15 @@ export class PresentRights {
       case 'certificate':
         return this.#certified(principal);
     }
+  }
+
+  /** What a provider says of a user holds until the next signing in, as it does for a session. */
+  async #user({ id, providerClaims = {} }: Principal): Promise<Principal | undefined> {
+    const user = await this.deps.users.get(id);
+    if (!user?.isActive) return undefined;
+    if (user.providerId === null) return this.#withRules(identityOfUser(user, {}));
+    if (!(await this.deps.isProvider(user.providerId))) return undefined;
+    return this.#withRules(identityOfUser(user, providerClaims));
   }
 
   /** The token had some of the scopes of its client: what it did not have is not given. */
@@ -70,11 +77,14 @@ export class PresentRights {
     );
   }
 
-  #certified({ id, claims, expiresAt = Number.POSITIVE_INFINITY }: Principal): Principal | undefined {
-    const [fingerprint] = claims?.['certificate'] ?? [];
-    if (fingerprint === undefined || expiresAt <= Date.now()) return undefined;
-    const mapping = this.deps.certificates.mappingOf(id, fingerprint, Date.now());
-    return mapping && { ...this.#withRules(identityOfCertificate(mapping, fingerprint)), expiresAt };
+  /** Judged as if it came now. */
+  #certified({ id, certificates = [] }: Principal): Principal | undefined {
+    const { certificates: trust, rules } = this.deps;
+    const [leaf, ...chain] = certificates.map(readDer);
+    if (!leaf || trust.settings.mode === 'Disabled') return undefined;
+    const judgement = trust.judge({ leaf, chain }, Date.now());
+    if (judgement.code !== 'success' || judgement.mapping.body.principalId !== id) return undefined;
+    return certifiedPrincipal(judgement, { leaf, chain }, rules());
   }
 
   #withRules(identity: Parameters<typeof principalOf>[0]): Principal {

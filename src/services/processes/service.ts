@@ -123,12 +123,14 @@ export class Processes {
     principal: Principal,
     { baseUrl, trace, isApproved, priority = 'Normal', ...options }: ExecuteOptions,
   ): Promise<JobRow> {
-    const { sessionHash: _, ...caller } = principal;
+    const { sessionHash: _, ...proposer } = principal;
+    // A job is done with the rights that it was given: what they came from is kept for approvals alone.
+    const { providerClaims: _claims, certificates: _certificates, ...caller } = proposer;
     const { callbacks } = this.#deps;
     if (execution.subscriber) callbacks.refuse(execution.subscriber);
     await this.#refusals.check(process, execution, caller);
     if (!isApproved)
-      await this.#requireApproval({ process: process.id, execution, principal: caller, baseUrl, priority });
+      await this.#requireApproval({ process: process.id, execution, principal: proposer, baseUrl, priority });
     const { values, outputs, response } = execution;
     const input: ExecutionInput = {
       ...{ process: process.id, values, outputs, response, principal: caller },

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { daysLeft, type Judgement, type Proof } from './judgement.js';
+import { daysLeft, type Proof, type Success } from './judgement.js';
 
 /** A certificate that ends soon. */
 export interface Expiry {
@@ -19,7 +19,7 @@ export class ExpiryWatch {
 
   constructor(private readonly tell: (expiry: Expiry) => void) {}
 
-  look({ profile, mapping }: Judgement & { readonly code: 'success' }, { leaf }: Proof, now: number): void {
+  look({ profile, mapping }: Success, { leaf }: Proof, now: number): void {
     const days = daysLeft(leaf, now);
     const { fingerprint } = leaf;
     if (days > profile.body.expirationWarningThresholdDays || this.#days.get(fingerprint) === days) return;

@@ -29,9 +29,13 @@ interface About {
   readonly profile?: Profile;
   readonly mapping?: StoredMapping;
 }
-export type Judgement =
-  | (About & { readonly code: 'success'; readonly profile: Profile; readonly mapping: StoredMapping })
-  | (About & { readonly code: CertificateFault });
+export type Success = About & {
+  readonly code: 'success';
+  readonly profile: Profile;
+  readonly mapping: StoredMapping;
+};
+
+export type Judgement = Success | (About & { readonly code: CertificateFault });
 
 /** Whole days until a certificate ends; negative once it has. */
 export function daysLeft({ notAfter }: Certificate, now: number): number {
@@ -39,10 +43,7 @@ export function daysLeft({ notAfter }: Certificate, now: number): number {
 }
 
 /** When what was judged ends, in milliseconds since 1970. */
-export function expiryOf(
-  { profile, mapping }: Judgement & { readonly code: 'success' },
-  { notAfter }: Certificate,
-): number {
+export function expiryOf({ profile, mapping }: Success, { notAfter }: Certificate): number {
   const end = notAfter + profile.body.rotationGracePeriodDays * DAY_MS;
   return Math.min(end, mapping.body.notAfter ?? Number.POSITIVE_INFINITY);
 }
@@ -173,10 +174,10 @@ function identitiesOf({ body }: Profile, leaf: Certificate): readonly Identity[]
   return [...of('fingerprintSha256'), ...names, ...fallback];
 }
 
-export function isCurrent({ notBefore, notAfter }: CertificateMapping, now: number): boolean {
+function isCurrent({ notBefore, notAfter }: CertificateMapping, now: number): boolean {
   return (notBefore === null || notBefore <= now) && (notAfter === null || now <= notAfter);
 }
 
-export function isFor({ environmentScopes }: CertificateMapping, environmentId: string): boolean {
+function isFor({ environmentScopes }: CertificateMapping, environmentId: string): boolean {
   return environmentScopes.length === 0 || environmentScopes.includes(environmentId);
 }

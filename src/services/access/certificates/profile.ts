@@ -50,15 +50,6 @@ export class Profile {
     return this.#mappings.get(`${type} ${value}`) ?? [];
   }
 
-  /** Mappings to a principal. */
-  mappingsTo(principalId: string): StoredMapping[] {
-    return [...this.#mappings.values()].flat().filter(({ body }) => body.principalId === principalId);
-  }
-
-  revokes(fingerprint: string): boolean {
-    return this.#revoked.has(fingerprint);
-  }
-
   isRevoked({ fingerprint, issuer, serial }: Certificate): boolean {
     return this.#revoked.has(fingerprint) || this.#revoked.has(`${issuer} ${serial}`);
   }

@@ -8,7 +8,7 @@ import type {
 } from '../../../core/client-certificates.js';
 import { notFound } from '../../../core/errors.js';
 import type { DocumentStore } from '../../../stores/documents.js';
-import { isCurrent, isFor, type Judgement, judge, type Proof } from './judgement.js';
+import { type Judgement, judge, type Proof } from './judgement.js';
 import { Profile, type StoredMapping, type StoredProfile, type StoredRevocation } from './profile.js';
 
 /** Kinds of the documents, as messages call them. */
@@ -63,15 +63,6 @@ export class CertificateTrust {
     const profiles =
       profileId === undefined ? this.#profiles : this.#profiles.filter(({ id }) => id === profileId);
     return judge(proof, { profiles, environmentId: this.settings.environmentId, now });
-  }
-
-  /** Who the holder of a certificate, which is known by its fingerprint alone, is now; undefined for nobody any more. */
-  mappingOf(principalId: string, fingerprint: string, now: number): CertificateMapping | undefined {
-    return this.current
-      .filter((profile) => !profile.revokes(fingerprint))
-      .flatMap((profile) => profile.mappingsTo(principalId))
-      .map(({ body }) => body)
-      .find((body) => isCurrent(body, now) && isFor(body, this.settings.environmentId));
   }
 
   async list(): Promise<WholeProfile[]> {
