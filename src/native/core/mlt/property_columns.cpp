@@ -14,6 +14,9 @@ namespace {
 
 using Kind = MvtValue::Kind;
 
+/** Bytes of texts that come again before columns share a dictionary: what is near, gzip finds by itself. */
+constexpr size_t kLeastAgain = 1024;
+
 /** Whole numbers that a double holds, as MVT's readers in browsers have them. */
 constexpr uint64_t kMaxSafe = (uint64_t{1} << 53) - 1;
 
@@ -207,10 +210,15 @@ void PropertyColumns::findShared() {
     return column.survey.type == ColumnType::String && !column.survey.mixed;
   };
   uint32_t stamp = 0;
+  size_t again = 0;
   for (const Column& column : found_) {
     ++stamp;
-    if (isText(column)) eachText(stamp, column, [&](uint32_t value) { ++uses_[value]; });
+    if (!isText(column)) continue;
+    eachText(stamp, column, [&](uint32_t value) {
+      if (uses_[value]++ != 0) again += layer_->values[value].text.size();
+    });
   }
+  if (again < kLeastAgain) return;
   size_t columns = 0;
   for (Column& column : found_) {
     ++stamp;
