@@ -8,7 +8,8 @@ export type ArchiveContainer = 'mbtiles' | 'pmtiles';
 export type ArchiveFormat = 'mvt' | 'mlt' | 'png' | 'jpeg' | 'webp';
 
 /** Whether tiles of a format have features. */
-export const isVectorArchive = (format: ArchiveFormat) => format === 'mvt' || format === 'mlt';
+export const isVectorArchive = (format: ArchiveFormat): format is 'mvt' | 'mlt' =>
+  format === 'mvt' || format === 'mlt';
 
 /** What inspection of a tile archive found. Its tiles are those of WebMercatorQuad. */
 export interface ArchiveInfo {

@@ -4,7 +4,7 @@ const LINE_END = '\r\n';
 /** Bytes of the headers of a part. */
 const MAX_HEADERS = 1000;
 const DISPOSITION =
-  /^content-disposition:[ \t]*form-data[ \t]*;[ \t]*name="([^"]{1,100})"[ \t]*(;[ \t]*filename\*?=)?/im;
+  /^content-disposition:[ \t]*form-data[ \t]*;[ \t]*name=(?:"([^"]{1,100})"|([\w.-]{1,100}))[ \t]*(;[ \t]*filename\*?=)?/im;
 
 /** The boundary that a content type names (RFC 2046, 5.1.1); undefined for one that cannot be. */
 export function boundaryOf(contentType: string): string | undefined {
@@ -38,7 +38,8 @@ export function* multipartFields(
 }
 
 function fieldName(headers: string): string {
-  const [, name, file] = DISPOSITION.exec(headers) ?? [];
+  const [, quoted, token, file] = DISPOSITION.exec(headers) ?? [];
+  const name = quoted ?? token;
   if (name === undefined) throw new Error('A part of the form has no name.');
   if (file !== undefined) throw new Error(`${name.slice(0, 60)} is a file, where a text is meant.`);
   return name;

@@ -83,6 +83,8 @@ describe('the bounds of a JSON text', () => {
     const boundary = boundaryOf(written.headers.get('content-type')!);
     expect(multipart(await written.text(), boundary)).toEqual(fields);
     expect(multipart(`${part('g', '[1]')}${part('t', '[1]')}--b--`)).toEqual({ g: [1], t: '[1]' });
+    const token = '--b\r\nContent-Disposition: form-data; name=f\r\n\r\njson\r\n';
+    expect(multipart(`${token}--b--`)).toEqual({ f: 'json' });
     expect(boundaryOf('multipart/form-data; charset=x; boundary="a b"')).toBe('a b');
     for (const wrong of ['', '; boundary=', '; boundary=a"b', `; boundary=${'x'.repeat(71)}`])
       expect(boundaryOf(`multipart/form-data${wrong}`)).toBeUndefined();

@@ -97,6 +97,9 @@ function same(a: MapGeoJSONFeature | undefined, b: MapGeoJSONFeature | undefined
   return a?.source === b?.source && idOf(a) === idOf(b) && idOf(a) !== undefined;
 }
 
+/** Numbers beyond what others hold are of a type that JSON has not. */
+const withoutBigInts = (_name: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
+
 /** MapLibre Tiles of features without an id have NaN there. */
 function idOf(feature: MapGeoJSONFeature | undefined): string | number | undefined {
   return Number.isNaN(feature?.id) ? undefined : feature?.id;
@@ -106,7 +109,7 @@ function idOf(feature: MapGeoJSONFeature | undefined): string | number | undefin
 function distinct(features: readonly MapGeoJSONFeature[]): MapGeoJSONFeature[] {
   const keys = new Set<string>();
   return features.filter((feature) => {
-    const key = `${feature.source} ${idOf(feature) ?? JSON.stringify(feature.properties)}`;
+    const key = `${feature.source} ${idOf(feature) ?? JSON.stringify(feature.properties, withoutBigInts)}`;
     if (keys.has(key)) return false;
     keys.add(key);
     return true;

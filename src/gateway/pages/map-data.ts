@@ -1,4 +1,5 @@
 import { byData, hasCoverage, hasFeatures } from '../../core/abilities.js';
+import { isVectorArchive } from '../../core/archives.js';
 import type { Box } from '../../core/box.js';
 import type {
   ArchiveCollection,
@@ -137,7 +138,7 @@ function rasterLayer(collection: RasterCollection, baseUrl: string): RasterLayer
 function archiveLayer(collection: ArchiveCollection, baseUrl: string): MapLayerData {
   const { minZoom, maxZoom, format } = collection;
   const shared = { ...common(collection, baseUrl, format), minZoom, maxZoom };
-  if (format !== 'mvt' && format !== 'mlt') return { ...shared, kind: 'raster' };
+  if (!isVectorArchive(format)) return { ...shared, kind: 'raster' };
   return {
     ...shared,
     ...{ kind: 'vector', encoding: format },

@@ -96,7 +96,8 @@ export class CollectionGeocoder implements Geocoder {
     const conditions = this.#conditions;
     const { candidates: whole } = await this.#ask(x, conditions.having(names, words), query);
     if ((whole[0]?.score ?? 0) >= LIKELY) return whole;
-    const starts = words.map((word) => word.slice(0, BEGINNING));
+    // A number is what it is, and no other one begins as it does.
+    const starts = words.map((word) => (/^\d+$/.test(word) ? word : word.slice(0, BEGINNING)));
     const { candidates: beginnings } = await this.#ask(x, conditions.having(names, starts), query);
     return beginnings.length > 0 ? beginnings : whole;
   }

@@ -32,6 +32,7 @@ async function fill(run: Run, join: Join, { left, right }: Sides, table: Feature
   const search = searchOf(join, left.crs);
   const reach = join.predicate === 'dwithin' ? join.reach! : undefined;
   const windows = (box: Box) => (reach ? boxesAround(box, right.crs, reach) : [box]);
+  /** Those beyond the first of each feature, as a database can count them. */
   let pairs = 0;
   for await (const rows of left.rows()) {
     for (const matches of matchesOf(run, rows, await right.near(rows, windows), search)) {
@@ -44,7 +45,7 @@ async function fill(run: Run, join: Join, { left, right }: Sides, table: Feature
         const values = partners.length === 0 ? [nothing] : partners.map((partner) => partner.values);
         const count = join.mode === 'first' ? 1 : values.length;
         for (const own of values.slice(0, count)) table.add(row.geometry, [...row.values, ...own]);
-        if (join.mode === 'each') pairs += partners.length;
+        if (join.mode === 'each') pairs += Math.max(0, partners.length - 1);
       }
       if (pairs > LIMITS.processPairs) throw tooManyPairs();
     }

@@ -1,4 +1,5 @@
 import { hasCoverage, hasStoredTiles } from '../../../core/abilities.js';
+import { isVectorArchive } from '../../../core/archives.js';
 import type { Collection } from '../../../core/collection.js';
 import { LIMITS } from '../../../core/limits.js';
 
@@ -63,7 +64,7 @@ export function tilesUrl({ baseUrl, collection }: SnippetSubject, format: string
 /** Format of the image tiles; undefined where tiles are vectors alone. */
 export function imageFormat(collection: Collection): string | undefined {
   if (!hasStoredTiles(collection)) return 'png';
-  return collection.format === 'mvt' ? undefined : collection.format;
+  return isVectorArchive(collection.format) ? undefined : collection.format;
 }
 
 /** A coverage that has more pixels than one answer may have is asked for at a smaller scale. */

@@ -16,12 +16,12 @@ import { esriLayer } from '../../../services/replicas/layer-view.js';
 export const CURRENT_VERSION = 11.2;
 
 const EDITING = ['Create', 'Delete', 'Query', 'Update', 'Editing'].join();
-/** What clients may do: query, and edit where they may change features. */
 const EDITABLE = {
   ...{ allowGeometryUpdates: true, supportsRollbackOnFailureParameter: true, supportsCalculate: true },
   ...{ supportsAppend: true, supportedAppendFormats: 'featureCollection' },
 };
 
+/** What clients may do: query, and edit where they may change features. */
 const capabilitiesOf = (isEditable: boolean) => (isEditable ? EDITING : 'Query');
 
 const QUERY_FORMATS = 'JSON, geoJSON, PBF';

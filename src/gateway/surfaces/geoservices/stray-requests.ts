@@ -20,7 +20,8 @@ export function strayFailure(
   x: Pick<Exchange, 'path' | 'query' | 'method'>,
   error: ApiError,
 ): Reply | undefined {
-  if (!BELOW.test(x.path)) return undefined;
+  // What is wrong with the server is for probes to see.
+  if (!BELOW.test(x.path) || error.status >= 500) return undefined;
   const format = new URLSearchParams(x.query).get('f') ?? '';
   if (!FORMATS.has(format.toLowerCase())) return undefined;
   const [, name = ''] = SERVER.exec(x.path) ?? [];
