@@ -34,11 +34,10 @@ async function body(path: string): Promise<Uint8Array> {
 /** The largest script of the pages, as the build wrote it. */
 function script(): Uint8Array {
   const folder = 'dist/public';
-  const names = readdirSync(folder).filter((name) => /\.js(\.gz)?$/.test(name));
+  const names = readdirSync(folder).filter((name) => name.endsWith('.js.gz'));
   const sizes = names.map((name) => statSync(join(folder, name)).size);
   const name = names[sizes.indexOf(Math.max(...sizes))]!;
-  const bytes = readFileSync(join(folder, name));
-  return name.endsWith('.gz') ? gunzipSync(bytes) : bytes;
+  return gunzipSync(readFileSync(join(folder, name)));
 }
 
 const STATES = 'states_provinces';
