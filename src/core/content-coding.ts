@@ -3,4 +3,10 @@ export const COMPRESSIONS = ['gzip', 'br', 'zstd'] as const;
 
 export type Compression = (typeof COMPRESSIONS)[number];
 
-export type ContentCoding = Compression | 'identity';
+export const CONTENT_CODINGS = ['identity', ...COMPRESSIONS] as const;
+
+export type ContentCoding = (typeof CONTENT_CODINGS)[number];
+
+/** The compression of what is not sent as it is. */
+export const compressionOf = (coding: ContentCoding): Compression | undefined =>
+  coding === 'identity' ? undefined : coding;

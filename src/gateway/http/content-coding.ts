@@ -1,6 +1,6 @@
 import type { Compression, ContentCoding } from '../../core/content-coding.js';
 import { ApiError } from '../../core/errors.js';
-import { decompress } from './compression.js';
+import { decompress } from '../../services/compression.js';
 import type { HttpExchange } from './exchange.js';
 
 /** The coding of a request body (RFC 9110, 8.4). Throws 415, with the codings that are taken, for any other. */

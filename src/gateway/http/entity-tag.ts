@@ -1,4 +1,4 @@
-import { COMPRESSIONS, type ContentCoding } from '../../core/content-coding.js';
+import { COMPRESSIONS, CONTENT_CODINGS, type ContentCoding } from '../../core/content-coding.js';
 
 /**
  * One rule for all: a tag names a content, and its form in a coding of the wire is the same tag with the coding behind it. So
@@ -16,8 +16,6 @@ export function contentTagOf(tag: string): string {
   return tag.replace(SUFFIX, '');
 }
 
-const FORMS: readonly ContentCoding[] = ['identity', ...COMPRESSIONS];
-
 /**
  * The coding of the form that If-None-Match names of a content (weak comparison, RFC 9110, 8.8.3.2), among those that
  * the client takes; `any` where it names all forms.
@@ -30,7 +28,7 @@ export function matchingForm(
   if (header.trim() === '*') return 'any';
   const opaque = tag.replace(/^W\//, '');
   const tags = header.split(',').map((one) => /^(?:W\/)?"([^"]*)"$/.exec(one.trim())?.[1]);
-  return FORMS.find((coding) => {
+  return CONTENT_CODINGS.find((coding) => {
     const name = coding === 'identity' ? opaque : `${opaque}-${coding}`;
     return tags.includes(name) && accepts(coding);
   });

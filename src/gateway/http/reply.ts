@@ -1,9 +1,10 @@
 import type { ContentCoding } from '../../core/content-coding.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Reply } from '../../core/operation.js';
+import { compress, decompress } from '../../services/compression.js';
 import { Backlog, type Sending } from './backlog.js';
 import { compressedParts, hasRoom } from './compressed-parts.js';
-import { acceptsCoding, chooseCoding, compress, decompress, isWhole } from './compression.js';
+import { acceptsCoding, chooseCoding, isWhole } from './compression.js';
 import { matchingForm } from './entity-tag.js';
 import { ACCEPT_ENCODING, type HttpExchange, IF_NONE_MATCH } from './exchange.js';
 import { head } from './head.js';
