@@ -1,4 +1,4 @@
-import { pipeline, Readable, Transform } from 'node:stream';
+import { pipeline, Readable, type Transform } from 'node:stream';
 import { constants, createBrotliCompress, createGzip } from 'node:zlib';
 import type { Compression } from '../../core/content-coding.js';
 import { LIMITS } from '../../core/limits.js';
@@ -28,13 +28,27 @@ export async function* compressedParts(
 ): AsyncGenerator<Uint8Array> {
   streams++;
   try {
-    const compressor = compressorOf(coding);
-    // Failures reach the reader of the compressor.
-    pipeline(Readable.from(gathered(parts), { highWaterMark: 1 }), compressor, () => {});
-    yield* compressor;
+    if (coding === 'zstd') yield* zstdParts(gathered(parts));
+    else yield* throughZlib(gathered(parts), coding);
   } finally {
     streams--;
   }
+}
+
+async function* zstdParts(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const stream = new ZstdStream(1, WINDOW_LOG);
+  for await (const part of parts) yield await stream.write(part, 'flush');
+  yield await stream.write(NOTHING, 'end');
+}
+
+async function* throughZlib(
+  parts: AsyncIterable<Uint8Array>,
+  coding: 'gzip' | 'br',
+): AsyncGenerator<Uint8Array> {
+  const compressor = zlibCompressor(coding);
+  // Failures reach the reader of the compressor.
+  pipeline(Readable.from(parts, { highWaterMark: 1 }), compressor, () => {});
+  yield* compressor;
 }
 
 async function* gathered(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -51,26 +65,10 @@ async function* gathered(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
   if (bytes > 0) yield Buffer.concat(waiting);
 }
 
-function compressorOf(coding: Compression): Transform {
-  if (coding === 'zstd') return zstdCompressor();
+function zlibCompressor(coding: 'gzip' | 'br'): Transform {
   if (coding === 'gzip')
     return createGzip({ level: 1, flush: constants.Z_SYNC_FLUSH, chunkSize: CHUNK_BYTES });
   const { BROTLI_OPERATION_FLUSH, BROTLI_PARAM_LGWIN, BROTLI_PARAM_QUALITY } = constants;
   const params = { [BROTLI_PARAM_QUALITY]: 1, [BROTLI_PARAM_LGWIN]: WINDOW_LOG };
   return createBrotliCompress({ flush: BROTLI_OPERATION_FLUSH, params, chunkSize: CHUNK_BYTES });
-}
-
-function zstdCompressor(): Transform {
-  const stream = new ZstdStream(1, WINDOW_LOG);
-  const write = (
-    data: Uint8Array,
-    directive: 'flush' | 'end',
-    give: (error: Error | null, data?: unknown) => void,
-  ) => {
-    stream.write(data, directive).then((bytes) => give(null, bytes), give);
-  };
-  return new Transform({
-    transform: (chunk, _encoding, give) => write(chunk, 'flush', give),
-    flush: (give) => write(NOTHING, 'end', give),
-  });
 }
