@@ -180,12 +180,16 @@ export const LIMITS = {
   poolWaitMs: 5000,
   /** Response bytes that may wait unsent for one slow client before the producer pauses. */
   sendBuffer: 262_144,
+  /** Answers in parts that are compressed at once; further ones are sent as they are. */
+  compressedStreams: 128,
   /** Bytes of large answers that all slow clients together may leave unread before the slowest are cut off. */
   unsentBytes: 268_435_456,
   /** Bytes of a vector tile before compression, which about halves them: beyond it features are dropped. */
   tileBytes: 1_048_576,
   /** The same of a layer that is encoded for a map. */
   mapLayerBytes: 67_108_864,
+  /** Bytes of a stored tile once it is inflated. */
+  inflatedTileBytes: 67_108_864,
   /** Bytes of geometries read for one layer, 256 more per row, from which on an overview of its table is made. */
   tileWork: 8_388_608,
   /** Bytes of all overviews together; beyond it the oldest are removed. */
