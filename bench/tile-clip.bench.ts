@@ -54,7 +54,7 @@ const COMPILER_FLAGS = ['-std=c++17', '-O3', '-fno-math-errno', '-fno-trapping-m
 function compile(native: string, name: string): string {
   const program = join(FOLDER, name);
   const config = (what: string) =>
-    execFileSync('pkg-config', [what, 'proj', 'libdeflate', 'libzstd'], { encoding: 'utf8' }).trim().split(/\s+/);
+    execFileSync('pkg-config', [what, 'proj', 'libdeflate'], { encoding: 'utf8' }).trim().split(/\s+/);
   const sources = SOURCES.map((source) => join(native, 'core', `${source}.cpp`)).filter(existsSync);
   const main = join(native, 'bench', 'polygon_rate.cpp');
   const includes = ['-I', join(native, 'third_party/h3/include'), ...config('--cflags').filter(Boolean)];

@@ -88,5 +88,6 @@ describe('ZstdStream', () => {
     expect(() => stream.write(TEXT, 'continue')).toThrow('busy');
     await first;
     await stream.write(TEXT, 'end');
+    expect(() => stream.write(TEXT, 'end')).toThrow('ended');
   });
 });

@@ -17,8 +17,6 @@ const ORDERS = {
   /** Kept in one form, which is gzip. */
   tile: ['gzip', 'zstd', 'br', 'identity'],
   static: ['br', 'zstd', 'gzip', 'identity'],
-  /** The same, before it is there by brotli, which would take ten times as long as zstd. */
-  firstUse: ['zstd', 'br', 'gzip', 'identity'],
 } satisfies Record<string, readonly ContentCoding[]>;
 
 type Kind = keyof typeof ORDERS;
@@ -71,7 +69,7 @@ export function chooseCoding(reply: Reply, acceptEncoding: string | undefined): 
 }
 
 function kindOf({ body, constant, mediaType = '' }: Reply): Kind {
-  if (constant?.isStatic) return constant.forms?.br ? 'static' : 'firstUse';
+  if (constant?.isStatic) return 'static';
   if (VECTOR_TILE.test(mediaType)) return 'tile';
   return isWhole(body) ? 'whole' : 'parts';
 }

@@ -51,10 +51,18 @@ class ZstdJob : public BytesJob {
   int windowLog_;
 };
 
-/** A frame in parts; one part at a time. */
-struct ZstdStream {
-  ZstdEncoder encoder;
+/** What an encoder takes, about: a window of 256 KiB is half of it. */
+constexpr int64_t kStreamBytes = 1 << 20;
+
+/** A frame in parts; one part at a time. Its encoder is there until it ends. */
+struct ZstdStream : Accounted {
+  std::unique_ptr<ZstdEncoder> encoder;
   bool isBusy = false;
+
+  void account(napi_env env, int64_t more) {
+    int64_t all;
+    if (napi_adjust_external_memory(env, more, &all) == napi_ok) bytes += more;
+  }
 };
 
 class PartJob : public BytesJob {
@@ -63,9 +71,13 @@ class PartJob : public BytesJob {
       : stream_(stream), data_(data), size_(size), directive_(directive) {
     stream_.isBusy = true;
   }
-  void run() override { stream_.encoder.write(data_, size_, directive_, out_); }
+  void run() override { stream_.encoder->write(data_, size_, directive_, out_); }
   napi_value result(napi_env env) override {
     stream_.isBusy = false;
+    if (directive_ == ZSTD_e_end) {
+      stream_.encoder.reset();
+      stream_.account(env, -stream_.bytes);
+    }
     return BytesJob::result(env);
   }
 
@@ -143,7 +155,10 @@ napi_value compressBytes(napi_env env, napi_callback_info info) {
 napi_value createZstdStream(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);
   const int level = requireLevel(env, arguments[0], kLeastLevel, kMostLevel);
-  return toExternal(env, std::unique_ptr<ZstdStream>(new ZstdStream{{level, requireWindow(env, arguments[1])}}));
+  auto stream = std::make_unique<ZstdStream>();
+  stream->encoder = std::make_unique<ZstdEncoder>(level, requireWindow(env, arguments[1]));
+  stream->account(env, kStreamBytes);
+  return toExternal(env, std::move(stream));
 }
 
 /** (stream, bytes, directive: 0 continue, 1 flush, 2 end) -> Promise of what is ready. One call after another. */
@@ -153,6 +168,7 @@ napi_value writeZstdStream(napi_env env, napi_callback_info info) {
   const auto [data, size] = requireBytes(env, arguments[1]);
   const auto directive = static_cast<ZSTD_EndDirective>(requireWhole(env, arguments[2], "directive", 0, 2));
   if (stream.isBusy) throw Failure{"the stream is busy", false};
+  if (stream.encoder == nullptr) throw Failure{"the stream has ended", false};
   napi_value held;
   check(napi_create_array_with_length(env, 2, &held));
   check(napi_set_element(env, held, 0, arguments[0]));
