@@ -148,8 +148,9 @@ export const LIMITS = {
   proposalsOfAll: 1000,
   proposalBytes: 65_536,
   proposalDays: 90,
-  /** Proposals of a list. */
+  /** Proposals of a list, and the newest that are looked at for it. */
   proposalsListed: 1000,
+  proposalsRead: 10_000,
   /** Steps of a plan, and bytes that these leave for each other where the settings do not say. */
   planSteps: 50,
   planSpoolBytes: 8_589_934_592,

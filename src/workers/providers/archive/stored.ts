@@ -143,14 +143,26 @@ export function metadataTexts<K extends string>(members: Record<K, unknown>): Pa
   return Object.fromEntries(texts.filter(([, text]) => text !== undefined));
 }
 
-/** Format told by the first bytes of a tile. Anything gzipped, or that begins with a layer, is a vector tile. */
-export function sniffedFormat(bytes: unknown): ArchiveFormat | undefined {
+/** Format of an image, told by its first 16 bytes. */
+export function imageFormat(bytes: unknown): ArchiveFormat | undefined {
   if (!(bytes instanceof Uint8Array)) return undefined;
-  const hex = Buffer.from(bytes).toString('hex');
+  const hex = Buffer.from(bytes.subarray(0, 16)).toString('hex');
   if (hex.startsWith('89504e470d0a1a0a')) return 'png';
   if (hex.startsWith('ffd8ff')) return 'jpeg';
-  if (/^52494646.{8}57454250/.test(hex)) return 'webp';
-  return hex.startsWith('1f8b') || hex.startsWith('1a') ? 'mvt' : undefined;
+  return /^52494646.{8}57454250/.test(hex) ? 'webp' : undefined;
+}
+
+/**
+ * Encoding of a whole vector tile: a layer of MVT begins with its field 3 (26), one of MLT with its size and the number of
+ * its kind, 1. No layer of MVT has one byte only.
+ */
+export function vectorFormat(bytes: unknown): ArchiveFormat | undefined {
+  if (!(bytes instanceof Uint8Array)) return undefined;
+  const { data, encoding } = storedTile(bytes);
+  const tile = encoding === 'gzip' ? inflate(data, encoding, MAX_INFLATED_BYTES) : data;
+  const kind = tile[tile.findIndex((byte) => byte < 0x80) + 1];
+  if (kind === 1) return 'mlt';
+  return tile[0] === 0x1a ? 'mvt' : undefined;
 }
 
 /** Archives kept open per thread and container; one that was replaced or written to is opened anew. */
