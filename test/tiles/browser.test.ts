@@ -111,6 +111,32 @@ describe('MapLibre GL', () => {
   });
 });
 
+describe('MapLibre Tiles', () => {
+  it.each([
+    ['North America', [-97, 40], 3],
+    ['the Alps', [10, 46.5], 5],
+  ] as const)('are drawn as vector tiles are: %s', async (_, center, zoom) => {
+    const pictures: Buffer[] = [];
+    for (const encoding of ['mvt', 'mlt']) {
+      const url = `${server.url}/tiles/${LAYERS.join(',')}?encoding=${encoding}`;
+      const responses: string[] = [];
+      page.on('response', (response) => responses.push(response.headers()['content-type'] ?? ''));
+      await draw(encoding, 'drawWithMapLibre', {
+        ...{ url, center, zoom },
+        ...(encoding === 'mlt' && { encoding }),
+      });
+      if (encoding === 'mlt') expect(responses).toContain('application/vnd.maplibre-tile');
+      pictures.push(
+        await sharp(await page.locator('#map').screenshot())
+          .raw()
+          .toBuffer(),
+      );
+    }
+    expect(pictures[1]!.equals(pictures[0]!)).toBe(true);
+    expect(new Set(pictures[0]).size).toBeGreaterThan(2);
+  });
+});
+
 describe('OpenLayers', () => {
   it('draws both layers of a dataset tileset as vector tiles', async () => {
     const asked = { url: tiles('/tiles/WebMercatorQuad'), kind: 'vector', collections: LAYERS };

@@ -16,6 +16,8 @@ interface Asked {
   url: string;
   center: [number, number];
   zoom: number;
+  /** Of MapLibre's tiles: MVT when absent. */
+  encoding?: 'mlt';
 }
 
 /** Countries are filled red, the borders of states are blue. */
@@ -24,15 +26,18 @@ const LINE = '#0000ff';
 
 maplibre.setWorkerUrl('/worker.js');
 
-function drawWithMapLibre({ url, center, zoom }: Asked): Promise<void> {
-  const map = new maplibre.Map({
+let map: maplibre.Map | undefined;
+
+function drawWithMapLibre({ url, center, zoom, encoding }: Asked): Promise<void> {
+  map?.remove();
+  map = new maplibre.Map({
     container: 'map',
     center,
     zoom,
     fadeDuration: 0,
     style: {
       version: 8,
-      sources: { data: { type: 'vector', url } },
+      sources: { data: { type: 'vector', url, ...(encoding && { encoding }) } },
       layers: [
         { id: 'c', type: 'fill', source: 'data', 'source-layer': 'countries', paint: { 'fill-color': FILL } },
         {
@@ -46,8 +51,8 @@ function drawWithMapLibre({ url, center, zoom }: Asked): Promise<void> {
     },
   });
   return new Promise((resolve, reject) => {
-    map.on('error', ({ error }) => reject(error));
-    map.once('idle', () => resolve());
+    map!.on('error', ({ error }) => reject(error));
+    map!.once('idle', () => resolve());
   });
 }
 
