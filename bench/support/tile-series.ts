@@ -18,7 +18,7 @@ export interface Series {
 }
 
 /** Every tile of some zooms of Web Mercator, at most so many. */
-function worldTiles(zooms: readonly number[], most: number): Box[] {
+export function worldTiles(zooms: readonly number[], most: number): Box[] {
   const all = zooms.flatMap((zoom) => {
     const side = (2 * HALF_WORLD) / 2 ** zoom;
     const count = 2 ** zoom;

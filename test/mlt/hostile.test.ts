@@ -172,3 +172,23 @@ it('what is no MapLibre Tile is refused, and what is nearly one harms nobody', (
   const size = [(block.length & 0x7f) | 0x80, ((block.length >> 7) & 0x7f) | 0x80, block.length >> 14];
   expect(() => mltToMvt(Uint8Array.from([...size, ...block]))).toThrow(/too much/);
 });
+
+it('layers share what a tile may hold', () => {
+  // Ids of two million features that are equal, of a layer without geometries.
+  const ids = [0x10, 0x62, 2, 5, 1, 0x80, 0x80, 0x80, 0x01, 0x80, 0x80, 0x80, 0x01, 0];
+  const layer = [1, 1, 0x6c, 0x80, 0x20, 1, 0, ...ids];
+  const layers = (count: number) => Uint8Array.from(Array(count).fill([layer.length, ...layer]).flat());
+  expect(mltToMvt(layers(2))).toHaveLength(0);
+  expect(() => mltToMvt(layers(1000))).toThrow(/too much/);
+  // Two thousand points, and keys that one of them has each.
+  const points = (count: number) =>
+    tileOf({
+      keys: Array.from({ length: count }, (_, i) => `k${i}`),
+      values: [1],
+      features: Array.from({ length: count }, (_, i) => ({ ...POINT, tags: [i, 0] })),
+    });
+  const some = points(2000);
+  expect(mltToMvt(mvtToMlt(some)).length).toBeGreaterThan(some.length / 2);
+  const many = Buffer.concat(Array<Uint8Array>(100).fill(some));
+  expect(() => mvtToMlt(many)).toThrow(/too much/);
+});

@@ -148,14 +148,13 @@ Value valueOf(const Column& column, size_t i) {
 }  // namespace
 
 void Decoder::decode(const uint8_t* tile, size_t size, ByteBuffer& out) {
+  Budget budget;
   for (Cursor cursor({tile, tile + size}); !cursor.atEnd();) {
-    const Bytes block = cursor.bytes(cursor.varint32());
-    Cursor content(block);
-    const uint32_t tag = content.varint32();
+    Cursor block(cursor.bytes(cursor.varint32()));
     // Blocks of later versions are passed over, as the specification says.
-    if (tag != kLayerTag) continue;
-    Table table;
-    readTable({block.begin + varintSize(tag), block.end}, table);
+    if (block.varint32() != kLayerTag) continue;
+    Table table(budget);
+    readTable(block.rest(), table);
     writeLayer(table, out);
   }
 }

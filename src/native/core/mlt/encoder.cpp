@@ -12,15 +12,17 @@ constexpr uint8_t kLayerTag = 1;
 
 void Encoder::encode(const uint8_t* tile, size_t size, ByteBuffer& out) {
   const uint8_t* const end = tile + size;
+  Budget budget;
   for (const uint8_t* p = tile; p != end;) {
     readMvtLayer(p, end, layer_);
     // A layer without a name cannot be asked for, and is none here.
-    if (!layer_.name.empty()) encodeLayer(out);
+    if (!layer_.name.empty()) encodeLayer(budget, out);
     requireRoom(out.size());
   }
 }
 
-void Encoder::encodeLayer(ByteBuffer& out) {
+void Encoder::encodeLayer(Budget& budget, ByteBuffer& out) {
+  budget.takeCells(uint64_t{layer_.features.size()} * layer_.keys.size());
   geometry_.begin();
   ids_.begin();
   properties_.begin(layer_);

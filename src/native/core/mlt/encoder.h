@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "../bytes.h"
+#include "failures.h"
 #include "geometry_column.h"
 #include "mvt_layer.h"
 #include "property_columns.h"
@@ -20,7 +21,7 @@ class Encoder {
   void encode(const uint8_t* tile, size_t size, ByteBuffer& out);
 
  private:
-  void encodeLayer(ByteBuffer& out);
+  void encodeLayer(Budget& budget, ByteBuffer& out);
 
   MvtLayer layer_;
   GeometryColumn geometry_;

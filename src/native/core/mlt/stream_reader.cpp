@@ -114,7 +114,7 @@ Stream readStream(Cursor& cursor) {
 
 void readNumbers(const Stream& stream, Width width, Budget& budget, std::vector<uint64_t>& numbers) {
   const auto [bits, isSigned] = width;
-  budget.take(uint64_t{stream.stored} + (isOfRuns(stream) ? stream.count : 0));
+  budget.takeNumbers(uint64_t{stream.stored} + (isOfRuns(stream) ? stream.count : 0));
   readStored(stream, bits, numbers);
   if (isOfRuns(stream)) expand(stream, numbers);
   uint64_t sums[2] = {0, 0};
@@ -140,7 +140,7 @@ void readNumbers(const Stream& stream, Width width, Budget& budget, std::vector<
 
 std::vector<uint8_t> readBits(const Stream& stream, Budget& budget) {
   const size_t size = (size_t{stream.count} + 7) / 8;
-  budget.take(size / 8 + 1);
+  budget.takeNumbers(size / 8 + 1);
   if (stream.physical != Physical::None) throw Broken{"bits that are packed"};
   if (stream.first == Logical::None) {
     if (stream.data.size() < size) throw Broken{"bits that are missing"};

@@ -10,24 +10,13 @@
 
 namespace graticule::mlt {
 
-/** Numbers that a tile may still have, however few bytes say so. */
-class Budget {
- public:
-  void take(uint64_t numbers) {
-    if (numbers > left_) throw TooLarge();
-    left_ -= numbers;
-  }
-
- private:
-  uint64_t left_ = uint64_t{1} << 22;
-};
-
 /** Reads on within bytes; throws `Broken` at their end. */
 class Cursor {
  public:
   explicit Cursor(Bytes bytes) : p_(bytes.begin), end_(bytes.end) {}
 
   bool atEnd() const { return p_ == end_; }
+  Bytes rest() const { return {p_, end_}; }
   uint8_t byte();
   uint32_t varint32();
   uint64_t varint64();

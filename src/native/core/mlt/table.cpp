@@ -6,8 +6,6 @@
 namespace graticule::mlt {
 namespace {
 
-/** Cells of a layer at most, with those that are empty. */
-constexpr uint64_t kMostCells = uint64_t{1} << 24;
 /** Codes of columns; one more where values may be missing. */
 constexpr uint32_t kStruct = 30;
 constexpr uint32_t kMap = 31;
@@ -103,7 +101,7 @@ void readGeometries(Cursor& cursor, Budget& budget, Geometries& geometry) {
 
 void readBooleans(Cursor& cursor, Budget& budget, Column& column) {
   const Stream stream = readStream(cursor);
-  budget.take(stream.count);
+  budget.takeNumbers(stream.count);
   const std::vector<uint8_t> bits = readBits(stream, budget);
   column.kind = Column::Kind::Boolean;
   for (uint32_t i = 0; i < stream.count; ++i) column.numbers.push_back(bits[i >> 3] >> (i & 7) & 1);
@@ -204,7 +202,7 @@ void readTable(Bytes block, Table& table) {
   }
   if (!table.ids.numbers.empty()) check(table.ids, table.features());
   // Each feature is asked for each column.
-  if (uint64_t{table.features()} * table.columns.size() > kMostCells) throw TooLarge();
+  table.budget.takeCells(uint64_t{table.features()} * table.columns.size());
   for (const Column& column : table.columns) check(column, table.features());
 }
 

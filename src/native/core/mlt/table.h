@@ -42,6 +42,8 @@ struct Geometries {
 };
 
 struct Table {
+  explicit Table(Budget& tileBudget) : budget(tileBudget) {}
+
   std::string_view name;
   uint32_t extent = 4096;
   /** Without numbers: features have no ids. */
@@ -50,8 +52,7 @@ struct Table {
   std::vector<Column> columns;
   /** Texts that do not stand in the tile as they are. */
   std::vector<std::unique_ptr<std::string>> inflated;
-  size_t inflatedBytes = 0;
-  Budget budget;
+  Budget& budget;
 
   uint32_t features() const { return static_cast<uint32_t>(geometry.types.size()); }
 };

@@ -81,9 +81,9 @@ Bytes TextStreams::inflate(Bytes data) const {
     } else {
       throw Broken{"a text of unknown symbols"};
     }
-    requireRoom(table_.inflatedBytes + text->size());
+    requireRoom(text->size());
   }
-  table_.inflatedBytes += text->size();
+  table_.budget.takeText(text->size());
   const auto* begin = reinterpret_cast<const uint8_t*>(text->data());
   const Bytes bytes{begin, begin + text->size()};
   table_.inflated.push_back(std::move(text));
