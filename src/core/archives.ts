@@ -46,7 +46,7 @@ export interface ArchiveTilesTask {
   addresses: Int32Array;
 }
 
-/** What became of each tile, in the order of the task. */
+/** What became of each tile, in the order of the task; of the first ones where all would take too long. */
 export interface ArchiveTilesResult {
   /** The stored bytes of all tiles, end to end: one buffer moves for less than many are copied. */
   data: Uint8Array;

@@ -191,6 +191,8 @@ export const LIMITS = {
   mapLayerBytes: 67_108_864,
   /** Bytes of a stored tile once it is inflated. */
   inflatedTileBytes: 67_108_864,
+  /** Bytes of a stored tile, inflated, that is taken over into the other encoding of vector tiles. */
+  transcodedTileBytes: 8_388_608,
   /** Bytes of geometries read for one layer, 256 more per row, from which on an overview of its table is made. */
   tileWork: 8_388_608,
   /** Bytes of all overviews together; beyond it the oldest are removed. */

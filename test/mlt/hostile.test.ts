@@ -177,7 +177,12 @@ it('layers share what a tile may hold', () => {
   // Ids of two million features that are equal, of a layer without geometries.
   const ids = [0x10, 0x62, 2, 5, 1, 0x80, 0x80, 0x80, 0x01, 0x80, 0x80, 0x80, 0x01, 0];
   const layer = [1, 1, 0x6c, 0x80, 0x20, 1, 0, ...ids];
-  const layers = (count: number) => Uint8Array.from(Array(count).fill([layer.length, ...layer]).flat());
+  const layers = (count: number) =>
+    Uint8Array.from(
+      Array(count)
+        .fill([layer.length, ...layer])
+        .flat(),
+    );
   expect(mltToMvt(layers(2))).toHaveLength(0);
   expect(() => mltToMvt(layers(1000))).toThrow(/too much/);
   // Two thousand points, and keys that one of them has each.

@@ -56,6 +56,13 @@ export interface Proposal
   readonly jobId: string | undefined;
 }
 
+/** Which proposals fit. */
+export interface ProposalFilter {
+  readonly status?: string | undefined;
+  /** Whose they are, as `actorOf` names callers. */
+  readonly requestedBy?: string | undefined;
+}
+
 export interface ProposalsDeps {
   documents: DocumentStore;
   jobs: Pick<JobStore, 'get'>;
@@ -108,17 +115,23 @@ export class Proposals {
   }
 
   /** Of the newest those that fit, newest first; those of the tenant of a caller who has one. */
-  async list(reader: Principal, fits: (proposal: Proposal) => boolean = () => true): Promise<Proposal[]> {
+  async list(reader: Principal, { status, requestedBy }: ProposalFilter = {}): Promise<Proposal[]> {
     const proposals: Proposal[] = [];
     let after: StoredDocument | undefined;
     let count = 0;
     do {
       const page: StoredDocument<Body>[] = await this.#deps.documents.page(PROPOSAL, { limit: PAGE, after });
       const own = page.filter(({ body }) => maySee(reader, body));
-      const views = await Promise.all(own.map((stored) => this.#view(stored)));
-      proposals.push(...views.filter(fits));
+      count += own.length;
+      const fit = own.filter(
+        ({ body }) =>
+          (requestedBy === undefined || requestedBy === actorOf(body.proposer)) &&
+          // Of those that are executed their jobs tell more.
+          (status === undefined || status === body.status || body.status === 'Executing'),
+      );
+      const views = await Promise.all(fit.map((stored) => this.#view(stored)));
+      proposals.push(...views.filter((view) => status === undefined || view.status === status));
       after = page.length < PAGE ? undefined : page.at(-1);
-      count += page.length;
     } while (after && proposals.length < LIMITS.proposalsListed && count < LIMITS.proposalsRead);
     return proposals.slice(0, LIMITS.proposalsListed);
   }

@@ -80,23 +80,26 @@ async function read(
       for (const one of requests) one.x.timing(stage, ms);
     },
   };
+  let rest = requests;
   try {
-    const addresses = new Int32Array(
-      requests.flatMap(({ at: { zoom, row, column } }) => [zoom, row, column]),
-    );
-    settle(
-      requests,
-      await runTask(context, pools, 'vector.archiveTiles', { path: file, container, addresses }),
-    );
+    while (rest.length > 0) {
+      const addresses = new Int32Array(rest.flatMap(({ at: { zoom, row, column } }) => [zoom, row, column]));
+      const task = { path: file, container, addresses };
+      const result = await runTask(context, pools, 'vector.archiveTiles', task);
+      settle(rest, result);
+      rest = rest.slice(result.ends.length);
+    }
   } catch (error) {
-    for (const { reject } of requests) reject(error);
+    for (const { reject } of rest) reject(error);
   }
 }
 
 function settle(requests: readonly Wanted[], { data, ends, codings, failures }: ArchiveTilesResult): void {
-  for (const [i, { resolve, reject }] of requests.entries()) {
+  for (const [i, end] of ends.entries()) {
+    const { resolve, reject } = requests[i]!;
     const failure = failures[i];
-    const tile = data.subarray(ends[i - 1] ?? 0, ends[i]);
+    // A view would keep the bytes of all tiles for as long as one is cached, and take them along to other threads.
+    const tile = ends.length === 1 ? data : data.slice(ends[i - 1] ?? 0, end);
     if (failure) reject(failureFrom(failure));
     else resolve({ data: tile, encoding: CONTENT_CODINGS[codings[i]!]! });
   }

@@ -29,7 +29,11 @@ export function archive({ path, container }: { path: string; container: ArchiveC
   return CONTAINERS[container].inspect(path);
 }
 
-/** Tiles of an archive, byte for byte. */
+/** Bytes and milliseconds after which the tiles that were read go on their way; the others are asked for again. */
+const MOST_BYTES = 16_777_216;
+const MOST_MS = 50;
+
+/** Tiles of an archive, byte for byte: the first at least. */
 export async function archiveTiles({
   path,
   container,
@@ -39,10 +43,12 @@ export async function archiveTiles({
   const count = addresses.length / 3;
   const parts: Uint8Array[] = [];
   const ends = new Int32Array(count);
+  const until = performance.now() + MOST_MS;
   const codings = new Uint8Array(count);
   const failures: ArchiveTilesResult['failures'] = {};
   let size = 0;
-  for (let i = 0; i < count; i++) {
+  let i = 0;
+  for (; i < count && (i === 0 || (size < MOST_BYTES && performance.now() < until)); i++) {
     const [zoom, row, column] = [addresses[3 * i]!, addresses[3 * i + 1]!, addresses[3 * i + 2]!];
     try {
       const read = tile({ zoom, row, column });
@@ -55,7 +61,7 @@ export async function archiveTiles({
     }
     ends[i] = size;
   }
-  return { data: joined(parts, size), ends, codings, failures };
+  return { data: joined(parts, size), ends: ends.slice(0, i), codings, failures };
 }
 
 /** Not of Node's shared pool, of which nothing can move. */

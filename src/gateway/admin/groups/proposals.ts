@@ -22,7 +22,9 @@ const STATUSES = [
   ...['Succeeded', 'Failed', 'Rejected', 'RolledBack'],
 ];
 
-const KINDS = ['AdminConfigChange', 'Deploy', 'MetadataRelease', 'Seed', 'Geoprocess'];
+/** What executions of processes are. */
+const KIND = 'Geoprocess';
+const KINDS = ['AdminConfigChange', 'Deploy', 'MetadataRelease', 'Seed', KIND];
 
 const members = {
   proposalId: S,
@@ -67,11 +69,11 @@ export const proposals = group({ tag: 'Proposals', scope: 'proposals', envelope:
     params: filters,
     data: Type.Object({ proposals: Type.Array(Summary) }),
     async answer({ params, principal }, deps) {
-      const fits = (one: ReturnType<typeof summaryOf>) =>
-        (['kind', 'status', 'requestedBy'] as const).every(
-          (name) => params[name] === undefined || !isValue(name, params[name]) || one[name] === params[name],
-        );
-      const all = await deps.proposals.list(principal, (proposal) => fits(summaryOf(proposal)));
+      // Filters that name nothing are ignored.
+      const { kind = KIND, requestedBy } = params;
+      if (kind !== KIND && KINDS.includes(kind)) return { proposals: [] };
+      const status = STATUSES.find((name) => name === params.status);
+      const all = await deps.proposals.list(principal, { status, requestedBy });
       return { proposals: all.map(summaryOf) };
     },
   }),
@@ -103,16 +105,10 @@ export const proposals = group({ tag: 'Proposals', scope: 'proposals', envelope:
   }),
 ]);
 
-/** Filters that name nothing are ignored. */
-function isValue(name: keyof typeof filters, value: string): boolean {
-  if (name === 'status') return STATUSES.includes(value);
-  return name !== 'kind' || KINDS.includes(value);
-}
-
 function summaryOf(proposal: Proposal) {
   const { id: proposalId, process, proposer, collections, status, createdAt, updatedAt } = proposal;
   return {
-    ...{ proposalId, kind: 'Geoprocess', status },
+    ...{ proposalId, kind: KIND, status },
     riskLevel: collections.length > 0 ? 'Medium' : 'Low',
     summary: `Execute ${process} for ${proposer.name}`,
     actionDiscriminator: process,

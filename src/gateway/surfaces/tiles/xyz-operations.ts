@@ -57,7 +57,11 @@ const row = {
 };
 
 /** Of the tiles that TileJSON tells of. */
-const encoding = choice('encoding', ['mvt', 'mlt'], 'Encoding of vector tiles: mvt when absent.');
+const encoding = choice(
+  'encoding',
+  ['mvt', 'mlt'],
+  'Encoding of vector tiles: mvt when absent, or that of the archive.',
+);
 
 const { datetime, subset, filter, filterLang, filterCrs, properties } = tileQuery;
 
@@ -81,7 +85,7 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
         const [collection] = collections.length === 1 ? collections : [];
         const names = collections.map(({ id }) => id).join(',');
         const format = encodingOf(collections, x.params.encoding);
-        const ending = format === MLT_FORMAT ? '.mlt' : '';
+        const ending = format && format !== tileFormats(collections)[0] ? `.${format.name}` : '';
         const template = `${x.baseUrl}${XYZ_PATH}/${names}/{z}/{x}/{y}${ending}${timeOf(x.query)}`;
         const subject = { as: 'data', collections, collection } as const;
         return documentReply(x, tileJson(x, subject, { template, format }), () => '');

@@ -28,6 +28,8 @@ interface MBTiles {
 }
 
 const CACHE_KIB = 4096;
+/** Tiles that are looked at where the metadata tells no format. */
+const SAMPLES = 8;
 /** Metadata rows read; the standard defines a dozen. */
 const MAX_METADATA = 200;
 const MAX_METADATA_BYTES = 16_777_216;
@@ -136,16 +138,19 @@ function metadataOf(db: Db): Map<string, string> {
 
 function formatOf(db: Db, named: string | undefined): ArchiveFormat {
   if (!db.prepare('SELECT 1 FROM tiles LIMIT 1').get()) throw unsupported('it has no tiles');
-  const format = named === undefined ? formatOfTile(db) : FORMATS[named.trim().toLowerCase()];
+  const format = named === undefined ? formatOfTiles(db) : FORMATS[named.trim().toLowerCase()];
   if (!format) throw unsupported(`tiles of format ${(named ?? 'unknown').slice(0, 60)} are not known`);
   return format;
 }
 
-/** What the first tile is, where the metadata tells no format. */
-function formatOfTile(db: Db): ArchiveFormat | undefined {
-  const sql = `SELECT tile_data FROM tiles WHERE length(tile_data) BETWEEN 1 AND ${MAX_TILE_BYTES} LIMIT 1`;
-  const tile = db.prepare(sql).pluck().get();
-  return imageFormat(tile) ?? vectorFormat(tile);
+/** What the first tiles are, where the metadata tells no format. */
+function formatOfTiles(db: Db): ArchiveFormat | undefined {
+  const sql = `SELECT tile_data FROM tiles WHERE length(tile_data) BETWEEN 1 AND ${MAX_TILE_BYTES} LIMIT ${SAMPLES}`;
+  for (const tile of db.prepare(sql).pluck().iterate()) {
+    const format = imageFormat(tile) ?? vectorFormat(tile);
+    if (format) return format;
+  }
+  return undefined;
 }
 
 function zoomsOf(db: Db, metadata: Map<string, string>): { minZoom: number; maxZoom: number } {

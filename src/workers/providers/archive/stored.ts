@@ -154,15 +154,24 @@ export function imageFormat(bytes: unknown): ArchiveFormat | undefined {
 
 /**
  * Encoding of a whole vector tile: a layer of MVT begins with its field 3 (26), one of MLT with its size and the number of
- * its kind, 1. No layer of MVT has one byte only.
+ * its kind, 1. No layer of MVT has one byte only. Undefined for a tile that is empty, damaged or something else.
  */
 export function vectorFormat(bytes: unknown): ArchiveFormat | undefined {
   if (!(bytes instanceof Uint8Array)) return undefined;
-  const { data, encoding } = storedTile(bytes);
-  const tile = encoding === 'gzip' ? inflate(data, encoding, MAX_INFLATED_BYTES) : data;
+  const tile = plainTile(bytes);
   const kind = tile[tile.findIndex((byte) => byte < 0x80) + 1];
   if (kind === 1) return 'mlt';
   return tile[0] === 0x1a ? 'mvt' : undefined;
+}
+
+/** Empty where it cannot be inflated. */
+function plainTile(bytes: Uint8Array): Uint8Array {
+  try {
+    const { data, encoding } = storedTile(bytes);
+    return encoding === 'gzip' ? inflate(data, encoding, MAX_INFLATED_BYTES) : data;
+  } catch {
+    return NO_TILE.data;
+  }
 }
 
 /** Archives kept open per thread and container; one that was replaced or written to is opened anew. */
