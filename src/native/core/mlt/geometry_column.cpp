@@ -79,14 +79,18 @@ const uint8_t* GeometryColumn::copyPositions(const uint8_t* p, const uint8_t* en
   const size_t begin = positions_.size();
   const uint8_t* from = p;
   size_t size = 0;
+  positions_.resize(begin + count);
+  Position* to = positions_.data() + begin;
+  Position last = cursor_;
+  uint64_t area = part.area;
   for (uint64_t i = 0; i < count; ++i) {
     uint32_t dx = 0;
     uint32_t dy = 0;
     if ((p = getVarint32(p, end, dx)) == nullptr || (p = getVarint32(p, end, dy)) == nullptr) return nullptr;
-    const Position before = cursor_;
-    cursor_ = {plus(before.x, dx), plus(before.y, dy)};
-    positions_.push_back(cursor_);
-    if (part.positions != 0 || i != 0) part.area += cross(before.x, before.y, cursor_.x, cursor_.y);
+    const Position before = last;
+    last = {plus(before.x, dx), plus(before.y, dy)};
+    *to++ = last;
+    if (part.positions != 0 || i != 0) area += cross(before.x, before.y, last.x, last.y);
     // The first position of a feature is told from 0 there, and from the feature before here.
     if (isFirst && i == 0) {
       from = p;
@@ -94,6 +98,8 @@ const uint8_t* GeometryColumn::copyPositions(const uint8_t* p, const uint8_t* en
       size += varintSize(dx) + varintSize(dy);
     }
   }
+  cursor_ = last;
+  part.area = area;
   if (part.positions == 0) part.first = positions_[begin];
   part.last = cursor_;
   part.positions += static_cast<uint32_t>(count);

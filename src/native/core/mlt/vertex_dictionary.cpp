@@ -15,10 +15,35 @@ uint64_t keyOf(const Position& p) {
 /** Probes of the table for each position, on the average: more are no accident. */
 constexpr size_t kMostProbes = 8;
 
+/** The upper bits are those that differ. */
+uint64_t hashOf(const Position& p) { return keyOf(p) * 0x9e3779b97f4a7c15ull; }
+
+/** Of positions that are equal, all are in a sample by hash, or none is. */
+constexpr uint64_t kSampleMask = 0xf000;
+constexpr size_t kSampleSlots = 4096;
+/** Of so many in the sample one at least is to be there twice. */
+constexpr size_t kLeastShare = 16;
+
 }  // namespace
 
+bool VertexDictionary::mayShare(const std::vector<Position>& positions) {
+  // A place holds the latest of its positions, plus one: those that others drive out are not found again.
+  sample_.assign(kSampleSlots, 0);
+  size_t all = 0;
+  size_t again = 0;
+  for (const Position& position : positions) {
+    const uint64_t hash = hashOf(position);
+    if ((hash & kSampleMask << 16) != 0) continue;
+    uint64_t& slot = sample_[hash >> 52];
+    ++all;
+    again += slot == keyOf(position) + 1;
+    slot = keyOf(position) + 1;
+  }
+  return again * kLeastShare >= all;
+}
+
 bool VertexDictionary::build(const std::vector<Position>& positions, size_t plainSize) {
-  if (positions.size() < kLeastPositions) return false;
+  if (positions.size() < kLeastPositions || !mayShare(positions)) return false;
   int bits = 6;
   while ((size_t{1} << bits) < 2 * positions.size()) ++bits;
   slots_.assign(size_t{1} << bits, 0);
@@ -34,7 +59,7 @@ bool VertexDictionary::build(const std::vector<Position>& positions, size_t plai
   distinct_.reserve(positions.size());
   Position last;
   for (const Position& position : positions) {
-    size_t at = static_cast<size_t>(keyOf(position) * 0x9e3779b97f4a7c15ull >> (64 - bits));
+    size_t at = static_cast<size_t>(hashOf(position) >> (64 - bits));
     for (; slots_[at] != 0 && keyOf(distinct_[slots_[at] - 1]) != keyOf(position); at = (at + 1) & mask) {
       if (++probes > kMostProbes * positions.size()) return false;
     }

@@ -30,6 +30,10 @@ class VertexDictionary {
   const ByteBuffer& varints() const { return varints_; }
 
  private:
+  /** Whether so many positions come again that it is worth the look, by a sample. */
+  bool mayShare(const std::vector<Position>& positions);
+
+  std::vector<uint64_t> sample_;
   /** Open addressing: of an entry its place plus one; 0: free. */
   std::vector<uint32_t> slots_;
   std::vector<Position> distinct_;
