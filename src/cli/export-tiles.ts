@@ -12,7 +12,7 @@ import { tileWork, usualFormat } from '../services/tile-jobs/work.js';
 import { makeTile } from '../services/tiles/make.js';
 import { type CatalogOptions, type LocalCatalog, withCatalog } from './catalog.js';
 import { CommandError } from './command-error.js';
-import { readBox, readZooms, type TileOptions } from './tile-options.js';
+import { readBox, readFormat, readZooms, type TileOptions } from './tile-options.js';
 
 export interface ExportTilesOptions extends CatalogOptions, TileOptions {
   tiles: string;
@@ -42,7 +42,7 @@ export async function exportTileArchive(ids: string, options: ExportTilesOptions
       collections: ids.split(',').map((id) => id.trim()),
       tileMatrixSetId: options.set ?? 'WebMercatorQuad',
       ...zooms,
-      format: options.format ?? '',
+      format: readFormat(options),
       ...(bbox ? { bbox } : {}),
       concurrency: threads * PER_THREAD,
     };

@@ -157,6 +157,7 @@ program
   .option('--zooms <range>', 'zoom levels of the tiles (0-10)')
   .option('--bbox <box>', 'west,south,east,north of the tiles in degrees; all when absent')
   .option('--format <name>', 'format of the tiles: mvt, mlt, png, webp')
+  .option('--encoding <name>', 'the same, of vector tiles: mvt, mlt')
   .option('--set <id>', 'tile matrix set (WebMercatorQuad)')
   .option('--concurrency <n>', 'threads that make tiles; one per core when absent', number('--concurrency'))
   .option('--data-dir <path>', 'folder for state and stores (./graticule-data)')
@@ -173,6 +174,7 @@ program
   .option('--zooms <range>', 'zoom levels (0-10)')
   .option('--bbox <box>', 'west,south,east,north in degrees; all when absent')
   .option('--format <name>', 'format of the tiles: mvt, mlt, png, webp')
+  .option('--encoding <name>', 'the same, of vector tiles: mvt, mlt')
   .option('--set <id>', 'tile matrix set (WebMercatorQuad)')
   .option(
     '--concurrency <n>',

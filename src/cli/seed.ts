@@ -9,7 +9,7 @@ import { openStateOf } from '../stores/state.js';
 import { CommandError } from './command-error.js';
 import { serverOf } from './local.js';
 import { resolveConfig } from './settings.js';
-import { readBox, readZooms, type TileOptions } from './tile-options.js';
+import { readBox, readFormat, readZooms, type TileOptions } from './tile-options.js';
 
 export interface SeedOptions extends TileOptions {
   dataDir?: string;
@@ -32,7 +32,7 @@ export async function seed(collection: string, options: SeedOptions): Promise<vo
     collections: [collection],
     tileMatrixSetId: options.set ?? 'WebMercatorQuad',
     ...readZooms(options.zooms),
-    format: options.format ?? '',
+    format: readFormat(options),
     container: 'pmtiles',
     ...(bbox ? { bbox } : {}),
     ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),

@@ -1,4 +1,5 @@
 import type { Box } from '../core/box.js';
+import { VECTOR_FORMATS } from '../core/media.js';
 import { CommandError } from './command-error.js';
 
 /** Options that `seed` and `export --tiles` share. */
@@ -6,6 +7,7 @@ export interface TileOptions {
   zooms?: string;
   bbox?: string;
   format?: string;
+  encoding?: string;
   set?: string;
   concurrency?: number;
 }
@@ -19,6 +21,16 @@ export function readZooms(text = USUAL_ZOOMS): { minZoom: number; maxZoom: numbe
   const maxZoom = Number(match?.[2] ?? match?.[1]);
   if (!match || minZoom > maxZoom) throw new CommandError(`--zooms must be as 0-14, not '${text}'`);
   return { minZoom, maxZoom };
+}
+
+/** What tiles are written as, by either option; empty when neither says it. */
+export function readFormat({ format, encoding }: Pick<TileOptions, 'format' | 'encoding'>): string {
+  if (encoding === undefined) return format ?? '';
+  if (!VECTOR_FORMATS.some(({ name }) => name === encoding))
+    throw new CommandError(`--encoding must be mvt or mlt, not '${encoding}'`);
+  if (format !== undefined && format !== encoding)
+    throw new CommandError(`--format ${format} and --encoding ${encoding} do not go together`);
+  return encoding;
 }
 
 /** `west,south,east,north` in degrees; west above east crosses the antimeridian. */

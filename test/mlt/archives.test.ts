@@ -16,9 +16,9 @@ const file = (name: string) => join(folder, name);
 let server: TestServer;
 let readMlt: (tile: Uint8Array) => ReadTile;
 
-const write = (name: string, format: string) =>
+const write = (name: string, encoding: string) =>
   execFileSync(process.execPath, [
-    ...['dist/cli/main.js', 'export', 'countries', '--tiles', file(name), '--format', format],
+    ...['dist/cli/main.js', 'export', 'countries', '--tiles', file(name), '--encoding', encoding],
     ...['--source', 'demo/data/world_map.gpkg', '--zooms', '0-3', '--data-dir', file('data')],
   ]);
 

@@ -108,6 +108,8 @@ describe('graticule export --tiles', () => {
     [['--bbox', '1,2,3'], /--bbox/],
     [['--bbox', '1,20,3,10'], /--bbox/],
     [['--format', 'gif'], /mvt, mlt, png, webp/],
+    [['--encoding', 'png'], /mvt or mlt/],
+    [['--format', 'mvt', '--encoding', 'mlt'], /do not go together/],
     [['--set', 'nowhere'], /no tile matrix set/],
     [['--set', 'WorldCRS84Quad'], /WebMercatorQuad/],
   ])('refuses %j', async (more, message) => {
