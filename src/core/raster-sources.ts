@@ -26,6 +26,7 @@ const DECLARATIONS: { [K in RasterSource['kind']]: Declaration<Extract<RasterSou
     ownFile: ({ path }) => (/^\w+:\/\//.test(path) ? undefined : path),
   },
   remote: { ...one, place: ({ url }) => url, isDistant: () => true },
+  stack: { ...one, place: () => undefined, isDistant: () => true },
   'postgis-raster': { ...one, place: () => undefined, isDistant: () => true },
   mosaic: {
     ...one,
@@ -50,6 +51,10 @@ export const ownFileOf = (source: RasterSource): string | undefined => declarati
 /** The rasters that a mosaic is put together from; undefined for what is one raster. */
 export const membersOf = (source: RasterSource): readonly MosaicMember[] | undefined =>
   declarationOf(source).members(source);
+
+/** Whether a range of time selects all rasters of it, not the newest batch alone. */
+export const isByRange = (source: RasterSource): boolean =>
+  source.kind === 'mosaic' && source.byRange === true;
 
 /** The same mosaic of fewer members. */
 export function ofMembers(source: RasterSource, members: readonly MosaicMember[]): RasterSource {

@@ -28,6 +28,14 @@ export interface RemoteRaster {
   credentials?: StoreCredentials;
 }
 
+/** Bands of remote files that lie over each other, as one raster on the pixels of the finest. */
+export interface BandStack {
+  kind: 'stack';
+  parts: RemoteRaster[];
+  /** 1-based, of the bands of all parts together; absent: all. */
+  bands?: readonly number[];
+}
+
 /**
  * Variables of a multidimensional file (netCDF, HDF5, GRIB) or store (Zarr) that share one grid. Each variable is a
  * band; times and levels are not.
@@ -59,6 +67,13 @@ export interface RasterMosaic {
   members: MosaicMember[];
   /** In place of the order. */
   merge?: Merge;
+  /**
+   * GDAL's types of its bands: members that have others, or cannot be read, are left out. Absent: what cannot be read fails
+   * the whole.
+   */
+  bandTypes?: readonly string[];
+  /** A range of time selects all members of it; absent: the newest batch within it. */
+  byRange?: true;
   /** Absent: around the members, on the pixels of the finest, in the CRS of the first. */
   grid?: RasterGrid;
 }
@@ -80,9 +95,17 @@ export interface MosaicMember {
   extent84: Box;
   /** When its data was taken, in RFC 3339: members of the same instant are one acquisition batch. */
   acquired?: string;
+  /** Of a scene of a STAC API: its item there. */
+  via?: string;
 }
 
-export type RasterSource = FileRaster | RemoteRaster | GriddedRaster | PostgisRaster | RasterMosaic;
+export type RasterSource =
+  | FileRaster
+  | RemoteRaster
+  | BandStack
+  | GriddedRaster
+  | PostgisRaster
+  | RasterMosaic;
 
 /** One slice of a raster with more axes than x and y, as indices into `RasterInfo.times` and `levels`. */
 export interface RasterPosition {

@@ -3,6 +3,7 @@ import type { Box } from '../../core/box.js';
 import type { Collection } from '../../core/collection.js';
 import type { TimeRange } from '../../core/params.js';
 import { transformBox } from '../../native/index.js';
+import { interval } from '../shown-time.js';
 import { chooseRaster } from './choose.js';
 
 /** A STAC item whose raster is in an image. */
@@ -31,7 +32,7 @@ export function sourceItems(
 export function sourceItemHeaders(items: readonly SourceItem[], batch: TimeRange): Record<string, string> {
   const named = items.slice(0, MAX_NAMED);
   return {
-    'graticule-acquired': new Date(batch.start!).toISOString(),
+    'graticule-acquired': interval(batch.start ?? -Infinity, batch.end ?? Infinity),
     'graticule-source-items': named.map(itemPath).join(', '),
     ...(items.length > named.length ? { 'graticule-source-items-count': String(items.length) } : {}),
   };

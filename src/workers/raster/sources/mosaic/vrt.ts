@@ -2,7 +2,7 @@
 
 import type { Merge, RasterGrid } from '../../../../core/rasters.js';
 import { crsOf } from '../../crs.js';
-import { escaped, numberText } from '../vrt-text.js';
+import { elementText, escaped, numberText } from '../vrt-text.js';
 import type { MemberBand, MemberFacts } from './facts.js';
 import { mergeElements } from './merge.js';
 
@@ -11,10 +11,30 @@ const LEAST_SIDE = 256;
 
 export function mosaicVrt(grid: RasterGrid, members: readonly MemberFacts[], merge?: Merge): string {
   const bands = members[0]!.bands.map((band, index) => bandOf(grid, members, band, index, merge)).join('');
+  return rasterVrt(grid, bands);
+}
+
+function rasterVrt(grid: RasterGrid, bands: string): string {
   return (
     `<VRTDataset rasterXSize="${grid.width}" rasterYSize="${grid.height}">` +
     `<SRS>${escaped(crsOf(grid.crs).srs.toWKT())}</SRS>` +
     `<GeoTransform>${grid.geoTransform.join(',')}</GeoTransform>${overviews(grid)}${bands}</VRTDataset>`
+  );
+}
+
+/** Text of the virtual raster of single bands of files that lie over each other. */
+export function stackVrt(grid: RasterGrid, bands: readonly { part: MemberFacts; index: number }[]): string {
+  const texts = bands.map(({ part, index }, i) => stackedBand(grid, part, index, i + 1));
+  return rasterVrt(grid, texts.join(''));
+}
+
+function stackedBand(grid: RasterGrid, part: MemberFacts, index: number, number: number): string {
+  const { type, noData, description, unit } = part.bands[index]!;
+  return (
+    `<VRTRasterBand dataType="${type}" band="${number}">` +
+    `<Description>${elementText(description)}</Description><UnitType>${elementText(unit)}</UnitType>` +
+    (noData === null ? '' : `<NoDataValue>${numberText(noData)}</NoDataValue>`) +
+    `${memberSource(grid, part, index)}</VRTRasterBand>`
   );
 }
 

@@ -13,6 +13,7 @@ export async function remoteOpening(source: RemoteRaster): Promise<Opening> {
     key: url,
     origin: url,
     stamp: `${revision} ${name}`,
+    files: [name],
     open: () => openRemote(name),
     outcome: async () => {
       const { failure, changed } = await stateOf(name);

@@ -1,0 +1,122 @@
+import type { Box } from '../../core/box.js';
+import { around, plainBoxes } from '../../core/box.js';
+import { TaskFailure } from '../../core/failure.js';
+import type { BandStack, MosaicMember, RasterGrid, RasterInfo, RemoteRaster } from '../../core/rasters.js';
+import type { Scene } from '../../core/stac-scenes.js';
+import type { SceneMerge, StacSource } from '../../core/stac-source.js';
+import { transformBox } from '../../native/index.js';
+import { sourceUrl } from '../rasters/places.js';
+import type { Imagery } from './searches.js';
+
+/** Pixels per side that a mosaic has at most: GDAL counts them in 32 bits. */
+const MAX_SIDE = 2 ** 30;
+
+/** The raster that a scene is: its asset, or the bands of several. Throws for an address that nobody can read. */
+export function sceneRaster(
+  { bands }: Pick<StacSource, 'bands'>,
+  { hrefs }: Scene,
+): RemoteRaster | BandStack {
+  const parts = hrefs.map((href): RemoteRaster => ({ kind: 'remote', url: sourceUrl(href) }));
+  if (parts.length === 1 && !bands) return parts[0]!;
+  return { kind: 'stack', parts, ...(bands && { bands }) };
+}
+
+/** The scenes of a search as one raster. */
+export function sceneMosaic({ source, search, sample }: Imagery): RasterInfo {
+  const scenes = inDrawingOrder(search.scenes, source.merge);
+  const members = scenes.flatMap((scene) => memberOf(source, scene, scenes));
+  const grid = gridOf(source, search.scenes, sample);
+  const newest = scenes
+    .flatMap(({ acquired }) => acquired ?? [])
+    .sort()
+    .at(-1);
+  const { bands, blockSize, overviewCount } = sample;
+  return {
+    ...{ bands, blockSize, overviewCount, ...grid, driver: 'mosaic' },
+    source: { kind: 'mosaic', members, grid, bandTypes: bands.map(({ type }) => type), byRange: true },
+    epsg: /^EPSG:(\d+)$/.test(grid.crs)
+      ? Number(grid.crs.slice(5))
+      : sample.crs === grid.crs
+        ? sample.epsg
+        : null,
+    extent: extentOf(grid),
+    extent84: search.scenes.flatMap(({ bbox }) => plainBoxes(bbox)).reduce(around),
+    ...(newest === undefined ? {} : { acquired: newest }),
+  };
+}
+
+/** The one that is seen is the last. */
+function inDrawingOrder(scenes: readonly Scene[], merge: SceneMerge): readonly Scene[] {
+  switch (merge) {
+    case 'newest':
+      // Of one instant the first one of the API is on top.
+      return scenes.toReversed().sort((a, b) => compare(a.acquired ?? '', b.acquired ?? ''));
+    case 'lowest-cloud':
+      return scenes.toReversed().sort((a, b) => (b.cloudCover ?? 101) - (a.cloudCover ?? 101));
+    default:
+      return scenes.toReversed();
+  }
+}
+
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+
+/** None for an address that nobody can read. */
+function memberOf(source: StacSource, scene: Scene, all: readonly Scene[]): MosaicMember[] {
+  const { id, collection, bbox, acquired, self } = scene;
+  const isUnique = source.collections.length === 1 || all.every((one) => one === scene || one.id !== id);
+  try {
+    return [
+      {
+        id: isUnique ? id : `${collection}.${id}`,
+        source: sceneRaster(source, scene),
+        extent84: bbox,
+        ...(acquired === undefined ? {} : { acquired }),
+        ...(self === undefined ? {} : { via: self }),
+      },
+    ];
+  } catch {
+    return [];
+  }
+}
+
+/** Around all scenes, on the pixels of the sample where it is in the same CRS. */
+function gridOf(source: StacSource, scenes: readonly Scene[], sample: RasterInfo): RasterGrid {
+  const crs = source.crs ?? commonCrs(scenes, sample);
+  const [dx, dy] = pixelIn(crs, sample);
+  const boxes = scenes.flatMap(({ bbox }) => plainBoxes(bbox).map((box) => placed(box, crs)));
+  const [west, south, east, north] = boxes.reduce(around);
+  const [x0, y0] = sample.crs === crs ? [sample.geoTransform[0], sample.geoTransform[3]] : [0, 0];
+  const left = x0 + Math.floor((west - x0) / dx) * dx;
+  const top = y0 + Math.ceil((north - y0) / dy) * dy;
+  const [width, height] = [Math.ceil((east - left) / dx), Math.ceil((top - south) / dy)];
+  if (!(width >= 1 && height >= 1 && width <= MAX_SIDE && height <= MAX_SIDE))
+    throw new TaskFailure('source-unreadable', `The scenes have no place in ${crs}; state another with crs.`);
+  return { crs, geoTransform: [left, dx, 0, top, 0, -dy], width, height };
+}
+
+/** That of the sample, where no scene says that it is in another; else degrees. */
+function commonCrs(scenes: readonly Scene[], { crs, epsg }: RasterInfo): string {
+  const isSame = scenes.every((scene) => scene.epsg === undefined || scene.epsg === epsg);
+  return isSame ? crs : 'EPSG:4326';
+}
+
+/** Sides of a pixel of the sample. */
+function pixelIn(
+  crs: string,
+  { extent, width, height, geoTransform, ...sample }: RasterInfo,
+): [number, number] {
+  const [, a, b, , c, d] = geoTransform;
+  if (sample.crs === crs) return [Math.hypot(a, c), Math.hypot(b, d)];
+  const [west, south, east, north] = transformBox(extent, sample.crs, crs);
+  return [(east - west) / width, (north - south) / height];
+}
+
+function placed(box: Box, crs: string): Box {
+  const image = transformBox(box, 'OGC:CRS84', crs);
+  if (image.every(Number.isFinite)) return image;
+  throw new TaskFailure('source-unreadable', `A scene has no place in ${crs}; state another with crs.`);
+}
+
+function extentOf({ geoTransform: [x, dx, , y, , dy], width, height }: RasterGrid): Box {
+  return [x, y + height * dy, x + width * dx, y];
+}

@@ -1,0 +1,153 @@
+import { LIMITS } from '../../../core/limits.js';
+import type { Scene, SceneQuery, SceneSearch, SceneSearchTask } from '../../../core/stac-scenes.js';
+import { refused } from '../../remote/allowed.js';
+import type { Asking } from '../http.js';
+import { integer, isObject, type Json, linksOf, object } from '../json.js';
+import { Documents, nextRequest, type Page, type PageRequest } from './paging.js';
+import { sceneOf } from './scene.js';
+
+/** Items that are asked for at once. */
+const PAGE_ITEMS = 250;
+
+/**
+ * Body of task `ingest.stacScenes`. Fails with `source-unreadable` for what is no STAC API or does not take the search, with
+ * `store-unavailable`, `deadline-exceeded` and `too-large`.
+ */
+export async function searchScenes(task: SceneSearchTask, asking: Asking): Promise<SceneSearch> {
+  const documents = new Documents(task, asking);
+  const landing = await documents.read({ url: task.url });
+  const taken = new Scenes(task, asking);
+  const requests = new Set<string>();
+  let request: PageRequest | undefined = searchRequest(landing, task);
+  while (request && !taken.isFull) {
+    const key = JSON.stringify(request);
+    if (requests.has(key)) {
+      taken.tell('Its pages lead in a circle: only the items before were read.');
+      break;
+    }
+    if (requests.size === LIMITS.stacPages) {
+      taken.tell(`It has more than ${LIMITS.stacPages} pages: only the items of these were read.`);
+      break;
+    }
+    requests.add(key);
+    const page = await documents.read(request);
+    taken.add(page);
+    request = nextRequest(page, request);
+  }
+  return taken.result(request !== undefined);
+}
+
+/** Where the search is, and what is asked of it. Fails where there is none. */
+function searchRequest({ document, url }: Page, { query, maxScenes }: SceneSearchTask): PageRequest {
+  const links = Array.isArray(document['links']) ? document['links'].filter(isObject) : [];
+  const searches = links.filter(({ rel }) => rel === 'search');
+  const isPost = (link: Json) => String(link['method'] ?? 'GET').toUpperCase() === 'POST';
+  const link = searches.find((one) => !isPost(one)) ?? searches[0];
+  const [target] = link ? linksOf({ links: [link] }, url) : [];
+  if (!link || !target) throw refused('it has no link to a search: it is no STAC API');
+  const parameters = parametersOf(query, maxScenes, conformanceOf(document));
+  if (isPost(link)) return { url: target.href, body: parameters };
+  const to = new URL(target.href);
+  for (const [name, value] of Object.entries(parameters)) to.searchParams.set(name, textOf(value));
+  return { url: to.href };
+}
+
+function conformanceOf({ conformsTo }: Json): (end: RegExp) => boolean {
+  const classes = Array.isArray(conformsTo) ? conformsTo.map(String) : [];
+  return (end) => classes.some((one) => end.test(one));
+}
+
+function parametersOf(
+  { collections, bbox, datetime, filter, prefers }: SceneQuery,
+  maxScenes: number,
+  conforms: (end: RegExp) => boolean,
+): Json {
+  if (filter !== undefined && !conforms(/\bitem-search#filter(:|$)|\/item-search#filter$/))
+    throw refused('it does not say that it filters by CQL2 (item-search#filter)');
+  const order = { newest: '-properties.datetime', 'lowest-cloud': '+properties.eo:cloud_cover' };
+  return {
+    collections,
+    limit: Math.min(maxScenes, PAGE_ITEMS),
+    ...(bbox && { bbox }),
+    ...(datetime === undefined ? {} : { datetime }),
+    ...(filter === undefined ? {} : { filter, 'filter-lang': 'cql2-text' }),
+    ...(prefers && conforms(/\/item-search#sort/) ? { sortby: sorting(order[prefers]) } : {}),
+  };
+}
+
+interface Sorting {
+  readonly field: string;
+  readonly direction: 'asc' | 'desc';
+}
+
+const sorting = (text: string): Sorting[] => [
+  { field: text.slice(1), direction: text.startsWith('-') ? 'desc' : 'asc' },
+];
+
+/** As GET has it. */
+function textOf(value: unknown): string {
+  if (!Array.isArray(value)) return String(value);
+  return value.map((one) => (isObject(one) ? sortText(one as unknown as Sorting) : String(one))).join(',');
+}
+
+const sortText = ({ field, direction }: Sorting) => `${direction === 'desc' ? '-' : '+'}${field}`;
+
+/** Scenes that were found, each once. */
+class Scenes {
+  readonly #scenes = new Map<string, Scene>();
+  readonly #problems = new Set<string>();
+  #matched: number | undefined;
+  #refused = 0;
+  #isCut = false;
+
+  constructor(
+    readonly task: SceneSearchTask,
+    readonly asking: Asking,
+  ) {}
+
+  get isFull(): boolean {
+    return this.#scenes.size >= this.task.maxScenes;
+  }
+
+  tell(problem: string): void {
+    if (this.#problems.size < LIMITS.stacSceneFaults) this.#problems.add(problem);
+  }
+
+  add({ document, url }: Page): void {
+    const { type, features } = document;
+    if (type !== 'FeatureCollection' || !Array.isArray(features))
+      throw refused('its search answers no collection of items');
+    this.#matched ??= integer(document['numberMatched']) ?? integer(object(document['context'])['matched']);
+    for (const feature of features) {
+      if (this.isFull) {
+        this.#isCut = true;
+        return;
+      }
+      this.#take(feature, url);
+    }
+  }
+
+  #take(feature: unknown, url: string): void {
+    const { query } = this.task;
+    const scene = isObject(feature)
+      ? sceneOf(feature, url, query.assets, this.asking.allowed)
+      : 'An item is no JSON object.';
+    if (typeof scene === 'string') {
+      this.#refused += 1;
+      this.tell(scene);
+      return;
+    }
+    const key = `${scene.collection}\0${scene.id}`;
+    if (!this.#scenes.has(key)) this.#scenes.set(key, scene);
+  }
+
+  result(hasMore: boolean): SceneSearch {
+    return {
+      scenes: [...this.#scenes.values()],
+      isCut: this.#isCut || (hasMore && this.isFull),
+      refused: this.#refused,
+      problems: [...this.#problems],
+      ...(this.#matched === undefined ? {} : { matched: this.#matched }),
+    };
+  }
+}
