@@ -209,7 +209,13 @@ export interface CoverageTask {
   lercVersion?: 1;
 }
 
-export interface CoverageResult {
+/** What could not be read of a mosaic that may miss members. */
+export interface Loss {
+  /** Ids of the members that are not in the result; absent where all are. */
+  lost?: readonly string[];
+}
+
+export interface CoverageResult extends Loss {
   /** Without bytes when they are in a file. */
   data: Uint8Array;
   /** A large answer: who gets the result removes the file. */
@@ -291,7 +297,7 @@ export interface ImageTile {
   empty: boolean;
 }
 
-export interface ImageResult {
+export interface ImageResult extends Loss {
   /** Without bytes when the image was cut. */
   data: Uint8Array;
   mediaType: string;

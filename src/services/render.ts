@@ -93,9 +93,10 @@ export async function renderImage(
     const { layerId } = only;
     return { ...(await runTask(x, pools, 'raster.image', task, { layerId })), vectorBytes: 0 };
   }
+  const lost: string[] = [];
   const layers = await Promise.all(
     collections.flatMap((collection) =>
-      windows.map((window, i) => layerOf(x, pools, collection, { ...request, bbox: window }, i)),
+      windows.map((window, i) => layerOf(x, pools, collection, { ...request, bbox: window }, i, lost)),
     ),
   );
   const vectorBytes = layers.reduce(
@@ -120,7 +121,7 @@ export async function renderImage(
   const image = await runTask(x, pools, 'map.render', task, { layerId });
   // The engine has all of them, or it could not have drawn.
   for (const layer of layers) if (layer) releaseBytes(layer.kind === 'vector' ? layer.tile : layer.rgba);
-  return { ...image, vectorBytes };
+  return { ...image, vectorBytes, ...(lost.length > 0 && { lost }) };
 }
 
 async function layerOf(
@@ -129,6 +130,7 @@ async function layerOf(
   collection: Collection,
   request: ImageRequest,
   part: number,
+  lost: string[],
 ): Promise<MapLayer | undefined> {
   if (hasFeatures(collection)) return vectorLayer(x, pools, collection, request, part);
   if (!hasCoverage(collection))
@@ -136,6 +138,7 @@ async function layerOf(
   const { bbox, crs, width, height } = request;
   const task = { ...rasterOf(collection, request), bbox, crs, width, height, format: 'raw' as const };
   const image = await runTask(x, pools, 'raster.image', task, { layerId: collection.layerId });
+  lost.push(...(image.lost ?? []));
   return image.empty ? undefined : { kind: 'raster', rgba: image.data };
 }
 

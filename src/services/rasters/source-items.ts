@@ -2,6 +2,7 @@ import { hasCoverage } from '../../core/abilities.js';
 import type { Box } from '../../core/box.js';
 import type { Collection } from '../../core/collection.js';
 import type { TimeRange } from '../../core/params.js';
+import type { Loss } from '../../core/rasters.js';
 import { transformBox } from '../../native/index.js';
 import { interval } from '../shown-time.js';
 import { chooseRaster } from './choose.js';
@@ -36,6 +37,11 @@ export function sourceItemHeaders(items: readonly SourceItem[], batch: TimeRange
     'graticule-source-items': named.map(itemPath).join(', '),
     ...(items.length > named.length ? { 'graticule-source-items-count': String(items.length) } : {}),
   };
+}
+
+/** Says that an answer lacks rasters which could not be read. */
+export function lossHeaders({ lost = [] }: Loss): Record<string, string> {
+  return lost.length === 0 ? {} : { 'graticule-source-items-lost': String(new Set(lost).size) };
 }
 
 /** `Link` fields to the items, as STAC relates data to what it was derived from. */

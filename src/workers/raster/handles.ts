@@ -1,7 +1,7 @@
 /** Open read-only raster datasets, kept for the next task. */
 
 import { TaskFailure } from '../../core/failure.js';
-import type { RasterPosition, RasterSource } from '../../core/rasters.js';
+import type { Loss, RasterPosition, RasterSource } from '../../core/rasters.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
 import { oneAtATime } from './lock.js';
 import { openingOf } from './sources/index.js';
@@ -33,6 +33,11 @@ export class RasterHandle {
     this.origin = origin;
     this.stamp = stamp;
     this.#opened = opened;
+  }
+
+  /** As results tell it. */
+  get loss(): Loss {
+    return this.lost.length === 0 ? {} : { lost: this.lost };
   }
 
   /** The same raster by way of another dataset, which stays the caller's. */

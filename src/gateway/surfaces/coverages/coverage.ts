@@ -10,6 +10,7 @@ import type { TimeRange } from '../../../core/params.js';
 import type { CoverageResult, CoverageTask, Resampling } from '../../../core/rasters.js';
 import type { Pools } from '../../../core/tasks.js';
 import { passingFile } from '../../../services/passing-file.js';
+import { lossHeaders } from '../../../services/rasters/source-items.js';
 import { runTask } from '../../../services/run-task.js';
 import { giveRoomBack } from '../../../workers/engine/rooms.js';
 import { withQuery } from '../common.js';
@@ -63,6 +64,7 @@ export async function coverage(
     headers: {
       ...placeHeaders(x, crs, result.bbox),
       ...(time === undefined ? {} : { 'content-datetime': time }),
+      ...lossHeaders(result),
       link: linkHeader(x, collection),
     },
     sent: () => giveRoomBack(result.data),

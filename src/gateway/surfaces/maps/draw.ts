@@ -15,6 +15,7 @@ import { rasterLook } from '../../../services/looks.js';
 import { type Batched, newestBatch } from '../../../services/rasters/choose.js';
 import {
   derivedFrom,
+  lossHeaders,
   sourceItemHeaders,
   sourceItems,
   windowIn84,
@@ -85,6 +86,7 @@ export async function drawMap(
       'content-crs': `<${uriOf(window.crs, x.baseUrl)}>`,
       'content-bbox': contentBox(window).join(','),
       ...(time === undefined ? {} : { 'content-datetime': time }),
+      ...lossHeaders(image),
       ...(batch ? batchHeaders(x, collections, batch, window) : {}),
     },
     sent: () => releaseBytes(image.data),

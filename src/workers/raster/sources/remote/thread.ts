@@ -93,9 +93,13 @@ function forget(key: string): void {
   files.delete(key);
 }
 
+/** A host that answers an error of its own says something of one file only, unless it wants to be left alone. */
+const OF_ONE_FILE = /answers 5(?!03)\d\d/;
+
 function rest(host: string, error: unknown): void {
   if (!(error instanceof TaskFailure) || error.code !== 'store-unavailable') return;
   const { code, message, cause_ } = error;
+  if (OF_ONE_FILE.test(String(cause_))) return;
   down.set(host, { until: Date.now() + DOWN_MS, failure: new TaskFailure(code, message, cause_, DOWN_MS) });
 }
 
