@@ -57,9 +57,11 @@ export interface PostgisRaster {
   column: string;
 }
 
-/** What becomes of the values of several rasters at one place. */
+/** What becomes of the values of several rasters at one place, by the settings of a layer. */
 export const MERGES = ['average', 'max', 'min'] as const;
-export type Merge = (typeof MERGES)[number];
+/** All that there is. */
+export const ALL_MERGES = [...MERGES, 'median', 'standard-deviation', 'count'] as const;
+export type Merge = (typeof ALL_MERGES)[number];
 
 /** Rasters of one layer, drawn over each other in this order: the last is on top. */
 export interface RasterMosaic {

@@ -1,11 +1,15 @@
 /** Sources that are imagery of STAC APIs: `stac+https://host/path?collections=…&asset=…`. */
 
 import type { Box } from './box.js';
+import { Cql2Error, parseText } from './cql2/index.js';
 import { TaskFailure } from './failure.js';
 import { LIMITS } from './limits.js';
 
 /** What is shown where scenes lie over each other. */
-export const SCENE_MERGES = ['first', 'newest', 'lowest-cloud'] as const;
+export const SCENE_MERGES = [
+  ...(['first', 'newest', 'lowest-cloud'] as const),
+  ...(['highest', 'lowest', 'mean', 'median', 'standard-deviation', 'count'] as const),
+] as const;
 export type SceneMerge = (typeof SCENE_MERGES)[number];
 
 export interface StacSource {
@@ -47,7 +51,7 @@ const SETTINGS = {
   bbox: box,
   datetime: (text: string) =>
     /^[-\d:.TZ+/]{4,80}$/i.test(text) ? text : wrong('datetime', 'must be an instant or start/end'),
-  filter: (text: string) => (text.length <= LIMITS.filterCharacters ? text : wrong('filter', 'is too long')),
+  filter: cql2,
   merge: (text: string) =>
     SCENE_MERGES.find((one) => one === text) ?? wrong('merge', `must be one of ${SCENE_MERGES.join(', ')}`),
   items: (text: string) => integer('items', text, 1, LIMITS.stacScenes),
@@ -121,6 +125,17 @@ function integer(setting: string, text: string, least: number, most: number): nu
   if (!Number.isInteger(value) || value < least || value > most)
     wrong(setting, `must be a whole number from ${least} to ${most}`);
   return value;
+}
+
+function cql2(text: string): string {
+  if (text.length > LIMITS.filterCharacters) wrong('filter', 'is too long');
+  try {
+    parseText(text);
+    return text;
+  } catch (error) {
+    if (!(error instanceof Cql2Error)) throw error;
+    return wrong('filter', error.message);
+  }
 }
 
 function box(text: string): Box {

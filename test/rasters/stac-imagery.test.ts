@@ -12,6 +12,17 @@ const SCENES = [
   { name: 'east', value: 30, crs: 32633, corner: [200_000, 5_600_000], acquired: '2020-06-01T10:00:00Z' },
 ];
 
+/** Values where the first two scenes lie over each other, 10 and 20, and where the first is alone. */
+const MERGED = {
+  highest: [20, 10],
+  lowest: [10, 10],
+  mean: [15, 10],
+  median: [15, 10],
+  'standard-deviation': [5, 0],
+  count: [2, 1],
+};
+const MERGES = Object.keys(MERGED) as (keyof typeof MERGED)[];
+
 let folder: string;
 let origin: TestServer;
 let server: TestServer;
@@ -40,6 +51,7 @@ beforeAll(async () => {
       `${api}&collections=scenes&crs=EPSG:32632&name=newest`,
       `${api}&collections=scenes&crs=EPSG:32632&merge=first&name=first`,
       `${api}&collections=scenes&crs=EPSG:32632&datetime=2020-01-01T00:00:00Z/2020-12-31T00:00:00Z&name=of-2020`,
+      ...MERGES.map((merge) => `${api}&collections=scenes&crs=EPSG:32632&merge=${merge}&name=${merge}`),
       `${api}&collections=nowhere`,
       `${api}&collections=scenes&colour=red`,
     ],
@@ -144,6 +156,12 @@ describe('imagery of a STAC API', () => {
     expect(response.headers.get('graticule-source-items')!.split(', ')).toHaveLength(2);
     expect(response.headers.get('graticule-acquired')).toMatch(/^2020-01-01.*\/2020-12-31/);
     expect((await map('datetime=2019-01-01T00:00:00Z')).status).toBe(404);
+  });
+
+  it.each(MERGES)('has the %s of its scenes', async (merge) => {
+    const values = await coverage(merge);
+    const at = (x: number, y: number) => values[((WINDOW[3]! - y) / 100) * SIZE[0]! + (x - WINDOW[0]!) / 100];
+    expect([at(615_000, 5_590_000), at(605_000, 5_590_000)]).toEqual(MERGED[merge]);
   });
 
   it('is in tiles and at positions', async () => {

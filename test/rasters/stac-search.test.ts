@@ -83,6 +83,21 @@ describe('a search', () => {
     ]);
   });
 
+  it('sends filters as text by GET, and as JSON by POST', async () => {
+    const filter = '"eo:cloud_cover" < 20';
+    const conformance = ['https://api.stacspec.org/v1.0.0-rc.2/item-search#filter'];
+    answering(() => page([item('a')]), conformance);
+    await search({ filter });
+    const query = new URL(api.requests[1]!.slice(4), api.origin).searchParams;
+    expect([query.get('filter'), query.get('filter-lang')]).toEqual([filter, 'cql2-text']);
+    answering(() => page([item('a')]), conformance, 'POST');
+    await search({ filter });
+    expect(api.bodies[0]).toMatchObject({
+      filter: { op: '<', args: [{ property: 'eo:cloud_cover' }, 20] },
+      'filter-lang': 'cql2-json',
+    });
+  });
+
   it('asks APIs that sort for the newest', async () => {
     answering(() => page([item('a')]), ['https://api.stacspec.org/v1.0.0/item-search#sort']);
     await search({ prefers: 'newest', bbox: [1, 2, 3, 4], datetime: '2024-01-01T00:00:00Z/..' });

@@ -1,7 +1,16 @@
 import type { Box } from '../../core/box.js';
-import { around, plainBoxes } from '../../core/box.js';
+import { around, boxesTouch, plainBoxes } from '../../core/box.js';
 import { TaskFailure } from '../../core/failure.js';
-import type { BandStack, MosaicMember, RasterGrid, RasterInfo, RemoteRaster } from '../../core/rasters.js';
+import { mergeProblem } from '../../core/raster-sources.js';
+import type {
+  BandStack,
+  Merge,
+  MosaicMember,
+  RasterGrid,
+  RasterInfo,
+  RasterMosaic,
+  RemoteRaster,
+} from '../../core/rasters.js';
 import type { Scene } from '../../core/stac-scenes.js';
 import type { SceneMerge, StacSource } from '../../core/stac-source.js';
 import { transformBox } from '../../native/index.js';
@@ -22,7 +31,7 @@ export function sceneRaster(
 }
 
 /** The scenes of a search as one raster. */
-export function sceneMosaic({ source, search, sample }: Imagery): RasterInfo {
+export function sceneMosaic({ source, search, sample, bands }: Imagery): RasterInfo {
   const scenes = inDrawingOrder(search.scenes, source.merge);
   const members = scenes.flatMap((scene) => memberOf(source, scene, scenes));
   const grid = gridOf(source, search.scenes, sample);
@@ -30,10 +39,10 @@ export function sceneMosaic({ source, search, sample }: Imagery): RasterInfo {
     .flatMap(({ acquired }) => acquired ?? [])
     .sort()
     .at(-1);
-  const { bands, blockSize, overviewCount } = sample;
+  const { blockSize, overviewCount } = sample;
   return {
-    ...{ bands, blockSize, overviewCount, ...grid, driver: 'mosaic' },
-    source: { kind: 'mosaic', members, grid, bandTypes: bands.map(({ type }) => type), byRange: true },
+    ...{ bands: [...bands], blockSize, overviewCount, ...grid, driver: 'mosaic' },
+    source: { kind: 'mosaic', members, grid, byRange: true, ...readingOf(source, sample) },
     epsg: /^EPSG:(\d+)$/.test(grid.crs)
       ? Number(grid.crs.slice(5))
       : sample.crs === grid.crs
@@ -42,6 +51,31 @@ export function sceneMosaic({ source, search, sample }: Imagery): RasterInfo {
     extent: extentOf(grid),
     extent84: search.scenes.flatMap(({ bbox }) => plainBoxes(bbox)).reduce(around),
     ...(newest === undefined ? {} : { acquired: newest }),
+  };
+}
+
+/** How members are read. */
+function readingOf({ merge }: StacSource, { bands }: RasterInfo): Pick<RasterMosaic, 'bandTypes' | 'merge'> {
+  const values = MERGE[merge];
+  return { bandTypes: bands.map(({ type }) => type), ...(values && { merge: values }) };
+}
+
+/** Scenes that are merged to see what becomes of their values. */
+const MERGED_SAMPLES = 16;
+
+/** What is merged where a sample lies; undefined where scenes only lie over each other. Throws for what cannot be merged. */
+export function mergedSample({ source, search, sample }: Omit<Imagery, 'bands'>): RasterMosaic | undefined {
+  if (!MERGE[source.merge]) return undefined;
+  const problem = mergeProblem(sample.bands);
+  if (problem !== undefined) throw new TaskFailure('source-unreadable', `merge=${source.merge}: ${problem}.`);
+  const { extent84, crs, width, height, geoTransform } = sample;
+  const [x, dx, , y, , dy] = geoTransform;
+  const near = search.scenes.filter(({ bbox }) => boxesTouch(bbox, extent84)).slice(0, MERGED_SAMPLES);
+  return {
+    kind: 'mosaic',
+    members: near.flatMap((scene) => memberOf(source, scene, search.scenes)),
+    grid: { crs, geoTransform: [x, dx, 0, y, 0, dy], width, height },
+    ...readingOf(source, sample),
   };
 }
 
@@ -78,6 +112,16 @@ function memberOf(source: StacSource, scene: Scene, all: readonly Scene[]): Mosa
     return [];
   }
 }
+
+/** Merges of values; the others are orders. */
+const MERGE: Partial<Record<SceneMerge, Merge>> = {
+  highest: 'max',
+  lowest: 'min',
+  mean: 'average',
+  median: 'median',
+  'standard-deviation': 'standard-deviation',
+  count: 'count',
+};
 
 /** Around all scenes, on the pixels of the sample where it is in the same CRS. */
 function gridOf(source: StacSource, scenes: readonly Scene[], sample: RasterInfo): RasterGrid {

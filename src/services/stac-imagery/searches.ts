@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { TaskFailure } from '../../core/failure.js';
 import { LIMITS } from '../../core/limits.js';
-import type { RasterInfo } from '../../core/rasters.js';
+import type { BandInfo, RasterInfo, RasterSource } from '../../core/rasters.js';
 import type { Scene, SceneSearch, SceneSearchTask } from '../../core/stac-scenes.js';
 import { type StacSource, stacSource } from '../../core/stac-source.js';
 import type { Pools } from '../../core/tasks.js';
-import { sceneRaster } from './mosaic.js';
+import { mergedSample, sceneRaster } from './mosaic.js';
 
 /** How often sources are looked at whose search is old. */
 const LOOK_MS = 5000;
@@ -19,8 +19,10 @@ const TRIES = 8;
 export interface Imagery {
   readonly source: StacSource;
   readonly search: SceneSearch;
-  /** One of its scenes, whose bands are those of the mosaic. */
+  /** One of its scenes: its pixels are those of the mosaic. */
   readonly sample: RasterInfo;
+  /** Bands of the mosaic. */
+  readonly bands: readonly BandInfo[];
 }
 
 interface Entry {
@@ -60,27 +62,34 @@ export class StacImagery {
   async #search(source: StacSource, before: Imagery | undefined): Promise<Imagery> {
     const search = await this.#pools.run('ingest.stacScenes', searchTask(source));
     if (search.scenes.length === 0) throw nothing(search);
-    const sample = before?.sample ?? (await this.#inspect(source, search));
-    const imagery = { source, search, sample };
+    const sample = before?.sample ?? (await this.#sample(source, search));
+    const bands = before?.bands ?? (await this.#bands({ source, search, sample }));
+    const imagery = { source, search, sample, bands };
     this.#entries.set(source.address, { imagery, searchedAt: Date.now() });
     return imagery;
   }
 
-  async #inspect(source: StacSource, { scenes }: SceneSearch): Promise<RasterInfo> {
+  /** The first scene that can be read. */
+  async #sample(source: StacSource, { scenes }: SceneSearch): Promise<RasterInfo> {
     let failure: unknown;
     for (const scene of scenes.slice(0, TRIES)) {
       try {
-        const raster = sceneRaster(source, scene);
-        return await this.#pools.run(
-          'raster.inspect',
-          { source: raster },
-          { deadlineMs: INSPECT_DEADLINE_MS },
-        );
+        return await this.#inspect(sceneRaster(source, scene));
       } catch (error) {
         failure ??= error;
       }
     }
     throw failure;
+  }
+
+  /** Those of the sample; of values that are merged, what becomes of them where the sample lies. */
+  async #bands(imagery: Omit<Imagery, 'bands'>): Promise<readonly BandInfo[]> {
+    const merged = mergedSample(imagery);
+    return merged ? (await this.#inspect(merged)).bands : imagery.sample.bands;
+  }
+
+  #inspect(source: RasterSource): Promise<RasterInfo> {
+    return this.#pools.run('raster.inspect', { source }, { deadlineMs: INSPECT_DEADLINE_MS });
   }
 
   /** Searches again what is old; `changed` is called for a source that has other scenes then. */

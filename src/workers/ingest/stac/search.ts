@@ -1,3 +1,4 @@
+import { parseText } from '../../../core/cql2/index.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Scene, SceneQuery, SceneSearch, SceneSearchTask } from '../../../core/stac-scenes.js';
 import { refused } from '../../remote/allowed.js';
@@ -46,7 +47,7 @@ function searchRequest({ document, url }: Page, { query, maxScenes }: SceneSearc
   const [target] = link ? linksOf({ links: [link] }, url) : [];
   if (!link || !target) throw refused('it has no link to a search: it is no STAC API');
   const parameters = parametersOf(query, maxScenes, conformanceOf(document));
-  if (isPost(link)) return { url: target.href, body: parameters };
+  if (isPost(link)) return { url: target.href, body: { ...parameters, ...asJson(query.filter) } };
   const to = new URL(target.href);
   for (const [name, value] of Object.entries(parameters)) to.searchParams.set(name, textOf(value));
   return { url: to.href };
@@ -73,6 +74,11 @@ function parametersOf(
     ...(filter === undefined ? {} : { filter, 'filter-lang': 'cql2-text' }),
     ...(prefers && conforms(/\/item-search#sort/) ? { sortby: sorting(order[prefers]) } : {}),
   };
+}
+
+/** Bodies have filters as CQL2 JSON, which is what our trees are. */
+function asJson(filter: string | undefined): Json {
+  return filter === undefined ? {} : { filter: parseText(filter), 'filter-lang': 'cql2-json' };
 }
 
 interface Sorting {

@@ -51,7 +51,11 @@ async function openingOfReadable(
   openingOf: (source: RasterSource) => Promise<Opening>,
 ): Promise<Opening> {
   const { merge } = source;
-  const { members, lost } = await readableMembers(source.members, { crs: grid.crs, bandTypes }, openingOf);
+  const { members, lost } = await readableMembers(
+    source.members,
+    { crs: grid.crs, bandTypes, merge },
+    openingOf,
+  );
   const openings = members.map(({ opening }) => opening);
   return {
     ...identityOf(source, openings),

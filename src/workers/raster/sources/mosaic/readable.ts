@@ -5,7 +5,8 @@ import { LRUCache } from 'lru-cache';
 import { TaskFailure } from '../../../../core/failure.js';
 import { mapInLanes } from '../../../../core/lanes.js';
 import { LIMITS } from '../../../../core/limits.js';
-import type { MosaicMember, RasterSource } from '../../../../core/rasters.js';
+import { mergeProblem } from '../../../../core/raster-sources.js';
+import type { Merge, MosaicMember, RasterSource } from '../../../../core/rasters.js';
 import type { Opening } from '../opening.js';
 import { factsOf, type MemberFacts } from './facts.js';
 
@@ -38,7 +39,7 @@ const isAway = ({ code }: TaskFailure) => code === 'store-unavailable';
 /** Those that can be read, and have these types of bands. Fails when there are none, as the first one does. */
 export async function readableMembers(
   members: readonly MosaicMember[],
-  { crs, bandTypes }: { crs: string; bandTypes: readonly string[] },
+  { crs, bandTypes, merge }: { crs: string; bandTypes: readonly string[]; merge?: Merge | undefined },
   openingOf: (source: RasterSource) => Promise<Opening>,
 ): Promise<ReadableMembers> {
   const all = await mapInLanes(
@@ -50,7 +51,8 @@ export async function readableMembers(
         if (fault) return fault;
         const opening = await openingOf(member.source);
         const facts = await factsOf(member, opening, crs);
-        return hasTypes(facts, bandTypes) ? { member, opening, facts } : misfit(member);
+        const isFit = hasTypes(facts, bandTypes) && !(merge && mergeProblem(facts.bands));
+        return isFit ? { member, opening, facts } : misfit(member);
       } catch (error) {
         if (!(error instanceof TaskFailure)) throw error;
         leaveOut(member, error);

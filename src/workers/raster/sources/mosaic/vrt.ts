@@ -4,7 +4,7 @@ import type { Merge, RasterGrid } from '../../../../core/rasters.js';
 import { crsOf } from '../../crs.js';
 import { elementText, escaped, numberText } from '../vrt-text.js';
 import type { MemberBand, MemberFacts } from './facts.js';
-import { mergeElements } from './merge.js';
+import { mergedBand, mergeElements } from './merge.js';
 
 /** Side of the smallest overview. */
 const LEAST_SIDE = 256;
@@ -52,19 +52,21 @@ function bandOf(
   index: number,
   merge: Merge | undefined,
 ): string {
-  const noData = band.noData ?? absent(band);
+  const noData = band.noData ?? betweenMembers(band);
+  const merged = merge && mergedBand(merge, band.type, noData ?? 0);
+  const { type, absent: gap } = merged ?? { type: band.type, absent: noData };
   const sources = members.map((member) => memberSource(grid, member, index)).join('');
   return (
-    `<VRTRasterBand dataType="${band.type}" band="${index + 1}"${merge ? ' subClass="VRTDerivedRasterBand"' : ''}>` +
-    (merge ? mergeElements(merge, band.type, noData ?? 0) : '') +
+    `<VRTRasterBand dataType="${type}" band="${index + 1}"${merge ? ' subClass="VRTDerivedRasterBand"' : ''}>` +
+    (merged ? mergeElements(merge, merged, noData ?? 0) : '') +
     `<Description>${escaped(band.description)}</Description><UnitType>${escaped(band.unit)}</UnitType>` +
-    (noData === null ? '' : `<NoDataValue>${numberText(noData)}</NoDataValue>`) +
+    (gap === null ? '' : `<NoDataValue>${numberText(gap)}</NoDataValue>`) +
     `<ColorInterp>${band.colorInterpretation}</ColorInterp>${colorTable(band)}${sources}</VRTRasterBand>`
   );
 }
 
 /** Between members without a value for no data there is 0, or NaN, but an alpha band says it itself. */
-function absent({ type, colorInterpretation }: MemberBand): number | null {
+function betweenMembers({ type, colorInterpretation }: MemberBand): number | null {
   if (colorInterpretation === 'Alpha') return null;
   return type.startsWith('Float') ? Number.NaN : 0;
 }
