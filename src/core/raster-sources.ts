@@ -1,4 +1,5 @@
 import type { BandInfo, Merge, MosaicMember, RasterSource } from './rasters.js';
+import type { StacSource } from './stac-source.js';
 
 /** What a kind of raster source declares. Their readers stand in src/workers/raster/sources. */
 interface Declaration<S extends RasterSource> {
@@ -31,7 +32,8 @@ const DECLARATIONS: { [K in RasterSource['kind']]: Declaration<Extract<RasterSou
   mosaic: {
     ...one,
     place: () => undefined,
-    isDistant: ({ members }) => members.some(({ source }) => isDistant(source)),
+    isDistant: ({ members, search }) =>
+      search !== undefined || members.some(({ source }) => isDistant(source)),
     members: ({ members }) => members,
   },
 };
@@ -55,6 +57,14 @@ export const membersOf = (source: RasterSource): readonly MosaicMember[] | undef
 /** Whether a range of time selects all rasters of it, not the newest batch alone. */
 export const isByRange = (source: RasterSource): boolean =>
   source.kind === 'mosaic' && source.byRange === true;
+
+/** Whether the values of all rasters of a range of time become one. */
+export const isMergedByRange = (source: RasterSource): boolean =>
+  source.kind === 'mosaic' && source.byRange === true && source.merge !== undefined;
+
+/** What is searched for the members of a mosaic; undefined for what has its members. */
+export const sceneSearchOf = (source: RasterSource): StacSource | undefined =>
+  source.kind === 'mosaic' ? source.search : undefined;
 
 /** The same mosaic of fewer members. */
 export function ofMembers(source: RasterSource, members: readonly MosaicMember[]): RasterSource {

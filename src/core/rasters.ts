@@ -5,6 +5,7 @@ import type { StoreCredentials } from './object-stores.js';
 import type { PictureComparison, PictureComparisonTask } from './parity.js';
 import type { RasterLook } from './raster-look.js';
 import type { RasterProcessResult, RasterProcessTask } from './raster-processes.js';
+import type { StacSource } from './stac-source.js';
 
 /** Rasters: where their pixels are, what is known of them, and the tasks that read them. */
 
@@ -74,6 +75,8 @@ export interface RasterMosaic {
    * the whole.
    */
   bandTypes?: readonly string[];
+  /** Members are the scenes that this finds in a window: whoever reads the mosaic searches for them first. */
+  search?: StacSource;
   /** A range of time selects all members of it; absent: the newest batch within it. */
   byRange?: true;
   /** Absent: around the members, on the pixels of the finest, in the CRS of the first. */

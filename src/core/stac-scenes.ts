@@ -23,6 +23,8 @@ export interface SceneSearchTask {
   readonly query: SceneQuery;
   /** Scenes that are taken at most. */
   readonly maxScenes: number;
+  /** Whether the extent of the collections is asked for. */
+  readonly isDescribed?: boolean;
 }
 
 /** An item of a STAC API, as far as a mosaic needs it. */
@@ -48,6 +50,8 @@ export interface SceneSearch {
   readonly scenes: readonly Scene[];
   /** Items that match, as the API says. */
   readonly matched?: number;
+  /** Around the collections, where that is asked for and the API says it. */
+  readonly extent?: Box;
   /** Whether there are more than were taken. */
   readonly isCut: boolean;
   /** Items that were left out. */

@@ -27,9 +27,11 @@ export interface StacSource {
   /** CQL2 text. */
   readonly filter?: string;
   readonly merge: SceneMerge;
-  /** Scenes of the mosaic at most. */
+  /** Whether it is searched once for all, or for each window. */
+  readonly search: 'static' | 'window';
+  /** Scenes of the mosaic, or of one search for a window, at most. */
   readonly maxScenes: number;
-  /** Milliseconds between two searches. */
+  /** Milliseconds between two searches of one kind. */
   readonly refreshMs: number;
   /** CRS of the mosaic; that of the scenes where they share one when absent, else degrees. */
   readonly crs?: string;
@@ -54,6 +56,9 @@ const SETTINGS = {
   filter: cql2,
   merge: (text: string) =>
     SCENE_MERGES.find((one) => one === text) ?? wrong('merge', `must be one of ${SCENE_MERGES.join(', ')}`),
+  search: (text: string) =>
+    (['static', 'window'] as const).find((one) => one === text) ??
+    wrong('search', 'must be static or window'),
   items: (text: string) => integer('items', text, 1, LIMITS.stacScenes),
   refresh: (text: string) => integer('refresh', text, REFRESH_S.least, REFRESH_S.most),
   crs: (text: string) =>
@@ -68,16 +73,12 @@ export function stacSource(address: string): StacSource {
   if (asset && assets !== asset) wrong('asset', 'does not go with assets');
   if (!assets) wrong('asset', 'or assets must say what is read of the items');
   if (!collections) wrong('collections', 'must say which collections are searched');
-  const {
-    items = LIMITS.stacScenesDefault,
-    refresh = REFRESH_S.usual,
-    merge = 'newest',
-    name,
-    ...rest
-  } = said;
+  const { search = 'static', refresh = REFRESH_S.usual, merge = 'newest', items, name, ...rest } = said;
+  const usual = search === 'static' ? LIMITS.stacScenesDefault : LIMITS.stacWindowScenes;
   return {
     ...rest,
-    ...{ address, collections, assets, merge, maxScenes: items, refreshMs: refresh * 1000 },
+    ...{ address, collections, assets, merge, search },
+    ...{ maxScenes: items ?? usual, refreshMs: refresh * 1000 },
     url: `${url.origin}${url.pathname}`,
     name: name ?? [...collections, ...assets].join('-'),
   };

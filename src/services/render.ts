@@ -23,6 +23,7 @@ import { groundSize, windowsOf } from './ground.js';
 import { chooseRaster } from './rasters/choose.js';
 import { windowIn84 } from './rasters/source-items.js';
 import { runTask, type TaskContext } from './run-task.js';
+import { withScenes } from './stac-imagery/windows.js';
 
 export interface ImageRequest {
   /** Bottom first. */
@@ -80,7 +81,9 @@ export async function renderImage(
   pools: Pools,
   request: ImageRequest,
 ): Promise<RenderedImage> {
-  const { collections, bbox, crs, width, height, format, quality, scale = 1, cut } = request;
+  const { bbox, crs, width, height, format, quality, scale = 1, cut } = request;
+  const searched = { window84: windowIn84(bbox, crs), datetime: request.batch };
+  const collections = await withScenes(pools, request.collections, searched);
   const [only] = collections;
   const windows = request.wraps ? windowsOf(bbox, crs) : [bbox];
   if (

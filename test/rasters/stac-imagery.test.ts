@@ -52,6 +52,8 @@ beforeAll(async () => {
       `${api}&collections=scenes&crs=EPSG:32632&merge=first&name=first`,
       `${api}&collections=scenes&crs=EPSG:32632&datetime=2020-01-01T00:00:00Z/2020-12-31T00:00:00Z&name=of-2020`,
       ...MERGES.map((merge) => `${api}&collections=scenes&crs=EPSG:32632&merge=${merge}&name=${merge}`),
+      `${api}&collections=scenes&crs=EPSG:32632&search=window&name=searched`,
+      `${api}&collections=scenes&crs=EPSG:32632&search=window&merge=median&name=searched-median`,
       `${api}&collections=nowhere`,
       `${api}&collections=scenes&colour=red`,
     ],
@@ -114,6 +116,16 @@ function differences(actual: readonly number[], expected: readonly number[]): nu
 }
 const EDGES = 2 * SIZE[1]!;
 
+/** Times and values where the first two scenes lie. */
+async function positionsOf(id: string): Promise<string[]> {
+  const coords = encodeURIComponent('POINT(10.6 50.45)');
+  const response = await fetch(
+    `${server.url}/ogc/coverages/collections/${id}/position?f=csv&coords=${coords}`,
+  );
+  expect(response.status).toBe(200);
+  return (await response.text()).trim().split('\r\n').slice(1);
+}
+
 /** What GDAL makes of the scenes, the last on top. */
 function warped(names: readonly string[]): number[] {
   const file = join(folder, `expected-${names.join('-')}.tif`);
@@ -164,16 +176,31 @@ describe('imagery of a STAC API', () => {
     expect([at(615_000, 5_590_000), at(605_000, 5_590_000)]).toEqual(MERGED[merge]);
   });
 
+  it('is searched for each window', async () => {
+    expect(await coverage('searched')).toEqual(await coverage('newest'));
+    expect(await coverage('searched-median')).toEqual(await coverage('median'));
+    const of2020 = '&datetime=2020-01-01T00:00:00Z/2020-12-31T00:00:00Z';
+    expect(differences(await coverage('searched', of2020), await coverage('of-2020'))).toBeLessThan(EDGES);
+    expect(new Set(await coverage('searched', '&datetime=2019-01-01T00:00:00Z'))).toEqual(new Set([0]));
+    const map = await fetch(
+      `${server.url}/ogc/maps/collections/${layerOf('searched')}/map?f=png&width=64&datetime=2020-01-01T00:00:00Z/..`,
+    );
+    expect(map.status).toBe(200);
+    expect(map.headers.get('graticule-source-items')!.split(', ')).toHaveLength(3);
+    const tile = await fetch(
+      `${server.url}/ogc/tiles/collections/${layerOf('searched')}/tiles/WebMercatorQuad/8/86/135?f=png`,
+    );
+    expect(tile.status).toBe(200);
+    expect((await positionsOf('searched')).length).toBe(2);
+    expect((await positionsOf('searched-median')).length).toBe(1);
+  });
+
   it('is in tiles and at positions', async () => {
     const tile = await fetch(
       `${server.url}/ogc/tiles/collections/${layerOf('newest')}/tiles/WebMercatorQuad/8/86/135?f=png`,
     );
     expect(tile.status).toBe(200);
-    const place = 'POINT(10.55 50.4)';
-    const position = await fetch(
-      `${server.url}/ogc/coverages/collections/newest/position?coords=${encodeURIComponent(place)}`,
-    );
-    expect(position.status, await position.clone().text()).toBe(200);
+    expect((await positionsOf('newest')).map((line) => line.split(',')[1])).toEqual(['10', '20']);
   });
 
   it('of sources that are not sound is not published, and the log says why', () => {

@@ -12,13 +12,17 @@ beforeAll(async () => {
   api = await startStacApi();
 });
 afterAll(() => api.close());
+/** Landing pages are remembered: each test has one of its own. */
+let count = 0;
+const isLanding = (url: string | undefined) => url === `/${count}/`;
 beforeEach(() => {
+  count += 1;
   api.requests.length = 0;
   api.bodies.length = 0;
 });
 
 function search(query: Partial<SceneQuery> = {}, maxScenes = 500, timeoutMs = 5000): Promise<SceneSearch> {
-  const task = { url: `${api.origin}/`, timeoutMs, maxScenes };
+  const task = { url: `${api.origin}/${count}/`, timeoutMs, maxScenes };
   return searchScenes(
     { ...task, query: { collections: ['scenes'], assets: ['data'], ...query } },
     { allowed: new AllowedHosts(['127.0.0.1']), cancellation: new Cancellation() },
@@ -32,7 +36,7 @@ function answering(
   method = 'GET',
 ) {
   api.answer = (request, response, body) =>
-    sendJson(response, request.url === '/' ? landing(conformsTo, method) : document(request, body));
+    sendJson(response, isLanding(request.url) ? landing(conformsTo, method) : document(request, body));
 }
 
 const idsOf = ({ scenes }: SceneSearch) => scenes.map(({ id }) => id);
@@ -90,6 +94,7 @@ describe('a search', () => {
     await search({ filter });
     const query = new URL(api.requests[1]!.slice(4), api.origin).searchParams;
     expect([query.get('filter'), query.get('filter-lang')]).toEqual([filter, 'cql2-text']);
+    count += 1;
     answering(() => page([item('a')]), conformance, 'POST');
     await search({ filter });
     expect(api.bodies[0]).toMatchObject({
@@ -132,7 +137,7 @@ describe('an API that', () => {
 
   it('dies in the middle is one that does not answer', async () => {
     api.answer = ({ url }, response) => {
-      if (url === '/') return sendJson(response, landing());
+      if (isLanding(url)) return sendJson(response, landing());
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': 5000 });
       response.write('{"type": "FeatureCollection", "features": [');
       setTimeout(() => response.destroy(), 20);
@@ -142,7 +147,7 @@ describe('an API that', () => {
 
   it('never ends its answer has its time', async () => {
     api.answer = ({ url }, response) => {
-      if (url === '/') return sendJson(response, landing());
+      if (isLanding(url)) return sendJson(response, landing());
       response.writeHead(200, { 'content-type': 'application/json' }).write('{');
     };
     const start = Date.now();
@@ -180,7 +185,7 @@ describe('an API that', () => {
 
   it('sends more bytes than an answer may have is cut off', async () => {
     api.answer = ({ url }, response) => {
-      if (url === '/') return sendJson(response, landing());
+      if (isLanding(url)) return sendJson(response, landing());
       response.writeHead(200, { 'content-type': 'application/json' });
       const block = Buffer.alloc(1 << 20, 0x20);
       const more = () => {
@@ -203,7 +208,7 @@ describe('an API that', () => {
 
   it('refuses the search is heard', async () => {
     api.answer = ({ url }, response) =>
-      url === '/'
+      isLanding(url)
         ? sendJson(response, landing())
         : response
             .writeHead(400, { 'content-type': 'application/json' })
@@ -265,7 +270,7 @@ describe('items', () => {
     const deep = `${'['.repeat(depth)}[1,2]${']'.repeat(depth)}`;
     const items = JSON.stringify(page([item('a', { bbox: undefined, geometry: { coordinates: 'DEEP' } })]));
     api.answer = ({ url }, response) => {
-      if (url === '/') return sendJson(response, landing());
+      if (isLanding(url)) return sendJson(response, landing());
       response.writeHead(200, { 'content-type': 'application/json' }).end(items.replace('"DEEP"', deep));
     };
     expect((await search()).scenes[0]!.bbox).toEqual([1, 2, 1, 2]);

@@ -3,7 +3,7 @@ import type { Box } from '../../core/box.js';
 import { boxesTouch } from '../../core/box.js';
 import type { Collection, RasterCollection } from '../../core/collection.js';
 import type { AxisRange, TimeRange } from '../../core/params.js';
-import { isByRange, membersOf, ofMembers } from '../../core/raster-sources.js';
+import { isByRange, membersOf, ofMembers, sceneSearchOf } from '../../core/raster-sources.js';
 import type { RasterPosition, RasterSource } from '../../core/rasters.js';
 import { type Granule, granulesOf } from './granules.js';
 
@@ -84,9 +84,11 @@ function chooseWithin(
   datetime: TimeRange,
   window84: Box | undefined,
 ): ChosenRaster | undefined {
-  const members = granulesOf(collection).filter((granule) => isWithin(granule, datetime));
+  const granules = granulesOf(collection);
+  const members = granules.filter((granule) => isWithin(granule, datetime));
   const newest = newestIn(members, datetime);
-  if (members.length === 0) return undefined;
+  // Nobody knows what searches will find.
+  if (members.length === 0 && granules.length > 0) return undefined;
   return {
     ...visibleOf(collection, members, window84),
     ...(newest === undefined ? {} : { acquired: new Date(newest).toISOString() }),
@@ -94,8 +96,8 @@ function chooseWithin(
 }
 
 /** What is of no time is of every time. */
-const isWithin = ({ acquired }: Granule, { start, end }: TimeRange) =>
-  acquired === undefined || (acquired >= (start ?? acquired) && acquired <= (end ?? acquired));
+export const isWithin = ({ acquired }: Granule, range: TimeRange | undefined): boolean =>
+  acquired === undefined || (acquired >= (range?.start ?? acquired) && acquired <= (range?.end ?? acquired));
 
 /** Place of the first level within a range; undefined without a range, an axis, or such a level. */
 export function levelOf({ raster }: RasterCollection, heights: AxisRange | undefined): number | undefined {
@@ -119,7 +121,8 @@ export interface Batched {
  */
 export function newestBatch(collections: readonly Collection[], datetime: TimeRange | undefined): Batched {
   const granules = datetime ? collections.flatMap((c) => (hasCoverage(c) ? granulesOf(c) : [])) : [];
-  if (!datetime || granules.every(({ acquired }) => acquired === undefined))
+  const isSearched = collections.some((c) => hasCoverage(c) && sceneSearchOf(c.raster.source));
+  if (!datetime || (!isSearched && granules.every(({ acquired }) => acquired === undefined)))
     return { collections, batch: undefined };
   if (collections.every((c) => !hasCoverage(c) || isByRange(c.raster.source))) {
     const visible = collections.filter((c) => !hasCoverage(c) || chooseWithin(c, datetime, undefined));

@@ -30,28 +30,48 @@ export function sceneRaster(
   return { kind: 'stack', parts, ...(bands && { bands }) };
 }
 
-/** The scenes of a search as one raster. */
-export function sceneMosaic({ source, search, sample, bands }: Imagery): RasterInfo {
-  const scenes = inDrawingOrder(search.scenes, source.merge);
-  const members = scenes.flatMap((scene) => memberOf(source, scene, scenes));
-  const grid = gridOf(source, search.scenes, sample);
-  const newest = scenes
+/** The scenes of a search as one raster; without them where they are searched for each window. */
+export function sceneMosaic(imagery: Imagery): RasterInfo {
+  const { source, search, sample, bands } = imagery;
+  const isWindow = source.search === 'window';
+  const boxes = isWindow ? [areaOf(imagery)] : search.scenes.flatMap(({ bbox }) => plainBoxes(bbox));
+  const members = isWindow ? [] : sceneMembers(source, search.scenes);
+  const grid = gridOf(source.crs ?? (isWindow ? DEGREES : commonCrs(search.scenes, sample)), boxes, sample);
+  const newest = members
     .flatMap(({ acquired }) => acquired ?? [])
     .sort()
     .at(-1);
   const { blockSize, overviewCount } = sample;
   return {
     ...{ bands: [...bands], blockSize, overviewCount, ...grid, driver: 'mosaic' },
-    source: { kind: 'mosaic', members, grid, byRange: true, ...readingOf(source, sample) },
+    source: {
+      ...{ kind: 'mosaic' as const, members, grid, byRange: true as const },
+      ...(isWindow && { search: source }),
+      ...readingOf(source, sample),
+    },
     epsg: /^EPSG:(\d+)$/.test(grid.crs)
       ? Number(grid.crs.slice(5))
       : sample.crs === grid.crs
         ? sample.epsg
         : null,
     extent: extentOf(grid),
-    extent84: search.scenes.flatMap(({ bbox }) => plainBoxes(bbox)).reduce(around),
+    extent84: boxes.reduce(around),
     ...(newest === undefined ? {} : { acquired: newest }),
   };
+}
+
+const DEGREES = 'EPSG:4326';
+/** In which Web Mercator has a place for everything. */
+const MERCATOR_WORLD: Box = [-180, -85, 180, 85];
+
+/** Where scenes may be found. */
+function areaOf({ source, search }: Imagery): Box {
+  return source.bbox ?? search.extent ?? MERCATOR_WORLD;
+}
+
+/** The scenes of a search as members, in the order in which they are drawn. */
+export function sceneMembers(source: StacSource, scenes: readonly Scene[]): MosaicMember[] {
+  return inDrawingOrder(scenes, source.merge).flatMap((scene) => memberOf(source, scene, scenes));
 }
 
 /** How members are read. */
@@ -123,12 +143,10 @@ const MERGE: Partial<Record<SceneMerge, Merge>> = {
   count: 'count',
 };
 
-/** Around all scenes, on the pixels of the sample where it is in the same CRS. */
-function gridOf(source: StacSource, scenes: readonly Scene[], sample: RasterInfo): RasterGrid {
-  const crs = source.crs ?? commonCrs(scenes, sample);
+/** Around boxes in degrees, on the pixels of the sample where it is in the same CRS. */
+function gridOf(crs: string, boxes84: readonly Box[], sample: RasterInfo): RasterGrid {
   const [dx, dy] = pixelIn(crs, sample);
-  const boxes = scenes.flatMap(({ bbox }) => plainBoxes(bbox).map((box) => placed(box, crs)));
-  const [west, south, east, north] = boxes.reduce(around);
+  const [west, south, east, north] = boxes84.map((box) => placed(box, crs)).reduce(around);
   const [x0, y0] = sample.crs === crs ? [sample.geoTransform[0], sample.geoTransform[3]] : [0, 0];
   const left = x0 + Math.floor((west - x0) / dx) * dx;
   const top = y0 + Math.ceil((north - y0) / dy) * dy;
@@ -141,7 +159,7 @@ function gridOf(source: StacSource, scenes: readonly Scene[], sample: RasterInfo
 /** That of the sample, where no scene says that it is in another; else degrees. */
 function commonCrs(scenes: readonly Scene[], { crs, epsg }: RasterInfo): string {
   const isSame = scenes.every((scene) => scene.epsg === undefined || scene.epsg === epsg);
-  return isSame ? crs : 'EPSG:4326';
+  return isSame ? crs : DEGREES;
 }
 
 /** Sides of a pixel of the sample. */

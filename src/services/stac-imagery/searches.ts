@@ -15,6 +15,9 @@ const INSPECT_DEADLINE_MS = 60_000;
 /** Scenes that are tried until one can be read. */
 const TRIES = 8;
 
+/** Scenes that are looked at where others are searched for each window. */
+const SAMPLE_SCENES = 20;
+
 /** What a source of a STAC API was when it was searched last. */
 export interface Imagery {
   readonly source: StacSource;
@@ -60,7 +63,10 @@ export class StacImagery {
   }
 
   async #search(source: StacSource, before: Imagery | undefined): Promise<Imagery> {
-    const search = await this.#pools.run('ingest.stacScenes', searchTask(source));
+    const search = await this.#pools.run('ingest.stacScenes', {
+      ...searchTask(source),
+      ...(source.search === 'window' && { isDescribed: true, maxScenes: SAMPLE_SCENES }),
+    });
     if (search.scenes.length === 0) throw nothing(search);
     const sample = before?.sample ?? (await this.#sample(source, search));
     const bands = before?.bands ?? (await this.#bands({ source, search, sample }));
@@ -108,7 +114,7 @@ export class StacImagery {
   /** Whether its scenes are others than before. */
   async #refresh({ imagery, searchedAt }: Entry): Promise<boolean> {
     const { source } = imagery;
-    if (Date.now() - searchedAt < source.refreshMs) return false;
+    if (source.search === 'window' || Date.now() - searchedAt < source.refreshMs) return false;
     try {
       const now = await this.#search(source, imagery);
       return !isDeepStrictEqual(now.search.scenes, imagery.search.scenes);
@@ -125,7 +131,7 @@ export class StacImagery {
   }
 }
 
-function searchTask({
+export function searchTask({
   url,
   maxScenes,
   collections,

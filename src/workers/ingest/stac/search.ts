@@ -1,9 +1,11 @@
+import { LRUCache } from 'lru-cache';
+import { around, type Box } from '../../../core/box.js';
 import { parseText } from '../../../core/cql2/index.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Scene, SceneQuery, SceneSearch, SceneSearchTask } from '../../../core/stac-scenes.js';
 import { refused } from '../../remote/allowed.js';
 import type { Asking } from '../http.js';
-import { integer, isObject, type Json, linksOf, object } from '../json.js';
+import { boxOf, integer, isObject, type Json, linksOf, object } from '../json.js';
 import { Documents, nextRequest, type Page, type PageRequest } from './paging.js';
 import { sceneOf } from './scene.js';
 
@@ -16,7 +18,8 @@ const PAGE_ITEMS = 250;
  */
 export async function searchScenes(task: SceneSearchTask, asking: Asking): Promise<SceneSearch> {
   const documents = new Documents(task, asking);
-  const landing = await documents.read({ url: task.url });
+  const landing = await landingOf(documents);
+  const extent = task.isDescribed ? await extentOf(documents, landing) : undefined;
   const taken = new Scenes(task, asking);
   const requests = new Set<string>();
   let request: PageRequest | undefined = searchRequest(landing, task);
@@ -35,7 +38,43 @@ export async function searchScenes(task: SceneSearchTask, asking: Asking): Promi
     taken.add(page);
     request = nextRequest(page, request);
   }
-  return taken.result(request !== undefined);
+  return { ...taken.result(request !== undefined), ...(extent && { extent }) };
+}
+
+/** Landing pages change rarely. */
+const landings = new LRUCache<string, Page>({ max: 100, ttl: 600_000 });
+
+async function landingOf(documents: Documents): Promise<Page> {
+  const { url } = documents.task;
+  const before = landings.get(url);
+  if (before) return before;
+  const landing = await documents.read({ url });
+  if (linksOf(landing.document, url).some(({ rel }) => rel === 'search')) landings.set(url, landing);
+  return landing;
+}
+
+/** Around the collections; undefined where one does not say where it lies. */
+async function extentOf(documents: Documents, { document, url }: Page): Promise<Box | undefined> {
+  const data = linksOf(document, url).find(({ rel }) => rel === 'data')?.href;
+  if (data === undefined) return undefined;
+  let extent: Box | undefined;
+  for (const id of documents.task.query.collections) {
+    const { pathname } = new URL(data);
+    const address = new URL(`${pathname}/${encodeURIComponent(id)}`, data).href;
+    const own = boxOfCollection((await documents.read({ url: address })).document);
+    if (!own) return undefined;
+    extent = extent ? around(extent, own) : own;
+  }
+  return extent;
+}
+
+function boxOfCollection({ extent }: Json): Box | undefined {
+  const { bbox } = object(object(extent)['spatial']);
+  const [west, south, east, north] = boxOf(Array.isArray(bbox) ? bbox[0] : undefined) ?? [0, 0, 0, 0];
+  if (!(west >= -180 && east <= 180 && west < east && south < 85 && north > -85 && south < north))
+    return undefined;
+  // Many CRS have no place for the poles.
+  return [west, Math.max(-85, south), east, Math.min(85, north)];
 }
 
 /** Where the search is, and what is asked of it. Fails where there is none. */

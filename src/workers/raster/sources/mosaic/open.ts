@@ -11,7 +11,7 @@ import { factsOf, type MemberFacts } from './facts.js';
 import { gridAround } from './grid.js';
 import { MAX_MERGED } from './merge.js';
 import { leaveOutFaulty, readableMembers } from './readable.js';
-import { mosaicVrt } from './vrt.js';
+import { emptyVrt, mosaicVrt } from './vrt.js';
 
 /** Members of one task; the gateway sends those that the window touches. */
 const MAX_MEMBERS = 2000;
@@ -23,7 +23,13 @@ export async function mosaicOpening(
 ): Promise<Opening> {
   const { members, grid, merge, bandTypes } = source;
   const most = merge ? MAX_MERGED : MAX_MEMBERS;
-  if (members.length === 0) throw new TaskFailure('no-data', 'There is no raster in the window.');
+  if (source.search)
+    throw new TaskFailure(
+      'invalid-input',
+      'Its scenes are searched for each window: it has no raster as a whole.',
+    );
+  if (members.length === 0 && !(bandTypes && grid))
+    throw new TaskFailure('no-data', 'There is no raster in the window.');
   if (members.length > most)
     throw new TaskFailure('too-large', `The window holds ${members.length} rasters: ask for a smaller one.`);
   if (bandTypes && grid) return openingOfReadable(source, { grid, bandTypes }, openingOf);
@@ -62,9 +68,13 @@ async function openingOfReadable(
     lost,
     open: () =>
       openVrt(
-        grid,
-        members.map(({ facts }) => facts),
-        merge,
+        members.length === 0
+          ? emptyVrt(grid, bandTypes, merge)
+          : mosaicVrt(
+              grid,
+              members.map(({ facts }) => facts),
+              merge,
+            ),
       ),
     outcome: async (error) =>
       (await leaveOutFaulty(members, error)) ? { changed: true } : outcomeOf(openings, error),
@@ -83,16 +93,12 @@ async function openMosaic({ members, grid, merge }: RasterMosaic, openings: Open
     if (problem) throw new TaskFailure('invalid-input', `The raster ${member.id}: ${problem}.`);
     facts.push(one);
   }
-  return openVrt(grid ?? gridAround(crs, facts), facts, merge);
+  return openVrt(mosaicVrt(grid ?? gridAround(crs, facts), facts, merge));
 }
 
-async function openVrt(
-  grid: RasterGrid,
-  facts: readonly MemberFacts[],
-  merge: RasterMosaic['merge'],
-): Promise<Opened> {
+async function openVrt(text: string): Promise<Opened> {
   try {
-    const dataset = await gdal.openAsync(mosaicVrt(grid, facts, merge), 'r', ['VRT']);
+    const dataset = await gdal.openAsync(text, 'r', ['VRT']);
     return { dataset, driver: 'mosaic', close: () => dataset.close() };
   } catch (error) {
     throw unreadable('The mosaic could not be put together.', error);

@@ -36,7 +36,7 @@ function leaveOut(member: MosaicMember, failure: TaskFailure): void {
 
 const isAway = ({ code }: TaskFailure) => code === 'store-unavailable';
 
-/** Those that can be read, and have these types of bands. Fails when there are none, as the first one does. */
+/** Those that can be read, and have these types of bands. Fails when none of them can, as the first one does. */
 export async function readableMembers(
   members: readonly MosaicMember[],
   { crs, bandTypes, merge }: { crs: string; bandTypes: readonly string[]; merge?: Merge | undefined },
@@ -62,7 +62,7 @@ export async function readableMembers(
   );
   const readable = all.filter((one): one is ReadableMember => !(one instanceof TaskFailure));
   const failures = all.filter((one): one is TaskFailure => one instanceof TaskFailure);
-  if (readable.length === 0) throw failures.find(isAway) ?? failures[0]!;
+  if (readable.length === 0 && failures.length > 0) throw failures.find(isAway) ?? failures[0]!;
   return {
     members: readable,
     lost: members.flatMap(({ id }, i) => (all[i] instanceof TaskFailure ? [id] : [])),

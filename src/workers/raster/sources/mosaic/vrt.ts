@@ -22,6 +22,19 @@ function rasterVrt(grid: RasterGrid, bands: string): string {
   );
 }
 
+/** Text of the mosaic of no members: nowhere is data. */
+export function emptyVrt(grid: RasterGrid, types: readonly string[], merge?: Merge): string {
+  const bands = types.map((type, index) =>
+    emptyBand(merge ? mergedBand(merge, type, 0).type : type, index + 1),
+  );
+  return rasterVrt(grid, bands.join(''));
+}
+
+function emptyBand(type: string, number: number): string {
+  const noData = type.startsWith('Float') ? 'nan' : '0';
+  return `<VRTRasterBand dataType="${type}" band="${number}"><NoDataValue>${noData}</NoDataValue></VRTRasterBand>`;
+}
+
 /** Text of the virtual raster of single bands of files that lie over each other. */
 export function stackVrt(grid: RasterGrid, bands: readonly { part: MemberFacts; index: number }[]): string {
   const texts = bands.map(({ part, index }, i) => stackedBand(grid, part, index, i + 1));
