@@ -100,8 +100,9 @@ export interface MosaicMember {
   extent84: Box;
   /** When its data was taken, in RFC 3339: members of the same instant are one acquisition batch. */
   acquired?: string;
-  /** Of a scene of a STAC API: its item there. */
+  /** Of a scene of a STAC API: its item there, and the part of it that clouds cover, in per cent. */
   via?: string;
+  cloudCover?: number;
 }
 
 export type RasterSource =

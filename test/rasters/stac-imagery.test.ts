@@ -203,6 +203,17 @@ describe('imagery of a STAC API', () => {
     expect((await positionsOf('newest')).map((line) => line.split(',')[1])).toEqual(['10', '20']);
   });
 
+  it('is in our STAC, with links to where it is from', async () => {
+    const search = `${server.url}/stac/search?collections=newest&sortby=datetime&datetime=2020-06-01T00:00:00Z/..`;
+    const { features } = await (await fetch(search)).json();
+    expect(features.map(({ id }: { id: string }) => id)).toEqual(['east-3', 'new-2']);
+    const [{ links, assets }] = features;
+    const { href } = links.find(({ rel }: { rel: string }) => rel === 'via');
+    expect(href).toBe(`${origin.url}/stac/collections/scenes/items/east-3`);
+    expect((await (await fetch(href)).json()).id).toBe('east-3');
+    expect((await fetch(assets.thumbnail.href)).status).toBe(200);
+  });
+
   it('of sources that are not sound is not published, and the log says why', () => {
     expect(server.log()).toContain('colour is no setting of a STAC API');
     expect(server.log()).toContain('The search gives no scenes');

@@ -116,7 +116,7 @@ const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 /** None for an address that nobody can read. */
 function memberOf(source: StacSource, scene: Scene, all: readonly Scene[]): MosaicMember[] {
-  const { id, collection, bbox, acquired, self } = scene;
+  const { id, collection, bbox, acquired, self, cloudCover } = scene;
   const isUnique = source.collections.length === 1 || all.every((one) => one === scene || one.id !== id);
   try {
     return [
@@ -126,6 +126,7 @@ function memberOf(source: StacSource, scene: Scene, all: readonly Scene[]): Mosa
         extent84: bbox,
         ...(acquired === undefined ? {} : { acquired }),
         ...(self === undefined ? {} : { via: self }),
+        ...(cloudCover === undefined ? {} : { cloudCover }),
       },
     ];
   } catch {

@@ -155,8 +155,10 @@ function nothing({ refused, problems }: SceneSearch): TaskFailure {
 /** Names the scenes, whatever their signatures are. */
 export function sceneStamp(scenes: readonly Scene[]): string {
   return scenes
-    .map(({ collection, id, acquired, cloudCover, hrefs }) =>
-      [collection, id, acquired, cloudCover, ...hrefs.map((href) => href.replace(/[?#].*$/s, ''))].join(' '),
+    .map(({ collection, id, acquired, cloudCover, self, hrefs }) =>
+      [collection, id, acquired, cloudCover, self, ...hrefs.map((href) => href.replace(/[?#].*$/s, ''))].join(
+        ' ',
+      ),
     )
     .join('\n');
 }
