@@ -10,7 +10,7 @@ describe('a source that is a STAC API', () => {
       ...{ address: expect.any(String), url: 'https://stac.example.org/v1', name: 'Mine' },
       ...{ collections: ['scenes'], assets: ['data'], bands: [3, 1], bbox: [-10, 40, 10, 50] },
       ...{ datetime: '2024-01-01T00:00:00Z/..', filter: 'a = 1', merge: 'median', crs: 'EPSG:3857' },
-      ...{ maxScenes: 7, refreshMs: 60_000 },
+      ...{ maxScenes: 7, refreshMs: 60_000, search: 'static' },
     });
   });
 
