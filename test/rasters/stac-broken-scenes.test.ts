@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { BandStack, MosaicMember, RasterMosaic, RemoteRaster } from '../../src/core/rasters.js';
 import { suiteEngine } from '../engine/support.js';
-import { type StacApi, startStacApi } from '../support/stac-api.js';
+import { type StacApi, sendRange, startStacApi } from '../support/stac-api.js';
 
 const suite = suiteEngine({ GRATICULE_REMOTE_ALLOW: '["127.0.0.1"]' });
 
@@ -39,15 +39,11 @@ function makeScene(name: string, { value, corner: [x, y] }: typeof WEST, options
 
 beforeAll(async () => {
   host = await startStacApi();
-  host.answer = ({ url, headers }, response) => {
-    const name = url!.replace(/^\/\d+\/|\.tif$/g, '');
+  host.answer = (request, response) => {
+    const name = request.url!.replace(/^\/\d+\/|\.tif$/g, '');
     const status = statuses.get(name);
     if (status !== undefined) return response.writeHead(status).end();
-    const file = files.get(name)!;
-    const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(headers.range!)!;
-    const part = file.subarray(Number(first), Number(last) + 1);
-    const range = `bytes ${first}-${Number(first) + part.length - 1}/${file.length}`;
-    return response.writeHead(206, { etag: `"${name}"`, 'content-range': range }).end(part);
+    return sendRange(request, response, files.get(name)!);
   };
   files.set('west', makeScene('west', WEST, ['-co', 'COMPRESS=NONE']));
   files.set('east', makeScene('east', EAST, ['-co', 'COMPRESS=NONE']));

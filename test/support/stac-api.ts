@@ -42,6 +42,15 @@ export function sendJson(response: ServerResponse, document: unknown): void {
   response.writeHead(200, { 'content-type': 'application/geo+json' }).end(JSON.stringify(document));
 }
 
+/** The bytes of a file that are asked for, or all of them. */
+export function sendRange(request: IncomingMessage, response: ServerResponse, file: Buffer): void {
+  const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
+  if (first === undefined) return void response.writeHead(200).end(file);
+  const part = file.subarray(Number(first), Number(last) + 1);
+  const range = `bytes ${first}-${Number(first) + part.length - 1}/${file.length}`;
+  response.writeHead(206, { etag: `"${file.length}"`, 'content-range': range }).end(part);
+}
+
 export const landing = (conformsTo: readonly string[] = [], method = 'GET') => ({
   stac_version: '1.0.0',
   type: 'Catalog',
