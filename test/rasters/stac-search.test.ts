@@ -39,6 +39,7 @@ function answering(
     sendJson(response, isLanding(request.url) ? landing(conformsTo, method) : document(request, body));
 }
 
+const QUERY = 'https://api.stacspec.org/v1.0.0/item-search#query';
 const idsOf = ({ scenes }: SceneSearch) => scenes.map(({ id }) => id);
 const pageOf = ({ url }: IncomingMessage) => Number(new URL(url!, 'http://a').searchParams.get('page') ?? 0);
 
@@ -102,6 +103,31 @@ describe('a search', () => {
       'filter-lang': 'cql2-json',
     });
   });
+
+  it('sends filters as queries to APIs that take only those', async () => {
+    const filter = "0.5 < gsd AND gsd <= 20 AND platform IN ('a', 'b') AND \"eo:cloud_cover\" < 20";
+    const query = {
+      ...{ gsd: { gt: 0.5, lte: 20 }, platform: { in: ['a', 'b'] } },
+      'eo:cloud_cover': { lt: 20 },
+    };
+    answering(() => page([item('a')]), [QUERY]);
+    await search({ filter });
+    const sent = new URL(api.requests[1]!.slice(4), api.origin).searchParams;
+    expect(JSON.parse(sent.get('query')!)).toEqual(query);
+    expect(sent.has('filter')).toBe(false);
+    count += 1;
+    answering(() => page([item('a')]), [QUERY], 'POST');
+    await search({ filter });
+    expect(api.bodies[0]).toMatchObject({ query });
+  });
+
+  it.each(['a = 1 OR b = 2', 'NOT a = 1', "a LIKE 'b%'", 'a = b', 'a < 1 AND a < 2', 'TRUE'])(
+    'does not send %s as a query',
+    async (filter) => {
+      answering(() => page([item('a')]), [QUERY]);
+      await expect(search({ filter })).rejects.toMatchObject({ message: /joined by AND/ });
+    },
+  );
 
   it('asks APIs that sort for the newest', async () => {
     answering(() => page([item('a')]), ['https://api.stacspec.org/v1.0.0/item-search#sort']);

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { around, type Box } from '../../../core/box.js';
-import { parseText } from '../../../core/cql2/index.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Scene, SceneQuery, SceneSearch, SceneSearchTask } from '../../../core/stac-scenes.js';
 import { refused } from '../../remote/allowed.js';
 import type { Asking } from '../http.js';
 import { boxOf, integer, isObject, type Json, linksOf, object } from '../json.js';
+import { filterParameters } from './filter.js';
 import { Documents, nextRequest, type Page, type PageRequest } from './paging.js';
 import { sceneOf } from './scene.js';
 
@@ -85,8 +85,10 @@ function searchRequest({ document, url }: Page, { query, maxScenes }: SceneSearc
   const link = searches.find((one) => !isPost(one)) ?? searches[0];
   const [target] = link ? linksOf({ links: [link] }, url) : [];
   if (!link || !target) throw refused('it has no link to a search: it is no STAC API');
-  const parameters = parametersOf(query, maxScenes, conformanceOf(document));
-  if (isPost(link)) return { url: target.href, body: { ...parameters, ...asJson(query.filter) } };
+  const conforms = conformanceOf(document);
+  const filter = query.filter === undefined ? {} : filterParameters(query.filter, isPost(link), conforms);
+  const parameters = { ...parametersOf(query, maxScenes, conforms), ...filter };
+  if (isPost(link)) return { url: target.href, body: parameters };
   const to = new URL(target.href);
   for (const [name, value] of Object.entries(parameters)) to.searchParams.set(name, textOf(value));
   return { url: to.href };
@@ -98,26 +100,18 @@ function conformanceOf({ conformsTo }: Json): (end: RegExp) => boolean {
 }
 
 function parametersOf(
-  { collections, bbox, datetime, filter, prefers }: SceneQuery,
+  { collections, bbox, datetime, prefers }: SceneQuery,
   maxScenes: number,
   conforms: (end: RegExp) => boolean,
 ): Json {
-  if (filter !== undefined && !conforms(/\bitem-search#filter(:|$)|\/item-search#filter$/))
-    throw refused('it does not say that it filters by CQL2 (item-search#filter)');
   const order = { newest: '-properties.datetime', 'lowest-cloud': '+properties.eo:cloud_cover' };
   return {
     collections,
     limit: Math.min(maxScenes, PAGE_ITEMS),
     ...(bbox && { bbox }),
     ...(datetime === undefined ? {} : { datetime }),
-    ...(filter === undefined ? {} : { filter, 'filter-lang': 'cql2-text' }),
     ...(prefers && conforms(/\/item-search#sort/) ? { sortby: sorting(order[prefers]) } : {}),
   };
-}
-
-/** Bodies have filters as CQL2 JSON, which is what our trees are. */
-function asJson(filter: string | undefined): Json {
-  return filter === undefined ? {} : { filter: parseText(filter), 'filter-lang': 'cql2-json' };
 }
 
 interface Sorting {
