@@ -448,8 +448,9 @@ export const LIMITS = {
   stacSearchBytes: 134_217_728,
   stacSearchMs: 30_000,
   stacSceneFaults: 5,
-  /** Searches of windows that are remembered, and scenes of one where its source does not say. */
+  /** Searches of windows that are remembered and that are made at a time, and scenes of one where its source does not say. */
   stacWindows: 1000,
+  stacWindowSearches: 16,
   stacWindowScenes: 100,
   /** Scenes of a mosaic that are opened at a time. */
   sceneRequests: 16,

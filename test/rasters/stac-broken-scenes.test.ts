@@ -136,6 +136,11 @@ it('nothing is left of damaged scenes alone', async () => {
   await expect(row(mosaic({ html: remote('html') }))).rejects.toMatchObject({ code: 'source-unreadable' });
 });
 
+it('scenes of which none is there are no fault of who asks', async () => {
+  statuses.set('west', 404);
+  await expect(row(mosaic({ west: remote('west') }))).rejects.toMatchObject({ code: 'source-unreadable' });
+});
+
 it('bands of several files are one scene', async () => {
   const stack = (first: string): BandStack => ({
     kind: 'stack',

@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Box } from '../../src/core/box.js';
 import type { RasterCollection } from '../../src/core/collection.js';
 import { TaskFailure } from '../../src/core/failure.js';
+import { LIMITS } from '../../src/core/limits.js';
 import { membersOf } from '../../src/core/raster-sources.js';
 import type { SceneSearchTask } from '../../src/core/stac-scenes.js';
 import { stacSource } from '../../src/core/stac-source.js';
@@ -93,6 +94,51 @@ describe('a search for a window', () => {
       });
     expect(tasks).toHaveLength(1);
   });
+});
+
+describe('a search that fails', () => {
+  it.each(['invalid-input', 'too-large', 'source-missing', 'no-data'] as const)(
+    'with %s is no fault of who asks',
+    async (code) => {
+      const of = { run: () => Promise.reject(new TaskFailure(code, 'It lies.')) } as unknown as Pools;
+      await expect(withItsScenes(of, collection, window([10, 50, 10.1, 50.1]))).rejects.toMatchObject({
+        code: 'source-unreadable',
+        message: 'It lies.',
+      });
+    },
+  );
+
+  it('after one that did not has what that one found', async () => {
+    vi.useFakeTimers();
+    const state = { isAway: false };
+    const of = pools([], state);
+    const ids = idsOf(await withItsScenes(of, collection, window([10, 50, 10.1, 50.1])));
+    state.isAway = true;
+    vi.advanceTimersByTime(31_000);
+    expect(idsOf(await withItsScenes(of, collection, window([10, 50, 10.1, 50.1])))).toEqual(ids);
+    vi.useRealTimers();
+  });
+});
+
+it('searches beyond those that may be made at a time are refused', async () => {
+  const ends: (() => void)[] = [];
+  const nothing = { scenes: [], isCut: false, refused: 0, problems: [] };
+  const run = () => new Promise((resolve) => ends.push(() => resolve(nothing)));
+  const of = { run } as unknown as Pools;
+  const at = (year: number) => {
+    const time = Date.UTC(year, 0);
+    return withItsScenes(of, collection, {
+      window84: [10, 50, 10.1, 50.1],
+      datetime: { start: time, end: time },
+    });
+  };
+  const first = Array.from({ length: LIMITS.stacWindowSearches }, (_, i) => at(1990 + i));
+  await expect(at(2024)).rejects.toMatchObject({ code: 'queue-full' });
+  for (const end of ends) end();
+  await Promise.all(first);
+  const later = at(2024);
+  ends.at(-1)!();
+  expect(idsOf(await later)).toEqual([]);
 });
 
 it.each([

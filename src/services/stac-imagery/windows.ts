@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { hasCoverage } from '../../core/abilities.js';
 import { type Box, plainBoxes } from '../../core/box.js';
 import type { Collection, RasterCollection } from '../../core/collection.js';
+import { faultOfOthers, TaskFailure } from '../../core/failure.js';
 import { LIMITS } from '../../core/limits.js';
 import type { TimeRange } from '../../core/params.js';
 import { sceneSearchOf } from '../../core/raster-sources.js';
@@ -91,8 +92,22 @@ interface Entry {
   until: number;
 }
 
-/** By address, cell and time; of each process that searches. */
-const searches = new WeakMap<Runner, LRUCache<string, Entry>>();
+/** Searches of one process. */
+interface Searches {
+  /** By address, cell and time. */
+  readonly entries: LRUCache<string, Entry>;
+  /** How many are made now. */
+  pending: number;
+}
+
+const searches = new WeakMap<Runner, Searches>();
+
+function searchesOf(pools: Runner): Searches {
+  const own = searches.get(pools) ?? { entries: new LRUCache({ max: LIMITS.stacWindows }), pending: 0 };
+  searches.set(pools, own);
+  return own;
+}
+
 /** So long a search that failed is not made again. */
 const FAILED_MS = 3000;
 
@@ -101,23 +116,35 @@ function scenesIn(
   source: StacSource & { bbox: Box },
   time: string | undefined,
 ): Promise<readonly Scene[]> {
-  const cache = searches.get(pools) ?? new LRUCache<string, Entry>({ max: LIMITS.stacWindows });
-  searches.set(pools, cache);
+  const own = searchesOf(pools);
   const key = JSON.stringify([source.address, source.bbox, time]);
-  const before = cache.get(key);
+  const before = own.entries.get(key);
   if (before && before.until > Date.now()) return before.scenes;
+  if (own.pending >= LIMITS.stacWindowSearches) return before?.scenes ?? Promise.reject(busy());
   const { datetime: _, ...anyTime } = source;
   const task = searchTask({ ...anyTime, ...(time === undefined ? {} : { datetime: time }) });
-  const found = pools.run('ingest.stacScenes', task).then(({ scenes }) => scenes);
+  own.pending += 1;
+  const found = pools
+    .run('ingest.stacScenes', task)
+    .then(
+      ({ scenes }) => scenes,
+      (error: unknown) => Promise.reject(faultOfOthers(error)),
+    )
+    .finally(() => {
+      own.pending -= 1;
+    });
   // While the API does not answer, what it found before stays.
   const scenes = before ? found.catch(() => before.scenes) : found;
   const entry: Entry = { scenes, until: Date.now() + source.refreshMs };
-  cache.set(key, entry);
+  own.entries.set(key, entry);
   found.catch(() => {
     entry.until = Date.now() + FAILED_MS;
   });
   return scenes;
 }
+
+const busy = () =>
+  new TaskFailure('queue-full', 'Too many windows are searched for at once; try again soon.');
 
 /** A range of time within that of the source, as APIs take it; null when they do not meet, undefined for all time. */
 export function narrowed(

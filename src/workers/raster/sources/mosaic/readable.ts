@@ -2,7 +2,7 @@
 
 import { basename } from 'node:path';
 import { LRUCache } from 'lru-cache';
-import { TaskFailure } from '../../../../core/failure.js';
+import { faultOfOthers, TaskFailure } from '../../../../core/failure.js';
 import { mapInLanes } from '../../../../core/lanes.js';
 import { LIMITS } from '../../../../core/limits.js';
 import { mergeProblem } from '../../../../core/raster-sources.js';
@@ -62,7 +62,7 @@ export async function readableMembers(
   );
   const readable = all.filter((one): one is ReadableMember => !(one instanceof TaskFailure));
   const failures = all.filter((one): one is TaskFailure => one instanceof TaskFailure);
-  if (readable.length === 0 && failures.length > 0) throw failures.find(isAway) ?? failures[0]!;
+  if (readable.length === 0 && failures.length > 0) throw failures.find(isAway) ?? faultOfOthers(failures[0]);
   return {
     members: readable,
     lost: members.flatMap(({ id }, i) => (all[i] instanceof TaskFailure ? [id] : [])),
