@@ -27,6 +27,8 @@ export interface RemoteRaster {
   url: string;
   /** In tasks and in the catalog alone: in the state a raster names its connection. */
   credentials?: StoreCredentials;
+  /** Those of the environment are not sent: somebody else chose the address. */
+  isAnonymous?: true;
 }
 
 /** Bands of remote files that lie over each other, as one raster on the pixels of the finest. */

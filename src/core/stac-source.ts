@@ -33,6 +33,8 @@ export interface StacSource {
   readonly maxScenes: number;
   /** Milliseconds between two searches of one kind. */
   readonly refreshMs: number;
+  /** Whether assets are asked for with the credentials of object stores that the environment has. */
+  readonly credentials: 'none' | 'environment';
   /** CRS of the mosaic; that of the scenes where they share one when absent, else degrees. */
   readonly crs?: string;
 }
@@ -63,6 +65,9 @@ const SETTINGS = {
   refresh: (text: string) => integer('refresh', text, REFRESH_S.least, REFRESH_S.most),
   crs: (text: string) =>
     /^(EPSG:\d{4,6}|OGC:CRS84)$/i.test(text) ? text.toUpperCase() : wrong('crs', 'must be EPSG:code'),
+  credentials: (text: string) =>
+    (['none', 'environment'] as const).find((one) => one === text) ??
+    wrong('credentials', 'must be none or environment'),
   name: (text: string) => named('name', text),
 } as const;
 
@@ -74,10 +79,11 @@ export function stacSource(address: string): StacSource {
   if (!assets) wrong('asset', 'or assets must say what is read of the items');
   if (!collections) wrong('collections', 'must say which collections are searched');
   const { search = 'static', refresh = REFRESH_S.usual, merge = 'newest', items, name, ...rest } = said;
+  const { credentials = 'none' } = said;
   const usual = search === 'static' ? LIMITS.stacScenesDefault : LIMITS.stacWindowScenes;
   return {
     ...rest,
-    ...{ address, collections, assets, merge, search },
+    ...{ address, collections, assets, merge, search, credentials },
     ...{ maxScenes: items ?? usual, refreshMs: refresh * 1000 },
     url: `${url.origin}${url.pathname}`,
     name: name ?? [...collections, ...assets].join('-'),

@@ -10,7 +10,7 @@ describe('a source that is a STAC API', () => {
       ...{ address: expect.any(String), url: 'https://stac.example.org/v1', name: 'Mine' },
       ...{ collections: ['scenes'], assets: ['data'], bands: [3, 1], bbox: [-10, 40, 10, 50] },
       ...{ datetime: '2024-01-01T00:00:00Z/..', filter: 'a = 1', merge: 'median', crs: 'EPSG:3857' },
-      ...{ maxScenes: 7, refreshMs: 60_000, search: 'static' },
+      ...{ maxScenes: 7, refreshMs: 60_000, search: 'static', credentials: 'none' },
     });
   });
 
@@ -25,6 +25,7 @@ describe('a source that is a STAC API', () => {
     [`${API}&asset=again`, /asset is said twice/],
     [`${API}&items=0`, /items must be/],
     [`${API}&items=1e9`, /items must be/],
+    [`${API}&credentials=secret`, /credentials must be/],
     [`${API}&merge=sum`, /merge must be one of/],
     [`${API}&bands=0`, /bands must be/],
     [`${API}&bbox=10,50,5`, /bbox must be/],

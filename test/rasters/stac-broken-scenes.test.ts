@@ -3,10 +3,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { BandStack, MosaicMember, RasterMosaic, RemoteRaster } from '../../src/core/rasters.js';
+import type { Scene } from '../../src/core/stac-scenes.js';
+import { sceneRaster } from '../../src/services/stac-imagery/mosaic.js';
 import { suiteEngine } from '../engine/support.js';
 import { type StacApi, sendRange, startStacApi } from '../support/stac-api.js';
 
-const suite = suiteEngine({ GRATICULE_REMOTE_ALLOW: '["127.0.0.1"]' });
+/** An object store that the engine has credentials of. */
+const store = await startStacApi();
+const suite = suiteEngine({
+  GRATICULE_REMOTE_ALLOW: '["127.0.0.1"]',
+  ...{ AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret', AWS_ENDPOINT_URL: store.origin },
+});
 
 /** Scenes side by side, each of one value. */
 const WEST = { value: 50, corner: [500_000, 5_600_000] };
@@ -54,7 +61,10 @@ beforeAll(async () => {
   // Its directory is sound, its blocks are not.
   files.set('damaged', corrupted(deflated));
 });
-afterAll(() => host.close());
+afterAll(() => {
+  host.close();
+  store.close();
+});
 
 /** With every block of pixels overwritten. */
 function corrupted(file: Buffer): Buffer {
@@ -151,4 +161,23 @@ it('bands of several files are one scene', async () => {
   expect(await row(source)).toEqual({ pixels: [50, 50, null, null], lost: ['damaged'] });
   const { bands } = await suite.pool.run('raster.inspect', { source: stack('west') });
   expect(bands.map(({ type, noData }) => [type, noData])).toEqual(Array(3).fill(['Byte', 0]));
+});
+
+it('credentials of the environment are sent unless somebody else chose the address', async () => {
+  const asked = new Set<string>();
+  store.answer = (request, response) => {
+    asked.add(`${request.url} ${request.headers.authorization?.split(' ')[0]}`);
+    sendRange(request, response, files.get('west')!);
+  };
+  const scene = { hrefs: [`${store.origin}/bucket/scene.tif`] } as unknown as Scene;
+  const other = { hrefs: [`${store.origin}/bucket/trusted.tif`] } as unknown as Scene;
+  await suite.pool.run('raster.inspect', { source: sceneRaster({ credentials: 'none' }, scene) });
+  await suite.pool.run('raster.inspect', { source: sceneRaster({ credentials: 'environment' }, other) });
+  // Of one address too.
+  await suite.pool.run('raster.inspect', { source: sceneRaster({ credentials: 'none' }, other) });
+  expect([...asked]).toEqual([
+    '/bucket/scene.tif undefined',
+    '/bucket/trusted.tif AWS4-HMAC-SHA256',
+    '/bucket/trusted.tif undefined',
+  ]);
 });

@@ -105,7 +105,7 @@ describe('Earth Search', () => {
     replay(recording('earth-search'), 'https://earth-search.aws.element84.com/v1');
     const { scenes } = await search({ collections: ['sentinel-1-grd'], assets: ['hh'] });
     expect(scenes[0]!.hrefs[0]).toMatch(/^s3:\/\/sentinel-s1-l1c\/GRD\/2025\/7\/31\/.*\/iw-hh\.tiff$/);
-    const { url } = sceneRaster({}, scenes[0]!) as RemoteRaster;
+    const { url } = sceneRaster({ credentials: 'none' }, scenes[0]!) as RemoteRaster;
     expect(url).toMatch(/^https:\/\/sentinel-s1-l1c\.s3\.[-\w.]*amazonaws\.com\/GRD\/2025\/7\/31\//);
   });
 });

@@ -22,10 +22,16 @@ const MAX_SIDE = 2 ** 30;
 
 /** The raster that a scene is: its asset, or the bands of several. Throws for an address that nobody can read. */
 export function sceneRaster(
-  { bands }: Pick<StacSource, 'bands'>,
+  { bands, credentials }: Pick<StacSource, 'bands' | 'credentials'>,
   { hrefs }: Scene,
 ): RemoteRaster | BandStack {
-  const parts = hrefs.map((href): RemoteRaster => ({ kind: 'remote', url: sourceUrl(href) }));
+  const parts = hrefs.map(
+    (href): RemoteRaster => ({
+      ...{ kind: 'remote', url: sourceUrl(href) },
+      // An API could name what only this server may read.
+      ...(credentials !== 'environment' && { isAnonymous: true }),
+    }),
+  );
   if (parts.length === 1 && !bands) return parts[0]!;
   return { kind: 'stack', parts, ...(bands && { bands }) };
 }

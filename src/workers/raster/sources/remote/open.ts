@@ -8,9 +8,9 @@ import { lookAt, stateOf } from './reader.js';
 
 export async function remoteOpening(source: RemoteRaster): Promise<Opening> {
   const { name, revision } = await lookAt(source);
-  const { url } = source;
+  const { url, isAnonymous } = source;
   return {
-    key: url,
+    key: isAnonymous ? `anonymous ${url}` : url,
     origin: url,
     stamp: `${revision} ${name}`,
     files: [name],

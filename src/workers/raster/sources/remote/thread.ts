@@ -61,12 +61,17 @@ async function current(address: RemoteAddress): Promise<RemoteFile> {
   return files.get(key) === before ? look(address, host, file) : current(address);
 }
 
-const keyOf = ({ url, credentials }: RemoteAddress) => JSON.stringify([url, credentials ?? null]);
+const keyOf = ({ url, credentials, isAnonymous }: RemoteAddress) =>
+  JSON.stringify([url, isAnonymous ?? credentials ?? null]);
 
 /** A file that is as it was stays the same object, so that those who read it go on. */
 function look(address: RemoteAddress, host: string, before: RemoteFile | undefined): Promise<RemoteFile> {
   const key = keyOf(address);
-  const opening = RemoteFile.open(address.url, allowed, address.credentials).then(
+  const opening = RemoteFile.open(
+    address.url,
+    allowed,
+    address.isAnonymous ? 'none' : address.credentials,
+  ).then(
     (now) => {
       if (before && !before.changed && before.revision === now.revision) return before;
       if (before) proxy.remove(before);
