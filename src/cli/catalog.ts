@@ -6,6 +6,7 @@ import { Catalog } from '../services/catalog.js';
 import { Databases } from '../services/databases.js';
 import { dataSettings } from '../services/publish/settings.js';
 import { registeredIn } from '../services/rasters/registered.js';
+import { StacImagery } from '../services/stac-imagery/searches.js';
 import { remoteHosts } from '../services/storage/hosts.js';
 import { openStorage } from '../services/storage/open.js';
 import { openStateOf, type State } from '../stores/state.js';
@@ -47,7 +48,15 @@ export async function withCatalog<T>(
         // Without a server nobody opens the passwords of connections.
         const registered = () => registeredIn(state, async () => undefined);
         const storage = openStorage(config, pools);
-        const catalog = new Catalog({ pools, databases, dataDir, storage, layerIdOf, registered });
+        const catalog = new Catalog({
+          pools,
+          databases,
+          imagery: new StacImagery(pools),
+          dataDir,
+          storage,
+          layerIdOf,
+          registered,
+        });
         try {
           const snapshot = await catalog.prepare(dataSettings(config));
           return await work({ catalog: snapshot, pools, dataDir, config, state });

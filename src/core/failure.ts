@@ -57,3 +57,14 @@ export class TaskFailure extends Error {
     super(message);
   }
 }
+
+/** Codes that say that who asked did something wrong, or asked for what is not there. */
+const OF_CLIENTS: ReadonlySet<TaskFailureCode> = new Set([
+  ...(['invalid-input', 'source-missing', 'too-large', 'no-data'] as const),
+]);
+
+/** A failure of what another server answered while somebody asked here for something else: never the client's fault. */
+export function faultOfOthers(error: unknown): unknown {
+  if (!(error instanceof TaskFailure) || !OF_CLIENTS.has(error.code)) return error;
+  return new TaskFailure('source-unreadable', error.message, error.cause_, error.retryAfterMs);
+}

@@ -4,6 +4,7 @@ import type { GeoServerCatalog, GeoServerTask } from './geoserver.js';
 import type { ListedObjects, ListObjectsTask, ObjectTask } from './object-stores.js';
 import type { FeatureComparison, FeatureComparisonTask } from './parity.js';
 import type { RemoteProblem } from './remote-problems.js';
+import type { SceneSearch, SceneSearchTask } from './stac-scenes.js';
 import type { FieldType, GeometryType } from './vector-source.js';
 
 /** Tasks that ask other servers, where `remote.allow` lets them: no redirection is followed, and time and bytes are bounded. */
@@ -16,6 +17,8 @@ export interface RemoteRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent by POST. */
   readonly form?: Readonly<Record<string, string>>;
+  /** JSON that is sent by POST. */
+  readonly json?: string;
 }
 
 export interface DownloadTask extends RemoteRequest {
@@ -363,6 +366,8 @@ export interface GeocoderAnswer {
 }
 
 export interface IngestTasks {
+  /** Searches a STAC API for scenes. `timeoutMs` is for all requests together. */
+  'ingest.stacScenes': { input: SceneSearchTask; output: SceneSearch };
   'ingest.geocoder': { input: GeocoderRequest; output: GeocoderAnswer };
   /** A layer of GeoServices, described and counted. */
   'ingest.geoservicesLayer': { input: GeoServicesTask; output: GeoServicesLayer };

@@ -441,6 +441,21 @@ export const LIMITS = {
   remotePageBytes: 67_108_864,
   ingestRequests: 8,
   ingestQueue: 64,
+  /** Scenes of a mosaic of a STAC API: where its source does not say, and at most. */
+  stacScenesDefault: 500,
+  stacScenes: 2000,
+  /** One search of a STAC API: pages, bytes of one and of all, milliseconds, and scenes that are left out by name. */
+  stacPages: 100,
+  stacAnswerBytes: 16_777_216,
+  stacSearchBytes: 134_217_728,
+  stacSearchMs: 30_000,
+  stacSceneFaults: 5,
+  /** Searches of windows that are remembered and that are made at a time, and scenes of one where its source does not say. */
+  stacWindows: 1000,
+  stacWindowSearches: 16,
+  stacWindowScenes: 100,
+  /** Scenes of a mosaic that are opened at a time. */
+  sceneRequests: 16,
   /** Folders of a catalog of another server, or pages of its list of collections, that are read. */
   remoteFolders: 100,
   /** Requests of one reading of a GeoServer, those at a time, bytes of one answer and of all. */

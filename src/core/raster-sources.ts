@@ -1,4 +1,5 @@
 import type { BandInfo, Merge, MosaicMember, RasterSource } from './rasters.js';
+import type { StacSource } from './stac-source.js';
 
 /** What a kind of raster source declares. Their readers stand in src/workers/raster/sources. */
 interface Declaration<S extends RasterSource> {
@@ -26,11 +27,13 @@ const DECLARATIONS: { [K in RasterSource['kind']]: Declaration<Extract<RasterSou
     ownFile: ({ path }) => (/^\w+:\/\//.test(path) ? undefined : path),
   },
   remote: { ...one, place: ({ url }) => url, isDistant: () => true },
+  stack: { ...one, place: () => undefined, isDistant: () => true },
   'postgis-raster': { ...one, place: () => undefined, isDistant: () => true },
   mosaic: {
     ...one,
     place: () => undefined,
-    isDistant: ({ members }) => members.some(({ source }) => isDistant(source)),
+    isDistant: ({ members, search }) =>
+      search !== undefined || members.some(({ source }) => isDistant(source)),
     members: ({ members }) => members,
   },
 };
@@ -50,6 +53,18 @@ export const ownFileOf = (source: RasterSource): string | undefined => declarati
 /** The rasters that a mosaic is put together from; undefined for what is one raster. */
 export const membersOf = (source: RasterSource): readonly MosaicMember[] | undefined =>
   declarationOf(source).members(source);
+
+/** Whether a range of time selects all rasters of it, not the newest batch alone. */
+export const isByRange = (source: RasterSource): boolean =>
+  source.kind === 'mosaic' && source.byRange === true;
+
+/** Whether the values of all rasters of a range of time become one. */
+export const isMergedByRange = (source: RasterSource): boolean =>
+  source.kind === 'mosaic' && source.byRange === true && source.merge !== undefined;
+
+/** What is searched for the members of a mosaic; undefined for what has its members. */
+export const sceneSearchOf = (source: RasterSource): StacSource | undefined =>
+  source.kind === 'mosaic' ? source.search : undefined;
 
 /** The same mosaic of fewer members. */
 export function ofMembers(source: RasterSource, members: readonly MosaicMember[]): RasterSource {

@@ -5,6 +5,7 @@ import type { StoreCredentials } from './object-stores.js';
 import type { PictureComparison, PictureComparisonTask } from './parity.js';
 import type { RasterLook } from './raster-look.js';
 import type { RasterProcessResult, RasterProcessTask } from './raster-processes.js';
+import type { StacSource } from './stac-source.js';
 
 /** Rasters: where their pixels are, what is known of them, and the tasks that read them. */
 
@@ -26,6 +27,16 @@ export interface RemoteRaster {
   url: string;
   /** In tasks and in the catalog alone: in the state a raster names its connection. */
   credentials?: StoreCredentials;
+  /** Those of the environment are not sent: somebody else chose the address. */
+  isAnonymous?: true;
+}
+
+/** Bands of remote files that lie over each other, as one raster on the pixels of the finest. */
+export interface BandStack {
+  kind: 'stack';
+  parts: RemoteRaster[];
+  /** 1-based, of the bands of all parts together; absent: all. */
+  bands?: readonly number[];
 }
 
 /**
@@ -49,9 +60,11 @@ export interface PostgisRaster {
   column: string;
 }
 
-/** What becomes of the values of several rasters at one place. */
+/** What becomes of the values of several rasters at one place, by the settings of a layer. */
 export const MERGES = ['average', 'max', 'min'] as const;
-export type Merge = (typeof MERGES)[number];
+/** All that there is. */
+export const ALL_MERGES = [...MERGES, 'median', 'standard-deviation', 'count'] as const;
+export type Merge = (typeof ALL_MERGES)[number];
 
 /** Rasters of one layer, drawn over each other in this order: the last is on top. */
 export interface RasterMosaic {
@@ -59,6 +72,15 @@ export interface RasterMosaic {
   members: MosaicMember[];
   /** In place of the order. */
   merge?: Merge;
+  /**
+   * GDAL's types of its bands: members that have others, or cannot be read, are left out. Absent: what cannot be read fails
+   * the whole.
+   */
+  bandTypes?: readonly string[];
+  /** Members are the scenes that this finds in a window: whoever reads the mosaic searches for them first. */
+  search?: StacSource;
+  /** A range of time selects all members of it; absent: the newest batch within it. */
+  byRange?: true;
   /** Absent: around the members, on the pixels of the finest, in the CRS of the first. */
   grid?: RasterGrid;
 }
@@ -80,9 +102,18 @@ export interface MosaicMember {
   extent84: Box;
   /** When its data was taken, in RFC 3339: members of the same instant are one acquisition batch. */
   acquired?: string;
+  /** Of a scene of a STAC API: its item there, and the part of it that clouds cover, in per cent. */
+  via?: string;
+  cloudCover?: number;
 }
 
-export type RasterSource = FileRaster | RemoteRaster | GriddedRaster | PostgisRaster | RasterMosaic;
+export type RasterSource =
+  | FileRaster
+  | RemoteRaster
+  | BandStack
+  | GriddedRaster
+  | PostgisRaster
+  | RasterMosaic;
 
 /** One slice of a raster with more axes than x and y, as indices into `RasterInfo.times` and `levels`. */
 export interface RasterPosition {
@@ -186,7 +217,13 @@ export interface CoverageTask {
   lercVersion?: 1;
 }
 
-export interface CoverageResult {
+/** What could not be read of a mosaic that may miss members. */
+export interface Loss {
+  /** Ids of the members that are not in the result; absent where all are. */
+  lost?: readonly string[];
+}
+
+export interface CoverageResult extends Loss {
   /** Without bytes when they are in a file. */
   data: Uint8Array;
   /** A large answer: who gets the result removes the file. */
@@ -268,7 +305,7 @@ export interface ImageTile {
   empty: boolean;
 }
 
-export interface ImageResult {
+export interface ImageResult extends Loss {
   /** Without bytes when the image was cut. */
   data: Uint8Array;
   mediaType: string;

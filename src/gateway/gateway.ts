@@ -79,6 +79,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await management.close();
       data.display.close();
       data.databases.close();
+      data.imagery.close();
       data.versions.close();
       await data.catalog.close();
       await data.caching.close();
@@ -116,7 +117,7 @@ function manage(
 /** The first catalog; sources that do not answer are asked again. */
 async function publish(
   { requestReload }: Foundation,
-  { catalog, databases, display, layers, rules, styles }: Data,
+  { catalog, databases, display, imagery, layers, rules, styles }: Data,
   settings: DataSettings,
 ): Promise<void> {
   // Before anything is published: no layer is open for a moment that a rule closes.
@@ -129,6 +130,7 @@ async function publish(
     (name) => requestReload(`${name} answers`),
     () => void display.look(),
   );
+  imagery.watch((address) => requestReload(`${address.replace(/\?.*$/, '')} has other scenes`));
   catalog.retry((path) => requestReload(`${path.replace(/\?.*$/, '')} is tried again`));
 }
 

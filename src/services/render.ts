@@ -23,6 +23,7 @@ import { groundSize, windowsOf } from './ground.js';
 import { chooseRaster } from './rasters/choose.js';
 import { windowIn84 } from './rasters/source-items.js';
 import { runTask, type TaskContext } from './run-task.js';
+import { withScenes } from './stac-imagery/windows.js';
 
 export interface ImageRequest {
   /** Bottom first. */
@@ -80,7 +81,9 @@ export async function renderImage(
   pools: Pools,
   request: ImageRequest,
 ): Promise<RenderedImage> {
-  const { collections, bbox, crs, width, height, format, quality, scale = 1, cut } = request;
+  const { bbox, crs, width, height, format, quality, scale = 1, cut } = request;
+  const searched = { window84: windowIn84(bbox, crs), datetime: request.batch };
+  const collections = await withScenes(pools, request.collections, searched);
   const [only] = collections;
   const windows = request.wraps ? windowsOf(bbox, crs) : [bbox];
   if (
@@ -93,9 +96,10 @@ export async function renderImage(
     const { layerId } = only;
     return { ...(await runTask(x, pools, 'raster.image', task, { layerId })), vectorBytes: 0 };
   }
+  const lost: string[] = [];
   const layers = await Promise.all(
     collections.flatMap((collection) =>
-      windows.map((window, i) => layerOf(x, pools, collection, { ...request, bbox: window }, i)),
+      windows.map((window, i) => layerOf(x, pools, collection, { ...request, bbox: window }, i, lost)),
     ),
   );
   const vectorBytes = layers.reduce(
@@ -120,7 +124,7 @@ export async function renderImage(
   const image = await runTask(x, pools, 'map.render', task, { layerId });
   // The engine has all of them, or it could not have drawn.
   for (const layer of layers) if (layer) releaseBytes(layer.kind === 'vector' ? layer.tile : layer.rgba);
-  return { ...image, vectorBytes };
+  return { ...image, vectorBytes, ...(lost.length > 0 && { lost }) };
 }
 
 async function layerOf(
@@ -129,6 +133,7 @@ async function layerOf(
   collection: Collection,
   request: ImageRequest,
   part: number,
+  lost: string[],
 ): Promise<MapLayer | undefined> {
   if (hasFeatures(collection)) return vectorLayer(x, pools, collection, request, part);
   if (!hasCoverage(collection))
@@ -136,6 +141,7 @@ async function layerOf(
   const { bbox, crs, width, height } = request;
   const task = { ...rasterOf(collection, request), bbox, crs, width, height, format: 'raw' as const };
   const image = await runTask(x, pools, 'raster.image', task, { layerId: collection.layerId });
+  lost.push(...(image.lost ?? []));
   return image.empty ? undefined : { kind: 'raster', rgba: image.data };
 }
 

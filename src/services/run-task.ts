@@ -1,6 +1,7 @@
 import { TaskFailure } from '../core/failure.js';
 import { LIMITS } from '../core/limits.js';
 import type { Hold } from '../core/presence.js';
+import type { Loss } from '../core/rasters.js';
 import type { Pools, TaskInput, TaskName, TaskOutput } from '../core/tasks.js';
 import * as metrics from './telemetry/metrics.js';
 import type { RequestSpan } from './telemetry/spans.js';
@@ -46,6 +47,7 @@ export async function runTask<N extends TaskName>(
       pools.run(name, input, { begun, ...bounds, ...traced }),
     );
     outcome = 'ok';
+    metrics.scenesLost.cell().inc((output as Loss | null)?.lost?.length ?? 0);
     return output;
   } catch (error) {
     if (error instanceof TaskFailure && error.code === 'queue-full') admission = 'refused';

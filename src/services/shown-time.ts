@@ -35,7 +35,8 @@ function instantsShown(collection: RasterCollection, { batch, window84 }: TimeCh
   return granulesOf(collection).flatMap(({ id, acquired }) => (used.has(id) ? (acquired ?? []) : []));
 }
 
-function interval(start: number, end: number): string {
+/** An instant or an interval of RFC 3339, with `..` for an open end. */
+export function interval(start: number, end: number): string {
   return start === end ? text(start) : `${text(start)}/${text(end)}`;
 }
 

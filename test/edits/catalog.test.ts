@@ -5,6 +5,7 @@ import type { Pools } from '../../src/core/tasks.js';
 import Database from '../../src/native/sqlite.js';
 import { Catalog } from '../../src/services/catalog.js';
 import { Databases } from '../../src/services/databases.js';
+import { StacImagery } from '../../src/services/stac-imagery/searches.js';
 import { edit } from '../../src/workers/providers/geopackage/edit.js';
 import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
 import { closeWriters } from '../../src/workers/providers/geopackage/writer.js';
@@ -28,6 +29,7 @@ beforeEach(async () => {
   catalog = new Catalog({
     pools,
     databases: new Databases(pools),
+    imagery: new StacImagery(pools),
     dataDir: '/nonexistent',
     layerIdOf: async () => 1,
     registered: async () => ({ rasters: [], slugOf: async () => undefined }),

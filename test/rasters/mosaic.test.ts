@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import gdal from 'gdal-async';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { MosaicMember, RasterMosaic } from '../../src/core/rasters.js';
+import { ALL_MERGES, type MosaicMember, type RasterMosaic } from '../../src/core/rasters.js';
 import { DEM, fileRaster, LANDSAT, suiteEngine } from '../engine/support.js';
 import { pythonOfClients } from '../support/python.js';
 import { startServer, type TestServer } from '../support/server.js';
@@ -86,12 +86,20 @@ for i, path in enumerate(paths):
     layer = numpy.full((200, 240), numpy.nan)
     layer[20 * i:20 * i + 160, 30 * i:30 * i + 180] = values
     layers.append(layer)
-reduce = {'average': numpy.nanmean, 'max': numpy.nanmax, 'min': numpy.nanmin}[merge]
-expected = numpy.floor(reduce(numpy.stack(layers), axis=0) + 0.5)
+def count(stack, axis):
+    counts = (~numpy.isnan(stack)).sum(axis=axis).astype('float64')
+    counts[counts == 0] = numpy.nan
+    return counts
+reduce = {'average': numpy.nanmean, 'max': numpy.nanmax, 'min': numpy.nanmin, 'median': numpy.nanmedian,
+    'standard-deviation': numpy.nanstd, 'count': count}[merge]
+expected = reduce(numpy.stack(layers), axis=0)
+if merge in ('average', 'median'):
+    expected = numpy.floor(expected + 0.5)
 with rasterio.open(result) as out:
     values = out.read(1).astype('float64')
     values[out.read_masks(1) == 0] = numpy.nan
-same = (values == expected) | (numpy.isnan(values) & numpy.isnan(expected))
+close = merge == 'standard-deviation' and abs(values - expected) < 1e-5 * (1 + abs(expected))
+same = (values == expected) | close | (numpy.isnan(values) & numpy.isnan(expected))
 print(json.dumps({'same': int(same.sum()), 'pixels': values.size, 'noData': bool(numpy.isnan(values).any())}))
 `;
 
@@ -117,14 +125,13 @@ describe('a mosaic', () => {
   });
 
   describe('whose values are merged', () => {
-    const merges = ['average', 'max', 'min'] as const;
     const names: string[] = [];
     beforeAll(() => {
       names.push(...['one', 'two', 'three'].map((name) => inScratch(`merged-${name}.tif`)));
       numpy(MAKE_PARTS, ...names);
     });
 
-    it.each(merges)('has the %s of each pixel, without data only where all have none', async (merge) => {
+    it.each(ALL_MERGES)('has the %s of each pixel, without data only where all have none', async (merge) => {
       const source: RasterMosaic = { ...mosaicOf(...names), merge };
       const bounds = { maxSize: 1000, maxBytes: 1 << 24 };
       const task = {
@@ -143,7 +150,7 @@ describe('a mosaic', () => {
 
     it('gives each merge pixels of its own, in pictures too', async () => {
       const shades = await Promise.all(
-        [...merges, undefined].map(async (merge) => {
+        [...ALL_MERGES, undefined].map(async (merge) => {
           const source: RasterMosaic = { ...mosaicOf(...names), ...(merge ? { merge } : {}) };
           const picture = { bbox: [400_000, 5_000_000, 402_400, 5_002_000] as const, crs: 'EPSG:32633' };
           const size = { width: 24, height: 20, format: 'raw' as const };
@@ -152,7 +159,7 @@ describe('a mosaic', () => {
         }),
       );
       const sums = shades.map((data) => data.reduce((sum, value) => sum + value, 0));
-      expect(new Set(sums).size).toBe(4);
+      expect(new Set(sums).size).toBe(ALL_MERGES.length + 1);
       expect(sums[1]).toBeGreaterThan(sums[0]!);
       expect(sums[0]).toBeGreaterThan(sums[2]!);
     });

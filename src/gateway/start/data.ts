@@ -29,6 +29,7 @@ import { registeredIn } from '../../services/rasters/registered.js';
 import { Replicas } from '../../services/replicas/service.js';
 import { SourceRecoveries } from '../../services/source-recoveries.js';
 import { StacItems } from '../../services/stac/items.js';
+import { StacImagery } from '../../services/stac-imagery/searches.js';
 import { Styles } from '../../services/styles/index.js';
 import { tellLostStyles } from '../../services/styles/of-files.js';
 import { exception } from '../../services/telemetry/log.js';
@@ -42,6 +43,7 @@ import { tellQuarantined } from './quarantine.js';
 /** What is published, and all that reads, keeps, edits and follows it. */
 export interface Data {
   readonly databases: Databases;
+  readonly imagery: StacImagery;
   readonly catalog: Catalog;
   readonly rules: AccessRules;
   /** What a principal may do with a collection, by the rules in force. */
@@ -76,8 +78,10 @@ export interface Data {
 export async function startData(foundation: Foundation): Promise<Data> {
   const { config, dataDir, storage, log, pools, state, cluster, peers, tell, onConversion } = foundation;
   const databases = new Databases(pools);
+  const imagery = new StacImagery(pools);
   const catalog = new Catalog({
     pools,
+    imagery,
     ...(onConversion ? { onConversion } : {}),
     databases,
     dataDir,
@@ -125,10 +129,11 @@ export async function startData(foundation: Foundation): Promise<Data> {
     },
     (id, ids) => forgetDeleted(attachmentParts, log, id, ids),
   );
-  const published = publishing(foundation, { catalog, databases, allowed });
+  const published = publishing(foundation, { catalog, databases, imagery, allowed });
   const data: Data = {
     ...published,
     databases,
+    imagery,
     catalog,
     rules,
     access,
@@ -208,7 +213,12 @@ const PING_MS = 10_000;
 /** What is published over the management API. */
 function publishing(
   { config, dataDir, state, pools, cluster, log }: Foundation,
-  { catalog, databases, allowed }: Pick<Data, 'catalog' | 'databases'> & { allowed: AllowedHosts },
+  {
+    catalog,
+    databases,
+    imagery,
+    allowed,
+  }: Pick<Data, 'catalog' | 'databases' | 'imagery'> & { allowed: AllowedHosts },
 ): Pick<Data, 'connections' | 'sourceLayers' | 'publishedLayers' | 'display'> {
   const { documents, collections, rasters, attachments } = state;
   const settle = async () => void (await cluster.settle());
@@ -222,7 +232,10 @@ function publishing(
     readProblem: (url) => allowed.problemOf(url),
     rastersOf: async (id) =>
       (await rasters.list({ kind: 'cloud' })).filter((one) => connectionOf(one) === id).length,
-    read: async (url) => (await readRemote(url, { pools })).quarantined[0]?.reason,
+    read: async (url) => {
+      const { collections: found, quarantined } = await readRemote(url, { pools, imagery });
+      return found.length > 0 ? undefined : quarantined[0]?.reason;
+    },
   });
   const sourceLayers = new SourceLayers({
     ...{ documents, rasters, connections },

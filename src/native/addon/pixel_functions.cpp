@@ -50,12 +50,14 @@ int mergePixels(void** sources, int count, void* target, int width, int height, 
   SampleType from{};
   MergeTarget to{static_cast<uint8_t*>(target), {}, pixelSpace, lineSpace};
   double noData = 0;
+  double absent = 0;
   double isWhole = 0;
   if (!typeOf(sourceType, from) || !typeOf(targetType, to.type)) return kFailure;
   if (!numberOf(arguments, "noData", noData) || !numberOf(arguments, "isWhole", isWhole)) return kFailure;
+  if (!numberOf(arguments, "absent", absent)) return kFailure;
   try {
     const std::vector<const void*> values(sources, sources + count);
-    mergeValues({merge, noData, isWhole != 0}, values, from, static_cast<size_t>(width), static_cast<size_t>(height), to);
+    mergeValues({merge, noData, absent, isWhole != 0}, values, from, static_cast<size_t>(width), static_cast<size_t>(height), to);
     return kNone;
   } catch (...) {
     return kFailure;
@@ -66,12 +68,15 @@ PixelFunction functionOf(const std::string& name) {
   if (name == "average") return mergePixels<Merge::kAverage>;
   if (name == "max") return mergePixels<Merge::kMax>;
   if (name == "min") return mergePixels<Merge::kMin>;
+  if (name == "median") return mergePixels<Merge::kMedian>;
+  if (name == "standard-deviation") return mergePixels<Merge::kStandardDeviation>;
+  if (name == "count") return mergePixels<Merge::kCount>;
   throw Failure{"there is no such merge", true};
 }
 
 }  // namespace
 
-/** (merge: 'average' | 'max' | 'min') -> Uint8Array that gdal.addPixelFunc takes. */
+/** (merge: a name of `Merge`) -> Uint8Array that gdal.addPixelFunc takes. */
 napi_value mergeFunction(napi_env env, napi_callback_info info) {
   const Arguments<1> arguments(env, info);
   const Description description{kMagic, functionOf(requireText(env, arguments[0], "merge")), nullptr};

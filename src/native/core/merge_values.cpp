@@ -1,6 +1,7 @@
 #include "merge_values.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace graticule {
@@ -19,39 +20,76 @@ T nearest(double value) {
   }
 }
 
-/** The values of one pixel, one after the other. */
+/** The values of one pixel after the other. */
 class PixelMerge {
  public:
   explicit PixelMerge(const MergeRule& rule) : rule_(rule) {}
 
+  void begin() {
+    count_ = 0;
+    result_ = 0;
+    squares_ = 0;
+    values_.clear();
+  }
+
   void add(double value) {
-    if (count_++ == 0) {
-      result_ = value;
-      return;
-    }
+    ++count_;
     switch (rule_.merge) {
       case Merge::kMax:
-        result_ = std::max(result_, value);
+        result_ = count_ == 1 ? value : std::max(result_, value);
         break;
       case Merge::kMin:
-        result_ = std::min(result_, value);
+        result_ = count_ == 1 ? value : std::min(result_, value);
         break;
-      default:
+      case Merge::kAverage:
         result_ += value;
+        break;
+      case Merge::kMedian:
+        values_.push_back(value);
+        break;
+      case Merge::kStandardDeviation: {
+        // Welford's recurrence: sums of squares would lose small deviations of large values.
+        const double delta = value - result_;
+        result_ += delta / static_cast<double>(count_);
+        squares_ += delta * (value - result_);
+        break;
+      }
+      case Merge::kCount:
+        break;
     }
   }
 
-  double result() const {
-    if (count_ == 0) return rule_.noData;
-    if (rule_.merge != Merge::kAverage) return result_;
-    const double mean = result_ / static_cast<double>(count_);
-    return rule_.isWhole ? std::floor(mean + 0.5) : mean;
+  double result() {
+    if (count_ == 0) return rule_.absent;
+    switch (rule_.merge) {
+      case Merge::kCount:
+        return static_cast<double>(count_);
+      case Merge::kAverage:
+        return rounded(result_ / static_cast<double>(count_));
+      case Merge::kMedian:
+        return rounded(median());
+      case Merge::kStandardDeviation:
+        return std::sqrt(squares_ / static_cast<double>(count_));
+      default:
+        return result_;
+    }
   }
 
  private:
+  double rounded(double value) const { return rule_.isWhole ? std::floor(value + 0.5) : value; }
+
+  double median() {
+    const auto middle = values_.begin() + static_cast<ptrdiff_t>(values_.size() / 2);
+    std::nth_element(values_.begin(), middle, values_.end());
+    if (values_.size() % 2 != 0) return *middle;
+    return (*std::max_element(values_.begin(), middle) + *middle) / 2;
+  }
+
   const MergeRule& rule_;
   double result_ = 0;
+  double squares_ = 0;
   size_t count_ = 0;
+  std::vector<double> values_;
 };
 
 void write(double value, uint8_t* at, SampleType type) {
@@ -68,9 +106,10 @@ void mergeValues(const MergeRule& rule, const std::vector<const void*>& sources,
   withSamples(type, [&](auto sample) {
     using T = decltype(sample);
     const Validity<T> isValid(rule.noData);
+    PixelMerge pixel(rule);
     for (size_t y = 0; y < height; ++y) {
       for (size_t x = 0; x < width; ++x) {
-        PixelMerge pixel(rule);
+        pixel.begin();
         for (const void* source : sources) {
           const T value = static_cast<const T*>(source)[y * width + x];
           if (isValid(value)) pixel.add(static_cast<double>(value));

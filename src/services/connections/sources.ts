@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isDatabase, withoutPassword } from '../../core/database-url.js';
 import { plainText } from '../../core/percent.js';
-import { isPath } from '../../core/sources.js';
+import { isPath, isStacApi } from '../../core/sources.js';
 import { sourceUrl } from '../rasters/places.js';
 import {
   type Connection,
@@ -56,7 +56,9 @@ export function publicPlace(place: string): string {
   return isDatabase(place) ? withoutPassword(place) : plainUrl(place);
 }
 
-const plainUrl = (url: string) => url.replace(/[?#].*$/s, '').replace(/^(\w+:\/\/)[^/]*@/, '$1');
+/** What is read of a STAC API stands in the query. */
+const plainUrl = (url: string) =>
+  url.replace(isStacApi(url) ? /#.*$/s : /[?#].*$/s, '').replace(/^([\w+]+:\/\/)[^/?]*@/, '$1');
 
 type SourceAddress = Pick<
   Connection,
@@ -97,8 +99,8 @@ const STORES: Readonly<Record<string, ConnectionProvider>> = { s3: 'AwsS3', az: 
 /** Of an object of a store, the bucket stands where others have a host. */
 function objectAt(url: string): SourceAddress {
   const [, scheme = '', host = '', port, path = ''] =
-    /^(\w+):\/\/(\[[^\]]*\]|[^:/]*)(?::(\d+))?(.*)$/s.exec(url) ?? [];
-  const isPlain = scheme.toLowerCase() === 'http';
+    /^([\w+]+):\/\/(\[[^\]]*\]|[^:/]*)(?::(\d+))?(.*)$/s.exec(url) ?? [];
+  const isPlain = /^(stac\+)?http$/i.test(scheme);
   return {
     ...{ name: url, provider: STORES[scheme.toLowerCase()] ?? 'Web', host },
     ...{ port: Number(port ?? (isPlain ? 80 : 443)), databaseName: path.replace(/^\//, ''), username: '' },

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { CatalogSnapshot, type Collection, type TileSettings } from '../../core/collection.js';
 import { isDatabase } from '../../core/database-url.js';
 import { mapInLanes } from '../../core/lanes.js';
-import { isPath, isRemote, TILE_INDEX } from '../../core/sources.js';
+import { isPath, isRemote, isStacApi, TILE_INDEX } from '../../core/sources.js';
 import { statedOfNothing } from '../../core/stated-crs.js';
 import { withRegistered } from '../rasters/layers.js';
 import { guessNote } from './crs-notes.js';
@@ -32,6 +32,7 @@ export async function publish(
   const files = await findFiles(sources.filter(isPath));
   const databases = [...new Set(sources.filter(isDatabase))];
   deps.databases.keep(databases);
+  deps.imagery.keep(sources.filter(isStacApi));
   // First the tile indexes: the rasters that they name are no collections of their own.
   const indexes = files.filter(({ path }) => TILE_INDEX.test(path));
   const mosaics = await inOrder(indexes.map((file) => () => readFileSource(file, deps)));

@@ -2,16 +2,22 @@ import { createHash } from 'node:crypto';
 import { basename, extname } from 'node:path';
 import { ApiError } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
+import { isStacApi } from '../../core/sources.js';
 import { sourceUrl } from '../rasters/places.js';
 import { archiveCollection, type MakeCollection, rasterCollection } from './collections.js';
 import { ARCHIVE } from './formats.js';
 import { type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
+import { readStacApi } from './stac-api.js';
 
 const PASSING: ReadonlySet<string> = new Set(['store-unavailable', 'deadline-exceeded']);
 
 /** What is at a URL, or why it cannot be published. */
-export async function readRemote(source: string, deps: Pick<PublishDeps, 'pools'>): Promise<Found> {
+export async function readRemote(
+  source: string,
+  deps: Pick<PublishDeps, 'pools' | 'imagery'>,
+): Promise<Found> {
   try {
+    if (isStacApi(source)) return await readStacApi(source, deps);
     const url = sourceUrl(source);
     const { hostname, pathname } = new URL(url);
     const extension = extname(pathname).toLowerCase();

@@ -4,6 +4,7 @@ import type { StatedCrs } from '../../core/stated-crs.js';
 import type { Pools } from '../../core/tasks.js';
 import type { Databases } from '../databases.js';
 import type { Registered } from '../rasters/layers.js';
+import type { StacImagery } from '../stac-imagery/searches.js';
 import type { MakeCollection } from './collections.js';
 
 export const INSPECT_DEADLINE_MS = 60_000;
@@ -13,6 +14,8 @@ export interface PublishDeps {
   /** Stable integer id of a collection. */
   layerIdOf(id: string): Promise<number>;
   databases: Databases;
+  /** Sources that are imagery of STAC APIs. */
+  imagery: Pick<StacImagery, 'read' | 'keep'>;
   /** Ids that no collection of a source may have. */
   taken: ReadonlySet<string>;
   /** Rasters that operators registered. */

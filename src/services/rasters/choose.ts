@@ -3,7 +3,7 @@ import type { Box } from '../../core/box.js';
 import { boxesTouch } from '../../core/box.js';
 import type { Collection, RasterCollection } from '../../core/collection.js';
 import type { AxisRange, TimeRange } from '../../core/params.js';
-import { membersOf, ofMembers } from '../../core/raster-sources.js';
+import { isByRange, membersOf, ofMembers, sceneSearchOf } from '../../core/raster-sources.js';
 import type { RasterPosition, RasterSource } from '../../core/rasters.js';
 import { type Granule, granulesOf } from './granules.js';
 
@@ -39,22 +39,14 @@ export function chooseRaster(
 ): ChosenRaster | undefined {
   const granules = granulesOf(collection);
   const { source } = collection.raster;
+  if (isByRange(source) && datetime) return chooseWithin(collection, datetime, window84);
   const batch = datetime && newestIn(granules, datetime);
   if (datetime && batch === undefined && granules.some(({ acquired }) => acquired !== undefined))
     return undefined;
   const acquired = batch === undefined ? {} : { acquired: new Date(batch).toISOString() };
   if (membersOf(source)) {
     const members = batch === undefined ? granules : granules.filter((granule) => granule.acquired === batch);
-    const visible = window84 ? members.filter(({ extent84 }) => boxesTouch(extent84, window84)) : members;
-    const candidates = visible.length > 0 ? visible : members.slice(0, 1);
-    const whole = candidates.length === granules.length;
-    const narrowed = whole
-      ? source
-      : ofMembers(
-          source,
-          candidates.map(({ member }) => member!),
-        );
-    return { source: narrowed, used: visible.map(({ id }) => id), ...acquired };
+    return { ...visibleOf(collection, members, window84), ...acquired };
   }
   const granule = batch === undefined ? newestOf(granules) : granules.find((one) => one.acquired === batch)!;
   const level = levelOf(collection, heights);
@@ -66,6 +58,46 @@ export function chooseRaster(
   const isVisible = !window84 || boxesTouch(granule.extent84, window84);
   return { source, ...at, used: isVisible ? [granule.id] : [], ...acquired };
 }
+
+/** Of the members of a mosaic those that touch the window. */
+function visibleOf(
+  collection: RasterCollection,
+  members: readonly Granule[],
+  window84: Box | undefined,
+): Pick<ChosenRaster, 'source' | 'used'> {
+  const { source } = collection.raster;
+  const visible = window84 ? members.filter(({ extent84 }) => boxesTouch(extent84, window84)) : members;
+  const candidates = visible.length > 0 ? visible : members.slice(0, 1);
+  const isWhole = candidates.length === granulesOf(collection).length;
+  const narrowed = isWhole
+    ? source
+    : ofMembers(
+        source,
+        candidates.map(({ member }) => member!),
+      );
+  return { source: narrowed, used: visible.map(({ id }) => id) };
+}
+
+/** All of a range; undefined when nothing was acquired within it. */
+function chooseWithin(
+  collection: RasterCollection,
+  datetime: TimeRange,
+  window84: Box | undefined,
+): ChosenRaster | undefined {
+  const granules = granulesOf(collection);
+  const members = granules.filter((granule) => isWithin(granule, datetime));
+  const newest = newestIn(members, datetime);
+  // Nobody knows what searches will find.
+  if (members.length === 0 && granules.length > 0) return undefined;
+  return {
+    ...visibleOf(collection, members, window84),
+    ...(newest === undefined ? {} : { acquired: new Date(newest).toISOString() }),
+  };
+}
+
+/** What is of no time is of every time. */
+export const isWithin = ({ acquired }: Granule, range: TimeRange | undefined): boolean =>
+  acquired === undefined || (acquired >= (range?.start ?? acquired) && acquired <= (range?.end ?? acquired));
 
 /** Place of the first level within a range; undefined without a range, an axis, or such a level. */
 export function levelOf({ raster }: RasterCollection, heights: AxisRange | undefined): number | undefined {
@@ -79,18 +111,23 @@ export function levelOf({ raster }: RasterCollection, heights: AxisRange | undef
 export interface Batched {
   /** Without the rasters that have nothing of the batch. */
   readonly collections: readonly Collection[];
-  /** The instant of the batch; undefined when there is none to choose. */
+  /** The instant of the batch, or the range; undefined when there is none to choose. */
   readonly batch: TimeRange | undefined;
 }
 
 /**
- * Narrows what is drawn together to the newest acquisition batch within a range: rasters of other times, and those of no
+ * Narrows what is drawn together to the newest acquisition batch within a range, or to all of it where everything is by range: rasters of other times, and those of no
  * time beside some that have one, are not shown. Nothing changes without a range, or when no raster has an instant.
  */
 export function newestBatch(collections: readonly Collection[], datetime: TimeRange | undefined): Batched {
   const granules = datetime ? collections.flatMap((c) => (hasCoverage(c) ? granulesOf(c) : [])) : [];
-  if (!datetime || granules.every(({ acquired }) => acquired === undefined))
+  const isSearched = collections.some((c) => hasCoverage(c) && sceneSearchOf(c.raster.source));
+  if (!datetime || (!isSearched && granules.every(({ acquired }) => acquired === undefined)))
     return { collections, batch: undefined };
+  if (collections.every((c) => !hasCoverage(c) || isByRange(c.raster.source))) {
+    const visible = collections.filter((c) => !hasCoverage(c) || chooseWithin(c, datetime, undefined));
+    return { collections: visible, batch: datetime };
+  }
   const instant = newestIn(granules, datetime);
   const batch = instant === undefined ? undefined : { start: instant, end: instant };
   const visible = collections.filter(

@@ -2,10 +2,12 @@ import type { Box } from '../../core/box.js';
 import type { RasterCollection } from '../../core/collection.js';
 import { LIMITS } from '../../core/limits.js';
 import type { TimeRange } from '../../core/params.js';
-import { membersOf, ofMembers } from '../../core/raster-sources.js';
+import { isMergedByRange, membersOf, ofMembers } from '../../core/raster-sources.js';
 import type { PositionTask } from '../../core/rasters.js';
 import type { Pools } from '../../core/tasks.js';
 import { runTask, type TaskContext } from '../run-task.js';
+import { withItsScenes } from '../stac-imagery/windows.js';
+import { isWithin } from './choose.js';
 import { type Granule, granulesOf } from './granules.js';
 
 /** Values of all bands at one place and one time. */
@@ -37,10 +39,12 @@ export async function valuesByTime(
   collection: RasterCollection,
   { place, datetime, most = LIMITS.positionSteps }: PositionChoice,
 ): Promise<PositionSteps | undefined> {
-  const groups = groupsAt(collection, place, datetime);
+  const window84 = [...place, ...place] as const;
+  const searched = await withItsScenes(pools, collection, { window84, datetime });
+  const groups = groupsAt(searched, place, datetime);
   const read = groups.slice(-most);
   if (read.length === 0) return undefined;
-  const slices = read.map(({ granules }) => sliceOf(collection, granules));
+  const slices = read.map(({ granules }) => sliceOf(searched, granules));
   const { values } = await runTask(
     x,
     pools,
@@ -69,6 +73,11 @@ function groupsAt(
   datetime: TimeRange | undefined,
 ): Group[] {
   const there = granulesOf(collection).filter(({ extent84 }) => holds(extent84, place));
+  // What becomes of all values is of no time.
+  if (isMergedByRange(collection.raster.source)) {
+    const within = there.filter((one) => isWithin(one, datetime));
+    return within.length === 0 ? [] : [{ time: undefined, granules: within }];
+  }
   const timed = there.filter(({ acquired }) => acquired !== undefined);
   if (timed.length === 0) return there.length === 0 ? [] : [{ time: undefined, granules: there }];
   const { start = -Infinity, end = Infinity } = datetime ?? {};

@@ -2,7 +2,9 @@ import { hasCoverage } from '../../core/abilities.js';
 import type { Box } from '../../core/box.js';
 import type { Collection } from '../../core/collection.js';
 import type { TimeRange } from '../../core/params.js';
+import type { Loss } from '../../core/rasters.js';
 import { transformBox } from '../../native/index.js';
+import { interval } from '../shown-time.js';
 import { chooseRaster } from './choose.js';
 
 /** A STAC item whose raster is in an image. */
@@ -31,10 +33,15 @@ export function sourceItems(
 export function sourceItemHeaders(items: readonly SourceItem[], batch: TimeRange): Record<string, string> {
   const named = items.slice(0, MAX_NAMED);
   return {
-    'graticule-acquired': new Date(batch.start!).toISOString(),
+    'graticule-acquired': interval(batch.start ?? -Infinity, batch.end ?? Infinity),
     'graticule-source-items': named.map(itemPath).join(', '),
     ...(items.length > named.length ? { 'graticule-source-items-count': String(items.length) } : {}),
   };
+}
+
+/** Says that an answer lacks rasters which could not be read. */
+export function lossHeaders({ lost = [] }: Loss): Record<string, string> {
+  return lost.length === 0 ? {} : { 'graticule-source-items-lost': String(new Set(lost).size) };
 }
 
 /** `Link` fields to the items, as STAC relates data to what it was derived from. */

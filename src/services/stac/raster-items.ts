@@ -12,10 +12,11 @@ import { boxOutline, outlineOf } from './footprint.js';
 /** Items of published rasters (STAC 1.0.0): one for each file, member of a mosaic, or step of a time axis. */
 
 const PROJECTION = 'https://stac-extensions.github.io/projection/v1.1.0/schema.json';
+const EO = 'https://stac-extensions.github.io/eo/v1.1.0/schema.json';
 /** Of the data asset. */
 const DATA_EXTENSIONS = [
   'https://stac-extensions.github.io/raster/v1.1.0/schema.json',
-  'https://stac-extensions.github.io/eo/v1.1.0/schema.json',
+  EO,
   'https://stac-extensions.github.io/file/v2.1.0/schema.json',
 ];
 
@@ -31,10 +32,16 @@ async function rasterItem(collection: RasterCollection, granule: Granule): Promi
   const time = acquired === undefined ? { datetime: null, ...ALWAYS } : { datetime: acquired };
   const resolution = metresPerPixel(collection);
   const data = await dataAsset(collection, granule);
+  // Of a scene of another STAC API.
+  const { via, cloudCover: clouds } = granule.member ?? {};
   return {
     type: 'Feature',
     stac_version: '1.0.0',
-    stac_extensions: [PROJECTION, ...(data['data'] ? DATA_EXTENSIONS : [])],
+    stac_extensions: [
+      PROJECTION,
+      ...(data['data'] ? DATA_EXTENSIONS : []),
+      ...(clouds === undefined ? [] : [EO]),
+    ],
     id: granule.id,
     collection: collection.id,
     geometry: granule.member ? boxOutline(granule.extent84) : outlineOf(collection),
@@ -44,8 +51,9 @@ async function rasterItem(collection: RasterCollection, granule: Granule): Promi
       ...time,
       ...(resolution === undefined ? {} : { gsd: resolution }),
       ...projection(collection, granule),
+      ...(clouds === undefined ? {} : { 'eo:cloud_cover': clouds }),
     },
-    links: [],
+    links: via === undefined ? [] : [{ rel: 'via', href: via, type: 'application/geo+json' }],
     assets: { ...data, ...services(collection, granule, acquired) },
   };
 }

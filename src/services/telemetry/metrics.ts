@@ -117,6 +117,10 @@ export const admissions = new Counter({
   help: 'Worker tasks that were admitted, or refused because too many wait',
   labels: ['outcome'],
 });
+export const scenesLost = new Counter({
+  name: 'svc_raster_scenes_lost_total',
+  help: 'Rasters that answers of mosaics lack, because they could not be read',
+});
 export const poolQueued = new Gauge({
   name: 'svc_pool_queued_tasks',
   help: 'Tasks waiting',
@@ -178,6 +182,7 @@ const INSTRUMENTS: readonly Instrument[] = [
   operationDuration,
   operations,
   admissions,
+  scenesLost,
   poolQueued,
   poolRunning,
   poolWorkers,

@@ -94,6 +94,6 @@ function contentKey(
     if (!isVectorFormat(format) && isDrawable(collection) && collection.style.version > 0)
       key += `~${styleTag(collection.style)}`;
   }
-  if (batch) key += `/${batch.start}`;
+  if (batch) key += `/${batch.start}${batch.start === batch.end ? '' : `..${batch.end}`}`;
   return selection ? `${key}/${selection.key}` : key;
 }

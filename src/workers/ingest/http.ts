@@ -27,7 +27,7 @@ const agents = {
   'https:': new HttpsAgent({ keepAlive: true }),
 };
 
-/** The answer to a GET, or to a POST where there is a form, whatever its status, when it has at most that many bytes. */
+/** The answer to a GET, or to a POST where there is a form or JSON, whatever its status, when it has at most that many bytes. */
 export function get(
   request: RemoteRequest,
   asking: Asking,
@@ -54,7 +54,7 @@ export async function download(task: DownloadTask, asking: Asking): Promise<Down
  * redirected, `too-large`, `source-missing` for 404 and 410 of downloads, `store-unavailable` when there is no answer, and `deadline-exceeded`.
  */
 async function ask<T>(
-  { url: text, timeoutMs, headers, form }: RemoteRequest,
+  { url: text, timeoutMs, headers, form, json }: RemoteRequest,
   { allowed, cancellation }: Asking,
   read: (response: IncomingMessage, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
@@ -66,7 +66,7 @@ async function ask<T>(
   const late = setTimeout(() => stop.abort(lateFailure(url)), timeoutMs);
   const end = cancellation.onRequest(() => stop.abort(cancelled()));
   try {
-    const response = await responseTo(url, { headers: headers ?? {}, form }, allowed, stop.signal);
+    const response = await responseTo(url, { headers: headers ?? {}, form, json }, allowed, stop.signal);
     try {
       refuseRedirection(response);
       return await read(response, stop.signal);
@@ -85,12 +85,17 @@ async function ask<T>(
 
 function responseTo(
   url: URL,
-  { headers, form }: Pick<RemoteRequest, 'form'> & { headers: Readonly<Record<string, string>> },
+  {
+    headers,
+    form,
+    json,
+  }: Pick<RemoteRequest, 'form' | 'json'> & { headers: Readonly<Record<string, string>> },
   { lookup }: AllowedHosts,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const secure = url.protocol === 'https:';
-  const body = form && new URLSearchParams(form).toString();
+  const body = json ?? (form && new URLSearchParams(form).toString());
+  const bodyType = json === undefined ? 'application/x-www-form-urlencoded' : 'application/json';
   return new Promise((resolve, reject) => {
     const call = (secure ? httpsRequest : httpRequest)(url, {
       agent: agents[secure ? 'https:' : 'http:'],
@@ -100,7 +105,7 @@ function responseTo(
       headers: {
         'accept-encoding': 'identity',
         'user-agent': 'graticule',
-        ...(body === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
+        ...(body === undefined ? {} : { 'content-type': bodyType }),
         ...headers,
       },
     });

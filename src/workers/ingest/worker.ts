@@ -17,6 +17,7 @@ import { downloadObject, listObjects } from './objects.js';
 import { planItems, readItems } from './ogc-features.js';
 import { collect, readPageIds } from './pages.js';
 import { describeKind } from './service.js';
+import { searchScenes } from './stac/search.js';
 import { appendRead, countWfs, downloadGml, planWfs, readWfs } from './wfs.js';
 import { fetchTiles, planWmts } from './wmts.js';
 
@@ -30,6 +31,7 @@ const TASKS: {
     asking: Asking,
   ) => Promise<IngestTasks[N]['output']>;
 } = {
+  'ingest.stacScenes': searchScenes,
   'ingest.geocoder': askGeocoder,
   'ingest.discover': discover,
   'ingest.service': describeKind,

@@ -48,7 +48,7 @@ async function answerOf(
     if (task.format === 'lerc') {
       const { bands: traits } = chosenBands(handle.dataset, bands);
       const answer = await writeLerc(task, { view: view.dataset, bands: traits, area }, cancellation);
-      return { ...answer, tag: contentTag(answer.data) };
+      return { ...answer, tag: contentTag(answer.data), ...handle.loss };
     }
     const grid = await gridOf(task, area, view.dataset);
     cancellation.check();
@@ -57,7 +57,7 @@ async function answerOf(
       ? await writePng(task, handle, view.dataset, grid, cancellation)
       : await writeGeoTiff(task, { ...chosenBands(handle.dataset, bands), ...read }, cancellation);
     const tag = answer.data.length > 0 ? { tag: contentTag(answer.data) } : {};
-    return { ...answer, ...tag, width: grid.width, height: grid.height, bbox: grid.box };
+    return { ...answer, ...tag, width: grid.width, height: grid.height, bbox: grid.box, ...handle.loss };
   } finally {
     view.close();
   }

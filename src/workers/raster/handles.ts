@@ -1,7 +1,7 @@
 /** Open read-only raster datasets, kept for the next task. */
 
 import { TaskFailure } from '../../core/failure.js';
-import type { RasterPosition, RasterSource } from '../../core/rasters.js';
+import type { Loss, RasterPosition, RasterSource } from '../../core/rasters.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
 import { oneAtATime } from './lock.js';
 import { openingOf } from './sources/index.js';
@@ -10,6 +10,8 @@ import type { Opened, Opening } from './sources/opening.js';
 /** Idle handles on one raster: GDAL runs one call at a time per dataset, so each of the parallel tasks needs its own. */
 const IDLE_PER_RASTER = 8;
 const IDLE_TOTAL = 64;
+/** Times that a raster is read whose data changed, or whose mosaic lost a member, meanwhile. */
+const MAX_ATTEMPTS = 4;
 
 /** One open dataset, used by one task at a time. */
 export class RasterHandle {
@@ -19,12 +21,23 @@ export class RasterHandle {
   readonly key: string;
   readonly stamp: string;
   readonly origin: string;
+  /** Ids of members of a mosaic that are left out, because they cannot be read. */
+  readonly lost: readonly string[];
 
-  constructor({ key, stamp, origin }: Omit<Opening, 'open'>, opened: Opened) {
+  constructor(
+    { key, stamp, origin, lost = [] }: Pick<Opening, 'key' | 'stamp' | 'origin' | 'lost'>,
+    opened: Opened,
+  ) {
+    this.lost = lost;
     this.key = key;
     this.origin = origin;
     this.stamp = stamp;
     this.#opened = opened;
+  }
+
+  /** As results tell it. */
+  get loss(): Loss {
+    return this.lost.length === 0 ? {} : { lost: this.lost };
   }
 
   /** The same raster by way of another dataset, which stays the caller's. */
@@ -77,18 +90,17 @@ export async function withRaster<T>(
   use: (handle: RasterHandle) => Promise<T>,
   at?: RasterPosition,
 ): Promise<T> {
-  const opening = await openingOf(source, at);
-  const attempt = () => withHandle(opening, use);
-  try {
-    return await (opening.exclusive ? oneAtATime(opening.exclusive, attempt) : attempt());
-  } catch (error) {
-    if (isUsable(error)) throw error;
-    const { failure, changed = false } = (await opening.outcome?.()) ?? {};
-    if (!changed) throw failure ?? damaged(error);
+  for (let attempts = 1; ; attempts++) {
+    const opening = await openingOf(source, at);
+    const attempt = () => withHandle(opening, use);
+    try {
+      return await (opening.exclusive ? oneAtATime(opening.exclusive, attempt) : attempt());
+    } catch (error) {
+      if (isUsable(error)) throw error;
+      const { failure, changed = false } = (await opening.outcome?.(error)) ?? {};
+      if (!changed || attempts === MAX_ATTEMPTS) throw failure ?? damaged(error);
+    }
   }
-  return withHandle(await openingOf(source, at), use).catch((error: unknown) => {
-    throw damaged(error);
-  });
 }
 
 async function withHandle<T>(opening: Opening, use: (handle: RasterHandle) => Promise<T>): Promise<T> {

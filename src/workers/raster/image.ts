@@ -31,10 +31,18 @@ export function image(task: RasterImageTask, cancellation: Cancellation): Promis
     async (handle) => {
       const rgba = await drawSteps(handle, task, { box, crs, width, height }, cancellation);
       cancellation.check();
-      if (task.cut) return cutImage(task, rgba);
+      if (task.cut) return { ...(await cutImage(task, rgba)), ...handle.loss };
       const data = await encodeImage({ rgba, width, height }, format, { box, crs: task.crs }, task.quality);
       const tag = format === 'raw' ? {} : { tag: contentTag(data) };
-      return { data, mediaType: MEDIA_TYPES[format], ...tag, width, height, empty: isEmpty(rgba) };
+      return {
+        data,
+        mediaType: MEDIA_TYPES[format],
+        ...tag,
+        width,
+        height,
+        empty: isEmpty(rgba),
+        ...handle.loss,
+      };
     },
     task.at,
   );

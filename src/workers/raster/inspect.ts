@@ -19,7 +19,8 @@ const MAX_SAMPLED_BANDS = 16;
 
 /** Describes a raster file after reading from both of its ends, so that a truncated file is found out here. */
 export function inspect({ source }: TaskInput<'raster.inspect'>): Promise<RasterInfo> {
-  if (source.kind === 'mosaic' && source.grid) return inspectMosaic(source, source.grid);
+  // What is merged has values that no member has.
+  if (source.kind === 'mosaic' && source.grid && !source.merge) return inspectMosaic(source, source.grid);
   return withRaster(source, async (handle) => {
     const { dataset } = handle;
     const { geoTransform, crs, extent } = georeferenceOf(dataset);

@@ -32,18 +32,19 @@ const agents = {
 /**
  * Reads a range over HTTP. Rejects with `source-unreadable` for what may not be read or makes no sense, and with
  * `store-unavailable` when the host does not answer in time. A range that begins at 0 may be cut short by the end.
- * `credentials` are sent to the host of the address alone; without them those of the environment to their own store.
+ * `credentials` are sent to the host of the address alone; without them those of the environment to their own store, unless there are to be none.
  */
 export async function readRange(
   address: string,
   range: Range,
   allowed: AllowedHosts,
-  credentials?: StoreCredentials,
+  credentials?: StoreCredentials | 'none',
 ): Promise<RangeAnswer> {
   const end = Date.now() + ANSWER_MS;
   let url = new URL(address);
   const { origin } = url;
   const headersFor = (to: URL, header: string) => {
+    if (credentials === 'none') return {};
     if (!credentials) return credentialsFor(to, header, process.env);
     return to.origin === origin ? storeHeaders(to, credentials, header) : {};
   };

@@ -10,11 +10,13 @@ import type { TimeRange } from '../../../core/params.js';
 import type { CoverageResult, CoverageTask, Resampling } from '../../../core/rasters.js';
 import type { Pools } from '../../../core/tasks.js';
 import { passingFile } from '../../../services/passing-file.js';
+import { lossHeaders } from '../../../services/rasters/source-items.js';
 import { runTask } from '../../../services/run-task.js';
+import { withItsScenes } from '../../../services/stac-imagery/windows.js';
 import { giveRoomBack } from '../../../workers/engine/rooms.js';
 import { withQuery } from '../common.js';
 import { bandName, COVERAGES_PATH } from './documents.js';
-import { sourceAt } from './instant.js';
+import { sourceAt, windowOfPlace } from './instant.js';
 import { type ScalingParams, scalingOf } from './scaling.js';
 import { outside, type Subset, subsetOf } from './subset.js';
 
@@ -40,7 +42,9 @@ export async function coverage(
   const crs = advertisedCrs(collection, 'crs', params.crs) ?? collection.storageCrs;
   const { bbox, bboxCrs, sliced, ...rest } = selectionOf(collection, params);
   const place = bbox && { bbox, bboxCrs };
-  const { time, ...source } = sourceAt(collection, rest, place);
+  const window84 = windowOfPlace(place);
+  const searched = await withItsScenes(pools, collection, { window84, datetime: rest.datetime });
+  const { time, ...source } = sourceAt(searched, rest, place);
   const task: CoverageTask = {
     ...source,
     bbox,
@@ -63,6 +67,7 @@ export async function coverage(
     headers: {
       ...placeHeaders(x, crs, result.bbox),
       ...(time === undefined ? {} : { 'content-datetime': time }),
+      ...lossHeaders(result),
       link: linkHeader(x, collection),
     },
     sent: () => giveRoomBack(result.data),

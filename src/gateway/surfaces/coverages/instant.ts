@@ -34,13 +34,17 @@ export function sourceAt(
   if (datetime) checkSelection(collection, datetime);
   if (heights && levelOf(collection, heights) === undefined)
     throw badParameter('subset', 'selects no level of this coverage; see its domain');
-  const window84 =
-    place && (place.bboxCrs.geographic ? place.bbox : windowIn84(place.bbox, place.bboxCrs.proj));
+  const window84 = windowOfPlace(place);
   const choice = chooseRaster(collection, { window84, datetime, heights });
   if (!choice) throw badParameter('datetime', 'selects nothing of this coverage; see its temporal extent');
   const { source, at } = choice;
   const time = shownTime([collection], { datetime, batch: datetime, window84 });
   return at ? { source, at, time } : { source, time };
+}
+
+/** A window in CRS84; undefined for all of a coverage. */
+export function windowOfPlace(place: { bbox: Box; bboxCrs: Crs } | undefined): Box | undefined {
+  return place && (place.bboxCrs.geographic ? place.bbox : windowIn84(place.bbox, place.bboxCrs.proj));
 }
 
 function checkSelection({ raster }: RasterCollection, { start, end }: TimeRange): void {

@@ -15,12 +15,14 @@ import { rasterLook } from '../../../services/looks.js';
 import { type Batched, newestBatch } from '../../../services/rasters/choose.js';
 import {
   derivedFrom,
+  lossHeaders,
   sourceItemHeaders,
   sourceItems,
   windowIn84,
 } from '../../../services/rasters/source-items.js';
 import { renderImage } from '../../../services/render.js';
 import { shownTime } from '../../../services/shown-time.js';
+import { withScenes } from '../../../services/stac-imagery/windows.js';
 import { styled } from '../../../services/styles/named.js';
 import type { SurfaceDeps } from '../common.js';
 import { background, formatOf, imageName, type MapParams, scaleOfDpi, symbolScale } from './params.js';
@@ -52,13 +54,11 @@ export async function drawMap(
   const settings = mapSettings(addressed[0]?.maps ?? {});
   const format = chosen ?? formatOf(x, settings);
   if (addressed.length === 0) throw new ApiError('not-found', 'There is no collection that can be drawn.');
-  const { collections, batch } = batchOf(deps, addressed, params);
-  const window = stated ?? mapWindow(collections, params, resource);
-  const time = shownTime(collections, {
-    ...params,
-    batch,
-    window84: windowIn84(window.bbox, window.crs.proj),
-  });
+  const { collections: narrowedTo, batch } = batchOf(deps, addressed, params);
+  const window = stated ?? mapWindow(narrowedTo, params, resource);
+  const window84 = windowIn84(window.bbox, window.crs.proj);
+  const collections = await withScenes(deps.pools, narrowedTo, { window84, datetime: batch });
+  const time = shownTime(collections, { ...params, batch, window84 });
   const image = await renderImage(x, deps.pools, {
     collections,
     bbox: window.bbox,
@@ -85,6 +85,7 @@ export async function drawMap(
       'content-crs': `<${uriOf(window.crs, x.baseUrl)}>`,
       'content-bbox': contentBox(window).join(','),
       ...(time === undefined ? {} : { 'content-datetime': time }),
+      ...lossHeaders(image),
       ...(batch ? batchHeaders(x, collections, batch, window) : {}),
     },
     sent: () => releaseBytes(image.data),

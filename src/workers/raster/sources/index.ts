@@ -5,6 +5,7 @@ import { mosaicOpening } from './mosaic/open.js';
 import type { Opening } from './opening.js';
 import { postgisOpening } from './postgis.js';
 import { remoteOpening } from './remote/open.js';
+import { stackOpening } from './stack/open.js';
 
 /** How a slice of a source is opened. Fails with `invalid-input`, `source-missing` or `source-unreadable`. */
 export async function openingOf(source: RasterSource, at?: RasterPosition): Promise<Opening> {
@@ -15,6 +16,8 @@ export async function openingOf(source: RasterSource, at?: RasterPosition): Prom
       return griddedOpening(source, at);
     case 'remote':
       return remoteOpening(source);
+    case 'stack':
+      return stackOpening(source, remoteOpening);
     case 'mosaic':
       return mosaicOpening(source, (member) => openingOf(member, at));
     case 'postgis-raster':

@@ -11,8 +11,12 @@ export interface Opening {
   /** What all readers share that only one may use at a time: a connection. */
   exclusive?: string;
   open(): Promise<Opened>;
+  /** GDAL's names of the remote files that are read. */
+  files?: readonly string[];
+  /** Ids of members of a mosaic that are left out, because they cannot be read. */
+  lost?: readonly string[];
   /** After a read that failed: why, when that is known better than GDAL says. */
-  outcome?(): Promise<Outcome>;
+  outcome?(error: unknown): Promise<Outcome>;
 }
 
 export interface Opened {

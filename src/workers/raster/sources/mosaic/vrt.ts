@@ -2,19 +2,52 @@
 
 import type { Merge, RasterGrid } from '../../../../core/rasters.js';
 import { crsOf } from '../../crs.js';
-import { escaped, numberText } from '../vrt-text.js';
+import { elementText, escaped, numberText } from '../vrt-text.js';
 import type { MemberBand, MemberFacts } from './facts.js';
-import { mergeElements } from './merge.js';
+import { mergedBand, mergeElements } from './merge.js';
 
 /** Side of the smallest overview. */
 const LEAST_SIDE = 256;
 
 export function mosaicVrt(grid: RasterGrid, members: readonly MemberFacts[], merge?: Merge): string {
   const bands = members[0]!.bands.map((band, index) => bandOf(grid, members, band, index, merge)).join('');
+  return rasterVrt(grid, bands);
+}
+
+function rasterVrt(grid: RasterGrid, bands: string): string {
   return (
     `<VRTDataset rasterXSize="${grid.width}" rasterYSize="${grid.height}">` +
     `<SRS>${escaped(crsOf(grid.crs).srs.toWKT())}</SRS>` +
     `<GeoTransform>${grid.geoTransform.join(',')}</GeoTransform>${overviews(grid)}${bands}</VRTDataset>`
+  );
+}
+
+/** Text of the mosaic of no members: nowhere is data. */
+export function emptyVrt(grid: RasterGrid, types: readonly string[], merge?: Merge): string {
+  const bands = types.map((type, index) =>
+    emptyBand(merge ? mergedBand(merge, type, 0).type : type, index + 1),
+  );
+  return rasterVrt(grid, bands.join(''));
+}
+
+function emptyBand(type: string, number: number): string {
+  const noData = type.startsWith('Float') ? 'nan' : '0';
+  return `<VRTRasterBand dataType="${type}" band="${number}"><NoDataValue>${noData}</NoDataValue></VRTRasterBand>`;
+}
+
+/** Text of the virtual raster of single bands of files that lie over each other. */
+export function stackVrt(grid: RasterGrid, bands: readonly { part: MemberFacts; index: number }[]): string {
+  const texts = bands.map(({ part, index }, i) => stackedBand(grid, part, index, i + 1));
+  return rasterVrt(grid, texts.join(''));
+}
+
+function stackedBand(grid: RasterGrid, part: MemberFacts, index: number, number: number): string {
+  const { type, noData, description, unit } = part.bands[index]!;
+  return (
+    `<VRTRasterBand dataType="${type}" band="${number}">` +
+    `<Description>${elementText(description)}</Description><UnitType>${elementText(unit)}</UnitType>` +
+    (noData === null ? '' : `<NoDataValue>${numberText(noData)}</NoDataValue>`) +
+    `${memberSource(grid, part, index)}</VRTRasterBand>`
   );
 }
 
@@ -32,19 +65,21 @@ function bandOf(
   index: number,
   merge: Merge | undefined,
 ): string {
-  const noData = band.noData ?? absent(band);
+  const noData = band.noData ?? betweenMembers(band);
+  const merged = merge && mergedBand(merge, band.type, noData ?? 0);
+  const { type, absent: gap } = merged ?? { type: band.type, absent: noData };
   const sources = members.map((member) => memberSource(grid, member, index)).join('');
   return (
-    `<VRTRasterBand dataType="${band.type}" band="${index + 1}"${merge ? ' subClass="VRTDerivedRasterBand"' : ''}>` +
-    (merge ? mergeElements(merge, band.type, noData ?? 0) : '') +
+    `<VRTRasterBand dataType="${type}" band="${index + 1}"${merge ? ' subClass="VRTDerivedRasterBand"' : ''}>` +
+    (merged ? mergeElements(merge, merged, noData ?? 0) : '') +
     `<Description>${escaped(band.description)}</Description><UnitType>${escaped(band.unit)}</UnitType>` +
-    (noData === null ? '' : `<NoDataValue>${numberText(noData)}</NoDataValue>`) +
+    (gap === null ? '' : `<NoDataValue>${numberText(gap)}</NoDataValue>`) +
     `<ColorInterp>${band.colorInterpretation}</ColorInterp>${colorTable(band)}${sources}</VRTRasterBand>`
   );
 }
 
 /** Between members without a value for no data there is 0, or NaN, but an alpha band says it itself. */
-function absent({ type, colorInterpretation }: MemberBand): number | null {
+function betweenMembers({ type, colorInterpretation }: MemberBand): number | null {
   if (colorInterpretation === 'Alpha') return null;
   return type.startsWith('Float') ? Number.NaN : 0;
 }

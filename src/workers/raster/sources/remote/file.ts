@@ -17,14 +17,14 @@ export class RemoteFile {
     readonly url: string,
     readonly allowed: AllowedHosts,
     readonly head: RangeAnswer,
-    private readonly credentials: StoreCredentials | undefined,
+    private readonly credentials: StoreCredentials | 'none' | undefined,
   ) {}
 
   /** Rejects as `readRange` does. */
   static async open(
     url: string,
     allowed: AllowedHosts,
-    credentials: StoreCredentials | undefined,
+    credentials: StoreCredentials | 'none' | undefined,
   ): Promise<RemoteFile> {
     const head = await readRange(url, { offset: 0, length: HEAD_BYTES }, allowed, credentials);
     return new RemoteFile(url, allowed, head, credentials);

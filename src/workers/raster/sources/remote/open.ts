@@ -8,11 +8,12 @@ import { lookAt, stateOf } from './reader.js';
 
 export async function remoteOpening(source: RemoteRaster): Promise<Opening> {
   const { name, revision } = await lookAt(source);
-  const { url } = source;
+  const { url, isAnonymous } = source;
   return {
-    key: url,
+    key: isAnonymous ? `anonymous ${url}` : url,
     origin: url,
     stamp: `${revision} ${name}`,
+    files: [name],
     open: () => openRemote(name),
     outcome: async () => {
       const { failure, changed } = await stateOf(name);

@@ -4,10 +4,12 @@ import type { FailureMessage } from '../../../../core/failure.js';
 import type { StoreCredentials } from '../../../../core/object-stores.js';
 import type { Answer } from '../../../failure.js';
 
-/** A URL, and who reads it. */
+/** A URL, and who reads it: by the credentials of the environment where nothing is said. */
 export interface RemoteAddress {
   url: string;
   credentials?: StoreCredentials;
+  /** Not even with the credentials of the environment. */
+  isAnonymous?: true;
 }
 
 /** `look`: about an address. `state`: about a name that a look gave. */

@@ -17,8 +17,8 @@ let count = 0;
 const waiting = new Map<number, Waiting>();
 
 /** The file at an address as it is now. Rejects with `TaskFailure`. */
-export async function lookAt({ url, credentials }: RemoteAddress): Promise<RemoteName> {
-  const about = { url, ...(credentials && { credentials }) };
+export async function lookAt({ url, credentials, isAnonymous }: RemoteAddress): Promise<RemoteName> {
+  const about = { url, ...(credentials && { credentials }), ...(isAnonymous && { isAnonymous }) };
   const remote = await ask<RemoteName>({ task: 'look', about });
   for (const name of ['GDAL_HTTP_PROXY', 'GDAL_HTTPS_PROXY']) gdal.config.set(name, remote.origin);
   return remote;

@@ -61,12 +61,17 @@ async function current(address: RemoteAddress): Promise<RemoteFile> {
   return files.get(key) === before ? look(address, host, file) : current(address);
 }
 
-const keyOf = ({ url, credentials }: RemoteAddress) => JSON.stringify([url, credentials ?? null]);
+const keyOf = ({ url, credentials, isAnonymous }: RemoteAddress) =>
+  JSON.stringify([url, isAnonymous ?? credentials ?? null]);
 
 /** A file that is as it was stays the same object, so that those who read it go on. */
 function look(address: RemoteAddress, host: string, before: RemoteFile | undefined): Promise<RemoteFile> {
   const key = keyOf(address);
-  const opening = RemoteFile.open(address.url, allowed, address.credentials).then(
+  const opening = RemoteFile.open(
+    address.url,
+    allowed,
+    address.isAnonymous ? 'none' : address.credentials,
+  ).then(
     (now) => {
       if (before && !before.changed && before.revision === now.revision) return before;
       if (before) proxy.remove(before);
@@ -93,9 +98,13 @@ function forget(key: string): void {
   files.delete(key);
 }
 
+/** A host that answers an error of its own says something of one file only, unless it wants to be left alone. */
+const OF_ONE_FILE = /answers 5(?!03)\d\d/;
+
 function rest(host: string, error: unknown): void {
   if (!(error instanceof TaskFailure) || error.code !== 'store-unavailable') return;
   const { code, message, cause_ } = error;
+  if (OF_ONE_FILE.test(String(cause_))) return;
   down.set(host, { until: Date.now() + DOWN_MS, failure: new TaskFailure(code, message, cause_, DOWN_MS) });
 }
 

@@ -1,0 +1,268 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import gdal from 'gdal-async';
+import sharp from 'sharp';
+import { pin } from './support/core.js';
+import { EPSG, imagery, ORIGIN, PIXEL } from './support/imagery.js';
+import { treeCpuMs } from './support/peers.js';
+import { median, option, publish } from './support/report.js';
+import { answers, startGraticule, startScript } from './support/server.js';
+
+/**
+ * Image tiles of eight scenes that lie over each other, read over HTTP from this machine: our mosaic of a STAC API, and
+ * TiTiler's of the same files as MosaicJSON. Servers on core 0, the client and the host of the files on core 1.
+ */
+const rounds = option('rounds', 5);
+const JOBS = option('jobs', 40);
+const CLIENTS = 4;
+const SCENES = 8;
+/** Pixels of a scene's side, and those by which the next one is shifted. */
+const SIDE = 6144;
+const SHIFT = 128;
+const ZOOM = 14;
+const HALF_WORLD = 20037508.342789244;
+const TILE_SPAN = (2 * HALF_WORLD) / 2 ** ZOOM;
+const PEERS = resolve('.cache/peers/titiler/bin');
+/** Ours, and what it is called there. */
+const MERGES = { first: 'first', mean: 'mean', median: 'median', highest: 'highest' } as const;
+type MergeName = keyof typeof MERGES;
+const NAMES = Object.keys(MERGES) as MergeName[];
+const HOST = 8171;
+
+interface Contender {
+  name: string;
+  pid: number;
+  url(merge: MergeName, tile: readonly [number, number]): string;
+  stop(): void | Promise<void>;
+}
+
+interface Spent {
+  cpuMs: number;
+  perSecond: number;
+}
+
+pin(1);
+const source = await imagery(8192);
+const folder = mkdtempSync(join(tmpdir(), 'graticule-stac-mosaic-'));
+const hrefs = Array.from({ length: SCENES }, (_, i) => `http://127.0.0.1:${HOST}/scene-${i}.tif`);
+for (let i = 0; i < SCENES; i++) makeScene(i);
+writeItems();
+
+/** Each scene is a little brighter than the one before: merges of them differ. */
+function makeScene(i: number): void {
+  const window = ['-srcwin', i * SHIFT, i * SHIFT, SIDE, SIDE].map(String);
+  const values = ['-scale', '0', '255', String(4 * i), String(200 + 4 * i), '-a_nodata', 'none'];
+  const form = ['-of', 'COG', '-co', 'COMPRESS=DEFLATE', '-co', 'PREDICTOR=YES'];
+  execFileSync('gdal_translate', [
+    ...['-q', ...window, ...values, ...form],
+    ...[source, join(folder, `scene-${i}.tif`)],
+  ]);
+}
+
+function writeItems(): void {
+  const toDegrees = new gdal.CoordinateTransformation(
+    gdal.SpatialReference.fromEPSG(EPSG),
+    gdal.SpatialReference.fromEPSGA(4326),
+  );
+  const features = hrefs.map((href, i) => {
+    const [west, north] = [ORIGIN[0] + i * SHIFT * PIXEL, ORIGIN[1] - i * SHIFT * PIXEL];
+    const corners = [0, 1].flatMap((x) =>
+      [0, 1].map((y) => toDegrees.transformPoint(west + x * SIDE * PIXEL, north - y * SIDE * PIXEL)),
+    );
+    const [lats, lons] = [corners.map(({ x }) => x), corners.map(({ y }) => y)];
+    return {
+      ...{ type: 'Feature', stac_version: '1.0.0', id: `scene-${i}`, collection: 'scenes', links: [] },
+      bbox: [Math.min(...lons), Math.min(...lats), Math.max(...lons), Math.max(...lats)],
+      geometry: null,
+      properties: { datetime: `2024-06-0${i + 1}T10:00:00Z` },
+      assets: { data: { href } },
+    };
+  });
+  writeFileSync(
+    join(folder, 'items.json'),
+    JSON.stringify({ type: 'FeatureCollection', features, links: [] }),
+  );
+}
+
+/** Tiles that all scenes cover, in an order of their own. */
+function tilesOfAll(): [number, number][] {
+  const toMercator = new gdal.CoordinateTransformation(
+    gdal.SpatialReference.fromEPSG(EPSG),
+    gdal.SpatialReference.fromEPSG(3857),
+  );
+  const at = (pixel: number) => {
+    const { x, y } = toMercator.transformPoint(ORIGIN[0] + pixel * PIXEL, ORIGIN[1] - pixel * PIXEL);
+    return [Math.floor((x + HALF_WORLD) / TILE_SPAN), Math.floor((HALF_WORLD - y) / TILE_SPAN)] as const;
+  };
+  const [[left, top], [right, bottom]] = [at(SCENES * SHIFT + 100), at(SIDE - 100)];
+  const all = Array.from({ length: (right - left) * (bottom - top) }, (_, i): [number, number] => [
+    left + (i % (right - left)),
+    top + Math.floor(i / (right - left)),
+  ]);
+  let seed = 7;
+  const rank = new Map(
+    all.map((tile) => [tile, (seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fffffff)]),
+  );
+  return all.sort((a, b) => rank.get(a)! - rank.get(b)!);
+}
+
+async function graticule(port: number): Promise<Contender> {
+  const api = `stac+http://127.0.0.1:${HOST}/?collections=scenes&asset=data&crs=EPSG:${EPSG}`;
+  const server = await startGraticule(
+    NAMES.map((merge) => `${api}&merge=${merge}&name=${merge}`),
+    { port, cores: '0', env: { SVC_REMOTE__ALLOW: '127.0.0.1' } },
+  );
+  const { collections } = (await (await fetch(`${server.origin}/ogc/tiles/collections`)).json()) as {
+    collections: { id: string; title: string }[];
+  };
+  const ids = new Map(collections.map(({ id, title }) => [title.toLowerCase(), id]));
+  const stat = readFileSync(`/proc/${server.pid}/stat`, 'utf8');
+  return {
+    name: 'graticule',
+    // The supervisor above the gateway: with it all processes of the server are counted.
+    pid: Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]),
+    url: (merge, [column, row]) =>
+      `${server.origin}/ogc/tiles/collections/${ids.get(merge)}/tiles/WebMercatorQuad/${ZOOM}/${row}/${column}?f=png`,
+    stop: server.stop,
+  };
+}
+
+async function titiler(port: number): Promise<Contender | undefined> {
+  if (!existsSync(join(PEERS, 'uvicorn'))) return undefined;
+  const list = join(folder, 'list.txt');
+  const mosaic = join(folder, 'mosaic.json');
+  writeFileSync(list, hrefs.join('\n'));
+  execFileSync(join(PEERS, 'cogeo-mosaic'), ['create', list, '-q', '--quadkey-zoom', '9', '-o', mosaic]);
+  // As TiTiler's documentation advises.
+  const env = {
+    ...{ GDAL_CACHEMAX: '200', GDAL_DISABLE_READDIR_ON_OPEN: 'EMPTY_DIR', GDAL_NUM_THREADS: '1' },
+    ...{ GDAL_INGESTED_BYTES_AT_OPEN: '32768', GDAL_HTTP_MERGE_CONSECUTIVE_RANGES: 'YES' },
+    ...{ VSI_CACHE: 'TRUE', VSI_CACHE_SIZE: '5000000', CPL_VSIL_CURL_ALLOWED_EXTENSIONS: '.tif' },
+  };
+  const args = ['-c', '0', join(PEERS, 'uvicorn'), 'titiler.application.main:app', '--workers', '2'];
+  const child: ChildProcess = spawn('taskset', [...args, '--port', String(port), '--log-level', 'error'], {
+    stdio: 'ignore',
+    env: { ...process.env, ...env },
+  });
+  const origin = `http://127.0.0.1:${port}`;
+  await answers(`${origin}/healthz`, child);
+  const method = `url=${encodeURIComponent(mosaic)}&resampling=bilinear&reproject=bilinear`;
+  return {
+    name: 'TiTiler',
+    pid: child.pid!,
+    url: (merge, [column, row]) =>
+      `${origin}/mosaicjson/tiles/WebMercatorQuad/${ZOOM}/${column}/${row}.png?${method}&pixel_selection=${MERGES[merge]}`,
+    stop: () => void child.kill('SIGTERM'),
+  };
+}
+
+async function ask(
+  { pid, url }: Contender,
+  merge: MergeName,
+  tiles: readonly [number, number][],
+): Promise<Spent> {
+  const waiting = tiles.map((tile) => url(merge, tile));
+  const [cpu, started] = [treeCpuMs(pid), performance.now()];
+  const client = async () => {
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const answer = await fetch(next);
+      const bytes = await answer.arrayBuffer();
+      if (answer.status !== 200 || bytes.byteLength === 0)
+        throw new Error(`${next}: ${answer.status} ${Buffer.from(bytes).toString('utf8', 0, 300)}`);
+    }
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, client));
+  const seconds = (performance.now() - started) / 1e3;
+  return { cpuMs: (treeCpuMs(pid) - cpu) / tiles.length, perSecond: tiles.length / seconds };
+}
+
+/** Mean difference of a tile of both; throws when they are not alike. */
+async function compared(
+  merge: MergeName,
+  tile: [number, number],
+  pair: readonly Contender[],
+): Promise<number> {
+  const [left, right] = await Promise.all(
+    pair.map(async ({ url }) => {
+      const bytes = await (await fetch(url(merge, tile))).arrayBuffer();
+      return sharp(new Uint8Array(bytes)).removeAlpha().toColourspace('srgb').raw().toBuffer();
+    }),
+  );
+  if (left!.length !== right!.length)
+    throw new Error(`${merge}: ${left!.length} and ${right!.length} samples`);
+  if (new Set(left!).size < 8) throw new Error(`${merge}: the tile is empty`);
+  const mean = left!.reduce((sum, value, at) => sum + Math.abs(value - right![at]!), 0) / left!.length;
+  if (mean > 3) throw new Error(`${merge}: values differ by ${mean} in the mean`);
+  return mean;
+}
+
+const host = await startScript('bench/support/stac-files.mjs', [folder], { port: HOST, core: 1 });
+const stops: (() => void | Promise<void>)[] = [
+  () => host.stop(),
+  () => rmSync(folder, { recursive: true, force: true }),
+];
+try {
+  const ours = await graticule(8172);
+  stops.push(ours.stop);
+  const peer = await titiler(8173);
+  if (peer) stops.push(peer.stop);
+  const contenders = peer ? [ours, peer] : [ours];
+  const [first, ...tiles] = tilesOfAll();
+  const differences: string[] = [];
+  if (peer)
+    for (const merge of NAMES)
+      differences.push(`${merge} ${(await compared(merge, first!, [ours, peer])).toFixed(3)}`);
+  const samples = new Map<string, Spent[]>();
+  if (tiles.length < (rounds + 1) * NAMES.length * JOBS) throw new Error(`There are ${tiles.length} tiles.`);
+  for (let round = 0; round <= rounds; round++) {
+    for (const merge of NAMES) {
+      // Other tiles for each merge: none has its pixels in memory from another.
+      const jobs = tiles.splice(0, JOBS);
+      for (const one of round % 2 ? contenders : contenders.toReversed()) {
+        const spent = await ask(one, merge, jobs);
+        const name = `${merge}: ${one.name}`;
+        // The first round fills caches.
+        if (round > 0) samples.set(name, [...(samples.get(name) ?? []), spent]);
+      }
+    }
+  }
+  report(samples, peer !== undefined, differences);
+} finally {
+  for (const stop of stops.toReversed()) await stop();
+}
+
+function report(samples: Map<string, Spent[]>, hasPeer: boolean, differences: readonly string[]): void {
+  const rows = [...samples].map(([name, spent]) => ({
+    name,
+    rounds: {
+      'CPU ms': spent.map(({ cpuMs }) => cpuMs),
+      'requests/s': spent.map(({ perSecond }) => perSecond),
+    },
+  }));
+  const ratio = (merge: MergeName, what: string, of: (a: Spent, b: Spent) => number) => ({
+    what,
+    rounds: samples
+      .get(`${merge}: TiTiler`)!
+      .map((theirs, i) => of(theirs, samples.get(`${merge}: graticule`)![i]!)),
+    goal: 5,
+  });
+  const ratios = hasPeer
+    ? NAMES.flatMap((merge) => [
+        ratio(merge, `CPU, TiTiler / graticule, ${merge}`, (theirs, ours) => theirs.cpuMs / ours.cpuMs),
+      ])
+    : [];
+  publish({
+    bench: 'stac-mosaic',
+    command: `./run bench stac-mosaic --rounds ${rounds} --jobs ${JOBS}`,
+    about:
+      `Tiles of 256 x 256 as PNG, ${JOBS} in a round, ${CLIENTS} clients, none asked for twice, each covered by all of ${SCENES} scenes ` +
+      `(SYNTHETIC imagery, COGs of ${SIDE} x ${SIDE} pixels, three bands, UTM, DEFLATE) on a host of this machine. TiTiler has the scenes as ` +
+      `MosaicJSON, two workers and the settings that its documentation advises. CPU of all processes of a server. ` +
+      `Mean differences of a tile from TiTiler's: ${differences.join(', ')}.`,
+    figures: rows,
+    ratios,
+    data: { medians: rows.map(({ name, rounds: of }) => [name, median(of['CPU ms'])]) },
+  });
+}

@@ -1,0 +1,156 @@
+import { describe, expect, it, vi } from 'vitest';
+import type { Box } from '../../src/core/box.js';
+import type { RasterCollection } from '../../src/core/collection.js';
+import { TaskFailure } from '../../src/core/failure.js';
+import { LIMITS } from '../../src/core/limits.js';
+import { membersOf } from '../../src/core/raster-sources.js';
+import type { SceneSearchTask } from '../../src/core/stac-scenes.js';
+import { stacSource } from '../../src/core/stac-source.js';
+import type { Pools } from '../../src/core/tasks.js';
+import { cellsOf, narrowed, withItsScenes } from '../../src/services/stac-imagery/windows.js';
+
+const SOURCE = 'stac+https://stac.example.org/?collections=scenes&asset=data&search=window&refresh=30';
+const collection = {
+  kind: 'raster',
+  raster: {
+    source: { kind: 'mosaic', members: [], search: stacSource(SOURCE), byRange: true },
+    extent84: [-180, -85, 180, 85],
+  },
+} as unknown as RasterCollection;
+
+/** Pools of an API that finds a scene in each cell. */
+function pools(tasks: SceneSearchTask[], state: { isAway?: boolean } = {}): Pools {
+  return {
+    async run(_: string, task: SceneSearchTask) {
+      tasks.push(task);
+      if (state.isAway) throw new TaskFailure('store-unavailable', 'It is away.');
+      const { bbox } = task.query;
+      const scene = { id: String(bbox), collection: 'scenes', bbox, hrefs: ['https://example.org/a.tif'] };
+      return { scenes: [scene, { ...scene, id: 'everywhere' }], isCut: false, refused: 0, problems: [] };
+    },
+  } as unknown as Pools;
+}
+
+const window = (window84: Box) => ({ window84, datetime: undefined });
+const idsOf = ({ raster }: RasterCollection) => membersOf(raster.source)!.map(({ id }) => id);
+
+describe('cells', () => {
+  it.each<[Box, number]>([
+    [[10, 50, 10.1, 50.1], 1],
+    [[-0.1, -0.1, 0.1, 0.1], 4],
+    [[-180, -90, 180, 90], 1],
+    [[179.9, 10, -179.9, 10.1], 2],
+    [[8.25, 46, 8.25, 46], 1],
+  ])('cover %j, and are %i', (box, count) => {
+    const cells = cellsOf(box);
+    expect(cells).toHaveLength(count);
+    for (const corner of [
+      [box[0], box[1]],
+      [box[2], box[3]],
+    ])
+      expect(
+        cells.some(
+          ([w, s, e, n]) => w <= corner[0]! && corner[0]! <= e && s <= corner[1]! && corner[1]! <= n,
+        ),
+      ).toBe(true);
+  });
+
+  it('of tiles that lie together are the same', () => {
+    const tiles = Array.from({ length: 64 }, (_, i) => [7 + (i % 8) * 0.01, 46 + (i >> 3) * 0.01]);
+    const cells = tiles.flatMap(([x, y]) => cellsOf([x!, y!, x! + 0.01, y! + 0.01]).map(String));
+    expect(new Set(cells).size).toBeLessThanOrEqual(4);
+  });
+});
+
+describe('a search for a window', () => {
+  it('is made once for windows that share a cell, at once and later', async () => {
+    const tasks: SceneSearchTask[] = [];
+    const of = pools(tasks);
+    const windows: Box[] = [
+      [10, 50, 10.1, 50.1],
+      [10.02, 50.02, 10.05, 50.05],
+      [10.03, 50.03, 10.04, 50.04],
+    ];
+    await Promise.all(windows.map((one) => withItsScenes(of, collection, window(one))));
+    await withItsScenes(of, collection, window(windows[0]!));
+    expect(tasks).toHaveLength(1);
+    expect(tasks[0]).toMatchObject({ maxScenes: 100, query: { collections: ['scenes'], prefers: 'newest' } });
+  });
+
+  it('has each scene of several cells once', async () => {
+    const tasks: SceneSearchTask[] = [];
+    const ids = idsOf(await withItsScenes(pools(tasks), collection, window([-0.1, -0.1, 0.1, 0.1])));
+    expect(tasks).toHaveLength(4);
+    expect(ids).toHaveLength(5);
+    expect(new Set(ids).size).toBe(5);
+  });
+
+  it('that fails is told, and not made again at once', async () => {
+    const tasks: SceneSearchTask[] = [];
+    const of = pools(tasks, { isAway: true });
+    for (let i = 0; i < 3; i++)
+      await expect(withItsScenes(of, collection, window([10, 50, 10.1, 50.1]))).rejects.toMatchObject({
+        code: 'store-unavailable',
+      });
+    expect(tasks).toHaveLength(1);
+  });
+});
+
+describe('a search that fails', () => {
+  it.each(['invalid-input', 'too-large', 'source-missing', 'no-data'] as const)(
+    'with %s is no fault of who asks',
+    async (code) => {
+      const of = { run: () => Promise.reject(new TaskFailure(code, 'It lies.')) } as unknown as Pools;
+      await expect(withItsScenes(of, collection, window([10, 50, 10.1, 50.1]))).rejects.toMatchObject({
+        code: 'source-unreadable',
+        message: 'It lies.',
+      });
+    },
+  );
+
+  it('after one that did not has what that one found', async () => {
+    vi.useFakeTimers();
+    const state = { isAway: false };
+    const of = pools([], state);
+    const ids = idsOf(await withItsScenes(of, collection, window([10, 50, 10.1, 50.1])));
+    state.isAway = true;
+    vi.advanceTimersByTime(31_000);
+    expect(idsOf(await withItsScenes(of, collection, window([10, 50, 10.1, 50.1])))).toEqual(ids);
+    vi.useRealTimers();
+  });
+});
+
+it('searches beyond those that may be made at a time are refused', async () => {
+  const ends: (() => void)[] = [];
+  const nothing = { scenes: [], isCut: false, refused: 0, problems: [] };
+  const run = () => new Promise((resolve) => ends.push(() => resolve(nothing)));
+  const of = { run } as unknown as Pools;
+  const at = (year: number) => {
+    const time = Date.UTC(year, 0);
+    return withItsScenes(of, collection, {
+      window84: [10, 50, 10.1, 50.1],
+      datetime: { start: time, end: time },
+    });
+  };
+  const first = Array.from({ length: LIMITS.stacWindowSearches }, (_, i) => at(1990 + i));
+  await expect(at(2024)).rejects.toMatchObject({ code: 'queue-full' });
+  for (const end of ends) end();
+  await Promise.all(first);
+  const later = at(2024);
+  ends.at(-1)!();
+  expect(idsOf(await later)).toEqual([]);
+});
+
+it.each([
+  [undefined, undefined, undefined],
+  ['2024-01-01T00:00:00Z/..', undefined, '2024-01-01T00:00:00Z/..'],
+  [undefined, { start: 0, end: 0 }, '1970-01-01T00:00:00.000Z'],
+  [
+    '1969-01-01T00:00:00Z/..',
+    { start: undefined, end: 1000 },
+    '1969-01-01T00:00:00.000Z/1970-01-01T00:00:01.000Z',
+  ],
+  ['../1969-01-01T00:00:00Z', { start: 0, end: undefined }, null],
+])('times of the source %s and of the request %j are searched for together', (own, asked, expected) => {
+  expect(narrowed(own, asked)).toBe(expected);
+});
