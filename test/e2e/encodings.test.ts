@@ -139,6 +139,20 @@ describe('every content coding', () => {
   });
 });
 
+it.each([TILE, `${TILE}?f=mlt`])('%s has the same tag whoever asked for it first', async (path) => {
+  const firstTag = async (coding: Coding) => {
+    const headers = { 'x-api-key': server.adminKey, 'content-type': 'application/json' };
+    const all = { method: 'POST', body: '{"scope":"all"}' };
+    expect((await get('/api/v1/admin/cache/invalidate', headers, all)).status).toBe(200);
+    const { etag, 'server-timing': stages } = (await get(path, { 'accept-encoding': coding })).headers;
+    expect(stages).toContain('vector-tile');
+    return etag!.replace(/-\w+"$/, '"');
+  };
+  const tags = new Set<string>();
+  for (const coding of CODINGS) tags.add(await firstTag(coding));
+  expect(tags.size).toBe(1);
+});
+
 it.each(CODINGS)('an edit goes by the tag that its client got by %s, once', async (coding) => {
   const patch = async (tag: string) => {
     const body = JSON.stringify({ properties: { NAME: `edited by ${coding}` } });

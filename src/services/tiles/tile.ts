@@ -51,6 +51,14 @@ function isPersonal(collection: Collection): boolean {
   return collection.isPrivate === true || (hasFeatures(collection) && collection.rule?.scope === 'caller');
 }
 
+/** What is to be said of a tile beside its bytes. */
+interface TileFacts {
+  /** Names the content, whatever its coding; without it that of the bytes does. */
+  readonly tag?: string | undefined;
+  /** Features left out for want of room. */
+  readonly dropped?: number;
+}
+
 /** A tile of these bytes. */
 export function newTile(
   request: TileRequest,
@@ -58,14 +66,14 @@ export function newTile(
   mediaType: string,
   encoding: Compression | undefined,
   empty: boolean,
-  dropped = 0,
+  { tag, dropped = 0 }: TileFacts = {},
 ): Tile {
   if (empty) return emptyTile(request);
   const constant = { block: undefined };
   const cacheControl = cacheControlOf(request.collections);
   const headers = dropped > 0 ? { 'graticule-dropped-features': String(dropped) } : batchHeaders(request);
   // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
-  const etag = contentTag(data);
+  const etag = tag ?? contentTag(data);
   const cacheTags = tileTags(request);
   const reply = {
     status: 200,
