@@ -189,6 +189,18 @@ it('a document of the management API goes by the tag of any of its forms, once',
     expect((await get(item, { ...headers, 'if-match': etag! }, put)).status).toBe(200);
     expect((await get(item, { ...headers, 'if-match': etag! }, put)).status).toBe(412);
   }
+  const { etag } = (await get(item, headers)).headers;
+  const list = { ...headers, 'if-match': `"other", ${etag!.replace(/"$/, '-br"')}` };
+  expect((await get(item, list, { method: 'PUT', body: policy })).status).toBe(200);
+  const stale = async (tags: string) =>
+    (await get(item, { ...headers, 'if-match': tags }, { method: 'DELETE' })).status;
+  expect([await stale(list['if-match']), await stale('no tag'), await stale(`W/${etag}`)]).toEqual([
+    ...[412, 412, 412],
+  ]);
+  const { etag: last } = (await get(item, headers)).headers;
+  expect((await get(item, { ...headers, 'if-match': `"a", ${last}` }, { method: 'DELETE' })).status).toBe(
+    200,
+  );
 });
 
 describe('clients', () => {
