@@ -128,8 +128,13 @@ export interface Reply {
   /** Given when this very object answers many requests: what is made from it is kept in here. */
   readonly constant?: {
     block: ArrayBuffer | undefined;
-    /** The body in other codings than that of `body`: the last one that was asked for, all of what never changes. */
+    /** The body in other codings than that of `body`: one of them, all of what never changes. */
     forms?: Readonly<Partial<Record<Compression, Uint8Array>>>;
+    /**
+     * The coding of the one further form that is kept once it was asked for, `any` for the last one: whoever keeps the
+     * answer has counted its bytes. None when absent.
+     */
+    readonly secondForm?: Compression | 'any' | undefined;
     /** The body is the same as long as the server runs: it is compressed as far as it can be. */
     readonly isStatic?: boolean;
   };

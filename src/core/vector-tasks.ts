@@ -109,6 +109,8 @@ export interface VectorTileResult {
   /** The encoded tile; length 0 when no feature touches it. */
   data: Uint8Array;
   encoding: 'identity' | 'gzip';
+  /** Names the encoded tile before its compression: the same whoever asks first, and in which coding. */
+  tag: string;
   features: number;
   /** Features that were left out because the tile would be too large. */
   dropped: number;

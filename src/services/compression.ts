@@ -1,5 +1,5 @@
 import { promisify } from 'node:util';
-import { brotliCompress, brotliDecompress, constants, gunzip } from 'node:zlib';
+import { brotliCompress, brotliDecompress, constants, gunzip, type ZlibOptions } from 'node:zlib';
 import type { Compression } from '../core/content-coding.js';
 import { LIMITS } from '../core/limits.js';
 import { compressBytes, unzstdLater } from '../native/index.js';
@@ -14,8 +14,6 @@ const LEVELS = {
 } satisfies Record<string, Record<Compression, number>>;
 
 const brotliAsync = promisify(brotliCompress);
-const unbrotliAsync = promisify(brotliDecompress);
-const gunzipAsync = promisify(gunzip);
 
 /** Compresses off the event loop. */
 export function compress(
@@ -33,13 +31,29 @@ export function compress(
   return compressBytes(typeof body === 'string' ? Buffer.from(body) : body, coding, level);
 }
 
-/** What compressed bytes hold, off the event loop. Rejects for damaged ones, and for more than `maxBytes`. */
-export function decompress(
+/** As they are with `info`, which their types do not know. */
+type Inflate = (
+  body: Uint8Array,
+  options: ZlibOptions,
+) => Promise<{ buffer: Buffer; engine: { bytesWritten: number } }>;
+
+const INFLATE = {
+  gzip: promisify(gunzip) as unknown as Inflate,
+  br: promisify(brotliDecompress) as unknown as Inflate,
+};
+
+/**
+ * What compressed bytes hold, off the event loop. Rejects for damaged ones and those with more behind their end, and with
+ * `ERR_BUFFER_TOO_LARGE` for more than `maxBytes`.
+ */
+export async function decompress(
   body: Uint8Array,
   coding: Compression,
   maxBytes: number = LIMITS.inflatedTileBytes,
 ): Promise<Buffer> {
   if (coding === 'zstd') return unzstdLater(body, maxBytes);
-  const bound = { maxOutputLength: maxBytes };
-  return coding === 'gzip' ? gunzipAsync(body, bound) : unbrotliAsync(body, bound);
+  const { buffer, engine } = await INFLATE[coding](body, { maxOutputLength: maxBytes, info: true });
+  // Node.js drops what follows the end of brotli data, and zeros behind gzip.
+  if (engine.bytesWritten < body.byteLength) throw new Error(`bytes behind the end of ${coding} data`);
+  return buffer;
 }

@@ -92,14 +92,14 @@ export class DocumentStore {
 
   /**
    * Replaces the body by what `change` makes of it, in one transaction. Throws `not-found`, and
-   * `precondition-failed` when `ifMatch` is given and is not the current etag.
+   * `precondition-failed` when `ifMatch` is given and the current etag is not in it.
    */
   update<T>(
     kind: string,
     id: string,
     by: string,
     change: (body: T) => T,
-    ifMatch?: string,
+    ifMatch?: readonly string[],
   ): Promise<StoredDocument<T>> {
     return this.#atomically((store) => store.#replace(kind, id, by, change, ifMatch));
   }
@@ -151,11 +151,11 @@ export class DocumentStore {
     id: string,
     by: string,
     change: (body: T) => T,
-    ifMatch?: string,
+    ifMatch?: readonly string[],
   ): Promise<StoredDocument<T>> {
     const row = await vocabularyOf(this.db).forUpdate(this.#row(kind, id)).executeTakeFirst();
     if (!row) throw notFound(kind, id);
-    if (ifMatch !== undefined && ifMatch !== row.etag) throw hasChanged(id);
+    if (ifMatch && !ifMatch.includes(row.etag)) throw hasChanged(id);
     const changed = await this.db
       .updateTable('documents')
       .set({
@@ -173,17 +173,18 @@ export class DocumentStore {
     return stored<T>(changed);
   }
 
-  /** False when there was none. Throws `precondition-failed` when `ifMatch` is given and is not the current etag. */
-  remove(kind: string, id: string, ifMatch?: string): Promise<boolean> {
+  /** False when there was none. Throws `precondition-failed` when `ifMatch` is given and the current etag is not in it. */
+  remove(kind: string, id: string, ifMatch?: readonly string[]): Promise<boolean> {
     return this.#changing((store) => store.#delete(kind, id, ifMatch));
   }
 
-  async #delete(kind: string, id: string, ifMatch: string | undefined): Promise<boolean> {
+  async #delete(kind: string, id: string, ifMatch: readonly string[] | undefined): Promise<boolean> {
     const result = await this.db
       .deleteFrom('documents')
       .where('kind', '=', kind)
       .where('id', '=', id)
-      .$if(ifMatch !== undefined, (q) => q.where('etag', '=', ifMatch!))
+      // No document has an empty etag; a list of none is no SQL.
+      .$if(ifMatch !== undefined, (q) => q.where('etag', 'in', ['', ...ifMatch!]))
       .executeTakeFirst();
     if (result.numDeletedRows === 0n) {
       if (ifMatch !== undefined && (await this.get(kind, id))) throw hasChanged(id);

@@ -65,9 +65,9 @@ describeStates('state database', (temporary, database) => {
     const made = await t.state.documents.create('d', 'one', { n: 1 }, 'me');
     await expect(t.state.documents.create('d', 'one', {}, 'me')).rejects.toMatchObject({ code: 'conflict' });
     const bump = (body: { n: number }) => ({ n: body.n + 1 });
-    const changed = await t.state.documents.update('d', 'one', 'you', bump, made.etag);
+    const changed = await t.state.documents.update('d', 'one', 'you', bump, [made.etag]);
     expect(changed).toMatchObject({ version: 2, body: { n: 2 }, createdBy: 'me', updatedBy: 'you' });
-    const stale = t.state.documents.update('d', 'one', 'you', bump, made.etag);
+    const stale = t.state.documents.update('d', 'one', 'you', bump, [made.etag]);
     await expect(stale).rejects.toMatchObject({ code: 'precondition-failed' });
     await expect(t.state.documents.update('d', 'two', 'me', bump)).rejects.toMatchObject({
       code: 'not-found',

@@ -12,7 +12,7 @@ it('gives the room of the oldest answers to new ones, and keeps the others', asy
   const replies = new ItemReplies({ of: () => 1 } as unknown as DataVersions);
   const body = 'x'.repeat(LIMITS.keptItemBytes);
   const answer: Reply = { status: 200, body };
-  const fits = Math.floor(LIMITS.keptItemsBytes / (LIMITS.keptItemBytes + 1024));
+  const fits = Math.floor(LIMITS.keptItemsBytes / (2 * LIMITS.keptItemBytes + 1024));
   const targets = Array.from({ length: fits + 2 }, () => ({
     memo: {} as Memo<ItemReply>,
     format: GEOJSON_FORMAT,

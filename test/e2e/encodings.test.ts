@@ -139,6 +139,20 @@ describe('every content coding', () => {
   });
 });
 
+it.each([TILE, `${TILE}?f=mlt`])('%s has the same tag whoever asked for it first', async (path) => {
+  const firstTag = async (coding: Coding) => {
+    const headers = { 'x-api-key': server.adminKey, 'content-type': 'application/json' };
+    const all = { method: 'POST', body: '{"scope":"all"}' };
+    expect((await get('/api/v1/admin/cache/invalidate', headers, all)).status).toBe(200);
+    const { etag, 'server-timing': stages } = (await get(path, { 'accept-encoding': coding })).headers;
+    expect(stages).toContain('vector-tile');
+    return etag!.replace(/-\w+"$/, '"');
+  };
+  const tags = new Set<string>();
+  for (const coding of CODINGS) tags.add(await firstTag(coding));
+  expect(tags.size).toBe(1);
+});
+
 it.each(CODINGS)('an edit goes by the tag that its client got by %s, once', async (coding) => {
   const patch = async (tag: string) => {
     const body = JSON.stringify({ properties: { NAME: `edited by ${coding}` } });
@@ -175,6 +189,18 @@ it('a document of the management API goes by the tag of any of its forms, once',
     expect((await get(item, { ...headers, 'if-match': etag! }, put)).status).toBe(200);
     expect((await get(item, { ...headers, 'if-match': etag! }, put)).status).toBe(412);
   }
+  const { etag } = (await get(item, headers)).headers;
+  const list = { ...headers, 'if-match': `"other", ${etag!.replace(/"$/, '-br"')}` };
+  expect((await get(item, list, { method: 'PUT', body: policy })).status).toBe(200);
+  const stale = async (tags: string) =>
+    (await get(item, { ...headers, 'if-match': tags }, { method: 'DELETE' })).status;
+  expect([await stale(list['if-match']), await stale('no tag'), await stale(`W/${etag}`)]).toEqual([
+    ...[412, 412, 412],
+  ]);
+  const { etag: last } = (await get(item, headers)).headers;
+  expect((await get(item, { ...headers, 'if-match': `"a", ${last}` }, { method: 'DELETE' })).status).toBe(
+    200,
+  );
 });
 
 describe('clients', () => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { VectorCollection } from '../../src/core/collection.js';
 import { CRS84 } from '../../src/core/crs.js';
 import { GEOJSON_FORMAT, HTML_FORMAT } from '../../src/core/media.js';
-import { acceptedTags, itemTag, namesRow } from '../../src/gateway/surfaces/features/item-tag.js';
+import { itemTag, namesRow } from '../../src/gateway/surfaces/features/item-tag.js';
 
 const mercator = { ...CRS84, uri: 'http://www.opengis.net/def/crs/EPSG/0/3857' };
 const collection = { crs: [CRS84, mercator] } as unknown as VectorCollection;
@@ -21,10 +21,4 @@ it('finds the row by the tag of any of its representations, and by no other tag'
   expect(namesRow([itemTag(ROW, GEOJSON_FORMAT, mercator)], ROW, collection, formats)).toBe(true);
   expect(namesRow([itemTag('f'.repeat(16), GEOJSON_FORMAT, mercator)], ROW, collection, formats)).toBe(false);
   expect(namesRow([], ROW, collection, formats)).toBe(false);
-});
-
-it('reads If-Match: lists, compressed representations, and no weak tags', () => {
-  expect(acceptedTags(' * ')).toBe('*');
-  expect(acceptedTags('"a1", "b2-gzip" ,W/"c3", d4')).toEqual(['a1', 'b2']);
-  expect(acceptedTags('')).toEqual([]);
 });

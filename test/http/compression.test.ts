@@ -107,7 +107,11 @@ it.each(['gzip', 'br', 'zstd'] as const)(
       const bytes = await compress(text, coding, effort);
       expect(bytes.length).toBeLessThan(1000);
       expect((await decompress(bytes, coding)).toString()).toBe(text);
-      await expect(decompress(bytes, coding, 20_000)).rejects.toThrow();
+      await expect(decompress(bytes, coding, 20_000)).rejects.toMatchObject({
+        code: 'ERR_BUFFER_TOO_LARGE',
+      });
+      for (const rest of [Buffer.from('rest'), Buffer.alloc(9)])
+        await expect(decompress(Buffer.concat([bytes, rest]), coding)).rejects.toThrow();
       if (coding === 'gzip') expect(gunzipSync(bytes).toString()).toBe(text);
     }
   },

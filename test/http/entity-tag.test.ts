@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { codedTag, contentTagOf, matchingForm } from '../../src/gateway/http/entity-tag.js';
+import { codedTag, ifMatchTags, matchingForm } from '../../src/gateway/http/entity-tag.js';
 
 const all = () => true;
 
@@ -8,8 +8,8 @@ it('names each form of a content, and the content of each form', () => {
   const tags = codings.map((coding) => codedTag('a1b2', coding));
   expect(tags).toEqual(['"a1b2"', '"a1b2-gzip"', '"a1b2-br"', '"a1b2-zstd"']);
   expect(codedTag('W/a1b2', 'zstd')).toBe('W/"a1b2-zstd"');
-  for (const tag of tags) expect(contentTagOf(tag.slice(1, -1))).toBe('a1b2');
-  expect(contentTagOf('a1b2-deflate')).toBe('a1b2-deflate');
+  for (const tag of tags) expect(ifMatchTags(tag)).toEqual(['a1b2']);
+  expect(ifMatchTags('"a1b2-deflate"')).toEqual(['a1b2-deflate']);
 });
 
 it.each([
@@ -33,4 +33,10 @@ it('finds only forms that the client takes now', () => {
 
 it('takes a tag for itself that ends like a coding', () => {
   expect(matchingForm('"x-br"', 'x-br', all)).toBe('identity');
+});
+
+it('reads If-Match: lists, tags with commas, forms in a coding, and no weak tags', () => {
+  expect(ifMatchTags(' * ')).toBe('*');
+  expect(ifMatchTags('"a1", "b2-gzip" ,W/"c3", d4,,"e,5"')).toEqual(['a1', 'b2', 'e,5']);
+  for (const header of ['', 'a1', '"a1', `${'"'.repeat(30_001)},"`]) expect(ifMatchTags(header)).toEqual([]);
 });

@@ -46,6 +46,7 @@ async function makeSources() {
   writeFileSync(join(folder, 'short.pmtiles'), 'PMTiles');
   writeMBTiles(join(folder, 'bad-tile.mbtiles'), { format: 'pbf' }, [
     { zoom: 0, row: 0, column: 0, data: Buffer.from('1f8b0800deadbeef', 'hex') },
+    { zoom: 1, row: 0, column: 0, data: Buffer.concat([tiles[0]!.data, Buffer.from('garbage!')]) },
   ]);
 }
 
@@ -204,6 +205,7 @@ describe('tiles of an archive', () => {
     ['world', '1/0/2', 400],
     ['world', '25/0/0', 400],
     ['bad-tile', '0/0/0', 503],
+    ['bad-tile', '1/0/0', 503],
   ])('%s %s: %d', async (name, address, status) => {
     const response = await at(name, address);
     expect(response.status).toBe(status);

@@ -14,10 +14,6 @@ export function codingOf(x: HttpExchange, codings: readonly ContentCoding[]): Co
   });
 }
 
-/** What Node.js, and our own zstd, say of data that holds more than it may. */
-const isTooMuch = ({ code, message }: NodeJS.ErrnoException) =>
-  code === 'ERR_BUFFER_TOO_LARGE' || message === 'too much zstd data';
-
 /** Inflates a body off the event loop. Throws 413 as soon as it has more than `maxBytes`, and 400 for what is not of its coding. */
 export async function inflated(
   body: Uint8Array,
@@ -28,7 +24,7 @@ export async function inflated(
     // A copy with memory of its own may move to another thread.
     return new Uint8Array(await decompress(body, coding, maxBytes));
   } catch (cause) {
-    if (isTooMuch(cause as NodeJS.ErrnoException))
+    if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
       throw new ApiError('payload-too-large', `The request body is larger than ${maxBytes} bytes.`, {
         cause,
       });

@@ -12,8 +12,33 @@ export function codedTag(tag: string, coding: ContentCoding): string {
 const SUFFIX = new RegExp(`-(${COMPRESSIONS.join('|')})$`);
 
 /** The tag of the content, of the tag of any of its forms; both without quotes. */
-export function contentTagOf(tag: string): string {
+function contentTagOf(tag: string): string {
   return tag.replace(SUFFIX, '');
+}
+
+interface EntityTag {
+  /** What stands between the quotes. */
+  readonly opaque: string;
+  readonly isWeak: boolean;
+}
+
+/** Commas within quotes are part of a tag. */
+const MEMBERS = /(?:[^",]|"[^"]*"?)+/g;
+const TAG = /^(W\/)?"([^"]*)"$/;
+
+/** The tags of an If-Match or If-None-Match header (RFC 9110, 13.1); `*` for any. What is no tag is left out. */
+function readTags(header: string): '*' | EntityTag[] {
+  if (header.trim() === '*') return '*';
+  return (header.match(MEMBERS) ?? []).flatMap((member) => {
+    const [tag, weak, opaque] = TAG.exec(member.trim()) ?? [];
+    return tag === undefined ? [] : [{ opaque: opaque!, isWeak: weak !== undefined }];
+  });
+}
+
+/** The tags of the contents that If-Match names; `*` for any. Weak tags never match (RFC 9110, 13.1.1) and are left out. */
+export function ifMatchTags(header: string): '*' | string[] {
+  const tags = readTags(header);
+  return tags === '*' ? tags : tags.filter(({ isWeak }) => !isWeak).map(({ opaque }) => contentTagOf(opaque));
 }
 
 /**
@@ -25,11 +50,11 @@ export function matchingForm(
   tag: string,
   accepts: (coding: ContentCoding) => boolean,
 ): ContentCoding | 'any' | undefined {
-  if (header.trim() === '*') return 'any';
-  const opaque = tag.replace(/^W\//, '');
-  const tags = header.split(',').map((one) => /^(?:W\/)?"([^"]*)"$/.exec(one.trim())?.[1]);
+  const tags = readTags(header);
+  if (tags === '*') return 'any';
+  const content = tag.replace(/^W\//, '');
   return CONTENT_CODINGS.find((coding) => {
-    const name = coding === 'identity' ? opaque : `${opaque}-${coding}`;
-    return tags.includes(name) && accepts(coding);
+    const name = coding === 'identity' ? content : `${content}-${coding}`;
+    return tags.some(({ opaque }) => opaque === name) && accepts(coding);
   });
 }

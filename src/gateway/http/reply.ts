@@ -1,8 +1,8 @@
 import type { ContentCoding } from '../../core/content-coding.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Reply } from '../../core/operation.js';
-import { compress, decompress } from '../../services/compression.js';
 import { Backlog, type Sending } from './backlog.js';
+import { bodyForm } from './body-form.js';
 import { compressedParts, hasRoom } from './compressed-parts.js';
 import { acceptsCoding, chooseCoding, isWhole } from './compression.js';
 import { matchingForm } from './entity-tag.js';
@@ -19,8 +19,14 @@ const nothing = (): void => undefined;
 /** `error` says why a stream ended early through no fault of the client. */
 export type Sent = (x: HttpExchange, status: number, bytes: number, error?: unknown) => void;
 
-/** Sends a reply: conditional requests, HEAD, compression, slow readers. `sent` is called once. */
-export function sendReply(x: HttpExchange, reply: Reply, sent: Sent): void {
+/** Answers otherwise, as nothing of the reply is out. */
+export type Fail = (x: HttpExchange, error: unknown) => void;
+
+/**
+ * Sends a reply: conditional requests, HEAD, compression, slow readers. `sent` is called once, or `fail` instead when the
+ * body cannot be brought into the coding of the client.
+ */
+export function sendReply(x: HttpExchange, reply: Reply, sent: Sent, fail: Fail): void {
   if (x.aborted || x.responded) return;
   if (reply.socket && x.upgrade) {
     upgrade(x, x.upgrade, reply.socket);
@@ -43,7 +49,7 @@ export function sendReply(x: HttpExchange, reply: Reply, sent: Sent): void {
     if (reply.length === undefined) void stream(x, reply, body, hasRoom() ? coding : 'identity', sent);
     else sendSized(x, reply, body, reply.length, sent);
   } else {
-    sendBody(x, reply, body, sent);
+    sendBody(x, reply, body, sent, fail);
   }
 }
 
@@ -75,37 +81,23 @@ function writeEmpty(
   sent(x, reply.status, 0);
 }
 
-function sendBody(x: HttpExchange, reply: Reply, body: string | Uint8Array, sent: Sent): void {
+function sendBody(x: HttpExchange, reply: Reply, body: string | Uint8Array, sent: Sent, fail: Fail): void {
   const coding = chooseCoding(reply, x.headerOf(ACCEPT_ENCODING));
   if (coding === (reply.encoding ?? 'identity')) return write(x, reply, body, coding, sent);
-  const form = coding === 'identity' ? undefined : reply.constant?.forms?.[coding];
-  if (form) return write(x, reply, form, coding, sent);
+  const form = bodyForm(reply, body, coding);
+  if (!(form instanceof Promise)) return write(x, reply, form, coding, sent);
   x.detach();
-  void recode(x, reply, body, coding, sent);
-}
-
-/** Sends a body in another coding than it has. */
-async function recode(
-  x: HttpExchange,
-  reply: Reply,
-  body: string | Uint8Array,
-  coding: ContentCoding,
-  sent: Sent,
-): Promise<void> {
-  const { constant, encoding } = reply;
-  let form: string | Uint8Array = body;
-  try {
-    if (encoding) form = await decompress(form as Uint8Array, encoding);
-    if (coding !== 'identity') {
-      form = await compress(form, coding, constant?.isStatic ? 'static' : 'fresh');
-      if (constant) constant.forms = { ...(constant.isStatic && constant.forms), [coding]: form };
-    }
-  } catch (error) {
-    if (!x.aborted) x.res.close();
-    return sent(x, 500, 0, error);
-  }
-  if (!x.aborted) write(x, reply, form, coding, sent);
-  else sent(x, 499, 0);
+  form.then(
+    (ready) => {
+      if (x.aborted) sent(x, 499, 0);
+      else write(x, reply, ready, coding, sent);
+    },
+    (error: unknown) => {
+      if (x.aborted || reply.encoding) fail(x, error);
+      // What cannot be compressed, perhaps for want of memory, is whole as it is.
+      else write(x, reply, body, 'identity', (_, status, bytes) => sent(x, status, bytes, error));
+    },
+  );
 }
 
 function write(

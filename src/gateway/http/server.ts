@@ -75,6 +75,7 @@ export class HttpServer {
     if (error !== undefined) this.#report(x, asApiError(error));
     this.#finish(x, status, bytes);
   };
+  readonly #failure = (x: HttpExchange, error: unknown) => this.#fail(x, error);
 
   constructor(options: ServerOptions) {
     this.#options = options;
@@ -191,7 +192,7 @@ export class HttpServer {
     if (x.aborted) return this.#finish(x, 499, 0);
     x.onSent = reply.sent;
     try {
-      sendReply(x, reply, this.#sent);
+      sendReply(x, reply, this.#sent, this.#failure);
     } catch (error) {
       this.#options.log.write('http.response.failed', { ...this.#about(x), ...exception(error) });
       if (!x.aborted) x.res.close();

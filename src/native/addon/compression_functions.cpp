@@ -92,7 +92,7 @@ void inflate(const uint8_t* data, size_t size, size_t maxBytes, ByteBuffer& out)
   switch (graticule::unzstd(data, size, maxBytes, out)) {
     case Inflation::done: return;
     case Inflation::damaged: throw Failure{"damaged zstd data", false};
-    case Inflation::tooLarge: throw Failure{"too much zstd data", false};
+    case Inflation::tooLarge: throw Failure{"too much zstd data", false, {}, kTooLarge};
   }
 }
 

@@ -27,7 +27,7 @@ void inflate(napi_env env, const Arguments<2>& arguments, Environment& environme
   switch (environment.decompressor.gunzip(data, size, static_cast<size_t>(maxBytes), environment.text)) {
     case Inflation::done: return;
     case Inflation::damaged: throw Failure{"damaged gzip data", false};
-    case Inflation::tooLarge: throw Failure{"too much gzip data", false};
+    case Inflation::tooLarge: throw Failure{"too much gzip data", false, {}, kTooLarge};
   }
 }
 

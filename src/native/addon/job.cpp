@@ -3,60 +3,69 @@
 namespace graticule::addon {
 namespace {
 
-struct Started {
+/** A job on its way. */
+struct Errand {
   std::unique_ptr<Job> job;
   bool failed = false;
-  std::string reason = "the work could not be carried out";
+  Failure failure{"the work could not be carried out"};
   napi_ref held = nullptr;
   napi_deferred promise = nullptr;
   napi_async_work work = nullptr;
 };
 
 void execute(napi_env, void* data) {
-  auto& started = *static_cast<Started*>(data);
+  auto& errand = *static_cast<Errand*>(data);
   try {
-    started.job->run();
+    errand.job->run();
   } catch (const Failure& failure) {
-    started.failed = true;
-    started.reason = failure.message;
+    errand.failed = true;
+    errand.failure = failure;
   } catch (...) {
-    started.failed = true;
+    errand.failed = true;
   }
 }
 
-void reject(napi_env env, napi_deferred promise, const std::string& reason) {
+void reject(napi_env env, napi_deferred promise, const Failure& failure) {
+  napi_value code = nullptr;
   napi_value text = nullptr;
   napi_value error = nullptr;
-  napi_create_string_utf8(env, reason.data(), reason.size(), &text);
-  napi_create_error(env, nullptr, text, &error);
+  if (failure.code != nullptr) napi_create_string_utf8(env, failure.code, NAPI_AUTO_LENGTH, &code);
+  napi_create_string_utf8(env, failure.message.data(), failure.message.size(), &text);
+  napi_create_error(env, code, text, &error);
   napi_reject_deferred(env, promise, error);
 }
 
-void settle(napi_env env, napi_status status, void* data) {
-  const std::unique_ptr<Started> started(static_cast<Started*>(data));
-  napi_delete_reference(env, started->held);
-  napi_delete_async_work(env, started->work);
-  if (status != napi_ok || started->failed) return reject(env, started->promise, started->reason);
+/** The promise of the errand, kept or broken. */
+void conclude(napi_env env, napi_status status, Errand& errand) {
+  if (status != napi_ok || errand.failed) return reject(env, errand.promise, errand.failure);
   try {
-    napi_resolve_deferred(env, started->promise, started->job->result(env));
+    napi_resolve_deferred(env, errand.promise, errand.job->result(env));
   } catch (...) {
-    reject(env, started->promise, started->reason);
+    reject(env, errand.promise, errand.failure);
   }
+}
+
+void settle(napi_env env, napi_status status, void* data) {
+  const std::unique_ptr<Errand> errand(static_cast<Errand*>(data));
+  conclude(env, status, *errand);
+  // Not before: a result may still write to what is held.
+  napi_delete_reference(env, errand->held);
+  napi_delete_async_work(env, errand->work);
 }
 
 }  // namespace
 
 napi_value start(napi_env env, std::unique_ptr<Job> job, napi_value held) {
-  auto started = std::make_unique<Started>();
-  started->job = std::move(job);
+  auto errand = std::make_unique<Errand>();
+  errand->job = std::move(job);
   napi_value name;
   napi_value promise;
   check(napi_create_string_utf8(env, "graticule:job", NAPI_AUTO_LENGTH, &name));
-  check(napi_create_reference(env, held, 1, &started->held));
-  check(napi_create_promise(env, &started->promise, &promise));
-  check(napi_create_async_work(env, nullptr, name, execute, settle, started.get(), &started->work));
-  check(napi_queue_async_work(env, started->work));
-  started.release();
+  check(napi_create_reference(env, held, 1, &errand->held));
+  check(napi_create_promise(env, &errand->promise, &promise));
+  check(napi_create_async_work(env, nullptr, name, execute, settle, errand.get(), &errand->work));
+  check(napi_queue_async_work(env, errand->work));
+  errand.release();
   return promise;
 }
 

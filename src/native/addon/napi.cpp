@@ -98,7 +98,7 @@ void setProperty(napi_env env, napi_value object, const char* name, napi_value v
 }
 
 void throwFailure(napi_env env, const Failure& failure) {
-  (failure.type ? napi_throw_type_error : napi_throw_error)(env, nullptr, failure.message.c_str());
+  (failure.type ? napi_throw_type_error : napi_throw_error)(env, failure.code, failure.message.c_str());
   if (failure.place.empty()) return;
   napi_value error;
   napi_value place;

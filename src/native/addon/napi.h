@@ -25,7 +25,12 @@ struct Failure {
   bool type = false;
   /** Member of the argument that is wrong, as `error.place`. */
   std::string place = {};
+  /** As `error.code`. */
+  const char* code = nullptr;
 };
+
+/** Code of a failure by more bytes than are allowed: that of Node.js itself. */
+constexpr const char* kTooLarge = "ERR_BUFFER_TOO_LARGE";
 
 /** State of one environment: every worker thread loads the addon and has its own. */
 struct Environment {

@@ -28,7 +28,7 @@ Inflation Decompressor::gunzip(const uint8_t* data, size_t size, size_t maxBytes
     const Inflation result = member(data, end, maxBytes - (out.size() - before), out);
     if (result != Inflation::done) return result;
   } while (beginsMember(data, end));
-  return Inflation::done;
+  return data == end ? Inflation::done : Inflation::damaged;
 }
 
 Inflation Decompressor::member(const uint8_t*& data, const uint8_t* end, size_t maxBytes, ByteBuffer& out) {

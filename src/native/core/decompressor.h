@@ -21,7 +21,7 @@ class Decompressor {
 
   /**
    * Appends what one gzip member or several (RFC 1952) hold, checksums compared. Bytes behind the last member that begin
-   * no other are left aside, as gzip itself does. Throws std::bad_alloc.
+   * no other are damage: readers differ in what they make of them. Throws std::bad_alloc.
    */
   Inflation gunzip(const uint8_t* data, size_t size, size_t maxBytes, ByteBuffer& out);
 

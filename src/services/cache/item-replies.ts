@@ -54,10 +54,10 @@ export class ItemReplies {
     const reply = await read();
     const { body } = reply;
     if (version === undefined || typeof body !== 'string' || body.length > LIMITS.keptItemBytes) return reply;
-    const constant = { block: undefined };
+    const constant = { block: undefined, secondForm: 'any' as const };
     const again = { ...reply, body: Buffer.from(body), constant };
     const { format, baseUrl } = x;
-    const bytes = body.length + OVERHEAD;
+    const bytes = 2 * body.length + OVERHEAD;
     const entry = { file, version, catalog, format, baseUrl, bytes, reply: again };
     this.#add(entry);
     x.memo.value = entry;

@@ -83,10 +83,10 @@ export class TileLevels {
 
   /** Keeps a tile whose making began at `began`, a time of `Date.now()`. */
   write(request: TileRequest, { reply, empty, dropped = 0 }: Tile, began: number, maxAgeMs: number): void {
-    const { body = NOTHING } = empty ? {} : reply;
+    const { body = NOTHING, etag: tag = '' } = empty ? {} : reply;
     if (!(body instanceof Uint8Array)) return;
     const cursors = request.collections.map(cursorOf);
-    const stored = { began, cursors, encoding: reply.encoding ?? 'identity', dropped, body } as const;
+    const stored = { began, cursors, encoding: reply.encoding ?? 'identity', tag, dropped, body } as const;
     for (const level of this.#levels) level.write(sharedKey(request), stored, maxAgeMs);
   }
 
@@ -126,13 +126,9 @@ export class TileLevels {
 
 const NOTHING = new Uint8Array();
 
-function tileOf({ body, encoding, dropped }: StoredTile, request: TileRequest): Tile {
-  return newTile(
-    request,
-    body,
-    request.format.mediaType,
-    compressionOf(encoding),
-    body.byteLength === 0,
+function tileOf({ body, encoding, tag, dropped }: StoredTile, request: TileRequest): Tile {
+  return newTile(request, body, request.format.mediaType, compressionOf(encoding), body.byteLength === 0, {
+    tag,
     dropped,
-  );
+  });
 }

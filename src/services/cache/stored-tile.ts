@@ -13,6 +13,8 @@ export interface StoredTile {
   readonly encoding: ContentCoding;
   /** Features left out of it for want of room. */
   readonly dropped: number;
+  /** The entity tag; empty for an empty tile. */
+  readonly tag: string;
   /** Empty when nothing is in the tile. */
   readonly body: Uint8Array;
 }
@@ -21,8 +23,8 @@ export interface StoredTile {
 const TAG_BYTES = 16;
 
 /** Tag, length of the head, head as JSON, body. */
-export function encodeTile({ began, cursors, encoding, dropped, body }: StoredTile): Buffer {
-  const head = Buffer.from(JSON.stringify([began, cursors, encoding, dropped]));
+export function encodeTile({ began, cursors, encoding, dropped, tag, body }: StoredTile): Buffer {
+  const head = Buffer.from(JSON.stringify([began, cursors, encoding, dropped, tag]));
   const tile = Buffer.allocUnsafe(TAG_BYTES + 2 + head.length + body.byteLength);
   tile.writeUInt16LE(head.length, TAG_BYTES);
   tile.set(head, TAG_BYTES + 2);
@@ -38,6 +40,6 @@ export function decodeTile(tile: Uint8Array): StoredTile | undefined {
   if (bytes.toString('latin1', 0, TAG_BYTES) !== contentTag(bytes.subarray(TAG_BYTES))) return undefined;
   const from = TAG_BYTES + 2;
   const to = from + bytes.readUInt16LE(TAG_BYTES);
-  const [began, cursors, encoding, dropped] = JSON.parse(bytes.toString('utf8', from, to));
-  return { began, cursors, encoding, dropped, body: bytes.subarray(to) };
+  const [began, cursors, encoding, dropped, tag] = JSON.parse(bytes.toString('utf8', from, to));
+  return { began, cursors, encoding, dropped, tag, body: bytes.subarray(to) };
 }

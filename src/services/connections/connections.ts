@@ -151,7 +151,7 @@ export class Connections {
     by: string,
     change: (before: Connection) => Partial<Connection>,
     credential: Credential = {},
-    ifMatch?: string,
+    ifMatch?: readonly string[],
   ): Promise<StoredConnection> {
     this.requireOwn(connection);
     const { id } = connection;

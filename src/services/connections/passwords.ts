@@ -64,7 +64,7 @@ export class ConnectionPasswords {
     if (body.password === null) return false;
     const password = await this.keys.rewrap(body.password, id);
     try {
-      await this.documents.update<Connection>(CONNECTION, id, by, (now) => ({ ...now, password }), etag);
+      await this.documents.update<Connection>(CONNECTION, id, by, (now) => ({ ...now, password }), [etag]);
       return true;
     } catch (error) {
       if (!(error instanceof ApiError) || !/not-found|precondition-failed/.test(error.code)) throw error;

@@ -169,7 +169,7 @@ export class LayerCopies {
     const { documents, imports } = this.deps;
     const jobId = randomUUID();
     const name = (copy: LayerCopy): LayerCopy => ({ ...copy, [member]: jobId });
-    await sayingConflict(id, documents.update(LAYER_COPY, id, by, name, etag));
+    await sayingConflict(id, documents.update(LAYER_COPY, id, by, name, [etag]));
     const input = {
       ...{ table: id, title, remote: source.remote, retryRefusal: RETRY_REFUSAL },
       ...(source.jobKind === OBJECT ? statedCrs(srid) : { targetCrs: `EPSG:${srid ?? DEGREES}` }),
@@ -236,7 +236,7 @@ export class LayerCopies {
     );
     if (own.length > 0)
       await layers.put({ id }, Object.fromEntries(own.map(([name]) => [name, undefined])), SYSTEM);
-    await documents.remove(LAYER_COPY, id, etag);
+    await documents.remove(LAYER_COPY, id, [etag]);
   }
 
   /**
@@ -278,7 +278,7 @@ export class LayerCopies {
     await this.requireRest(stored);
     const { id, etag } = stored;
     const mark = (copy: LayerCopy): LayerCopy => ({ ...copy, isGone: true });
-    const gone = await sayingConflict(id, this.deps.documents.update(LAYER_COPY, id, by, mark, etag));
+    const gone = await sayingConflict(id, this.deps.documents.update(LAYER_COPY, id, by, mark, [etag]));
     await this.#drop(gone, collection);
   }
 

@@ -62,9 +62,9 @@ async function encode(x: TaskContext, pools: Pools, request: TileRequest, coding
     encoding: coding,
     gzipMinBytes: GZIP_MIN_BYTES,
   });
-  const { data, dropped } = result;
+  const { data, tag, dropped } = result;
   const encoding = compressionOf(result.encoding);
-  return newTile(request, data, format.mediaType, encoding, data.byteLength === 0, dropped);
+  return newTile(request, data, format.mediaType, encoding, data.byteLength === 0, { tag, dropped });
 }
 
 /** The tile as the archive holds it, or in the other encoding of vector tiles. */

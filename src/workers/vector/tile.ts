@@ -1,3 +1,4 @@
+import { contentTag } from '../../core/content-tag.js';
 import type { TileLayer, VectorTileResult, VectorTileTask } from '../../core/vector-tasks.js';
 import { gzip } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
@@ -24,12 +25,13 @@ export async function vectorTile(
     bytes += encoded.tile.length;
   }
   if (parts.length === 0)
-    return { data: new Uint8Array(0), encoding: 'identity', features: 0, dropped, heavy };
+    return { data: new Uint8Array(0), encoding: 'identity', tag: '', features: 0, dropped, heavy };
   const rows = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
   const data = task.format === 'mlt' ? asMlt(rows) : rows;
+  const tag = contentTag(data);
   if (task.encoding === 'identity' || data.length < (task.gzipMinBytes ?? 0))
-    return { data, encoding: 'identity', features, dropped, heavy };
-  return { data: gzip(data, gzipLevelOf(task)), encoding: 'gzip', features, dropped, heavy };
+    return { data, encoding: 'identity', tag, features, dropped, heavy };
+  return { data: gzip(data, gzipLevelOf(task)), encoding: 'gzip', tag, features, dropped, heavy };
 }
 
 /** From an overview of the table where that shows all that the tile can show, else from the table. */

@@ -93,7 +93,7 @@ export const layerCopy: Kind = {
       if (!prepared) return;
       const { etag } = prepared as StoredCopy;
       const mark = (copy: LayerCopy): LayerCopy => ({ ...copy, isGone: true });
-      return void (await sayingConflict(name, documents.update(LAYER_COPY, name, by, mark, etag)));
+      return void (await sayingConflict(name, documents.update(LAYER_COPY, name, by, mark, [etag])));
     }
     const { isOff } = prepared as Draft;
     await documents.update<LayerCopy>(LAYER_COPY, name, by, ({ isDraft: _, ...copy }) => copy);

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import type { VectorCollection } from '../../../core/collection.js';
 import type { Format } from '../../../core/media.js';
-import { contentTagOf } from '../../http/entity-tag.js';
 
 /**
  * Strong entity tags of one feature. A tag names one representation (RFC 9110, 8.8.3): the stored row, the format and
@@ -9,17 +8,6 @@ import { contentTagOf } from '../../http/entity-tag.js';
  */
 export function itemTag(row: string, format: Format, crs: { uri: string }): string {
   return hash('sha1', `${row}\u0000${format.name}\u0000${crs.uri}`).slice(0, 16);
-}
-
-const STRONG_TAG = /^"([^"]*)"$/;
-
-/** The opaque parts of an If-Match header; `*` for any. Weak tags never match (RFC 9110, 13.1.1) and are left out. */
-export function acceptedTags(header: string): '*' | string[] {
-  if (header.trim() === '*') return '*';
-  return header.split(',').flatMap((part) => {
-    const tag = STRONG_TAG.exec(part.trim())?.[1];
-    return tag === undefined ? [] : [contentTagOf(tag)];
-  });
 }
 
 /** Whether a tag names any representation of the row: whichever a client read, it read this row. */

@@ -96,7 +96,7 @@ export class CertificateTrust {
     id: string,
     by: string,
     change: (before: TrustProfile) => TrustProfile,
-    ifMatch?: string,
+    ifMatch?: readonly string[],
   ): Promise<WholeProfile> {
     await this.#rules().update(KINDS.profile, id, by, change, ifMatch);
     return this.#settled(id);
@@ -113,7 +113,7 @@ export class CertificateTrust {
     { profileId, mappingId }: { readonly profileId: string; readonly mappingId: string },
     by: string,
     change: (before: CertificateMapping) => CertificateMapping,
-    ifMatch?: string,
+    ifMatch?: readonly string[],
   ): Promise<StoredMapping> {
     const ofProfile = (before: CertificateMapping) => {
       if (before.profileId !== profileId) missing('mapping', mappingId);
@@ -133,7 +133,7 @@ export class CertificateTrust {
   }
 
   /** Throws `not-found` and `precondition-failed`. */
-  async unrevoke(profileId: string, revocationId: string, ifMatch?: string): Promise<void> {
+  async unrevoke(profileId: string, revocationId: string, ifMatch?: readonly string[]): Promise<void> {
     const id = documentId(profileId, revocationId);
     if (!(await this.#rules().remove(KINDS.revocation, id, ifMatch))) missing('revocation', revocationId);
     await this.settle();

@@ -91,7 +91,7 @@ export class OidcProviders {
     id: string,
     by: string,
     change: (body: OidcProvider) => OidcProvider,
-    ifMatch?: string,
+    ifMatch?: readonly string[],
   ): Promise<StoredProvider> {
     const provider = await this.#documents.update(KIND, id, by, change, ifMatch);
     await this.#changed();
@@ -99,7 +99,7 @@ export class OidcProviders {
   }
 
   /** Throws `not-found` and `precondition-failed`. */
-  async remove(id: string, ifMatch?: string): Promise<void> {
+  async remove(id: string, ifMatch?: readonly string[]): Promise<void> {
     if (!(await this.#documents.remove(KIND, id, ifMatch))) missing(id);
     await this.plain.remove(CHECK, id);
     await this.#changed();

@@ -6,9 +6,10 @@ import { defineOperation, type Exchange, type Operation } from '../../../../core
 import { pathString } from '../../../../core/params.js';
 import { runTask } from '../../../../services/run-task.js';
 import { auditResource } from '../../../../stores/audit-scope.js';
+import { ifMatchTags } from '../../../http/entity-tag.js';
 import { FEATURES_PATH } from '../documents.js';
 import { ITEM_FORMATS } from '../formats.js';
-import { acceptedTags, namesRow } from '../item-tag.js';
+import { namesRow } from '../item-tag.js';
 import { outputOf } from '../items.js';
 import { featureReply } from './answer.js';
 import { batchOperation } from './batch.js';
@@ -161,7 +162,7 @@ async function expectedRow(
   id: string,
   condition: string | undefined,
 ): Promise<string | undefined> {
-  const tags = condition === undefined ? '*' : acceptedTags(condition);
+  const tags = condition === undefined ? '*' : ifMatchTags(condition);
   if (tags === '*') return undefined;
   const stored = await runTask(x, deps.pools, 'vector.item', {
     source: view.source,
