@@ -150,6 +150,8 @@ napi_value gzip(napi_env env, napi_callback_info info);
 napi_value gunzip(napi_env env, napi_callback_info info);
 napi_value gunzippedSize(napi_env env, napi_callback_info info);
 napi_value encodePng(napi_env env, napi_callback_info info);
+napi_value encodePicturePng(napi_env env, napi_callback_info info);
+napi_value encodeFewColorsPng(napi_env env, napi_callback_info info);
 napi_value encodeTiffTiles(napi_env env, napi_callback_info info);
 napi_value mergeFunction(napi_env env, napi_callback_info info);
 napi_value releaseBytes(napi_env env, napi_callback_info info);
