@@ -10,7 +10,7 @@ sharp.concurrency(1);
 sharp.cache(false);
 gdal.config.set('GDAL_NUM_THREADS', '1');
 gdal.config.set('GDAL_CACHEMAX', '256');
-const { encodeImagery } = await import(process.argv[3]);
+const { encodePicturePng } = await import(process.argv[3]);
 const TILE = 256;
 
 const cpuMs = () => {
@@ -35,23 +35,25 @@ function windowOf(dataset, [minx, miny, maxx, maxy]) {
   return [left, top, (maxx - x0) / width - left, (miny - y0) / height - top];
 }
 
-/** Red, green and blue, or grey, of a screen. */
-async function pixelsOf(dataset, [left, top, width, height], channels) {
-  const pixels = new Uint8Array(width * height * channels);
-  for (let band = 1; band <= channels; band++) {
-    const layout = { pixel_space: channels, line_space: channels * width, offset: band - 1 };
-    await dataset.bands.get(band).pixels.readAsync(left, top, width, height, pixels, layout);
+/** Pixels of a screen. */
+async function pixelsOf(dataset, [left, top, width, height]) {
+  const rgba = new Uint8Array(width * height * 4).fill(255);
+  for (let band = 1; band <= 3; band++) {
+    const layout = { pixel_space: 4, line_space: 4 * width, offset: band - 1 };
+    await dataset.bands.get(band).pixels.readAsync(left, top, width, height, rgba, layout);
   }
-  return pixels;
+  return rgba;
 }
 
-/** Values from 0 to 1000 as grey. */
-async function grey(dataset, [left, top, width, height]) {
+/** Values from 0 to 1000 as shades. */
+async function shades(dataset, [left, top, width, height]) {
   const values = await dataset.bands.get(1).pixels.readAsync(left, top, width, height);
-  const pixels = new Uint8Array(values.length);
-  for (let i = 0; i < values.length; i++)
-    pixels[i] = Math.min(255, Math.max(0, Math.round(values[i] * 0.255)));
-  return pixels;
+  const rgba = new Uint8Array(values.length * 4).fill(255);
+  for (let i = 0, at = 0; i < values.length; i++, at += 4) {
+    const shade = Math.min(255, Math.max(0, Math.round(values[i] * 0.255)));
+    rgba[at] = rgba[at + 1] = rgba[at + 2] = shade;
+  }
+  return rgba;
 }
 
 async function screen(source, { box, sourceBox, columns, rows, shrink, format }, spent) {
@@ -71,14 +73,14 @@ async function screen(source, { box, sourceBox, columns, rows, shrink, format },
   step('decoding');
   const isCopy = !sourceBox && Math.abs(across - width) < 1e-3 && Math.abs(left - Math.round(left)) < 1e-3;
   let pixels;
-  if (isCopy) pixels = await pixelsOf(level, [Math.round(left), Math.round(top), width, height], channels);
+  if (isCopy) pixels = await pixelsOf(level, [Math.round(left), Math.round(top), width, height]);
   else {
     const grid = ['-t_srs', 'EPSG:3857', '-te', ...box.map(String), '-ts', String(width), String(height)];
     const plain = ['-r', 'bilinear', '-ovr', 'NONE', '-wo', 'XSCALE=1', '-wo', 'YSCALE=1'];
     const warped = await gdal.warpAsync('screen', null, [level], ['-of', 'MEM', ...grid, ...plain]);
     step('warping');
     const all = [0, 0, width, height];
-    pixels = await (isFloat ? grey(warped, all) : pixelsOf(warped, all, channels));
+    pixels = await (isFloat ? shades(warped, all) : pixelsOf(warped, all));
     warped.close();
   }
   step('colours');
@@ -86,21 +88,21 @@ async function screen(source, { box, sourceBox, columns, rows, shrink, format },
   for (let row = 0; row < rows; row++)
     for (let column = 0; column < columns; column++) {
       const window = { x: column * TILE, y: row * TILE, width: TILE, height: TILE };
-      bytes += (await encode(pixels, width, channels, window, format)).byteLength;
+      bytes += (await encode(pixels, width, window, format)).byteLength;
     }
   step('encoding');
   close();
   return bytes;
 }
 
-function encode(pixels, stride, channels, window, format) {
-  if (format === 'png' && encodeImagery) return encodeImagery(pixels, channels, stride, window);
-  const raw = { width: stride, height: pixels.length / stride / channels, channels };
+function encode(pixels, stride, window, format) {
+  if (format === 'png') return encodePicturePng(pixels, stride, window);
+  const raw = { width: stride, height: pixels.length / stride / 4, channels: 4 };
   const { x: left, y: top, width, height } = window;
-  const image = sharp(pixels, { raw }).extract({ left, top, width, height });
-  if (format === 'webp') return image.webp({ quality: 85, effort: 1 }).toBuffer();
-  if (format === 'jpeg') return image.jpeg({ quality: 85 }).toBuffer();
-  return image.png({ compressionLevel: 3, adaptiveFiltering: false }).toBuffer();
+  return sharp(pixels, { raw })
+    .extract({ left, top, width, height })
+    .webp({ quality: 85, effort: 1 })
+    .toBuffer();
 }
 
 process.on('message', async (screens) => {

@@ -113,6 +113,10 @@ export async function openWith(path: string, drivers: readonly string[]): Promis
 
 /** GDAL's GMF_ALL_VALID: neither nodata nor mask nor alpha. */
 export const ALL_VALID = 1;
+/** GDAL's GMF_PER_DATASET, alone: a mask of all bands. */
+export const BY_MASK = 2;
+/** GDAL's GMF_PER_DATASET and GMF_ALPHA: an alpha band. */
+export const BY_ALPHA = 6;
 /** GDAL's GMF_NODATA, alone: the nodata value of the band says it. */
 export const BY_NODATA = 8;
 
