@@ -1,7 +1,7 @@
 {
   # The pure C++ core, the N-API addon and the loadable SQLite extension. Debian packages that they need:
-  # g++ make python3 pkg-config libproj-dev libgeos-dev libdeflate-dev libpq-dev libsqlite3-dev (for sqlite3ext.h only:
-  # SQLite itself is the one inside better-sqlite3).
+  # g++ make python3 pkg-config libproj-dev libgeos-dev libdeflate-dev libzstd-dev libpq-dev libsqlite3-dev (for
+  # sqlite3ext.h only: SQLite itself is the one inside better-sqlite3).
   "target_defaults": {
     "cflags": ["-Wall", "-Wextra", "-fvisibility=hidden", "-O3", "-fno-math-errno", "-fno-trapping-math"],
     "cflags!": ["-O2"],
@@ -13,7 +13,7 @@
     {
       "target_name": "graticule_core",
       "type": "static_library",
-      "cflags": ["-fPIC", "<!@(pkg-config --cflags proj libdeflate)"],
+      "cflags": ["-fPIC", "<!@(pkg-config --cflags proj libdeflate libzstd)"],
       "sources": [
         "src/native/core/analytics/centroid.cpp",
         "src/native/core/analytics/dbscan.cpp",
@@ -99,6 +99,7 @@
         "src/native/core/wkb_writer.cpp",
         "src/native/core/zonal/cell_shares.cpp",
         "src/native/core/zonal/zone_tally.cpp",
+        "src/native/core/zstd.cpp",
       ],
     },
     {
@@ -107,6 +108,7 @@
       "defines": ["NAPI_VERSION=8"],
       "sources": [
         "src/native/addon/analytics_functions.cpp",
+        "src/native/addon/compression_functions.cpp",
         "src/native/addon/functions.cpp",
         "src/native/addon/geometry_functions.cpp",
         "src/native/addon/job.cpp",
@@ -129,7 +131,7 @@
         "src/native/addon/zonal_functions.cpp",
       ],
       "cflags": ["<!@(pkg-config --cflags libpq)"],
-      "libraries": ["<!@(pkg-config --libs proj libdeflate libpq)", "-lgeos_c"],
+      "libraries": ["<!@(pkg-config --libs proj libdeflate libzstd libpq)", "-lgeos_c"],
     },
     {
       # A shared library by type, because gyp forces the suffix .node on loadable modules.

@@ -1,49 +1,34 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { VectorTile, type VectorTileFeature } from '@mapbox/vector-tile';
-import { PbfReader } from 'pbf';
+import { join } from 'node:path';
 import { startPostgres } from '../test/support/postgres.js';
 import { tilesInside } from './support/buildings.js';
 import { treeCpuMs } from './support/peers.js';
 import { GEOMETRIES, loadBuildings, splitByGeometry } from './support/postgis.js';
 import { option, publish } from './support/report.js';
-import { answers, startGraticule } from './support/server.js';
+import { compare, essence } from './support/tile-essence.js';
+import type { Encoding } from './support/tile-series.js';
+import { MARTIN, startPeers, startTiles, TILE_TYPES, TIPG, type TileServer } from './support/tile-servers.js';
 
 /**
  * Tiles that no cache holds, over HTTP, from one PostGIS and by this server also from a GeoPackage of the same rows: CPU
- * of server and database together, per tile, for clients that take gzip and for clients that take none. All reach the
- * database by TCP; it uses no parallel query, which on two busy cores multiplies what ST_AsMVT costs. First all must give
+ * of server and database together, per tile, as vector tiles and as MapLibre Tiles, for clients that take gzip and for
+ * clients that take none. All reach the database by TCP; it uses no parallel query, which on two busy cores multiplies what ST_AsMVT costs. First all must give
  * the same features in the same places.
  */
 const rounds = option('rounds', 7);
 const ROWS = 200_000;
 const ZOOM = 14;
 const HALF_WORLD = 20037508.342789244;
-const MARTIN = resolve('.cache/peers/martin/bin/martin');
-const TIPG = resolve('.cache/peers/tipg/bin/python');
 const CLIENTS = 4;
 /** Of Martin's CPU, for clients that take no gzip. */
 const POSTGIS_GOALS: Readonly<Record<string, number>> = { points: 1.5, lines: 1.25, polygons: 3.5 };
 const GEOPACKAGE_GOALS: Readonly<Record<string, number>> = { points: 2, lines: 1.5, polygons: 4 };
-const EXTENT = 4096;
+/** Of Martin's CPU for MapLibre Tiles, by gzip and without. */
+const MLT_GOAL = 4;
 const BIN = `/usr/lib/postgresql/${existsSync('/usr/lib/postgresql/17') ? 17 : 15}/bin`;
-
-/** What the configuration of Martin calls the geometries. */
-const TYPE_NAMES: Readonly<Record<string, string>> = {
-  points: 'POINT',
-  lines: 'LINESTRING',
-  polygons: 'POLYGON',
-};
-
-interface Contender {
-  name: string;
-  pid: number;
-  url(table: string, z: number, x: number, y: number): string;
-  stop(): void | Promise<void>;
-}
 
 /** What a program writes. */
 function must(program: string, args: string[], env: Record<string, string> = {}): string {
@@ -97,144 +82,27 @@ function load(): string {
   return file;
 }
 
-async function peer(
-  name: string,
-  program: string,
-  args: string[],
-  env: Record<string, string>,
-  url: Contender['url'],
-) {
-  const child = spawn(program, args, {
-    stdio: ['ignore', 'ignore', process.env['PEER_LOG'] ? 'inherit' : 'ignore'],
-    env: { ...process.env, ...env },
-  });
-  const [z, x, y] = tiles[0]!;
-  const stop = () => void child.kill('SIGTERM');
-  try {
-    await answers(url('points', z, x, y));
-  } catch (error) {
-    stop();
-    throw error;
-  }
-  return { name, pid: child.pid!, url, stop };
-}
-
-async function martin(): Promise<Contender> {
-  const config = join(folder, 'martin.json');
-  const tables = Object.entries(TYPE_NAMES).map(([name, type]) => [
-    name,
-    {
-      schema: 'public',
-      table: name,
-      srid: 3857,
-      geometry_column: 'geom',
-      id_column: 'fid',
-      geometry_type: type,
-      extent: 4096,
-      buffer: 64,
-      clip_geom: true,
-      properties: { name: 'text', kind: 'text', levels: 'int4', height: 'float8' },
-    },
-  ]);
-  writeFileSync(
-    config,
-    JSON.stringify({
-      listen_addresses: '127.0.0.1:18103',
-      worker_processes: 2,
-      cache_size_mb: 0,
-      postgres: { connection_string: tcp, pool_size: CLIENTS, tables: Object.fromEntries(tables) },
-    }),
-  );
-  const url: Contender['url'] = (table, z, x, y) => `http://127.0.0.1:18103/${table}/${z}/${x}/${y}`;
-  return peer('Martin', MARTIN, ['--config', config], { RUST_LOG: 'error' }, url);
-}
-
-async function tipg(): Promise<Contender> {
-  const args = ['-m', 'uvicorn', 'tipg.main:app', '--port', '18104', '--log-level', 'error'];
-  const env = {
-    DATABASE_URL: tcp,
-    TIPG_MAX_FEATURES_PER_TILE: '100000',
-    TIPG_TILE_BUFFER: '64',
-    TIPG_TILE_RESOLUTION: '4096',
-    TIPG_SET_MVT_LAYERNAME: 'false',
-  };
-  const url: Contender['url'] = (table, z, x, y) =>
-    `http://127.0.0.1:18104/collections/public.${table}/tiles/WebMercatorQuad/${z}/${x}/${y}`;
-  return peer('TiPg', TIPG, args, env, url);
-}
-
-async function graticule(name: string, source: string, port: number): Promise<Contender> {
-  // No tile is kept: each is made.
-  const server = await startGraticule([source], { port, cores: '0,1', env: { SVC_CACHE__TILE_BYTES: '0' } });
-  const response = await fetch(`${server.origin}/ogc/tiles/collections`);
-  const { collections } = (await response.json()) as { collections: { id: string; title: string }[] };
-  const ids = new Map(collections.map(({ id, title }) => [title.toLowerCase(), id]));
-  const tiles = `${server.origin}/ogc/tiles/collections`;
-  return {
-    name,
-    pid: server.pid,
-    url: (table, z, x, y) => `${tiles}/${ids.get(table)}/tiles/WebMercatorQuad/${z}/${y}/${x}?f=mvt`,
-    stop: () => server.stop(),
-  };
-}
-
 const side = (2 * HALF_WORLD) / 2 ** ZOOM;
 const tiles = tilesInside(ROWS, 16).map(
   ([minx, , , maxy]) =>
     [ZOOM, Math.round((minx + HALF_WORLD) / side), Math.round((HALF_WORLD - maxy) / side)] as const,
 );
 
-interface Essence {
-  attributes: string;
-  box: number[];
+interface Request {
+  table: string;
+  encoding: Encoding;
+  coding: 'gzip' | 'identity';
 }
+const REQUESTS: Request[] = Object.keys(GEOMETRIES).flatMap((table) =>
+  (['mvt', 'mlt'] as const).flatMap((encoding) =>
+    (['gzip', 'identity'] as const).map((coding) => ({ table, encoding, coding })),
+  ),
+);
+const title = ({ table, encoding, coding }: Request) =>
+  `${table}, ${encoding === 'mlt' ? 'MLT, ' : ''}${coding}`;
 
-/** Features by name and place: attributes, and the box of the geometry. */
-async function essence(url: string): Promise<Essence[]> {
-  const response = await fetch(url);
-  if (!response.ok) throw new Error(`${url}: ${response.status}`);
-  const { layers } = new VectorTile(new PbfReader(new Uint8Array(await response.arrayBuffer())));
-  const [layer] = Object.values(layers);
-  const features = Array.from({ length: layer!.length }, (_, i) => layer!.feature(i));
-  // How far buffers reach is each server's own affair (TiPg reads none).
-  const inside = ({ box: [minx, miny, maxx, maxy] }: Essence) =>
-    minx! < EXTENT - 1 && miny! < EXTENT - 1 && maxx! > 1 && maxy! > 1;
-  return features
-    .map(described)
-    .filter(inside)
-    .sort((a, b) => (a.attributes < b.attributes ? -1 : 1));
-}
-
-function described(feature: VectorTileFeature): Essence {
-  const positions = feature.loadGeometry().flat();
-  const { fid = feature.id, name, kind, levels, height } = feature.properties;
-  const xs = positions.map(({ x }) => x);
-  const ys = positions.map(({ y }) => y);
-  return {
-    attributes: JSON.stringify([String(fid).padStart(9), name, kind, levels, height]),
-    box: [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)],
-  };
-}
-
-/** Slivers at the border may vanish in one grid and not in the other; nothing else may differ. */
-function compare(ours: Essence[], theirs: Essence[], what: string): void {
-  const byAttributes = new Map(ours.map((one) => [one.attributes, one]));
-  let [missing, far] = [0, 0];
-  for (const { attributes, box } of theirs) {
-    const own = byAttributes.get(attributes);
-    if (!own) missing++;
-    else if (box.some((value, i) => Math.abs(value - own.box[i]!) > 1)) far++;
-  }
-  const extra = ours.length - (theirs.length - missing);
-  if (missing + extra > ours.length / 500 || far > 0)
-    throw new Error(
-      `${what}: ${missing} features missing, ${extra} more, ${far} elsewhere, of ${ours.length}`,
-    );
-}
-
-const CODINGS = ['gzip', 'identity'] as const;
-
-async function cost(one: Contender, table: string, passes: number, coding: (typeof CODINGS)[number]) {
+async function cost(one: TileServer, { table, encoding, coding }: Request, passes: number) {
+  const headers = { accept: TILE_TYPES[encoding], 'accept-encoding': coding };
   const cpu = treeCpuMs(one.pid) + treeCpuMs(database);
   const begin = performance.now();
   const list = Array.from({ length: passes * tiles.length }, (_, i) => tiles[(i * 7) % tiles.length]!);
@@ -244,7 +112,7 @@ async function cost(one: Contender, table: string, passes: number, coding: (type
   await Promise.all(
     Array.from({ length: CLIENTS }, async () => {
       for (let tile = list.pop(); tile; tile = list.pop()) {
-        const size = await bodySize(one.url(table, ...tile), coding, agent);
+        const size = await bodySize(one.url(table, ...tile), headers, agent);
         bytes += size;
       }
     }),
@@ -259,9 +127,9 @@ async function cost(one: Contender, table: string, passes: number, coding: (type
 }
 
 /** Bytes of an answer's body as they came. */
-function bodySize(url: string, coding: string, agent: Agent): Promise<number> {
+function bodySize(url: string, headers: Record<string, string>, agent: Agent): Promise<number> {
   return new Promise((resolve, reject) => {
-    get(url, { agent, headers: { 'accept-encoding': coding } }, (response) => {
+    get(url, { agent, headers }, (response) => {
       let bytes = 0;
       response.on('data', (part: Buffer) => {
         bytes += part.byteLength;
@@ -333,24 +201,25 @@ SELECT ST_AsMVT(t.*, '${table}', 4096, 'g', 'fid') FROM (SELECT ST_AsMVTGeom(geo
   return { cpuMs: (treeCpuMs(database) - cpu) / count, wallMs, kB: 0 };
 }
 
-const contenders: Contender[] = [];
-const notes: string[] = [];
+const contenders: TileServer[] = [];
 try {
   const file = load();
-  contenders.push(await graticule('graticule, PostGIS', tcp, 18_101));
-  contenders.push(await graticule('graticule, GeoPackage', file, 18_102));
-  for (const [start, program] of [
-    [martin, MARTIN],
-    [tipg, TIPG],
-  ] as const) {
-    if (existsSync(program)) contenders.push(await start());
-    else notes.push(`${program} is not there: bench/peers/install.sh`);
-  }
+  contenders.push(await startTiles('graticule, PostGIS', tcp, 18_101));
+  contenders.push(await startTiles('graticule, GeoPackage', file, 18_102));
+  const { peers: started, notes } = await startPeers({
+    ...{ database: tcp, folder, clients: CLIENTS, tile: tiles[0]! },
+  });
+  contenders.push(...started);
   for (const table of Object.keys(GEOMETRIES)) {
     for (const tile of tiles.slice(0, 4)) {
-      const own = await essence(contenders[0]!.url(table, ...tile));
-      for (const other of contenders.slice(1))
-        compare(own, await essence(other.url(table, ...tile)), `${other.name}, ${table} ${tile.join('/')}`);
+      const own = await essence(contenders[0]!.url(table, ...tile), 'mvt');
+      for (const one of contenders)
+        for (const encoding of one.encodings)
+          compare(
+            own,
+            await essence(one.url(table, ...tile), encoding),
+            `${one.name}, ${encoding}, ${table} ${tile.join('/')}`,
+          );
     }
   }
   type Sample = { cpuMs: number; wallMs: number; kB: number };
@@ -361,14 +230,11 @@ try {
     if (round > 0) samples.get(name)!.push(sample);
   };
   for (let round = 0; round <= rounds; round++) {
+    for (const request of REQUESTS)
+      for (const one of contenders)
+        if (one.encodings.includes(request.encoding))
+          add(`${title(request)}: ${one.name}`, round, await cost(one, request, one.name === 'TiPg' ? 2 : 4));
     for (const table of Object.keys(GEOMETRIES)) {
-      for (const coding of CODINGS)
-        for (const one of contenders)
-          add(
-            `${table}, ${coding}: ${one.name}`,
-            round,
-            await cost(one, table, one.name === 'TiPg' ? 2 : 4, coding),
-          );
       add(`${table}: ST_AsMVT by pgbench`, round, ceiling(table, 4));
       add(`${table}: the rows alone`, round, floor(table, 4));
     }
@@ -377,7 +243,32 @@ try {
     const own = samples.get(ours)!;
     return (samples.get(theirs) ?? []).map(({ cpuMs }, i) => cpuMs / own[i]!.cpuMs);
   };
-  const peers = ['Martin', 'TiPg'].filter((name) => contenders.some((one) => one.name === name));
+  const peers = started.map(({ name }) => name);
+  const ratiosOf = (request: Request) => {
+    const { table, encoding, coding } = request;
+    const mlt = encoding === 'mlt';
+    const goal = (goals: Readonly<Record<string, number>>) =>
+      !mlt && coding === 'identity' ? { goal: goals[table]! } : {};
+    const name = title(request);
+    return started
+      .filter(({ encodings }) => encodings.includes(encoding))
+      .flatMap((peer) => [
+        {
+          what: `CPU, ${name}, ${peer.name} / graticule on PostGIS`,
+          rounds: ratio(`${name}: ${peer.name}`, `${name}: graticule, PostGIS`),
+          ...(peer.name === 'Martin' ? (mlt ? { goal: MLT_GOAL } : goal(POSTGIS_GOALS)) : {}),
+        },
+        ...(peer.name === 'Martin'
+          ? [
+              {
+                what: `CPU, ${name}, Martin on PostGIS / graticule on GeoPackage`,
+                rounds: ratio(`${name}: Martin`, `${name}: graticule, GeoPackage`),
+                ...goal(GEOPACKAGE_GOALS),
+              },
+            ]
+          : []),
+      ]);
+  };
   const versions = [
     must(join(BIN, 'postgres'), ['--version']),
     `PostGIS ${must('psql', ['-At', '-c', 'SELECT postgis_lib_version()', postgres.url])}`,
@@ -389,7 +280,7 @@ try {
   publish({
     bench: 'tile-peers',
     command: `./run bench tile-peers --rounds ${rounds}`,
-    about: `${tiles.length} tiles (zoom ${ZOOM}) of about 5,200 SYNTHETIC buildings as points, lines and polygons, 4 attributes, no cache, ${CLIENTS} clients that take gzip or take nothing but identity. CPU of server and database together, per tile, children counted; the database is reached by TCP and uses no parallel query. Compared first: the same attributes, boxes within one grid unit. pgbench is the floor of every server that asks for ST_AsMVT (pg_tileserv, Tegola), the rows alone that of every other: of both the database's CPU counts, not the client's. ${versions.join(', ')}.`,
+    about: `${tiles.length} tiles (zoom ${ZOOM}) of about 5,200 SYNTHETIC buildings as points, lines and polygons, 4 attributes, no cache, ${CLIENTS} clients that take gzip or take nothing but identity, as vector tiles and as MapLibre Tiles (which Martin makes of the vector tile that the database sends; TiPg has none). CPU of server and database together, per tile, children counted; the database is reached by TCP and uses no parallel query. Compared first: the same attributes, boxes within one grid unit. pgbench is the floor of every server that asks for ST_AsMVT (pg_tileserv, Tegola), the rows alone that of every other: of both the database's CPU counts, not the client's. ${versions.join(', ')}.`,
     figures: [...samples].map(([name, list]) => ({
       name,
       rounds: {
@@ -398,32 +289,13 @@ try {
         'kB/tile': list.map((s) => s.kB),
       },
     })),
-    ratios: Object.keys(GEOMETRIES).flatMap((table) =>
-      CODINGS.flatMap((coding) => [
-        ...peers.map((name) => ({
-          what: `CPU, ${table}, ${coding}, ${name} / graticule on PostGIS`,
-          rounds: ratio(`${table}, ${coding}: ${name}`, `${table}, ${coding}: graticule, PostGIS`),
-          ...(name === 'Martin' && coding === 'identity' ? { goal: POSTGIS_GOALS[table]! } : {}),
-        })),
-        ...(peers.includes('Martin')
-          ? [
-              {
-                what: `CPU, ${table}, ${coding}, Martin on PostGIS / graticule on GeoPackage`,
-                rounds: ratio(`${table}, ${coding}: Martin`, `${table}, ${coding}: graticule, GeoPackage`),
-                ...(coding === 'identity' ? { goal: GEOPACKAGE_GOALS[table]! } : {}),
-              },
-            ]
-          : []),
-        ...(coding === 'identity'
-          ? [
-              {
-                what: `CPU, ${table}, the rows alone / graticule on PostGIS`,
-                rounds: ratio(`${table}: the rows alone`, `${table}, ${coding}: graticule, PostGIS`),
-              },
-            ]
-          : []),
-      ]),
-    ),
+    ratios: [
+      ...REQUESTS.flatMap(ratiosOf),
+      ...Object.keys(GEOMETRIES).map((table) => ({
+        what: `CPU, ${table}, the rows alone / graticule on PostGIS`,
+        rounds: ratio(`${table}: the rows alone`, `${table}, identity: graticule, PostGIS`),
+      })),
+    ],
     notes,
   });
 } finally {

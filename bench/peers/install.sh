@@ -25,7 +25,7 @@ centrifugo() {
 
 martin() {
   [[ -x martin/bin/martin ]] && return
-  cargo install martin --locked --version 1.14.0 --no-default-features --features postgres,mbtiles,pmtiles \
+  cargo install martin --locked --version 1.14.0 --no-default-features --features postgres,mbtiles,pmtiles,mlt \
     --root "$PWD/martin" --target-dir "$PWD/martin-target"
 }
 

@@ -30,6 +30,8 @@ export interface Report {
   figures: Figure[];
   ratios: Ratio[];
   notes?: string[];
+  /** Values that stand in the JSON only. */
+  data?: unknown;
 }
 
 const number = (value: number) =>

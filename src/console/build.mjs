@@ -4,7 +4,8 @@ import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { brotliCompress } from 'node:zlib';
 import { build } from 'esbuild';
 import { writeLicences } from '../licences.mjs';
 import { BASEMAP_INPUTS, writeBasemap, writePlaces, writeWorldPicture } from './basemap.mjs';
@@ -12,7 +13,7 @@ import { BASEMAP_INPUTS, writeBasemap, writePlaces, writeWorldPicture } from './
 /**
  * Writes everything that pages load from this server to dist/public (or the directory given). Entry files keep
  * plain names, as pages name them; what they import carries a content hash and may be cached for ever. All are
- * gzipped.
+ * compressed, in each coding that is sent.
  */
 const here = dirname(fileURLToPath(import.meta.url));
 const browser = join(here, 'browser');
@@ -39,6 +40,7 @@ await writeLicences(
   'Packages that are part of the pages in dist/public, and their licences.',
   [...bundled, ...basemap, join(mapLibre, 'maplibre-gl.css'), join(swagger, 'swagger-ui-bundle.js')],
 );
+const { compressBytes } = require('../../build/Release/graticule.node');
 await compress();
 
 /** The base map beside `out`. Making it takes a while: a copy is kept until what it is made of changes. */
@@ -117,11 +119,30 @@ function withoutSourceMap(text) {
   return text.replace(/^(\/\/# sourceMappingURL=\S+|\/\*# sourceMappingURL=\S+ \*\/)\s*$/gm, '');
 }
 
-/** Every file is kept compressed alone, as it is sent. */
+/** Every file is kept compressed alone, as it is sent: as far as can be, which takes a while, so copies are kept. */
 async function compress() {
+  const ways = {
+    gz: (bytes) => compressBytes(bytes, 'gzip', 12, 0),
+    br: promisify(brotliCompress),
+    zst: (bytes) => compressBytes(bytes, 'zstd', 19, 0),
+  };
+  const cache = join(here, '../../node_modules/.cache/assets');
+  await mkdir(cache, { recursive: true });
+  const used = new Set();
   for (const name of await readdir(out)) {
     const path = join(out, name);
-    await writeFile(`${path}.gz`, gzipSync(await readFile(path), { level: 9 }));
+    const bytes = await readFile(path);
+    const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
+    for (const [ending, way] of Object.entries(ways)) {
+      const copy = `${hash}.${ending}`;
+      used.add(copy);
+      if (!existsSync(join(cache, copy))) {
+        await writeFile(join(cache, `${copy}.part`), await way(bytes));
+        await rename(join(cache, `${copy}.part`), join(cache, copy));
+      }
+      await copyFile(join(cache, copy), `${path}.${ending}`);
+    }
     await rm(path);
   }
+  for (const name of await readdir(cache)) if (!used.has(name)) await rm(join(cache, name));
 }

@@ -1,6 +1,7 @@
 /** Tile archives as they are written: what a draft is, what goes into it, and the tasks that do it. */
 
 import type { Box } from './box.js';
+import type { ContentCoding } from './content-coding.js';
 import type { FailureMessage } from './failure.js';
 
 export type ArchiveContainer = 'mbtiles' | 'pmtiles';
@@ -51,8 +52,8 @@ export interface ArchiveTilesResult {
   data: Uint8Array;
   /** Where each tile ends in them. */
   ends: Int32Array;
-  /** 1 for each tile that is gzip. */
-  gzip: Uint8Array;
+  /** The content coding of each tile, by its place in `CONTENT_CODINGS`. */
+  codings: Uint8Array;
   /** By place in the order: tiles that cannot be read. */
   failures: Record<number, FailureMessage>;
 }
@@ -60,8 +61,8 @@ export interface ArchiveTilesResult {
 export interface ArchiveTile {
   /** The stored bytes; length 0 when the archive has no such tile. */
   data: Uint8Array;
-  /** `gzip` when the stored bytes are gzip, which has been checked. */
-  encoding: 'identity' | 'gzip';
+  /** That of the stored bytes, which has been checked. */
+  encoding: ContentCoding;
 }
 
 export type WrittenContainer = 'mbtiles' | 'pmtiles' | 'gpkg';

@@ -148,8 +148,9 @@ export const LIMITS = {
   proposalsOfAll: 1000,
   proposalBytes: 65_536,
   proposalDays: 90,
-  /** Proposals of a list. */
+  /** Proposals of a list, and the newest that are looked at for it. */
   proposalsListed: 1000,
+  proposalsRead: 10_000,
   /** Steps of a plan, and bytes that these leave for each other where the settings do not say. */
   planSteps: 50,
   planSpoolBytes: 8_589_934_592,
@@ -180,12 +181,16 @@ export const LIMITS = {
   poolWaitMs: 5000,
   /** Response bytes that may wait unsent for one slow client before the producer pauses. */
   sendBuffer: 262_144,
+  /** Answers in parts that are compressed at once; further ones are sent as they are. */
+  compressedStreams: 128,
   /** Bytes of large answers that all slow clients together may leave unread before the slowest are cut off. */
   unsentBytes: 268_435_456,
   /** Bytes of a vector tile before compression, which about halves them: beyond it features are dropped. */
   tileBytes: 1_048_576,
   /** The same of a layer that is encoded for a map. */
   mapLayerBytes: 67_108_864,
+  /** Bytes of a stored tile once it is inflated. */
+  inflatedTileBytes: 67_108_864,
   /** Bytes of geometries read for one layer, 256 more per row, from which on an overview of its table is made. */
   tileWork: 8_388_608,
   /** Bytes of all overviews together; beyond it the oldest are removed. */

@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox';
+import type { Compression } from './content-coding.js';
 import type { ApiError } from './errors.js';
 import type { JsonBounds } from './json-bounds.js';
 import type { Format } from './media.js';
@@ -112,7 +113,7 @@ export interface Reply {
   /** Bytes of a body that comes in parts, where that is known. */
   readonly length?: number;
   /** Set when `body` is compressed already. */
-  readonly encoding?: 'gzip';
+  readonly encoding?: Compression;
   /** A list gives a line for each of its values. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** Entity tag without quotes; `W/` first for a weak one. */
@@ -127,8 +128,10 @@ export interface Reply {
   /** Given when this very object answers many requests: what is made from it is kept in here. */
   readonly constant?: {
     block: ArrayBuffer | undefined;
-    /** The body as it was compressed last. */
-    compressed?: { readonly encoding: string; readonly body: Uint8Array };
+    /** The body in other codings than that of `body`: the last one that was asked for, all of what never changes. */
+    forms?: Readonly<Partial<Record<Compression, Uint8Array>>>;
+    /** The body is the same as long as the server runs: it is compressed as far as it can be. */
+    readonly isStatic?: boolean;
   };
 }
 

@@ -87,6 +87,11 @@ interface NativeAddon {
   gzip(data: Uint8Array, level: number): Buffer;
   gunzip(data: Uint8Array, maxBytes: number): Buffer;
   gunzippedSize(data: Uint8Array, maxBytes: number): number;
+  compressBytes(data: Uint8Array, coding: 'gzip' | 'zstd', level: number, windowLog: number): Promise<Buffer>;
+  createZstdStream(level: number, windowLog: number): object;
+  writeZstdStream(stream: object, data: Uint8Array, directive: number): Promise<Buffer>;
+  unzstd(data: Uint8Array, maxBytes: number): Buffer;
+  unzstdLater(data: Uint8Array, maxBytes: number): Promise<Buffer>;
   mvtToMlt(tile: Uint8Array): Buffer;
   mltToMvt(tile: Uint8Array): Buffer;
   encodePng(
@@ -295,6 +300,45 @@ export function gunzip(data: Uint8Array, maxBytes: number): Buffer {
 /** As {@link gunzip}, but only how many bytes there are. */
 export function gunzippedSize(data: Uint8Array, maxBytes: number): number {
   return addon().gunzippedSize(data, maxBytes);
+}
+
+/**
+ * Compresses off this thread: gzip at levels 0 to 12, zstd at -7 to 19. The bytes must not change meanwhile. Zstd looks
+ * back over 2^`windowLog` bytes, at most 2^23, or as many as its level does.
+ */
+export function compressBytes(
+  data: Uint8Array,
+  coding: 'gzip' | 'zstd',
+  level: number,
+  windowLog = 0,
+): Promise<Buffer> {
+  return addon().compressBytes(data, coding, level, windowLog);
+}
+
+/** What zstd data (RFC 8878) holds, with windows of 8 MiB at most. Throws for damaged data, and for more than `maxBytes`. */
+export function unzstd(data: Uint8Array, maxBytes: number): Buffer {
+  return addon().unzstd(data, maxBytes);
+}
+
+/** As {@link unzstd}, off this thread. */
+export function unzstdLater(data: Uint8Array, maxBytes: number): Promise<Buffer> {
+  return addon().unzstdLater(data, maxBytes);
+}
+
+/** Whether what follows is waited for, everything so far comes out, or the data ends. */
+const DIRECTIVES = { continue: 0, flush: 1, end: 2 } as const;
+
+/** Zstd of data that comes in parts, off this thread. A part is written when the one before has come back. */
+export class ZstdStream {
+  readonly #native: object;
+
+  constructor(level: number, windowLog: number) {
+    this.#native = addon().createZstdStream(level, windowLog);
+  }
+
+  write(data: Uint8Array, directive: keyof typeof DIRECTIVES): Promise<Buffer> {
+    return addon().writeZstdStream(this.#native, data, DIRECTIVES[directive]);
+  }
 }
 
 /** Part of an image, in pixels. */

@@ -1,3 +1,4 @@
+import { COMPRESSIONS } from '../core/content-coding.js';
 import { contentTag } from '../core/content-tag.js';
 import { LIMITS } from '../core/limits.js';
 import type { Reply } from '../core/operation.js';
@@ -48,7 +49,8 @@ export class Symbols {
   #make(x: TaskContext, key: string, task: GlyphTask): Promise<Reply> {
     const answer = runTask(withoutSignal(x), this.pools, 'symbols.glyphs', task).then((body) => {
       const reply = { ...replyOf(body, 'application/x-protobuf'), encoding: 'gzip' } as const;
-      this.#keep(key, reply, body.byteLength);
+      // In each coding, once it is asked for.
+      this.#keep(key, reply, COMPRESSIONS.length * body.byteLength);
       return reply;
     });
     this.#making.set(key, answer);
@@ -77,7 +79,7 @@ export class Symbols {
 }
 
 function replyOf(body: Uint8Array, mediaType: string): Reply {
-  const constant = { block: undefined };
+  const constant = { block: undefined, isStatic: true };
   return { status: 200, mediaType, body, etag: contentTag(body), cacheControl: CACHE_CONTROL, constant };
 }
 

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ArchiveContainer } from '../../src/core/archives.js';
 import { archive } from '../../src/workers/vector/archive.js';
 import { archiveTile } from '../support/archive-tile.js';
-import { makeMBTiles, type Stored, tilesOf, writeMBTiles, writePMTiles } from '../support/archives.js';
+import { makeMBTiles, PACK, type Stored, tilesOf, writeMBTiles, writePMTiles } from '../support/archives.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-archives-'));
 const countries = join(folder, 'countries.mbtiles');
@@ -220,8 +220,31 @@ describe('PMTiles', () => {
   });
 
   it.each([
-    ['brotli tiles', { tileCompression: 3 }, 'tiles compressed with brotli'],
-    ['zstd directories', { internalCompression: 4 }, 'directories compressed with zstd'],
+    [3, 'br'],
+    [4, 'zstd'],
+  ] as const)('reads tiles and directories of compression %i', async (compression, coding) => {
+    const path = file(`${coding}.pmtiles`);
+    const packed = tiles.map((tile) => ({ ...tile, data: PACK[compression]!(gunzipSync(tile.data)) }));
+    const options = { tileCompression: compression, internalCompression: compression, leafSize: 5, metadata };
+    writePMTiles(path, packed, options);
+    expect((await inspect(path, 'pmtiles')).format).toBe('mvt');
+    for (const { data, ...at } of packed) {
+      const tile = await read(path, 'pmtiles', at);
+      expect([Buffer.from(tile.data).equals(data), tile.encoding]).toEqual([true, coding]);
+    }
+    const damaged = packed.map((tile) => ({ ...tile, data: tile.data.subarray(0, -2) }));
+    writePMTiles(path, damaged, { tileCompression: compression });
+    const { data: _, ...at } = damaged[0]!;
+    await expect(read(path, 'pmtiles', at)).rejects.toMatchObject({ code: 'source-unreadable' });
+  });
+
+  it.each([
+    ['tiles of unknown compression', { tileCompression: 0 }, 'tiles are compressed in a way'],
+    [
+      'directories of a compression to come',
+      { internalCompression: 5 },
+      'directories are compressed in a way',
+    ],
     ['unknown tiles', { tileType: 0 }, 'tiles of type unknown'],
     ['avif tiles', { tileType: 5 }, 'tiles of type avif'],
     ['version 2', { specVersion: 2 }, 'version 2'],

@@ -1,4 +1,5 @@
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { execFileSync } from 'node:child_process';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../src/core/limits.js';
 import { exchange, raw } from '../e2e/support/http.js';
@@ -133,44 +134,69 @@ describe('a body with a content coding', () => {
       headers: { 'content-type': 'application/json', ...headers },
     });
 
-  it.each(['gzip', 'GZIP', 'x-gzip'])('%s is inflated', async (coding) => {
-    const wrong = await search(gzipSync('{"limit":0}'), { 'content-encoding': coding });
+  const zstd = (input: Uint8Array | string) => execFileSync('zstd', ['-qc'], { input });
+
+  it.each([
+    ['gzip', gzipSync],
+    ['GZIP', gzipSync],
+    ['x-gzip', gzipSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstd],
+  ] as const)('%s is inflated', async (coding, compress) => {
+    const wrong = await search(compress('{"limit":0}'), { 'content-encoding': coding });
     expect([wrong.status, wrong.body.toString()]).toEqual([400, expect.stringContaining('/limit')]);
-    const right = await search(gzipSync('{"limit":1}'), { 'content-encoding': coding });
+    const right = await search(compress('{"limit":1}'), { 'content-encoding': coding });
     expect(right.status).toBe(200);
   });
 
-  it('is inflated above 64 KiB too, where a worker parses it', async () => {
-    const body = gzipSync(
+  it.each([
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstd],
+  ] as const)('%s is inflated above 64 KiB too, where a worker parses it', async (coding, compress) => {
+    const body = compress(
       JSON.stringify({ datetime: 'x'.repeat(8000), ids: Array(20).fill('y'.repeat(5000)) }),
     );
-    const answer = await search(body, { 'content-encoding': 'gzip' });
+    const answer = await search(body, { 'content-encoding': coding });
     expect([answer.status, answer.body.toString()]).toEqual([400, expect.stringContaining('/ids')]);
   });
 
-  it('is refused with 413 when it inflates without end, in bounded memory', async () => {
-    const [gateway] = gateways(server.process.pid!) as [number];
-    const bomb = gzipSync(Buffer.alloc(200_000_000, 0x20), { level: 9 });
-    expect(bomb.byteLength).toBeLessThan(LIMITS.anonymousBodyBytes);
-    const before = residentBytes(gateway);
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, () => search(bomb, { 'content-encoding': 'gzip' })),
-    );
-    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(413));
-    expect(residentBytes(gateway) - before).toBeLessThan(100_000_000);
+  it.each([
+    ['gzip', (bytes: Buffer) => gzipSync(bytes, { level: 9 })],
+    ['br', (bytes: Buffer) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } })],
+    ['zstd', zstd],
+  ] as const)(
+    '%s is refused with 413 when it inflates without end, in bounded memory',
+    async (coding, compress) => {
+      const [gateway] = gateways(server.process.pid!) as [number];
+      const bomb = compress(Buffer.alloc(200_000_000, 0x20));
+      expect(bomb.byteLength).toBeLessThan(LIMITS.anonymousBodyBytes);
+      const before = residentBytes(gateway);
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, () => search(bomb, { 'content-encoding': coding })),
+      );
+      expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(413));
+      expect(residentBytes(gateway) - before).toBeLessThan(100_000_000);
+    },
+  );
+
+  it.each([
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstd],
+  ] as const)('%s is refused with 400 when it is broken', async (coding, compress) => {
+    const cut = compress('{"limit":1}').subarray(0, -3);
+    for (const body of [Buffer.from('{}'), cut]) {
+      const answer = await search(body, { 'content-encoding': coding });
+      expect([answer.status, answer.body.toString()]).toEqual([400, expect.stringContaining(coding)]);
+    }
   });
 
-  it('is refused with 400 when it is broken', async () => {
-    expect((await search(Buffer.from('{}'), { 'content-encoding': 'gzip' })).status).toBe(400);
-    const cut = gzipSync('{"limit":1}').subarray(0, 15);
-    expect((await search(cut, { 'content-encoding': 'gzip' })).status).toBe(400);
-  });
-
-  it.each(['br', 'deflate', 'zstd', 'gzip, gzip', 'compress'])(
+  it.each(['deflate', 'gzip, gzip', 'br, zstd', 'compress'])(
     '%s is answered 415, with what is taken',
     async (coding) => {
       const answer = await search(brotliCompressSync('{}'), { 'content-encoding': coding });
-      expect([answer.status, answer.headers['accept-encoding']]).toEqual([415, 'gzip, identity']);
+      expect([answer.status, answer.headers['accept-encoding']]).toEqual([415, 'gzip, br, zstd, identity']);
     },
   );
 

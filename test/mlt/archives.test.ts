@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -22,12 +22,22 @@ const write = (name: string, format: string) =>
     ...['--source', 'demo/data/world_map.gpkg', '--zooms', '0-3', '--data-dir', file('data')],
   ]);
 
+/** The same archive, which does not say what it holds. */
+function nameless(from: string, to: string): void {
+  copyFileSync(file(from), file(to));
+  const db = new Database(file(to));
+  db.exec("DELETE FROM metadata WHERE name = 'format'");
+  db.close();
+}
+
 beforeAll(async () => {
   write('mlt.pmtiles', 'mlt');
   write('mlt.mbtiles', 'mlt');
   write('mvt.pmtiles', 'mvt');
+  nameless('mlt.mbtiles', 'nameless.mbtiles');
   readMlt = await mltReader();
-  server = await startServer({ sources: ['mlt.pmtiles', 'mlt.mbtiles', 'mvt.pmtiles'].map(file) });
+  const sources = ['mlt.pmtiles', 'mlt.mbtiles', 'mvt.pmtiles', 'nameless.mbtiles'].map(file);
+  server = await startServer({ sources });
 }, 60_000);
 afterAll(async () => {
   await server?.stop();
@@ -74,7 +84,7 @@ it('say what they hold, as their readers know it', async () => {
 
 it('are served in both encodings', async () => {
   const names = Object.keys(await ids());
-  expect(names).toHaveLength(3);
+  expect(names).toHaveLength(4);
   const answers = await Promise.all(names.map((name) => tile(`/tiles/${name}/2/2/1.mlt`)));
   for (const { status, type } of answers)
     expect([status, type]).toEqual([200, 'application/vnd.maplibre-tile']);
@@ -91,5 +101,5 @@ it('tell their encoding in TileJSON', async () => {
   const documents = await Promise.all(
     Object.keys(await ids()).map(async (name) => (await fetch(`${server.url}/tiles/${name}`)).json()),
   );
-  expect(documents.map(({ encoding }) => encoding).sort()).toEqual(['mlt', 'mlt', 'mvt']);
+  expect(documents.map(({ encoding }) => encoding).sort()).toEqual(['mlt', 'mlt', 'mlt', 'mvt']);
 });

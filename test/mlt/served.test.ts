@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { mltToMvt } from '../../src/native/index.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
+import { readByRust, writeByRust } from './rust-peer.js';
 import { mltReader, type ReadTile, readMvt } from './support.js';
 
 /** MapLibre Tiles show what the vector tiles of the same place show. */
@@ -28,7 +30,7 @@ function* places(): Generator<string> {
 it.each(['countries', 'states_provinces', 'disputed_borders', 'countries,states_provinces'])(
   'tiles of %s',
   async (collections) => {
-    let features = 0;
+    const tiles: { mvt: Uint8Array; mlt: Uint8Array; expected: ReadTile }[] = [];
     for (const place of places()) {
       const [mvt, mlt] = await Promise.all([
         fetchTile(`/tiles/${collections}/${place}`),
@@ -38,9 +40,20 @@ it.each(['countries', 'states_provinces', 'disputed_borders', 'countries,states_
       if (mvt.tile.length === 0) continue;
       const expected = readMvt(mvt.tile);
       expect(readMlt(mlt.tile)).toEqual(expected);
-      features += Object.values(expected).reduce((sum, layer) => sum + layer.features.length, 0);
+      tiles.push({ mvt: mvt.tile, mlt: mlt.tile, expected });
     }
-    expect(features).toBeGreaterThan(100);
+    const layers = tiles.flatMap(({ expected }) => Object.values(expected));
+    expect(layers.flatMap(({ features }) => features).length).toBeGreaterThan(100);
+
+    expect(await readByRust(tiles.map(({ mlt }) => mlt))).toEqual(tiles.map(({ expected }) => expected));
+    for (const triangles of [false, true]) {
+      const some = tiles.filter((_, i) => i % 8 === Number(triangles));
+      const written = await writeByRust(
+        some.map(({ mvt }) => mvt),
+        triangles,
+      );
+      expect(written.map((mlt) => readMvt(mltToMvt(mlt)))).toEqual(some.map(({ expected }) => expected));
+    }
   },
 );
 

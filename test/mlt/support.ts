@@ -7,13 +7,15 @@ import { PbfReader } from 'pbf';
 
 /** What readers that nobody here wrote find in tiles: `@mapbox/vector-tile`, and `@maplibre/mlt`. */
 
+export type Position = [number, number];
+
 export interface ReadFeature {
   id: number | undefined;
   /** 1 point, 2 line, 3 polygon. */
   type: number;
   properties: Record<string, unknown>;
   /** Positions of each point, line or ring. */
-  geometry: [number, number][][];
+  geometry: Position[][];
 }
 
 export type ReadTile = Record<string, { extent: number; features: ReadFeature[] }>;
@@ -29,7 +31,7 @@ interface MltTable {
 }
 
 const positions = (parts: { x: number; y: number }[][]) =>
-  parts.map((part) => part.map(({ x, y }): [number, number] => [x, y]));
+  parts.map((part) => part.map(({ x, y }): Position => [x, y]));
 
 export function readMvt(tile: Uint8Array): ReadTile {
   const { layers } = new VectorTile(new PbfReader(tile));
@@ -70,7 +72,7 @@ export async function mltReader(): Promise<(tile: Uint8Array) => ReadTile> {
 }
 
 /** Numbers as readers of vector tiles have them. */
-function sorted(properties: Record<string, unknown>): Record<string, unknown> {
+export function sorted(properties: Record<string, unknown>): Record<string, unknown> {
   const entries = Object.entries(properties).map(([name, value]): [string, unknown] => [
     name,
     typeof value === 'bigint' ? Number(value) : value,

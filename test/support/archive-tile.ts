@@ -1,4 +1,5 @@
 import type { ArchiveContainer, ArchiveTile, ArchiveTileAddress } from '../../src/core/archives.js';
+import { CONTENT_CODINGS } from '../../src/core/content-coding.js';
 import { failureFrom } from '../../src/workers/failure.js';
 import { archiveTiles } from '../../src/workers/vector/archive.js';
 
@@ -9,7 +10,7 @@ export async function archiveTile({
   ...at
 }: ArchiveTileAddress & { path: string; container: ArchiveContainer }): Promise<ArchiveTile> {
   const addresses = Int32Array.of(at.zoom, at.row, at.column);
-  const { data, gzip, failures } = await archiveTiles({ path, container, addresses });
+  const { data, codings, failures } = await archiveTiles({ path, container, addresses });
   if (failures[0]) throw failureFrom(failures[0]);
-  return { data, encoding: gzip[0] === 1 ? 'gzip' : 'identity' };
+  return { data, encoding: CONTENT_CODINGS[codings[0]!]! };
 }

@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { zxyToTileId } from 'pmtiles';
 import Database from '../../src/native/sqlite.js';
 import { RUN_VARIABLE } from './run.js';
@@ -92,10 +92,17 @@ interface Entry {
 
 const HEADER_BYTES = 127;
 
+/** Compressions of PMTiles by their number; others leave the bytes as they are. */
+export const PACK: Readonly<Record<number, (bytes: Buffer) => Buffer>> = {
+  2: gzipSync,
+  3: brotliCompressSync,
+  4: (bytes) => execFileSync('zstd', ['-qc'], { input: bytes }),
+};
+
 /** Writes a PMTiles archive, version 3, clustered: tiles in the order of their ids. */
 export function writePMTiles(path: string, tiles: readonly Stored[], options: PMTilesOptions = {}): void {
   const { internalCompression = 2, leafSize, metadata = {} } = options;
-  const packed = (bytes: Buffer) => (internalCompression === 2 ? gzipSync(bytes) : bytes);
+  const packed = (bytes: Buffer) => PACK[internalCompression]?.(bytes) ?? bytes;
   const { entries, data } = layOut(tiles);
   const leaves: Buffer[] = [];
   let root = entries;

@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeMBTiles, type Stored, tilesOf, writeMBTiles, writePMTiles } from '../support/archives.js';
+import { unzstd } from '../../src/native/index.js';
+import { makeMBTiles, PACK, type Stored, tilesOf, writeMBTiles, writePMTiles } from '../support/archives.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 const MVT = 'application/vnd.mapbox-vector-tile';
@@ -25,6 +26,13 @@ async function makeSources() {
     vector_layers: [{ id: 'countries', fields: { NAME: 'String' } }],
   };
   writePMTiles(join(folder, 'world.pmtiles'), tiles, { leafSize: 6, metadata, bounds: [-10, 40, 20, 60] });
+  for (const [name, tileCompression] of [
+    ['brotli', 3],
+    ['zstd', 4],
+  ] as const) {
+    const packed = tiles.map((tile) => ({ ...tile, data: PACK[tileCompression]!(gunzipSync(tile.data)) }));
+    writePMTiles(join(folder, `${name}.pmtiles`), packed, { tileCompression, metadata });
+  }
   const pixels = sharp({ create: { width: 8, height: 8, channels: 3, background: '#268' } });
   for (const format of ['png', 'jpeg', 'webp'] as const) {
     const data = await pixels.clone().toFormat(format).toBuffer();
@@ -65,13 +73,20 @@ function at(name: string, address: string, headers: Record<string, string> = {})
 }
 
 /** The answer as it is on the wire: `fetch` would inflate it. */
-function raw(path: string): Promise<{ status: number; headers: Record<string, unknown>; body: Buffer }> {
+function raw(
+  path: string,
+  acceptEncoding = 'gzip',
+): Promise<{ status: number; headers: Record<string, unknown>; body: Buffer }> {
   return new Promise((resolve, reject) => {
-    const call = request(server.url + path, { headers: { 'accept-encoding': 'gzip' } }, async (answer) => {
-      const parts: Buffer[] = [];
-      for await (const part of answer) parts.push(part as Buffer);
-      resolve({ status: answer.statusCode!, headers: answer.headers, body: Buffer.concat(parts) });
-    });
+    const call = request(
+      server.url + path,
+      { headers: { 'accept-encoding': acceptEncoding } },
+      async (answer) => {
+        const parts: Buffer[] = [];
+        for await (const part of answer) parts.push(part as Buffer);
+        resolve({ status: answer.statusCode!, headers: answer.headers, body: Buffer.concat(parts) });
+      },
+    );
     call.on('error', reject).end();
   });
 }
@@ -93,6 +108,38 @@ describe('tiles of an archive', () => {
         expect(answer.body.equals(data), path).toBe(true);
       }
     }
+  });
+
+  it.each([
+    ['brotli', 'br'],
+    ['zstd', 'zstd'],
+  ])('%s inside is handed on to who takes it, and made anew for others', async (name, coding) => {
+    for (const { zoom, row, column, data } of tiles) {
+      const path = `${base(name)}/WebMercatorQuad/${zoom}/${row}/${column}?f=mvt`;
+      const plain = gunzipSync(data);
+      for (const round of ['made', 'cached']) {
+        const whole = await raw(path, 'gzip, br, zstd');
+        expect([round, whole.headers['content-encoding']]).toEqual([round, coding]);
+        const inflated = coding === 'br' ? brotliDecompressSync(whole.body) : unzstd(whole.body, 1e8);
+        expect(inflated.equals(plain)).toBe(true);
+        const gzip = await raw(path, 'gzip');
+        expect([gzip.headers['content-encoding'], gunzipSync(gzip.body).equals(plain)]).toEqual([
+          'gzip',
+          true,
+        ]);
+        const identity = await raw(path, 'identity');
+        expect([identity.headers['content-encoding'], identity.body.equals(plain)]).toEqual([
+          undefined,
+          true,
+        ]);
+        const tags = [whole, gzip, identity].map(({ headers }) => headers['etag']);
+        expect(new Set(tags).size).toBe(3);
+      }
+    }
+    const mlt = await at(name, '0/0/0?f=mlt');
+    expect([mlt.headers.get('content-type'), mlt.headers.get('content-encoding')]).toEqual([MLT, 'gzip']);
+    const same = await at('world', '0/0/0?f=mlt');
+    expect(Buffer.from(await mlt.arrayBuffer()).equals(Buffer.from(await same.arrayBuffer()))).toBe(true);
   });
 
   it('is inflated for a client that takes no gzip', async () => {

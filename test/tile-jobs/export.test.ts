@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { CatalogSnapshot, type VectorCollection } from '../../src/core/collection.js';
 import { CRS84 } from '../../src/core/crs.js';
@@ -9,6 +10,7 @@ import type { Pools } from '../../src/core/tasks.js';
 import { tileBox, WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
 import type { GeoPackageSource } from '../../src/core/vector-source.js';
 import Database from '../../src/native/sqlite.js';
+import { compress } from '../../src/services/compression.js';
 import { type ExportOptions, exportTiles } from '../../src/services/tile-jobs/export.js';
 import { yielding } from '../../src/services/tile-jobs/make.js';
 import type { TileSelection } from '../../src/services/tile-jobs/tally.js';
@@ -124,6 +126,27 @@ describe('an export', () => {
     expect(stored).toHaveLength(expected.size);
     expect(done.tally).toMatchObject({ tiles: expected.size, processed: done.tally.total, failed: 0 });
     expect(done.archive.tiles).toBe(expected.size);
+  });
+
+  it('holds gzip of tiles that are something else where they come from', async () => {
+    const output = join(folder, 'coded.pmtiles');
+    const coded = async (request: TileRequest): Promise<Tile> => {
+      const { reply, bytes } = await made(request);
+      if (!(reply.body instanceof Uint8Array)) return { reply, bytes };
+      const encoding = request.at.column % 2 === 0 ? 'br' : 'zstd';
+      const body = await compress(gunzipSync(reply.body), encoding);
+      return { reply: { ...reply, body, encoding }, bytes };
+    };
+    await exportTiles(tileWork({ ...selection, maxZoom: 2 }, catalog), options(output, { make: coded }));
+    for (const [row, column] of [
+      [1, 1],
+      [1, 2],
+    ] as const) {
+      const tile = await archiveTile({ path: output, container: 'pmtiles', zoom: 2, row, column });
+      const { reply } = await made({ at: { set: WEB_MERCATOR_QUAD, zoom: 2, row, column } } as TileRequest);
+      expect(tile.encoding).toBe('gzip');
+      expect(gunzipSync(tile.data).equals(gunzipSync(reply.body as Uint8Array))).toBe(true);
+    }
   });
 
   it('that dies again and again makes no safe tile twice and ends with each once', async () => {

@@ -4,6 +4,7 @@ import { notFound } from '../../core/errors.js';
 import { actorOf, type Exchange } from '../../core/operation.js';
 import { pathString } from '../../core/params.js';
 import type { StoredDocument } from '../../stores/documents.js';
+import { contentTagOf } from '../http/entity-tag.js';
 import type { AdminDeps } from './deps.js';
 import { etag, tagged } from './entity-tags.js';
 import { Acknowledgement, AcknowledgementSchema, TimestampSchema, timestamp } from './envelope.js';
@@ -40,7 +41,7 @@ function keeping({ isRule = false }: { isRule?: boolean }, { state, settle }: Ad
 /** The entity tag that a change is bound to; undefined: to none. */
 export function ifMatch(x: Pick<Exchange, 'header'>): string | undefined {
   const value = x.header('if-match')?.trim();
-  return value === undefined || value === '*' ? undefined : value.replace(/^"(.*)"$/, '$1');
+  return value === undefined || value === '*' ? undefined : contentTagOf(value.replace(/^"(.*)"$/, '$1'));
 }
 
 /** The five implementations of a resource: list, create (201 with Location), get, update, remove. */

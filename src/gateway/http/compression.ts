@@ -1,58 +1,81 @@
-import { promisify } from 'node:util';
-import { brotliCompress, constants, gunzip, gzip } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import Negotiator from 'negotiator';
+import type { ContentCoding } from '../../core/content-coding.js';
+import type { Reply } from '../../core/operation.js';
 
 /** Bodies below this many bytes are sent as they are. */
 const MIN_BYTES = 1024;
+/** Events go to many clients at once as the same bytes: a compressor for each would cost by the client. */
 const COMPRESSIBLE =
-  /^(text\/|application\/(json|geo\+json|schema\+json|problem\+json|xml|gml\+xml|vnd\.oai|javascript|vnd\.mapbox)|image\/svg)/;
+  /^(text\/(?!event-stream)|image\/svg\+xml|application\/([\w.+-]+\+(json|xml|yaml)|json|xml|yaml|javascript|x-ndjson|x-protobuf|vnd\.oai|vnd\.mapbox|vnd\.maplibre))/;
+const VECTOR_TILE = /^application\/(vnd\.mapbox-vector-tile|vnd\.maplibre-tile)/;
 
-const gzipAsync = promisify(gzip);
-const gunzipAsync = promisify(gunzip);
-const brotliAsync = promisify(brotliCompress);
+/** What decides between codings that a client likes equally, by what is sent: measured by bench wire-encodings. */
+const ORDERS = {
+  whole: ['zstd', 'gzip', 'br', 'identity'],
+  parts: ['zstd', 'br', 'gzip', 'identity'],
+  /** Kept in one form, which is gzip. */
+  tile: ['gzip', 'zstd', 'br', 'identity'],
+  static: ['br', 'zstd', 'gzip', 'identity'],
+} satisfies Record<string, readonly ContentCoding[]>;
 
-export type ContentEncoding = 'identity' | 'gzip' | 'br';
+type Kind = keyof typeof ORDERS;
 
-/** What we write, the best first: it decides between codings that a client likes equally. */
-const CODINGS: readonly ContentEncoding[] = ['br', 'gzip', 'identity'];
-const PLAIN: readonly ContentEncoding[] = ['identity'];
+const PLAIN: readonly ContentCoding[] = ['identity'];
 /** By header: clients that ask for much ask for it the same way. */
-const acceptable = new LRUCache<string, readonly ContentEncoding[]>({ max: 100 });
+const accepted = Object.fromEntries(
+  Object.keys(ORDERS).map((kind) => [kind, new LRUCache<string, readonly ContentCoding[]>({ max: 100 })]),
+) as Record<Kind, LRUCache<string, readonly ContentCoding[]>>;
 
 /** The codings that an Accept-Encoding header takes (RFC 9110, 12.5.3), the preferred first; as it is without a header. */
-function acceptedCodings(header: string | undefined): readonly ContentEncoding[] {
+function acceptedCodings(kind: Kind, header: string | undefined): readonly ContentCoding[] {
   if (!header) return PLAIN;
-  let codings = acceptable.get(header);
+  let codings = accepted[kind].get(header);
   if (!codings) {
     const negotiator = new Negotiator({ headers: { 'accept-encoding': header } });
-    codings = negotiator.encodings(CODINGS, { preferred: CODINGS }) as ContentEncoding[];
-    acceptable.set(header, codings);
+    const order = ORDERS[kind];
+    codings = negotiator.encodings(order, { preferred: order }) as ContentCoding[];
+    accepted[kind].set(header, codings);
   }
   return codings;
 }
 
-/** Whether an Accept-Encoding header takes gzip. */
-export function acceptsGzip(header: string | undefined): boolean {
-  return acceptedCodings(header).includes('gzip');
+/** Whether an Accept-Encoding header takes a coding. */
+export function acceptsCoding(header: string | undefined, coding: ContentCoding): boolean {
+  return acceptedCodings('whole', header).includes(coding);
 }
 
-/** The coding to use for a body that is not compressed yet. */
-export function chooseEncoding(
-  mediaType: string,
-  size: number,
-  acceptEncoding: string | undefined,
-): ContentEncoding {
-  if (size < MIN_BYTES || !COMPRESSIBLE.test(mediaType)) return 'identity';
-  return acceptedCodings(acceptEncoding)[0] ?? 'identity';
+/** Whether the coding of an answer hangs on Accept-Encoding. Files whose length is told are read by ranges, as they are. */
+export function isNegotiable({
+  encoding,
+  length,
+  mediaType = '',
+}: Pick<Reply, 'encoding' | 'length' | 'mediaType'>): boolean {
+  return encoding !== undefined || (length === undefined && COMPRESSIBLE.test(mediaType));
 }
 
-/** Compresses on libuv's thread pool; speed is preferred over the last percent of size. */
-export function compress(body: Uint8Array | string, encoding: 'gzip' | 'br'): Promise<Buffer> {
-  if (encoding === 'gzip') return gzipAsync(body, { level: 4 });
-  return brotliAsync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } });
+/**
+ * The coding that an answer is sent in. What is compressed already goes to those who take that. Who takes nothing that there
+ * is gets it as it is, also where identity is refused (RFC 9110, 12.4.1).
+ */
+export function chooseCoding(reply: Reply, acceptEncoding: string | undefined): ContentCoding {
+  // A part is one of the plain bytes.
+  if (reply.status === 206 || !isNegotiable(reply)) return 'identity';
+  const { encoding, constant } = reply;
+  if (encoding && !constant?.isStatic && acceptsCoding(acceptEncoding, encoding)) return encoding;
+  const codings = acceptedCodings(kindOf(reply), acceptEncoding);
+  if (encoding === undefined && isSmall(reply) && codings.includes('identity')) return 'identity';
+  return codings[0] ?? 'identity';
 }
 
-export function decompress(body: Uint8Array): Promise<Buffer> {
-  return gunzipAsync(body);
+function kindOf({ body, constant, mediaType = '' }: Reply): Kind {
+  if (constant?.isStatic) return 'static';
+  if (VECTOR_TILE.test(mediaType)) return 'tile';
+  return isWhole(body) ? 'whole' : 'parts';
+}
+
+const isSmall = ({ body }: Reply) => isWhole(body) && body.length < MIN_BYTES;
+
+export function isWhole(body: Reply['body']): body is string | Uint8Array {
+  return typeof body === 'string' || body instanceof Uint8Array;
 }

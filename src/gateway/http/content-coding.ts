@@ -1,11 +1,7 @@
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
+import type { Compression, ContentCoding } from '../../core/content-coding.js';
 import { ApiError } from '../../core/errors.js';
+import { decompress } from '../../services/compression.js';
 import type { HttpExchange } from './exchange.js';
-
-const inflate = promisify(gunzip);
-
-export type ContentCoding = 'identity' | 'gzip';
 
 /** The coding of a request body (RFC 9110, 8.4). Throws 415, with the codings that are taken, for any other. */
 export function codingOf(x: HttpExchange, codings: readonly ContentCoding[]): ContentCoding {
@@ -18,16 +14,24 @@ export function codingOf(x: HttpExchange, codings: readonly ContentCoding[]): Co
   });
 }
 
-/** Inflates a body off the event loop. Throws 413 as soon as it has more than `maxBytes`, and 400 for what is no gzip. */
-export async function inflated(body: Uint8Array, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+/** What Node.js, and our own zstd, say of data that holds more than it may. */
+const isTooMuch = ({ code, message }: NodeJS.ErrnoException) =>
+  code === 'ERR_BUFFER_TOO_LARGE' || message === 'too much zstd data';
+
+/** Inflates a body off the event loop. Throws 413 as soon as it has more than `maxBytes`, and 400 for what is not of its coding. */
+export async function inflated(
+  body: Uint8Array,
+  coding: Compression,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
   try {
     // A copy with memory of its own may move to another thread.
-    return new Uint8Array(await inflate(body, { maxOutputLength: maxBytes }));
+    return new Uint8Array(await decompress(body, coding, maxBytes));
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
+    if (isTooMuch(cause as NodeJS.ErrnoException))
       throw new ApiError('payload-too-large', `The request body is larger than ${maxBytes} bytes.`, {
         cause,
       });
-    throw new ApiError('invalid-body', 'The request body is not gzip.', { cause });
+    throw new ApiError('invalid-body', `The request body is not ${coding}.`, { cause });
   }
 }

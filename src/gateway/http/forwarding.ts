@@ -18,14 +18,14 @@ type Header = (name: string) => string | undefined;
 
 const HOST = /^[\w.-]+(:\d{1,5})?$|^\[[0-9a-f:]+\](:\d{1,5})?$/i;
 const PREFIX = /^(\/[\w.~-]+)*\/?$/;
-const VARY = 'accept, accept-encoding';
+const VARY = 'accept';
 
 /**
  * Where clients reach this server and who they are, as trusted proxies tell it. The X-Forwarded-* headers of any
  * other peer are ignored.
  */
 export class Forwarding {
-  /** Value of the Vary header: the names of the request headers that answers may depend on. */
+  /** Value of the Vary header of what has one coding only: the names of the request headers that answers may depend on. */
   readonly vary: string;
   /** Header in which a CDN reads the tags of an answer; empty: none does. */
   readonly tagHeader: string;

@@ -1,8 +1,10 @@
 import { STATUS_CODES } from 'node:http';
 import { LRUCache } from 'lru-cache';
+import type { ContentCoding } from '../../core/content-coding.js';
 import type { Reply } from '../../core/operation.js';
 import { joinTags } from '../../services/cdn/tags.js';
-import type { ContentEncoding } from './compression.js';
+import { isNegotiable } from './compression.js';
+import { codedTag } from './entity-tag.js';
 import type { HttpExchange } from './exchange.js';
 import { ID_BYTES } from './request-id.js';
 
@@ -22,18 +24,18 @@ const CONTROL = /[\r\n]/g;
 const blocks = new LRUCache<string, ArrayBuffer>({ max: 256 });
 
 /** What the block was made of that was asked for last: answers of one kind come in runs. */
-let lastBlock: { of: Reply; encoding: ContentEncoding; block: ArrayBuffer } | undefined;
+let lastBlock: { of: Reply; encoding: ContentCoding; block: ArrayBuffer } | undefined;
 
 /**
  * Status line and all headers, written as one block, whose last name is followed by what differs from answer to answer.
  * Values are stripped of line breaks.
  */
-export function head(x: HttpExchange, reply: Reply, encoding: ContentEncoding, length = ''): void {
+export function head(x: HttpExchange, reply: Reply, encoding: ContentCoding, length = ''): void {
   // 200 is the library's own default.
   if (reply.status !== 200) x.res.writeStatus(STATUS_LINES[reply.status] ?? String(reply.status));
   const { constant } = reply;
   // Only the encoding that the body is kept in; a client that cannot read it is rare.
-  if (constant && encoding === (reply.encoding ?? 'identity')) {
+  if (constant && encoding === (reply.encoding ?? 'identity') && reply.status !== 304) {
     constant.block ??= sharedBlock(reply, encoding, x.forwarding.vary);
     const isPlain = length === '' && x.serverTiming === '' && x.forwarding.tagHeader === '' && !x.limits;
     const bytes = isPlain ? lastBytes(x, reply, encoding) : undefined;
@@ -43,7 +45,7 @@ export function head(x: HttpExchange, reply: Reply, encoding: ContentEncoding, l
   }
 }
 
-function sharedBlock(reply: Reply, encoding: ContentEncoding, vary: string): ArrayBuffer {
+function sharedBlock(reply: Reply, encoding: ContentCoding, vary: string): ArrayBuffer {
   if (lastBlock && lastBlock.encoding === encoding && sameBlock(lastBlock.of, reply)) return lastBlock.block;
   const text = headerBlock(reply, encoding, vary);
   let block = blocks.get(text);
@@ -68,8 +70,8 @@ function sameBlock(a: Reply, b: Reply): boolean {
 const AFTER_TAG = '\r\nx-request-id: ';
 
 /** Value of the last header of the block, and the headers that stand behind it. */
-function lastText(x: HttpExchange, reply: Reply, encoding: ContentEncoding, length: string): string {
-  const tag = reply.etag === undefined ? '' : `${quoted(reply.etag, encoding)}${AFTER_TAG}`;
+function lastText(x: HttpExchange, reply: Reply, encoding: ContentCoding, length: string): string {
+  const tag = reply.etag === undefined ? '' : `${codedTag(reply.etag, encoding)}${AFTER_TAG}`;
   const timing = x.serverTiming ? `\r\nserver-timing: ${x.serverTiming}` : '';
   return tag + x.correlationId + timing + limitLines(x) + cacheTags(x, reply) + length;
 }
@@ -86,15 +88,18 @@ function cacheTags({ forwarding: { tagHeader } }: HttpExchange, { cacheTags: tag
 const TAG_LENGTH = 16;
 
 /** Room for a tag of that length and an id, filled anew for each answer: no text is made then. */
-const ROOMS = { identity: roomFor('identity'), gzip: roomFor('gzip'), br: roomFor('br') };
+const ROOMS = {
+  ...{ identity: roomFor('identity'), gzip: roomFor('gzip') },
+  ...{ br: roomFor('br'), zstd: roomFor('zstd') },
+};
 
-function roomFor(encoding: ContentEncoding): Uint8Array<ArrayBuffer> {
-  const text = quoted('0'.repeat(TAG_LENGTH), encoding) + AFTER_TAG + '0'.repeat(ID_BYTES);
+function roomFor(encoding: ContentCoding): Uint8Array<ArrayBuffer> {
+  const text = codedTag('0'.repeat(TAG_LENGTH), encoding) + AFTER_TAG + '0'.repeat(ID_BYTES);
   return Uint8Array.from(Buffer.from(text, 'latin1'));
 }
 
 /** The same as `lastText` without timing, tags and length; undefined for tags and ids of another shape. */
-function lastBytes(x: HttpExchange, { etag }: Reply, encoding: ContentEncoding): ArrayBuffer | undefined {
+function lastBytes(x: HttpExchange, { etag }: Reply, encoding: ContentCoding): ArrayBuffer | undefined {
   const id = x.correlationBytes;
   if (!id || etag === undefined || etag.length !== TAG_LENGTH) return undefined;
   const room = ROOMS[encoding];
@@ -115,19 +120,13 @@ function isHexDigit(code: number): boolean {
  * All headers up to the name of the last one, the entity tag or the request id, as one: the library writes names and
  * values as they are given, and each call of it costs.
  */
-function headerBlock(reply: Reply, encoding: ContentEncoding, vary: string): string {
+function headerBlock(reply: Reply, encoding: ContentCoding, vary: string): string {
   let block = COMMON;
   if (reply.mediaType) block += `\r\ncontent-type: ${reply.mediaType}`;
-  if (encoding !== 'identity') block += `\r\ncontent-encoding: ${encoding}`;
-  block += `\r\nvary: ${vary}`;
+  if (encoding !== 'identity' && reply.status !== 304) block += `\r\ncontent-encoding: ${encoding}`;
+  block += `\r\nvary: ${vary}${isNegotiable(reply) ? ', accept-encoding' : ''}`;
   if (reply.cacheControl) block += `\r\ncache-control: ${reply.cacheControl}`;
   for (const name in reply.headers)
     for (const value of [reply.headers[name]!].flat()) block += `\r\n${name}: ${value.replace(CONTROL, ' ')}`;
   return `${block}\r\n${reply.etag === undefined ? 'x-request-id' : 'etag'}`;
-}
-
-/** An entity tag names one representation, so a compressed one gets a suffix. */
-function quoted(etag: string, encoding: ContentEncoding): string {
-  const suffix = encoding === 'identity' ? '' : `-${encoding}`;
-  return etag.startsWith('W/') ? `W/"${etag.slice(2)}${suffix}"` : `"${etag}${suffix}"`;
 }

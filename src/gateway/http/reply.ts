@@ -1,21 +1,15 @@
+import type { ContentCoding } from '../../core/content-coding.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Reply } from '../../core/operation.js';
+import { compress, decompress } from '../../services/compression.js';
 import { Backlog, type Sending } from './backlog.js';
-import { acceptsGzip, type ContentEncoding, chooseEncoding, compress, decompress } from './compression.js';
+import { compressedParts, hasRoom } from './compressed-parts.js';
+import { acceptsCoding, chooseCoding, isWhole } from './compression.js';
+import { matchingForm } from './entity-tag.js';
 import { ACCEPT_ENCODING, type HttpExchange, IF_NONE_MATCH } from './exchange.js';
 import { head } from './head.js';
 import { sendParts } from './parts.js';
 import { upgrade } from './socket.js';
-
-/** Whether If-None-Match names this entity tag (weak comparison, RFC 9110, 8.8.3.2). */
-export function etagMatches(header: string, etag: string): boolean {
-  if (header.trim() === '*') return true;
-  const opaque = etag.replace(/^W\//, '');
-  return header.split(',').some((candidate) => {
-    const tag = /^(?:W\/)?"([^"]*)"$/.exec(candidate.trim())?.[1];
-    return tag?.replace(/-(gzip|br)$/, '') === opaque;
-  });
-}
 
 /** Head and body up to this size fit into the library's cork buffer of 16 KiB. */
 const CORK_BYTES = 12_288;
@@ -33,61 +27,84 @@ export function sendReply(x: HttpExchange, reply: Reply, sent: Sent): void {
     sent(x, 101, 0);
     return;
   }
-  if (reply.etag !== undefined && reply.status === 200) {
-    const condition = x.headerOf(IF_NONE_MATCH);
-    if (condition && isRead(x) && etagMatches(condition, reply.etag)) {
-      writeHead(x, { ...reply, status: 304 }, 'identity', 0);
-      sent(x, 304, 0);
-      return;
-    }
+  const form = unchangedForm(x, reply);
+  if (form) {
+    writeHead(x, { ...reply, status: 304 }, form, 0);
+    sent(x, 304, 0);
+    return;
   }
   const { body } = reply;
   if (body === undefined) {
     writeEmpty(x, reply, sent);
-  } else if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
-    if (x.method === 'HEAD') return writeEmpty(x, reply, sent, reply.length);
+  } else if (!isWhole(body)) {
+    const coding = chooseCoding(reply, x.headerOf(ACCEPT_ENCODING));
+    if (x.method === 'HEAD') return writeEmpty(x, reply, sent, coding, reply.length);
     x.detach();
-    if (reply.length === undefined) void stream(x, reply, body, sent);
+    if (reply.length === undefined) void stream(x, reply, body, hasRoom() ? coding : 'identity', sent);
     else sendSized(x, reply, body, reply.length, sent);
   } else {
     sendBody(x, reply, body, sent);
   }
 }
 
+/** The coding of what the client has already, and may go on with. */
+function unchangedForm(x: HttpExchange, reply: Reply): ContentCoding | undefined {
+  if (reply.etag === undefined || reply.status !== 200) return undefined;
+  const condition = x.headerOf(IF_NONE_MATCH);
+  if (!condition || !isRead(x)) return undefined;
+  const acceptEncoding = x.headerOf(ACCEPT_ENCODING);
+  const form = matchingForm(
+    condition,
+    reply.etag,
+    (coding) => coding === 'identity' || acceptsCoding(acceptEncoding, coding),
+  );
+  return form === 'any' ? chooseCoding(reply, acceptEncoding) : form;
+}
+
 /** Of what was changed, or searched for by POST, a client has nothing that could still be right. */
 const isRead = ({ method }: HttpExchange) => method === 'GET' || method === 'HEAD';
 
-function writeEmpty(x: HttpExchange, reply: Reply, sent: Sent, length = 0): void {
-  writeHead(x, reply, 'identity', length);
+function writeEmpty(
+  x: HttpExchange,
+  reply: Reply,
+  sent: Sent,
+  coding: ContentCoding = 'identity',
+  length = 0,
+): void {
+  writeHead(x, reply, coding, length);
   sent(x, reply.status, 0);
 }
 
 function sendBody(x: HttpExchange, reply: Reply, body: string | Uint8Array, sent: Sent): void {
-  const acceptEncoding = x.headerOf(ACCEPT_ENCODING);
-  if (reply.encoding === 'gzip' && body instanceof Uint8Array) {
-    if (acceptsGzip(acceptEncoding)) return write(x, reply, body, 'gzip', sent);
-    x.detach();
-    void later(x, reply, decompress(body), 'identity', sent);
-    return;
-  }
-  const encoding = chooseEncoding(reply.mediaType ?? '', body.length, acceptEncoding);
-  if (encoding === 'identity') return write(x, reply, body, encoding, sent);
-  const compressed = reply.constant?.compressed;
-  if (compressed?.encoding === encoding) return write(x, reply, compressed.body, encoding, sent);
+  const coding = chooseCoding(reply, x.headerOf(ACCEPT_ENCODING));
+  if (coding === (reply.encoding ?? 'identity')) return write(x, reply, body, coding, sent);
+  const form = coding === 'identity' ? undefined : reply.constant?.forms?.[coding];
+  if (form) return write(x, reply, form, coding, sent);
   x.detach();
-  void later(x, reply, compress(body, encoding), encoding, sent);
+  void recode(x, reply, body, coding, sent);
 }
 
-async function later(
+/** Sends a body in another coding than it has. */
+async function recode(
   x: HttpExchange,
   reply: Reply,
-  body: Promise<Buffer>,
-  encoding: ContentEncoding,
+  body: string | Uint8Array,
+  coding: ContentCoding,
   sent: Sent,
-) {
-  const ready = await body;
-  if (reply.constant && encoding !== 'identity') reply.constant.compressed = { encoding, body: ready };
-  if (!x.aborted) write(x, reply, ready, encoding, sent);
+): Promise<void> {
+  const { constant, encoding } = reply;
+  let form: string | Uint8Array = body;
+  try {
+    if (encoding) form = await decompress(form as Uint8Array, encoding);
+    if (coding !== 'identity') {
+      form = await compress(form, coding, constant?.isStatic ? 'static' : 'fresh');
+      if (constant) constant.forms = { ...(constant.isStatic && constant.forms), [coding]: form };
+    }
+  } catch (error) {
+    if (!x.aborted) x.res.close();
+    return sent(x, 500, 0, error);
+  }
+  if (!x.aborted) write(x, reply, form, coding, sent);
   else sent(x, 499, 0);
 }
 
@@ -95,7 +112,7 @@ function write(
   x: HttpExchange,
   reply: Reply,
   body: string | Uint8Array,
-  encoding: ContentEncoding,
+  encoding: ContentCoding,
   sent: Sent,
 ): void {
   const size = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
@@ -128,7 +145,7 @@ function write(
  * Ends a response without a body; HEAD reports the length it would have, unless that is a stream's. That length is written as a header:
  * given to the library, it takes the response for unfinished and aborts the process. 204 and 304 have none.
  */
-function writeHead(x: HttpExchange, reply: Reply, encoding: ContentEncoding, size: number): void {
+function writeHead(x: HttpExchange, reply: Reply, encoding: ContentCoding, size: number): void {
   x.responded = true;
   const close = !x.reusable;
   const length = size > 0 ? `\r\ncontent-length: ${size}` : '';
@@ -147,7 +164,7 @@ function sendLarge(
   x: HttpExchange,
   reply: Reply,
   body: string | Uint8Array,
-  encoding: ContentEncoding,
+  encoding: ContentCoding,
   size: number,
   sent: Sent,
 ) {
@@ -184,11 +201,12 @@ function sendLarge(
   });
 }
 
-/** Sends chunks as they come, pausing the producer while the client is slow. */
+/** Sends parts as they come, pausing the producer while the client is slow. */
 async function stream(
   x: HttpExchange,
   reply: Reply,
-  chunks: AsyncIterable<Uint8Array>,
+  parts: AsyncIterable<Uint8Array>,
+  coding: ContentCoding,
   sent: Sent,
 ): Promise<void> {
   const { res } = x;
@@ -200,7 +218,8 @@ async function stream(
     return true;
   });
   x.signal.addEventListener('abort', () => drained?.(), { once: true });
-  res.cork(() => head(x, reply, 'identity'));
+  res.cork(() => head(x, reply, coding));
+  const chunks = coding === 'identity' ? parts : compressedParts(parts, coding);
   try {
     for await (const chunk of chunks) {
       if (x.aborted) break;

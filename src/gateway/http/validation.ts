@@ -2,6 +2,7 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { BodyError, readBody } from '../../core/body.js';
+import { COMPRESSIONS } from '../../core/content-coding.js';
 import { ApiError, type FieldError } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { BodyForm, BodyReading, JsonBounds } from '../../core/json-bounds.js';
@@ -159,13 +160,13 @@ async function received(x: HttpExchange, maxBytes: number): Promise<Uint8Array<A
   const declared = Number(x.header('content-length') ?? 0);
   if (declared > maxBytes)
     throw new ApiError('payload-too-large', `The request body is larger than ${maxBytes} bytes.`);
-  const coding = codingOf(x, ['gzip', 'identity']);
+  const coding = codingOf(x, [...COMPRESSIONS, 'identity']);
   try {
     const parts = await x.upload.collect(maxBytes, memory);
     if (coding === 'identity' || parts.length === 0) return parts;
     // What comes out is not known before.
     memory.take(maxBytes);
-    return [await inflated(Buffer.concat(parts), maxBytes)];
+    return [await inflated(Buffer.concat(parts), coding, maxBytes)];
   } finally {
     memory.release();
   }

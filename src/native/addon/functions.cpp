@@ -25,9 +25,9 @@ void inflate(napi_env env, const Arguments<2>& arguments, Environment& environme
   if (!(maxBytes >= 0 && maxBytes < ByteBuffer::kMaxSize)) throw Failure{"maxBytes is out of range", true};
   environment.text.clear();
   switch (environment.decompressor.gunzip(data, size, static_cast<size_t>(maxBytes), environment.text)) {
-    case Gunzip::done: return;
-    case Gunzip::damaged: throw Failure{"damaged gzip data", false};
-    case Gunzip::tooLarge: throw Failure{"too much gzip data", false};
+    case Inflation::done: return;
+    case Inflation::damaged: throw Failure{"damaged gzip data", false};
+    case Inflation::tooLarge: throw Failure{"too much gzip data", false};
   }
 }
 

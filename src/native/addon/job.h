@@ -14,7 +14,7 @@ class Job {
   Job& operator=(const Job&) = delete;
   virtual ~Job() = default;
 
-  /** On another thread, without any call of N-API. What it throws rejects the promise. */
+  /** On another thread, without any call of N-API. What it throws rejects the promise, a `Failure` by its message. */
   virtual void run() = 0;
   /** On the thread that asked, when the work is done: what the promise resolves with. */
   virtual napi_value result(napi_env env) = 0;

@@ -69,6 +69,11 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "gzip", guarded<gzip>);
   setFunction(env, exports, "gunzip", guarded<gunzip>);
   setFunction(env, exports, "gunzippedSize", guarded<gunzippedSize>);
+  setFunction(env, exports, "compressBytes", guarded<compressBytes>);
+  setFunction(env, exports, "createZstdStream", guarded<createZstdStream>);
+  setFunction(env, exports, "writeZstdStream", guarded<writeZstdStream>);
+  setFunction(env, exports, "unzstd", guarded<unzstd>);
+  setFunction(env, exports, "unzstdLater", guarded<unzstdLater>);
   setFunction(env, exports, "mvtToMlt", guarded<mvtToMlt>);
   setFunction(env, exports, "mltToMvt", guarded<mltToMvt>);
   setFunction(env, exports, "encodePng", guarded<encodePng>);

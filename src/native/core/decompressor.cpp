@@ -19,19 +19,19 @@ size_t guess(const uint8_t* data, const uint8_t* end) {
 
 }  // namespace
 
-Gunzip Decompressor::gunzip(const uint8_t* data, size_t size, size_t maxBytes, ByteBuffer& out) {
+Inflation Decompressor::gunzip(const uint8_t* data, size_t size, size_t maxBytes, ByteBuffer& out) {
   if (decompressor_ == nullptr) decompressor_ = libdeflate_alloc_decompressor();
   if (decompressor_ == nullptr) throw std::bad_alloc();
   const uint8_t* const end = data + size;
   const size_t before = out.size();
   do {
-    const Gunzip result = member(data, end, maxBytes - (out.size() - before), out);
-    if (result != Gunzip::done) return result;
+    const Inflation result = member(data, end, maxBytes - (out.size() - before), out);
+    if (result != Inflation::done) return result;
   } while (beginsMember(data, end));
-  return Gunzip::done;
+  return Inflation::done;
 }
 
-Gunzip Decompressor::member(const uint8_t*& data, const uint8_t* end, size_t maxBytes, ByteBuffer& out) {
+Inflation Decompressor::member(const uint8_t*& data, const uint8_t* end, size_t maxBytes, ByteBuffer& out) {
   // One byte more than allowed tells what is too large from what just fits.
   size_t room = std::min(std::max<size_t>(guess(data, end), 64), maxBytes + 1);
   for (;;) {
@@ -41,13 +41,13 @@ Gunzip Decompressor::member(const uint8_t*& data, const uint8_t* end, size_t max
     const libdeflate_result result = libdeflate_gzip_decompress_ex(
         decompressor_, data, static_cast<size_t>(end - data), p, room, &taken, &made);
     if (result == LIBDEFLATE_SUCCESS) {
-      if (made > maxBytes) return Gunzip::tooLarge;
+      if (made > maxBytes) return Inflation::tooLarge;
       out.commit(p + made);
       data += taken;
-      return Gunzip::done;
+      return Inflation::done;
     }
-    if (result != LIBDEFLATE_INSUFFICIENT_SPACE) return Gunzip::damaged;
-    if (room > maxBytes) return Gunzip::tooLarge;
+    if (result != LIBDEFLATE_INSUFFICIENT_SPACE) return Inflation::damaged;
+    if (room > maxBytes) return Inflation::tooLarge;
     room = std::min(room * 4, maxBytes + 1);
   }
 }

@@ -10,7 +10,7 @@
 
 namespace graticule {
 
-enum class Gunzip { done, damaged, tooLarge };
+enum class Inflation { done, damaged, tooLarge };
 
 class Decompressor {
  public:
@@ -23,10 +23,10 @@ class Decompressor {
    * Appends what one gzip member or several (RFC 1952) hold, checksums compared. Bytes behind the last member that begin
    * no other are left aside, as gzip itself does. Throws std::bad_alloc.
    */
-  Gunzip gunzip(const uint8_t* data, size_t size, size_t maxBytes, ByteBuffer& out);
+  Inflation gunzip(const uint8_t* data, size_t size, size_t maxBytes, ByteBuffer& out);
 
  private:
-  Gunzip member(const uint8_t*& data, const uint8_t* end, size_t maxBytes, ByteBuffer& out);
+  Inflation member(const uint8_t*& data, const uint8_t* end, size_t maxBytes, ByteBuffer& out);
 
   libdeflate_decompressor* decompressor_ = nullptr;
 };

@@ -1,6 +1,7 @@
 // Fuzz target: bytes from outside through every reader and encoder of the core. docs/fuzzing.md tells how to run it.
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "../core/pg_values.h"
 #include "../core/tile_layer.h"
 #include "../core/wkb.h"
+#include "../core/zstd.h"
 #include "geometry_target.h"
 #include "tile_check.h"
 
@@ -147,6 +149,25 @@ void fuzzParsers(const uint8_t* data, size_t size) {
   require(!hit || status == ReadStatus::Ok);
 }
 
+/** The bytes as frames, and through a frame in two parts and back, also when one byte of that is another. */
+void fuzzZstd(uint8_t mode, const uint8_t* data, size_t size) {
+  constexpr size_t kMost = 1 << 16;
+  static ZstdEncoder encoder(1, 10);
+  ByteBuffer out;
+  require(unzstd(data, size, kMost, out) != Inflation::done || out.size() <= kMost);
+  ByteBuffer frame;
+  encoder.write(data, size / 2, ZSTD_e_flush, frame);
+  encoder.write(data + size / 2, size - size / 2, ZSTD_e_end, frame);
+  out.clear();
+  require(unzstd(frame.data(), frame.size(), size, out) == Inflation::done);
+  require(out.size() == size && (size == 0 || std::memcmp(out.data(), data, size) == 0));
+  out.clear();
+  require(size == 0 || unzstd(frame.data(), frame.size(), size - 1, out) == Inflation::tooLarge);
+  frame.data()[mode % frame.size()] ^= static_cast<uint8_t>(mode | 1);
+  out.clear();
+  require(unzstd(frame.data(), frame.size(), kMost, out) != Inflation::done || out.size() <= kMost);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -157,5 +178,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzzPgValue(mode, data + 1, size - 1);
   fuzzParsers(data + 1, size - 1);
   fuzzGeometry(mode, data + 1, size - 1);
+  fuzzZstd(mode, data + 1, size - 1);
   return 0;
 }

@@ -1,5 +1,6 @@
 import { cursorOf, hasFeatures } from '../../core/abilities.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
+import { compressionOf } from '../../core/content-coding.js';
 import type { CollectionChange } from '../../core/edits.js';
 import { sharedKey, type TileRequest } from '../tiles/request.js';
 import type { Tile } from '../tiles/tile.js';
@@ -85,8 +86,7 @@ export class TileLevels {
     const { body = NOTHING } = empty ? {} : reply;
     if (!(body instanceof Uint8Array)) return;
     const cursors = request.collections.map(cursorOf);
-    const encoding = reply.encoding === 'gzip' ? 'gzip' : 'identity';
-    const stored = { began, cursors, encoding, dropped, body } as const;
+    const stored = { began, cursors, encoding: reply.encoding ?? 'identity', dropped, body } as const;
     for (const level of this.#levels) level.write(sharedKey(request), stored, maxAgeMs);
   }
 
@@ -127,6 +127,12 @@ export class TileLevels {
 const NOTHING = new Uint8Array();
 
 function tileOf({ body, encoding, dropped }: StoredTile, request: TileRequest): Tile {
-  const compressed = encoding === 'gzip' ? 'gzip' : undefined;
-  return newTile(request, body, request.format.mediaType, compressed, body.byteLength === 0, dropped);
+  return newTile(
+    request,
+    body,
+    request.format.mediaType,
+    compressionOf(encoding),
+    body.byteLength === 0,
+    dropped,
+  );
 }

@@ -1,3 +1,4 @@
+import type { ContentCoding } from '../../core/content-coding.js';
 import { contentTag } from '../../core/content-tag.js';
 
 /** All keys of tiles in Redis begin so. */
@@ -9,7 +10,7 @@ export interface StoredTile {
   readonly began: number;
   /** By collection: cursor of the last edit that its maker knew of; 0 for collections without edits. */
   readonly cursors: readonly number[];
-  readonly encoding: 'identity' | 'gzip';
+  readonly encoding: ContentCoding;
   /** Features left out of it for want of room. */
   readonly dropped: number;
   /** Empty when nothing is in the tile. */

@@ -107,17 +107,19 @@ export class Proposals {
     });
   }
 
-  /** The newest that fit, first; those of the tenant of a caller who has one. */
+  /** Of the newest those that fit, newest first; those of the tenant of a caller who has one. */
   async list(reader: Principal, fits: (proposal: Proposal) => boolean = () => true): Promise<Proposal[]> {
     const proposals: Proposal[] = [];
     let after: StoredDocument | undefined;
+    let count = 0;
     do {
       const page: StoredDocument<Body>[] = await this.#deps.documents.page(PROPOSAL, { limit: PAGE, after });
       const own = page.filter(({ body }) => maySee(reader, body));
       const views = await Promise.all(own.map((stored) => this.#view(stored)));
       proposals.push(...views.filter(fits));
       after = page.length < PAGE ? undefined : page.at(-1);
-    } while (after && proposals.length < LIMITS.proposalsListed);
+      count += page.length;
+    } while (after && proposals.length < LIMITS.proposalsListed && count < LIMITS.proposalsRead);
     return proposals.slice(0, LIMITS.proposalsListed);
   }
 

@@ -2,7 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { hasTilesAt } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
+import type { Reply } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
+import { compress, decompress } from '../compression.js';
 import type { TileRequest } from '../tiles/request.js';
 import type { Tile } from '../tiles/tile.js';
 import { inOrder } from './in-order.js';
@@ -89,13 +91,20 @@ async function makeStep(
   };
   try {
     const { reply, empty } = await patiently(request, options);
-    const body = empty ? undefined : (reply.body as Uint8Array);
+    const body = empty ? undefined : await archived(reply);
     return { position, count: 1, at, body };
   } catch (error) {
     if (options.signal.aborted || !(error instanceof ApiError || error instanceof TaskFailure)) throw error;
     if (error.code === 'store-unavailable' || error.code === 'source-missing') throw error;
     return { position, count: 1, at, failure: error };
   }
+}
+
+/** Archives hold gzip, whatever the tile was read from. */
+async function archived({ body, encoding }: Reply): Promise<Uint8Array> {
+  const tile = body as Uint8Array;
+  if (encoding === undefined || encoding === 'gzip') return tile;
+  return compress(await decompress(tile, encoding), 'gzip');
 }
 
 async function patiently(request: TileRequest, options: MakingOptions): Promise<Tile> {

@@ -1,5 +1,6 @@
 import type { ArchiveTile, ArchiveTileAddress, ArchiveTilesResult } from '../../core/archives.js';
 import type { ArchiveCollection } from '../../core/collection.js';
+import { CONTENT_CODINGS } from '../../core/content-coding.js';
 import { isRemote } from '../../core/sources.js';
 import type { Pools } from '../../core/tasks.js';
 import { failureFrom } from '../../workers/failure.js';
@@ -92,11 +93,11 @@ async function read(
   }
 }
 
-function settle(requests: readonly Wanted[], { data, ends, gzip, failures }: ArchiveTilesResult): void {
+function settle(requests: readonly Wanted[], { data, ends, codings, failures }: ArchiveTilesResult): void {
   for (const [i, { resolve, reject }] of requests.entries()) {
     const failure = failures[i];
     const tile = data.subarray(ends[i - 1] ?? 0, ends[i]);
     if (failure) reject(failureFrom(failure));
-    else resolve({ data: tile, encoding: gzip[i] === 1 ? 'gzip' : 'identity' });
+    else resolve({ data: tile, encoding: CONTENT_CODINGS[codings[i]!]! });
   }
 }

@@ -1,5 +1,6 @@
 import { hasFeatures, hasStoredTiles } from '../../core/abilities.js';
 import type { ArchiveCollection } from '../../core/collection.js';
+import { compressionOf } from '../../core/content-coding.js';
 import { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import { isVectorFormat, MLT_FORMAT } from '../../core/media.js';
@@ -62,7 +63,7 @@ async function encode(x: TaskContext, pools: Pools, request: TileRequest, coding
     gzipMinBytes: GZIP_MIN_BYTES,
   });
   const { data, dropped } = result;
-  const encoding = result.encoding === 'gzip' ? 'gzip' : undefined;
+  const encoding = compressionOf(result.encoding);
   return newTile(request, data, format.mediaType, encoding, data.byteLength === 0, dropped);
 }
 
@@ -74,7 +75,7 @@ async function stored(x: TaskContext, pools: Pools, request: TileRequest): Promi
   const isOther = format.name !== archive.format && tile.data.byteLength > 0;
   const to = format === MLT_FORMAT ? 'mlt' : 'mvt';
   const result = isOther ? await runTask(x, pools, 'vector.transcode', { tile, to }) : tile;
-  const encoding = result.encoding === 'gzip' ? 'gzip' : undefined;
+  const encoding = compressionOf(result.encoding);
   return newTile(request, result.data, format.mediaType, encoding, result.data.byteLength === 0);
 }
 

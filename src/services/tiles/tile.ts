@@ -1,5 +1,6 @@
 import { hasCoverage, hasFeatures } from '../../core/abilities.js';
 import type { Collection } from '../../core/collection.js';
+import type { Compression } from '../../core/content-coding.js';
 import { contentTag } from '../../core/content-tag.js';
 import { LIMITS } from '../../core/limits.js';
 import { isVectorFormat } from '../../core/media.js';
@@ -55,7 +56,7 @@ export function newTile(
   request: TileRequest,
   data: Uint8Array,
   mediaType: string,
-  encoding: 'gzip' | undefined,
+  encoding: Compression | undefined,
   empty: boolean,
   dropped = 0,
 ): Tile {
@@ -77,8 +78,8 @@ export function newTile(
     constant,
     headers,
   };
-  // The compressed form of a plain vector tile is kept with it, once a client has asked for that.
-  const forms = isVectorFormat(request.format) && encoding === undefined ? 2 : 1;
+  // The form of a vector tile as gzip is kept with it, once a client has asked for that.
+  const forms = isVectorFormat(request.format) && encoding !== 'gzip' ? 2 : 1;
   return { reply, bytes: forms * data.byteLength, dropped };
 }
 

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import opentype, { type Font } from 'opentype.js';
 import { PbfWriter } from 'pbf';
 import { covers, type FontFace, facesOf } from '../../core/style/fonts.js';
 import type { GlyphTask } from '../../core/symbols.js';
+import { gzip } from '../../native/index.js';
 import { distanceField } from './distance.js';
 import { fontPath, isInstalled } from './font-files.js';
 import { flatten, type Segments } from './outline.js';
@@ -41,7 +40,7 @@ export async function glyphRange({ fonts, first }: GlyphTask): Promise<Uint8Arra
   }
   const document = new PbfWriter();
   document.writeBytesField(1, stack.finish());
-  return new Uint8Array(await promisify(gzip)(document.finish()));
+  return new Uint8Array(gzip(document.finish(), 12));
 }
 
 function glyphOf(faces: readonly FontFace[], code: number): Uint8Array | undefined {

@@ -6,6 +6,7 @@ import type {
   ArchiveTilesResult,
   ArchiveTilesTask,
 } from '../../core/archives.js';
+import { CONTENT_CODINGS } from '../../core/content-coding.js';
 import { failureMessage } from '../failure.js';
 import { inspectMBTiles, mbtilesTiles } from '../providers/archive/mbtiles.js';
 import { inspectPMTiles, pmtilesTiles } from '../providers/archive/pmtiles.js';
@@ -38,7 +39,7 @@ export async function archiveTiles({
   const count = addresses.length / 3;
   const parts: Uint8Array[] = [];
   const ends = new Int32Array(count);
-  const gzip = new Uint8Array(count);
+  const codings = new Uint8Array(count);
   const failures: ArchiveTilesResult['failures'] = {};
   let size = 0;
   for (let i = 0; i < count; i++) {
@@ -48,13 +49,13 @@ export async function archiveTiles({
       const { data, encoding } = read instanceof Promise ? await read : read;
       parts.push(data);
       size += data.byteLength;
-      gzip[i] = encoding === 'gzip' ? 1 : 0;
+      codings[i] = CONTENT_CODINGS.indexOf(encoding);
     } catch (error) {
       failures[i] = failureMessage(error);
     }
     ends[i] = size;
   }
-  return { data: joined(parts, size), ends, gzip, failures };
+  return { data: joined(parts, size), ends, codings, failures };
 }
 
 /** Not of Node's shared pool, of which nothing can move. */

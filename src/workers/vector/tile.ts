@@ -4,7 +4,7 @@ import type { Cancellation } from '../cancellation.js';
 import { deservesOverview, fromOverview } from '../overviews/tile.js';
 import type { EncodedLayer } from '../providers/feature-store.js';
 import { storeOf } from '../providers/store.js';
-import { asMlt, GZIP_LEVEL } from './encodings.js';
+import { asMlt, gzipLevelOf } from './encodings.js';
 
 /** Encodes a vector tile (Mapbox Vector Tile 2.1, or MapLibre Tile); its layers are concatenated. */
 export async function vectorTile(
@@ -29,7 +29,7 @@ export async function vectorTile(
   const data = task.format === 'mlt' ? asMlt(rows) : rows;
   if (task.encoding === 'identity' || data.length < (task.gzipMinBytes ?? 0))
     return { data, encoding: 'identity', features, dropped, heavy };
-  return { data: gzip(data, task.gzipLevel ?? GZIP_LEVEL), encoding: 'gzip', features, dropped, heavy };
+  return { data: gzip(data, gzipLevelOf(task)), encoding: 'gzip', features, dropped, heavy };
 }
 
 /** From an overview of the table where that shows all that the tile can show, else from the table. */

@@ -63,7 +63,7 @@ const RejectBody = Type.Object({ reason: Type.String({ maxLength: 2000 }) });
 /** Executions that wait for somebody to approve them. */
 export const proposals = group({ tag: 'Proposals', scope: 'proposals', envelope: 'raw' }, [
   report('GET /proposals', 'List Operation Proposals', {
-    description: `Executions of processes that need approval (processes.approval), the newest ${LIMITS.proposalsListed} first.`,
+    description: `Executions of processes that need approval (processes.approval), the newest first: ${LIMITS.proposalsListed} at most, of the newest ${LIMITS.proposalsRead}.`,
     params: filters,
     data: Type.Object({ proposals: Type.Array(Summary) }),
     async answer({ params, principal }, deps) {

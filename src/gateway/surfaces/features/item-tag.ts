@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { VectorCollection } from '../../../core/collection.js';
 import type { Format } from '../../../core/media.js';
+import { contentTagOf } from '../../http/entity-tag.js';
 
 /**
  * Strong entity tags of one feature. A tag names one representation (RFC 9110, 8.8.3): the stored row, the format and
@@ -11,15 +12,13 @@ export function itemTag(row: string, format: Format, crs: { uri: string }): stri
 }
 
 const STRONG_TAG = /^"([^"]*)"$/;
-/** Suffix that a compressed representation's tag carries. */
-const ENCODING = /-(gzip|br)$/;
 
 /** The opaque parts of an If-Match header; `*` for any. Weak tags never match (RFC 9110, 13.1.1) and are left out. */
 export function acceptedTags(header: string): '*' | string[] {
   if (header.trim() === '*') return '*';
   return header.split(',').flatMap((part) => {
     const tag = STRONG_TAG.exec(part.trim())?.[1];
-    return tag === undefined ? [] : [tag.replace(ENCODING, '')];
+    return tag === undefined ? [] : [contentTagOf(tag)];
   });
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
+import { COMPRESSIONS, type Compression, type ContentCoding } from '../../../core/content-coding.js';
 import type { Reply } from '../../../core/operation.js';
 import { bytes } from '../../../core/reply.js';
 
@@ -17,8 +18,10 @@ const HASHED = /-[A-Z0-9]{8}\.\w+$/;
 const FOREVER = 'public, max-age=31536000, immutable';
 const CHECKED = 'public, no-cache';
 
-/** Files that the build has compressed carry this after their name. */
-const GZIP = '.gz';
+/** Files that the build has compressed carry one of these after their name. */
+const ENDINGS: Readonly<Record<string, Compression>> = { '.gz': 'gzip', '.br': 'br', '.zst': 'zstd' };
+
+type Forms = Partial<Record<ContentCoding, Buffer>>;
 
 /**
  * The files below `/assets/`: read and hashed once. A request names one of these entries or
@@ -33,14 +36,15 @@ export class Assets {
 
   /** Reads the plain files of a directory. Throws when it cannot be read. */
   static read(directory: string): Assets {
-    const replies = new Map<string, Reply>();
+    const files = new Map<string, Forms>();
     for (const entry of readdirSync(directory, { withFileTypes: true })) {
-      const name = basename(entry.name, GZIP);
-      const mediaType = MEDIA_TYPES[extname(name)];
-      if (!entry.isFile() || !mediaType) continue;
-      const content = readFileSync(join(directory, entry.name));
-      replies.set(name, assetReply(name, content, mediaType, entry.name !== name));
+      const coding = ENDINGS[extname(entry.name)] ?? 'identity';
+      const name = coding === 'identity' ? entry.name : basename(entry.name, extname(entry.name));
+      if (!entry.isFile() || !MEDIA_TYPES[extname(name)]) continue;
+      files.set(name, { ...files.get(name), [coding]: readFileSync(join(directory, entry.name)) });
     }
+    const replies = new Map<string, Reply>();
+    for (const [name, forms] of files) replies.set(name, assetReply(name, forms));
     return new Assets(replies);
   }
 
@@ -50,8 +54,11 @@ export class Assets {
   }
 }
 
-function assetReply(name: string, content: Buffer, mediaType: string, gzipped: boolean): Reply {
+function assetReply(name: string, { identity, ...forms }: Forms): Reply {
+  const encoding = identity ? undefined : COMPRESSIONS.find((coding) => forms[coding]);
+  const content = identity ?? forms[encoding!]!;
   const etag = createHash('sha256').update(content).digest('base64url').slice(0, 22);
   const cacheControl = HASHED.test(name) ? FOREVER : CHECKED;
-  return bytes(content, mediaType, { etag, cacheControl, encoding: gzipped ? 'gzip' : undefined });
+  const constant = { block: undefined, forms, isStatic: true };
+  return bytes(content, MEDIA_TYPES[extname(name)]!, { etag, cacheControl, encoding, constant });
 }

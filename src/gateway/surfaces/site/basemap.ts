@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import Type from 'typebox';
+import { type ContentCoding, compressionOf } from '../../../core/content-coding.js';
 import { contentTag } from '../../../core/content-tag.js';
 import { notFound } from '../../../core/errors.js';
 import { JSON_FORMAT, MVT_FORMAT } from '../../../core/media.js';
@@ -65,12 +66,12 @@ function tiles({ pools, basemapFile }: BasemapDeps): Operation {
 
 const SEA: Reply = { status: 204, cacheControl: CACHE_CONTROL };
 
-function tileReply(data: Uint8Array, encoding: 'identity' | 'gzip'): Reply {
+function tileReply(data: Uint8Array, encoding: ContentCoding): Reply {
   const etag = createHash('sha256').update(data).digest('base64url').slice(0, 22);
   return bytes(data, MVT_FORMAT.mediaType, {
     etag,
     cacheControl: CACHE_CONTROL,
-    encoding: encoding === 'gzip' ? 'gzip' : undefined,
+    encoding: compressionOf(encoding),
   });
 }
 

@@ -10,7 +10,7 @@ import { makeTile } from '../../../services/tiles/make.js';
 import { shownAt, type TileAddress, type TileRequest, tileKey } from '../../../services/tiles/request.js';
 import type { Tile, TileCoding } from '../../../services/tiles/tile.js';
 import { emptyTile } from '../../../services/tiles/tile.js';
-import { acceptsGzip } from '../../http/compression.js';
+import { acceptsCoding } from '../../http/compression.js';
 import { isOutside } from '../tilesets.js';
 
 /** Checks a tile's coordinates: 400 for a matrix or tile that the set does not have. */
@@ -120,7 +120,7 @@ async function anyTile(x: Exchange, deps: answerTile, plan: TilePlan): Promise<T
 
 /** To compress a tile takes half as long as to make it: not for a client that does not take it. */
 function codingFor(x: Exchange): TileCoding {
-  return acceptsGzip(x.header('accept-encoding')) ? 'gzip' : 'identity';
+  return acceptsCoding(x.header('accept-encoding'), 'gzip') ? 'gzip' : 'identity';
 }
 
 /** Several clients may wait for one rendering, so none of them may cancel it by going away. */

@@ -278,7 +278,8 @@ void PropertyColumns::writeShared(ByteBuffer& head, ByteBuffer& body) {
   head.append(heads.data(), heads.size());
   requireRoom(body.size() + dictionaryBytes_ + places.size());
   body.pushVarint(streams);
-  writeDictionary(body, StreamType::SharedDictionaryData, false);
+  writeIntegers(body, StreamType::DictionaryLength, lengths_);
+  writeEntries(body, StreamType::SharedDictionaryData, false);
   body.append(places.data(), places.size());
   clearDictionary();
 }
@@ -359,13 +360,12 @@ void PropertyColumns::addToDictionary(Cells cells, bool mixed) {
   });
 }
 
-void PropertyColumns::writeDictionary(ByteBuffer& body, StreamType type, bool mixed) {
+void PropertyColumns::writeEntries(ByteBuffer& body, StreamType type, bool mixed) {
   ByteBuffer text;
   for (const uint32_t index : entries_) {
     const std::string_view t = textOf(index, mixed);
     text.append(t.data(), t.size());
   }
-  writeIntegers(body, StreamType::DictionaryLength, lengths_);
   writePlain(body, type, static_cast<uint32_t>(entries_.size()), text.data(), text.size());
 }
 
@@ -395,8 +395,10 @@ void PropertyColumns::writeTexts(ByteBuffer& body, Cells cells, const Survey& su
     writeIntegers(body, StreamType::VarBinaryLength, allLengths_);
     writePlain(body, StreamType::Data, static_cast<uint32_t>(allLengths_.size()), text.data(), text.size());
   } else {
-    writeDictionary(body, StreamType::DictionaryData, mixed);
+    // mlt-core takes the streams by their order.
+    writeIntegers(body, StreamType::DictionaryLength, lengths_);
     writeIntegers(body, StreamType::StringOffset, offsets_);
+    writeEntries(body, StreamType::DictionaryData, mixed);
   }
   clearDictionary();
 }

@@ -102,7 +102,7 @@ class PropertyColumns {
   void writeTexts(ByteBuffer& body, Cells cells, const Survey& survey);
   /** Fills `offsets_` with the places of a column's texts in the dictionary, which takes those that are new. */
   void addToDictionary(Cells cells, bool mixed);
-  void writeDictionary(ByteBuffer& body, StreamType type, bool mixed);
+  void writeEntries(ByteBuffer& body, StreamType type, bool mixed);
   void clearDictionary();
   std::string_view textOf(uint32_t value, bool mixed);
 

@@ -6,7 +6,7 @@ import {
   type TilePackageTasks,
 } from '../../../core/tile-packages.js';
 import type { Cancellation } from '../../cancellation.js';
-import { sniffedFormat, unsupported } from '../../providers/archive/stored.js';
+import { imageFormat, unsupported } from '../../providers/archive/stored.js';
 import { appendAll } from '../write.js';
 import { readTile } from './bundled-tile.js';
 import { databaseTiles, describeDatabase } from './database.js';
@@ -76,6 +76,6 @@ function* batches(
 
 function requireFormat(data: Uint8Array, format: ArchiveFormat): void {
   // Vector tiles may be compressed, or begin with any field.
-  if (format !== 'mvt' && sniffedFormat(data) !== format)
+  if (format !== 'mvt' && imageFormat(data) !== format)
     throw unsupported('it has tiles of several formats (MIXED), which one archive cannot hold');
 }

@@ -4,9 +4,9 @@ import Database from '../../../native/sqlite.js';
 import { inspectMBTiles } from '../../providers/archive/mbtiles.js';
 import {
   damaged,
+  imageFormat,
   MAX_TILE_BYTES,
   metadataTexts,
-  sniffedFormat,
   unsupported,
 } from '../../providers/archive/stored.js';
 import { quote } from '../../providers/geopackage/connection.js';
@@ -117,8 +117,8 @@ function formatOf(db: Db, table: string): ArchiveFormat {
     .prepare(`SELECT substr(tile_data, 1, 16) FROM ${quote(table)} LIMIT 1`)
     .pluck()
     .get();
-  const format = sniffedFormat(sample);
-  if (!format || format === 'mvt') throw unsupported('its tiles are of a format that is not served');
+  const format = imageFormat(sample);
+  if (!format) throw unsupported('its tiles are of a format that is not served');
   return format;
 }
 

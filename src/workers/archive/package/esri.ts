@@ -2,7 +2,7 @@ import type { ArchiveFormat, VectorLayerMetadata } from '../../../core/archives.
 import type { PackagePart, TilePackage } from '../../../core/tile-packages.js';
 import type { Cancellation } from '../../cancellation.js';
 import { attribute, child, children, parseXml, textOf } from '../../ingest/xml.js';
-import { damaged, metadataTexts, sniffedFormat, unsupported } from '../../providers/archive/stored.js';
+import { damaged, imageFormat, metadataTexts, unsupported } from '../../providers/archive/stored.js';
 import { readTile } from './bundled-tile.js';
 import {
   type BundledTile,
@@ -71,7 +71,7 @@ export async function describePackage(zip: ZippedPackage, cancellation: Cancella
 }
 
 function formatOf(sample: Buffer, isVector: boolean): ArchiveFormat {
-  const format = isVector ? 'mvt' : sniffedFormat(sample);
+  const format = isVector ? 'mvt' : imageFormat(sample);
   if (!format || (format === 'mvt') !== isVector)
     throw unsupported('its tiles are of a format that is not served');
   return format;

@@ -6,15 +6,16 @@ import Database from '../../../native/sqlite.js';
 import { keptOpen } from '../kept-open.js';
 import {
   damaged,
+  imageFormat,
   KEEP_OPEN,
   MAX_TILE_BYTES,
   metadataText,
   NO_TILE,
-  sniffedFormat,
   storedTile,
   tileRangeBounds,
   unsupported,
   validBounds,
+  vectorFormat,
   vectorLayers,
 } from './stored.js';
 
@@ -134,11 +135,17 @@ function metadataOf(db: Db): Map<string, string> {
 }
 
 function formatOf(db: Db, named: string | undefined): ArchiveFormat {
-  const sample = db.prepare('SELECT substr(tile_data, 1, 16) FROM tiles LIMIT 1').pluck().get();
-  if (sample === undefined) throw unsupported('it has no tiles');
-  const format = named === undefined ? sniffedFormat(sample) : FORMATS[named.trim().toLowerCase()];
+  if (!db.prepare('SELECT 1 FROM tiles LIMIT 1').get()) throw unsupported('it has no tiles');
+  const format = named === undefined ? formatOfTile(db) : FORMATS[named.trim().toLowerCase()];
   if (!format) throw unsupported(`tiles of format ${(named ?? 'unknown').slice(0, 60)} are not known`);
   return format;
+}
+
+/** What the first tile is, where the metadata tells no format. */
+function formatOfTile(db: Db): ArchiveFormat | undefined {
+  const sql = `SELECT tile_data FROM tiles WHERE length(tile_data) BETWEEN 1 AND ${MAX_TILE_BYTES} LIMIT 1`;
+  const tile = db.prepare(sql).pluck().get();
+  return imageFormat(tile) ?? vectorFormat(tile);
 }
 
 function zoomsOf(db: Db, metadata: Map<string, string>): { minZoom: number; maxZoom: number } {

@@ -1,4 +1,5 @@
 import type { ArchiveFormat } from '../../../core/archives.js';
+import type { ContentCoding } from '../../../core/content-coding.js';
 import { LIMITS } from '../../../core/limits.js';
 import { damaged, unsupported } from './stored.js';
 
@@ -7,8 +8,9 @@ export const HEAD_BYTES = 16_384;
 export const HEADER_BYTES = 127;
 const VERSION = 3;
 
+/** What archives are written with. */
 export const COMPRESSION = { none: 1, gzip: 2 } as const;
-const COMPRESSION_NAMES = ['unknown', 'none', 'gzip', 'brotli', 'zstd'];
+const CODINGS: readonly (ContentCoding | undefined)[] = [undefined, 'identity', 'gzip', 'br', 'zstd'];
 /** Tile types by their number. */
 export const FORMATS: readonly (ArchiveFormat | undefined)[] = [
   ...([undefined, 'mvt', 'png', 'jpeg', 'webp', undefined, 'mlt'] as const),
@@ -26,7 +28,9 @@ export interface PMTilesHeader {
   metadata: Section;
   leaves: Section;
   tiles: Section;
-  internalCompression: number;
+  /** Of directories and metadata. */
+  internalCoding: ContentCoding;
+  tileCoding: ContentCoding;
   format: ArchiveFormat;
   minZoom: number;
   maxZoom: number;
@@ -49,8 +53,9 @@ export function readHeader(head: Uint8Array, size: number | undefined): PMTilesH
     metadata: section(24),
     leaves: section(40),
     tiles: section(56),
-    internalCompression: head[97]!,
-    format: formatOf(head[98]!, head[99]!),
+    internalCoding: codingOf(head[97]!, 'directories'),
+    tileCoding: codingOf(head[98]!, 'tiles'),
+    format: formatOf(head[99]!),
     minZoom: head[100]!,
     maxZoom: Math.min(head[101]!, LIMITS.tileZoom),
     bounds: [degrees(102), degrees(106), degrees(110), degrees(114)] satisfies PMTilesHeader['bounds'],
@@ -59,20 +64,20 @@ export function readHeader(head: Uint8Array, size: number | undefined): PMTilesH
   return header;
 }
 
-function formatOf(compression: number, type: number): ArchiveFormat {
-  if (compression !== COMPRESSION.none && compression !== COMPRESSION.gzip)
-    throw unsupported(`tiles compressed with ${COMPRESSION_NAMES[compression] ?? compression} are not read`);
+function codingOf(compression: number, what: string): ContentCoding {
+  const coding = CODINGS[compression];
+  if (!coding) throw unsupported(`${what} are compressed in a way that it does not tell, ${compression}`);
+  return coding;
+}
+
+function formatOf(type: number): ArchiveFormat {
   const format = FORMATS[type];
   if (!format) throw unsupported(`tiles of type ${TYPE_NAMES[type] ?? type} are not known`);
   return format;
 }
 
 function check(header: PMTilesHeader, maxZoom: number, size: number | undefined): void {
-  const { root, metadata, leaves, tiles, internalCompression } = header;
-  if (internalCompression !== COMPRESSION.none && internalCompression !== COMPRESSION.gzip) {
-    const name = COMPRESSION_NAMES[internalCompression] ?? internalCompression;
-    throw unsupported(`directories compressed with ${name} are not read`);
-  }
+  const { root, metadata, leaves, tiles } = header;
   if (header.minZoom > maxZoom || header.minZoom > LIMITS.tileZoom)
     throw damaged('its zoom levels make no range');
   for (const section of [root, metadata, leaves, tiles])

@@ -1,13 +1,6 @@
 import { pmtilesId } from '../../../core/hilbert.js';
 import { Directory } from './pmtiles-directory.js';
-import {
-  COMPRESSION,
-  HEAD_BYTES,
-  type PMTilesHeader,
-  readHeader,
-  type Section,
-  within,
-} from './pmtiles-header.js';
+import { HEAD_BYTES, type PMTilesHeader, readHeader, type Section, within } from './pmtiles-header.js';
 import { damaged, inflate, MAX_TILE_BYTES, unsupported } from './stored.js';
 
 /** Bytes of an archive, from wherever they come. Rejects with `TaskFailure`. */
@@ -95,8 +88,8 @@ export class PMTilesReader {
   }
 }
 
-function inflated(header: PMTilesHeader, stored: Uint8Array, maxBytes: number): Uint8Array {
-  if (header.internalCompression === COMPRESSION.gzip) return inflate(stored, maxBytes);
+function inflated({ internalCoding }: PMTilesHeader, stored: Uint8Array, maxBytes: number): Uint8Array {
+  if (internalCoding !== 'identity') return inflate(stored, internalCoding, maxBytes);
   if (stored.byteLength > maxBytes) throw unsupported('a directory or its metadata is too large');
   return stored;
 }

@@ -66,12 +66,13 @@ export async function inspectPMTiles(path: string): Promise<ArchiveInfo> {
 export async function pmtilesTiles(
   path: string,
 ): Promise<(at: ArchiveTileAddress) => ArchiveTile | Promise<ArchiveTile>> {
-  if (isRemote(path)) return (at) => withRemote(path, async (reader) => stored(await lookUp(reader, at)));
+  if (isRemote(path))
+    return (at) => withRemote(path, async (reader) => stored(reader, await lookUp(reader, at)));
   const reader = await guarded(() => fileReader(path));
   return (at) => {
     try {
       const tile = lookUp(reader, at);
-      return tile instanceof Promise ? guarded(async () => stored(await tile)) : stored(tile);
+      return tile instanceof Promise ? guarded(async () => stored(reader, await tile)) : stored(reader, tile);
     } catch (error) {
       throw unreadable(error);
     }
@@ -80,7 +81,8 @@ export async function pmtilesTiles(
 
 const lookUp = (reader: PMTilesReader, { zoom, row, column }: ArchiveTileAddress) =>
   reader.tile(zoom, row, column);
-const stored = (bytes: Uint8Array | undefined) => (bytes ? storedTile(bytes) : NO_TILE);
+const stored = ({ header }: PMTilesReader, bytes: Uint8Array | undefined) =>
+  bytes ? storedTile(bytes, header.tileCoding) : NO_TILE;
 
 async function fileReader(path: string): Promise<PMTilesReader> {
   const file = opened.get(path);

@@ -1,13 +1,15 @@
+import { brotliDecompressSync } from 'node:zlib';
 import type { ArchiveFormat, ArchiveTile, VectorLayerMetadata } from '../../../core/archives.js';
 import type { Box } from '../../../core/box.js';
+import type { Compression, ContentCoding } from '../../../core/content-coding.js';
 import { TaskFailure } from '../../../core/failure.js';
 import { LIMITS } from '../../../core/limits.js';
-import { gunzip, gunzippedSize } from '../../../native/index.js';
+import { gunzip, gunzippedSize, unzstd } from '../../../native/index.js';
 import type { KeptOpenOptions } from '../kept-open.js';
 
 /** Largest tile that is served, as stored and inflated. */
 export const MAX_TILE_BYTES = 33_554_432;
-export const MAX_INFLATED_BYTES = 67_108_864;
+export const MAX_INFLATED_BYTES = LIMITS.inflatedTileBytes;
 /** Layers kept of an archive, attributes of a layer, characters of what is said of an attribute. */
 const MAX_LAYERS = 1000;
 const MAX_FIELDS = 1000;
@@ -20,18 +22,32 @@ const WORLD: Box = [-180, -85.0511287798066, 180, 85.0511287798066];
 export const NO_TILE: ArchiveTile = { data: new Uint8Array(0), encoding: 'identity' };
 
 /**
- * A stored tile with its content encoding, told by the bytes themselves. Gzip is tried here, bounded, because
- * whoever inflates it later must be able to rely on it. Throws `source-unreadable` for damaged bytes.
+ * A stored tile with its content coding: what the archive says, gzip by the bytes themselves. What is compressed is tried
+ * here, bounded, because whoever inflates it later must be able to rely on it. Throws `source-unreadable` for damaged bytes.
  */
-export function storedTile(data: Uint8Array): ArchiveTile {
+export function storedTile(data: Uint8Array, coding: ContentCoding = 'identity'): ArchiveTile {
   if (data.byteLength === 0) return NO_TILE;
-  if (data[0] !== 0x1f || data[1] !== 0x8b) return { data, encoding: 'identity' };
-  return readable(() => gunzippedSize(data, MAX_INFLATED_BYTES)) === 0 ? NO_TILE : { data, encoding: 'gzip' };
+  const isPlain = coding === 'identity' || coding === 'gzip';
+  const isGzip = data[0] === 0x1f && data[1] === 0x8b;
+  if (isPlain && !isGzip) return { data, encoding: 'identity' };
+  const encoding = isPlain ? 'gzip' : coding;
+  return inflatedSize(data, encoding, MAX_INFLATED_BYTES) === 0 ? NO_TILE : { data, encoding };
 }
 
-/** Inflates gzip up to a number of bytes. */
-export function inflate(data: Uint8Array, maxBytes: number): Uint8Array {
-  return readable(() => gunzip(data, maxBytes));
+function inflatedSize(data: Uint8Array, coding: Compression, maxBytes: number): number {
+  if (coding === 'gzip') return readable(() => gunzippedSize(data, maxBytes));
+  return inflate(data, coding, maxBytes).byteLength;
+}
+
+const INFLATE: Readonly<Record<Compression, (data: Uint8Array, maxBytes: number) => Uint8Array>> = {
+  gzip: gunzip,
+  br: (data, maxOutputLength) => brotliDecompressSync(data, { maxOutputLength }),
+  zstd: unzstd,
+};
+
+/** Inflates up to a number of bytes. Throws `source-unreadable`. */
+export function inflate(data: Uint8Array, coding: Compression, maxBytes: number): Uint8Array {
+  return readable(() => INFLATE[coding](data, maxBytes));
 }
 
 function readable<T>(read: () => T): T {
@@ -127,14 +143,26 @@ export function metadataTexts<K extends string>(members: Record<K, unknown>): Pa
   return Object.fromEntries(texts.filter(([, text]) => text !== undefined));
 }
 
-/** Format told by the first bytes of a tile. Anything gzipped, or that begins with a layer, is a vector tile. */
-export function sniffedFormat(bytes: unknown): ArchiveFormat | undefined {
+/** Format of an image, told by its first 16 bytes. */
+export function imageFormat(bytes: unknown): ArchiveFormat | undefined {
   if (!(bytes instanceof Uint8Array)) return undefined;
-  const hex = Buffer.from(bytes).toString('hex');
+  const hex = Buffer.from(bytes.subarray(0, 16)).toString('hex');
   if (hex.startsWith('89504e470d0a1a0a')) return 'png';
   if (hex.startsWith('ffd8ff')) return 'jpeg';
-  if (/^52494646.{8}57454250/.test(hex)) return 'webp';
-  return hex.startsWith('1f8b') || hex.startsWith('1a') ? 'mvt' : undefined;
+  return /^52494646.{8}57454250/.test(hex) ? 'webp' : undefined;
+}
+
+/**
+ * Encoding of a whole vector tile: a layer of MVT begins with its field 3 (26), one of MLT with its size and the number of
+ * its kind, 1. No layer of MVT has one byte only.
+ */
+export function vectorFormat(bytes: unknown): ArchiveFormat | undefined {
+  if (!(bytes instanceof Uint8Array)) return undefined;
+  const { data, encoding } = storedTile(bytes);
+  const tile = encoding === 'gzip' ? inflate(data, encoding, MAX_INFLATED_BYTES) : data;
+  const kind = tile[tile.findIndex((byte) => byte < 0x80) + 1];
+  if (kind === 1) return 'mlt';
+  return tile[0] === 0x1a ? 'mvt' : undefined;
 }
 
 /** Archives kept open per thread and container; one that was replaced or written to is opened anew. */

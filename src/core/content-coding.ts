@@ -1,0 +1,12 @@
+/** Content codings that are written and read (RFC 9110, 8.4.1; RFC 7932; RFC 8878). */
+export const COMPRESSIONS = ['gzip', 'br', 'zstd'] as const;
+
+export type Compression = (typeof COMPRESSIONS)[number];
+
+export const CONTENT_CODINGS = ['identity', ...COMPRESSIONS] as const;
+
+export type ContentCoding = (typeof CONTENT_CODINGS)[number];
+
+/** The compression of what is not sent as it is. */
+export const compressionOf = (coding: ContentCoding): Compression | undefined =>
+  coding === 'identity' ? undefined : coding;
