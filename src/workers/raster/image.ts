@@ -14,6 +14,7 @@ import { drawHillshade } from './hillshade.js';
 import { lookOf } from './look.js';
 import { renderingOf } from './palette.js';
 import { readPicture } from './picture.js';
+import { giveBack } from './pixel-buffers.js';
 import type { PictureWindow } from './warp.js';
 
 /** Largest side of an image in pixels. */
@@ -73,8 +74,10 @@ async function drawSteps(
   for (const step of task.steps ?? AS_USUAL) {
     const rgba = await drawStep(handle, step, task, window, cancellation);
     if (step.adjustment) adjust(rgba, step.adjustment);
-    if (below) blendOver(below, rgba);
-    else below = rgba;
+    if (below) {
+      blendOver(below, rgba);
+      giveBack(rgba);
+    } else below = rgba;
     cancellation.check();
   }
   return below ?? new Uint8Array(window.width * window.height * 4);
@@ -100,6 +103,7 @@ async function cutImage(
   const { width: tileWidth, height: tileHeight } = cut!;
   const encode = (window: PixelWindow) => encodePart({ rgba, width, height }, window, format, quality);
   const tiles = await cutTiles({ rgba, stride: width, width, height, tileWidth, tileHeight, format, encode });
+  giveBack(rgba);
   const empty = tiles.every((tile) => tile.empty);
   return { data: new Uint8Array(), mediaType: MEDIA_TYPES[format], width, height, empty, tiles };
 }

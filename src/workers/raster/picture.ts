@@ -5,6 +5,7 @@ import type { Cancellation } from '../cancellation.js';
 import type { RasterHandle } from './handles.js';
 import { type Drawing, draw } from './look.js';
 import type { Rendering } from './palette.js';
+import { giveBack, takeBuffer } from './pixel-buffers.js';
 import type { Stretch } from './stretch.js';
 import type { PictureWindow } from './warp.js';
 import { type WindowPixels, windowPixels } from './window-pixels.js';
@@ -17,7 +18,7 @@ export async function readPicture(
   cancellation: Cancellation,
 ): Promise<Uint8Array> {
   const { width, height } = window;
-  const rgba = new Uint8Array(width * height * 4);
+  const rgba = new Uint8Array(takeBuffer(width * height * 4)).fill(0);
   const pixels = await windowPixels(handle, rendering, window);
   if (pixels === 'nothing') return rgba;
   try {
@@ -71,7 +72,7 @@ async function readBand<T extends Uint8Array | Float32Array>(
 
 /** Values of the band with this place among those of the window; NaN where there are none. */
 async function readFloats(pixels: WindowPixels, index: number, size: Size): Promise<Float32Array> {
-  const into = new Float32Array(size.width * size.height);
+  const into = new Float32Array(takeBuffer(4 * size.width * size.height));
   const values = await readBand(pixels.bands[index]!, pixels, size, into);
   if (pixels.nodata === undefined) return values;
   const nodata = Math.fround(pixels.nodata);
@@ -101,6 +102,7 @@ async function drawInto(
   for (const [index, band] of drawing.bands.entries())
     values.set(band, await readFloats(pixels, index, size));
   await draw(drawing, values, rgba, cancellation);
+  for (const band of values.values()) giveBack(band);
 }
 
 async function paletteInto(
@@ -141,5 +143,6 @@ async function stretchInto(
       if (gray) rgba[at] = rgba[at + 1] = rgba[at + 2] = shade;
       else rgba[at + sample] = shade;
     }
+    giveBack(values);
   }
 }
