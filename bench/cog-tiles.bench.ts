@@ -216,7 +216,8 @@ async function graticule(port: number): Promise<Server> {
     parts: { gateway: server.pid, engine: childTitled(supervisor, 'graticule: engine') },
     url({ kind, zoom, format }, column, row) {
       const id = ids.get(words(basename(files.get(kind)!, '.tif')));
-      return `${root}/${id}/tiles/WebMercatorQuad/${zoom}/${row}/${column}?f=${format}`;
+      const look = kind === 'UTM, floats' ? '&rescale=0,1000&colormap=gray' : '';
+      return `${root}/${id}/tiles/WebMercatorQuad/${zoom}/${row}/${column}?f=${format}${look}`;
     },
     stop: server.stop,
   };
@@ -263,7 +264,7 @@ async function titiler(port: number): Promise<Server | undefined> {
 
 const sourceName = (kind: CogKind) => kind.replace(/\W+/g, '-').toLowerCase();
 
-/** It serves PNG only, warps with the nearest pixel and reads no overviews. */
+/** It serves PNG only, and warps with GDAL's bilinear kernel from the full resolution, whatever it is told. */
 async function tileserverRs(port: number): Promise<Server | undefined> {
   if (!TILESERVER_RS) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'graticule-bench-'));
