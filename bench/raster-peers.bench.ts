@@ -6,7 +6,7 @@ import gdal from 'gdal-async';
 import sharp from 'sharp';
 import { pin } from './support/core.js';
 import { EPSG, imagery, ORIGIN, PIXEL } from './support/imagery.js';
-import { treeCpuMs } from './support/peers.js';
+import { parentOf, treeCpuMs } from './support/peers.js';
 import { median, option, publish } from './support/report.js';
 import { answers, startGraticule } from './support/server.js';
 
@@ -113,7 +113,7 @@ async function graticule(path: string, port: number): Promise<Contender> {
   const tiles = `${server.origin}/ogc/tiles/collections/${await layerId(server.origin)}/tiles/WebMercatorQuad/${ZOOM}`;
   return {
     name: 'graticule',
-    pid: await parentOf(server.pid),
+    pid: parentOf(server.pid),
     url(kind, job) {
       if (kind === 'tile') return `${tiles}/${job.row}/${job.column}?f=png`;
       if (kind === 'crop') return `${coverage}?bbox=${nativeBox(job)}&bbox-crs=EPSG:${EPSG}`;
@@ -128,13 +128,6 @@ async function layerId(origin: string): Promise<number> {
     collections: { id: number | string }[];
   };
   return Number(collections[0]!.id);
-}
-
-/** The supervisor above a gateway: with it all processes of the server are counted. */
-async function parentOf(pid: number): Promise<number> {
-  const { readFile } = await import('node:fs/promises');
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
 }
 
 async function titiler(port: number): Promise<Contender | undefined> {

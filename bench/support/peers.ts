@@ -183,3 +183,8 @@ export function treeCpuMs(root: number): number {
   }
   return sum;
 }
+
+/** The process that started another: the supervisor of a gateway. */
+export function parentOf(pid: number): number {
+  return stats().find((stat) => stat.pid === pid)!.parent;
+}

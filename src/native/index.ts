@@ -102,6 +102,8 @@ interface NativeAddon {
     width: number,
     height: number,
   ): Promise<Buffer>;
+  encodePicturePng: NativeAddon['encodePng'];
+  encodeFewColorsPng(...image: Parameters<NativeAddon['encodePng']>): Promise<Buffer | undefined>;
   encodeTiffTiles(
     bands: readonly Samples[],
     width: number,
@@ -358,6 +360,24 @@ export function encodePng(
   { x, y, width, height }: PixelWindow,
 ): Promise<Buffer> {
   return addon().encodePng(rgba, stride, x, y, width, height);
+}
+
+/** The same of pictures, as rasters are: rows are filtered, and a PNG image has no more channels than it needs. */
+export function encodePicturePng(
+  rgba: Uint8Array,
+  stride: number,
+  { x, y, width, height }: PixelWindow,
+): Promise<Buffer> {
+  return addon().encodePicturePng(rgba, stride, x, y, width, height);
+}
+
+/** The same of an image in at most 256 colours; undefined of others. What is fully transparent has no colour. */
+export function encodeFewColorsPng(
+  rgba: Uint8Array,
+  stride: number,
+  { x, y, width, height }: PixelWindow,
+): Promise<Buffer | undefined> {
+  return addon().encodeFewColorsPng(rgba, stride, x, y, width, height);
 }
 
 /**

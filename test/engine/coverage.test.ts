@@ -542,7 +542,7 @@ describe('the antimeridian', () => {
       '-of',
       'AAIGrid',
       '-b',
-      4,
+      'mask',
       await written('ours.png', { data } as CoverageResult),
       '/vsistdout/',
     );

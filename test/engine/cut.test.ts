@@ -1,8 +1,6 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import type { MapLayer, MapTask } from '../../src/core/maps.js';
-import type { ImageTile } from '../../src/core/rasters.js';
-import { cutTiles } from '../../src/workers/images/cut.js';
 import { fileRaster, LANDSAT, suiteEngine, type TileGeometry, vectorTile } from './support.js';
 
 /** Images that are cut into tiles hold what each tile alone would hold. */
@@ -164,33 +162,4 @@ describe('a raster that is cut into tiles', () => {
       expect(tiles!.some((tile) => !tile.empty)).toBe(true);
     },
   );
-});
-
-describe('a tile of few colours', () => {
-  const encode = () => Promise.reject(new Error('encoded with all its colours'));
-  const one = async (pixels: Uint32Array, side: number): Promise<ImageTile> => {
-    const size = { stride: side, width: side, height: side, tileWidth: side, tileHeight: side };
-    const image = { rgba: new Uint8Array(pixels.buffer), ...size, format: 'png' as const, encode };
-    return (await cutTiles(image))[0]!;
-  };
-
-  it('loses no colour and no transparency, up to 256 of them', async () => {
-    const pixels = Uint32Array.from({ length: 64 * 64 }, (_, i) => {
-      const n = (i * 7) % 255;
-      return n === 0
-        ? 0
-        : ((((n * 31) % 255) << 24) | (n << 16) | (((n * 5) % 256) << 8) | ((n * 11) % 256)) >>> 0;
-    });
-    const { data } = await one(pixels, 64);
-    // Colour type 3: indexed.
-    expect(data[25]).toBe(3);
-    const back = new Uint32Array(new Uint8Array(await rgba(data)).buffer);
-    const visible = (color: number) => (color >>> 24 === 0 ? 0 : color);
-    expect([...back].map(visible)).toEqual([...pixels].map(visible));
-  });
-
-  it('is encoded with all its colours when there are more', async () => {
-    const pixels = Uint32Array.from({ length: 64 * 64 }, (_, i) => (0xff000000 | (i % 257)) >>> 0);
-    await expect(one(pixels, 64)).rejects.toThrow('encoded with all its colours');
-  });
 });

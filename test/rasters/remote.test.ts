@@ -82,6 +82,19 @@ describe('a GeoTIFF over HTTP', () => {
     expect(asked.length).toBe(before);
   });
 
+  it.each([
+    // Some 25 blocks of the raster in five rows, and nine of an overview, which lie close together.
+    ['a row of blocks', 512, 4000, 6],
+    ['blocks of an overview', 256, 8000, 2],
+  ])('asks once for %s', async (_, side, metres, most) => {
+    const [x, y] = [-3882000, -891000];
+    const bbox = [x - metres / 2, y - metres / 2, x + metres / 2, y + metres / 2] as const;
+    const task = { source, crs: 'EPSG:3857', bbox, width: side, height: side, format: 'raw' as const };
+    await suite.pool.run('raster.image', task);
+    expect(asked.length).toBeGreaterThan(1);
+    expect(asked.length).toBeLessThanOrEqual(most);
+  });
+
   it('is described as the file is', async () => {
     const info = await suite.pool.run('raster.inspect', { source });
     expect(info).toMatchObject({

@@ -77,6 +77,8 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "mvtToMlt", guarded<mvtToMlt>);
   setFunction(env, exports, "mltToMvt", guarded<mltToMvt>);
   setFunction(env, exports, "encodePng", guarded<encodePng>);
+  setFunction(env, exports, "encodePicturePng", guarded<encodePicturePng>);
+  setFunction(env, exports, "encodeFewColorsPng", guarded<encodeFewColorsPng>);
   setFunction(env, exports, "encodeTiffTiles", guarded<encodeTiffTiles>);
   setFunction(env, exports, "mergeFunction", guarded<mergeFunction>);
   setFunction(env, exports, "releaseBytes", guarded<releaseBytes>);

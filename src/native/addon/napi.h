@@ -160,6 +160,8 @@ napi_value writeZstdStream(napi_env env, napi_callback_info info);
 napi_value unzstd(napi_env env, napi_callback_info info);
 napi_value unzstdLater(napi_env env, napi_callback_info info);
 napi_value encodePng(napi_env env, napi_callback_info info);
+napi_value encodePicturePng(napi_env env, napi_callback_info info);
+napi_value encodeFewColorsPng(napi_env env, napi_callback_info info);
 napi_value encodeTiffTiles(napi_env env, napi_callback_info info);
 napi_value mergeFunction(napi_env env, napi_callback_info info);
 napi_value releaseBytes(napi_env env, napi_callback_info info);

@@ -2,7 +2,6 @@ import { LRUCache } from 'lru-cache';
 import { TaskFailure } from '../../core/failure.js';
 import type { ImageTile } from '../../core/rasters.js';
 import type { PixelWindow } from '../../native/index.js';
-import { encodePaletted, indexed } from './paletted-png.js';
 
 /** An image and how it is cut: tiles of `tileWidth` by `tileHeight` pixels, row by row from the top left. */
 export interface CutImage {
@@ -15,7 +14,7 @@ export interface CutImage {
   readonly tileWidth: number;
   readonly tileHeight: number;
   readonly format: 'png' | 'webp';
-  /** Encodes what has many colours, or is no PNG. */
+  /** Encodes what has several colours. */
   encode(window: PixelWindow): Promise<Uint8Array>;
 }
 
@@ -47,10 +46,7 @@ async function cutTile(image: CutImage, pixels: Uint32Array, window: PixelWindow
   const name = color === undefined ? undefined : `${format} ${window.width} ${window.height} ${color}`;
   const tile = name === undefined ? undefined : solid.get(name);
   if (tile) return { data: tile, empty: false };
-  const colors = format === 'png' ? indexed(pixels, stride, window) : undefined;
-  const data = colors
-    ? await encodePaletted(colors, window.width, window.height)
-    : await image.encode(window);
+  const data = await image.encode(window);
   if (name !== undefined) solid.set(name, data);
   return { data, empty: false };
 }

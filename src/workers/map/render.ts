@@ -11,7 +11,7 @@ import { contentTag } from '../../core/content-tag.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { MapTask } from '../../core/maps.js';
 import type { ImageResult, TileSize } from '../../core/rasters.js';
-import { encodePng, type PixelWindow } from '../../native/index.js';
+import { encodeFewColorsPng, encodePng, type PixelWindow } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
 import { cutTiles } from '../images/cut.js';
 import { type Canvas, withCanvas } from './canvas.js';
@@ -67,7 +67,8 @@ async function cutCanvas(
 ): Promise<ImageResult> {
   if (format !== 'png' && format !== 'webp') throw new TaskFailure('invalid-input', 'Tiles are PNG or WebP.');
   const encode = async (window: PixelWindow) => {
-    if (format === 'png') return encodePng(rgba, width, window);
+    if (format === 'png')
+      return (await encodeFewColorsPng(rgba, width, window)) ?? encodePng(rgba, width, window);
     const view = image.view(window.x, window.y, window.width, window.height);
     return promisify(view.encode.bind(view))(encoderOf(format, quality));
   };

@@ -1,9 +1,9 @@
 /** Image formats of the raster tasks: RGBA pixels to bytes. */
 
-import sharp, { type Sharp } from 'sharp';
+import sharp from 'sharp';
 import type { Box } from '../../core/box.js';
 import { TaskFailure } from '../../core/failure.js';
-import type { PixelWindow } from '../../native/index.js';
+import { encodePicturePng, type PixelWindow } from '../../native/index.js';
 import { crsOf } from './crs.js';
 import { gdal, scratchPath } from './gdal.js';
 
@@ -40,9 +40,9 @@ export async function encodeImage(
   if (format === 'raw') return pixels.rgba;
   if (format === 'tiff') return encodeGeoTiff(pixels, place);
   const { rgba, width, height } = pixels;
+  if (format !== 'jpeg') return encodePart(pixels, { x: 0, y: 0, width, height }, format, quality);
   const image = sharp(rgba, { raw: { width, height, channels: 4 } });
-  if (format === 'jpeg') return image.flatten({ background: '#ffffff' }).jpeg({ quality }).toBuffer();
-  return withAlpha(image, format, quality);
+  return image.flatten({ background: '#ffffff' }).jpeg({ quality }).toBuffer();
 }
 
 /** Encodes a part of an image. */
@@ -52,14 +52,11 @@ export function encodePart(
   format: 'png' | 'webp',
   quality = DEFAULT_QUALITY,
 ): Promise<Uint8Array> {
+  if (format === 'png') return encodePicturePng(rgba, width, part);
   const image = sharp(rgba, { raw: { width, height, channels: 4 } });
   const { x: left, y: top } = part;
-  return withAlpha(image.extract({ left, top, width: part.width, height: part.height }), format, quality);
-}
-
-function withAlpha(image: Sharp, format: 'png' | 'webp', quality: number): Promise<Uint8Array> {
-  if (format === 'png') return image.png({ compressionLevel: 3, adaptiveFiltering: false }).toBuffer();
-  return image.webp({ quality, effort: 1 }).toBuffer();
+  const window = image.extract({ left, top, width: part.width, height: part.height });
+  return window.webp({ quality, effort: 1 }).toBuffer();
 }
 
 /** A four-band GeoTIFF (red, green, blue, alpha). */

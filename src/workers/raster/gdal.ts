@@ -11,6 +11,7 @@ import gdal, { type Dataset } from 'gdal-async';
 import { TaskFailure } from '../../core/failure.js';
 import type { Resampling } from '../../core/rasters.js';
 import { storageFailure } from '../../core/storage-faults.js';
+import { checkShape } from './shape.js';
 
 const CONFIGURATION: Record<string, string> = {
   // Parallelism comes from several tasks at once.
@@ -113,6 +114,10 @@ export async function openWith(path: string, drivers: readonly string[]): Promis
 
 /** GDAL's GMF_ALL_VALID: neither nodata nor mask nor alpha. */
 export const ALL_VALID = 1;
+/** GDAL's GMF_PER_DATASET, alone: a mask of all bands. */
+export const BY_MASK = 2;
+/** GDAL's GMF_PER_DATASET and GMF_ALPHA: an alpha band. */
+export const BY_ALPHA = 6;
 /** GDAL's GMF_NODATA, alone: the nodata value of the band says it. */
 export const BY_NODATA = 8;
 
@@ -146,23 +151,6 @@ export async function openRaster(path: string, table?: string): Promise<Dataset>
     dataset.close();
     throw error;
   }
-}
-
-/** More bands than this are refused: no imagery has them, but a hostile header can claim them. */
-const MAX_BANDS = 1024;
-/** GDAL reads whole blocks: one of more bytes than this would not leave the engine enough memory. */
-const MAX_BLOCK_BYTES = 256 << 20;
-/** The widest sample type, complex double. */
-const MAX_SAMPLE_BYTES = 16;
-
-/** Fails with `source-unreadable` or `too-large`. */
-export function checkShape(dataset: Dataset, maxBands = MAX_BANDS): void {
-  const count = dataset.bands.count();
-  if (count === 0) throw new TaskFailure('source-unreadable', 'The file holds no raster bands of its own.');
-  if (count > maxBands) throw new TaskFailure('too-large', 'The raster has too many bands.');
-  const { x, y } = dataset.bands.get(1).blockSize;
-  if (x * y * MAX_SAMPLE_BYTES > MAX_BLOCK_BYTES)
-    throw new TaskFailure('too-large', 'The blocks of the raster are too large.');
 }
 
 let scratchCount = 0;

@@ -1,6 +1,7 @@
 /** Open read-only raster datasets, kept for the next task. */
 
 import { TaskFailure } from '../../core/failure.js';
+import { isDistant } from '../../core/raster-sources.js';
 import type { Loss, RasterPosition, RasterSource } from '../../core/rasters.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
 import { oneAtATime } from './lock.js';
@@ -12,6 +13,8 @@ const IDLE_PER_RASTER = 8;
 const IDLE_TOTAL = 64;
 /** Times that a raster is read whose data changed, or whose mosaic lost a member, meanwhile. */
 const MAX_ATTEMPTS = 4;
+/** Selections of bands and overviews that a handle keeps: more than one task needs at once. */
+const VIEWS = 32;
 
 /** One open dataset, used by one task at a time. */
 export class RasterHandle {
@@ -23,6 +26,8 @@ export class RasterHandle {
   readonly origin: string;
   /** Ids of members of a mosaic that are left out, because they cannot be read. */
   readonly lost: readonly string[];
+  /** Where on the raster it read last: blocks of there are still in memory. */
+  lane: string | undefined;
 
   constructor(
     { key, stamp, origin, lost = [] }: Pick<Opening, 'key' | 'stamp' | 'origin' | 'lost'>,
@@ -54,19 +59,32 @@ export class RasterHandle {
   }
 
   /**
-   * The dataset with only these 1-based bands, in this order. It reads through the handle's dataset, overviews
-   * included, and lives as long as the handle.
+   * The dataset with only these 1-based bands, in this order, or one overview of them. It reads through the handle's
+   * dataset, overviews included, and lives as long as the handle has few others.
    */
-  async bands(numbers: readonly number[]): Promise<Dataset> {
+  async bands(numbers: readonly number[], overview?: number): Promise<Dataset> {
     const count = this.dataset.bands.count();
-    if (numbers.length === count && numbers.every((band, index) => band === index + 1)) return this.dataset;
-    const key = numbers.join(',');
-    const hit = this.#views.get(key);
-    if (hit) return hit;
-    const selection = numbers.flatMap((band) => ['-b', String(band)]);
-    const view = await gdal.translateAsync('', this.dataset, ['-of', 'VRT', ...selection]);
+    const isWhole = numbers.length === count && numbers.every((band, index) => band === index + 1);
+    if (isWhole && overview === undefined) return this.dataset;
+    const key = `${numbers.join(',')} ${overview}`;
+    const view = this.#views.get(key) ?? (await this.#open(isWhole ? [] : numbers, overview));
+    // The one that was used last is the last.
+    this.#views.delete(key);
     this.#views.set(key, view);
+    if (this.#views.size > VIEWS) this.#forgetOldest();
     return view;
+  }
+
+  #open(numbers: readonly number[], overview: number | undefined): Promise<Dataset> {
+    const selection = numbers.flatMap((band) => ['-b', String(band)]);
+    const level = overview === undefined ? [] : ['-ovr', String(overview)];
+    return gdal.translateAsync('', this.dataset, ['-of', 'VRT', ...selection, ...level]);
+  }
+
+  #forgetOldest(): void {
+    const [key, view] = this.#views.entries().next().value!;
+    this.#views.delete(key);
+    view.close();
   }
 
   close(): void {
@@ -83,18 +101,22 @@ const idle: RasterHandle[] = [];
 /**
  * Runs `use` with a handle that no other task uses meanwhile. A handle whose data was replaced is reopened.
  * Without `at` the newest time and the first level are read. Errors of GDAL that `use` lets through become
- * `source-unreadable`.
+ * `source-unreadable`. Uses of one lane of a raster that is not distant follow each other with one handle, which has decoded their
+ * blocks.
  */
 export async function withRaster<T>(
   source: RasterSource,
   use: (handle: RasterHandle) => Promise<T>,
   at?: RasterPosition,
+  lane?: string,
 ): Promise<T> {
   for (let attempts = 1; ; attempts++) {
     const opening = await openingOf(source, at);
-    const attempt = () => withHandle(opening, use);
+    const attempt = () => withHandle(opening, use, lane);
+    // What is far away is waited for, not decoded: there uses do not follow each other.
+    const queue = opening.exclusive ?? (lane && !isDistant(source) ? `${opening.key} ${lane}` : undefined);
     try {
-      return await (opening.exclusive ? oneAtATime(opening.exclusive, attempt) : attempt());
+      return await (queue ? oneAtATime(queue, attempt) : attempt());
     } catch (error) {
       if (isUsable(error)) throw error;
       const { failure, changed = false } = (await opening.outcome?.(error)) ?? {};
@@ -103,8 +125,13 @@ export async function withRaster<T>(
   }
 }
 
-async function withHandle<T>(opening: Opening, use: (handle: RasterHandle) => Promise<T>): Promise<T> {
-  const handle = takeIdle(opening) ?? new RasterHandle(opening, await opening.open());
+async function withHandle<T>(
+  opening: Opening,
+  use: (handle: RasterHandle) => Promise<T>,
+  lane?: string,
+): Promise<T> {
+  const handle = takeIdle(opening, lane) ?? new RasterHandle(opening, await opening.open());
+  if (lane) handle.lane = lane;
   try {
     const result = await use(handle);
     giveBack(handle);
@@ -125,9 +152,13 @@ function damaged(error: unknown): TaskFailure {
   return unreadable('The raster could not be read: the file is damaged or incomplete.', error);
 }
 
-function takeIdle({ key, stamp, origin }: Opening): RasterHandle | undefined {
+/** That of the lane, or one that the least is lost with: whose lane nobody follows, or was followed longest ago. */
+function takeIdle({ key, stamp, origin }: Opening, lane?: string): RasterHandle | undefined {
   closeStale(origin, stamp);
-  const index = idle.findLastIndex((handle) => handle.key === key);
+  const isOf = (handle: RasterHandle, of: string | undefined) => handle.key === key && handle.lane === of;
+  let index = idle.findLastIndex((handle) => isOf(handle, lane));
+  if (index < 0 && lane) index = idle.findLastIndex((handle) => isOf(handle, undefined));
+  if (index < 0) index = idle.findIndex((handle) => handle.key === key);
   return index < 0 ? undefined : idle.splice(index, 1)[0];
 }
 

@@ -14,38 +14,51 @@ import { drawHillshade } from './hillshade.js';
 import { lookOf } from './look.js';
 import { renderingOf } from './palette.js';
 import { readPicture } from './picture.js';
+import { giveBack } from './pixel-buffers.js';
 import type { PictureWindow } from './warp.js';
 
 /** Largest side of an image in pixels. */
 const MAX_SIDE = 8192;
 
 /** A window of the raster as an image for maps and tiles. */
-export function image(task: RasterImageTask, cancellation: Cancellation): Promise<ImageResult> {
+export async function image(task: RasterImageTask, cancellation: Cancellation): Promise<ImageResult> {
   const { width, height, format } = task;
   checkSize(width, height);
   if (!(format in MEDIA_TYPES)) throw new TaskFailure('invalid-input', 'Unknown image format.');
   const box = checkedBox(task.bbox);
   const crs = crsOf(task.crs);
-  return withRaster(
+  const window = { box, crs, width, height };
+  const { rgba, loss } = await withRaster(
     task.source,
     async (handle) => {
-      const rgba = await drawSteps(handle, task, { box, crs, width, height }, cancellation);
+      // Others may have had the lane for long.
       cancellation.check();
-      if (task.cut) return { ...(await cutImage(task, rgba)), ...handle.loss };
-      const data = await encodeImage({ rgba, width, height }, format, { box, crs: task.crs }, task.quality);
-      const tag = format === 'raw' ? {} : { tag: contentTag(data) };
-      return {
-        data,
-        mediaType: MEDIA_TYPES[format],
-        ...tag,
-        width,
-        height,
-        empty: isEmpty(rgba),
-        ...handle.loss,
-      };
+      return { rgba: await drawSteps(handle, task, window, cancellation), loss: handle.loss };
     },
     task.at,
+    laneOf(window),
   );
+  cancellation.check();
+  if (task.cut) return { ...(await cutImage(task, rgba)), ...loss };
+  const data = await encodeImage({ rgba, width, height }, format, { box, crs: task.crs }, task.quality);
+  const tag = format === 'raw' ? {} : { tag: contentTag(data) };
+  return { data, mediaType: MEDIA_TYPES[format], ...tag, width, height, empty: isEmpty(rgba), ...loss };
+}
+
+/** Windows of more pixels have blocks enough of their own. */
+const LANE_PIXELS = 512 * 512;
+/** Windows along a side of the squares that are read by turns in one lane and the other. */
+const LANE_WINDOWS = 4;
+
+/**
+ * GDAL's blocks belong to an open dataset, so what neighbours share is decoded once when one dataset reads both of them,
+ * one after the other. Two lanes are as many as an engine has cores.
+ */
+function laneOf({ box: [minx, miny, maxx, maxy], width, height }: PictureWindow): string | undefined {
+  if (width * height > LANE_PIXELS) return undefined;
+  const column = Math.floor((minx + maxx) / 2 / (LANE_WINDOWS * (maxx - minx)));
+  const row = Math.floor((miny + maxy) / 2 / (LANE_WINDOWS * (maxy - miny)));
+  return String(Math.abs(column + row) % 2);
 }
 
 const AS_USUAL: readonly RasterStep[] = [{}];
@@ -61,8 +74,10 @@ async function drawSteps(
   for (const step of task.steps ?? AS_USUAL) {
     const rgba = await drawStep(handle, step, task, window, cancellation);
     if (step.adjustment) adjust(rgba, step.adjustment);
-    if (below) blendOver(below, rgba);
-    else below = rgba;
+    if (below) {
+      blendOver(below, rgba);
+      giveBack(rgba);
+    } else below = rgba;
     cancellation.check();
   }
   return below ?? new Uint8Array(window.width * window.height * 4);
@@ -88,6 +103,7 @@ async function cutImage(
   const { width: tileWidth, height: tileHeight } = cut!;
   const encode = (window: PixelWindow) => encodePart({ rgba, width, height }, window, format, quality);
   const tiles = await cutTiles({ rgba, stride: width, width, height, tileWidth, tileHeight, format, encode });
+  giveBack(rgba);
   const empty = tiles.every((tile) => tile.empty);
   return { data: new Uint8Array(), mediaType: MEDIA_TYPES[format], width, height, empty, tiles };
 }

@@ -2,12 +2,13 @@
 
 import type { RasterBand } from 'gdal-async';
 import type { Cancellation } from '../cancellation.js';
-import type { Dataset } from './gdal.js';
 import type { RasterHandle } from './handles.js';
 import { type Drawing, draw } from './look.js';
 import type { Rendering } from './palette.js';
+import { giveBack, takeBuffer } from './pixel-buffers.js';
 import type { Stretch } from './stretch.js';
-import { kernelOptions, type PictureWindow, sourceWindow, warpToMemory } from './warp.js';
+import type { PictureWindow } from './warp.js';
+import { type WindowPixels, windowPixels } from './window-pixels.js';
 
 /** Reads the window; pixels outside the raster and nodata pixels are transparent. */
 export async function readPicture(
@@ -17,22 +18,19 @@ export async function readPicture(
   cancellation: Cancellation,
 ): Promise<Uint8Array> {
   const { width, height } = window;
-  const rgba = new Uint8Array(width * height * 4);
-  const source = sourceWindow(handle, window);
-  if (source === 'nothing') return rgba;
-  const view = await handle.bands(rendering.bands);
-  cancellation.check();
-  const warped = await warpToMemory(view, rendering, window, kernelOptions(handle, source));
+  const rgba = new Uint8Array(takeBuffer(width * height * 4)).fill(0);
+  const pixels = await windowPixels(handle, rendering, window);
+  if (pixels === 'nothing') return rgba;
   try {
     cancellation.check();
-    if (rendering.kind === 'stretch') await stretchInto(rgba, warped, rendering.stretches, window);
+    if (rendering.kind === 'stretch') await stretchInto(rgba, pixels, rendering.stretches, window);
     else if (rendering.kind === 'drawing')
-      await drawInto(rgba, warped, rendering.drawing, window, cancellation);
-    else if (rendering.kind === 'palette') await paletteInto(rgba, warped, rendering.colors, window);
-    else await bytesInto(rgba, warped, rendering.samples, window);
+      await drawInto(rgba, pixels, rendering.drawing, window, cancellation);
+    else if (rendering.kind === 'palette') await paletteInto(rgba, pixels, rendering.colors, window);
+    else await bytesInto(rgba, pixels, window);
     return rgba;
   } finally {
-    warped.close();
+    pixels.close();
   }
 }
 
@@ -43,17 +41,14 @@ export async function readValues(
   window: PictureWindow,
   cancellation: Cancellation,
 ): Promise<Float32Array | undefined> {
-  const source = sourceWindow(handle, window);
-  if (source === 'nothing') return undefined;
   const values: Rendering = { kind: 'stretch', bands: [band], samples: 1, stretches: [] };
-  const view = await handle.bands(values.bands);
-  cancellation.check();
-  const warped = await warpToMemory(view, values, window, kernelOptions(handle, source));
+  const pixels = await windowPixels(handle, values, window);
+  if (pixels === 'nothing') return undefined;
   try {
     cancellation.check();
-    return await readBand(warped.bands.get(1), window, new Float32Array(window.width * window.height));
+    return await readFloats(pixels, 0, window);
   } finally {
-    warped.close();
+    pixels.close();
   }
 }
 
@@ -62,59 +57,66 @@ type Size = { width: number; height: number };
 /** Images up to this many pixels are copied out of memory faster than a thread change takes. */
 const COPY_AT_ONCE_PIXELS = 512 * 512;
 
-/** Reads a whole band of an in-memory dataset. */
+/** Reads a band of the window. */
 async function readBand<T extends Uint8Array | Float32Array>(
   band: RasterBand,
+  { left, top, inMemory }: WindowPixels,
   { width, height }: Size,
   into: T,
   layout: { pixel_space?: number; line_space?: number; offset?: number } = {},
 ): Promise<T> {
-  if (width * height <= COPY_AT_ONCE_PIXELS) return band.pixels.read<T>(0, 0, width, height, into, layout);
-  return band.pixels.readAsync<T>(0, 0, width, height, into, layout);
+  if (inMemory && width * height <= COPY_AT_ONCE_PIXELS)
+    return band.pixels.read<T>(left, top, width, height, into, layout);
+  return band.pixels.readAsync<T>(left, top, width, height, into, layout);
 }
 
-async function bytesInto(
-  rgba: Uint8Array,
-  warped: Dataset,
-  samples: 1 | 3,
-  { width, height }: Size,
-): Promise<void> {
-  const bands = Array.from({ length: samples + 1 }, (_, index) => warped.bands.get(index + 1));
-  const targets = samples === 3 ? [0, 1, 2, 3] : [0, 3];
-  for (const [index, band] of bands.entries()) {
-    const interleaved = { pixel_space: 4, line_space: 4 * width, offset: targets[index]! };
-    await readBand(band, { width, height }, rgba, interleaved);
-  }
-  if (samples === 3) return;
+/** Values of the band with this place among those of the window; NaN where there are none. */
+async function readFloats(pixels: WindowPixels, index: number, size: Size): Promise<Float32Array> {
+  const into = new Float32Array(takeBuffer(4 * size.width * size.height));
+  const values = await readBand(pixels.bands[index]!, pixels, size, into);
+  if (pixels.nodata === undefined) return values;
+  const nodata = Math.fround(pixels.nodata);
+  for (let i = 0; i < values.length; i++) if (values[i] === nodata) values[i] = Number.NaN;
+  return values;
+}
+
+async function bytesInto(rgba: Uint8Array, pixels: WindowPixels, size: Size): Promise<void> {
+  const { bands, alpha } = pixels;
+  const layout = { pixel_space: 4, line_space: 4 * size.width };
+  if (!alpha) rgba.fill(255);
+  for (const [offset, band] of bands.entries())
+    await readBand(band, pixels, size, rgba, { ...layout, offset });
+  if (alpha) await readBand(alpha, pixels, size, rgba, { ...layout, offset: 3 });
+  if (bands.length === 3) return;
   for (let at = 0; at < rgba.length; at += 4) rgba[at + 1] = rgba[at + 2] = rgba[at]!;
 }
 
 async function drawInto(
   rgba: Uint8Array,
-  warped: Dataset,
+  pixels: WindowPixels,
   drawing: Drawing,
   size: Size,
   cancellation: Cancellation,
 ): Promise<void> {
   const values = new Map<number, Float32Array>();
-  for (const [index, band] of drawing.bands.entries()) {
-    const pixels = new Float32Array(size.width * size.height);
-    values.set(band, await readBand(warped.bands.get(index + 1), size, pixels));
-  }
+  for (const [index, band] of drawing.bands.entries())
+    values.set(band, await readFloats(pixels, index, size));
   await draw(drawing, values, rgba, cancellation);
+  for (const band of values.values()) giveBack(band);
 }
 
 async function paletteInto(
   rgba: Uint8Array,
-  warped: Dataset,
+  pixels: WindowPixels,
   colors: Uint8Array,
-  { width, height }: Size,
+  size: Size,
 ): Promise<void> {
-  const [indices, alpha] = [warped.bands.get(1), warped.bands.get(2)];
-  const values = await readBand(indices, { width, height }, new Uint8Array(width * height));
-  const valid = await readBand(alpha, { width, height }, new Uint8Array(width * height));
+  const count = size.width * size.height;
+  const values = await readBand(pixels.bands[0]!, pixels, size, new Uint8Array(count));
+  const { alpha } = pixels;
+  const valid = alpha && (await readBand(alpha, pixels, size, new Uint8Array(count)));
   for (let pixel = 0; pixel < values.length; pixel++) {
-    if (valid[pixel] === 0) continue;
+    if (valid?.[pixel] === 0) continue;
     const color = values[pixel]! * 4;
     rgba.set(colors.subarray(color, color + 4), pixel * 4);
   }
@@ -122,15 +124,14 @@ async function paletteInto(
 
 async function stretchInto(
   rgba: Uint8Array,
-  warped: Dataset,
+  pixels: WindowPixels,
   stretches: Stretch[],
-  { width, height }: Size,
+  size: Size,
 ): Promise<void> {
   rgba.fill(255);
   const gray = stretches.length === 1;
-  const bands = stretches.map((_, index) => warped.bands.get(index + 1));
   for (const [sample, { min, max }] of stretches.entries()) {
-    const values = await readBand(bands[sample]!, { width, height }, new Float32Array(width * height));
+    const values = await readFloats(pixels, sample, size);
     const factor = 255 / (max - min);
     for (let pixel = 0, at = 0; pixel < values.length; pixel++, at += 4) {
       const value = values[pixel]!;
@@ -142,5 +143,6 @@ async function stretchInto(
       if (gray) rgba[at] = rgba[at + 1] = rgba[at + 2] = shade;
       else rgba[at + sample] = shade;
     }
+    giveBack(values);
   }
 }

@@ -20,8 +20,11 @@ const WINDOW_DENSITY = 5;
 /** The grid is coarse: the true outline of the window stays within its box grown by this part on each side. */
 const WINDOW_MARGIN = 0.25;
 
-/** Source pixels per output pixel; `unknown` when part of the window has no place in the raster's CRS. */
-export type SourceWindow = { shrink: number } | 'nothing' | 'unknown';
+/**
+ * Where a window lies in the raster's CRS, and source pixels per output pixel; `unknown` when part of it has no place
+ * there.
+ */
+export type SourceWindow = { box: Box; shrink: number } | 'nothing' | 'unknown';
 
 export function sourceWindow(handle: RasterHandle, window: PictureWindow): SourceWindow {
   const { crs, extent, geoTransform } = georeferenceOf(handle.dataset);
@@ -30,23 +33,36 @@ export function sourceWindow(handle: RasterHandle, window: PictureWindow): Sourc
   if (!intersection(grown(box), extent)) return 'nothing';
   const [dx, dy] = [box[2] - box[0], box[3] - box[1]];
   const [, a, b, , c, d] = geoTransform;
-  return { shrink: Math.max(dx / Math.hypot(a, c) / window.width, dy / Math.hypot(b, d) / window.height) };
+  // The mean of both sides: around a pole, or where pixels are no squares, one says little of the other.
+  const shrink = Math.sqrt((dx / Math.hypot(a, c) / window.width) * (dy / Math.hypot(b, d) / window.height));
+  return { box, shrink };
 }
 
 /** True when the raster has a valid pixel wherever the window has one, so that nothing must tell where it has none. */
 export function isCovered(raster: Dataset, window: PictureWindow): boolean {
-  const { crs, extent, northUp } = georeferenceOf(raster);
-  if (!northUp || !isValidAllOver(raster)) return false;
-  const box = placeOf(window, crs);
-  if (typeof box === 'string') return false;
-  const [minx, miny, maxx, maxy] = grown(box);
-  return minx > extent[0] && miny > extent[1] && maxx < extent[2] && maxy < extent[3];
+  if (!isValidAllOver(raster)) return false;
+  const box = placeOf(window, georeferenceOf(raster).crs);
+  return typeof box !== 'string' && covers(raster, box);
 }
 
-function isValidAllOver({ bands }: Dataset): boolean {
-  return Array.from({ length: bands.count() }, (_, index) => bands.get(index + 1)).every(
-    (band) => band.getMaskFlags() === ALL_VALID,
-  );
+/** True when a window at this box in the raster's CRS, and what is read around it, lies within the raster. */
+export function covers(raster: Dataset, box: Box): boolean {
+  const { extent, northUp } = georeferenceOf(raster);
+  const [minx, miny, maxx, maxy] = grown(box);
+  return northUp && minx > extent[0] && miny > extent[1] && maxx < extent[2] && maxy < extent[3];
+}
+
+const validity = new WeakMap<Dataset, boolean>();
+
+export function isValidAllOver(dataset: Dataset): boolean {
+  let isValid = validity.get(dataset);
+  if (isValid === undefined) {
+    const { bands } = dataset;
+    const all = Array.from({ length: bands.count() }, (_, index) => bands.get(index + 1));
+    isValid = all.every((band) => band.getMaskFlags() === ALL_VALID);
+    validity.set(dataset, isValid);
+  }
+  return isValid;
 }
 
 /** The box of a window in another CRS, from a coarse grid. */
@@ -69,28 +85,25 @@ function grown([minx, miny, maxx, maxy]: Box): Box {
 const PLAIN_KERNEL_SHRINK = 1.6;
 
 /** Left alone, GDAL widens its kernel from a factor of 1.05 on, which halves the speed of most tiles. */
-export function kernelOptions(handle: RasterHandle, source: SourceWindow): string[] {
-  if (typeof source === 'string') return [];
-  const { overviews, size } = handle.dataset.bands.get(1);
-  let shrink = source.shrink;
-  for (let index = 0; index < overviews.count(); index++) {
-    const factor = size.x / overviews.get(index).size.x;
-    // GDAL reads from the smallest overview that is not coarser than the output.
-    if (factor <= source.shrink * 1.01) shrink = Math.min(shrink, source.shrink / factor);
-  }
+export function kernelOptions(shrink: number): string[] {
   return shrink <= PLAIN_KERNEL_SHRINK ? ['-wo', 'XSCALE=1', '-wo', 'YSCALE=1'] : [];
 }
 
-/** The window as an in-memory dataset: bytes with an alpha band, or Float32 where nodata is NaN. */
+/**
+ * The window as an in-memory dataset: bytes, with an alpha band unless the raster covers it, or Float32 where nodata is
+ * NaN.
+ */
 export async function warpToMemory(
   view: Dataset,
   rendering: Rendering,
   window: PictureWindow,
-  kernel: string[],
+  options: string[],
+  isCovered: boolean,
 ): Promise<Dataset> {
   const drawing = rendering.kind === 'drawing' ? rendering.drawing : undefined;
   const isFloat = rendering.kind === 'stretch' || drawing !== undefined;
-  const outside = isFloat ? ['-ot', 'Float32', '-dstnodata', 'nan'] : ['-dstalpha'];
+  const alpha = isCovered ? [] : ['-dstalpha'];
+  const outside = isFloat ? ['-ot', 'Float32', '-dstnodata', 'nan'] : alpha;
   const inside = drawing?.nodata === undefined ? [] : ['-srcnodata', String(drawing.nodata)];
   const resampling = rendering.kind === 'palette' || drawing?.nearest ? 'near' : 'bilinear';
   try {
@@ -102,10 +115,10 @@ export async function warpToMemory(
         ...['-of', 'MEM', '-t_srs', window.crs.text],
         ...['-te', ...window.box.map(String)],
         ...['-ts', String(window.width), String(window.height)],
-        ...['-r', resampling, '-ovr', 'AUTO', '-et', '0.125'],
+        ...['-r', resampling, '-et', '0.125'],
         ...outside,
         ...inside,
-        ...kernel,
+        ...options,
       ],
     );
   } catch (error) {

@@ -3,7 +3,8 @@
 import { createHash } from 'node:crypto';
 import { TaskFailure } from '../../../core/failure.js';
 import type { PostgisRaster } from '../../../core/rasters.js';
-import { checkShape, gdal } from '../gdal.js';
+import { gdal } from '../gdal.js';
+import { checkShape } from '../shape.js';
 import type { Opened, Opening } from './opening.js';
 
 /** How long what is open counts as up to date: rows change without a word. */

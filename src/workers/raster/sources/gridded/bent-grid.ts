@@ -1,7 +1,8 @@
 /** Bent grids, straightened as they are read. */
 
 import { TaskFailure } from '../../../../core/failure.js';
-import { checkShape, type Dataset, gdal, scratchPath } from '../../gdal.js';
+import { type Dataset, gdal, scratchPath } from '../../gdal.js';
+import { checkShape } from '../../shape.js';
 import type { Opened } from '../opening.js';
 import type { Place } from './place.js';
 

@@ -1,8 +1,9 @@
 /** Where a grid lies. */
 
 import { TaskFailure } from '../../../../core/failure.js';
-import { checkShape, gdal } from '../../gdal.js';
+import { gdal } from '../../gdal.js';
 import type { GeoTransform } from '../../georeference.js';
+import { checkShape } from '../../shape.js';
 
 /** Columns of the stored grid, and where they go. */
 export interface Strip {

@@ -2,7 +2,8 @@
 
 import type { RemoteRaster } from '../../../../core/rasters.js';
 import { failureFrom } from '../../../failure.js';
-import { checkShape, gdal, unreadable } from '../../gdal.js';
+import { gdal, unreadable } from '../../gdal.js';
+import { checkShape } from '../../shape.js';
 import type { Opened, Opening } from '../opening.js';
 import { lookAt, stateOf } from './reader.js';
 

@@ -1,0 +1,37 @@
+// Filters of PNG rows (W3C PNG, 9): what is left of a row when its neighbours foretell it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace graticule {
+
+/** Filters the rows of one image, from the top. */
+class PngFilter {
+ public:
+  /** Bytes of a row, and of a pixel. Throws std::bad_alloc. */
+  PngFilter(size_t rowBytes, size_t pixelBytes);
+
+  /** Where the next row is to be written. */
+  uint8_t* row() { return row_; }
+
+  /** Writes the number of the filter that leaves least of the row, and what it leaves: a byte more than the row has. */
+  void put(uint8_t* out);
+
+  /** The same without a filter. */
+  void putPlain(uint8_t* out);
+
+ private:
+  void next();
+
+  size_t rowBytes_;
+  size_t pixelBytes_;
+  std::unique_ptr<uint8_t[]> memory_;
+  uint8_t* row_;
+  uint8_t* above_;
+  /** By each filter. */
+  uint8_t* left_[4];
+};
+
+}  // namespace graticule

@@ -1,0 +1,255 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { fileRaster, LANDSAT, suiteEngine } from '../engine/support.js';
+
+/** Pictures of windows have the pixels that gdalwarp makes of them, however they are read. */
+
+const suite = suiteEngine();
+const inScratch = (name: string) => join(suite.scratch.path, name);
+const tool = (program: string, ...args: (string | number)[]) =>
+  execFileSync(program, args.map(String), { stdio: ['ignore', 'pipe', 'inherit'] });
+
+type Box = readonly [number, number, number, number];
+interface Window {
+  bbox: Box;
+  crs: string;
+  width: number;
+  height: number;
+}
+
+const HALF_WORLD = 20037508.342789244;
+/** A window of some tiles of 256 pixels. */
+function tiles(zoom: number, column: number, row: number, across = 1): Window {
+  const span = (2 * HALF_WORLD) / 2 ** zoom;
+  const [minx, maxy] = [column * span - HALF_WORLD, HALF_WORLD - row * span];
+  const bbox = [minx, maxy - across * span, minx + across * span, maxy] as const;
+  return { bbox, crs: 'EPSG:3857', width: 256 * across, height: 256 * across };
+}
+
+/** Red, green, blue and alpha of the window, by gdalwarp. */
+function warped(path: string, { bbox, crs, width, height }: Window, ...options: string[]): Uint8Array {
+  const [tif, bin] = [inScratch('warped.tif'), inScratch('warped.bin')];
+  const grid = ['-t_srs', crs, '-te', ...bbox, '-ts', width, height];
+  tool('gdalwarp', '-q', '-overwrite', '-dstalpha', '-et', 0.125, ...grid, ...options, path, tif);
+  tool('gdal_translate', '-q', '-of', 'ENVI', '-co', 'INTERLEAVE=BIP', tif, bin);
+  return readFileSync(bin);
+}
+
+async function picture(path: string, window: Window): Promise<Uint8Array> {
+  const task = { source: fileRaster(path), ...window, format: 'raw' as const };
+  return (await suite.pool.run('raster.image', task)).data;
+}
+
+/** Largest difference of a channel; what is transparent has no colour. */
+function difference(a: Uint8Array, b: Uint8Array): number {
+  expect(a.length).toBe(b.length);
+  let most = 0;
+  for (let at = 0; at < a.length; at += 4) {
+    most = Math.max(most, Math.abs(a[at + 3]! - b[at + 3]!));
+    if (a[at + 3] === 0 && b[at + 3] === 0) continue;
+    for (let channel = 0; channel < 3; channel++)
+      most = Math.max(most, Math.abs(a[at + channel]! - b[at + channel]!));
+  }
+  return most;
+}
+
+const PLAIN = ['-r', 'bilinear', '-wo', 'XSCALE=1', '-wo', 'YSCALE=1'];
+const cog = (...options: string[]) => ['-of', 'COG', ...options.flatMap((option) => ['-co', option])];
+/** Of the tiles: zoom 13 is about as fine as the scene is. */
+const GRID = cog('TILING_SCHEME=GoogleMapsCompatible', 'BLOCKSIZE=128', 'COMPRESS=DEFLATE');
+/** Eight thousand kilometres around a pole. */
+const POLAR: Box = [-4_000_000, -4_000_000, 4_000_000, 4_000_000];
+const RGB = ['-b', '3', '-b', '2', '-b', '1'];
+
+const infoOf = (path: string) => JSON.parse(String(tool('gdalinfo', '-json', path)));
+/** The zoom of the tiles that a raster has the pixels of. */
+const zoomOf = (path: string) => Math.round(Math.log2((2 * HALF_WORLD) / 256 / infoOf(path).geoTransform[1]));
+
+/** Tiles in the middle of the scene, at this zoom. */
+function middle(zoom: number, across = 1): Window {
+  const [x, y] = infoOf(inScratch('opaque.tif')).cornerCoordinates.center;
+  const span = (2 * HALF_WORLD) / 2 ** zoom;
+  return tiles(zoom, Math.floor((x + HALF_WORLD) / span), Math.floor((HALF_WORLD - y) / span), across);
+}
+
+const isSeen = (rgba: Uint8Array) => rgba.some((value, i) => i % 4 === 3 && value === 255);
+
+beforeAll(() => {
+  const large = inScratch('large.tif');
+  tool('gdal_translate', '-q', '-outsize', '400%', '400%', '-r', 'cubic', ...RGB, LANDSAT, large);
+  tool('gdal_translate', '-q', ...cog('BLOCKSIZE=128', 'COMPRESS=DEFLATE'), large, inScratch('utm.tif'));
+  tool('gdal_translate', '-q', ...GRID, '-co', 'ADD_ALPHA=YES', large, inScratch('alpha.tif'));
+  const jpeg = cog('TILING_SCHEME=GoogleMapsCompatible', 'BLOCKSIZE=128', 'COMPRESS=JPEG', 'ADD_ALPHA=YES');
+  tool('gdal_translate', '-q', ...jpeg, large, inScratch('mask.tif'));
+  tool('gdal_translate', '-q', ...GRID, '-co', 'ADD_ALPHA=NO', large, inScratch('opaque.tif'));
+  tool(
+    'gdal_translate',
+    '-q',
+    ...GRID,
+    '-a_nodata',
+    60,
+    '-co',
+    'ADD_ALPHA=NO',
+    large,
+    inScratch('nodata.tif'),
+  );
+  const one = ['-b', '1', '-a_nodata', '60', '-co', 'ADD_ALPHA=NO'];
+  tool('gdal_translate', '-q', ...GRID, ...one, large, inScratch('grey.tif'));
+});
+
+describe('a window in the CRS and on the pixels of a raster', () => {
+  // The finest zoom of the files, and one of their overviews.
+  it.each([
+    ['alpha.tif', []],
+    ['mask.tif', []],
+    ['opaque.tif', []],
+    ['nodata.tif', []],
+    ['grey.tif', ['-b', '1', '-b', '1', '-b', '1']],
+  ] as const)('is read as it is (%s)', async (name, bands) => {
+    const file = inScratch(name);
+    let path = file;
+    if (bands.length > 0) {
+      path = inScratch('rgb.vrt');
+      tool('gdal_translate', '-q', '-of', 'VRT', ...bands, file, path);
+    }
+    const zoom = zoomOf(file);
+    for (const [level, window] of [
+      ['NONE', middle(zoom)],
+      ['0', middle(zoom - 1)],
+      ['1', middle(zoom - 2)],
+    ] as const) {
+      const theirs = warped(path, window, ...PLAIN, '-ovr', level);
+      const ours = await picture(file, window);
+      expect(isSeen(theirs)).toBe(true);
+      expect(difference(ours, theirs), `${name} ${level}`).toBeLessThanOrEqual(1);
+      // Every way of resampling, so also the nearest pixel: bit by bit where nothing is half there.
+      const nearest = warped(path, window, '-r', 'near', '-ovr', level);
+      if (name !== 'nodata.tif') expect(difference(ours, nearest), `${name} ${level} near`).toBe(0);
+    }
+  });
+
+  it('is warped where part of it is beside the raster, or half a pixel off', async () => {
+    const path = inScratch('opaque.tif');
+    const info = infoOf(path);
+    const [west, pixel, , north] = info.geoTransform;
+    const box = (left: number, top: number): Window => ({
+      bbox: [
+        west + left * pixel,
+        north - (top + 64) * pixel,
+        west + (left + 64) * pixel,
+        north - top * pixel,
+      ],
+      crs: 'EPSG:3857',
+      width: 64,
+      height: 64,
+    });
+    for (const [left, top] of [
+      [-20, 300],
+      [300, -33],
+      [200.5, 200.25],
+      [info.size[0] - 40, 200],
+    ] as const) {
+      const window = box(left, top);
+      const theirs = warped(path, window, ...PLAIN, '-ovr', 'NONE');
+      expect(difference(await picture(path, window), theirs), `${left} ${top}`).toBeLessThanOrEqual(1);
+    }
+  });
+});
+
+describe('a window in another CRS', () => {
+  it.each<[string, number, number, string]>([
+    ['finer than the raster', 16, 1, 'NONE'],
+    ['as fine', 14, 1, 'NONE'],
+    ['of an overview', 12, 1, '1'],
+    ['across the edge', 11, 1, '2'],
+    ['of several tiles', 14, 3, 'NONE'],
+  ])('%s is within a level of gdalwarp', async (_, zoom, across, level) => {
+    const path = inScratch('utm.tif');
+    const window = middle(zoom, across);
+    const theirs = warped(path, window, ...PLAIN, '-ovr', level);
+    expect(isSeen(theirs)).toBe(true);
+    expect(difference(await picture(path, window), theirs)).toBeLessThanOrEqual(1);
+  });
+
+  it('has classes bit by bit', async () => {
+    const [path, table] = [inScratch('classes.tif'), inScratch('classes.vrt')];
+    tool('gdal_translate', '-q', '-b', 1, '-of', 'VRT', inScratch('utm.tif'), table);
+    const colors = Array.from(
+      { length: 256 },
+      (_, i) => `<Entry c1="${i}" c2="${255 - i}" c3="7" c4="255"/>`,
+    );
+    const text = readFileSync(table, 'utf8')
+      .replace(/<ColorInterp>.*?<\/ColorInterp>/, '')
+      .replace(
+        /<VRTRasterBand[^>]*>/,
+        `$&<ColorInterp>Palette</ColorInterp><ColorTable>${colors.join('')}</ColorTable>`,
+      );
+    writeFileSync(table, text);
+    const palette = cog('BLOCKSIZE=128', 'COMPRESS=DEFLATE', 'RESAMPLING=NEAREST');
+    tool('gdal_translate', '-q', ...palette, table, path);
+    for (const [window, level] of [
+      [middle(14), 'NONE'],
+      [middle(12), '1'],
+      [middle(11), '2'],
+    ] as const) {
+      const indices = inScratch('indices.tif');
+      const grid = ['-t_srs', window.crs, '-te', ...window.bbox, '-ts', window.width, window.height];
+      tool('gdalwarp', '-q', '-overwrite', '-r', 'near', '-dstalpha', '-ovr', level, ...grid, path, indices);
+      tool('gdal_translate', '-q', '-of', 'ENVI', '-co', 'INTERLEAVE=BIP', indices, inScratch('indices.bin'));
+      const theirs = [...readFileSync(inScratch('indices.bin'))];
+      const ours = await picture(path, window);
+      const reds = Array.from({ length: ours.length / 4 }, (_, i) => [ours[4 * i], ours[4 * i + 3]]).flat();
+      const visible = theirs.map((value, i) => (i % 2 === 0 && theirs[i + 1] === 0 ? 0 : value));
+      expect(Buffer.compare(Buffer.from(reds as number[]), Buffer.from(visible))).toBe(0);
+    }
+  });
+
+  it.each<[string, Box, string, string, string[]]>([
+    ['at the antimeridian', [19_900_000, -2_300_000, 20_037_508, -2_162_492], 'EPSG:3857', 'NONE', PLAIN],
+    // Around a pole pixels shrink by more than a kernel of two pixels sees.
+    ['around the north pole', POLAR, 'EPSG:3413', '0', ['-r', 'bilinear']],
+    ['around the south pole', POLAR, 'EPSG:3031', '0', ['-r', 'bilinear']],
+  ])('%s is within a level of gdalwarp', async (_, bbox, crs, level, way) => {
+    const path = inScratch('world.tif');
+    const world = ['-a_srs', 'EPSG:4326', '-a_ullr', '-180', '90', '180', '-90'];
+    tool('gdal_translate', '-q', ...world, ...cog('BLOCKSIZE=128'), inScratch('large.tif'), path);
+    const window = { bbox, crs, width: 200, height: 200 };
+    const theirs = warped(path, window, ...way, '-ovr', level);
+    expect(isSeen(theirs)).toBe(true);
+    expect(difference(await picture(path, window), theirs)).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('values of one band', () => {
+  it('have holes where a copy of them has the nodata value', async () => {
+    const [raw, path] = [inScratch('heights.tif'), inScratch('heights-grid.tif')];
+    tool(
+      'gdal_translate',
+      '-q',
+      '-ot',
+      'Float32',
+      '-outsize',
+      '400%',
+      '400%',
+      '-a_nodata',
+      60,
+      '-b',
+      1,
+      LANDSAT,
+      raw,
+    );
+    tool('gdal_translate', '-q', ...GRID, '-co', 'RESAMPLING=NEAREST', '-co', 'ADD_ALPHA=NO', raw, path);
+    const window = middle(zoomOf(path));
+    const ours = await picture(path, window);
+    const theirs = warped(path, window, '-r', 'near', '-ovr', 'NONE', '-ot', 'Byte');
+    // Grey and alpha.
+    const holes = (alpha: (i: number) => number | undefined) =>
+      Array.from({ length: 256 * 256 }, (_, i) => alpha(i) === 0);
+    const missing = holes((i) => theirs[2 * i + 1]);
+    expect(missing).toContain(true);
+    expect(missing).toContain(false);
+    expect(holes((i) => ours[4 * i + 3])).toEqual(missing);
+  });
+});
