@@ -7,6 +7,7 @@ import { membersOf } from '../../src/core/raster-sources.js';
 import type { SceneSearchTask } from '../../src/core/stac-scenes.js';
 import { stacSource } from '../../src/core/stac-source.js';
 import type { Pools } from '../../src/core/tasks.js';
+import { chooseRaster } from '../../src/services/rasters/choose.js';
 import { cellsOf, narrowed, withItsScenes } from '../../src/services/stac-imagery/windows.js';
 
 const SOURCE = 'stac+https://stac.example.org/?collections=scenes&asset=data&search=window&refresh=30';
@@ -94,6 +95,17 @@ describe('a search for a window', () => {
       });
     expect(tasks).toHaveLength(1);
   });
+});
+
+it('reads none of the scenes for a window that they do not touch', () => {
+  const scene = { kind: 'remote', url: 'https://example.org/a.tif' } as const;
+  const members = [{ id: 'a', source: scene, extent84: [10, 50, 11, 51] as Box }];
+  const { raster } = collection;
+  const source = { kind: 'mosaic', members, byRange: true } as const;
+  const held = { ...collection, raster: { ...raster, source } } as unknown as RasterCollection;
+  const at = (window84: Box) => chooseRaster(held, { window84 });
+  expect(membersOf(at([20, 50, 21, 51])!.source)).toEqual([]);
+  expect(membersOf(at([10, 50, 10.5, 51])!.source)).toEqual(members);
 });
 
 describe('a search that fails', () => {

@@ -67,7 +67,8 @@ function visibleOf(
 ): Pick<ChosenRaster, 'source' | 'used'> {
   const { source } = collection.raster;
   const visible = window84 ? members.filter(({ extent84 }) => boxesTouch(extent84, window84)) : members;
-  const candidates = visible.length > 0 ? visible : members.slice(0, 1);
+  // What may miss members may have none.
+  const candidates = visible.length > 0 || isByRange(source) ? visible : members.slice(0, 1);
   const isWhole = candidates.length === granulesOf(collection).length;
   const narrowed = isWhole
     ? source
