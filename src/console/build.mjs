@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -41,6 +41,13 @@ await writeLicences(
   [...bundled, ...basemap, join(mapLibre, 'maplibre-gl.css'), join(swagger, 'swagger-ui-bundle.js')],
 );
 const { compressBytes } = require('../../build/Release/graticule.node');
+/** The coding of each ending, at the level that goes furthest. */
+const CODINGS = {
+  gz: { name: 'gzip-12', compress: (bytes) => compressBytes(bytes, 'gzip', 12, 0) },
+  br: { name: `br-11-${process.versions.brotli}`, compress: promisify(brotliCompress) },
+  zst: { name: 'zstd-19', compress: (bytes) => compressBytes(bytes, 'zstd', 19, 0) },
+};
+const MONTH_MS = 30 * 86_400_000;
 await compress();
 
 /** The base map beside `out`. Making it takes a while: a copy is kept until what it is made of changes. */
@@ -119,30 +126,39 @@ function withoutSourceMap(text) {
   return text.replace(/^(\/\/# sourceMappingURL=\S+|\/\*# sourceMappingURL=\S+ \*\/)\s*$/gm, '');
 }
 
-/** Every file is kept compressed alone, as it is sent: as far as can be, which takes a while, so copies are kept. */
+/** Every file is kept compressed alone, as it is sent. That takes a while, so copies are kept, by what they are made of. */
 async function compress() {
-  const ways = {
-    gz: (bytes) => compressBytes(bytes, 'gzip', 12, 0),
-    br: promisify(brotliCompress),
-    zst: (bytes) => compressBytes(bytes, 'zstd', 19, 0),
-  };
   const cache = join(here, '../../node_modules/.cache/assets');
   await mkdir(cache, { recursive: true });
-  const used = new Set();
   for (const name of await readdir(out)) {
     const path = join(out, name);
     const bytes = await readFile(path);
     const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
-    for (const [ending, way] of Object.entries(ways)) {
-      const copy = `${hash}.${ending}`;
-      used.add(copy);
-      if (!existsSync(join(cache, copy))) {
-        await writeFile(join(cache, `${copy}.part`), await way(bytes));
-        await rename(join(cache, `${copy}.part`), join(cache, copy));
-      }
-      await copyFile(join(cache, copy), `${path}.${ending}`);
-    }
+    for (const [ending, coding] of Object.entries(CODINGS))
+      await copyFile(await copyOf(join(cache, `${hash}-${coding.name}`), bytes, coding), `${path}.${ending}`);
     await rm(path);
   }
-  for (const name of await readdir(cache)) if (!used.has(name)) await rm(join(cache, name));
+  await removeOld(cache);
+}
+
+/** The path of the copy. Builds may run at once. */
+async function copyOf(path, bytes, coding) {
+  if (existsSync(path)) {
+    await utimes(path, new Date(), new Date());
+  } else {
+    const part = `${path}.${process.pid}.part`;
+    await writeFile(part, await coding.compress(bytes));
+    await rename(part, path);
+  }
+  return path;
+}
+
+/** Other builds use the same folder, so only what none has used for a month goes. */
+async function removeOld(folder) {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    // Another build may have removed it.
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
+    if (mtimeMs < Date.now() - MONTH_MS) await rm(path, { force: true });
+  }
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
@@ -226,14 +226,24 @@ describe('clients', () => {
     }
   });
 
-  it('GDAL reads pages and tiles', async () => {
+  it('GDAL reads pages that it is sent compressed', async () => {
     const info = await run(
-      'ogrinfo',
-      ['-ro', '-al', '-so', `OAPIF:${server.url}/ogc/features/`, 'countries'],
-      {
-        GDAL_HTTP_HEADERS: 'Accept-Encoding: gzip, br, zstd',
-      },
+      'sh',
+      ['-c', `ogrinfo -ro -al -so 'OAPIF:${server.url}/ogc/features/' countries 2>&1`],
+      { CPL_CURL_VERBOSE: 'YES', CPL_DEBUG: 'ON' },
     ).catch((error: Error) => error.message);
-    expect(info).toMatch(/Feature Count: \d+/);
+    expect(info).toMatch(/content-encoding: gzip/i);
+    expect(info).toMatch(/Feature Count: [1-9]\d*/);
+  });
+
+  it('GDAL reads tiles as they are sent compressed', async () => {
+    const [z, y, x] = TILE.split('/').slice(-3);
+    const answer = await get(TILE, { 'accept-encoding': 'gzip' });
+    expect(answer.headers['content-encoding']).toBe('gzip');
+    const file = join(folder, 'tile.pbf');
+    writeFileSync(file, answer.body);
+    const address = ['-oo', `Z=${z}`, '-oo', `X=${x}`, '-oo', `Y=${y}`];
+    const info = await run('ogrinfo', ['-ro', '-al', '-so', ...address, `MVT:${file}`]);
+    expect(info).toMatch(/Feature Count: [1-9]\d*/);
   });
 });

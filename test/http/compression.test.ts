@@ -40,6 +40,12 @@ describe('Accept-Encoding (RFC 9110, 12.5.3)', () => {
     expect(chooseCoding(reply('application/json', 5000), header)).toBe(coding);
   });
 
+  it('is not read when it is longer than 1 KiB', () => {
+    const header = (length: number) => 'gzip'.padEnd(length, ', x');
+    const codings = [1024, 1025].map((length) => chooseCoding(reply('text/csv', 5000), header(length)));
+    expect(codings).toEqual(['gzip', 'identity']);
+  });
+
   it('takes what is compressed already as it is, whatever else a client would take', () => {
     const tile = reply('application/vnd.mapbox-vector-tile', 5000, { encoding: 'gzip' });
     const headers = [BROWSER, 'br, *;q=0.1', 'gzip;q=0', 'br', undefined];

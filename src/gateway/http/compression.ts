@@ -21,28 +21,30 @@ const ORDERS = {
 
 type Kind = keyof typeof ORDERS;
 
+/** What clients send is a tenth of that. Reading a longer header takes milliseconds, and it would be kept. */
+const MAX_HEADER_LENGTH = 1024;
 const PLAIN: readonly ContentCoding[] = ['identity'];
 /** By header: clients that ask for much ask for it the same way. */
-const accepted = Object.fromEntries(
+const codingsByHeader = Object.fromEntries(
   Object.keys(ORDERS).map((kind) => [kind, new LRUCache<string, readonly ContentCoding[]>({ max: 100 })]),
 ) as Record<Kind, LRUCache<string, readonly ContentCoding[]>>;
 
-/** The codings that an Accept-Encoding header takes (RFC 9110, 12.5.3), the preferred first; as it is without a header. */
-function acceptedCodings(kind: Kind, header: string | undefined): readonly ContentCoding[] {
-  if (!header) return PLAIN;
-  let codings = accepted[kind].get(header);
+/** The codings that an Accept-Encoding header takes (RFC 9110, 12.5.3), the preferred first; as it is without a header, or with one that is too long. */
+function acceptableCodings(kind: Kind, header: string | undefined): readonly ContentCoding[] {
+  if (!header || header.length > MAX_HEADER_LENGTH) return PLAIN;
+  let codings = codingsByHeader[kind].get(header);
   if (!codings) {
     const negotiator = new Negotiator({ headers: { 'accept-encoding': header } });
     const order = ORDERS[kind];
     codings = negotiator.encodings(order, { preferred: order }) as ContentCoding[];
-    accepted[kind].set(header, codings);
+    codingsByHeader[kind].set(header, codings);
   }
   return codings;
 }
 
 /** Whether an Accept-Encoding header takes a coding. */
 export function acceptsCoding(header: string | undefined, coding: ContentCoding): boolean {
-  return acceptedCodings('whole', header).includes(coding);
+  return acceptableCodings('whole', header).includes(coding);
 }
 
 /** Whether the coding of an answer hangs on Accept-Encoding. Files whose length is told are read by ranges, as they are. */
@@ -63,7 +65,7 @@ export function chooseCoding(reply: Reply, acceptEncoding: string | undefined): 
   if (reply.status === 206 || !isNegotiable(reply)) return 'identity';
   const { encoding, constant } = reply;
   if (encoding && !constant?.isStatic && acceptsCoding(acceptEncoding, encoding)) return encoding;
-  const codings = acceptedCodings(kindOf(reply), acceptEncoding);
+  const codings = acceptableCodings(kindOf(reply), acceptEncoding);
   if (encoding === undefined && isSmall(reply) && codings.includes('identity')) return 'identity';
   return codings[0] ?? 'identity';
 }

@@ -15,7 +15,7 @@ export function codingOf(x: HttpExchange, codings: readonly ContentCoding[]): Co
 }
 
 /** Inflates a body off the event loop. Throws 413 as soon as it has more than `maxBytes`, and 400 for what is not of its coding. */
-export async function inflated(
+export async function inflate(
   body: Uint8Array,
   coding: Compression,
   maxBytes: number,

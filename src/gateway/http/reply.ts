@@ -3,7 +3,7 @@ import { LIMITS } from '../../core/limits.js';
 import type { Reply } from '../../core/operation.js';
 import { Backlog, type Sending } from './backlog.js';
 import { bodyForm } from './body-form.js';
-import { compressedParts, hasRoom } from './compressed-parts.js';
+import { compressParts, hasRoom } from './compress-parts.js';
 import { acceptsCoding, chooseCoding, isWhole } from './compression.js';
 import { matchingForm } from './entity-tag.js';
 import { ACCEPT_ENCODING, type HttpExchange, IF_NONE_MATCH } from './exchange.js';
@@ -211,7 +211,7 @@ async function stream(
   });
   x.signal.addEventListener('abort', () => drained?.(), { once: true });
   res.cork(() => head(x, reply, coding));
-  const chunks = coding === 'identity' ? parts : compressedParts(parts, coding);
+  const chunks = coding === 'identity' ? parts : compressParts(parts, coding);
   try {
     for await (const chunk of chunks) {
       if (x.aborted) break;

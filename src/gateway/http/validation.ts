@@ -10,7 +10,7 @@ import { LIMITS } from '../../core/limits.js';
 import { boundaryOf } from '../../core/multipart-fields.js';
 import type { BodySpec } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
-import { codingOf, inflated } from './content-coding.js';
+import { codingOf, inflate } from './content-coding.js';
 import type { HttpExchange } from './exchange.js';
 import { ReceivedBytes } from './received.js';
 import { turn } from './turns.js';
@@ -166,7 +166,7 @@ async function received(x: HttpExchange, maxBytes: number): Promise<Uint8Array<A
     if (coding === 'identity' || parts.length === 0) return parts;
     // What comes out is not known before.
     memory.take(maxBytes);
-    return [await inflated(Buffer.concat(parts), coding, maxBytes)];
+    return [await inflate(Buffer.concat(parts), coding, maxBytes)];
   } finally {
     memory.release();
   }

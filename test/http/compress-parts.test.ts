@@ -2,7 +2,7 @@ import { brotliDecompressSync, constants, gunzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { COMPRESSIONS } from '../../src/core/content-coding.js';
 import { LIMITS } from '../../src/core/limits.js';
-import { compressedParts, hasRoom } from '../../src/gateway/http/compressed-parts.js';
+import { compressParts, hasRoom } from '../../src/gateway/http/compress-parts.js';
 import { unzstd } from '../../src/native/index.js';
 
 const INFLATE = {
@@ -28,15 +28,15 @@ async function collect(parts: AsyncIterable<Uint8Array>): Promise<Buffer> {
 it.each(COMPRESSIONS)('%s of parts of all sizes holds all of them', async (coding) => {
   const sizes = [0, 1, 1023, 1024, 3_000_000, 0, 70_000, 5];
   const parts = sizes.map((size, i) => Buffer.concat([text(i), Buffer.alloc(size, `${i},`)]));
-  async function* given() {
+  async function* source() {
     yield* parts;
   }
   const whole = Buffer.concat(parts);
-  const bytes = await collect(compressedParts(given(), coding));
+  const bytes = await collect(compressParts(source(), coding));
   expect(bytes.length).toBeLessThan(whole.length / 50);
   expect(INFLATE[coding](bytes).equals(whole)).toBe(true);
   async function* nothing() {}
-  expect(INFLATE[coding](await collect(compressedParts(nothing(), coding)))).toHaveLength(0);
+  expect(INFLATE[coding](await collect(compressParts(nothing(), coding)))).toHaveLength(0);
 });
 
 it.each(COMPRESSIONS)('%s of a part is out before the next one is there', async (coding) => {
@@ -46,7 +46,7 @@ it.each(COMPRESSIONS)('%s of a part is out before the next one is there', async 
   });
   const head = Buffer.from('[');
   const first = Buffer.alloc(5000, '"first",');
-  async function* given() {
+  async function* source() {
     yield head;
     yield first;
     await next;
@@ -54,7 +54,7 @@ it.each(COMPRESSIONS)('%s of a part is out before the next one is there', async 
   }
   const parts: Uint8Array[] = [];
   const whole = Buffer.concat([head, first]);
-  for await (const part of compressedParts(given(), coding)) {
+  for await (const part of compressParts(source(), coding)) {
     parts.push(part);
     const text = INFLATE[coding](Buffer.concat(parts));
     if (text.length === whole.length) expect(text.equals(whole)).toBe(true);
@@ -68,7 +68,7 @@ it.each(COMPRESSIONS)(
   async (coding) => {
     let count = 0;
     let ended = false;
-    async function* given() {
+    async function* source() {
       try {
         // Not compressible: nothing piles up in the compressor.
         for (; count < 1000; count++)
@@ -77,7 +77,7 @@ it.each(COMPRESSIONS)(
         ended = true;
       }
     }
-    for await (const _ of compressedParts(given(), coding)) break;
+    for await (const _ of compressParts(source(), coding)) break;
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(count).toBeLessThan(6);
     expect(ended).toBe(true);
@@ -85,18 +85,18 @@ it.each(COMPRESSIONS)(
 );
 
 it.each(COMPRESSIONS)('%s fails as its parts do', async (coding) => {
-  async function* given() {
+  async function* source() {
     yield Buffer.alloc(2000, 'a');
     throw new Error('the source is gone');
   }
-  await expect(collect(compressedParts(given(), coding))).rejects.toThrow('the source is gone');
+  await expect(collect(compressParts(source(), coding))).rejects.toThrow('the source is gone');
 });
 
 it('has room for as many as are allowed', async () => {
   async function* endless() {
     for (;;) yield Buffer.alloc(2000, 'a');
   }
-  const open = Array.from({ length: LIMITS.compressedStreams }, () => compressedParts(endless(), 'gzip'));
+  const open = Array.from({ length: LIMITS.compressedStreams }, () => compressParts(endless(), 'gzip'));
   await Promise.all(open.map((one) => one.next()));
   expect(hasRoom()).toBe(false);
   await Promise.all(open.map((one) => one.return(undefined)));

@@ -22,14 +22,14 @@ export function hasRoom(): boolean {
  * Compresses parts as they come, off the event loop; each of them comes out without waiting for the next. Ends the parts
  * when it is left.
  */
-export async function* compressedParts(
+export async function* compressParts(
   parts: AsyncIterable<Uint8Array>,
   coding: Compression,
 ): AsyncGenerator<Uint8Array> {
   streams++;
   try {
-    if (coding === 'zstd') yield* zstdParts(gathered(parts));
-    else yield* throughZlib(gathered(parts), coding);
+    if (coding === 'zstd') yield* zstdParts(largeParts(parts));
+    else yield* throughZlib(largeParts(parts), coding);
   } finally {
     streams--;
   }
@@ -51,7 +51,7 @@ async function* throughZlib(
   yield* compressor;
 }
 
-async function* gathered(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* largeParts(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let waiting: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of parts) {
