@@ -223,6 +223,29 @@ describe('a window in another CRS', () => {
 });
 
 describe('values of one band', () => {
+  it('are missing where they are not numbers, whatever the file says of it', async () => {
+    const [text, path] = [inScratch('numbers.vrt'), inScratch('numbers.tif')];
+    const grid = ['-of', 'VRT', '-ot', 'Float32', '-b', '1', '-a_nodata', 'none'];
+    tool('gdal_translate', '-q', ...grid, inScratch('utm.tif'), text);
+    // Values of one number are none.
+    const source = readFileSync(text, 'utf8')
+      .replaceAll('SimpleSource', 'ComplexSource')
+      .replace('</ComplexSource>', '<LUT>0:0,59:59,60:nan,61:61,255:255</LUT></ComplexSource>');
+    writeFileSync(text, source);
+    tool('gdal_translate', '-q', ...cog('BLOCKSIZE=128', 'OVERVIEWS=NONE'), text, path);
+    const window = middle(14);
+    const ours = await picture(path, window);
+    const [tif, bin] = [inScratch('numbers-warped.tif'), inScratch('numbers-warped.bin')];
+    const options = ['-t_srs', window.crs, '-te', ...window.bbox, '-ts', 256, 256, '-dstnodata', 'nan'];
+    tool('gdalwarp', '-q', '-overwrite', '-et', 0.125, ...options, ...PLAIN, path, tif);
+    tool('gdal_translate', '-q', '-of', 'ENVI', tif, bin);
+    const bytes = readFileSync(bin);
+    const theirs = Array.from({ length: 256 * 256 }, (_, i) => Number.isNaN(bytes.readFloatLE(4 * i)));
+    expect(theirs).toContain(true);
+    expect(theirs).toContain(false);
+    expect(Array.from({ length: 256 * 256 }, (_, i) => ours[4 * i + 3] === 0)).toEqual(theirs);
+  });
+
   it('have holes where a copy of them has the nodata value', async () => {
     const [raw, path] = [inScratch('heights.tif'), inScratch('heights-grid.tif')];
     tool(

@@ -90,8 +90,8 @@ export function kernelOptions(shrink: number): string[] {
 }
 
 /**
- * The window as an in-memory dataset: bytes, with an alpha band unless the raster covers it, or Float32 where nodata is
- * NaN.
+ * The window as an in-memory dataset: bytes, with an alpha band unless the raster covers it, or Float32 where what is
+ * missing is NaN.
  */
 export async function warpToMemory(
   view: Dataset,
@@ -102,8 +102,9 @@ export async function warpToMemory(
 ): Promise<Dataset> {
   const drawing = rendering.kind === 'drawing' ? rendering.drawing : undefined;
   const isFloat = rendering.kind === 'stretch' || drawing !== undefined;
-  const alpha = isCovered ? [] : ['-dstalpha'];
-  const outside = isFloat ? ['-ot', 'Float32', '-dstnodata', 'nan'] : alpha;
+  const type = isFloat ? ['-ot', 'Float32'] : [];
+  const missing = isFloat ? ['-dstnodata', 'nan'] : ['-dstalpha'];
+  const outside = isCovered ? type : [...type, ...missing];
   const inside = drawing?.nodata === undefined ? [] : ['-srcnodata', String(drawing.nodata)];
   const resampling = rendering.kind === 'palette' || drawing?.nearest ? 'near' : 'bilinear';
   try {

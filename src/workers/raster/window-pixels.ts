@@ -47,7 +47,7 @@ export async function windowPixels(
   const view = await handle.bands(rendering.bands, level.overview);
   const copy = copyOf(view, rendering, window);
   if (copy) return copy;
-  const isCovered = rendering.kind === 'bytes' && covers(handle.dataset, source.box) && isValidAllOver(view);
+  const isCovered = takesAll(rendering) && covers(handle.dataset, source.box) && isValidAllOver(view);
   const options = ['-ovr', 'NONE', ...kernelOptions(source.shrink / level.factor)];
   return warped(view, rendering, window, options, isCovered);
 }
@@ -58,6 +58,12 @@ const sampleCount = (rendering: Rendering) =>
     : rendering.kind === 'drawing'
       ? rendering.drawing.bands.length
       : rendering.samples;
+
+/** Whether nothing but the raster says what is missing. */
+const takesAll = (rendering: Rendering) =>
+  rendering.kind === 'bytes' ||
+  rendering.kind === 'stretch' ||
+  (rendering.kind === 'drawing' && rendering.drawing.nodata === undefined);
 
 const isFloat = ({ kind }: Rendering) => kind === 'stretch' || kind === 'drawing';
 
