@@ -88,6 +88,12 @@ async function encodeGeoTiff(pixels: Pixels, place: { box: Box; crs: string }): 
   }
 }
 
+/** True when every pixel hides what is beneath it. */
+export function isOpaque(rgba: Uint8Array): boolean {
+  for (let at = 3; at < rgba.byteLength; at += 4) if (rgba[at] !== 255) return false;
+  return true;
+}
+
 /** True when every pixel is fully transparent. */
 export function isEmpty(rgba: Uint8Array): boolean {
   for (let at = 3; at < rgba.byteLength; at += 4) if (rgba[at] !== 0) return false;

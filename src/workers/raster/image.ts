@@ -1,14 +1,15 @@
 /** Task `raster.image`. */
 
 import { contentTag } from '../../core/content-tag.js';
-import { TaskFailure } from '../../core/failure.js';
-import type { ImageResult, RasterImageTask, RasterStep } from '../../core/rasters.js';
+import { TaskFailure, type TaskFailureCode } from '../../core/failure.js';
+import type { ImageResult, Loss, RasterImageTask, RasterStep } from '../../core/rasters.js';
 import type { PixelWindow } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
 import { cutTiles } from '../images/cut.js';
 import { adjust, blendOver } from './adjust.js';
 import { checkedBox, crsOf } from './crs.js';
-import { encodeImage, encodePart, isEmpty, MEDIA_TYPES } from './encode.js';
+import { encodeImage, encodePart, isEmpty, isOpaque, MEDIA_TYPES } from './encode.js';
+import { frontsOf } from './fronts.js';
 import { type RasterHandle, withRaster } from './handles.js';
 import { drawHillshade } from './hillshade.js';
 import { lookOf } from './look.js';
@@ -28,7 +29,43 @@ export async function image(task: RasterImageTask, cancellation: Cancellation): 
   const box = checkedBox(task.bbox);
   const crs = crsOf(task.crs);
   const window = { box, crs, width, height };
-  const { rgba, loss } = await withRaster(
+  const { rgba, loss } =
+    (await drawFronts(task, window, cancellation)) ?? (await draw(task, window, cancellation));
+  cancellation.check();
+  if (task.cut) return { ...(await cutImage(task, rgba)), ...loss };
+  const data = await encodeImage({ rgba, width, height }, format, { box, crs: task.crs }, task.quality);
+  const tag = format === 'raw' ? {} : { tag: contentTag(data) };
+  return { data, mediaType: MEDIA_TYPES[format], ...tag, width, height, empty: isEmpty(rgba), ...loss };
+}
+
+interface Picture {
+  rgba: Uint8Array;
+  loss: Loss;
+}
+
+/** What the uppermost members of a mosaic show, where that leaves nothing open. */
+async function drawFronts(
+  task: RasterImageTask,
+  window: PictureWindow,
+  cancellation: Cancellation,
+): Promise<Picture | undefined> {
+  for (const source of frontsOf(task, window)) {
+    const front = await draw({ ...task, source }, window, cancellation).catch(ignoreUnreadable);
+    if (front && isOpaque(front.rgba)) return front;
+    if (front) giveBack(front.rgba);
+  }
+  return undefined;
+}
+
+/** The mosaic as a whole may do without what cannot be read, or says what is wrong. */
+function ignoreUnreadable(error: unknown): undefined {
+  if (!(error instanceof TaskFailure) || !UNREADABLE.has(error.code)) throw error;
+}
+
+const UNREADABLE: ReadonlySet<TaskFailureCode> = new Set(['source-unreadable', 'store-unavailable']);
+
+function draw(task: RasterImageTask, window: PictureWindow, cancellation: Cancellation): Promise<Picture> {
+  return withRaster(
     task.source,
     async (handle) => {
       // Others may have had the lane for long.
@@ -38,11 +75,6 @@ export async function image(task: RasterImageTask, cancellation: Cancellation): 
     task.at,
     laneOf(window),
   );
-  cancellation.check();
-  if (task.cut) return { ...(await cutImage(task, rgba)), ...loss };
-  const data = await encodeImage({ rgba, width, height }, format, { box, crs: task.crs }, task.quality);
-  const tag = format === 'raw' ? {} : { tag: contentTag(data) };
-  return { data, mediaType: MEDIA_TYPES[format], ...tag, width, height, empty: isEmpty(rgba), ...loss };
 }
 
 /** Windows of more pixels have blocks enough of their own. */

@@ -66,7 +66,7 @@ export function isValidAllOver(dataset: Dataset): boolean {
 }
 
 /** The box of a window in another CRS, from a coarse grid. */
-function placeOf(window: PictureWindow, crs: Crs): Box | 'nothing' | 'unknown' {
+export function placeOf(window: PictureWindow, crs: Crs): Box | 'nothing' | 'unknown' {
   const points = gridOver(window.box, WINDOW_DENSITY);
   const placed = movedPoints(points, pointTransform(window.crs, crs));
   // A window beyond what the raster's projection reaches shows nothing of it.
