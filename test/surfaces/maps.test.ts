@@ -213,6 +213,7 @@ describe('maps', () => {
       const response = await get(path);
       expect(response.status, path).toBe(200);
       return sharp(Buffer.from(await response.arrayBuffer()))
+        .ensureAlpha()
         .raw()
         .toBuffer();
     };
