@@ -1,4 +1,4 @@
-import type { BandInfo, Merge, MosaicMember, RasterSource } from './rasters.js';
+import type { BandInfo, Merge, MosaicMember, RasterMosaic, RasterSource } from './rasters.js';
 import type { StacSource } from './stac-source.js';
 
 /** What a kind of raster source declares. Their readers stand in src/workers/raster/sources. */
@@ -54,17 +54,19 @@ export const ownFileOf = (source: RasterSource): string | undefined => declarati
 export const membersOf = (source: RasterSource): readonly MosaicMember[] | undefined =>
   declarationOf(source).members(source);
 
+/** A source that has members; undefined for every other. */
+export const mosaicOf = (source: RasterSource): RasterMosaic | undefined =>
+  'members' in source ? source : undefined;
+
 /** Whether a range of time selects all rasters of it, not the newest batch alone. */
-export const isByRange = (source: RasterSource): boolean =>
-  source.kind === 'mosaic' && source.byRange === true;
+export const isByRange = (source: RasterSource): boolean => mosaicOf(source)?.byRange === true;
 
 /** Whether the values of all rasters of a range of time become one. */
 export const isMergedByRange = (source: RasterSource): boolean =>
-  source.kind === 'mosaic' && source.byRange === true && source.merge !== undefined;
+  isByRange(source) && mosaicOf(source)?.merge !== undefined;
 
 /** What is searched for the members of a mosaic; undefined for what has its members. */
-export const sceneSearchOf = (source: RasterSource): StacSource | undefined =>
-  source.kind === 'mosaic' ? source.search : undefined;
+export const sceneSearchOf = (source: RasterSource): StacSource | undefined => mosaicOf(source)?.search;
 
 /** The same mosaic of fewer members. */
 export function ofMembers(source: RasterSource, members: readonly MosaicMember[]): RasterSource {

@@ -1,7 +1,7 @@
 /** Members of a mosaic that may hide all others of it in a window: those that are drawn last. */
 
 import type { Box } from '../../core/box.js';
-import { ofMembers } from '../../core/raster-sources.js';
+import { mosaicOf, ofMembers } from '../../core/raster-sources.js';
 import type { MosaicMember, RasterImageTask, RasterSource } from '../../core/rasters.js';
 import { crsOf } from './crs.js';
 import { type PictureWindow, placeOf } from './warp.js';
@@ -16,11 +16,11 @@ const CRS84 = crsOf('OGC:CRS84');
  * then costs what the uppermost costs. None for what is no such stack, or is drawn so that what is beneath may show.
  */
 export function frontsOf({ source, steps = [] }: RasterImageTask, window: PictureWindow): RasterSource[] {
-  if (source.kind !== 'mosaic' || !source.grid || source.merge || source.members.length < 2) return [];
+  const { members = [], grid, merge } = mosaicOf(source) ?? {};
+  if (!grid || merge || members.length < 2) return [];
   if (steps.some(({ adjustment, hillshade }) => adjustment || hillshade)) return [];
   const box = placeOf(window, CRS84);
   if (typeof box === 'string') return [];
-  const { members } = source;
   return sizesOf(members, box).map((size) => ofMembers(source, members.slice(-size)));
 }
 
