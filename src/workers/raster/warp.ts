@@ -54,12 +54,13 @@ export function covers(raster: Dataset, box: Box): boolean {
 
 const validity = new WeakMap<Dataset, boolean>();
 
+/** Of bands that an alpha band hides, GDAL says so only where there are two or four, and alpha is in bytes or UInt16. */
 export function isValidAllOver(dataset: Dataset): boolean {
   let isValid = validity.get(dataset);
   if (isValid === undefined) {
     const { bands } = dataset;
     const all = Array.from({ length: bands.count() }, (_, index) => bands.get(index + 1));
-    isValid = all.every((band) => band.getMaskFlags() === ALL_VALID);
+    isValid = all.every((band) => band.getMaskFlags() === ALL_VALID && band.colorInterpretation !== 'Alpha');
     validity.set(dataset, isValid);
   }
   return isValid;
