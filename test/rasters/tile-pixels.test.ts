@@ -250,6 +250,31 @@ function hiddenParts(): string {
   return path;
 }
 
+describe('a window whose sides shrink unlike', () => {
+  it('has no aliasing along the side that shrinks more', async () => {
+    const path = inScratch('north.tif');
+    const place = ['-a_srs', 'EPSG:4326', '-a_ullr', '0', '86', '45', '66'];
+    tool('gdal_translate', '-q', ...place, ...cog('BLOCKSIZE=128'), inScratch('large.tif'), path);
+    const window = tiles(3, 4, 0);
+    const theirs = warped(path, window, '-r', 'bilinear', '-wo', 'YSCALE=1', '-ovr', '0');
+    expect(isSeen(theirs)).toBe(true);
+    expect(difference(warped(path, window, ...PLAIN, '-ovr', '0'), theirs)).toBeGreaterThan(8);
+    expect(difference(await picture(path, window), theirs)).toBeLessThanOrEqual(1);
+  });
+
+  it('is read from the same overview where it lies across the antimeridian', async () => {
+    const path = inScratch('world.tif');
+    const world = ['-a_srs', 'EPSG:4326', '-a_ullr', '-180', '90', '180', '-90'];
+    tool('gdal_translate', '-q', ...world, ...cog('BLOCKSIZE=128'), inScratch('large.tif'), path);
+    // 180 degrees are 30 east of the central meridian.
+    const bbox = [1_170_000, -2_170_000, 5_510_000, 2_170_000] as const;
+    const window = { bbox, crs: 'EPSG:3832', width: 100, height: 100 };
+    const theirs = warped(path, window, ...PLAIN, '-ovr', '0');
+    expect(isSeen(theirs)).toBe(true);
+    expect(difference(await picture(path, window), theirs)).toBeLessThanOrEqual(1);
+  });
+});
+
 describe('values of one band', () => {
   it('are missing where they are not numbers, whatever the file says of it', async () => {
     const [text, path] = [inScratch('numbers.vrt'), inScratch('numbers.tif')];

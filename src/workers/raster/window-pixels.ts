@@ -11,6 +11,7 @@ import {
   covers,
   isValidAllOver,
   kernelOptions,
+  meanOf,
   type PictureWindow,
   sourceWindow,
   warpToMemory,
@@ -46,14 +47,15 @@ export async function windowPixels(
     const view = await handle.bands(rendering.bands);
     return warped(view, rendering, window, ['-ovr', 'AUTO']);
   }
-  const level = levelFor(handle.dataset, source.shrink);
-  if (source.shrink / level.factor > LANE_SHRINK) handle.leaveLane();
+  const shrink = meanOf(source.shrink);
+  const level = levelFor(handle.dataset, shrink);
+  if (shrink / level.factor > LANE_SHRINK) handle.leaveLane();
   // GDAL would open the overview for each window, and forget its blocks with it.
   const view = await handle.bands(rendering.bands, level.overview);
   const copy = copyOf(view, rendering, window);
   if (copy) return copy;
   const isCovered = takesAll(rendering) && covers(handle.dataset, source.box) && isValidAllOver(view);
-  const options = ['-ovr', 'NONE', ...kernelOptions(source.shrink / level.factor)];
+  const options = ['-ovr', 'NONE', ...kernelOptions(source.shrink, level.factor)];
   return warped(view, rendering, window, options, isCovered);
 }
 
