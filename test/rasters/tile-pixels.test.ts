@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { parseBandMath } from '../../src/core/band-math/index.js';
+import type { RasterLook } from '../../src/core/raster-look.js';
 import { fileRaster, LANDSAT, suiteEngine } from '../engine/support.js';
 
 /** Pictures of windows have the pixels that gdalwarp makes of them, however they are read. */
@@ -37,8 +39,9 @@ function warped(path: string, { bbox, crs, width, height }: Window, ...options: 
   return readFileSync(bin);
 }
 
-async function picture(path: string, window: Window): Promise<Uint8Array> {
-  const task = { source: fileRaster(path), ...window, format: 'raw' as const };
+async function picture(path: string, window: Window, look?: RasterLook): Promise<Uint8Array> {
+  const steps = look ? { steps: [{ look }] } : {};
+  const task = { source: fileRaster(path), ...window, format: 'raw' as const, ...steps };
   return (await suite.pool.run('raster.image', task)).data;
 }
 
@@ -222,6 +225,56 @@ describe('a window in another CRS', () => {
   });
 });
 
+/** Where gdalwarp makes no number. */
+function numberless(path: string, { bbox, crs, width, height }: Window, ...options: string[]): boolean[] {
+  const [tif, bin] = [inScratch('numbers-warped.tif'), inScratch('numbers-warped.bin')];
+  const grid = ['-t_srs', crs, '-te', ...bbox, '-ts', width, height, '-dstnodata', 'nan'];
+  tool('gdalwarp', '-q', '-overwrite', '-et', 0.125, ...grid, ...options, path, tif);
+  tool('gdal_translate', '-q', '-of', 'ENVI', '-b', 1, tif, bin);
+  const bytes = readFileSync(bin);
+  return Array.from({ length: width * height }, (_, i) => Number.isNaN(bytes.readFloatLE(4 * i)));
+}
+
+const transparent = (rgba: Uint8Array): boolean[] =>
+  Array.from({ length: rgba.length / 4 }, (_, i) => rgba[4 * i + 3] === 0);
+
+/** Red, green, blue, and alpha that is 0 where red is dark. */
+function hiddenParts(): string {
+  const path = inScratch('hidden.vrt');
+  const bands = ['-b', '1', '-b', '2', '-b', '3', '-b', '1', '-colorinterp_4', 'alpha'];
+  tool('gdal_translate', '-q', '-of', 'VRT', ...bands, inScratch('utm.tif'), path);
+  const [before, alpha] = readFileSync(path, 'utf8').split('<VRTRasterBand dataType="Byte" band="4"');
+  const table = '<LUT>0:0,59:0,60:255,255:255</LUT></ComplexSource>';
+  const hidden = alpha!.replaceAll('SimpleSource', 'ComplexSource').replace('</ComplexSource>', table);
+  writeFileSync(path, `${before}<VRTRasterBand dataType="Byte" band="4"${hidden}`);
+  return path;
+}
+
+describe('a window whose sides shrink unlike', () => {
+  it('has no aliasing along the side that shrinks more', async () => {
+    const path = inScratch('north.tif');
+    const place = ['-a_srs', 'EPSG:4326', '-a_ullr', '0', '86', '45', '66'];
+    tool('gdal_translate', '-q', ...place, ...cog('BLOCKSIZE=128'), inScratch('large.tif'), path);
+    const window = tiles(3, 4, 0);
+    const theirs = warped(path, window, '-r', 'bilinear', '-wo', 'YSCALE=1', '-ovr', '0');
+    expect(isSeen(theirs)).toBe(true);
+    expect(difference(warped(path, window, ...PLAIN, '-ovr', '0'), theirs)).toBeGreaterThan(8);
+    expect(difference(await picture(path, window), theirs)).toBeLessThanOrEqual(1);
+  });
+
+  it('is read from the same overview where it lies across the antimeridian', async () => {
+    const path = inScratch('world.tif');
+    const world = ['-a_srs', 'EPSG:4326', '-a_ullr', '-180', '90', '180', '-90'];
+    tool('gdal_translate', '-q', ...world, ...cog('BLOCKSIZE=128'), inScratch('large.tif'), path);
+    // 180 degrees are 30 east of the central meridian.
+    const bbox = [1_170_000, -2_170_000, 5_510_000, 2_170_000] as const;
+    const window = { bbox, crs: 'EPSG:3832', width: 100, height: 100 };
+    const theirs = warped(path, window, ...PLAIN, '-ovr', '0');
+    expect(isSeen(theirs)).toBe(true);
+    expect(difference(await picture(path, window), theirs)).toBeLessThanOrEqual(1);
+  });
+});
+
 describe('values of one band', () => {
   it('are missing where they are not numbers, whatever the file says of it', async () => {
     const [text, path] = [inScratch('numbers.vrt'), inScratch('numbers.tif')];
@@ -234,16 +287,44 @@ describe('values of one band', () => {
     writeFileSync(text, source);
     tool('gdal_translate', '-q', ...cog('BLOCKSIZE=128', 'OVERVIEWS=NONE'), text, path);
     const window = middle(14);
-    const ours = await picture(path, window);
-    const [tif, bin] = [inScratch('numbers-warped.tif'), inScratch('numbers-warped.bin')];
-    const options = ['-t_srs', window.crs, '-te', ...window.bbox, '-ts', 256, 256, '-dstnodata', 'nan'];
-    tool('gdalwarp', '-q', '-overwrite', '-et', 0.125, ...options, ...PLAIN, path, tif);
-    tool('gdal_translate', '-q', '-of', 'ENVI', tif, bin);
-    const bytes = readFileSync(bin);
-    const theirs = Array.from({ length: 256 * 256 }, (_, i) => Number.isNaN(bytes.readFloatLE(4 * i)));
+    const theirs = numberless(path, window, ...PLAIN);
     expect(theirs).toContain(true);
     expect(theirs).toContain(false);
-    expect(Array.from({ length: 256 * 256 }, (_, i) => ours[4 * i + 3] === 0)).toEqual(theirs);
+    expect(transparent(await picture(path, window))).toEqual(theirs);
+  });
+
+  it.each<[string, string[], number[], RasterLook | undefined]>([
+    ['expressions of two of four bands of bytes', [], [1, 2, 4], { expressions: parseBandMath('b1+b2') }],
+    [
+      'an expression of all four bands of bytes',
+      [],
+      [1, 2, 3, 4],
+      { expressions: parseBandMath('b1+b2+b3') },
+    ],
+    ['red, green and blue of floats', ['-ot', 'Float32'], [1, 2, 3, 4], undefined],
+    ['grey of floats', ['-ot', 'Float32', '-b', '1', '-b', '4'], [1, 2], undefined],
+    [
+      'grey of integers',
+      ['-ot', 'Int16', '-b', '1', '-b', '4', '-scale_2', '0', '255', '0', '32767'],
+      [1, 2],
+      undefined,
+    ],
+    [
+      'four bands and alpha',
+      ['-b', '1', '-b', '2', '-b', '3', '-b', '1', '-b', '4'],
+      [1, 5],
+      { bands: [1], rescale: [[0, 300]] },
+    ],
+  ])('are missing where the alpha band says so: %s', async (_, options, bands, look) => {
+    const [path, selection] = [inScratch('hidden.tif'), inScratch('hidden-bands.vrt')];
+    tool('gdal_translate', '-q', ...cog('BLOCKSIZE=128', 'OVERVIEWS=NONE'), ...options, hiddenParts(), path);
+    const chosen = bands.flatMap((band) => ['-b', band]);
+    tool('gdal_translate', '-q', '-of', 'VRT', ...chosen, path, selection);
+    const window = middle(14);
+    const theirs = numberless(selection, window, ...PLAIN, '-ot', 'Float32');
+    expect(theirs).toContain(true);
+    expect(theirs).toContain(false);
+    expect(transparent(await picture(path, window, look))).toEqual(theirs);
   });
 
   it('have holes where a copy of them has the nodata value', async () => {

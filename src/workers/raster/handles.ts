@@ -3,8 +3,9 @@
 import { TaskFailure } from '../../core/failure.js';
 import { isDistant } from '../../core/raster-sources.js';
 import type { Loss, RasterPosition, RasterSource } from '../../core/rasters.js';
+import type { Cancellation } from '../cancellation.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
-import { oneAtATime } from './lock.js';
+import { lengthOf, oneAtATime } from './lock.js';
 import { openingOf } from './sources/index.js';
 import type { Opened, Opening } from './sources/opening.js';
 
@@ -15,6 +16,8 @@ const IDLE_TOTAL = 64;
 const MAX_ATTEMPTS = 4;
 /** Selections of bands and overviews that a handle keeps: more than one task needs at once. */
 const VIEWS = 32;
+/** Uses in a lane, with those that wait: both lanes full of them leave half of an engine's places to other rasters. */
+const LANE_LENGTH = 3;
 
 /** One open dataset, used by one task at a time. */
 export class RasterHandle {
@@ -27,7 +30,9 @@ export class RasterHandle {
   /** Ids of members of a mosaic that are left out, because they cannot be read. */
   readonly lost: readonly string[];
   /** Where on the raster it read last: blocks of there are still in memory. */
-  lane: string | undefined;
+  lane: Lane | undefined;
+  /** Lets others of the lane go on, with handles of their own: for what takes long. */
+  leaveLane: () => void = () => {};
 
   constructor(
     { key, stamp, origin, lost = [] }: Pick<Opening, 'key' | 'stamp' | 'origin' | 'lost'>,
@@ -98,25 +103,42 @@ export class RasterHandle {
 /** Least recently used handles are at the front. */
 const idle: RasterHandle[] = [];
 
+/** Two are as many as an engine has cores. */
+export type Lane = 0 | 1;
+
+/** What follows its neighbours on one handle, which has decoded their blocks. */
+export interface Turn {
+  /** The better one; the other where too many wait for it. */
+  lane: Lane;
+  /** Ends the wait. */
+  cancellation: Cancellation;
+}
+
 /**
  * Runs `use` with a handle that no other task uses meanwhile. A handle whose data was replaced is reopened.
  * Without `at` the newest time and the first level are read. Errors of GDAL that `use` lets through become
- * `source-unreadable`. Uses of one lane of a raster that is not distant follow each other with one handle, which has decoded their
- * blocks.
+ * `source-unreadable`. Uses with a turn go by lanes where the raster is not distant and its lanes are not full.
  */
 export async function withRaster<T>(
   source: RasterSource,
   use: (handle: RasterHandle) => Promise<T>,
   at?: RasterPosition,
-  lane?: string,
+  turn?: Turn,
 ): Promise<T> {
   for (let attempts = 1; ; attempts++) {
-    const opening = await openingOf(source, at);
-    const attempt = () => withHandle(opening, use, lane);
+    let opening = await openingOf(source, at);
     // What is far away is waited for, not decoded: there uses do not follow each other.
-    const queue = opening.exclusive ?? (lane && !isDistant(source) ? `${opening.key} ${lane}` : undefined);
+    const lane = turn && !isDistant(source) ? laneOf(opening.key, turn.lane) : undefined;
+    const line = opening.exclusive ?? (lane === undefined ? undefined : lineOf(opening.key, lane));
+    const waits = line !== undefined && lengthOf(line) > 0;
+    const inLine = async (leave: () => void) => {
+      // The data may have been replaced during the wait.
+      if (waits) opening = await openingOf(source, at);
+      return withHandle(opening, use, lane, opening.exclusive === undefined ? leave : undefined);
+    };
     try {
-      return await (queue ? oneAtATime(queue, attempt) : attempt());
+      if (line === undefined) return await withHandle(opening, use);
+      return await oneAtATime(line, inLine, turn?.cancellation);
     } catch (error) {
       if (isUsable(error)) throw error;
       const { failure, changed = false } = (await opening.outcome?.(error)) ?? {};
@@ -125,13 +147,25 @@ export async function withRaster<T>(
   }
 }
 
+const lineOf = (key: string, lane: Lane) => `${key} ${lane}`;
+
+function laneOf(key: string, lane: Lane): Lane | undefined {
+  const other: Lane = lane === 0 ? 1 : 0;
+  return [lane, other].find((one) => lengthOf(lineOf(key, one)) < LANE_LENGTH);
+}
+
 async function withHandle<T>(
   opening: Opening,
   use: (handle: RasterHandle) => Promise<T>,
-  lane?: string,
+  lane?: Lane,
+  leave: () => void = () => {},
 ): Promise<T> {
   const handle = takeIdle(opening, lane) ?? new RasterHandle(opening, await opening.open());
-  if (lane) handle.lane = lane;
+  if (lane !== undefined) handle.lane = lane;
+  handle.leaveLane = () => {
+    handle.lane = undefined;
+    leave();
+  };
   try {
     const result = await use(handle);
     giveBack(handle);
@@ -153,11 +187,11 @@ function damaged(error: unknown): TaskFailure {
 }
 
 /** That of the lane, or one that the least is lost with: whose lane nobody follows, or was followed longest ago. */
-function takeIdle({ key, stamp, origin }: Opening, lane?: string): RasterHandle | undefined {
+function takeIdle({ key, stamp, origin }: Opening, lane?: Lane): RasterHandle | undefined {
   closeStale(origin, stamp);
-  const isOf = (handle: RasterHandle, of: string | undefined) => handle.key === key && handle.lane === of;
+  const isOf = (handle: RasterHandle, of: Lane | undefined) => handle.key === key && handle.lane === of;
   let index = idle.findLastIndex((handle) => isOf(handle, lane));
-  if (index < 0 && lane) index = idle.findLastIndex((handle) => isOf(handle, undefined));
+  if (index < 0 && lane !== undefined) index = idle.findLastIndex((handle) => isOf(handle, undefined));
   if (index < 0) index = idle.findIndex((handle) => handle.key === key);
   return index < 0 ? undefined : idle.splice(index, 1)[0];
 }

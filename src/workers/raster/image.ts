@@ -10,7 +10,7 @@ import { adjust, blendOver } from './adjust.js';
 import { checkedBox, crsOf } from './crs.js';
 import { encodeImage, encodePart, isEmpty, isOpaque, MEDIA_TYPES } from './encode.js';
 import { frontsOf } from './fronts.js';
-import { type RasterHandle, withRaster } from './handles.js';
+import { type Lane, type RasterHandle, withRaster } from './handles.js';
 import { drawHillshade } from './hillshade.js';
 import { lookOf } from './look.js';
 import { renderingOf } from './palette.js';
@@ -65,32 +65,32 @@ function ignoreUnreadable(error: unknown): undefined {
 const UNREADABLE: ReadonlySet<TaskFailureCode> = new Set(['source-unreadable', 'store-unavailable']);
 
 function draw(task: RasterImageTask, window: PictureWindow, cancellation: Cancellation): Promise<Picture> {
+  const lane = laneOf(window);
   return withRaster(
     task.source,
     async (handle) => {
-      // Others may have had the lane for long.
       cancellation.check();
       return { rgba: await drawSteps(handle, task, window, cancellation), loss: handle.loss };
     },
     task.at,
-    laneOf(window),
+    lane === undefined ? undefined : { lane, cancellation },
   );
 }
 
 /** Windows of more pixels have blocks enough of their own. */
 const LANE_PIXELS = 512 * 512;
 /** Windows along a side of the squares that are read by turns in one lane and the other. */
-const LANE_WINDOWS = 4;
+const LANE_WINDOWS = 32;
 
 /**
  * GDAL's blocks belong to an open dataset, so what neighbours share is decoded once when one dataset reads both of them,
- * one after the other. Two lanes are as many as an engine has cores.
+ * one after the other.
  */
-function laneOf({ box: [minx, miny, maxx, maxy], width, height }: PictureWindow): string | undefined {
+function laneOf({ box: [minx, miny, maxx, maxy], width, height }: PictureWindow): Lane | undefined {
   if (width * height > LANE_PIXELS) return undefined;
   const column = Math.floor((minx + maxx) / 2 / (LANE_WINDOWS * (maxx - minx)));
   const row = Math.floor((miny + maxy) / 2 / (LANE_WINDOWS * (maxy - miny)));
-  return String(Math.abs(column + row) % 2);
+  return Math.abs(column + row) % 2 === 0 ? 0 : 1;
 }
 
 const AS_USUAL: readonly RasterStep[] = [{}];

@@ -5,7 +5,7 @@ import type { Dataset } from './gdal.js';
 export interface Level {
   /** GDAL's number of the overview; absent: the raster itself. */
   overview?: number;
-  /** Pixels of the raster along one of this level. */
+  /** Pixels of the raster along one of this level, by the mean of both sides. */
   factor: number;
 }
 
@@ -36,7 +36,7 @@ function readLevels({ bands }: Dataset): Level[] {
   const all = others.map(sizes);
   return sizes(first).flatMap(({ x, y }, overview) =>
     all.every((list) => list[overview]?.x === x && list[overview].y === y)
-      ? [{ overview, factor: first!.size.x / x }]
+      ? [{ overview, factor: Math.sqrt((first!.size.x / x) * (first!.size.y / y)) }]
       : [],
   );
 }

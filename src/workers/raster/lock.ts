@@ -1,17 +1,56 @@
-const last = new Map<string, Promise<void>>();
+/** Lines of those that must follow each other. */
 
-/** Runs what has the same key one after the other. */
-export async function oneAtATime<T>(key: string, run: () => Promise<T>): Promise<T> {
-  const before = last.get(key) ?? Promise.resolve();
-  const running = before.then(run);
-  const ended = running.then(
-    () => {},
-    () => {},
-  );
-  last.set(key, ended);
+import { TaskFailure } from '../../core/failure.js';
+import type { Cancellation } from '../cancellation.js';
+
+/** By key: who waits, first come first. Whose turn it is has left the list. */
+const lines = new Map<string, (() => void)[]>();
+
+/** How many have the key or wait for it. */
+export function lengthOf(key: string): number {
+  const waiting = lines.get(key);
+  return waiting ? waiting.length + 1 : 0;
+}
+
+/** Runs what has the same key one after the other, or beside each other once one has called `leave`. */
+export async function oneAtATime<T>(
+  key: string,
+  run: (leave: () => void) => Promise<T>,
+  cancellation?: Cancellation,
+): Promise<T> {
+  await turnOf(key, cancellation);
+  let hasLeft = false;
+  const leave = () => {
+    if (!hasLeft) startNext(key);
+    hasLeft = true;
+  };
   try {
-    return await running;
+    return await run(leave);
   } finally {
-    if (last.get(key) === ended) last.delete(key);
+    leave();
   }
+}
+
+/** Fails with `cancelled` as soon as nobody needs the turn any more. */
+async function turnOf(key: string, cancellation?: Cancellation): Promise<void> {
+  const waiting = lines.get(key);
+  if (!waiting) {
+    lines.set(key, []);
+    return;
+  }
+  let unhook: (() => void) | undefined;
+  await new Promise<void>((resolve, reject) => {
+    waiting.push(resolve);
+    unhook = cancellation?.onRequest(() => {
+      const place = waiting.indexOf(resolve);
+      if (place >= 0) waiting.splice(place, 1);
+      reject(new TaskFailure('cancelled', 'The task was cancelled.'));
+    });
+  }).finally(() => unhook?.());
+}
+
+function startNext(key: string): void {
+  const start = lines.get(key)!.shift();
+  if (start) start();
+  else lines.delete(key);
 }

@@ -2,9 +2,9 @@
 
 import type { Box } from '../../core/box.js';
 import { TaskFailure } from '../../core/failure.js';
-import { type Crs, gridOver, intersection, movedPoints, pointTransform } from './crs.js';
+import { type Crs, gridOver, intersection, pointTransform } from './crs.js';
 import { ALL_VALID, type Dataset, gdal } from './gdal.js';
-import { georeferenceOf } from './georeference.js';
+import { type GeoTransform, georeferenceOf } from './georeference.js';
 import type { RasterHandle } from './handles.js';
 import type { Rendering } from './palette.js';
 
@@ -21,22 +21,48 @@ const WINDOW_DENSITY = 5;
 const WINDOW_MARGIN = 0.25;
 
 /**
- * Where a window lies in the raster's CRS, and source pixels per output pixel; `unknown` when part of it has no place
- * there.
+ * Where a window lies in the raster's CRS, and source pixels per output pixel along both sides of the raster; `unknown`
+ * when part of it has no place there.
  */
-export type SourceWindow = { box: Box; shrink: number } | 'nothing' | 'unknown';
+export type SourceWindow = { box: Box; shrink: Shrink } | 'nothing' | 'unknown';
+
+export type Shrink = readonly [x: number, y: number];
+
+/** Around a pole, or where pixels are no squares, one side says little of the other. */
+export const meanOf = ([x, y]: Shrink): number => Math.sqrt(x * y);
 
 export function sourceWindow(handle: RasterHandle, window: PictureWindow): SourceWindow {
   const { crs, extent, geoTransform } = georeferenceOf(handle.dataset);
-  const box = placeOf(window, crs);
+  const points = gridOn(window, crs);
+  const box = boxAround(points);
   if (typeof box === 'string') return box;
   if (!intersection(grown(box), extent)) return 'nothing';
-  const [dx, dy] = [box[2] - box[0], box[3] - box[1]];
-  const [, a, b, , c, d] = geoTransform;
-  // The mean of both sides: around a pole, or where pixels are no squares, one says little of the other.
-  const shrink = Math.sqrt((dx / Math.hypot(a, c) / window.width) * (dy / Math.hypot(b, d) / window.height));
-  return { box, shrink };
+  const shrink = shrinkOf(points, window, geoTransform);
+  return shrink ? { box, shrink } : 'unknown';
 }
+
+/**
+ * By the medians of what lies between neighbours of the grid: the box around a window across the antimeridian is as wide
+ * as the world.
+ */
+function shrinkOf(
+  points: readonly Place[],
+  { width, height }: PictureWindow,
+  [, a, b, , c, d]: GeoTransform,
+): Shrink | undefined {
+  const [across, down] = [width / (WINDOW_DENSITY - 1), height / (WINDOW_DENSITY - 1)];
+  const [xs, ys]: [number[], number[]] = [[], []];
+  for (let at = 0; at < points.length - WINDOW_DENSITY; at++) {
+    if (at % WINDOW_DENSITY === WINDOW_DENSITY - 1) continue;
+    const [point, right, up] = [points[at], points[at + 1], points[at + WINDOW_DENSITY]];
+    if (!point || !right || !up) continue;
+    xs.push(Math.hypot((right[0] - point[0]) / across, (up[0] - point[0]) / down));
+    ys.push(Math.hypot((right[1] - point[1]) / across, (up[1] - point[1]) / down));
+  }
+  return xs.length === 0 ? undefined : [median(xs) / Math.hypot(a, c), median(ys) / Math.hypot(b, d)];
+}
+
+const median = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1]!;
 
 /** True when the raster has a valid pixel wherever the window has one, so that nothing must tell where it has none. */
 export function isCovered(raster: Dataset, window: PictureWindow): boolean {
@@ -54,21 +80,33 @@ export function covers(raster: Dataset, box: Box): boolean {
 
 const validity = new WeakMap<Dataset, boolean>();
 
+/** Of bands that an alpha band hides, GDAL says so only where there are two or four, and alpha is in bytes or UInt16. */
 export function isValidAllOver(dataset: Dataset): boolean {
   let isValid = validity.get(dataset);
   if (isValid === undefined) {
     const { bands } = dataset;
     const all = Array.from({ length: bands.count() }, (_, index) => bands.get(index + 1));
-    isValid = all.every((band) => band.getMaskFlags() === ALL_VALID);
+    isValid = all.every((band) => band.getMaskFlags() === ALL_VALID && band.colorInterpretation !== 'Alpha');
     validity.set(dataset, isValid);
   }
   return isValid;
 }
 
 /** The box of a window in another CRS, from a coarse grid. */
-export function placeOf(window: PictureWindow, crs: Crs): Box | 'nothing' | 'unknown' {
+export const placeOf = (window: PictureWindow, crs: Crs): Box | 'nothing' | 'unknown' =>
+  boxAround(gridOn(window, crs));
+
+type Place = [number, number] | null;
+
+/** Rows from the bottom up; null what has no place. */
+function gridOn(window: PictureWindow, crs: Crs): Place[] {
   const points = gridOver(window.box, WINDOW_DENSITY);
-  const placed = movedPoints(points, pointTransform(window.crs, crs));
+  const move = pointTransform(window.crs, crs);
+  return Array.from({ length: points.length / 2 }, (_, i) => move(points[2 * i]!, points[2 * i + 1]!));
+}
+
+function boxAround(points: readonly Place[]): Box | 'nothing' | 'unknown' {
+  const placed = points.filter((point) => point !== null);
   // A window beyond what the raster's projection reaches shows nothing of it.
   if (placed.length === 0) return 'nothing';
   if (placed.length < points.length / 2) return 'unknown';
@@ -85,8 +123,11 @@ function grown([minx, miny, maxx, maxy]: Box): Box {
 const PLAIN_KERNEL_SHRINK = 1.6;
 
 /** Left alone, GDAL widens its kernel from a factor of 1.05 on, which halves the speed of most tiles. */
-export function kernelOptions(shrink: number): string[] {
-  return shrink <= PLAIN_KERNEL_SHRINK ? ['-wo', 'XSCALE=1', '-wo', 'YSCALE=1'] : [];
+export function kernelOptions([x, y]: Shrink, factor: number): string[] {
+  return [
+    ...(x / factor <= PLAIN_KERNEL_SHRINK ? ['-wo', 'XSCALE=1'] : []),
+    ...(y / factor <= PLAIN_KERNEL_SHRINK ? ['-wo', 'YSCALE=1'] : []),
+  ];
 }
 
 /**

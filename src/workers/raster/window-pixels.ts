@@ -11,6 +11,7 @@ import {
   covers,
   isValidAllOver,
   kernelOptions,
+  meanOf,
   type PictureWindow,
   sourceWindow,
   warpToMemory,
@@ -30,6 +31,9 @@ export interface WindowPixels {
   close(): void;
 }
 
+/** Windows with more pixels of the source along one of their own are no quick ones: others do not wait for them. */
+const LANE_SHRINK = 4;
+
 /** Opens the pixels of a window; `nothing` when it is beside the raster. */
 export async function windowPixels(
   handle: RasterHandle,
@@ -39,16 +43,19 @@ export async function windowPixels(
   const source = sourceWindow(handle, window);
   if (source === 'nothing') return source;
   if (source === 'unknown') {
+    handle.leaveLane();
     const view = await handle.bands(rendering.bands);
     return warped(view, rendering, window, ['-ovr', 'AUTO']);
   }
-  const level = levelFor(handle.dataset, source.shrink);
+  const shrink = meanOf(source.shrink);
+  const level = levelFor(handle.dataset, shrink);
+  if (shrink / level.factor > LANE_SHRINK) handle.leaveLane();
   // GDAL would open the overview for each window, and forget its blocks with it.
   const view = await handle.bands(rendering.bands, level.overview);
   const copy = copyOf(view, rendering, window);
   if (copy) return copy;
   const isCovered = takesAll(rendering) && covers(handle.dataset, source.box) && isValidAllOver(view);
-  const options = ['-ovr', 'NONE', ...kernelOptions(source.shrink / level.factor)];
+  const options = ['-ovr', 'NONE', ...kernelOptions(source.shrink, level.factor)];
   return warped(view, rendering, window, options, isCovered);
 }
 
