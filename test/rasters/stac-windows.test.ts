@@ -8,7 +8,8 @@ import type { SceneSearchTask } from '../../src/core/stac-scenes.js';
 import { stacSource } from '../../src/core/stac-source.js';
 import type { Pools } from '../../src/core/tasks.js';
 import { chooseRaster } from '../../src/services/rasters/choose.js';
-import { cellsOf, narrowed, withItsScenes } from '../../src/services/stac-imagery/windows.js';
+import { cellsOf } from '../../src/services/stac-imagery/cells.js';
+import { narrowed, withItsScenes } from '../../src/services/stac-imagery/windows.js';
 
 const SOURCE = 'stac+https://stac.example.org/?collections=scenes&asset=data&search=window&refresh=30';
 const collection = {
@@ -56,6 +57,34 @@ describe('cells', () => {
       ).toBe(true);
   });
 
+  it.each<[Box, Box[]]>([
+    [
+      [175, -20, 185.05, -10],
+      [
+        [168.75, -22.5, 180, -11.25],
+        [-180, -22.5, -168.75, -11.25],
+      ],
+    ],
+    [[180, 10, 180, 10], [[179.6484375, 9.84375, 180, 10.1953125]]],
+    [[-185, 10, -180, 10], [[174.375, 5.625, 180, 11.25]]],
+  ])('of %j beyond the antimeridian have a width', (window, some) => {
+    const cells = cellsOf(window);
+    for (const cell of some) expect(cells).toContainEqual(cell);
+    for (const [west, south, east, north] of cells) {
+      expect(west).toBeLessThan(east);
+      expect(south).toBeLessThan(north);
+    }
+  });
+
+  it('are cut at the sides of an area', () => {
+    expect(cellsOf([-180, -85, 180, 85], [13, 50.7, 14, 51.1])).toEqual([[13, 50.7, 14, 51.1]]);
+    expect(cellsOf([2, 48, 3, 49], [13, 50.7, 14, 51.1])).toEqual([]);
+    expect(cellsOf([-180, -85, 180, 85], [179, -19.5, -179, -18.8])).toEqual([
+      [179, -19.5, 180, -18.8],
+      [-180, -19.5, -179, -18.8],
+    ]);
+  });
+
   it('of tiles that lie together are the same', () => {
     const tiles = Array.from({ length: 64 }, (_, i) => [7 + (i % 8) * 0.01, 46 + (i >> 3) * 0.01]);
     const cells = tiles.flatMap(([x, y]) => cellsOf([x!, y!, x! + 0.01, y! + 0.01]).map(String));
@@ -76,6 +105,20 @@ describe('a search for a window', () => {
     await withItsScenes(of, collection, window(windows[0]!));
     expect(tasks).toHaveLength(1);
     expect(tasks[0]).toMatchObject({ maxScenes: 100, query: { collections: ['scenes'], prefers: 'newest' } });
+  });
+
+  it('is made nowhere but in the bbox of its source', async () => {
+    const tasks: SceneSearchTask[] = [];
+    const search = stacSource(`${SOURCE}&bbox=13,50.7,14,51.1`);
+    const { source } = collection.raster;
+    const bounded = { ...collection, raster: { ...collection.raster, source: { ...source, search } } };
+    const of = pools(tasks);
+    expect(idsOf(await withItsScenes(of, bounded as RasterCollection, window([2, 48, 2.1, 48.1])))).toEqual(
+      [],
+    );
+    expect(tasks).toEqual([]);
+    await withItsScenes(of, bounded as RasterCollection, window([-180, -85, 180, 85]));
+    expect(tasks.map(({ query }) => query.bbox)).toEqual([[13, 50.7, 14, 51.1]]);
   });
 
   it('has each scene of several cells once', async () => {

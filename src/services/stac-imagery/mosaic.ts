@@ -40,7 +40,9 @@ export function sceneRaster(
 export function sceneMosaic(imagery: Imagery): RasterInfo {
   const { source, search, sample, bands } = imagery;
   const isWindow = source.search === 'window';
-  const boxes = isWindow ? [areaOf(imagery)] : search.scenes.flatMap(({ bbox }) => plainBoxes(bbox));
+  const boxes = isWindow
+    ? plainBoxes(areaOf(imagery))
+    : search.scenes.flatMap(({ bbox }) => plainBoxes(bbox));
   const members = isWindow ? [] : sceneMembers(source, search.scenes);
   const grid = gridOf(source.crs ?? (isWindow ? DEGREES : commonCrs(search.scenes, sample)), boxes, sample);
   const newest = members

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { hasCoverage } from '../../core/abilities.js';
-import { type Box, plainBoxes } from '../../core/box.js';
+import type { Box } from '../../core/box.js';
 import type { Collection, RasterCollection } from '../../core/collection.js';
 import { faultOfOthers, TaskFailure } from '../../core/failure.js';
 import { LIMITS } from '../../core/limits.js';
@@ -11,6 +11,7 @@ import type { Scene } from '../../core/stac-scenes.js';
 import type { StacSource } from '../../core/stac-source.js';
 import type { Pools } from '../../core/tasks.js';
 import { interval } from '../shown-time.js';
+import { cellsOf } from './cells.js';
 import { sceneMembers } from './mosaic.js';
 import { searchTask } from './searches.js';
 
@@ -45,7 +46,8 @@ export async function withItsScenes<C extends RasterCollection>(
   const source = sceneSearchOf(raster.source);
   if (!source) return collection;
   const time = narrowed(source.datetime, datetime);
-  const cells = time === null ? [] : cellsOf(window84 ?? raster.extent84);
+  const area = source.bbox ?? raster.extent84;
+  const cells = time === null ? [] : cellsOf(window84 ?? area, area);
   const scenes = await Promise.all(
     cells.map((cell) => scenesIn(pools, { ...source, bbox: cell }, time ?? undefined)),
   );
@@ -55,36 +57,6 @@ export async function withItsScenes<C extends RasterCollection>(
     ...collection,
     raster: { ...raster, source: { ...mosaic, members: sceneMembers(source, unique) } },
   };
-}
-
-/** Cells are no smaller than this: below it all windows share them. */
-const MAX_LEVEL = 10;
-
-/**
- * Cells of a grid that cover a window, four at most: their sides are the world's halved so often that they are no smaller
- * than it. Windows that lie near each other have the same ones.
- */
-export function cellsOf(window: Box): Box[] {
-  return plainBoxes(window).flatMap(([west, south, east, north]) => {
-    const side = Math.max(east - west, north - south);
-    const level = Math.min(MAX_LEVEL, Math.max(0, Math.floor(Math.log2(360 / Math.max(side, 1e-9)))));
-    const size = 360 / 2 ** level;
-    const columns = cellRange(west + 180, east + 180, size);
-    const rows = cellRange(south + 90, north + 90, size);
-    return rows.flatMap((row) =>
-      columns.map((column): Box => {
-        const [x, y] = [column * size - 180, row * size - 90];
-        return [x, y, Math.min(180, x + size), Math.min(90, y + size)];
-      }),
-    );
-  });
-}
-
-/** Numbers of the cells between two places; one that only touches at its end is not among them. */
-function cellRange(low: number, high: number, size: number): number[] {
-  const first = Math.max(0, Math.floor(low / size));
-  const last = Math.max(first, Math.ceil(high / size) - 1);
-  return Array.from({ length: Math.min(2, last - first + 1) }, (_, i) => first + i);
 }
 
 interface Entry {
