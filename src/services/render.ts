@@ -82,7 +82,7 @@ export async function renderImage(
   request: ImageRequest,
 ): Promise<RenderedImage> {
   const { bbox, crs, width, height, format, quality, scale = 1, cut } = request;
-  const searched = { window84: windowIn84(bbox, crs), datetime: request.batch };
+  const searched = { window84: windowIn84(bbox, crs), datetime: request.batch, signal: x.signal };
   const collections = await withScenes(pools, request.collections, searched);
   const [only] = collections;
   const windows = request.wraps ? windowsOf(bbox, crs) : [bbox];

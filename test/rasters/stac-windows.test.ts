@@ -175,25 +175,72 @@ describe('a search that fails', () => {
   });
 });
 
-it('searches beyond those that may be made at a time are refused', async () => {
+/** Pools of an API that answers when the test says so. */
+function slowPools() {
   const ends: (() => void)[] = [];
   const nothing = { scenes: [], isCut: false, refused: 0, problems: [] };
   const run = () => new Promise((resolve) => ends.push(() => resolve(nothing)));
-  const of = { run } as unknown as Pools;
-  const at = (year: number) => {
+  return { ends, of: { run } as unknown as Pools };
+}
+
+describe('an API that does not answer', () => {
+  const at = (of: Pools, year: number, signal?: AbortSignal) => {
     const time = Date.UTC(year, 0);
-    return withItsScenes(of, collection, {
-      window84: [10, 50, 10.1, 50.1],
-      datetime: { start: time, end: time },
-    });
+    const datetime = { start: time, end: time };
+    return withItsScenes(of, collection, { window84: [10, 50, 10.1, 50.1], datetime, signal });
   };
-  const first = Array.from({ length: LIMITS.stacWindowSearches }, (_, i) => at(1990 + i));
-  await expect(at(2024)).rejects.toMatchObject({ code: 'queue-full' });
-  for (const end of ends) end();
-  await Promise.all(first);
-  const later = at(2024);
-  ends.at(-1)!();
-  expect(idsOf(await later)).toEqual([]);
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+  it('has few searches at a time, and refuses those beyond all that may wait', async () => {
+    const { ends, of } = slowPools();
+    const first = Array.from({ length: LIMITS.stacWindowSearches }, (_, i) => at(of, 1990 + i));
+    await expect(at(of, 2024)).rejects.toMatchObject({ code: 'queue-full' });
+    for (let ended = 0; ended < LIMITS.stacWindowSearches; await turn()) {
+      expect(ends.length - ended).toBeLessThanOrEqual(LIMITS.stacSearches);
+      for (; ended < ends.length; ended++) ends[ended]!();
+    }
+    await Promise.all(first);
+    const later = at(of, 2024);
+    await turn();
+    ends.at(-1)!();
+    expect(idsOf(await later)).toEqual([]);
+  });
+
+  it('holds no client that leaves, nor longer than a request may take', async () => {
+    vi.useFakeTimers();
+    const { ends, of } = slowPools();
+    const client = new AbortController();
+    const waits = [at(of, 1990, client.signal), at(of, 1990)];
+    const outcomes = waits.map((one) => one.catch(({ code }: TaskFailure) => code));
+    client.abort();
+    expect(await outcomes[0]).toBe('cancelled');
+    await vi.advanceTimersByTimeAsync(LIMITS.requestDeadlineMs);
+    expect(await outcomes[1]).toBe('deadline-exceeded');
+    const third = at(of, 1990);
+    ends[0]!();
+    expect(idsOf(await third)).toEqual([]);
+    expect(ends).toHaveLength(1);
+    vi.useRealTimers();
+  });
+
+  it('holds nobody where it was searched before', async () => {
+    vi.useFakeTimers();
+    const tasks: SceneSearchTask[] = [];
+    const of = pools(tasks);
+    const ids = idsOf(await withItsScenes(of, collection, window([10, 50, 10.1, 50.1])));
+    let isEnded = false;
+    const end = new Promise<void>((resolve) => setTimeout(resolve, 20_000)).then(() => {
+      isEnded = true;
+    });
+    const { run } = of;
+    of.run = (async (...args: Parameters<typeof run>) => end.then(() => run(...args))) as typeof run;
+    vi.setSystemTime(Date.now() + 31_000);
+    expect(idsOf(await withItsScenes(of, collection, window([10, 50, 10.1, 50.1])))).toEqual(ids);
+    expect(isEnded).toBe(false);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(tasks).toHaveLength(2);
+    vi.useRealTimers();
+  });
 });
 
 it.each([

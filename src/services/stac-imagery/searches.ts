@@ -6,6 +6,7 @@ import type { Scene, SceneSearch, SceneSearchTask } from '../../core/stac-scenes
 import { type StacSource, stacSource } from '../../core/stac-source.js';
 import type { Pools } from '../../core/tasks.js';
 import { mergedSample, sceneRaster } from './mosaic.js';
+import { searchInTurn } from './waiting.js';
 
 /** How often sources are looked at whose search is old. */
 const LOOK_MS = 5000;
@@ -63,7 +64,7 @@ export class StacImagery {
   }
 
   async #search(source: StacSource, before: Imagery | undefined): Promise<Imagery> {
-    const search = await this.#pools.run('ingest.stacScenes', {
+    const search = await searchInTurn(this.#pools, {
       ...searchTask(source),
       ...(source.search === 'window' && { isDescribed: true, maxScenes: SAMPLE_SCENES }),
     });

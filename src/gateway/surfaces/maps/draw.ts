@@ -57,7 +57,11 @@ export async function drawMap(
   const { collections: narrowedTo, batch } = batchOf(deps, addressed, params);
   const window = stated ?? mapWindow(narrowedTo, params, resource);
   const window84 = windowIn84(window.bbox, window.crs.proj);
-  const collections = await withScenes(deps.pools, narrowedTo, { window84, datetime: batch });
+  const collections = await withScenes(deps.pools, narrowedTo, {
+    window84,
+    datetime: batch,
+    signal: x.signal,
+  });
   const time = shownTime(collections, { ...params, batch, window84 });
   const image = await renderImage(x, deps.pools, {
     collections,
