@@ -11,7 +11,7 @@ import type {
   RasterMosaic,
   RemoteRaster,
 } from '../../core/rasters.js';
-import type { Scene } from '../../core/stac-scenes.js';
+import type { Scene, SceneSearch } from '../../core/stac-scenes.js';
 import type { SceneMerge, StacSource } from '../../core/stac-source.js';
 import { transformBox } from '../../native/index.js';
 import { sourceUrl } from '../rasters/places.js';
@@ -36,15 +36,43 @@ export function sceneRaster(
   return { kind: 'stack', parts, ...(bands && { bands }) };
 }
 
+/** Rasters of scenes that are members of mosaics. */
+const rasters = new WeakMap<Scene, RemoteRaster | BandStack>();
+
+/** Throws for an address that nobody can read. */
+function memberRaster(source: StacSource, scene: Scene): RemoteRaster | BandStack {
+  const raster = rasters.get(scene) ?? sceneRaster(source, scene);
+  rasters.set(scene, raster);
+  return raster;
+}
+
+/** Members that are published are read from where the same scenes lie now: signatures of addresses end. */
+export function renewAddresses(
+  source: StacSource,
+  before: readonly Scene[],
+  { scenes }: Pick<SceneSearch, 'scenes'>,
+): void {
+  for (const [i, scene] of before.entries()) {
+    try {
+      const addresses = partsOf(sceneRaster(source, scenes[i]!)).map(({ url }) => url);
+      for (const [k, part] of partsOf(memberRaster(source, scene)).entries()) part.url = addresses[k]!;
+    } catch {
+      // Nobody can read it, so it is no member.
+    }
+  }
+}
+
+const partsOf = (raster: RemoteRaster | BandStack): RemoteRaster[] =>
+  raster.kind === 'stack' ? raster.parts : [raster];
+
 /** The scenes of a search as one raster; without them where they are searched for each window. */
 export function sceneMosaic(imagery: Imagery): RasterInfo {
-  const { source, search, sample, bands } = imagery;
+  const { source, search, sample, bands, crs } = imagery;
   const isWindow = source.search === 'window';
-  const boxes = isWindow
-    ? plainBoxes(areaOf(imagery))
-    : search.scenes.flatMap(({ bbox }) => plainBoxes(bbox));
+  const places = isWindow ? [] : search.scenes.flatMap(({ bbox }) => plainBoxes(bbox));
+  const boxes = places.length > 0 ? places : plainBoxes(areaOf(imagery));
   const members = isWindow ? [] : sceneMembers(source, search.scenes);
-  const grid = gridOf(source.crs ?? (isWindow ? DEGREES : commonCrs(search.scenes, sample)), boxes, sample);
+  const grid = gridOf(crs, boxes, sample);
   const newest = members
     .flatMap(({ acquired }) => acquired ?? [])
     .sort()
@@ -73,8 +101,8 @@ const DEGREES = 'EPSG:4326';
 const MERCATOR_WORLD: Box = [-180, -85, 180, 85];
 
 /** Where scenes may be found. */
-function areaOf({ source, search }: Imagery): Box {
-  return source.bbox ?? search.extent ?? MERCATOR_WORLD;
+function areaOf({ source, search, sample }: Imagery): Box {
+  return source.bbox ?? search.extent ?? (source.search === 'window' ? MERCATOR_WORLD : sample.extent84);
 }
 
 /** The scenes of a search as members, in the order in which they are drawn. */
@@ -92,7 +120,11 @@ function readingOf({ merge }: StacSource, { bands }: RasterInfo): Pick<RasterMos
 const MERGED_SAMPLES = 16;
 
 /** What is merged where a sample lies; undefined where scenes only lie over each other. Throws for what cannot be merged. */
-export function mergedSample({ source, search, sample }: Omit<Imagery, 'bands'>): RasterMosaic | undefined {
+export function mergedSample({
+  source,
+  search,
+  sample,
+}: Pick<Imagery, 'source' | 'search' | 'sample'>): RasterMosaic | undefined {
   if (!MERGE[source.merge]) return undefined;
   const problem = mergeProblem(sample.bands);
   if (problem !== undefined) throw new TaskFailure('source-unreadable', `merge=${source.merge}: ${problem}.`);
@@ -130,7 +162,7 @@ function memberOf(source: StacSource, scene: Scene, all: readonly Scene[]): Mosa
     return [
       {
         id: isUnique ? id : `${collection}.${id}`,
-        source: sceneRaster(source, scene),
+        source: memberRaster(source, scene),
         extent84: bbox,
         ...(acquired === undefined ? {} : { acquired }),
         ...(self === undefined ? {} : { via: self }),
@@ -166,9 +198,9 @@ function gridOf(crs: string, boxes84: readonly Box[], sample: RasterInfo): Raste
 }
 
 /** That of the sample, where no scene says that it is in another; else degrees. */
-function commonCrs(scenes: readonly Scene[], { crs, epsg }: RasterInfo): string {
-  const isSame = scenes.every((scene) => scene.epsg === undefined || scene.epsg === epsg);
-  return isSame ? crs : DEGREES;
+export function commonCrs({ source, search, sample }: Pick<Imagery, 'source' | 'search' | 'sample'>): string {
+  const isSame = search.scenes.every(({ epsg }) => epsg === undefined || epsg === sample.epsg);
+  return source.search === 'static' && isSame ? sample.crs : DEGREES;
 }
 
 /** Sides of a pixel of the sample. */
