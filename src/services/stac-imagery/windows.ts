@@ -1,7 +1,7 @@
 import { hasCoverage } from '../../core/abilities.js';
 import type { Box } from '../../core/box.js';
 import type { Collection, RasterCollection } from '../../core/collection.js';
-import type { TimeRange } from '../../core/params.js';
+import type { Batch, TimeRange } from '../../core/params.js';
 import { sceneSearchOf } from '../../core/raster-sources.js';
 import type { RasterMosaic } from '../../core/rasters.js';
 import { interval } from '../shown-time.js';
@@ -14,7 +14,7 @@ import { scenesIn } from './window-searches.js';
 export interface SceneWindow {
   /** CRS84; may lie across the antimeridian. The whole of a collection when absent. */
   readonly window84: Box | undefined;
-  readonly datetime: TimeRange | undefined;
+  readonly datetime: Batch | undefined;
   /** Aborted when nobody waits any more. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -40,7 +40,7 @@ export async function withItsScenes<C extends RasterCollection>(
   const { raster } = collection;
   const source = sceneSearchOf(raster.source);
   if (!source) return collection;
-  const time = narrowed(source.datetime, datetime);
+  const time = narrowed(source.datetime, datetime?.range ?? datetime);
   const area = source.bbox ?? raster.extent84;
   const cells = time === null ? [] : cellsOf(window84 ?? area, area);
   const searches = cells.map((cell) => scenesIn(pools, { ...source, bbox: cell }, time ?? undefined));

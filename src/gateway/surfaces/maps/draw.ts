@@ -7,7 +7,7 @@ import type { MapSettings } from '../../../core/layer-settings.js';
 import { requireEntitlement } from '../../../core/licensing.js';
 import type { Format } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
-import type { TimeRange } from '../../../core/params.js';
+import type { Batch, TimeRange } from '../../../core/params.js';
 import { releaseBytes } from '../../../native/index.js';
 import { during } from '../../../services/filters.js';
 import { mapSettings } from '../../../services/layers/map-settings.js';
@@ -137,7 +137,7 @@ function duringFilters(
 function batchHeaders(
   x: Exchange,
   collections: readonly Collection[],
-  batch: TimeRange,
+  batch: Batch,
   { bbox, crs }: MapWindow,
 ): Record<string, string> {
   const items = sourceItems(collections, batch, windowIn84(bbox, crs.proj));
