@@ -450,10 +450,14 @@ export const LIMITS = {
   stacSearchBytes: 134_217_728,
   stacSearchMs: 30_000,
   stacSceneFaults: 5,
-  /** Searches of windows that are remembered and that are made at a time, and scenes of one where its source does not say. */
-  stacWindows: 1000,
+  /** Searches of STAC APIs at a time; others wait, of those for windows so many that with these there are `stacWindowSearches`. */
+  stacSearches: 4,
   stacWindowSearches: 16,
-  stacWindowScenes: 100,
+  /** Searches for windows that are remembered, their bytes, and scenes of one: where its source does not say, and at most. */
+  stacWindows: 1000,
+  stacWindowBytes: 67_108_864,
+  stacWindowScenesDefault: 100,
+  stacWindowScenes: 250,
   /** Scenes of a mosaic that are opened at a time. */
   sceneRequests: 16,
   /** Folders of a catalog of another server, or pages of its list of collections, that are read. */

@@ -274,6 +274,12 @@ export interface TimeRange {
   end: number | undefined;
 }
 
+/** An acquisition batch, by its instant, or a range where everything is by range. */
+export interface Batch extends TimeRange {
+  /** What is by range beside a batch. */
+  range?: TimeRange;
+}
+
 /** First and last millisecond: a date without a time is a whole day (UTC). */
 function parseInstant(raw: string): { first: number; last: number } {
   const first = INSTANT.test(raw) ? Date.parse(raw) : Number.NaN;

@@ -9,7 +9,7 @@ import {
 import { and, type Expression } from '../core/cql2/index.js';
 import { ApiError } from '../core/errors.js';
 import type { MapLayer } from '../core/maps.js';
-import type { AxisRange, TimeRange } from '../core/params.js';
+import type { AxisRange, Batch } from '../core/params.js';
 import type { RasterLook } from '../core/raster-look.js';
 import { membersOf } from '../core/raster-sources.js';
 import type { ImageResult, RasterImageTask, RasterStep, TileSize } from '../core/rasters.js';
@@ -46,7 +46,7 @@ export interface ImageRequest {
   /** Checked filters by the id of their collection: only these features are drawn. */
   filters?: ReadonlyMap<string, Expression>;
   /** The acquisition batch of which rasters are drawn; all of a mosaic, the newest time of a series, when absent. */
-  batch?: TimeRange | undefined;
+  batch?: Batch | undefined;
   /** How the raster among the collections is shown. */
   look?: RasterLook | undefined;
   /** The value that is transparent where rasters are shown in their styles; not beside `look`. */
@@ -82,7 +82,7 @@ export async function renderImage(
   request: ImageRequest,
 ): Promise<RenderedImage> {
   const { bbox, crs, width, height, format, quality, scale = 1, cut } = request;
-  const searched = { window84: windowIn84(bbox, crs), datetime: request.batch };
+  const searched = { window84: windowIn84(bbox, crs), datetime: request.batch, signal: x.signal };
   const collections = await withScenes(pools, request.collections, searched);
   const [only] = collections;
   const windows = request.wraps ? windowsOf(bbox, crs) : [bbox];

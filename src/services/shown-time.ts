@@ -1,7 +1,7 @@
 import { hasCoverage, hasFeatures } from '../core/abilities.js';
 import type { Box } from '../core/box.js';
 import type { Collection, RasterCollection } from '../core/collection.js';
-import type { TimeRange } from '../core/params.js';
+import type { Batch, TimeRange } from '../core/params.js';
 import { during } from './filters.js';
 import { chooseRaster } from './rasters/choose.js';
 import { granulesOf } from './rasters/granules.js';
@@ -10,7 +10,7 @@ import { granulesOf } from './rasters/granules.js';
 export interface TimeChoice {
   readonly datetime: TimeRange | undefined;
   /** The acquisition batch of rasters. */
-  readonly batch?: TimeRange | undefined;
+  readonly batch?: Batch | undefined;
   readonly window84: Box | undefined;
 }
 

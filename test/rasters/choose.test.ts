@@ -120,6 +120,19 @@ describe('several collections', () => {
     expect(chosen).toEqual({ collections: [roads], batch: undefined });
   });
 
+  it('that are searched by range are shown with their range beside any other', () => {
+    const searched = collection({ source: { kind: 'mosaic', members: [], byRange: true } }, 'searched');
+    const range = during('2020-01-01/2020-12-31');
+    expect(newestBatch([dem, searched], range)).toEqual({ collections: [dem, searched], batch: range });
+    const instant = Date.parse(OLD);
+    const batch = { start: instant, end: instant, range };
+    expect(newestBatch([landsat, dem, searched], range)).toEqual({ collections: [landsat, searched], batch });
+    expect(newestBatch([sentinel, searched], range)).toEqual({ collections: [searched], batch: range });
+    const scene = member('june', [0, 0, 5, 10], '2020-06-01T10:00:00Z');
+    const found = collection({ source: { kind: 'mosaic', members: [scene], byRange: true } });
+    expect(chooseRaster(found, { datetime: batch })?.used).toEqual(['june']);
+  });
+
   it('are all shown when none of them has an instant, or no time is asked for', () => {
     expect(newestBatch([dem], during('2022-01-01/..'))).toEqual({ collections: [dem], batch: undefined });
     expect(newestBatch([landsat, dem], undefined).collections).toEqual([landsat, dem]);

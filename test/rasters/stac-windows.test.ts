@@ -8,7 +8,9 @@ import type { SceneSearchTask } from '../../src/core/stac-scenes.js';
 import { stacSource } from '../../src/core/stac-source.js';
 import type { Pools } from '../../src/core/tasks.js';
 import { chooseRaster } from '../../src/services/rasters/choose.js';
-import { cellsOf, narrowed, withItsScenes } from '../../src/services/stac-imagery/windows.js';
+import { cellsOf } from '../../src/services/stac-imagery/cells.js';
+import { sceneMembers } from '../../src/services/stac-imagery/mosaic.js';
+import { narrowed, withItsScenes } from '../../src/services/stac-imagery/windows.js';
 
 const SOURCE = 'stac+https://stac.example.org/?collections=scenes&asset=data&search=window&refresh=30';
 const collection = {
@@ -56,6 +58,34 @@ describe('cells', () => {
       ).toBe(true);
   });
 
+  it.each<[Box, Box[]]>([
+    [
+      [175, -20, 185.05, -10],
+      [
+        [168.75, -22.5, 180, -11.25],
+        [-180, -22.5, -168.75, -11.25],
+      ],
+    ],
+    [[180, 10, 180, 10], [[179.6484375, 9.84375, 180, 10.1953125]]],
+    [[-185, 10, -180, 10], [[174.375, 5.625, 180, 11.25]]],
+  ])('of %j beyond the antimeridian have a width', (window, some) => {
+    const cells = cellsOf(window);
+    for (const cell of some) expect(cells).toContainEqual(cell);
+    for (const [west, south, east, north] of cells) {
+      expect(west).toBeLessThan(east);
+      expect(south).toBeLessThan(north);
+    }
+  });
+
+  it('are cut at the sides of an area', () => {
+    expect(cellsOf([-180, -85, 180, 85], [13, 50.7, 14, 51.1])).toEqual([[13, 50.7, 14, 51.1]]);
+    expect(cellsOf([2, 48, 3, 49], [13, 50.7, 14, 51.1])).toEqual([]);
+    expect(cellsOf([-180, -85, 180, 85], [179, -19.5, -179, -18.8])).toEqual([
+      [179, -19.5, 180, -18.8],
+      [-180, -19.5, -179, -18.8],
+    ]);
+  });
+
   it('of tiles that lie together are the same', () => {
     const tiles = Array.from({ length: 64 }, (_, i) => [7 + (i % 8) * 0.01, 46 + (i >> 3) * 0.01]);
     const cells = tiles.flatMap(([x, y]) => cellsOf([x!, y!, x! + 0.01, y! + 0.01]).map(String));
@@ -76,6 +106,20 @@ describe('a search for a window', () => {
     await withItsScenes(of, collection, window(windows[0]!));
     expect(tasks).toHaveLength(1);
     expect(tasks[0]).toMatchObject({ maxScenes: 100, query: { collections: ['scenes'], prefers: 'newest' } });
+  });
+
+  it('is made nowhere but in the bbox of its source', async () => {
+    const tasks: SceneSearchTask[] = [];
+    const search = stacSource(`${SOURCE}&bbox=13,50.7,14,51.1`);
+    const { source } = collection.raster;
+    const bounded = { ...collection, raster: { ...collection.raster, source: { ...source, search } } };
+    const of = pools(tasks);
+    expect(idsOf(await withItsScenes(of, bounded as RasterCollection, window([2, 48, 2.1, 48.1])))).toEqual(
+      [],
+    );
+    expect(tasks).toEqual([]);
+    await withItsScenes(of, bounded as RasterCollection, window([-180, -85, 180, 85]));
+    expect(tasks.map(({ query }) => query.bbox)).toEqual([[13, 50.7, 14, 51.1]]);
   });
 
   it('has each scene of several cells once', async () => {
@@ -108,6 +152,38 @@ it('reads none of the scenes for a window that they do not touch', () => {
   expect(membersOf(at([10, 50, 10.5, 51])!.source)).toEqual(members);
 });
 
+it('forgets what takes too much memory, the oldest first', async () => {
+  const tasks: SceneSearchTask[] = [];
+  const self = 'a'.repeat(LIMITS.stacWindowBytes / 6);
+  const run = async (_: string, task: SceneSearchTask) => {
+    tasks.push(task);
+    const scene = { id: 'a', collection: 'scenes', bbox: [0, 0, 1, 1], hrefs: ['https://example.org'], self };
+    return { scenes: [scene], isCut: false, refused: 0, problems: [] };
+  };
+  const of = { run } as unknown as Pools;
+  for (const west of [10, 20, 30, 40, 40, 10])
+    await withItsScenes(of, collection, window([west, 50, west + 0.1, 50.1]));
+  expect(tasks).toHaveLength(5);
+});
+
+it('names thousands of scenes of several collections at once', () => {
+  const source = stacSource(SOURCE.replace('collections=scenes', 'collections=a,b'));
+  const scenes = Array.from({ length: 20_000 }, (_, i) => ({
+    ...{ id: `${i >> 1}`, collection: i < 19_998 && i % 2 ? 'b' : 'a', bbox: [10, 50, 11, 51] as Box },
+    hrefs: ['https://example.org/a.tif'],
+  }));
+  const start = performance.now();
+  const members = sceneMembers(source, [...scenes, { ...scenes[0]!, id: 'alone' }]);
+  // Each compared with each takes longer.
+  expect(performance.now() - start).toBeLessThan(2000);
+  expect(
+    members
+      .slice(0, 1)
+      .concat(members.slice(-2))
+      .map(({ id }) => id),
+  ).toEqual(['alone', 'b.0', 'a.0']);
+});
+
 describe('a search that fails', () => {
   it.each(['invalid-input', 'too-large', 'source-missing', 'no-data'] as const)(
     'with %s is no fault of who asks',
@@ -132,25 +208,72 @@ describe('a search that fails', () => {
   });
 });
 
-it('searches beyond those that may be made at a time are refused', async () => {
+/** Pools of an API that answers when the test says so. */
+function slowPools() {
   const ends: (() => void)[] = [];
   const nothing = { scenes: [], isCut: false, refused: 0, problems: [] };
   const run = () => new Promise((resolve) => ends.push(() => resolve(nothing)));
-  const of = { run } as unknown as Pools;
-  const at = (year: number) => {
+  return { ends, of: { run } as unknown as Pools };
+}
+
+describe('an API that does not answer', () => {
+  const at = (of: Pools, year: number, signal?: AbortSignal) => {
     const time = Date.UTC(year, 0);
-    return withItsScenes(of, collection, {
-      window84: [10, 50, 10.1, 50.1],
-      datetime: { start: time, end: time },
-    });
+    const datetime = { start: time, end: time };
+    return withItsScenes(of, collection, { window84: [10, 50, 10.1, 50.1], datetime, signal });
   };
-  const first = Array.from({ length: LIMITS.stacWindowSearches }, (_, i) => at(1990 + i));
-  await expect(at(2024)).rejects.toMatchObject({ code: 'queue-full' });
-  for (const end of ends) end();
-  await Promise.all(first);
-  const later = at(2024);
-  ends.at(-1)!();
-  expect(idsOf(await later)).toEqual([]);
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+  it('has few searches at a time, and refuses those beyond all that may wait', async () => {
+    const { ends, of } = slowPools();
+    const first = Array.from({ length: LIMITS.stacWindowSearches }, (_, i) => at(of, 1990 + i));
+    await expect(at(of, 2024)).rejects.toMatchObject({ code: 'queue-full' });
+    for (let ended = 0; ended < LIMITS.stacWindowSearches; await turn()) {
+      expect(ends.length - ended).toBeLessThanOrEqual(LIMITS.stacSearches);
+      for (; ended < ends.length; ended++) ends[ended]!();
+    }
+    await Promise.all(first);
+    const later = at(of, 2024);
+    await turn();
+    ends.at(-1)!();
+    expect(idsOf(await later)).toEqual([]);
+  });
+
+  it('holds no client that leaves, nor longer than a request may take', async () => {
+    vi.useFakeTimers();
+    const { ends, of } = slowPools();
+    const client = new AbortController();
+    const waits = [at(of, 1990, client.signal), at(of, 1990)];
+    const outcomes = waits.map((one) => one.catch(({ code }: TaskFailure) => code));
+    client.abort();
+    expect(await outcomes[0]).toBe('cancelled');
+    await vi.advanceTimersByTimeAsync(LIMITS.requestDeadlineMs);
+    expect(await outcomes[1]).toBe('deadline-exceeded');
+    const third = at(of, 1990);
+    ends[0]!();
+    expect(idsOf(await third)).toEqual([]);
+    expect(ends).toHaveLength(1);
+    vi.useRealTimers();
+  });
+
+  it('holds nobody where it was searched before', async () => {
+    vi.useFakeTimers();
+    const tasks: SceneSearchTask[] = [];
+    const of = pools(tasks);
+    const ids = idsOf(await withItsScenes(of, collection, window([10, 50, 10.1, 50.1])));
+    let isEnded = false;
+    const end = new Promise<void>((resolve) => setTimeout(resolve, 20_000)).then(() => {
+      isEnded = true;
+    });
+    const { run } = of;
+    of.run = (async (...args: Parameters<typeof run>) => end.then(() => run(...args))) as typeof run;
+    vi.setSystemTime(Date.now() + 31_000);
+    expect(idsOf(await withItsScenes(of, collection, window([10, 50, 10.1, 50.1])))).toEqual(ids);
+    expect(isEnded).toBe(false);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(tasks).toHaveLength(2);
+    vi.useRealTimers();
+  });
 });
 
 it.each([

@@ -2,8 +2,8 @@ import { hasCoverage } from '../../core/abilities.js';
 import type { Box } from '../../core/box.js';
 import { boxesTouch } from '../../core/box.js';
 import type { Collection, RasterCollection } from '../../core/collection.js';
-import type { AxisRange, TimeRange } from '../../core/params.js';
-import { isByRange, membersOf, ofMembers, sceneSearchOf } from '../../core/raster-sources.js';
+import type { AxisRange, Batch, TimeRange } from '../../core/params.js';
+import { isByRange, membersOf, ofMembers } from '../../core/raster-sources.js';
 import type { RasterPosition, RasterSource } from '../../core/rasters.js';
 import { type Granule, granulesOf } from './granules.js';
 
@@ -11,7 +11,7 @@ import { type Granule, granulesOf } from './granules.js';
 export interface RasterChoice {
   /** CRS84; may lie across the antimeridian. */
   window84?: Box | undefined;
-  datetime?: TimeRange | undefined;
+  datetime?: Batch | undefined;
   /** Part of the vertical axis; the first level of it is taken. Of every height is what has no such axis. */
   heights?: AxisRange | undefined;
 }
@@ -39,7 +39,7 @@ export function chooseRaster(
 ): ChosenRaster | undefined {
   const granules = granulesOf(collection);
   const { source } = collection.raster;
-  if (isByRange(source) && datetime) return chooseWithin(collection, datetime, window84);
+  if (isByRange(source) && datetime) return chooseWithin(collection, datetime.range ?? datetime, window84);
   const batch = datetime && newestIn(granules, datetime);
   if (datetime && batch === undefined && granules.some(({ acquired }) => acquired !== undefined))
     return undefined;
@@ -113,28 +113,31 @@ export interface Batched {
   /** Without the rasters that have nothing of the batch. */
   readonly collections: readonly Collection[];
   /** The instant of the batch, or the range; undefined when there is none to choose. */
-  readonly batch: TimeRange | undefined;
+  readonly batch: Batch | undefined;
 }
 
 /**
- * Narrows what is drawn together to the newest acquisition batch within a range, or to all of it where everything is by range: rasters of other times, and those of no
- * time beside some that have one, are not shown. Nothing changes without a range, or when no raster has an instant.
+ * Narrows what is drawn together to a range: what is by range to all of it there, other rasters to their newest acquisition
+ * batch within it. Those of other times, and those of no time beside some that have one and are in batches, too, are not
+ * shown. Nothing changes without a range, or when no raster is by range or has an instant.
  */
 export function newestBatch(collections: readonly Collection[], datetime: TimeRange | undefined): Batched {
-  const granules = datetime ? collections.flatMap((c) => (hasCoverage(c) ? granulesOf(c) : [])) : [];
-  const isSearched = collections.some((c) => hasCoverage(c) && sceneSearchOf(c.raster.source));
-  if (!datetime || (!isSearched && granules.every(({ acquired }) => acquired === undefined)))
-    return { collections, batch: undefined };
-  if (collections.every((c) => !hasCoverage(c) || isByRange(c.raster.source))) {
-    const visible = collections.filter((c) => !hasCoverage(c) || chooseWithin(c, datetime, undefined));
-    return { collections: visible, batch: datetime };
-  }
+  if (!datetime) return { collections, batch: undefined };
+  const rasters = collections.filter(hasCoverage);
+  const ofRange = rasters.filter(({ raster }) => isByRange(raster.source));
+  const granules = rasters.filter((one) => !ofRange.includes(one)).flatMap(granulesOf);
+  const isInBatches = granules.some(({ acquired }) => acquired !== undefined);
   const instant = newestIn(granules, datetime);
-  const batch = instant === undefined ? undefined : { start: instant, end: instant };
-  const visible = collections.filter(
-    (c) => !hasCoverage(c) || (batch && newestIn(granulesOf(c), batch) !== undefined),
-  );
-  return { collections: visible, batch };
+  const isShown = (one: RasterCollection) => {
+    if (ofRange.includes(one)) return chooseWithin(one, datetime, undefined) !== undefined;
+    return (
+      !isInBatches || granulesOf(one).some(({ acquired }) => acquired !== undefined && acquired === instant)
+    );
+  };
+  const visible = collections.filter((one) => !hasCoverage(one) || isShown(one));
+  const range = ofRange.length > 0 ? datetime : undefined;
+  if (instant === undefined) return { collections: visible, batch: range };
+  return { collections: visible, batch: { start: instant, end: instant, ...(range && { range }) } };
 }
 
 function newestIn(granules: readonly Granule[], { start, end }: TimeRange): number | undefined {

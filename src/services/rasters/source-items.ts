@@ -1,7 +1,7 @@
 import { hasCoverage } from '../../core/abilities.js';
 import type { Box } from '../../core/box.js';
 import type { Collection } from '../../core/collection.js';
-import type { TimeRange } from '../../core/params.js';
+import type { Batch, TimeRange } from '../../core/params.js';
 import type { Loss } from '../../core/rasters.js';
 import { transformBox } from '../../native/index.js';
 import { interval } from '../shown-time.js';
@@ -19,7 +19,7 @@ const MAX_NAMED = 16;
 /** The items that an image of a batch is made from: those that touch its window. */
 export function sourceItems(
   collections: readonly Collection[],
-  batch: TimeRange | undefined,
+  batch: Batch | undefined,
   window84: Box | undefined,
 ): SourceItem[] {
   return collections.flatMap((one) => {

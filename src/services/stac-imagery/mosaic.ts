@@ -11,7 +11,7 @@ import type {
   RasterMosaic,
   RemoteRaster,
 } from '../../core/rasters.js';
-import type { Scene } from '../../core/stac-scenes.js';
+import type { Scene, SceneSearch } from '../../core/stac-scenes.js';
 import type { SceneMerge, StacSource } from '../../core/stac-source.js';
 import { transformBox } from '../../native/index.js';
 import { sourceUrl } from '../rasters/places.js';
@@ -36,13 +36,43 @@ export function sceneRaster(
   return { kind: 'stack', parts, ...(bands && { bands }) };
 }
 
+/** Rasters of scenes that are members of mosaics. */
+const rasters = new WeakMap<Scene, RemoteRaster | BandStack>();
+
+/** Throws for an address that nobody can read. */
+function memberRaster(source: StacSource, scene: Scene): RemoteRaster | BandStack {
+  const raster = rasters.get(scene) ?? sceneRaster(source, scene);
+  rasters.set(scene, raster);
+  return raster;
+}
+
+/** Members that are published are read from where the same scenes lie now: signatures of addresses end. */
+export function renewAddresses(
+  source: StacSource,
+  before: readonly Scene[],
+  { scenes }: Pick<SceneSearch, 'scenes'>,
+): void {
+  for (const [i, scene] of before.entries()) {
+    try {
+      const addresses = partsOf(sceneRaster(source, scenes[i]!)).map(({ url }) => url);
+      for (const [k, part] of partsOf(memberRaster(source, scene)).entries()) part.url = addresses[k]!;
+    } catch {
+      // Nobody can read it, so it is no member.
+    }
+  }
+}
+
+const partsOf = (raster: RemoteRaster | BandStack): RemoteRaster[] =>
+  raster.kind === 'stack' ? raster.parts : [raster];
+
 /** The scenes of a search as one raster; without them where they are searched for each window. */
 export function sceneMosaic(imagery: Imagery): RasterInfo {
-  const { source, search, sample, bands } = imagery;
+  const { source, search, sample, bands, crs } = imagery;
   const isWindow = source.search === 'window';
-  const boxes = isWindow ? [areaOf(imagery)] : search.scenes.flatMap(({ bbox }) => plainBoxes(bbox));
+  const places = isWindow ? [] : search.scenes.flatMap(({ bbox }) => plainBoxes(bbox));
+  const boxes = places.length > 0 ? places : plainBoxes(areaOf(imagery));
   const members = isWindow ? [] : sceneMembers(source, search.scenes);
-  const grid = gridOf(source.crs ?? (isWindow ? DEGREES : commonCrs(search.scenes, sample)), boxes, sample);
+  const grid = gridOf(crs, boxes, sample);
   const newest = members
     .flatMap(({ acquired }) => acquired ?? [])
     .sort()
@@ -71,13 +101,24 @@ const DEGREES = 'EPSG:4326';
 const MERCATOR_WORLD: Box = [-180, -85, 180, 85];
 
 /** Where scenes may be found. */
-function areaOf({ source, search }: Imagery): Box {
-  return source.bbox ?? search.extent ?? MERCATOR_WORLD;
+function areaOf({ source, search, sample }: Imagery): Box {
+  return source.bbox ?? search.extent ?? (source.search === 'window' ? MERCATOR_WORLD : sample.extent84);
 }
 
 /** The scenes of a search as members, in the order in which they are drawn. */
 export function sceneMembers(source: StacSource, scenes: readonly Scene[]): MosaicMember[] {
-  return inDrawingOrder(scenes, source.merge).flatMap((scene) => memberOf(source, scene, scenes));
+  const ids = idsOf(source, scenes);
+  return inDrawingOrder(scenes, source.merge).flatMap((scene) => memberOf(source, scene, ids));
+}
+
+/** Ids of members: those of the scenes, with their collections where several have one. */
+function idsOf({ collections }: StacSource, scenes: readonly Scene[]): ReadonlyMap<Scene, string> {
+  const counts = new Map<string, number>();
+  if (collections.length > 1) for (const { id } of scenes) counts.set(id, (counts.get(id) ?? 0) + 1);
+  const isShared = (id: string) => (counts.get(id) ?? 0) > 1;
+  return new Map(
+    scenes.map((scene) => [scene, isShared(scene.id) ? `${scene.collection}.${scene.id}` : scene.id]),
+  );
 }
 
 /** How members are read. */
@@ -90,7 +131,11 @@ function readingOf({ merge }: StacSource, { bands }: RasterInfo): Pick<RasterMos
 const MERGED_SAMPLES = 16;
 
 /** What is merged where a sample lies; undefined where scenes only lie over each other. Throws for what cannot be merged. */
-export function mergedSample({ source, search, sample }: Omit<Imagery, 'bands'>): RasterMosaic | undefined {
+export function mergedSample({
+  source,
+  search,
+  sample,
+}: Pick<Imagery, 'source' | 'search' | 'sample'>): RasterMosaic | undefined {
   if (!MERGE[source.merge]) return undefined;
   const problem = mergeProblem(sample.bands);
   if (problem !== undefined) throw new TaskFailure('source-unreadable', `merge=${source.merge}: ${problem}.`);
@@ -99,7 +144,7 @@ export function mergedSample({ source, search, sample }: Omit<Imagery, 'bands'>)
   const near = search.scenes.filter(({ bbox }) => boxesTouch(bbox, extent84)).slice(0, MERGED_SAMPLES);
   return {
     kind: 'mosaic',
-    members: near.flatMap((scene) => memberOf(source, scene, search.scenes)),
+    members: sceneMembers(source, near),
     grid: { crs, geoTransform: [x, dx, 0, y, 0, dy], width, height },
     ...readingOf(source, sample),
   };
@@ -121,14 +166,13 @@ function inDrawingOrder(scenes: readonly Scene[], merge: SceneMerge): readonly S
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 /** None for an address that nobody can read. */
-function memberOf(source: StacSource, scene: Scene, all: readonly Scene[]): MosaicMember[] {
-  const { id, collection, bbox, acquired, self, cloudCover } = scene;
-  const isUnique = source.collections.length === 1 || all.every((one) => one === scene || one.id !== id);
+function memberOf(source: StacSource, scene: Scene, ids: ReadonlyMap<Scene, string>): MosaicMember[] {
+  const { bbox, acquired, self, cloudCover } = scene;
   try {
     return [
       {
-        id: isUnique ? id : `${collection}.${id}`,
-        source: sceneRaster(source, scene),
+        id: ids.get(scene)!,
+        source: memberRaster(source, scene),
         extent84: bbox,
         ...(acquired === undefined ? {} : { acquired }),
         ...(self === undefined ? {} : { via: self }),
@@ -164,9 +208,9 @@ function gridOf(crs: string, boxes84: readonly Box[], sample: RasterInfo): Raste
 }
 
 /** That of the sample, where no scene says that it is in another; else degrees. */
-function commonCrs(scenes: readonly Scene[], { crs, epsg }: RasterInfo): string {
-  const isSame = scenes.every((scene) => scene.epsg === undefined || scene.epsg === epsg);
-  return isSame ? crs : DEGREES;
+export function commonCrs({ source, search, sample }: Pick<Imagery, 'source' | 'search' | 'sample'>): string {
+  const isSame = search.scenes.every(({ epsg }) => epsg === undefined || epsg === sample.epsg);
+  return source.search === 'static' && isSame ? sample.crs : DEGREES;
 }
 
 /** Sides of a pixel of the sample. */

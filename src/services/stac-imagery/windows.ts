@@ -1,27 +1,23 @@
-import { LRUCache } from 'lru-cache';
 import { hasCoverage } from '../../core/abilities.js';
-import { type Box, plainBoxes } from '../../core/box.js';
+import type { Box } from '../../core/box.js';
 import type { Collection, RasterCollection } from '../../core/collection.js';
-import { faultOfOthers, TaskFailure } from '../../core/failure.js';
-import { LIMITS } from '../../core/limits.js';
-import type { TimeRange } from '../../core/params.js';
+import type { Batch, TimeRange } from '../../core/params.js';
 import { sceneSearchOf } from '../../core/raster-sources.js';
 import type { RasterMosaic } from '../../core/rasters.js';
-import type { Scene } from '../../core/stac-scenes.js';
-import type { StacSource } from '../../core/stac-source.js';
-import type { Pools } from '../../core/tasks.js';
 import { interval } from '../shown-time.js';
+import { cellsOf } from './cells.js';
 import { sceneMembers } from './mosaic.js';
-import { searchTask } from './searches.js';
+import { type Runner, waitFor } from './waiting.js';
+import { scenesIn } from './window-searches.js';
 
 /** What is asked of collections whose scenes are searched for each window. */
 export interface SceneWindow {
   /** CRS84; may lie across the antimeridian. The whole of a collection when absent. */
   readonly window84: Box | undefined;
-  readonly datetime: TimeRange | undefined;
+  readonly datetime: Batch | undefined;
+  /** Aborted when nobody waits any more. */
+  readonly signal?: AbortSignal | undefined;
 }
-
-type Runner = Pick<Pools, 'run'>;
 
 /** The collections with the scenes that a window needs; those that are no searches stay what they are. */
 export async function withScenes<C extends Collection>(
@@ -39,16 +35,16 @@ export async function withScenes<C extends Collection>(
 export async function withItsScenes<C extends RasterCollection>(
   pools: Runner,
   collection: C,
-  { window84, datetime }: SceneWindow,
+  { window84, datetime, signal }: SceneWindow,
 ): Promise<C> {
   const { raster } = collection;
   const source = sceneSearchOf(raster.source);
   if (!source) return collection;
-  const time = narrowed(source.datetime, datetime);
-  const cells = time === null ? [] : cellsOf(window84 ?? raster.extent84);
-  const scenes = await Promise.all(
-    cells.map((cell) => scenesIn(pools, { ...source, bbox: cell }, time ?? undefined)),
-  );
+  const time = narrowed(source.datetime, datetime?.range ?? datetime);
+  const area = source.bbox ?? raster.extent84;
+  const cells = time === null ? [] : cellsOf(window84 ?? area, area);
+  const searches = cells.map((cell) => scenesIn(pools, { ...source, bbox: cell }, time ?? undefined));
+  const scenes = await waitFor(Promise.all(searches), signal);
   const unique = [...new Map(scenes.flat().map((one) => [`${one.collection}\0${one.id}`, one])).values()];
   const { search: _, ...mosaic } = raster.source as RasterMosaic;
   return {
@@ -56,95 +52,6 @@ export async function withItsScenes<C extends RasterCollection>(
     raster: { ...raster, source: { ...mosaic, members: sceneMembers(source, unique) } },
   };
 }
-
-/** Cells are no smaller than this: below it all windows share them. */
-const MAX_LEVEL = 10;
-
-/**
- * Cells of a grid that cover a window, four at most: their sides are the world's halved so often that they are no smaller
- * than it. Windows that lie near each other have the same ones.
- */
-export function cellsOf(window: Box): Box[] {
-  return plainBoxes(window).flatMap(([west, south, east, north]) => {
-    const side = Math.max(east - west, north - south);
-    const level = Math.min(MAX_LEVEL, Math.max(0, Math.floor(Math.log2(360 / Math.max(side, 1e-9)))));
-    const size = 360 / 2 ** level;
-    const columns = cellRange(west + 180, east + 180, size);
-    const rows = cellRange(south + 90, north + 90, size);
-    return rows.flatMap((row) =>
-      columns.map((column): Box => {
-        const [x, y] = [column * size - 180, row * size - 90];
-        return [x, y, Math.min(180, x + size), Math.min(90, y + size)];
-      }),
-    );
-  });
-}
-
-/** Numbers of the cells between two places; one that only touches at its end is not among them. */
-function cellRange(low: number, high: number, size: number): number[] {
-  const first = Math.max(0, Math.floor(low / size));
-  const last = Math.max(first, Math.ceil(high / size) - 1);
-  return Array.from({ length: Math.min(2, last - first + 1) }, (_, i) => first + i);
-}
-
-interface Entry {
-  readonly scenes: Promise<readonly Scene[]>;
-  until: number;
-}
-
-/** Searches of one process. */
-interface Searches {
-  /** By address, cell and time. */
-  readonly entries: LRUCache<string, Entry>;
-  /** How many are made now. */
-  pending: number;
-}
-
-const searches = new WeakMap<Runner, Searches>();
-
-function searchesOf(pools: Runner): Searches {
-  const own = searches.get(pools) ?? { entries: new LRUCache({ max: LIMITS.stacWindows }), pending: 0 };
-  searches.set(pools, own);
-  return own;
-}
-
-/** So long a search that failed is not made again. */
-const FAILED_MS = 3000;
-
-function scenesIn(
-  pools: Runner,
-  source: StacSource & { bbox: Box },
-  time: string | undefined,
-): Promise<readonly Scene[]> {
-  const own = searchesOf(pools);
-  const key = JSON.stringify([source.address, source.bbox, time]);
-  const before = own.entries.get(key);
-  if (before && before.until > Date.now()) return before.scenes;
-  if (own.pending >= LIMITS.stacWindowSearches) return before?.scenes ?? Promise.reject(busy());
-  const { datetime: _, ...anyTime } = source;
-  const task = searchTask({ ...anyTime, ...(time === undefined ? {} : { datetime: time }) });
-  own.pending += 1;
-  const found = pools
-    .run('ingest.stacScenes', task)
-    .then(
-      ({ scenes }) => scenes,
-      (error: unknown) => Promise.reject(faultOfOthers(error)),
-    )
-    .finally(() => {
-      own.pending -= 1;
-    });
-  // While the API does not answer, what it found before stays.
-  const scenes = before ? found.catch(() => before.scenes) : found;
-  const entry: Entry = { scenes, until: Date.now() + source.refreshMs };
-  own.entries.set(key, entry);
-  found.catch(() => {
-    entry.until = Date.now() + FAILED_MS;
-  });
-  return scenes;
-}
-
-const busy = () =>
-  new TaskFailure('queue-full', 'Too many windows are searched for at once; try again soon.');
 
 /** A range of time within that of the source, as APIs take it; null when they do not meet, undefined for all time. */
 export function narrowed(

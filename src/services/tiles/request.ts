@@ -2,7 +2,7 @@ import { isDrawable } from '../../core/abilities.js';
 import { type Collection, hasTilesAt } from '../../core/collection.js';
 import type { Expression } from '../../core/cql2/index.js';
 import { type Format, isVectorFormat } from '../../core/media.js';
-import type { AxisRange, TimeRange } from '../../core/params.js';
+import type { AxisRange, Batch } from '../../core/params.js';
 import type { RasterLook } from '../../core/raster-look.js';
 import type { TileSize } from '../../core/rasters.js';
 import type { TileMatrixSet } from '../../core/tile-matrix.js';
@@ -45,7 +45,7 @@ export interface TileRequest {
   /** All is shown when absent. */
   readonly selection?: TileSelection | undefined;
   /** The acquisition batch of rasters; all of a mosaic, the newest time of a series, when absent. */
-  readonly batch?: TimeRange | undefined;
+  readonly batch?: Batch | undefined;
 }
 
 /** The collections that are in tiles of this scale. */
@@ -94,6 +94,8 @@ function contentKey(
     if (!isVectorFormat(format) && isDrawable(collection) && collection.style.version > 0)
       key += `~${styleTag(collection.style)}`;
   }
-  if (batch) key += `/${batch.start}${batch.start === batch.end ? '' : `..${batch.end}`}`;
+  if (batch) key += `/${timeKey(batch)}${batch.range ? `~${timeKey(batch.range)}` : ''}`;
   return selection ? `${key}/${selection.key}` : key;
 }
+
+const timeKey = ({ start, end }: Batch) => (start === end ? `${start}` : `${start}..${end}`);

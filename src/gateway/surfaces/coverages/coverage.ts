@@ -43,7 +43,8 @@ export async function coverage(
   const { bbox, bboxCrs, sliced, ...rest } = selectionOf(collection, params);
   const place = bbox && { bbox, bboxCrs };
   const window84 = windowOfPlace(place);
-  const searched = await withItsScenes(pools, collection, { window84, datetime: rest.datetime });
+  const { datetime } = rest;
+  const searched = await withItsScenes(pools, collection, { window84, datetime, signal: x.signal });
   const { time, ...source } = sourceAt(searched, rest, place);
   const task: CoverageTask = {
     ...source,

@@ -7,7 +7,7 @@ import type { MapSettings } from '../../../core/layer-settings.js';
 import { requireEntitlement } from '../../../core/licensing.js';
 import type { Format } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
-import type { TimeRange } from '../../../core/params.js';
+import type { Batch, TimeRange } from '../../../core/params.js';
 import { releaseBytes } from '../../../native/index.js';
 import { during } from '../../../services/filters.js';
 import { mapSettings } from '../../../services/layers/map-settings.js';
@@ -57,7 +57,11 @@ export async function drawMap(
   const { collections: narrowedTo, batch } = batchOf(deps, addressed, params);
   const window = stated ?? mapWindow(narrowedTo, params, resource);
   const window84 = windowIn84(window.bbox, window.crs.proj);
-  const collections = await withScenes(deps.pools, narrowedTo, { window84, datetime: batch });
+  const collections = await withScenes(deps.pools, narrowedTo, {
+    window84,
+    datetime: batch,
+    signal: x.signal,
+  });
   const time = shownTime(collections, { ...params, batch, window84 });
   const image = await renderImage(x, deps.pools, {
     collections,
@@ -133,7 +137,7 @@ function duringFilters(
 function batchHeaders(
   x: Exchange,
   collections: readonly Collection[],
-  batch: TimeRange,
+  batch: Batch,
   { bbox, crs }: MapWindow,
 ): Record<string, string> {
   const items = sourceItems(collections, batch, windowIn84(bbox, crs.proj));
