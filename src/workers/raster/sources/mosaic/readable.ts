@@ -82,7 +82,8 @@ export async function leaveOutFaulty(members: readonly ReadableMember[], error: 
   let isAny = false;
   for (const { member, opening } of members) {
     const { failure, changed } = (await opening.outcome?.(error)) ?? { changed: false };
-    const isNamed = (opening.files ?? []).some((file) => names.has(basename(file)));
+    // A file that is not what it was, or is no longer remembered, is read anew: that is no damage.
+    const isNamed = !changed && (opening.files ?? []).some((file) => names.has(basename(file)));
     if (failure || isNamed)
       leaveOut(
         member,

@@ -4,7 +4,7 @@ import type { AllowedHosts } from '../../../remote/allowed.js';
 import { type Range, type RangeAnswer, readRange } from '../../../remote/range.js';
 
 /** What is read of a file when it is opened: enough for the directory of most. */
-const HEAD_BYTES = 65_536;
+export const HEAD_BYTES = 65_536;
 
 /** One state of a file that is read by ranges over HTTP. */
 export class RemoteFile {
@@ -13,12 +13,21 @@ export class RemoteFile {
   /** The file is not what it was when it was opened. */
   changed = false;
 
+  readonly size: number;
+  /** Tells this state of the file from others. */
+  readonly revision: string;
+  #head: Uint8Array | undefined;
+
   private constructor(
     readonly url: string,
     readonly allowed: AllowedHosts,
-    readonly head: RangeAnswer,
+    { size, revision, data }: RangeAnswer,
     private readonly credentials: StoreCredentials | 'none' | undefined,
-  ) {}
+  ) {
+    this.size = size;
+    this.revision = revision;
+    this.#head = data;
+  }
 
   /** Rejects as `readRange` does. */
   static async open(
@@ -30,20 +39,21 @@ export class RemoteFile {
     return new RemoteFile(url, allowed, head, credentials);
   }
 
-  get size(): number {
-    return this.head.size;
+  /** Has the head that the same state was opened with again. */
+  takeHead(other: RemoteFile): void {
+    this.#head = other.#head;
   }
 
-  /** Tells this state of the file from others. */
-  get revision(): string {
-    return this.head.revision;
+  /** Gives its memory up: the head is read from the host when somebody asks for it. */
+  dropHead(): void {
+    this.#head = undefined;
   }
 
   /** Exactly these bytes. Rejects with `TaskFailure`, which stays in `failure` until a read succeeds. */
   async read(range: Range): Promise<Uint8Array> {
-    const { data } = this.head;
-    if (range.offset + range.length <= data.length)
-      return data.subarray(range.offset, range.offset + range.length);
+    const head = this.#head;
+    if (head && range.offset + range.length <= head.length)
+      return head.subarray(range.offset, range.offset + range.length);
     try {
       const answer = await readRange(this.url, range, this.allowed, this.credentials);
       if (answer.revision !== this.revision || answer.size !== this.size) {

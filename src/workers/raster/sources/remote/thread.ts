@@ -4,15 +4,18 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
+import { LRUCache } from 'lru-cache';
 import { type FailureMessage, TaskFailure } from '../../../../core/failure.js';
 import { answer, failureMessage } from '../../../failure.js';
 import { AllowedHosts } from '../../../remote/allowed.js';
-import { RemoteFile } from './file.js';
+import { HEAD_BYTES, RemoteFile } from './file.js';
 import type { Asked, FileState, RemoteAddress, RemoteName } from './protocol.js';
 import { RangeProxy } from './proxy.js';
 
-/** Files that are remembered, with their heads; those after them are asked for anew. */
-const KEPT = 128;
+/** Files that are remembered: as many as the largest mosaic has (2000 scenes of 32 assets), because it reads any of them at any time. */
+const FILES = 65_536;
+/** Heads that are in memory, 32 MiB at most: all files have one when they are opened. */
+const HEADS = (32 << 20) / HEAD_BYTES;
 /** A file is looked at again when this much time has passed: what GDAL has in memory would never show a change. */
 const FRESH_MS = 60_000;
 /** So long nobody asks a host that did not answer. */
@@ -26,7 +29,11 @@ interface Known {
 const allowed = new AllowedHosts(workerData as string[]);
 const proxy = await RangeProxy.start();
 /** By address: who may read a file is a part of it. */
-const files = new Map<string, Known>();
+const files = new LRUCache<string, Known>({
+  max: FILES,
+  dispose: (entry, _, reason) => reason === 'evict' && forget(entry),
+});
+const heads = new LRUCache<RemoteFile, true>({ max: HEADS, dispose: (_, file) => file.dropHead() });
 const down = new Map<string, { until: number; failure: TaskFailure }>();
 
 const TASKS = {
@@ -57,8 +64,9 @@ async function current(address: RemoteAddress): Promise<RemoteFile> {
   const before = files.get(key);
   if (!before) return look(address, host, undefined);
   const file = await before.file;
+  heads.get(file);
   if (!file.changed && Date.now() - before.lookedAt < FRESH_MS) return file;
-  return files.get(key) === before ? look(address, host, file) : current(address);
+  return files.peek(key) === before ? look(address, host, file) : current(address);
 }
 
 const keyOf = ({ url, credentials, isAnonymous }: RemoteAddress) =>
@@ -73,29 +81,34 @@ function look(address: RemoteAddress, host: string, before: RemoteFile | undefin
     address.isAnonymous ? 'none' : address.credentials,
   ).then(
     (now) => {
-      if (before && !before.changed && before.revision === now.revision) return before;
-      if (before) proxy.remove(before);
+      if (before && !before.changed && before.revision === now.revision) {
+        before.takeHead(now);
+        heads.set(before, true);
+        return before;
+      }
+      if (before) remove(before);
       proxy.add(now);
+      heads.set(now, true);
       return now;
     },
     (error: unknown) => {
-      files.delete(key);
+      if (before) remove(before);
+      if (files.peek(key)?.file === opening) files.delete(key);
       rest(host, error);
       throw error;
     },
   );
-  files.delete(key);
   files.set(key, { file: opening, lookedAt: Date.now() });
-  if (files.size > KEPT) forget(files.keys().next().value as string);
   return opening;
 }
 
-function forget(key: string): void {
-  files.get(key)!.file.then(
-    (file) => proxy.remove(file),
-    () => {},
-  );
-  files.delete(key);
+function forget({ file }: Known): void {
+  file.then(remove, () => {});
+}
+
+function remove(file: RemoteFile): void {
+  proxy.remove(file);
+  heads.delete(file);
 }
 
 /** A host that answers an error of its own says something of one file only, unless it wants to be left alone. */
