@@ -61,8 +61,46 @@ async function map(source: RasterMosaic) {
   return { seen: data.filter((value, i) => i % 4 === 0 && value === 50).length, lost: lost.length };
 }
 
-it('more scenes than one reader is busy with are read, each once', async () => {
+it('many scenes are read, each once', async () => {
   const source = scenes(140);
   expect(await map(source)).toEqual({ seen: 140, lost: 0 });
   expect(host.requests).toHaveLength(140);
+});
+
+it('a scene whose host does not answer for it costs its own pixels, each time', async () => {
+  const answer = host.answer;
+  host.answer = (request, response, body) => {
+    if (numberOf(request.url!) !== 7) answer(request, response, body);
+  };
+  const source = scenes(20);
+  for (let i = 0; i < 2; i++) expect(await map(source)).toEqual({ seen: 19, lost: 1 });
+  expect(host.requests).toHaveLength(20);
+}, 30_000);
+
+it.each([503, 429])('scenes beside one that is answered %i are read', async (status) => {
+  const answer = host.answer;
+  host.answer = (request, response, body) => {
+    if (numberOf(request.url!) === 7) response.writeHead(status).end();
+    else answer(request, response, body);
+  };
+  // Others of its host can be opened meanwhile.
+  expect(await map(scenes(12))).toEqual({ seen: 11, lost: 1 });
+  expect(await map(scenes(20))).toEqual({ seen: 19, lost: 1 });
+});
+
+it('scenes of a host that cannot be reached cost their own pixels', async () => {
+  const gone = await startStacApi();
+  gone.close();
+  const { members, ...rest } = scenes(20);
+  const some = members.map((member, i): MosaicMember => {
+    const url = `${i % 2 ? gone.origin : host.origin}/${count}/${i}.tif`;
+    return { ...member, source: { kind: 'remote', url } };
+  });
+  expect(await map({ ...rest, members: some })).toEqual({ seen: 10, lost: 10 });
+});
+
+it('a host none of whose scenes can be opened is left alone', async () => {
+  host.answer = (_, response) => response.writeHead(503).end();
+  await expect(map(scenes(60))).rejects.toMatchObject({ code: 'store-unavailable' });
+  expect(host.requests.length).toBeLessThan(40);
 });

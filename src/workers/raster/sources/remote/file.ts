@@ -1,7 +1,7 @@
 import { TaskFailure } from '../../../../core/failure.js';
-import type { StoreCredentials } from '../../../../core/object-stores.js';
 import type { AllowedHosts } from '../../../remote/allowed.js';
 import { type Range, type RangeAnswer, readRange } from '../../../remote/range.js';
+import type { RemoteAddress } from './protocol.js';
 
 /** What is read of a file when it is opened: enough for the directory of most. */
 export const HEAD_BYTES = 65_536;
@@ -19,10 +19,9 @@ export class RemoteFile {
   #head: Uint8Array | undefined;
 
   private constructor(
-    readonly url: string,
+    readonly address: RemoteAddress,
     readonly allowed: AllowedHosts,
     { size, revision, data }: RangeAnswer,
-    private readonly credentials: StoreCredentials | 'none' | undefined,
   ) {
     this.size = size;
     this.revision = revision;
@@ -30,13 +29,12 @@ export class RemoteFile {
   }
 
   /** Rejects as `readRange` does. */
-  static async open(
-    url: string,
-    allowed: AllowedHosts,
-    credentials: StoreCredentials | 'none' | undefined,
-  ): Promise<RemoteFile> {
-    const head = await readRange(url, { offset: 0, length: HEAD_BYTES }, allowed, credentials);
-    return new RemoteFile(url, allowed, head, credentials);
+  static async open(address: RemoteAddress, allowed: AllowedHosts): Promise<RemoteFile> {
+    return new RemoteFile(
+      address,
+      allowed,
+      await readAt(address, { offset: 0, length: HEAD_BYTES }, allowed),
+    );
   }
 
   /** Has the head that the same state was opened with again. */
@@ -55,7 +53,7 @@ export class RemoteFile {
     if (head && range.offset + range.length <= head.length)
       return head.subarray(range.offset, range.offset + range.length);
     try {
-      const answer = await readRange(this.url, range, this.allowed, this.credentials);
+      const answer = await readAt(this.address, range, this.allowed);
       if (answer.revision !== this.revision || answer.size !== this.size) {
         this.changed = true;
         throw new TaskFailure('source-unreadable', 'The remote source changed while it was read.');
@@ -67,4 +65,8 @@ export class RemoteFile {
       throw error;
     }
   }
+}
+
+function readAt({ url, isAnonymous, credentials }: RemoteAddress, range: Range, allowed: AllowedHosts) {
+  return readRange(url, range, allowed, isAnonymous ? 'none' : credentials);
 }

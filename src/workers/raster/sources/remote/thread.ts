@@ -9,6 +9,7 @@ import { type FailureMessage, TaskFailure } from '../../../../core/failure.js';
 import { answer, failureMessage } from '../../../failure.js';
 import { AllowedHosts } from '../../../remote/allowed.js';
 import { HEAD_BYTES, RemoteFile } from './file.js';
+import { Pauses } from './pauses.js';
 import type { Asked, FileState, RemoteAddress, RemoteName } from './protocol.js';
 import { RangeProxy } from './proxy.js';
 
@@ -18,8 +19,6 @@ const FILES = 65_536;
 const HEADS = (32 << 20) / HEAD_BYTES;
 /** A file is looked at again when this much time has passed: what GDAL has in memory would never show a change. */
 const FRESH_MS = 60_000;
-/** So long nobody asks a host that did not answer. */
-const DOWN_MS = 3000;
 
 interface Known {
   file: Promise<RemoteFile>;
@@ -34,7 +33,7 @@ const files = new LRUCache<string, Known>({
   dispose: (entry, _, reason) => reason === 'evict' && forget(entry),
 });
 const heads = new LRUCache<RemoteFile, true>({ max: HEADS, dispose: (_, file) => file.dropHead() });
-const down = new Map<string, { until: number; failure: TaskFailure }>();
+const pauses = new Pauses();
 
 const TASKS = {
   look: async (address: RemoteAddress): Promise<RemoteName> => {
@@ -43,7 +42,7 @@ const TASKS = {
   },
   state: async (name: string): Promise<FileState> => {
     const file = proxy.fileOf(name);
-    if (file?.failure) rest(new URL(file.url).host, file.failure);
+    if (file?.failure) pauses.afterFailure('read', hostOf(file.address), keyOf(file.address), file.failure);
     const failure: FailureMessage | undefined = file?.failure && failureMessage(file.failure);
     return { changed: !file || file.changed, ...(failure && { failure }) };
   },
@@ -56,31 +55,28 @@ parentPort!.on('message', async ({ id, ...asked }: Asked) => {
 });
 
 async function current(address: RemoteAddress): Promise<RemoteFile> {
-  const { host } = parseUrl(address.url);
   const key = keyOf(address);
-  const resting = down.get(host);
-  if (resting && resting.until > Date.now()) throw resting.failure;
-  down.delete(host);
+  const host = hostOf(address);
+  pauses.checkFile(key);
   const before = files.get(key);
-  if (!before) return look(address, host, undefined);
-  const file = await before.file;
-  heads.get(file);
-  if (!file.changed && Date.now() - before.lookedAt < FRESH_MS) return file;
-  return files.peek(key) === before ? look(address, host, file) : current(address);
+  const file = await before?.file;
+  if (file) heads.get(file);
+  const isFresh = before && file && !file.changed && Date.now() - before.lookedAt < FRESH_MS;
+  if (!isFresh && files.peek(key) !== before) return current(address);
+  pauses.checkHost(host, isFresh === true);
+  return isFresh ? file : look(address, file);
 }
 
 const keyOf = ({ url, credentials, isAnonymous }: RemoteAddress) =>
   JSON.stringify([url, isAnonymous ?? credentials ?? null]);
 
 /** A file that is as it was stays the same object, so that those who read it go on. */
-function look(address: RemoteAddress, host: string, before: RemoteFile | undefined): Promise<RemoteFile> {
+function look(address: RemoteAddress, before: RemoteFile | undefined): Promise<RemoteFile> {
   const key = keyOf(address);
-  const opening = RemoteFile.open(
-    address.url,
-    allowed,
-    address.isAnonymous ? 'none' : address.credentials,
-  ).then(
+  const host = hostOf(address);
+  const opening = RemoteFile.open(address, allowed).then(
     (now) => {
+      pauses.afterSuccess(host);
       if (before && !before.changed && before.revision === now.revision) {
         before.takeHead(now);
         heads.set(before, true);
@@ -94,7 +90,7 @@ function look(address: RemoteAddress, host: string, before: RemoteFile | undefin
     (error: unknown) => {
       if (before) remove(before);
       if (files.peek(key)?.file === opening) files.delete(key);
-      rest(host, error);
+      pauses.afterFailure('look', host, key, error);
       throw error;
     },
   );
@@ -111,17 +107,7 @@ function remove(file: RemoteFile): void {
   heads.delete(file);
 }
 
-/** A host that answers an error of its own says something of one file only, unless it wants to be left alone. */
-const OF_ONE_FILE = /answers 5(?!03)\d\d/;
-
-function rest(host: string, error: unknown): void {
-  if (!(error instanceof TaskFailure) || error.code !== 'store-unavailable') return;
-  const { code, message, cause_ } = error;
-  if (OF_ONE_FILE.test(String(cause_))) return;
-  down.set(host, { until: Date.now() + DOWN_MS, failure: new TaskFailure(code, message, cause_, DOWN_MS) });
-}
-
-function parseUrl(url: string): URL {
+function hostOf({ url }: RemoteAddress): string {
   if (!URL.canParse(url)) throw new TaskFailure('invalid-input', 'The source is not a URL.');
-  return new URL(url);
+  return new URL(url).host;
 }
