@@ -326,8 +326,8 @@ export interface PositionTask {
   slices: { source: RasterSource; at?: RasterPosition }[];
 }
 
-export interface PositionResult {
-  /** By slice, the values by band: scaled to their unit, null without data. Null for a slice that the place is not in. */
+export interface PositionResult extends Loss {
+  /** By slice, the values by band: scaled to their unit, null without data. Null for a slice that the place is not in, or that is lost. */
   values: ((number | null)[] | null)[];
 }
 

@@ -128,6 +128,16 @@ it.each([404, 403, 500, 200])('a scene that is answered %i costs its own pixels 
   expect(await row(mosaic({ west: remote('west'), east: remote('east') }))).toMatchObject({ lost: ['east'] });
 });
 
+it.each(['html', 'gone'])('a position has the values of the times whose scenes are not %s', async (name) => {
+  statuses.set('gone', 404);
+  const slices = ['west', name, 'west'].map((of) => ({ source: mosaic({ [of]: remote(of) }) }));
+  const place = [9.05, 50.5] as const;
+  const { values, lost } = await suite.pool.run('raster.position', { place, slices });
+  expect({ values, lost }).toEqual({ values: [[50], null, [50]], lost: [name] });
+  const alone = { place, slices: slices.slice(1, 2) };
+  await expect(suite.pool.run('raster.position', alone)).rejects.toMatchObject({ code: 'source-unreadable' });
+});
+
 it('scenes below one that is damaged are seen', async () => {
   const source = mosaic({ west: remote('west'), east: remote('east'), damaged: remote('damaged') });
   expect(await row(source)).toEqual({ pixels: [50, 50, 100, 100], lost: ['damaged'] });

@@ -3,7 +3,7 @@ import type { RasterCollection } from '../../core/collection.js';
 import { LIMITS } from '../../core/limits.js';
 import type { TimeRange } from '../../core/params.js';
 import { isMergedByRange, membersOf, ofMembers } from '../../core/raster-sources.js';
-import type { PositionTask } from '../../core/rasters.js';
+import type { Loss, PositionTask } from '../../core/rasters.js';
 import type { Pools } from '../../core/tasks.js';
 import { runTask, type TaskContext } from '../run-task.js';
 import { withItsScenes } from '../stac-imagery/windows.js';
@@ -17,7 +17,7 @@ export interface PositionStep {
   readonly values: readonly (number | null)[];
 }
 
-export interface PositionSteps {
+export interface PositionSteps extends Loss {
   /** Oldest first. */
   readonly steps: readonly PositionStep[];
   /** Times that lie within what was asked for; of more than may be read, the newest are. */
@@ -45,7 +45,7 @@ export async function valuesByTime(
   const read = groups.slice(-most);
   if (read.length === 0) return undefined;
   const slices = read.map(({ granules }) => sliceOf(searched, granules));
-  const { values } = await runTask(
+  const { values, lost } = await runTask(
     x,
     pools,
     'raster.position',
@@ -58,7 +58,7 @@ export async function valuesByTime(
       ? [{ time: time === undefined ? undefined : new Date(time).toISOString(), values: value }]
       : [];
   });
-  return steps.length === 0 ? undefined : { steps, matched: groups.length };
+  return steps.length === 0 ? undefined : { steps, matched: groups.length, ...(lost && { lost }) };
 }
 
 interface Group {

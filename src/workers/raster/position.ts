@@ -1,6 +1,7 @@
 /** Task `raster.position`: the pixel at a place, of one slice after the other. */
 
 import type { RasterBand } from 'gdal-async';
+import { TaskFailure, type TaskFailureCode } from '../../core/failure.js';
 import type { PositionResult, PositionTask } from '../../core/rasters.js';
 import type { Cancellation } from '../cancellation.js';
 import { CRS84, crsOf, pointTransform } from './crs.js';
@@ -8,17 +9,51 @@ import type { Dataset } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
 import { withRaster } from './handles.js';
 
+/** Fails when nothing is left of what could not be read. */
 export async function position(
   { place, slices }: PositionTask,
   cancellation: Cancellation,
 ): Promise<PositionResult> {
-  const values: PositionResult['values'] = [];
-  for (const { source, at } of slices) {
+  const results: SliceResult[] = [];
+  for (const slice of slices) {
     cancellation.check();
-    values.push(await withRaster(source, ({ dataset }) => valuesIn(dataset, place), at));
+    results.push(await resultOf(slice, place));
   }
-  return { values };
+  const values = results.map((result) => result.values);
+  const failure = results.find((result) => result.failure)?.failure;
+  if (failure && values.every((value) => value === null)) throw failure;
+  const lost = results.flatMap((result) => result.lost);
+  return { values, ...(lost.length > 0 && { lost }) };
 }
+
+interface SliceResult {
+  values: (number | null)[] | null;
+  lost: readonly string[];
+  failure?: TaskFailure;
+}
+
+/** A mosaic that may miss members may miss all of them. */
+async function resultOf(
+  { source, at }: PositionTask['slices'][number],
+  place: readonly [number, number],
+): Promise<SliceResult> {
+  try {
+    return await withRaster(
+      source,
+      async ({ dataset, lost }) => ({ values: await valuesIn(dataset, place), lost }),
+      at,
+    );
+  } catch (error) {
+    const mayMiss = source.kind === 'mosaic' && source.grid && source.bandTypes;
+    if (!mayMiss || !(error instanceof TaskFailure) || !OF_MEMBERS.has(error.code)) throw error;
+    return { values: null, lost: source.members.map(({ id }) => id), failure: error };
+  }
+}
+
+/** Why none of the members can be read. */
+const OF_MEMBERS: ReadonlySet<TaskFailureCode> = new Set<TaskFailureCode>([
+  ...(['store-unavailable', 'source-unreadable', 'access-denied'] as const),
+]);
 
 async function valuesIn(
   dataset: Dataset,

@@ -19,6 +19,15 @@ export interface RangeAnswer {
   revision: string;
 }
 
+/** The host cannot be reached, by name or by connection: none of its files can be read. */
+export class HostAway extends TaskFailure {
+  constructor(cause: string) {
+    super('store-unavailable', NO_ANSWER, cause);
+  }
+}
+
+const NO_ANSWER = 'The remote source does not answer; try again soon.';
+
 /** Milliseconds for the whole answer. */
 const ANSWER_MS = 15_000;
 const MAX_REDIRECTS = 3;
@@ -31,7 +40,7 @@ const agents = {
 
 /**
  * Reads a range over HTTP. Rejects with `source-unreadable` for what may not be read or makes no sense, and with
- * `store-unavailable` when the host does not answer in time. A range that begins at 0 may be cut short by the end.
+ * `store-unavailable` when the host does not answer in time, a `HostAway` when it cannot be reached. A range that begins at 0 may be cut short by the end.
  * `credentials` are sent to the host of the address alone; without them those of the environment to their own store, unless there are to be none.
  */
 export async function readRange(
@@ -87,8 +96,23 @@ function ask(url: URL, range: Range, { allowed, end, headersFor }: Asking): Prom
       call.destroy();
       reject(error instanceof TaskFailure ? error : unavailable(error.message));
     };
-    const timer = setTimeout(() => fail(unavailable('no answer in time')), Math.max(1, end - Date.now()));
-    call.on('error', fail);
+    // Of those that wait for a connection nothing is known.
+    let connection: 'none' | 'opening' | 'open' = 'none';
+    call.on('socket', (socket) => {
+      connection = call.reusedSocket ? 'open' : 'opening';
+      if (connection === 'opening')
+        socket.once(secure ? 'secureConnect' : 'connect', () => (connection = 'open'));
+    });
+    const timer = setTimeout(
+      () =>
+        fail(
+          connection === 'opening' ? new HostAway('no connection in time') : unavailable('no answer in time'),
+        ),
+      Math.max(1, end - Date.now()),
+    );
+    call.on('error', (error) =>
+      fail(error instanceof TaskFailure || connection === 'open' ? error : new HostAway(error.message)),
+    );
     call.on('response', (response) => {
       read(response, range).then((part) => {
         clearTimeout(timer);
@@ -134,5 +158,5 @@ async function bodyOf(response: IncomingMessage, expected: number): Promise<Uint
 }
 
 function unavailable(what: string): TaskFailure {
-  return new TaskFailure('store-unavailable', 'The remote source does not answer; try again soon.', what);
+  return new TaskFailure('store-unavailable', NO_ANSWER, what);
 }

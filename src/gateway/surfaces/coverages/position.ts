@@ -3,9 +3,16 @@ import type { RasterCollection } from '../../../core/collection.js';
 import { contentTag } from '../../../core/content-tag.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
 import { type Format, HTML_FORMAT } from '../../../core/media.js';
-import { defineOperation, type Exchange, type Operation, type Param } from '../../../core/operation.js';
+import {
+  defineOperation,
+  type Exchange,
+  type Operation,
+  type Param,
+  type Reply,
+} from '../../../core/operation.js';
 import { datetimeParam, pathString } from '../../../core/params.js';
 import { type PositionSteps, valuesByTime } from '../../../services/rasters/position.js';
+import { lossHeaders } from '../../../services/rasters/source-items.js';
 import * as pages from '../../pages/index.js';
 import { documentReply, findCollection, formatLinks, type SurfaceDeps } from '../common.js';
 import { asRaster, bandName, COVERAGES_PATH } from './documents.js';
@@ -75,9 +82,13 @@ export function positionOperation({ visible, pools }: SurfaceDeps): Operation {
       const place = x.params.coords;
       const values = await valuesByTime(x, pools, collection, { place, datetime: x.params.datetime });
       if (!values) throw new ApiError('not-found', 'The coverage has no values at this place and time.');
-      if (x.format === CSV) return csvReply(collection, values);
-      const document = coverageJson(x, collection, place, values);
-      return documentReply(x, document, () => pages.positionPage(x, collection, { place, ...values }));
+      const reply: Reply =
+        x.format === CSV
+          ? csvReply(collection, values)
+          : documentReply(x, coverageJson(x, collection, place, values), () =>
+              pages.positionPage(x, collection, { place, ...values }),
+            );
+      return { ...reply, headers: { ...reply.headers, ...lossHeaders(values) } };
     },
   });
 }

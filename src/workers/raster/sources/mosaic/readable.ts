@@ -10,9 +10,8 @@ import type { Merge, MosaicMember, RasterSource } from '../../../../core/rasters
 import type { Opening } from '../opening.js';
 import { factsOf, type MemberFacts } from './facts.js';
 
-/** How long a member that could not be read is left out without another look: the host may be back soon, a damage stays. */
+/** How long a member that is damaged is left out without another look. */
 const DAMAGED_MS = 60_000;
-const AWAY_MS = 3000;
 
 export interface ReadableMember {
   member: MosaicMember;
@@ -26,12 +25,13 @@ export interface ReadableMembers {
   lost: string[];
 }
 
-const faults = new LRUCache<string, TaskFailure>({ max: 20_000 });
+const faults = new LRUCache<string, TaskFailure>({ max: 20_000, ttl: DAMAGED_MS });
 
 const keyOf = ({ source }: MosaicMember) => JSON.stringify(source);
 
+/** Whose host is away is no fault of the member: who reads it knows how long it is left alone. */
 function leaveOut(member: MosaicMember, failure: TaskFailure): void {
-  faults.set(keyOf(member), failure, { ttl: isAway(failure) ? AWAY_MS : DAMAGED_MS });
+  if (!isAway(failure)) faults.set(keyOf(member), failure);
 }
 
 const isAway = ({ code }: TaskFailure) => code === 'store-unavailable';
@@ -82,7 +82,8 @@ export async function leaveOutFaulty(members: readonly ReadableMember[], error: 
   let isAny = false;
   for (const { member, opening } of members) {
     const { failure, changed } = (await opening.outcome?.(error)) ?? { changed: false };
-    const isNamed = (opening.files ?? []).some((file) => names.has(basename(file)));
+    // A file that is not what it was, or is no longer remembered, is read anew: that is no damage.
+    const isNamed = !changed && (opening.files ?? []).some((file) => names.has(basename(file)));
     if (failure || isNamed)
       leaveOut(
         member,

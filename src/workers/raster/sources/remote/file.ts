@@ -1,10 +1,10 @@
 import { TaskFailure } from '../../../../core/failure.js';
-import type { StoreCredentials } from '../../../../core/object-stores.js';
 import type { AllowedHosts } from '../../../remote/allowed.js';
 import { type Range, type RangeAnswer, readRange } from '../../../remote/range.js';
+import type { RemoteAddress } from './protocol.js';
 
 /** What is read of a file when it is opened: enough for the directory of most. */
-const HEAD_BYTES = 65_536;
+export const HEAD_BYTES = 65_536;
 
 /** One state of a file that is read by ranges over HTTP. */
 export class RemoteFile {
@@ -13,39 +13,47 @@ export class RemoteFile {
   /** The file is not what it was when it was opened. */
   changed = false;
 
+  readonly size: number;
+  /** Tells this state of the file from others. */
+  readonly revision: string;
+  #head: Uint8Array | undefined;
+
   private constructor(
-    readonly url: string,
+    readonly address: RemoteAddress,
     readonly allowed: AllowedHosts,
-    readonly head: RangeAnswer,
-    private readonly credentials: StoreCredentials | 'none' | undefined,
-  ) {}
+    { size, revision, data }: RangeAnswer,
+  ) {
+    this.size = size;
+    this.revision = revision;
+    this.#head = data;
+  }
 
   /** Rejects as `readRange` does. */
-  static async open(
-    url: string,
-    allowed: AllowedHosts,
-    credentials: StoreCredentials | 'none' | undefined,
-  ): Promise<RemoteFile> {
-    const head = await readRange(url, { offset: 0, length: HEAD_BYTES }, allowed, credentials);
-    return new RemoteFile(url, allowed, head, credentials);
+  static async open(address: RemoteAddress, allowed: AllowedHosts): Promise<RemoteFile> {
+    return new RemoteFile(
+      address,
+      allowed,
+      await readAt(address, { offset: 0, length: HEAD_BYTES }, allowed),
+    );
   }
 
-  get size(): number {
-    return this.head.size;
+  /** Has the head that the same state was opened with again. */
+  takeHead(other: RemoteFile): void {
+    this.#head = other.#head;
   }
 
-  /** Tells this state of the file from others. */
-  get revision(): string {
-    return this.head.revision;
+  /** Gives its memory up: the head is read from the host when somebody asks for it. */
+  dropHead(): void {
+    this.#head = undefined;
   }
 
   /** Exactly these bytes. Rejects with `TaskFailure`, which stays in `failure` until a read succeeds. */
   async read(range: Range): Promise<Uint8Array> {
-    const { data } = this.head;
-    if (range.offset + range.length <= data.length)
-      return data.subarray(range.offset, range.offset + range.length);
+    const head = this.#head;
+    if (head && range.offset + range.length <= head.length)
+      return head.subarray(range.offset, range.offset + range.length);
     try {
-      const answer = await readRange(this.url, range, this.allowed, this.credentials);
+      const answer = await readAt(this.address, range, this.allowed);
       if (answer.revision !== this.revision || answer.size !== this.size) {
         this.changed = true;
         throw new TaskFailure('source-unreadable', 'The remote source changed while it was read.');
@@ -57,4 +65,8 @@ export class RemoteFile {
       throw error;
     }
   }
+}
+
+function readAt({ url, isAnonymous, credentials }: RemoteAddress, range: Range, allowed: AllowedHosts) {
+  return readRange(url, range, allowed, isAnonymous ? 'none' : credentials);
 }

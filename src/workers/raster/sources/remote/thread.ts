@@ -4,19 +4,21 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
+import { LRUCache } from 'lru-cache';
 import { type FailureMessage, TaskFailure } from '../../../../core/failure.js';
 import { answer, failureMessage } from '../../../failure.js';
 import { AllowedHosts } from '../../../remote/allowed.js';
-import { RemoteFile } from './file.js';
+import { HEAD_BYTES, RemoteFile } from './file.js';
+import { Pauses } from './pauses.js';
 import type { Asked, FileState, RemoteAddress, RemoteName } from './protocol.js';
 import { RangeProxy } from './proxy.js';
 
-/** Files that are remembered, with their heads; those after them are asked for anew. */
-const KEPT = 128;
+/** Files that are remembered: as many as the largest mosaic has (2000 scenes of 32 assets), because it reads any of them at any time. */
+const FILES = 65_536;
+/** Heads that are in memory, 32 MiB at most: all files have one when they are opened. */
+const HEADS = (32 << 20) / HEAD_BYTES;
 /** A file is looked at again when this much time has passed: what GDAL has in memory would never show a change. */
 const FRESH_MS = 60_000;
-/** So long nobody asks a host that did not answer. */
-const DOWN_MS = 3000;
 
 interface Known {
   file: Promise<RemoteFile>;
@@ -26,8 +28,12 @@ interface Known {
 const allowed = new AllowedHosts(workerData as string[]);
 const proxy = await RangeProxy.start();
 /** By address: who may read a file is a part of it. */
-const files = new Map<string, Known>();
-const down = new Map<string, { until: number; failure: TaskFailure }>();
+const files = new LRUCache<string, Known>({
+  max: FILES,
+  dispose: (entry, _, reason) => reason === 'evict' && forget(entry),
+});
+const heads = new LRUCache<RemoteFile, true>({ max: HEADS, dispose: (_, file) => file.dropHead() });
+const pauses = new Pauses();
 
 const TASKS = {
   look: async (address: RemoteAddress): Promise<RemoteName> => {
@@ -36,7 +42,7 @@ const TASKS = {
   },
   state: async (name: string): Promise<FileState> => {
     const file = proxy.fileOf(name);
-    if (file?.failure) rest(new URL(file.url).host, file.failure);
+    if (file?.failure) pauses.afterFailure('read', hostOf(file.address), keyOf(file.address), file.failure);
     const failure: FailureMessage | undefined = file?.failure && failureMessage(file.failure);
     return { changed: !file || file.changed, ...(failure && { failure }) };
   },
@@ -49,66 +55,59 @@ parentPort!.on('message', async ({ id, ...asked }: Asked) => {
 });
 
 async function current(address: RemoteAddress): Promise<RemoteFile> {
-  const { host } = parseUrl(address.url);
   const key = keyOf(address);
-  const resting = down.get(host);
-  if (resting && resting.until > Date.now()) throw resting.failure;
-  down.delete(host);
+  const host = hostOf(address);
+  pauses.checkFile(key);
   const before = files.get(key);
-  if (!before) return look(address, host, undefined);
-  const file = await before.file;
-  if (!file.changed && Date.now() - before.lookedAt < FRESH_MS) return file;
-  return files.get(key) === before ? look(address, host, file) : current(address);
+  const file = await before?.file;
+  if (file) heads.get(file);
+  const isFresh = before && file && !file.changed && Date.now() - before.lookedAt < FRESH_MS;
+  if (!isFresh && files.peek(key) !== before) return current(address);
+  pauses.checkHost(host, isFresh === true);
+  return isFresh ? file : look(address, file);
 }
 
 const keyOf = ({ url, credentials, isAnonymous }: RemoteAddress) =>
   JSON.stringify([url, isAnonymous ?? credentials ?? null]);
 
 /** A file that is as it was stays the same object, so that those who read it go on. */
-function look(address: RemoteAddress, host: string, before: RemoteFile | undefined): Promise<RemoteFile> {
+function look(address: RemoteAddress, before: RemoteFile | undefined): Promise<RemoteFile> {
   const key = keyOf(address);
-  const opening = RemoteFile.open(
-    address.url,
-    allowed,
-    address.isAnonymous ? 'none' : address.credentials,
-  ).then(
+  const host = hostOf(address);
+  const opening = RemoteFile.open(address, allowed).then(
     (now) => {
-      if (before && !before.changed && before.revision === now.revision) return before;
-      if (before) proxy.remove(before);
+      pauses.afterSuccess(host);
+      if (before && !before.changed && before.revision === now.revision) {
+        before.takeHead(now);
+        heads.set(before, true);
+        return before;
+      }
+      if (before) remove(before);
       proxy.add(now);
+      heads.set(now, true);
       return now;
     },
     (error: unknown) => {
-      files.delete(key);
-      rest(host, error);
+      if (before) remove(before);
+      if (files.peek(key)?.file === opening) files.delete(key);
+      pauses.afterFailure('look', host, key, error);
       throw error;
     },
   );
-  files.delete(key);
   files.set(key, { file: opening, lookedAt: Date.now() });
-  if (files.size > KEPT) forget(files.keys().next().value as string);
   return opening;
 }
 
-function forget(key: string): void {
-  files.get(key)!.file.then(
-    (file) => proxy.remove(file),
-    () => {},
-  );
-  files.delete(key);
+function forget({ file }: Known): void {
+  file.then(remove, () => {});
 }
 
-/** A host that answers an error of its own says something of one file only, unless it wants to be left alone. */
-const OF_ONE_FILE = /answers 5(?!03)\d\d/;
-
-function rest(host: string, error: unknown): void {
-  if (!(error instanceof TaskFailure) || error.code !== 'store-unavailable') return;
-  const { code, message, cause_ } = error;
-  if (OF_ONE_FILE.test(String(cause_))) return;
-  down.set(host, { until: Date.now() + DOWN_MS, failure: new TaskFailure(code, message, cause_, DOWN_MS) });
+function remove(file: RemoteFile): void {
+  proxy.remove(file);
+  heads.delete(file);
 }
 
-function parseUrl(url: string): URL {
+function hostOf({ url }: RemoteAddress): string {
   if (!URL.canParse(url)) throw new TaskFailure('invalid-input', 'The source is not a URL.');
-  return new URL(url);
+  return new URL(url).host;
 }
