@@ -453,10 +453,11 @@ export const LIMITS = {
   /** Searches of STAC APIs at a time; others wait, of those for windows so many that with these there are `stacWindowSearches`. */
   stacSearches: 4,
   stacWindowSearches: 16,
-  /** Searches for windows that are remembered, their bytes, and scenes of one where its source does not say. */
+  /** Searches for windows that are remembered, their bytes, and scenes of one: where its source does not say, and at most. */
   stacWindows: 1000,
   stacWindowBytes: 67_108_864,
-  stacWindowScenes: 100,
+  stacWindowScenesDefault: 100,
+  stacWindowScenes: 250,
   /** Scenes of a mosaic that are opened at a time. */
   sceneRequests: 16,
   /** Folders of a catalog of another server, or pages of its list of collections, that are read. */

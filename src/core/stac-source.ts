@@ -80,7 +80,9 @@ export function stacSource(address: string): StacSource {
   if (!collections) wrong('collections', 'must say which collections are searched');
   const { search = 'static', refresh = REFRESH_S.usual, merge = 'newest', items, name, ...rest } = said;
   const { credentials = 'none' } = said;
-  const usual = search === 'static' ? LIMITS.stacScenesDefault : LIMITS.stacWindowScenes;
+  const usual = search === 'static' ? LIMITS.stacScenesDefault : LIMITS.stacWindowScenesDefault;
+  if (search === 'window' && items !== undefined && items > LIMITS.stacWindowScenes)
+    wrong('items', `must be at most ${LIMITS.stacWindowScenes} where search is window`);
   return {
     ...rest,
     ...{ address, collections, assets, merge, search, credentials },

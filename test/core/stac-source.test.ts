@@ -25,6 +25,7 @@ describe('a source that is a STAC API', () => {
     [`${API}&asset=again`, /asset is said twice/],
     [`${API}&items=0`, /items must be/],
     [`${API}&items=1e9`, /items must be/],
+    [`${API}&search=window&items=251`, /items must be at most 250 where search is window/],
     [`${API}&credentials=secret`, /credentials must be/],
     [`${API}&merge=sum`, /merge must be one of/],
     [`${API}&bands=0`, /bands must be/],

@@ -9,6 +9,7 @@ import { stacSource } from '../../src/core/stac-source.js';
 import type { Pools } from '../../src/core/tasks.js';
 import { chooseRaster } from '../../src/services/rasters/choose.js';
 import { cellsOf } from '../../src/services/stac-imagery/cells.js';
+import { sceneMembers } from '../../src/services/stac-imagery/mosaic.js';
 import { narrowed, withItsScenes } from '../../src/services/stac-imagery/windows.js';
 
 const SOURCE = 'stac+https://stac.example.org/?collections=scenes&asset=data&search=window&refresh=30';
@@ -149,6 +150,38 @@ it('reads none of the scenes for a window that they do not touch', () => {
   const at = (window84: Box) => chooseRaster(held, { window84 });
   expect(membersOf(at([20, 50, 21, 51])!.source)).toEqual([]);
   expect(membersOf(at([10, 50, 10.5, 51])!.source)).toEqual(members);
+});
+
+it('forgets what takes too much memory, the oldest first', async () => {
+  const tasks: SceneSearchTask[] = [];
+  const self = 'a'.repeat(LIMITS.stacWindowBytes / 8);
+  const run = async (_: string, task: SceneSearchTask) => {
+    tasks.push(task);
+    const scene = { id: 'a', collection: 'scenes', bbox: [0, 0, 1, 1], hrefs: ['https://example.org'], self };
+    return { scenes: [scene], isCut: false, refused: 0, problems: [] };
+  };
+  const of = { run } as unknown as Pools;
+  for (const west of [10, 20, 30, 40, 40, 10])
+    await withItsScenes(of, collection, window([west, 50.1, west, 50.1]));
+  expect(tasks).toHaveLength(5);
+});
+
+it('names thousands of scenes of several collections at once', () => {
+  const source = stacSource(SOURCE.replace('collections=scenes', 'collections=a,b'));
+  const scenes = Array.from({ length: 20_000 }, (_, i) => ({
+    ...{ id: `${i >> 1}`, collection: i < 19_998 && i % 2 ? 'b' : 'a', bbox: [10, 50, 11, 51] as Box },
+    hrefs: ['https://example.org/a.tif'],
+  }));
+  const start = performance.now();
+  const members = sceneMembers(source, [...scenes, { ...scenes[0]!, id: 'alone' }]);
+  // Each compared with each takes longer.
+  expect(performance.now() - start).toBeLessThan(2000);
+  expect(
+    members
+      .slice(0, 1)
+      .concat(members.slice(-2))
+      .map(({ id }) => id),
+  ).toEqual(['alone', 'b.0', 'a.0']);
 });
 
 describe('a search that fails', () => {

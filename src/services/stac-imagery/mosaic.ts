@@ -107,7 +107,18 @@ function areaOf({ source, search, sample }: Imagery): Box {
 
 /** The scenes of a search as members, in the order in which they are drawn. */
 export function sceneMembers(source: StacSource, scenes: readonly Scene[]): MosaicMember[] {
-  return inDrawingOrder(scenes, source.merge).flatMap((scene) => memberOf(source, scene, scenes));
+  const ids = idsOf(source, scenes);
+  return inDrawingOrder(scenes, source.merge).flatMap((scene) => memberOf(source, scene, ids));
+}
+
+/** Ids of members: those of the scenes, with their collections where several have one. */
+function idsOf({ collections }: StacSource, scenes: readonly Scene[]): ReadonlyMap<Scene, string> {
+  const counts = new Map<string, number>();
+  if (collections.length > 1) for (const { id } of scenes) counts.set(id, (counts.get(id) ?? 0) + 1);
+  const isShared = (id: string) => (counts.get(id) ?? 0) > 1;
+  return new Map(
+    scenes.map((scene) => [scene, isShared(scene.id) ? `${scene.collection}.${scene.id}` : scene.id]),
+  );
 }
 
 /** How members are read. */
@@ -133,7 +144,7 @@ export function mergedSample({
   const near = search.scenes.filter(({ bbox }) => boxesTouch(bbox, extent84)).slice(0, MERGED_SAMPLES);
   return {
     kind: 'mosaic',
-    members: near.flatMap((scene) => memberOf(source, scene, search.scenes)),
+    members: sceneMembers(source, near),
     grid: { crs, geoTransform: [x, dx, 0, y, 0, dy], width, height },
     ...readingOf(source, sample),
   };
@@ -155,13 +166,12 @@ function inDrawingOrder(scenes: readonly Scene[], merge: SceneMerge): readonly S
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 /** None for an address that nobody can read. */
-function memberOf(source: StacSource, scene: Scene, all: readonly Scene[]): MosaicMember[] {
-  const { id, collection, bbox, acquired, self, cloudCover } = scene;
-  const isUnique = source.collections.length === 1 || all.every((one) => one === scene || one.id !== id);
+function memberOf(source: StacSource, scene: Scene, ids: ReadonlyMap<Scene, string>): MosaicMember[] {
+  const { bbox, acquired, self, cloudCover } = scene;
   try {
     return [
       {
-        id: isUnique ? id : `${collection}.${id}`,
+        id: ids.get(scene)!,
         source: memberRaster(source, scene),
         extent84: bbox,
         ...(acquired === undefined ? {} : { acquired }),
