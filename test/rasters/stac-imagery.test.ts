@@ -203,6 +203,21 @@ describe('imagery of a STAC API', () => {
     expect((await positionsOf('newest')).map((line) => line.split(',')[1])).toEqual(['10', '20']);
   });
 
+  it('of a range of time is in tiles that are not kept', async () => {
+    const cached = async () => {
+      const headers = { 'x-api-key': server.adminKey };
+      const text = await (await fetch(`${server.url}/metrics`, { headers })).text();
+      return text.split('\n').filter((line) => line.startsWith('svc_cache_bytes'));
+    };
+    const tile = `${server.url}/ogc/tiles/collections/${layerOf('newest')}/tiles/WebMercatorQuad/9/172/271?f=png`;
+    const before = await cached();
+    expect(before).not.toEqual([]);
+    expect((await fetch(`${tile}&datetime=2020-01-01T00:00:00Z/2020-12-31T00:00:00Z`)).status).toBe(200);
+    expect(await cached()).toEqual(before);
+    expect((await fetch(tile)).status).toBe(200);
+    expect(await cached()).not.toEqual(before);
+  });
+
   it('is in our STAC, with links to where it is from', async () => {
     const search = `${server.url}/stac/search?collections=newest&sortby=datetime&datetime=2020-06-01T00:00:00Z/..`;
     const { features } = await (await fetch(search)).json();
