@@ -229,6 +229,22 @@ describe('imagery of a STAC API', () => {
     expect((await fetch(assets.thumbnail.href)).status).toBe(200);
   });
 
+  it('is not merged by a layer where its source merges it', async () => {
+    const put = async (name: string, mergeStrategy: string) => {
+      const path = `services/default/layers/${layerOf(name)}/metadata`;
+      const response = await fetch(`${server.url}/api/v1/admin/${path}`, {
+        method: 'PUT',
+        headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json' },
+        body: JSON.stringify({ rasterMosaic: { mergeStrategy } }),
+      });
+      return response.status;
+    };
+    expect(await put('searched-median', 'average')).toBe(400);
+    expect(await put('searched', 'average')).toBe(200);
+    expect(await put('searched', 'max')).toBe(200);
+    expect(await put('searched', 'newest')).toBe(200);
+  });
+
   it('of sources that are not sound is not published, and the log says why', () => {
     expect(server.log()).toContain('colour is no setting of a STAC API');
     expect(server.log()).toContain('The search gives no scenes');

@@ -2,11 +2,14 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Box } from '../../src/core/box.js';
 import type { RasterCollection } from '../../src/core/collection.js';
 import { TaskFailure } from '../../src/core/failure.js';
+import type { MergeStrategy } from '../../src/core/layer-settings.js';
 import { LIMITS } from '../../src/core/limits.js';
 import { membersOf } from '../../src/core/raster-sources.js';
+import type { Merge, RasterMosaic } from '../../src/core/rasters.js';
 import type { SceneSearchTask } from '../../src/core/stac-scenes.js';
 import { stacSource } from '../../src/core/stac-source.js';
 import type { Pools } from '../../src/core/tasks.js';
+import { settled } from '../../src/services/layers/settled.js';
 import { chooseRaster } from '../../src/services/rasters/choose.js';
 import { cellsOf } from '../../src/services/stac-imagery/cells.js';
 import { sceneMembers } from '../../src/services/stac-imagery/mosaic.js';
@@ -274,6 +277,29 @@ describe('an API that does not answer', () => {
     expect(tasks).toHaveLength(2);
     vi.useRealTimers();
   });
+});
+
+it('the setting of a layer has the oldest of the scenes on top, unless values are merged', async () => {
+  const run = async () => {
+    const hrefs = ['https://example.org/a.tif'];
+    const scenes = ['2020', '2022', '2021', undefined].map((year = '') => ({
+      ...{ id: year, collection: 'scenes', bbox: [10, 50, 11, 51], hrefs },
+      ...(year && { acquired: `${year}-01-01T00:00:00Z` }),
+    }));
+    return { scenes, isCut: false, refused: 0, problems: [] };
+  };
+  const of = { run } as unknown as Pools;
+  const by = (mergeStrategy: MergeStrategy, merge?: Merge) => {
+    const { raster } = collection;
+    const source = { ...(raster.source as RasterMosaic), ...(merge && { merge }) };
+    const one = { ...collection, raster: { ...raster, source } };
+    return settled(one, { mergeStrategy }, {}, undefined as never) as RasterCollection;
+  };
+  const at = (one: RasterCollection) => withItsScenes(of, one, window([10, 50.1, 10, 50.1]));
+  expect(idsOf(await at(by('newest')))).toEqual(['', '2020', '2021', '2022']);
+  expect(idsOf(await at(by('oldest')))).toEqual(['', '2022', '2021', '2020']);
+  expect((await at(by('average'))).raster.source).toMatchObject({ merge: 'average' });
+  expect(by('average', 'median').raster.source).toMatchObject({ merge: 'median' });
 });
 
 const DAY = 86_400_000;

@@ -2,7 +2,7 @@ import { hasCoverage } from '../../core/abilities.js';
 import type { Box } from '../../core/box.js';
 import type { Collection, RasterCollection } from '../../core/collection.js';
 import type { Batch, TimeRange } from '../../core/params.js';
-import { sceneSearchOf } from '../../core/raster-sources.js';
+import { sceneSearchOf, withOldestOnTop } from '../../core/raster-sources.js';
 import type { RasterMosaic } from '../../core/rasters.js';
 import type { Scene } from '../../core/stac-scenes.js';
 import { interval } from '../shown-time.js';
@@ -48,10 +48,11 @@ export async function withItsScenes<C extends RasterCollection>(
   const searches = cells.map((cell) => scenesIn(pools, { ...source, bbox: cell }, time ?? undefined));
   const scenes = await waitFor(Promise.all(searches), signal);
   const unique = ranked(scenes).filter(({ acquired }) => liesWithin(acquired, range));
-  const { search: _, ...mosaic } = raster.source as RasterMosaic;
+  const { search: _, order, ...mosaic } = raster.source as RasterMosaic;
+  const found = { ...mosaic, members: sceneMembers(source, unique) };
   return {
     ...collection,
-    raster: { ...raster, source: { ...mosaic, members: sceneMembers(source, unique) } },
+    raster: { ...raster, source: order === 'oldest' ? withOldestOnTop(found) : found },
   };
 }
 
