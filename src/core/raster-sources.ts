@@ -68,10 +68,24 @@ export const isMergedByRange = (source: RasterSource): boolean =>
 /** What is searched for the members of a mosaic; undefined for what has its members. */
 export const sceneSearchOf = (source: RasterSource): StacSource | undefined => mosaicOf(source)?.search;
 
+/** The same mosaic with the oldest member on top; what has no time stays below. */
+export function withOldestOnTop(source: RasterMosaic): RasterMosaic {
+  const undated = source.members.filter(({ acquired }) => acquired === undefined);
+  const dated = source.members.filter(({ acquired }) => acquired !== undefined).toReversed();
+  const instantOf = ({ acquired }: MosaicMember) => Date.parse(acquired!);
+  dated.sort((a, b) => instantOf(b) - instantOf(a));
+  const { search, order: _, ...rest } = source;
+  return { ...rest, members: [...undated, ...dated], ...(search && { search, order: 'oldest' }) };
+}
+
 /** The same mosaic of fewer members. */
 export function ofMembers(source: RasterSource, members: readonly MosaicMember[]): RasterSource {
   return { ...source, members } as RasterSource;
 }
+
+/** What becomes of the values of its rasters; undefined for what is no mosaic, or one where they lie over each other. */
+export const mergeOf = (source: RasterSource): Merge | undefined =>
+  source.kind === 'mosaic' ? source.merge : undefined;
 
 /** The same mosaic with the values of its members merged. */
 export function withMerge(source: RasterSource, merge: Merge): RasterSource {

@@ -79,6 +79,8 @@ export interface RasterMosaic {
   bandTypes?: readonly string[];
   /** Members are the scenes that this finds in a window: whoever reads the mosaic searches for them first. */
   search?: StacSource;
+  /** Of members that are searched for the oldest is on top; absent: as the source has it. */
+  order?: 'oldest';
   /** A range of time selects all members of it; absent: the newest batch within it. */
   byRange?: true;
   /** Absent: around the members, on the pixels of the finest, in the CRS of the first. */

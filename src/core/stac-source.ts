@@ -53,8 +53,7 @@ const SETTINGS = {
   assets: names,
   bands: (text: string) => text.split(',').map((one) => integer('bands', one, 1, 256)),
   bbox: box,
-  datetime: (text: string) =>
-    /^[-\d:.TZ+/]{4,80}$/i.test(text) ? text : wrong('datetime', 'must be an instant or start/end'),
+  datetime: instants,
   filter: cql2,
   merge: (text: string) =>
     SCENE_MERGES.find((one) => one === text) ?? wrong('merge', `must be one of ${SCENE_MERGES.join(', ')}`),
@@ -114,6 +113,18 @@ function settingsOf(query: URLSearchParams): Settings {
   }
   return settings as Settings;
 }
+
+/** APIs take no dates without times: they mean whole days. */
+function instants(text: string): string {
+  if (!/^[-\d:.TZ+/]{4,80}$/i.test(text)) return wrong('datetime', 'must be an instant or start/end');
+  const [first = '', last = first, ...more] = text.split('/');
+  if (more.length > 0) return wrong('datetime', 'must be an instant or start/end');
+  const start = DATE.test(first) ? `${first}T00:00:00Z` : first;
+  const end = DATE.test(last) ? `${last}T23:59:59.999Z` : last;
+  return start === end ? start : `${start}/${end}`;
+}
+
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 function names(text: string): readonly string[] {
   const list = text.split(',').map((one) => named('a list', one));

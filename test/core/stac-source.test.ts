@@ -15,6 +15,17 @@ describe('a source that is a STAC API', () => {
   });
 
   it.each([
+    ['2024-01-01', '2024-01-01T00:00:00Z/2024-01-01T23:59:59.999Z'],
+    ['2024-01-01/2024-01-31', '2024-01-01T00:00:00Z/2024-01-31T23:59:59.999Z'],
+    ['../2024-01-31', '../2024-01-31T23:59:59.999Z'],
+    ['2024-01-01/..', '2024-01-01T00:00:00Z/..'],
+    ['2024-01-01T10:00:00Z', '2024-01-01T10:00:00Z'],
+    ['2024-01-01T10:00:00Z/2024-01-02T10:00:00Z', '2024-01-01T10:00:00Z/2024-01-02T10:00:00Z'],
+  ])('of %s is of whole days where no times are said', (datetime, expected) => {
+    expect(stacSource(`${API}&datetime=${datetime}`).datetime).toBe(expected);
+  });
+
+  it.each([
     ['stac+https://stac.example.org/v1', /asset or assets/],
     ['stac+https://stac.example.org/v1?asset=data', /collections must/],
     ['stac+https://user:secret@stac.example.org/v1?asset=data', /no credentials/],
@@ -32,6 +43,7 @@ describe('a source that is a STAC API', () => {
     [`${API}&bbox=10,50,5`, /bbox must be/],
     [`${API}&crs=+proj=utm`, /crs must be/],
     [`${API}&datetime=yesterday`, /datetime must be/],
+    [`${API}&datetime=2024-01-01/2024-01-02/2024-01-03`, /datetime must be/],
     [`${API}&filter=a%20=`, /filter/],
     [`${API}&name=`, /name must/],
   ])('such as %s is refused with its reason', (address, reason) => {

@@ -203,6 +203,21 @@ describe('imagery of a STAC API', () => {
     expect((await positionsOf('newest')).map((line) => line.split(',')[1])).toEqual(['10', '20']);
   });
 
+  it('of a range of time is in tiles that are not kept', async () => {
+    const cached = async () => {
+      const headers = { 'x-api-key': server.adminKey };
+      const text = await (await fetch(`${server.url}/metrics`, { headers })).text();
+      return text.split('\n').filter((line) => line.startsWith('svc_cache_bytes'));
+    };
+    const tile = `${server.url}/ogc/tiles/collections/${layerOf('newest')}/tiles/WebMercatorQuad/9/172/271?f=png`;
+    const before = await cached();
+    expect(before).not.toEqual([]);
+    expect((await fetch(`${tile}&datetime=2020-01-01T00:00:00Z/2020-12-31T00:00:00Z`)).status).toBe(200);
+    expect(await cached()).toEqual(before);
+    expect((await fetch(tile)).status).toBe(200);
+    expect(await cached()).not.toEqual(before);
+  });
+
   it('is in our STAC, with links to where it is from', async () => {
     const search = `${server.url}/stac/search?collections=newest&sortby=datetime&datetime=2020-06-01T00:00:00Z/..`;
     const { features } = await (await fetch(search)).json();
@@ -212,6 +227,22 @@ describe('imagery of a STAC API', () => {
     expect(href).toBe(`${origin.url}/stac/collections/scenes/items/east-3`);
     expect((await (await fetch(href)).json()).id).toBe('east-3');
     expect((await fetch(assets.thumbnail.href)).status).toBe(200);
+  });
+
+  it('is not merged by a layer where its source merges it', async () => {
+    const put = async (name: string, mergeStrategy: string) => {
+      const path = `services/default/layers/${layerOf(name)}/metadata`;
+      const response = await fetch(`${server.url}/api/v1/admin/${path}`, {
+        method: 'PUT',
+        headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json' },
+        body: JSON.stringify({ rasterMosaic: { mergeStrategy } }),
+      });
+      return response.status;
+    };
+    expect(await put('searched-median', 'average')).toBe(400);
+    expect(await put('searched', 'average')).toBe(200);
+    expect(await put('searched', 'max')).toBe(200);
+    expect(await put('searched', 'newest')).toBe(200);
   });
 
   it('of sources that are not sound is not published, and the log says why', () => {

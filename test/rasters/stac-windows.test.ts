@@ -2,15 +2,22 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Box } from '../../src/core/box.js';
 import type { RasterCollection } from '../../src/core/collection.js';
 import { TaskFailure } from '../../src/core/failure.js';
+import type { MergeStrategy } from '../../src/core/layer-settings.js';
 import { LIMITS } from '../../src/core/limits.js';
 import { membersOf } from '../../src/core/raster-sources.js';
+import type { Merge, RasterMosaic } from '../../src/core/rasters.js';
 import type { SceneSearchTask } from '../../src/core/stac-scenes.js';
 import { stacSource } from '../../src/core/stac-source.js';
 import type { Pools } from '../../src/core/tasks.js';
+import { settled } from '../../src/services/layers/settled.js';
 import { chooseRaster } from '../../src/services/rasters/choose.js';
 import { cellsOf } from '../../src/services/stac-imagery/cells.js';
 import { sceneMembers } from '../../src/services/stac-imagery/mosaic.js';
+<<<<<<< HEAD
 import { narrowed, withItsScenes } from '../../src/services/stac-imagery/windows.js';
+=======
+import { searchTime, withItsScenes } from '../../src/services/stac-imagery/windows.js';
+>>>>>>> stac2
 
 const SOURCE = 'stac+https://stac.example.org/?collections=scenes&asset=data&search=window&refresh=30';
 const collection = {
@@ -154,7 +161,11 @@ it('reads none of the scenes for a window that they do not touch', () => {
 
 it('forgets what takes too much memory, the oldest first', async () => {
   const tasks: SceneSearchTask[] = [];
+<<<<<<< HEAD
   const self = 'a'.repeat(LIMITS.stacWindowBytes / 6);
+=======
+  const self = 'a'.repeat(LIMITS.stacWindowBytes / 8);
+>>>>>>> stac2
   const run = async (_: string, task: SceneSearchTask) => {
     tasks.push(task);
     const scene = { id: 'a', collection: 'scenes', bbox: [0, 0, 1, 1], hrefs: ['https://example.org'], self };
@@ -162,7 +173,11 @@ it('forgets what takes too much memory, the oldest first', async () => {
   };
   const of = { run } as unknown as Pools;
   for (const west of [10, 20, 30, 40, 40, 10])
+<<<<<<< HEAD
     await withItsScenes(of, collection, window([west, 50, west + 0.1, 50.1]));
+=======
+    await withItsScenes(of, collection, window([west, 50.1, west, 50.1]));
+>>>>>>> stac2
   expect(tasks).toHaveLength(5);
 });
 
@@ -276,16 +291,86 @@ describe('an API that does not answer', () => {
   });
 });
 
+it('the setting of a layer has the oldest of the scenes on top, unless values are merged', async () => {
+  const run = async () => {
+    const hrefs = ['https://example.org/a.tif'];
+    const scenes = ['2020', '2022', '2021', undefined].map((year = '') => ({
+      ...{ id: year, collection: 'scenes', bbox: [10, 50, 11, 51], hrefs },
+      ...(year && { acquired: `${year}-01-01T00:00:00Z` }),
+    }));
+    return { scenes, isCut: false, refused: 0, problems: [] };
+  };
+  const of = { run } as unknown as Pools;
+  const by = (mergeStrategy: MergeStrategy, merge?: Merge) => {
+    const { raster } = collection;
+    const source = { ...(raster.source as RasterMosaic), ...(merge && { merge }) };
+    const one = { ...collection, raster: { ...raster, source } };
+    return settled(one, { mergeStrategy }, {}, undefined as never) as RasterCollection;
+  };
+  const at = (one: RasterCollection) => withItsScenes(of, one, window([10, 50.1, 10, 50.1]));
+  expect(idsOf(await at(by('newest')))).toEqual(['', '2020', '2021', '2022']);
+  expect(idsOf(await at(by('oldest')))).toEqual(['', '2022', '2021', '2020']);
+  expect((await at(by('average'))).raster.source).toMatchObject({ merge: 'average' });
+  expect(by('average', 'median').raster.source).toMatchObject({ merge: 'median' });
+});
+
+const DAY = 86_400_000;
+
 it.each([
   [undefined, undefined, undefined],
   ['2024-01-01T00:00:00Z/..', undefined, '2024-01-01T00:00:00Z/..'],
-  [undefined, { start: 0, end: 0 }, '1970-01-01T00:00:00.000Z'],
+  [undefined, { start: 1000, end: 2000 }, '1970-01-01T00:00:00.000Z/1970-01-01T23:59:59.999Z'],
+  [undefined, { start: 1, end: DAY }, '1970-01-01T00:00:00.000Z/1970-01-02T23:59:59.999Z'],
   [
-    '1969-01-01T00:00:00Z/..',
+    '1969-01-01T10:00:00Z/..',
     { start: undefined, end: 1000 },
-    '1969-01-01T00:00:00.000Z/1970-01-01T00:00:01.000Z',
+    '1969-01-01T10:00:00.000Z/1970-01-01T23:59:59.999Z',
   ],
   ['../1969-01-01T00:00:00Z', { start: 0, end: undefined }, null],
+  ['../1970-01-01T10:00:00Z', { start: DAY / 2, end: undefined }, null],
 ])('times of the source %s and of the request %j are searched for together', (own, asked, expected) => {
-  expect(narrowed(own, asked)).toBe(expected);
+  expect(searchTime(own, asked)).toBe(expected);
+});
+
+it('requests of one day share a search, and have the scenes of their own time', async () => {
+  const tasks: SceneSearchTask[] = [];
+  const run = async (_: string, task: SceneSearchTask) => {
+    tasks.push(task);
+    const hrefs = ['https://example.org/a.tif'];
+    const scene = { collection: 'scenes', bbox: [10, 50, 11, 51], hrefs };
+    const scenes = [10, 12, 14].map((hour) => {
+      const acquired = `1970-01-01T${hour}:00:00Z`;
+      return { ...scene, id: acquired.slice(11, 13), acquired };
+    });
+    return { scenes: [...scenes, { ...scene, id: 'ever' }], isCut: false, refused: 0, problems: [] };
+  };
+  const hours = async (first: number, last: number) =>
+    idsOf(
+      await withItsScenes({ run } as unknown as Pools, collection, {
+        window84: [10, 50, 10.1, 50.1],
+        datetime: { start: (first * DAY) / 24, end: (last * DAY) / 24 },
+      }),
+    ).sort();
+  expect(await hours(9, 12)).toEqual(['10', '12', 'ever']);
+  expect(await hours(13, 23)).toEqual(['14', 'ever']);
+  expect(await hours(13, 13.5)).toEqual(['ever']);
+});
+
+it('scenes of several cells are in the order of their ranks', async () => {
+  const lists = new Map([
+    ['-0.', ['w0', 'shared', 'w2']],
+    ['0,', ['shared', 'e1', 'e2']],
+  ]);
+  const run = async (_: string, { query }: SceneSearchTask) => {
+    const [, ids] = [...lists].find(([start]) => String(query.bbox).startsWith(start))!;
+    const scene = { collection: 'scenes', bbox: [-1, 50, 1, 51], hrefs: ['https://example.org/a.tif'] };
+    return { scenes: ids.map((id) => ({ ...scene, id })), isCut: false, refused: 0, problems: [] };
+  };
+  const search = stacSource(`${SOURCE}&merge=first`);
+  const { raster } = collection;
+  const first = { ...collection, raster: { ...raster, source: { ...raster.source, search } } };
+  const of = { run } as unknown as Pools;
+  const box: Box = [-0.1, 50.1, 0.1, 50.15];
+  const ids = idsOf(await withItsScenes(of, first as RasterCollection, window(box)));
+  expect(ids.toReversed()).toEqual(['shared', 'w0', 'e1', 'e2', 'w2']);
 });

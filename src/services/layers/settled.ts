@@ -12,7 +12,7 @@ import type {
   ServiceSettings,
   TimeInfo,
 } from '../../core/layer-settings.js';
-import { membersOf, ofMembers, withMerge } from '../../core/raster-sources.js';
+import { mergeOf, withMerge, withOldestOnTop } from '../../core/raster-sources.js';
 import type { Field } from '../../core/vector-source.js';
 import { geoServicesFilter } from '../geoservices/filter.js';
 import { narrowed } from '../visible-catalog.js';
@@ -54,21 +54,17 @@ export function settled(
   );
 }
 
-/** Mosaics are drawn in the order of their members, the newest last: what has no time stays below. */
+/** Mosaics are drawn in the order of their members, the newest last. What merges values by itself stays as it is. */
 function mosaicBy(collection: RasterCollection, strategy: MergeStrategy | undefined): RasterCollection {
   const { raster, version, origin } = collection;
-  const members = membersOf(raster.source);
-  if (strategy === undefined || strategy === 'newest' || !members) return collection;
-  const undated = members.filter(({ acquired }) => acquired === undefined);
-  const dated = members.filter(({ acquired }) => acquired !== undefined).toReversed();
+  const { source } = raster;
+  if (strategy === undefined || strategy === 'newest') return collection;
+  if (source.kind !== 'mosaic' || mergeOf(source)) return collection;
   return {
     ...collection,
     raster: {
       ...raster,
-      source:
-        strategy === 'oldest'
-          ? ofMembers(raster.source, [...undated, ...dated])
-          : withMerge(raster.source, strategy),
+      source: strategy === 'oldest' ? withOldestOnTop(source) : withMerge(source, strategy),
     },
     version: `${version}-${strategy}`,
     origin: `${origin}-${strategy}`,

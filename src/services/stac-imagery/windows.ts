@@ -2,8 +2,9 @@ import { hasCoverage } from '../../core/abilities.js';
 import type { Box } from '../../core/box.js';
 import type { Collection, RasterCollection } from '../../core/collection.js';
 import type { Batch, TimeRange } from '../../core/params.js';
-import { sceneSearchOf } from '../../core/raster-sources.js';
+import { sceneSearchOf, withOldestOnTop } from '../../core/raster-sources.js';
 import type { RasterMosaic } from '../../core/rasters.js';
+import type { Scene } from '../../core/stac-scenes.js';
 import { interval } from '../shown-time.js';
 import { cellsOf } from './cells.js';
 import { sceneMembers } from './mosaic.js';
@@ -40,24 +41,58 @@ export async function withItsScenes<C extends RasterCollection>(
   const { raster } = collection;
   const source = sceneSearchOf(raster.source);
   if (!source) return collection;
-  const time = narrowed(source.datetime, datetime?.range ?? datetime);
+  const range = datetime?.range ?? datetime;
+  const time = searchTime(source.datetime, range);
   const area = source.bbox ?? raster.extent84;
   const cells = time === null ? [] : cellsOf(window84 ?? area, area);
   const searches = cells.map((cell) => scenesIn(pools, { ...source, bbox: cell }, time ?? undefined));
   const scenes = await waitFor(Promise.all(searches), signal);
-  const unique = [...new Map(scenes.flat().map((one) => [`${one.collection}\0${one.id}`, one])).values()];
-  const { search: _, ...mosaic } = raster.source as RasterMosaic;
+  const unique = ranked(scenes).filter(({ acquired }) => liesWithin(acquired, range));
+  const { search: _, order, ...mosaic } = raster.source as RasterMosaic;
+  const found = { ...mosaic, members: sceneMembers(source, unique) };
   return {
     ...collection,
-    raster: { ...raster, source: { ...mosaic, members: sceneMembers(source, unique) } },
+    raster: { ...raster, source: order === 'oldest' ? withOldestOnTop(found) : found },
   };
 }
 
-/** A range of time within that of the source, as APIs take it; null when they do not meet, undefined for all time. */
-export function narrowed(
+/** Each scene once, by its best rank in a search: tiles of other cells are to have the same order. */
+function ranked(searches: readonly (readonly Scene[])[]): Scene[] {
+  const best = new Map<string, { scene: Scene; rank: number }>();
+  for (const scenes of searches)
+    for (const [rank, scene] of scenes.entries()) {
+      const key = `${scene.collection}\0${scene.id}`;
+      const before = best.get(key);
+      if (!before || rank < before.rank) best.set(key, { scene, rank });
+    }
+  return [...best]
+    .sort(([a, one], [b, other]) => one.rank - other.rank || (a < b ? -1 : 1))
+    .map(([, { scene }]) => scene);
+}
+
+const DAY_MS = 86_400_000;
+
+/** What is searched for, in whole days: clients that ask for other times of a day share a search. */
+export function searchTime(
   ofSource: string | undefined,
   asked: TimeRange | undefined,
 ): string | null | undefined {
+  if (!asked || narrowed(ofSource, asked) === null) return narrowed(ofSource, asked);
+  const { start = -Infinity, end = Infinity } = asked;
+  const first = Math.floor(start / DAY_MS) * DAY_MS;
+  const last = (Math.floor(end / DAY_MS) + 1) * DAY_MS - 1;
+  return narrowed(ofSource, { start: first, end: last });
+}
+
+/** What is of no time is of every time. */
+function liesWithin(acquired: string | undefined, range: TimeRange | undefined): boolean {
+  const instant = Date.parse(acquired ?? '');
+  if (Number.isNaN(instant)) return true;
+  return instant >= (range?.start ?? instant) && instant <= (range?.end ?? instant);
+}
+
+/** A range of time within that of the source, as APIs take it; null when they do not meet, undefined for all time. */
+function narrowed(ofSource: string | undefined, asked: TimeRange | undefined): string | null | undefined {
   if (!asked) return ofSource;
   const [first, last = first] = (ofSource ?? '../..').split('/').map((text) => Date.parse(text));
   const bound = (value: number | undefined, open: number) =>

@@ -1,9 +1,10 @@
-import { isDrawable } from '../../core/abilities.js';
+import { hasCoverage, isDrawable } from '../../core/abilities.js';
 import { type Collection, hasTilesAt } from '../../core/collection.js';
 import type { Expression } from '../../core/cql2/index.js';
 import { type Format, isVectorFormat } from '../../core/media.js';
 import type { AxisRange, Batch } from '../../core/params.js';
 import type { RasterLook } from '../../core/raster-look.js';
+import { isByRange } from '../../core/raster-sources.js';
 import type { TileSize } from '../../core/rasters.js';
 import type { TileMatrixSet } from '../../core/tile-matrix.js';
 import { version } from '../../core/version.js';
@@ -55,6 +56,12 @@ export function shownAt(
 ): readonly Collection[] {
   const { level } = set.matrices[zoom]!;
   return collections.filter((collection) => hasTilesAt(collection, level));
+}
+
+/** Whether clients invent what is in a tile: kept, it would fill the cache with what nobody asks for again. */
+export function isInvented({ collections, selection, batch }: TileRequest): boolean {
+  if (selection) return true;
+  return batch !== undefined && collections.some((one) => hasCoverage(one) && isByRange(one.raster.source));
 }
 
 /** Names the content of a tile in this process. */

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { hasCoverage } from '../../../core/abilities.js';
 import { type DataAccess, OPEN, SERVICE } from '../../../core/access.js';
 import { problem, requireSound } from '../../../core/body-problems.js';
-import type { Collection } from '../../../core/collection.js';
+import type { Collection, RasterCollection } from '../../../core/collection.js';
 import { notFound } from '../../../core/errors.js';
 import {
   type MapSettings,
@@ -15,7 +15,7 @@ import {
 import { LIMITS } from '../../../core/limits.js';
 import { actorOf } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
-import { mergeProblem } from '../../../core/raster-sources.js';
+import { mergeOf, mergeProblem } from '../../../core/raster-sources.js';
 import { MERGES } from '../../../core/rasters.js';
 import { RULE_KINDS, type RuleSet, serviceAccessId } from '../../../services/access/rules.js';
 import { mapSettings } from '../../../services/layers/map-settings.js';
@@ -256,10 +256,12 @@ async function putMetadata(
   by: string,
 ): Promise<void> {
   const { accessPolicy, rasterMosaic, timeInfo, title, description, keywords, enabled, ...words } = change;
-  const mergeStrategy = rasterMosaic ? strategyOf(rasterMosaic.mergeStrategy, collection) : undefined;
-  requireUrls(words);
   const { layers } = deps;
   const before = layers.settingsOf(collection);
+  const mergeStrategy = rasterMosaic
+    ? strategyOf(rasterMosaic.mergeStrategy, collection, before.mergeStrategy)
+    : undefined;
+  requireUrls(words);
   const time = timeInfo ? changedTime(timeInfo, before.timeInfo) : before.timeInfo;
   if (timeInfo) requireTimeFields(time, [collection], 'timeInfo/');
   const settings = {
@@ -282,13 +284,21 @@ async function putMetadata(
 function strategyOf(
   strategy: MergeStrategy | null | undefined,
   collection: Collection,
+  before: MergeStrategy | undefined,
 ): MergeStrategy | undefined {
   requireSound([hasCoverage(collection) ? undefined : problem('rasterMosaic', 'is of layers of rasters')]);
   if (strategy === undefined || strategy === null) return undefined;
-  const isMerge = MERGES.some((one) => one === strategy);
-  const wrong = isMerge && hasCoverage(collection) ? mergeProblem(collection.raster.bands) : undefined;
+  const isMerge = (of: MergeStrategy | undefined) => MERGES.some((one) => one === of);
+  const wrong =
+    hasCoverage(collection) && isMerge(strategy) ? problemOf(collection, isMerge(before)) : undefined;
   requireSound([wrong === undefined ? undefined : problem('rasterMosaic/mergeStrategy', wrong)]);
   return strategy;
+}
+
+/** What keeps values of a layer from being merged, where they are not merged by its settings already. */
+function problemOf({ raster }: RasterCollection, isMerged: boolean): string | undefined {
+  const isOfSource = !isMerged && mergeOf(raster.source) !== undefined;
+  return isOfSource ? 'the source merges values by itself' : mergeProblem(raster.bands);
 }
 
 const WORDS = ['license', 'licenseUrl', 'attribution', 'publisher', 'sourceUrl'] as const;

@@ -7,7 +7,13 @@ import type { TileCache, TileSlot } from '../../../services/cache/tile-cache.js'
 import type { TaskContext } from '../../../services/run-task.js';
 import { loadTile } from '../../../services/tiles/load.js';
 import { makeTile } from '../../../services/tiles/make.js';
-import { shownAt, type TileAddress, type TileRequest, tileKey } from '../../../services/tiles/request.js';
+import {
+  isInvented,
+  shownAt,
+  type TileAddress,
+  type TileRequest,
+  tileKey,
+} from '../../../services/tiles/request.js';
 import type { Tile, TileCoding } from '../../../services/tiles/tile.js';
 import { emptyTile } from '../../../services/tiles/tile.js';
 import { acceptsCoding } from '../../http/compression.js';
@@ -39,6 +45,8 @@ export interface TilePlan extends TileRequest {
   /** Where the tile was found last. */
   slot: TileSlot | undefined;
   readonly key: string;
+  /** By its client, so that it is not kept. */
+  readonly invented: boolean;
   /** Outside of the limits that the tileset tells of. */
   readonly outside: boolean;
 }
@@ -70,6 +78,7 @@ export function planTile(
     scale,
     selection,
     batch,
+    invented: isInvented(request),
     outside: limited && isOutside(at, request.collections),
   };
   // A collection that lacks the format asked for answers in another one, which hangs on more than the target. Filters
@@ -90,8 +99,7 @@ export function replyWithTile(x: Exchange, deps: answerTile, plan: TilePlan): Re
   if (last) return last.reply;
   if (plan.outside) return outsideTile(x, deps, plan);
   if (plan.collections.length === 0) return emptyTile(plan).reply;
-  // What clients select is theirs to invent: kept, it would fill the cache with what nobody asks for again.
-  if (plan.selection) return makeTile(x, deps.pools, plan, codingFor(x)).then(({ reply }) => reply);
+  if (plan.invented) return makeTile(x, deps.pools, plan, codingFor(x)).then(({ reply }) => reply);
   const slot = deps.tiles.find(plan.key);
   if (slot) {
     plan.slot = slot;
@@ -114,7 +122,7 @@ async function outsideTile(x: Exchange, deps: answerTile, plan: TilePlan): Promi
 async function anyTile(x: Exchange, deps: answerTile, plan: TilePlan): Promise<Tile> {
   if (plan.collections.length === 0) return emptyTile(plan);
   const coding = codingFor(x);
-  if (plan.selection) return makeTile(x, deps.pools, plan, coding);
+  if (plan.invented) return makeTile(x, deps.pools, plan, coding);
   return deps.tiles.find(plan.key)?.tile ?? loadTile(detached(x), deps, plan, coding);
 }
 
