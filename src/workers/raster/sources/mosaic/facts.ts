@@ -27,6 +27,8 @@ export interface MemberFacts {
   geoTransform: GeoTransform;
   crs: string;
   bands: MemberBand[];
+  /** A mask tells its values from what surrounds them: it was warped, and has no value for no data. */
+  isMasked: boolean;
 }
 
 interface Kept {
@@ -71,12 +73,17 @@ async function read(member: MosaicMember, opening: Opening, crs: string | undefi
       throw new TaskFailure('invalid-input', `Rasters such as ${member.id} cannot be part of a mosaic.`);
     const place = georeferenceOf(opened.dataset);
     const fits = place.northUp && (crs === undefined || sameCrs(place.crs, crsOf(crs)));
-    if (fits) return describe(opened.dataset, opened.name);
+    const facts = describe(opened.dataset, opened.name, false);
+    if (fits) return facts;
+    const isMasked = facts.bands.every(
+      ({ noData, colorInterpretation }) => noData === null && colorInterpretation !== 'Alpha',
+    );
     const name = scratchPath('.vrt');
     const target = ['-of', 'VRT', '-t_srs', crs ?? place.crs.text, '-r', 'near', '-et', '0.125'];
-    const warped = await gdal.warpAsync(name, null, [opened.dataset], target);
+    const mask = isMasked ? ['-dstalpha'] : [];
+    const warped = await gdal.warpAsync(name, null, [opened.dataset], [...target, ...mask]);
     try {
-      return describe(warped, name);
+      return describe(warped, name, isMasked);
     } finally {
       warped.close();
     }
@@ -87,15 +94,18 @@ async function read(member: MosaicMember, opening: Opening, crs: string | undefi
   }
 }
 
-function describe(dataset: Dataset, name: string): MemberFacts {
+/** `isMasked`: the last band is the mask of the others. */
+function describe(dataset: Dataset, name: string, isMasked: boolean): MemberFacts {
   const { geoTransform, crs } = georeferenceOf(dataset);
+  const count = dataset.bands.count() - (isMasked ? 1 : 0);
   return {
     name,
     width: dataset.rasterSize.x,
     height: dataset.rasterSize.y,
     geoTransform,
     crs: crs.text,
-    bands: Array.from({ length: dataset.bands.count() }, (_, index) => bandOf(dataset, index + 1)),
+    bands: Array.from({ length: count }, (_, index) => bandOf(dataset, index + 1)),
+    isMasked,
   };
 }
 

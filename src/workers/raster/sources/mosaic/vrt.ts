@@ -65,17 +65,22 @@ function bandOf(
   index: number,
   merge: Merge | undefined,
 ): string {
-  const noData = band.noData ?? betweenMembers(band);
-  const merged = merge && mergedBand(merge, band.type, noData ?? 0);
-  const { type, absent: gap } = merged ?? { type: band.type, absent: noData };
+  const merged = merge && mergedBand(merge, band.type, sharedNoData(members, index));
+  const { type, absent: gap } = merged ?? { type: band.type, absent: band.noData ?? betweenMembers(band) };
   const sources = members.map((member) => memberSource(grid, member, index)).join('');
   return (
     `<VRTRasterBand dataType="${type}" band="${index + 1}"${merge ? ' subClass="VRTDerivedRasterBand"' : ''}>` +
-    (merged ? mergeElements(merge, merged, noData ?? 0) : '') +
+    (merged ? mergeElements(merge, merged, band.type) : '') +
     `<Description>${escaped(band.description)}</Description><UnitType>${escaped(band.unit)}</UnitType>` +
     (gap === null ? '' : `<NoDataValue>${numberText(gap)}</NoDataValue>`) +
     `<ColorInterp>${band.colorInterpretation}</ColorInterp>${colorTable(band)}${sources}</VRTRasterBand>`
   );
+}
+
+/** Null where a member has another value for no data, or none: what one leaves out is a value of another. */
+function sharedNoData(members: readonly MemberFacts[], index: number): number | null {
+  const [first, ...others] = members.map(({ bands }) => bands[index]!.noData);
+  return others.every((one) => Object.is(one, first)) ? first! : null;
 }
 
 /** Between members without a value for no data there is 0, or NaN, but an alpha band says it itself. */
@@ -94,7 +99,7 @@ function memberSource({ geoTransform }: RasterGrid, member: MemberFacts, index: 
   const { type, blockSize, noData } = member.bands[index]!;
   const [x0, dx, , y0, , dy] = geoTransform;
   const [mx0, mdx, , my0, , mdy] = member.geoTransform;
-  const kind = noData === null ? 'SimpleSource' : 'ComplexSource';
+  const kind = noData === null && !member.isMasked ? 'SimpleSource' : 'ComplexSource';
   return (
     `<${kind}><SourceFilename relativeToVRT="0" shared="0">${escaped(member.name)}</SourceFilename>` +
     `<SourceBand>${index + 1}</SourceBand>` +
@@ -104,6 +109,7 @@ function memberSource({ geoTransform }: RasterGrid, member: MemberFacts, index: 
     `<DstRect xOff="${(mx0 - x0) / dx}" yOff="${(my0 - y0) / dy}" ` +
     `xSize="${(member.width * mdx) / dx}" ySize="${(member.height * mdy) / dy}"/>` +
     (noData === null ? '' : `<NODATA>${numberText(noData)}</NODATA>`) +
+    (member.isMasked ? '<UseMaskBand>true</UseMaskBand>' : '') +
     `</${kind}>`
   );
 }
