@@ -275,6 +275,40 @@ describe('a mosaic', () => {
     },
   );
 
+  it.each([
+    ['EPSG:4326', 180, 0.001],
+    ['EPSG:3857', Math.PI * 6_378_137, 110],
+  ])('has all pixels of a member across the antimeridian in %s', async (crs, half, pixel) => {
+    const path = inScratch('across.tif');
+    const scene = gdal.open(path, 'w', 'GTiff', 1024, 1024, 1, 'Byte');
+    scene.srs = gdal.SpatialReference.fromEPSG(32760);
+    scene.geoTransform = [770_000, 98, 0, 8_100_000, 0, -98];
+    const column = Uint8Array.from({ length: 1024 * 1024 }, (_, i) => 50 + ((i % 1024) >> 3));
+    scene.bands.get(1).pixels.write(0, 0, 1024, 1024, column);
+    scene.close();
+    const width = Math.round((2 * half) / pixel);
+    const north = crs === 'EPSG:4326' ? -17 : -1_900_000;
+    const geoTransform: [number, number, number, number, number, number] = [
+      -half,
+      pixel,
+      0,
+      north,
+      0,
+      -pixel,
+    ];
+    const source: RasterMosaic = { ...mosaicOf(path), grid: { crs, geoTransform, width, height: 1500 } };
+    // Places in rows in the middle of the scene, on both sides.
+    for (const x of [179.6, 179.9, 179.99, -179.95, -179.7]) {
+      const at = gdal.SpatialReference.fromEPSG(32760);
+      const degrees = gdal.SpatialReference.fromUserInput('+proj=longlat +datum=WGS84');
+      const place = new gdal.CoordinateTransformation(degrees, at).transformPoint(x, -17.6);
+      const expected = 50 + (Math.floor((place.x - 770_000) / 98) >> 3);
+      const task = { place: [x, -17.6] as const, slices: [{ source }] };
+      const [[value] = []] = (await suite.pool.run('raster.position', task)).values.map((one) => one ?? []);
+      expect(Math.abs(value! - expected), `${x}: ${value}, not ${expected}`).toBeLessThanOrEqual(1);
+    }
+  });
+
   it('reads a member again that was replaced', async () => {
     const paths = quarters(suite.scratch.path);
     const before = await imageOf(mosaicOf(...paths));

@@ -2,11 +2,12 @@
 
 import { TaskFailure } from '../../../../core/failure.js';
 import type { MosaicMember } from '../../../../core/rasters.js';
-import { crsOf, sameCrs } from '../../crs.js';
+import { type Crs, crsOf, sameCrs } from '../../crs.js';
 import { type Dataset, gdal, scratchPath, unreadable } from '../../gdal.js';
 import { type GeoTransform, georeferenceOf } from '../../georeference.js';
 import { nodataIn } from '../../nodata.js';
 import type { Opening } from '../opening.js';
+import { turnOf } from './turn.js';
 
 export interface MemberBand {
   type: string;
@@ -78,19 +79,38 @@ async function read(member: MosaicMember, opening: Opening, crs: string | undefi
     const isMasked = facts.bands.every(
       ({ noData, colorInterpretation }) => noData === null && colorInterpretation !== 'Alpha',
     );
-    const name = scratchPath('.vrt');
-    const target = ['-of', 'VRT', '-t_srs', crs ?? place.crs.text, '-r', 'near', '-et', '0.125'];
-    const mask = isMasked ? ['-dstalpha'] : [];
-    const warped = await gdal.warpAsync(name, null, [opened.dataset], [...target, ...mask]);
-    try {
-      return describe(warped, name, isMasked);
-    } finally {
-      warped.close();
-    }
+    return await warp(opened.dataset, crsOf(crs ?? place.crs.text), isMasked);
   } catch (error) {
     throw unreadable(`The raster ${member.id} of the mosaic could not be read.`, error);
   } finally {
     opened.close();
+  }
+}
+
+async function warp(dataset: Dataset, crs: Crs, isMasked: boolean): Promise<MemberFacts> {
+  const plain = await warpTo(dataset, crs.text, isMasked);
+  const turn = turnOf(crs);
+  if (!turn || widthOf(plain) <= turn.half) return plain;
+  // Across the antimeridian a few pixels would go around the earth.
+  const turned = await warpTo(dataset, turn.crs, isMasked);
+  const isNarrower = widthOf(turned) < widthOf(plain);
+  gdal.vsimem.release(isNarrower ? plain.name : turned.name);
+  if (!isNarrower) return plain;
+  const [x, ...rest] = turned.geoTransform;
+  return { ...turned, crs: plain.crs, geoTransform: [x + turn.half, ...rest] };
+}
+
+const widthOf = ({ geoTransform, width }: MemberFacts) => geoTransform[1] * width;
+
+async function warpTo(source: Dataset, crs: string, isMasked: boolean): Promise<MemberFacts> {
+  const name = scratchPath('.vrt');
+  const target = ['-of', 'VRT', '-t_srs', crs, '-r', 'near', '-et', '0.125'];
+  const mask = isMasked ? ['-dstalpha'] : [];
+  const warped = await gdal.warpAsync(name, null, [source], [...target, ...mask]);
+  try {
+    return describe(warped, name, isMasked);
+  } finally {
+    warped.close();
   }
 }
 

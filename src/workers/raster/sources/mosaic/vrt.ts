@@ -5,6 +5,7 @@ import { crsOf } from '../../crs.js';
 import { elementText, escaped, numberText } from '../vrt-text.js';
 import type { MemberBand, MemberFacts } from './facts.js';
 import { mergedBand, mergeElements } from './merge.js';
+import { movesInto } from './turn.js';
 
 /** Side of the smallest overview. */
 const LEAST_SIDE = 256;
@@ -95,7 +96,17 @@ function colorTable({ colors }: MemberBand): string {
   return `<ColorTable>${entries.join('')}</ColorTable>`;
 }
 
-function memberSource({ geoTransform }: RasterGrid, member: MemberFacts, index: number): string {
+/** Where the grid runs around the earth a member may be on both sides of it. */
+function memberSource(grid: RasterGrid, member: MemberFacts, index: number): string {
+  const [x0, dx] = grid.geoTransform;
+  const [west, mdx] = member.geoTransform;
+  const box = { crs: grid.crs, west: x0, east: x0 + grid.width * dx };
+  return movesInto([west, west + member.width * mdx], box)
+    .map((move) => sourceAt(grid, member, index, move))
+    .join('');
+}
+
+function sourceAt({ geoTransform }: RasterGrid, member: MemberFacts, index: number, move: number): string {
   const { type, blockSize, noData } = member.bands[index]!;
   const [x0, dx, , y0, , dy] = geoTransform;
   const [mx0, mdx, , my0, , mdy] = member.geoTransform;
@@ -106,7 +117,7 @@ function memberSource({ geoTransform }: RasterGrid, member: MemberFacts, index: 
     `<SourceProperties RasterXSize="${member.width}" RasterYSize="${member.height}" DataType="${type}" ` +
     `BlockXSize="${blockSize.x}" BlockYSize="${blockSize.y}"/>` +
     `<SrcRect xOff="0" yOff="0" xSize="${member.width}" ySize="${member.height}"/>` +
-    `<DstRect xOff="${(mx0 - x0) / dx}" yOff="${(my0 - y0) / dy}" ` +
+    `<DstRect xOff="${(mx0 + move - x0) / dx}" yOff="${(my0 - y0) / dy}" ` +
     `xSize="${(member.width * mdx) / dx}" ySize="${(member.height * mdy) / dy}"/>` +
     (noData === null ? '' : `<NODATA>${numberText(noData)}</NODATA>`) +
     (member.isMasked ? '<UseMaskBand>true</UseMaskBand>' : '') +
