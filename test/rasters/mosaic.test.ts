@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import gdal from 'gdal-async';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ALL_MERGES, type MosaicMember, type RasterMosaic } from '../../src/core/rasters.js';
+import { ALL_MERGES, type Merge, type MosaicMember, type RasterMosaic } from '../../src/core/rasters.js';
 import { DEM, fileRaster, LANDSAT, suiteEngine } from '../engine/support.js';
 import { pythonOfClients } from '../support/python.js';
 import { startServer, type TestServer } from '../support/server.js';
@@ -56,10 +56,13 @@ const MAKE_PARTS = `
 import numpy, rasterio, sys
 from rasterio.transform import from_origin
 random = numpy.random.default_rng(7)
-for i, path in enumerate(sys.argv[1:]):
-    values = random.integers(1, 1000, (160, 180)).astype('int16')
-    noData = [-9999, -1, -9999][i]
-    values[random.random(values.shape) < 0.3] = noData
+kind, *paths = sys.argv[1:]
+for i, path in enumerate(paths):
+    least, most = (1, 1000) if kind == 'apart' else (-5, 6)
+    values = random.integers(least, most, (160, 180)).astype('int16')
+    noData = {'apart': [-9999, -1, -9999], 'none': [None] * 3, 'between': [0] * 3, 'of one': [-9999, 0, None]}[kind][i]
+    if kind == 'apart':
+        values[random.random(values.shape) < 0.3] = noData
     place = from_origin(400000 + 300 * i, 5002000 - 200 * i, 10, 10)
     with rasterio.open(path, 'w', driver='GTiff', width=180, height=160, count=1, dtype='int16', crs='EPSG:32633',
         transform=place, nodata=noData) as out: out.write(values, 1)
@@ -128,11 +131,24 @@ describe('a mosaic', () => {
     const names: string[] = [];
     beforeAll(() => {
       names.push(...['one', 'two', 'three'].map((name) => inScratch(`merged-${name}.tif`)));
-      numpy(MAKE_PARTS, ...names);
+      numpy(MAKE_PARTS, 'apart', ...names);
     });
 
-    it.each(ALL_MERGES)('has the %s of each pixel, without data only where all have none', async (merge) => {
-      const source: RasterMosaic = { ...mosaicOf(...names), merge };
+    it.each(ALL_MERGES)('has the %s of each pixel, without data only where all have none', (merge) =>
+      compare(merge, 'merged', names),
+    );
+
+    it.each(['none', 'between', 'of one'])(
+      'has results that are values where the value of no data is %s',
+      async (kind) => {
+        const parts = ['one', 'two', 'three'].map((name) => inScratch(`${kind}-${name}.tif`));
+        numpy(MAKE_PARTS, kind, ...parts);
+        for (const merge of ['average', 'min', 'count'] as const) await compare(merge, kind, parts);
+      },
+    );
+
+    async function compare(merge: Merge, kind: string, parts: readonly string[]) {
+      const source: RasterMosaic = { ...mosaicOf(...parts), merge };
       const bounds = { maxSize: 1000, maxBytes: 1 << 24 };
       const task = {
         crs: 'EPSG:32633',
@@ -141,12 +157,12 @@ describe('a mosaic', () => {
         format: 'geotiff' as const,
       };
       const { data } = await suite.pool.run('raster.coverage', { source, ...task });
-      const path = inScratch(`merged-${merge}-result.tif`);
+      const path = inScratch(`${kind}-${merge}-result.tif`);
       writeFileSync(path, data as Uint8Array);
-      expect(JSON.parse(numpy(COMPARE, merge, path, ...names))).toEqual({
+      expect(JSON.parse(numpy(COMPARE, merge, path, ...parts)), merge).toEqual({
         ...{ same: 240 * 200, pixels: 240 * 200, noData: true },
       });
-    });
+    }
 
     it('gives each merge pixels of its own, in pictures too', async () => {
       const shades = await Promise.all(
@@ -187,7 +203,7 @@ describe('a mosaic', () => {
       );
       result.close();
       const rowOf = (...values: number[]) => values.flatMap((value) => Array<number>(4).fill(value));
-      expect(row).toEqual([rowOf(100, 0, 50), rowOf(255, 0, 255)]);
+      expect(row).toEqual([rowOf(100, Number.NaN, 50), rowOf(255, 0, 255)]);
     });
 
     it('refuses values that name colours, and more rasters than it has memory for', async () => {
@@ -230,6 +246,67 @@ describe('a mosaic', () => {
     expect(shades).toContain(200);
     const reversed = await imageOf(mosaicOf(above, below));
     expect(new Set(reversed.filter((_, index) => index % 4 === 0))).not.toContain(200);
+  });
+
+  it.each(['last', 'min'])(
+    'has nothing around a member of another CRS without a value for no data (%s)',
+    async (kind) => {
+      const [below, above] = [200, 50].map((value, i) => {
+        const path = inScratch(`around-${value}.tif`);
+        const scene = gdal.open(path, 'w', 'GTiff', 40, 40, 1, 'Byte');
+        scene.srs = gdal.SpatialReference.fromEPSG(32632 + i);
+        scene.geoTransform = i
+          ? [240_000, 250, 0, 5_590_000, 0, -250]
+          : [650_000, 1000, 0, 5_600_000, 0, -1000];
+        scene.bands.get(1).fill(value);
+        scene.close();
+        return path;
+      });
+      const source = mosaicOf(below!, above!);
+      const task = {
+        ...{ source: kind === 'last' ? source : { ...source, merge: 'min' as const }, crs: 'EPSG:32632' },
+        ...{ bbox: [651_000, 5_561_000, 689_000, 5_599_000] as const, width: 100, height: 100 },
+      };
+      const { data } = await suite.pool.run('raster.image', { ...task, ranges: [[0, 255]], format: 'raw' });
+      const shades = data.filter((_, index) => index % 4 === 0);
+      // Those between are of edges.
+      expect([Math.min(...shades), Math.max(...shades)]).toEqual([50, 200]);
+      expect(new Set(data.filter((_, index) => index % 4 === 3))).toEqual(new Set([255]));
+    },
+  );
+
+  it.each([
+    ['EPSG:4326', 180, 0.001],
+    ['EPSG:3857', Math.PI * 6_378_137, 110],
+  ])('has all pixels of a member across the antimeridian in %s', async (crs, half, pixel) => {
+    const path = inScratch('across.tif');
+    const scene = gdal.open(path, 'w', 'GTiff', 1024, 1024, 1, 'Byte');
+    scene.srs = gdal.SpatialReference.fromEPSG(32760);
+    scene.geoTransform = [770_000, 98, 0, 8_100_000, 0, -98];
+    const column = Uint8Array.from({ length: 1024 * 1024 }, (_, i) => 50 + ((i % 1024) >> 3));
+    scene.bands.get(1).pixels.write(0, 0, 1024, 1024, column);
+    scene.close();
+    const width = Math.round((2 * half) / pixel);
+    const north = crs === 'EPSG:4326' ? -17 : -1_900_000;
+    const geoTransform: [number, number, number, number, number, number] = [
+      -half,
+      pixel,
+      0,
+      north,
+      0,
+      -pixel,
+    ];
+    const source: RasterMosaic = { ...mosaicOf(path), grid: { crs, geoTransform, width, height: 1500 } };
+    // Places in rows in the middle of the scene, on both sides.
+    for (const x of [179.6, 179.9, 179.99, -179.95, -179.7]) {
+      const at = gdal.SpatialReference.fromEPSG(32760);
+      const degrees = gdal.SpatialReference.fromUserInput('+proj=longlat +datum=WGS84');
+      const place = new gdal.CoordinateTransformation(degrees, at).transformPoint(x, -17.6);
+      const expected = 50 + (Math.floor((place.x - 770_000) / 98) >> 3);
+      const task = { place: [x, -17.6] as const, slices: [{ source }] };
+      const [[value] = []] = (await suite.pool.run('raster.position', task)).values.map((one) => one ?? []);
+      expect(Math.abs(value! - expected), `${x}: ${value}, not ${expected}`).toBeLessThanOrEqual(1);
+    }
   });
 
   it('reads a member again that was replaced', async () => {

@@ -13,11 +13,7 @@ import { settled } from '../../src/services/layers/settled.js';
 import { chooseRaster } from '../../src/services/rasters/choose.js';
 import { cellsOf } from '../../src/services/stac-imagery/cells.js';
 import { sceneMembers } from '../../src/services/stac-imagery/mosaic.js';
-<<<<<<< HEAD
-import { narrowed, withItsScenes } from '../../src/services/stac-imagery/windows.js';
-=======
 import { searchTime, withItsScenes } from '../../src/services/stac-imagery/windows.js';
->>>>>>> stac2
 
 const SOURCE = 'stac+https://stac.example.org/?collections=scenes&asset=data&search=window&refresh=30';
 const collection = {
@@ -161,11 +157,7 @@ it('reads none of the scenes for a window that they do not touch', () => {
 
 it('forgets what takes too much memory, the oldest first', async () => {
   const tasks: SceneSearchTask[] = [];
-<<<<<<< HEAD
-  const self = 'a'.repeat(LIMITS.stacWindowBytes / 6);
-=======
   const self = 'a'.repeat(LIMITS.stacWindowBytes / 8);
->>>>>>> stac2
   const run = async (_: string, task: SceneSearchTask) => {
     tasks.push(task);
     const scene = { id: 'a', collection: 'scenes', bbox: [0, 0, 1, 1], hrefs: ['https://example.org'], self };
@@ -173,11 +165,7 @@ it('forgets what takes too much memory, the oldest first', async () => {
   };
   const of = { run } as unknown as Pools;
   for (const west of [10, 20, 30, 40, 40, 10])
-<<<<<<< HEAD
-    await withItsScenes(of, collection, window([west, 50, west + 0.1, 50.1]));
-=======
     await withItsScenes(of, collection, window([west, 50.1, west, 50.1]));
->>>>>>> stac2
   expect(tasks).toHaveLength(5);
 });
 

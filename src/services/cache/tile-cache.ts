@@ -233,7 +233,7 @@ export class TileCache {
           this.#generations++;
           this.#generationMs += madeMs;
         }
-        if (making.stale) return tile;
+        if (making.stale || tile.isLossy) return tile;
         this.#put(request, tile, { maxAgeMs, madeMs });
         if (began !== undefined) this.#levels.write(request, tile, began, maxAgeMs);
         return tile;

@@ -83,7 +83,7 @@ async function stored(x: TaskContext, pools: Pools, request: TileRequest): Promi
 async function draw(x: TaskContext, pools: Pools, request: TileRequest): Promise<Tile> {
   const { collections, at, format, scale = 1, selection, batch } = request;
   const size = sizeInPixels(request);
-  const { tiles } = await renderImage(x, pools, {
+  const { tiles, lost } = await renderImage(x, pools, {
     collections,
     bbox: tileBox(at.set, at.zoom, at.row, at.column),
     crs: at.set.crs.proj,
@@ -98,5 +98,5 @@ async function draw(x: TaskContext, pools: Pools, request: TileRequest): Promise
     format: format.name === 'webp' ? 'webp' : 'png',
   });
   const { data, empty } = tiles![0]!;
-  return newTile(request, data, format.mediaType, undefined, empty);
+  return newTile(request, data, format.mediaType, undefined, empty, { lost });
 }

@@ -67,7 +67,11 @@ export async function drawBlock(x: TaskContext, pools: Pools, block: TileBlock):
   const { tileWidth, tileHeight, cornerOfOrigin } = at.set.matrices[at.zoom]!;
   const cut = { width: tileWidth * scale, height: tileHeight * scale };
   const started = performance.now();
-  const { tiles: images, vectorBytes } = await renderImage(x, pools, {
+  const {
+    tiles: images,
+    vectorBytes,
+    lost,
+  } = await renderImage(x, pools, {
     collections,
     bbox: boxAround(block),
     crs: at.set.crs.proj,
@@ -86,7 +90,7 @@ export async function drawBlock(x: TaskContext, pools: Pools, block: TileBlock):
     // The image begins at the top; rows of some matrices are counted from the bottom.
     const fromTop = cornerOfOrigin === 'topLeft' ? row : height - 1 - row;
     const { data, empty } = images![fromTop * width + (i % width)]!;
-    return newTile(tile, data, format.mediaType, undefined, empty);
+    return newTile(tile, data, format.mediaType, undefined, empty, { lost });
   });
 }
 

@@ -6,11 +6,11 @@ import { LIMITS } from '../../core/limits.js';
 import { isVectorFormat } from '../../core/media.js';
 import type { Reply } from '../../core/operation.js';
 import { isDistant } from '../../core/raster-sources.js';
-import type { TileSize } from '../../core/rasters.js';
+import type { Loss, TileSize } from '../../core/rasters.js';
 import { isRemote } from '../../core/sources.js';
 import { tileBox } from '../../core/tile-matrix.js';
 import { tileTags } from '../cdn/tags.js';
-import { sourceItemHeaders, sourceItems, windowIn84 } from '../rasters/source-items.js';
+import { lossHeaders, sourceItemHeaders, sourceItems, windowIn84 } from '../rasters/source-items.js';
 import { blankImage } from './blank.js';
 import type { TileRequest } from './request.js';
 
@@ -27,6 +27,8 @@ export interface Tile {
   readonly empty?: boolean;
   /** Features left out of it for want of room. */
   readonly dropped?: number;
+  /** It misses rasters that could not be read: nobody keeps it. */
+  readonly isLossy?: boolean;
 }
 
 /** A tile that is wanted, and the name of its content. */
@@ -52,7 +54,7 @@ function isPersonal(collection: Collection): boolean {
 }
 
 /** What is to be said of a tile beside its bytes. */
-interface TileFacts {
+interface TileFacts extends Loss {
   /** Names the content, whatever its coding; without it that of the bytes does. */
   readonly tag?: string | undefined;
   /** Features left out for want of room. */
@@ -66,14 +68,16 @@ export function newTile(
   mediaType: string,
   encoding: Compression | undefined,
   empty: boolean,
-  { tag, dropped = 0 }: TileFacts = {},
+  { tag, dropped = 0, lost }: TileFacts = {},
 ): Tile {
-  if (empty) return emptyTile(request);
+  if (empty) return emptyTile(request, { lost });
   // Most clients take gzip: its form is kept beside another one, once it was asked for.
   const secondForm = isVectorFormat(request.format) && encoding !== 'gzip' ? ('gzip' as const) : undefined;
   const constant = { block: undefined, secondForm };
-  const cacheControl = cacheControlOf(request.collections);
-  const headers = dropped > 0 ? { 'graticule-dropped-features': String(dropped) } : batchHeaders(request);
+  const isLossy = lost !== undefined && lost.length > 0;
+  const cacheControl = isLossy ? 'no-store' : cacheControlOf(request.collections);
+  const said = dropped > 0 ? { 'graticule-dropped-features': String(dropped) } : batchHeaders(request);
+  const headers = isLossy ? { ...said, ...lossHeaders({ lost }) } : said;
   // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
   const etag = tag ?? contentTag(data);
   const cacheTags = tileTags(request);
@@ -88,24 +92,33 @@ export function newTile(
     constant,
     headers,
   };
-  return { reply, bytes: (secondForm ? 2 : 1) * data.byteLength, dropped };
+  return { reply, bytes: (secondForm ? 2 : 1) * data.byteLength, dropped, isLossy };
 }
 
 /**
  * A tile in which nothing is: an image is transparent, because Leaflet and OpenLayers take 204 for a failure; vector
  * tiles and JPEG, which has no transparency, are 204.
  */
-export function emptyTile(request: TileRequest): Tile {
+export function emptyTile(request: TileRequest, { lost = [] }: Loss = {}): Tile {
   const { format, collections } = request;
   const constant = { block: undefined, secondForm: undefined };
-  const cacheControl = cacheControlOf(collections);
+  const isLossy = lost.length > 0;
+  const cacheControl = isLossy ? 'no-store' : cacheControlOf(collections);
+  const headers = isLossy ? lossHeaders({ lost }) : undefined;
   const cacheTags = tileTags(request);
   const { width, height } = sizeInPixels(request);
   const body = blankImage(format, width, height);
-  if (!body) return { reply: { status: 204, cacheControl, cacheTags, constant }, bytes: 0, empty: true };
+  if (!body)
+    return {
+      reply: { status: 204, cacheControl, cacheTags, constant, headers },
+      bytes: 0,
+      empty: true,
+      isLossy,
+    };
   const { mediaType } = format;
-  const reply = { status: 200, mediaType, body, etag: contentTag(body), cacheControl, cacheTags, constant };
-  return { reply, bytes: 0, empty: true };
+  const etag = contentTag(body);
+  const reply = { status: 200, mediaType, body, etag, cacheControl, cacheTags, constant, headers };
+  return { reply, bytes: 0, empty: true, isLossy };
 }
 
 /** What an image of the tile measures. */

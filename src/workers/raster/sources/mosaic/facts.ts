@@ -2,11 +2,12 @@
 
 import { TaskFailure } from '../../../../core/failure.js';
 import type { MosaicMember } from '../../../../core/rasters.js';
-import { crsOf, sameCrs } from '../../crs.js';
+import { type Crs, crsOf, sameCrs } from '../../crs.js';
 import { type Dataset, gdal, scratchPath, unreadable } from '../../gdal.js';
 import { type GeoTransform, georeferenceOf } from '../../georeference.js';
 import { nodataIn } from '../../nodata.js';
 import type { Opening } from '../opening.js';
+import { turnOf } from './turn.js';
 
 export interface MemberBand {
   type: string;
@@ -27,6 +28,8 @@ export interface MemberFacts {
   geoTransform: GeoTransform;
   crs: string;
   bands: MemberBand[];
+  /** A mask tells its values from what surrounds them: it was warped, and has no value for no data. */
+  isMasked: boolean;
 }
 
 interface Kept {
@@ -71,15 +74,12 @@ async function read(member: MosaicMember, opening: Opening, crs: string | undefi
       throw new TaskFailure('invalid-input', `Rasters such as ${member.id} cannot be part of a mosaic.`);
     const place = georeferenceOf(opened.dataset);
     const fits = place.northUp && (crs === undefined || sameCrs(place.crs, crsOf(crs)));
-    if (fits) return describe(opened.dataset, opened.name);
-    const name = scratchPath('.vrt');
-    const target = ['-of', 'VRT', '-t_srs', crs ?? place.crs.text, '-r', 'near', '-et', '0.125'];
-    const warped = await gdal.warpAsync(name, null, [opened.dataset], target);
-    try {
-      return describe(warped, name);
-    } finally {
-      warped.close();
-    }
+    const facts = describe(opened.dataset, opened.name, false);
+    if (fits) return facts;
+    const isMasked = facts.bands.every(
+      ({ noData, colorInterpretation }) => noData === null && colorInterpretation !== 'Alpha',
+    );
+    return await warp(opened.dataset, crsOf(crs ?? place.crs.text), isMasked);
   } catch (error) {
     throw unreadable(`The raster ${member.id} of the mosaic could not be read.`, error);
   } finally {
@@ -87,15 +87,45 @@ async function read(member: MosaicMember, opening: Opening, crs: string | undefi
   }
 }
 
-function describe(dataset: Dataset, name: string): MemberFacts {
+async function warp(dataset: Dataset, crs: Crs, isMasked: boolean): Promise<MemberFacts> {
+  const plain = await warpTo(dataset, crs.text, isMasked);
+  const turn = turnOf(crs);
+  if (!turn || widthOf(plain) <= turn.half) return plain;
+  // Across the antimeridian a few pixels would go around the earth.
+  const turned = await warpTo(dataset, turn.crs, isMasked);
+  const isNarrower = widthOf(turned) < widthOf(plain);
+  gdal.vsimem.release(isNarrower ? plain.name : turned.name);
+  if (!isNarrower) return plain;
+  const [x, ...rest] = turned.geoTransform;
+  return { ...turned, crs: plain.crs, geoTransform: [x + turn.half, ...rest] };
+}
+
+const widthOf = ({ geoTransform, width }: MemberFacts) => geoTransform[1] * width;
+
+async function warpTo(source: Dataset, crs: string, isMasked: boolean): Promise<MemberFacts> {
+  const name = scratchPath('.vrt');
+  const target = ['-of', 'VRT', '-t_srs', crs, '-r', 'near', '-et', '0.125'];
+  const mask = isMasked ? ['-dstalpha'] : [];
+  const warped = await gdal.warpAsync(name, null, [source], [...target, ...mask]);
+  try {
+    return describe(warped, name, isMasked);
+  } finally {
+    warped.close();
+  }
+}
+
+/** `isMasked`: the last band is the mask of the others. */
+function describe(dataset: Dataset, name: string, isMasked: boolean): MemberFacts {
   const { geoTransform, crs } = georeferenceOf(dataset);
+  const count = dataset.bands.count() - (isMasked ? 1 : 0);
   return {
     name,
     width: dataset.rasterSize.x,
     height: dataset.rasterSize.y,
     geoTransform,
     crs: crs.text,
-    bands: Array.from({ length: dataset.bands.count() }, (_, index) => bandOf(dataset, index + 1)),
+    bands: Array.from({ length: count }, (_, index) => bandOf(dataset, index + 1)),
+    isMasked,
   };
 }
 

@@ -3,6 +3,7 @@
 import { ALL_MERGES, type Merge } from '../../../../core/rasters.js';
 import { mergeFunction } from '../../../../native/index.js';
 import { gdal } from '../../gdal.js';
+import { boundsOf } from '../../nodata.js';
 import { numberText } from '../vrt-text.js';
 
 const PREFIX = 'graticule_';
@@ -19,26 +20,36 @@ export interface MergedBand {
   absent: number;
 }
 
-const STATISTICS: ReadonlySet<Merge> = new Set<Merge>(['standard-deviation', 'count']);
+/**
+ * What becomes of bands of a type in which `noData` is no value; null where any may be one. Where a result may be what
+ * stands for none, it is a float, and NaN is none.
+ */
+export function mergedBand(merge: Merge, type: string, noData: number | null): MergedBand {
+  const isApart = noData !== null && resultsDiffer(merge, type, noData);
+  return isApart ? { type, absent: noData } : { type: floatOf(type), absent: Number.NaN };
+}
 
-/** What becomes of bands of a type, in which `noData` is no value. */
-export function mergedBand(merge: Merge, type: string, noData: number): MergedBand {
-  // Any number may be a count or a deviation: what is none has to be something else.
-  return STATISTICS.has(merge) ? { type: floatOf(type), absent: Number.NaN } : { type, absent: noData };
+/** Whether no result can be the value of no data. */
+function resultsDiffer(merge: Merge, type: string, noData: number): boolean {
+  if (merge === 'max' || merge === 'min') return true;
+  // A middle of values lies on one side of an end of the type, as they do.
+  return (merge === 'average' || merge === 'median') && boundsOf(type)?.includes(noData) === true;
 }
 
 /** Holds all values of a type. */
 const floatOf = (type: string) => (/^(U?Int32|Float64)$/.test(type) ? 'Float64' : 'Float32');
 
 /**
- * What makes a band of a virtual raster one that merges its sources. They are read as values of its type: GDAL fills what a
- * source does not cover with the no data of the band.
+ * What makes a band of a virtual raster one that merges its sources, which have values of a type. They are read as values
+ * of the type of the band: GDAL fills what a source does not cover, and what it has no value for, with the no data of the
+ * band.
  */
-export function mergeElements(merge: Merge, { type, absent }: MergedBand, noData: number): string {
-  const isWhole = type.startsWith('Float') ? 0 : 1;
+export function mergeElements(merge: Merge, { type, absent }: MergedBand, of: string): string {
+  const isWhole = of.startsWith('Float') ? 0 : 1;
+  const none = numberText(absent);
   return (
     `<PixelFunctionType>${PREFIX}${merge}</PixelFunctionType>` +
-    `<PixelFunctionArguments noData="${numberText(noData)}" absent="${numberText(absent)}" isWhole="${isWhole}"/>` +
+    `<PixelFunctionArguments noData="${none}" absent="${none}" isWhole="${isWhole}"/>` +
     `<SourceTransferType>${type}</SourceTransferType>`
   );
 }

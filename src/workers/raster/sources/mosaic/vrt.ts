@@ -5,6 +5,7 @@ import { crsOf } from '../../crs.js';
 import { elementText, escaped, numberText } from '../vrt-text.js';
 import type { MemberBand, MemberFacts } from './facts.js';
 import { mergedBand, mergeElements } from './merge.js';
+import { movesInto } from './turn.js';
 
 /** Side of the smallest overview. */
 const LEAST_SIDE = 256;
@@ -65,17 +66,22 @@ function bandOf(
   index: number,
   merge: Merge | undefined,
 ): string {
-  const noData = band.noData ?? betweenMembers(band);
-  const merged = merge && mergedBand(merge, band.type, noData ?? 0);
-  const { type, absent: gap } = merged ?? { type: band.type, absent: noData };
+  const merged = merge && mergedBand(merge, band.type, sharedNoData(members, index));
+  const { type, absent: gap } = merged ?? { type: band.type, absent: band.noData ?? betweenMembers(band) };
   const sources = members.map((member) => memberSource(grid, member, index)).join('');
   return (
     `<VRTRasterBand dataType="${type}" band="${index + 1}"${merge ? ' subClass="VRTDerivedRasterBand"' : ''}>` +
-    (merged ? mergeElements(merge, merged, noData ?? 0) : '') +
+    (merged ? mergeElements(merge, merged, band.type) : '') +
     `<Description>${escaped(band.description)}</Description><UnitType>${escaped(band.unit)}</UnitType>` +
     (gap === null ? '' : `<NoDataValue>${numberText(gap)}</NoDataValue>`) +
     `<ColorInterp>${band.colorInterpretation}</ColorInterp>${colorTable(band)}${sources}</VRTRasterBand>`
   );
+}
+
+/** Null where a member has another value for no data, or none: what one leaves out is a value of another. */
+function sharedNoData(members: readonly MemberFacts[], index: number): number | null {
+  const [first, ...others] = members.map(({ bands }) => bands[index]!.noData);
+  return others.every((one) => Object.is(one, first)) ? first! : null;
 }
 
 /** Between members without a value for no data there is 0, or NaN, but an alpha band says it itself. */
@@ -90,20 +96,31 @@ function colorTable({ colors }: MemberBand): string {
   return `<ColorTable>${entries.join('')}</ColorTable>`;
 }
 
-function memberSource({ geoTransform }: RasterGrid, member: MemberFacts, index: number): string {
+/** Where the grid runs around the earth a member may be on both sides of it. */
+function memberSource(grid: RasterGrid, member: MemberFacts, index: number): string {
+  const [x0, dx] = grid.geoTransform;
+  const [west, mdx] = member.geoTransform;
+  const box = { crs: grid.crs, west: x0, east: x0 + grid.width * dx };
+  return movesInto([west, west + member.width * mdx], box)
+    .map((move) => sourceAt(grid, member, index, move))
+    .join('');
+}
+
+function sourceAt({ geoTransform }: RasterGrid, member: MemberFacts, index: number, move: number): string {
   const { type, blockSize, noData } = member.bands[index]!;
   const [x0, dx, , y0, , dy] = geoTransform;
   const [mx0, mdx, , my0, , mdy] = member.geoTransform;
-  const kind = noData === null ? 'SimpleSource' : 'ComplexSource';
+  const kind = noData === null && !member.isMasked ? 'SimpleSource' : 'ComplexSource';
   return (
     `<${kind}><SourceFilename relativeToVRT="0" shared="0">${escaped(member.name)}</SourceFilename>` +
     `<SourceBand>${index + 1}</SourceBand>` +
     `<SourceProperties RasterXSize="${member.width}" RasterYSize="${member.height}" DataType="${type}" ` +
     `BlockXSize="${blockSize.x}" BlockYSize="${blockSize.y}"/>` +
     `<SrcRect xOff="0" yOff="0" xSize="${member.width}" ySize="${member.height}"/>` +
-    `<DstRect xOff="${(mx0 - x0) / dx}" yOff="${(my0 - y0) / dy}" ` +
+    `<DstRect xOff="${(mx0 + move - x0) / dx}" yOff="${(my0 - y0) / dy}" ` +
     `xSize="${(member.width * mdx) / dx}" ySize="${(member.height * mdy) / dy}"/>` +
     (noData === null ? '' : `<NODATA>${numberText(noData)}</NODATA>`) +
+    (member.isMasked ? '<UseMaskBand>true</UseMaskBand>' : '') +
     `</${kind}>`
   );
 }
