@@ -11,9 +11,16 @@ interface Declaration<S extends RasterSource> {
   ownFile(source: S): string | undefined;
   /** The rasters that it is put together from; undefined for what is one raster. */
   members(source: S): readonly MosaicMember[] | undefined;
+  /** The source itself, where it is put together; undefined for what is one raster. */
+  mosaic(source: S): RasterMosaic | undefined;
 }
 
-const one = { members: () => undefined, ownFile: () => undefined, isDistant: () => false };
+const one = {
+  members: () => undefined,
+  mosaic: () => undefined,
+  ownFile: () => undefined,
+  isDistant: () => false,
+};
 
 const DECLARATIONS: { [K in RasterSource['kind']]: Declaration<Extract<RasterSource, { kind: K }>> } = {
   file: {
@@ -35,6 +42,7 @@ const DECLARATIONS: { [K in RasterSource['kind']]: Declaration<Extract<RasterSou
     isDistant: ({ members, search }) =>
       search !== undefined || members.some(({ source }) => isDistant(source)),
     members: ({ members }) => members,
+    mosaic: (source) => source,
   },
 };
 
@@ -54,17 +62,19 @@ export const ownFileOf = (source: RasterSource): string | undefined => declarati
 export const membersOf = (source: RasterSource): readonly MosaicMember[] | undefined =>
   declarationOf(source).members(source);
 
+/** A source as the mosaic that it is; undefined for what is one raster. */
+export const mosaicOf = (source: RasterSource): RasterMosaic | undefined =>
+  declarationOf(source).mosaic(source);
+
 /** Whether a range of time selects all rasters of it, not the newest batch alone. */
-export const isByRange = (source: RasterSource): boolean =>
-  source.kind === 'mosaic' && source.byRange === true;
+export const isByRange = (source: RasterSource): boolean => mosaicOf(source)?.byRange === true;
 
 /** Whether the values of all rasters of a range of time become one. */
 export const isMergedByRange = (source: RasterSource): boolean =>
-  source.kind === 'mosaic' && source.byRange === true && source.merge !== undefined;
+  isByRange(source) && mergeOf(source) !== undefined;
 
 /** What is searched for the members of a mosaic; undefined for what has its members. */
-export const sceneSearchOf = (source: RasterSource): StacSource | undefined =>
-  source.kind === 'mosaic' ? source.search : undefined;
+export const sceneSearchOf = (source: RasterSource): StacSource | undefined => mosaicOf(source)?.search;
 
 /** The same mosaic with the oldest member on top; what has no time stays below. */
 export function withOldestOnTop(source: RasterMosaic): RasterMosaic {
@@ -82,8 +92,7 @@ export function ofMembers(source: RasterSource, members: readonly MosaicMember[]
 }
 
 /** What becomes of the values of its rasters; undefined for what is no mosaic, or one where they lie over each other. */
-export const mergeOf = (source: RasterSource): Merge | undefined =>
-  source.kind === 'mosaic' ? source.merge : undefined;
+export const mergeOf = (source: RasterSource): Merge | undefined => mosaicOf(source)?.merge;
 
 /** The same mosaic with the values of its members merged. */
 export function withMerge(source: RasterSource, merge: Merge): RasterSource {
