@@ -449,6 +449,8 @@ export const LIMITS = {
   stacAnswerBytes: 16_777_216,
   stacSearchBytes: 134_217_728,
   stacSearchMs: 30_000,
+  /** Bytes of what the link to a next page asks for, address or body. */
+  stacNextBytes: 65_536,
   stacSceneFaults: 5,
   /** Searches of STAC APIs at a time; others wait, of those for windows so many that with these there are `stacWindowSearches`. */
   stacSearches: 4,

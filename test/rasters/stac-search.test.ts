@@ -232,6 +232,46 @@ describe('an API that', () => {
     await expect(search()).rejects.toMatchObject({ code });
   });
 
+  it.each([
+    ['grow with each page', { merge: true }],
+    ['are large', {}],
+  ])('asks for bodies that %s is not sent them', async (_, merge) => {
+    const size = 'merge' in merge ? 30_000 : 70_000;
+    let pages = 0;
+    answering(() => {
+      pages += 1;
+      const body = { [`part-${pages}`]: 'x'.repeat(size) };
+      return page([item(`${pages}`)], { method: 'POST', href: '/search', body, ...merge });
+    });
+    await expect(search()).rejects.toMatchObject({
+      code: 'source-unreadable',
+      message: /body of more than 65536 bytes/,
+    });
+    for (const body of api.bodies) expect(JSON.stringify(body).length).toBeLessThanOrEqual(65_536);
+  });
+
+  it.each([300, 100_000])('nests the body of its next page %i levels deep is refused', async (levels) => {
+    const deep = `${'['.repeat(levels)}${']'.repeat(levels)}`;
+    const link = `{"rel": "next", "method": "POST", "href": "/search", "body": {"a": ${deep}}}`;
+    api.answer = ({ url }, response) => {
+      if (isLanding(url)) return sendJson(response, landing());
+      const text = `{"type": "FeatureCollection", "features": [], "links": [${link}]}`;
+      response.writeHead(200, { 'content-type': 'application/json' }).end(text);
+    };
+    await expect(search()).rejects.toMatchObject({
+      code: 'source-unreadable',
+      message: /nested too deep/,
+    });
+  });
+
+  it('has others asked by POST for its pages is refused', async () => {
+    const other = await startStacApi();
+    answering(() => page([item('a')], { method: 'POST', href: `${other.origin}/admin`, body: { a: 1 } }));
+    await expect(search()).rejects.toMatchObject({ code: 'source-unreadable', message: /another host/ });
+    expect(other.requests).toEqual([]);
+    other.close();
+  });
+
   it('refuses the search is heard', async () => {
     api.answer = ({ url }, response) =>
       isLanding(url)

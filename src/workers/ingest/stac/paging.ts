@@ -1,6 +1,7 @@
 /** Pages of a STAC API: GET with a query or POST with JSON, and what leads from one to the next. */
 
 import { TaskFailure } from '../../../core/failure.js';
+import { requireBounds } from '../../../core/json-bounds.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { SceneSearchTask } from '../../../core/stac-scenes.js';
 import { refused } from '../../remote/allowed.js';
@@ -65,15 +66,36 @@ function reasonOf(bytes: Buffer): string {
   }
 }
 
-/** What the link to the next page asks for; undefined on the last one. */
-export function nextRequest({ document, url }: Page, before: PageRequest): PageRequest | undefined {
+/** What the link to the next page asks for; undefined on the last one. Only the origin of the search is sent bodies. */
+export function nextRequest(
+  { document, url }: Page,
+  before: PageRequest,
+  { origin }: URL,
+): PageRequest | undefined {
   const link = objects(document['links']).find(({ rel }) => rel === 'next');
   if (!link) return undefined;
   const { href, method, body, merge } = link;
-  if (typeof href !== 'string' || !URL.canParse(href, url))
+  if (typeof href !== 'string' || href.length > LIMITS.stacNextBytes || !URL.canParse(href, url))
     throw refused('its link to the next page is no URL');
-  const next = new URL(href, url).href;
-  if (String(method ?? 'GET').toUpperCase() !== 'POST') return { url: next };
+  const next = new URL(href, url);
+  if (String(method ?? 'GET').toUpperCase() !== 'POST') return { url: next.href };
+  if (next.origin !== origin)
+    throw refused('its link to the next page sends what is searched for to another host');
   const own = isObject(body) ? body : {};
-  return { url: next, body: merge === true ? { ...before.body, ...own } : own };
+  const whole = merge === true ? { ...before.body, ...own } : own;
+  checkBody(whole);
+  return { url: next.href, body: whole };
+}
+
+function checkBody(body: Json): void {
+  try {
+    const text = Buffer.from(JSON.stringify(body));
+    if (text.length > LIMITS.stacNextBytes)
+      throw refused(`its link to the next page has a body of more than ${LIMITS.stacNextBytes} bytes`);
+    requireBounds(text, { depth: LIMITS.textDepth, values: Infinity, names: Infinity, string: Infinity });
+  } catch (error) {
+    if (error instanceof TaskFailure) throw error;
+    // A `RangeError` of what is nested deeper than the stack.
+    throw refused('its link to the next page has a body that is nested too deep');
+  }
 }

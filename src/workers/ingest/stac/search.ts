@@ -1,5 +1,8 @@
+import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { around, type Box } from '../../../core/box.js';
+import { exceptionText } from '../../../core/exception-text.js';
+import { TaskFailure } from '../../../core/failure.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Scene, SceneQuery, SceneSearch, SceneSearchTask } from '../../../core/stac-scenes.js';
 import { refused } from '../../remote/allowed.js';
@@ -17,14 +20,29 @@ const PAGE_ITEMS = 250;
  * `store-unavailable`, `deadline-exceeded` and `too-large`.
  */
 export async function searchScenes(task: SceneSearchTask, asking: Asking): Promise<SceneSearch> {
+  try {
+    return await search(task, asking);
+  } catch (error) {
+    if (error instanceof TaskFailure) throw error;
+    // Whatever trips over its answers: that is no fault of who asks, nor of this server.
+    throw new TaskFailure(
+      'source-unreadable',
+      'The STAC API answers what cannot be read.',
+      exceptionText(error),
+    );
+  }
+}
+
+async function search(task: SceneSearchTask, asking: Asking): Promise<SceneSearch> {
   const documents = new Documents(task, asking);
   const landing = await landingOf(documents);
   const extent = task.isDescribed ? await extentOf(documents, landing) : undefined;
   const taken = new Scenes(task, asking);
   const requests = new Set<string>();
-  let request: PageRequest | undefined = searchRequest(landing, task);
+  const first = searchRequest(landing, task);
+  let request: PageRequest | undefined = first;
   while (request && !taken.isFull) {
-    const key = JSON.stringify(request);
+    const key = createHash('sha256').update(JSON.stringify(request)).digest('base64');
     if (requests.has(key)) {
       taken.tell('Its pages lead in a circle: only the items before were read.');
       break;
@@ -36,7 +54,7 @@ export async function searchScenes(task: SceneSearchTask, asking: Asking): Promi
     requests.add(key);
     const page = await documents.read(request);
     taken.add(page);
-    request = nextRequest(page, request);
+    request = nextRequest(page, request, new URL(first.url));
   }
   return { ...taken.result(request !== undefined), ...(extent && { extent }) };
 }
