@@ -81,12 +81,13 @@ async function readFloats(pixels: WindowPixels, index: number, size: Size): Prom
 }
 
 async function bytesInto(rgba: Uint8Array, pixels: WindowPixels, size: Size): Promise<void> {
-  const { bands, alpha } = pixels;
+  const { bands, alpha, isMask } = pixels;
   const layout = { pixel_space: 4, line_space: 4 * size.width };
   if (!alpha) rgba.fill(255);
   for (const [offset, band] of bands.entries())
     await readBand(band, pixels, size, rgba, { ...layout, offset });
   if (alpha) await readBand(alpha, pixels, size, rgba, { ...layout, offset: 3 });
+  if (isMask) for (let at = 3; at < rgba.length; at += 4) if (rgba[at] !== 0) rgba[at] = 255;
   if (bands.length === 3) return;
   for (let at = 0; at < rgba.length; at += 4) rgba[at + 1] = rgba[at + 2] = rgba[at]!;
 }
