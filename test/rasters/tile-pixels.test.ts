@@ -362,6 +362,16 @@ describe('values of one band', () => {
     expect(transparent(await picture(path, window, look))).toEqual(theirs);
   });
 
+  it('are missing where the alpha band says so of bands in another order', async () => {
+    const [path, selection] = [inScratch('turned.tif'), inScratch('turned.vrt')];
+    tool('gdal_translate', '-q', ...cog('BLOCKSIZE=128', 'OVERVIEWS=NONE'), hiddenParts(), path);
+    const chosen = ['-b', 3, '-b', 2, '-b', 1, '-b', 4];
+    tool('gdal_translate', '-q', '-of', 'VRT', ...chosen, path, selection);
+    const theirs = warped(selection, middle(14), ...PLAIN, '-ovr', 'NONE');
+    expect(transparent(theirs)).toContain(true);
+    expect(difference(await picture(path, middle(14), { bands: [3, 2, 1] }), theirs)).toBeLessThanOrEqual(1);
+  });
+
   it('have holes where a copy of them has the nodata value', async () => {
     const [raw, path] = [inScratch('heights.tif'), inScratch('heights-grid.tif')];
     tool(
