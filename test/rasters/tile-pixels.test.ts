@@ -66,6 +66,24 @@ const GRID = cog('TILING_SCHEME=GoogleMapsCompatible', 'BLOCKSIZE=128', 'COMPRES
 const POLAR: Box = [-4_000_000, -4_000_000, 4_000_000, 4_000_000];
 const RGB = ['-b', '3', '-b', '2', '-b', '1'];
 
+/** Gives a file of bytes a nodata value between two of them. */
+const HALF = `
+import sys
+from osgeo import gdal
+d = gdal.Open(sys.argv[1], gdal.GA_Update)
+d.GetRasterBand(1).SetNoDataValue(60.5)`;
+
+/** Gives a file a mask of 0, 1, 100 and 255 by turns of columns, beside it. */
+const MASK = `
+import sys
+import numpy as np
+from osgeo import gdal
+d = gdal.Open(sys.argv[1])
+d.CreateMaskBand(gdal.GMF_PER_DATASET)
+values = np.array([0, 1, 100, 255], np.uint8)
+row = values[np.arange(d.RasterXSize) // 5 % 4]
+d.GetRasterBand(1).GetMaskBand().WriteArray(np.tile(row, (d.RasterYSize, 1)))`;
+
 const infoOf = (path: string) => JSON.parse(String(tool('gdalinfo', '-json', path)));
 /** The zoom of the tiles that a raster has the pixels of. */
 const zoomOf = (path: string) => Math.round(Math.log2((2 * HALF_WORLD) / 256 / infoOf(path).geoTransform[1]));
@@ -100,6 +118,11 @@ beforeAll(() => {
   );
   const one = ['-b', '1', '-a_nodata', '60', '-co', 'ADD_ALPHA=NO'];
   tool('gdal_translate', '-q', ...GRID, ...one, large, inScratch('grey.tif'));
+  const tiled = ['-co', 'TILED=YES', '-co', 'COMPRESS=DEFLATE'];
+  tool('gdal_translate', '-q', ...tiled, inScratch('opaque.tif'), inScratch('masked.tif'));
+  tool('gdal_translate', '-q', ...tiled, '-b', 1, inScratch('opaque.tif'), inScratch('half.tif'));
+  tool('/usr/bin/python3', '-c', MASK, inScratch('masked.tif'));
+  tool('/usr/bin/python3', '-c', HALF, inScratch('half.tif'));
 });
 
 describe('a window in the CRS and on the pixels of a raster', () => {
@@ -131,6 +154,18 @@ describe('a window in the CRS and on the pixels of a raster', () => {
       const nearest = warped(path, window, '-r', 'near', '-ovr', level);
       if (name !== 'nodata.tif') expect(difference(ours, nearest), `${name} ${level} near`).toBe(0);
     }
+  });
+
+  it.each([
+    ['a mask of other values than 255', 'masked.tif', 'masked.tif', ['-b', '1', '-b', '2', '-b', '3']],
+    ['a nodata value that bytes do not have', 'half.tif', 'opaque.tif', ['-b', '1', '-b', '1', '-b', '1']],
+  ])('is as gdalwarp says with %s', async (_, name, same, bands) => {
+    const [path, view] = [inScratch(name), inScratch('view.vrt')];
+    tool('gdal_translate', '-q', '-of', 'VRT', ...bands, inScratch(same), view);
+    const window = middle(zoomOf(path));
+    const theirs = warped(view, window, '-r', 'near', '-ovr', 'NONE');
+    expect(isSeen(theirs)).toBe(true);
+    expect(difference(await picture(path, window), theirs)).toBe(0);
   });
 
   it('is warped where part of it is beside the raster, or half a pixel off', async () => {
@@ -325,6 +360,16 @@ describe('values of one band', () => {
     expect(theirs).toContain(true);
     expect(theirs).toContain(false);
     expect(transparent(await picture(path, window, look))).toEqual(theirs);
+  });
+
+  it('are missing where the alpha band says so of bands in another order', async () => {
+    const [path, selection] = [inScratch('turned.tif'), inScratch('turned.vrt')];
+    tool('gdal_translate', '-q', ...cog('BLOCKSIZE=128', 'OVERVIEWS=NONE'), hiddenParts(), path);
+    const chosen = ['-b', 3, '-b', 2, '-b', 1, '-b', 4];
+    tool('gdal_translate', '-q', '-of', 'VRT', ...chosen, path, selection);
+    const theirs = warped(selection, middle(14), ...PLAIN, '-ovr', 'NONE');
+    expect(transparent(theirs)).toContain(true);
+    expect(difference(await picture(path, middle(14), { bands: [3, 2, 1] }), theirs)).toBeLessThanOrEqual(1);
   });
 
   it('have holes where a copy of them has the nodata value', async () => {

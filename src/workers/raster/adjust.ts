@@ -1,4 +1,5 @@
 import type { PixelAdjustment } from '../../core/rasters.js';
+import { wordsOf } from './pixel-words.js';
 
 /** Finished pixels: RGBA, 4 bytes each, not premultiplied. */
 
@@ -39,11 +40,12 @@ const byte = (value: number) => Math.min(255, Math.max(0, value));
 
 /** Puts `above` over `below`, in place. */
 export function blendOver(below: Uint8Array, above: Uint8Array): void {
+  const [from, into] = [wordsOf(above), wordsOf(below)];
   for (let at = 0; at < below.length; at += 4) {
     const alpha = above[at + 3]!;
     if (alpha === 0) continue;
     if (alpha === 255 || below[at + 3] === 0) {
-      below.set(above.subarray(at, at + 4), at);
+      into[at / 4] = from[at / 4]!;
       continue;
     }
     const over = alpha / 255;

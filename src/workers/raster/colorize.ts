@@ -2,6 +2,7 @@
 
 import type { Color } from '../../core/color-ramps.js';
 import type { Colormap } from '../../core/raster-look.js';
+import { GRAY, OPAQUE, shadeOf, wordsOf } from './pixel-words.js';
 import type { Stretch } from './stretch.js';
 
 /** Writes the colours of `count` values into RGBA from pixel `from` on; pixels without a colour stay as they are. */
@@ -14,15 +15,25 @@ export function colorizer(colormap: Colormap, range: Stretch): Colorize {
   switch (colormap.kind) {
     case 'ramp':
       return lookup(rampColors(colormap.colors), range);
-    case 'stops':
-      return each((value) => between(colormap.values, colormap.colors, value));
+    case 'stops': {
+      const { values, colors } = colormap;
+      const word = new Uint8Array(4);
+      const words = wordsOf(word);
+      return each((value) => {
+        word.set(between(values, colors, value));
+        return words[0];
+      });
+    }
     case 'values': {
-      const colors = new Map(colormap.values.map((value, i) => [value, colormap.colors[i]!]));
-      return each((value) => colors.get(value));
+      const { values, colors } = colormap;
+      const words = wordsIn(colors);
+      const byValue = new Map(values.map((value, i) => [value, words[i]!]));
+      return each((value) => byValue.get(value));
     }
     case 'intervals': {
       const { bounds, colors } = colormap;
-      return each((value) => colors[bounds.findIndex(([low, high]) => value >= low && value < high)]);
+      const words = wordsIn(colors);
+      return each((value) => words[bounds.findIndex(([low, high]) => value >= low && value < high)]);
     }
   }
 }
@@ -30,11 +41,14 @@ export function colorizer(colormap: Colormap, range: Stretch): Colorize {
 /** Shades of one channel, or of all three when it is the only one. */
 export function shader({ min, max }: Stretch, channel: number | 'gray'): Colorize {
   const factor = 255 / (max - min);
+  if (channel === 'gray')
+    return (values, count, rgba, from) => {
+      const into = wordsOf(rgba);
+      for (let i = 0; i < count; i++) into[from + i] = (GRAY * shadeOf((values[i]! - min) * factor)) | OPAQUE;
+    };
   return (values, count, rgba, from) => {
     for (let i = 0, at = from * 4; i < count; i++, at += 4) {
-      const shade = Math.min(255, Math.max(0, Math.round((values[i]! - min) * factor)));
-      if (channel === 'gray') rgba[at] = rgba[at + 1] = rgba[at + 2] = shade;
-      else rgba[at + channel] = shade;
+      rgba[at + channel] = shadeOf((values[i]! - min) * factor);
       rgba[at + 3] = 255;
     }
   };
@@ -50,22 +64,27 @@ function rampColors(colors: readonly Color[]): Uint8Array {
 
 function lookup(table: Uint8Array, { min, max }: Stretch): Colorize {
   const factor = (RAMP_STEPS - 1) / (max - min);
+  const words = wordsOf(table);
   return (values, count, rgba, from) => {
-    for (let i = 0, at = from * 4; i < count; i++, at += 4) {
-      const step = Math.min(RAMP_STEPS - 1, Math.max(0, Math.round((values[i]! - min) * factor))) * 4;
-      rgba[at] = table[step]!;
-      rgba[at + 1] = table[step + 1]!;
-      rgba[at + 2] = table[step + 2]!;
-      rgba[at + 3] = table[step + 3]!;
+    const into = wordsOf(rgba);
+    for (let i = 0; i < count; i++) {
+      const step = Math.round((values[i]! - min) * factor);
+      into[from + i] = words[Math.min(RAMP_STEPS - 1, Math.max(0, step)) || 0]!;
     }
   };
 }
 
-function each(colorOf: (value: number) => ArrayLike<number> | undefined): Colorize {
+const wordsIn = (colors: readonly Color[]): Uint32Array => wordsOf(Uint8Array.from(colors.flat()));
+
+function each(colorOf: (value: number) => number | undefined): Colorize {
   return (values, count, rgba, from) => {
+    const into = wordsOf(rgba);
+    // Neighbours often have the same value.
+    let [last, color] = [Number.NaN, undefined as number | undefined];
     for (let i = 0; i < count; i++) {
-      const color = colorOf(values[i]!);
-      if (color) rgba.set(color, (from + i) * 4);
+      const value = values[i]!;
+      if (value !== last) [last, color] = [value, colorOf(value)];
+      if (color !== undefined) into[from + i] = color;
     }
   };
 }

@@ -3,6 +3,7 @@ import type { Hillshade } from '../../core/rasters.js';
 import type { Cancellation } from '../cancellation.js';
 import type { RasterHandle } from './handles.js';
 import { readValues } from './picture.js';
+import { giveBack, takeBuffer } from './pixel-buffers.js';
 import type { PictureWindow } from './warp.js';
 
 /**
@@ -16,7 +17,7 @@ export async function drawHillshade(
   window: PictureWindow,
   cancellation: Cancellation,
 ): Promise<Uint8Array> {
-  const rgba = new Uint8Array(window.width * window.height * 4);
+  const rgba = new Uint8Array(takeBuffer(window.width * window.height * 4)).fill(0);
   const heights = await readValues(handle, 1, grown(window), cancellation);
   if (!heights) return rgba;
   const shade = shader(hillshade);
@@ -40,6 +41,7 @@ export async function drawHillshade(
       shade(dx, dy, rgba, at);
     }
   }
+  giveBack(heights);
   return rgba;
 }
 

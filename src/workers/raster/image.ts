@@ -34,8 +34,11 @@ export async function image(task: RasterImageTask, cancellation: Cancellation): 
   cancellation.check();
   if (task.cut) return { ...(await cutImage(task, rgba)), ...loss };
   const data = await encodeImage({ rgba, width, height }, format, { box, crs: task.crs }, task.quality);
-  const tag = format === 'raw' ? {} : { tag: contentTag(data) };
-  return { data, mediaType: MEDIA_TYPES[format], ...tag, width, height, empty: isEmpty(rgba), ...loss };
+  const result = { data, mediaType: MEDIA_TYPES[format], width, height, empty: isEmpty(rgba), ...loss };
+  // Raw pixels are the answer itself.
+  if (format === 'raw') return result;
+  giveBack(rgba);
+  return { ...result, tag: contentTag(data) };
 }
 
 interface Picture {

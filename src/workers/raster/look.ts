@@ -9,7 +9,7 @@ import type { Cancellation } from '../cancellation.js';
 import { type BandValues, BLOCK, compile, type Evaluate } from './band-math.js';
 import { type Colorize, colorizer, shader } from './colorize.js';
 import type { RasterHandle } from './handles.js';
-import { type Rendering, renderingOf } from './palette.js';
+import { alphaOf, type Rendering, renderingOf } from './palette.js';
 import { cutRange } from './range.js';
 import type { Stretch } from './stretch.js';
 
@@ -79,12 +79,6 @@ async function usualBands(handle: RasterHandle, { colormap }: RasterLook): Promi
   if (usual.kind === 'palette' || usual.kind === 'drawing')
     throw new TaskFailure('invalid-input', 'The raster has a colour table: its values are no quantities.');
   return usual.bands.slice(0, usual.samples);
-}
-
-/** Warping takes a last band of this kind for what is there and what is not. */
-function alphaOf({ dataset }: RasterHandle): number[] {
-  const last = dataset.bands.count();
-  return dataset.bands.get(last).colorInterpretation === 'Alpha' ? [last] : [];
 }
 
 /** Pixels after which other tasks get their turn. */

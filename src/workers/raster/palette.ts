@@ -37,8 +37,7 @@ export async function renderingOf(
   const entries = colors.slice(0, samples);
   if (entries.length === 0)
     throw new TaskFailure('invalid-input', 'The selection holds no band that can be shown.');
-  const alpha = roles.find(({ band }) => band.colorInterpretation === 'Alpha');
-  const bands = [...entries, ...(alpha ? [alpha] : [])].map(({ number }) => number);
+  const bands = [...entries.map(({ number }) => number), ...alphaOf(handle)];
   if (entries.every(({ band }) => band.dataType === 'Byte')) return { kind: 'bytes', bands, samples };
   const stretches = await Promise.all(
     entries.map(({ number }) => {
@@ -48,6 +47,13 @@ export async function renderingOf(
     }),
   );
   return { kind: 'stretch', bands, samples, stretches };
+}
+
+/** The band that hides pixels, chosen or not. Warping takes a last band of this kind for what is there and what is not. */
+export function alphaOf({ dataset: { bands } }: RasterHandle): number[] {
+  for (let number = bands.count(); number > 0; number--)
+    if (bands.get(number).colorInterpretation === 'Alpha') return [number];
+  return [];
 }
 
 type Role = { number: number; band: { colorInterpretation: string | null; dataType: string | null } };

@@ -6,6 +6,7 @@ import type { RasterHandle } from './handles.js';
 import { type Drawing, draw } from './look.js';
 import type { Rendering } from './palette.js';
 import { giveBack, takeBuffer } from './pixel-buffers.js';
+import { GRAY, OPAQUE, shadeOf, wordsOf } from './pixel-words.js';
 import type { Stretch } from './stretch.js';
 import type { PictureWindow } from './warp.js';
 import { type WindowPixels, windowPixels } from './window-pixels.js';
@@ -81,12 +82,13 @@ async function readFloats(pixels: WindowPixels, index: number, size: Size): Prom
 }
 
 async function bytesInto(rgba: Uint8Array, pixels: WindowPixels, size: Size): Promise<void> {
-  const { bands, alpha } = pixels;
+  const { bands, alpha, isMask } = pixels;
   const layout = { pixel_space: 4, line_space: 4 * size.width };
   if (!alpha) rgba.fill(255);
   for (const [offset, band] of bands.entries())
     await readBand(band, pixels, size, rgba, { ...layout, offset });
   if (alpha) await readBand(alpha, pixels, size, rgba, { ...layout, offset: 3 });
+  if (isMask) for (let at = 3; at < rgba.length; at += 4) if (rgba[at] !== 0) rgba[at] = 255;
   if (bands.length === 3) return;
   for (let at = 0; at < rgba.length; at += 4) rgba[at + 1] = rgba[at + 2] = rgba[at]!;
 }
@@ -111,15 +113,15 @@ async function paletteInto(
   colors: Uint8Array,
   size: Size,
 ): Promise<void> {
-  const count = size.width * size.height;
-  const values = await readBand(pixels.bands[0]!, pixels, size, new Uint8Array(count));
+  const bytes = () => new Uint8Array(takeBuffer(size.width * size.height));
+  const values = await readBand(pixels.bands[0]!, pixels, size, bytes());
   const { alpha } = pixels;
-  const valid = alpha && (await readBand(alpha, pixels, size, new Uint8Array(count)));
-  for (let pixel = 0; pixel < values.length; pixel++) {
-    if (valid?.[pixel] === 0) continue;
-    const color = values[pixel]! * 4;
-    rgba.set(colors.subarray(color, color + 4), pixel * 4);
-  }
+  const valid = alpha && (await readBand(alpha, pixels, size, bytes()));
+  const [into, table] = [wordsOf(rgba), wordsOf(colors)];
+  for (let pixel = 0; pixel < values.length; pixel++)
+    if (valid?.[pixel] !== 0) into[pixel] = table[values[pixel]!]!;
+  giveBack(values);
+  if (valid) giveBack(valid);
 }
 
 async function stretchInto(
@@ -128,21 +130,28 @@ async function stretchInto(
   stretches: Stretch[],
   size: Size,
 ): Promise<void> {
-  rgba.fill(255);
-  const gray = stretches.length === 1;
-  for (const [sample, { min, max }] of stretches.entries()) {
+  const into = wordsOf(rgba).fill(OPAQUE);
+  for (const [sample, stretch] of stretches.entries()) {
     const values = await readFloats(pixels, sample, size);
-    const factor = 255 / (max - min);
-    for (let pixel = 0, at = 0; pixel < values.length; pixel++, at += 4) {
-      const value = values[pixel]!;
-      if (Number.isNaN(value)) {
-        rgba[at + 3] = 0;
-        continue;
-      }
-      const shade = Math.min(255, Math.max(0, Math.round((value - min) * factor)));
-      if (gray) rgba[at] = rgba[at + 1] = rgba[at + 2] = shade;
-      else rgba[at + sample] = shade;
-    }
+    if (stretches.length === 1) grayInto(into, values, stretch);
+    else channelInto(rgba, values, stretch, sample);
     giveBack(values);
+  }
+}
+
+function grayInto(into: Uint32Array, values: Float32Array, { min, max }: Stretch): void {
+  const factor = 255 / (max - min);
+  for (let pixel = 0; pixel < into.length; pixel++) {
+    const value = values[pixel]!;
+    into[pixel] = Number.isNaN(value) ? 0 : (GRAY * shadeOf((value - min) * factor)) | OPAQUE;
+  }
+}
+
+function channelInto(rgba: Uint8Array, values: Float32Array, { min, max }: Stretch, sample: number): void {
+  const factor = 255 / (max - min);
+  for (let pixel = 0, at = 0; pixel < values.length; pixel++, at += 4) {
+    const value = values[pixel]!;
+    if (Number.isNaN(value)) rgba[at + 3] = 0;
+    else rgba[at + sample] = shadeOf((value - min) * factor);
   }
 }

@@ -4,8 +4,8 @@
  */
 
 const MAX_BYTES = 1 << 20;
-/** More than tasks run at once. */
-const FREE_BUFFERS = 8;
+/** Some for each of the tasks that run at once. */
+const FREE_BUFFERS = 16;
 const free: ArrayBuffer[] = [];
 
 /** A buffer of this many bytes, which hold anything. */

@@ -6,6 +6,7 @@ import { ALL_VALID, BY_ALPHA, BY_MASK, BY_NODATA, type Dataset } from './gdal.js
 import { georeferenceOf } from './georeference.js';
 import type { RasterHandle } from './handles.js';
 import { levelFor } from './levels.js';
+import { nodataIn } from './nodata.js';
 import type { Rendering } from './palette.js';
 import {
   covers,
@@ -24,6 +25,8 @@ export interface WindowPixels {
   readonly top: number;
   /** 0 where there is nothing; absent where there is something everywhere, and of floats, which are NaN there. */
   readonly alpha?: RasterBand;
+  /** Whether that is a mask, in which whatever is not 0 is there. */
+  readonly isMask?: boolean;
   /** A value that stands for none, where it is not NaN. */
   readonly nodata?: number;
   /** Whether reading is copying. */
@@ -123,7 +126,7 @@ function missingOf(
   view: Dataset,
   bands: readonly RasterBand[],
   rendering: Rendering,
-): Pick<WindowPixels, 'alpha' | 'nodata'> | undefined {
+): Pick<WindowPixels, 'alpha' | 'isMask' | 'nodata'> | undefined {
   if (rendering.kind === 'drawing' && rendering.drawing.nodata !== undefined) return undefined;
   const flags = bands.map((band) => band.getMaskFlags());
   // An alpha band goes behind the bands that it is of.
@@ -132,12 +135,13 @@ function missingOf(
     return isAlpha ? { alpha: view.bands.get(bands.length + 1) } : undefined;
   }
   if (flags.every((flag) => flag === ALL_VALID)) return {};
-  const only = bands.length === 1 ? bands[0]! : undefined;
+  // A copy takes part of a nodata value for it that the type does not have.
+  const only = bands.length === 1 && nodataIn(bands[0]!) !== null ? bands[0]! : undefined;
   if (isFloat(rendering)) {
     const nodata = only && EXACT_AS_FLOATS.has(only.dataType!) ? only.noDataValue : undefined;
     return flags[0] === BY_NODATA && typeof nodata === 'number' ? { nodata } : undefined;
   }
-  const isOfAll = flags.every((flag) => flag === BY_MASK) || (only && flags[0] === BY_NODATA);
-  const alpha = isOfAll ? bands[0]!.getMaskBand() : null;
-  return alpha ? { alpha } : undefined;
+  const isMask = flags.every((flag) => flag === BY_MASK);
+  const alpha = isMask || (only && flags[0] === BY_NODATA) ? bands[0]!.getMaskBand() : null;
+  return alpha ? { alpha, isMask } : undefined;
 }
