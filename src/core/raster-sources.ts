@@ -63,7 +63,7 @@ export const isByRange = (source: RasterSource): boolean => mosaicOf(source)?.by
 
 /** Whether the values of all rasters of a range of time become one. */
 export const isMergedByRange = (source: RasterSource): boolean =>
-  isByRange(source) && mosaicOf(source)?.merge !== undefined;
+  isByRange(source) && mergeOf(source) !== undefined;
 
 /** What is searched for the members of a mosaic; undefined for what has its members. */
 export const sceneSearchOf = (source: RasterSource): StacSource | undefined => mosaicOf(source)?.search;
@@ -84,8 +84,7 @@ export function ofMembers(source: RasterSource, members: readonly MosaicMember[]
 }
 
 /** What becomes of the values of its rasters; undefined for what is no mosaic, or one where they lie over each other. */
-export const mergeOf = (source: RasterSource): Merge | undefined =>
-  source.kind === 'mosaic' ? source.merge : undefined;
+export const mergeOf = (source: RasterSource): Merge | undefined => mosaicOf(source)?.merge;
 
 /** The same mosaic with the values of its members merged. */
 export function withMerge(source: RasterSource, merge: Merge): RasterSource {

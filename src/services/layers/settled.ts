@@ -12,7 +12,7 @@ import type {
   ServiceSettings,
   TimeInfo,
 } from '../../core/layer-settings.js';
-import { mergeOf, withMerge, withOldestOnTop } from '../../core/raster-sources.js';
+import { mosaicOf, withMerge, withOldestOnTop } from '../../core/raster-sources.js';
 import type { Field } from '../../core/vector-source.js';
 import { geoServicesFilter } from '../geoservices/filter.js';
 import { narrowed } from '../visible-catalog.js';
@@ -57,9 +57,8 @@ export function settled(
 /** Mosaics are drawn in the order of their members, the newest last. What merges values by itself stays as it is. */
 function mosaicBy(collection: RasterCollection, strategy: MergeStrategy | undefined): RasterCollection {
   const { raster, version, origin } = collection;
-  const { source } = raster;
-  if (strategy === undefined || strategy === 'newest') return collection;
-  if (source.kind !== 'mosaic' || mergeOf(source)) return collection;
+  const source = mosaicOf(raster.source);
+  if (!source || source.merge || strategy === undefined || strategy === 'newest') return collection;
   return {
     ...collection,
     raster: {

@@ -40,7 +40,7 @@ export async function valuesByTime(
   { place, datetime, most = LIMITS.positionSteps }: PositionChoice,
 ): Promise<PositionSteps | undefined> {
   const window84 = [...place, ...place] as const;
-  const searched = await withItsScenes(pools, collection, { window84, datetime });
+  const searched = await withItsScenes(pools, collection, { window84, datetime, signal: x.signal });
   const groups = groupsAt(searched, place, datetime);
   const read = groups.slice(-most);
   if (read.length === 0) return undefined;
