@@ -7,6 +7,7 @@ import type { RasterLook } from '../../core/raster-look.js';
 import type { RasterImageTask } from '../../core/rasters.js';
 import type { Cancellation } from '../cancellation.js';
 import { type BandValues, BLOCK, compile, type Evaluate } from './band-math.js';
+import { hasByteValues } from './byte-values.js';
 import { type Colorize, colorizer, shader } from './colorize.js';
 import type { RasterHandle } from './handles.js';
 import { alphaOf, type Rendering, renderingOf } from './palette.js';
@@ -68,7 +69,7 @@ async function rangeOf(
   ranges: RasterImageTask['ranges'],
 ): Promise<Stretch> {
   if (!('band' in expression)) return cutRange(handle, expression);
-  if (handle.dataset.bands.get(expression.band).dataType === 'Byte') return { min: 0, max: 255 };
+  if (hasByteValues(handle.dataset.bands.get(expression.band))) return { min: 0, max: 255 };
   return stretchOf(ranges?.[expression.band - 1] ?? undefined) ?? cutRange(handle, expression);
 }
 

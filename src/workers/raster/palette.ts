@@ -3,6 +3,7 @@
 import type { ColorTable } from 'gdal-async';
 import { TaskFailure } from '../../core/failure.js';
 import type { RasterImageTask } from '../../core/rasters.js';
+import { hasByteValues } from './byte-values.js';
 import type { RasterHandle } from './handles.js';
 import type { Drawing } from './look.js';
 import { cutRange } from './range.js';
@@ -40,7 +41,8 @@ export async function renderingOf(
   const bands = [...entries.map(({ number }) => number), ...alphaOf(handle)];
   if (entries.every(({ band }) => band.dataType === 'Byte')) return { kind: 'bytes', bands, samples };
   const stretches = await Promise.all(
-    entries.map(({ number }) => {
+    entries.map(({ number, band }) => {
+      if (hasByteValues(band)) return { min: 0, max: 255 };
       const range = ranges?.[number - 1];
       if (range) return { min: range[0], max: range[1] };
       return samples === 3 ? cutRange(handle, { band: number }) : stretchOf(handle, number);

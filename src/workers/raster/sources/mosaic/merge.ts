@@ -36,6 +36,9 @@ function resultsDiffer(merge: Merge, type: string, noData: number): boolean {
   return (merge === 'average' || merge === 'median') && boundsOf(type)?.includes(noData) === true;
 }
 
+/** Whether results are not of the kind of what is merged. */
+export const isOfOtherValues = (merge: Merge): boolean => merge === 'standard-deviation' || merge === 'count';
+
 /** Holds all values of a type. */
 const floatOf = (type: string) => (/^(U?Int32|Float64)$/.test(type) ? 'Float64' : 'Float32');
 

@@ -1,10 +1,11 @@
 /** Text of the virtual raster that lays the members of a mosaic over each other. */
 
 import type { Merge, RasterGrid } from '../../../../core/rasters.js';
+import { BYTE_VALUES } from '../../byte-values.js';
 import { crsOf } from '../../crs.js';
 import { elementText, escaped, numberText } from '../vrt-text.js';
 import type { MemberBand, MemberFacts } from './facts.js';
-import { mergedBand, mergeElements } from './merge.js';
+import { isOfOtherValues, mergedBand, mergeElements } from './merge.js';
 import { movesInto } from './turn.js';
 
 /** Side of the smallest overview. */
@@ -72,6 +73,7 @@ function bandOf(
   return (
     `<VRTRasterBand dataType="${type}" band="${index + 1}"${merge ? ' subClass="VRTDerivedRasterBand"' : ''}>` +
     (merged ? mergeElements(merge, merged, band.type) : '') +
+    (merged && band.type === 'Byte' && !isOfOtherValues(merge) ? BYTE_VALUES : '') +
     `<Description>${escaped(band.description)}</Description><UnitType>${escaped(band.unit)}</UnitType>` +
     (gap === null ? '' : `<NoDataValue>${numberText(gap)}</NoDataValue>`) +
     `<ColorInterp>${band.colorInterpretation}</ColorInterp>${colorTable(band)}${sources}</VRTRasterBand>`
