@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import gdal from 'gdal-async';
@@ -10,7 +10,8 @@ import { pin } from './support/core.js';
 import { EPSG, ORIGIN, PIXEL } from './support/imagery.js';
 import { parentOf, treeCpuMs } from './support/peers.js';
 import { median, option, publish, textOption } from './support/report.js';
-import { answers, startGraticule } from './support/server.js';
+import { answers, childrenTitled, startGraticule } from './support/server.js';
+import { hasTitiler, startTitiler, TITILER } from './support/titiler.js';
 
 /**
  * What a tile of a COG takes, step by step, against the least that GDAL takes for it in one process, and against other
@@ -23,7 +24,6 @@ const CLIENTS = 4;
 const COLUMNS = 5;
 const ROWS = 4;
 const HALF_WORLD = 20037508.342789244;
-const UVICORN = resolve('.cache/peers/titiler/bin/uvicorn');
 /** tileserver-rs is in no registry: the path of a binary that was built from its repository. */
 const TILESERVER_RS = process.env['TILESERVER_RS'];
 
@@ -213,7 +213,7 @@ async function graticule(port: number): Promise<Server> {
   return {
     name: 'graticule',
     pid: supervisor,
-    parts: { gateway: server.pid, engine: childTitled(supervisor, 'graticule: engine') },
+    parts: { gateway: server.pid, engine: childrenTitled(supervisor, 'graticule: engine')[0]! },
     url({ kind, zoom, format }, column, row) {
       const id = ids.get(words(basename(files.get(kind)!, '.tif')));
       const look = kind === 'UTM, floats' ? '&rescale=0,1000&colormap=gray' : '';
@@ -223,42 +223,19 @@ async function graticule(port: number): Promise<Server> {
   };
 }
 
-function childTitled(parent: number, title: string): number {
-  const pids = execFileSync('pgrep', ['-P', String(parent)], { encoding: 'utf8' })
-    .trim()
-    .split('\n')
-    .map(Number);
-  const child = pids.find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith(title));
-  if (!child) throw new Error(`no process ${title}`);
-  return child;
-}
-
 async function titiler(port: number): Promise<Server | undefined> {
-  if (!existsSync(UVICORN)) return undefined;
-  const args = ['titiler.application.main:app', '--workers', '2', '--port', String(port)];
-  // As TiTiler's documentation advises.
-  const env = {
-    GDAL_CACHEMAX: '200',
-    GDAL_DISABLE_READDIR_ON_OPEN: 'EMPTY_DIR',
-    GDAL_INGESTED_BYTES_AT_OPEN: '32768',
-    VSI_CACHE: 'TRUE',
-    GDAL_NUM_THREADS: '1',
-  };
-  const child = spawn('taskset', ['-c', '0', UVICORN, ...args, '--log-level', 'error'], {
-    stdio: 'ignore',
-    env: { ...process.env, ...env },
-  });
-  const origin = `http://127.0.0.1:${port}`;
-  await answers(`${origin}/healthz`, child);
+  const server = await startTitiler(port);
+  if (!server) return undefined;
+  const { origin, pid, stop } = server;
   return {
     name: 'TiTiler',
-    pid: child.pid!,
+    pid,
     url({ kind, zoom, format }, column, row) {
       const method = `resampling=bilinear&reproject=bilinear${kind === 'UTM, floats' ? '&rescale=0,1000' : ''}`;
       const url = `url=${encodeURIComponent(files.get(kind)!)}`;
       return `${origin}/cog/tiles/WebMercatorQuad/${zoom}/${column}/${row}.${format}?${url}&${method}`;
     },
-    stop: () => void child.kill('SIGTERM'),
+    stop,
   };
 }
 
@@ -290,8 +267,8 @@ async function tileserverRs(port: number): Promise<Server | undefined> {
 
 function versions(): string {
   const all = [`GDAL ${gdal.version}`, `sharp ${sharp.versions['sharp']}, libvips ${sharp.versions['vips']}`];
-  if (existsSync(UVICORN)) {
-    const list = execFileSync(UVICORN.replace('uvicorn', 'pip'), ['list', '--format', 'json'], {
+  if (hasTitiler()) {
+    const list = execFileSync(join(TITILER, 'pip'), ['list', '--format', 'json'], {
       encoding: 'utf8',
     });
     for (const { name, version } of JSON.parse(list) as { name: string; version: string }[])

@@ -1,14 +1,13 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import gdal from 'gdal-async';
 import sharp from 'sharp';
 import { pin } from './support/core.js';
 import { EPSG, imagery, ORIGIN, PIXEL } from './support/imagery.js';
 import { parentOf, treeCpuMs } from './support/peers.js';
 import { median, option, publish } from './support/report.js';
-import { answers, startGraticule } from './support/server.js';
+import { startGraticule } from './support/server.js';
+import { startTitiler } from './support/titiler.js';
 
 /**
  * Windows and tiles of a large COG that no cache holds: this server and TiTiler over HTTP, and GDAL in one process
@@ -21,7 +20,6 @@ const SCREENS = 4;
 const CLIENTS = 4;
 /** Times that servers do as many windows before they are measured: they run for days, and V8 compiles what runs often. */
 const warmUp = option('warm-up', 5);
-const UVICORN = resolve('.cache/peers/titiler/bin/uvicorn');
 const HALF_WORLD = 20037508.342789244;
 /** Pixels of 19 m: about those of the raster at 51 degrees north. */
 const ZOOM = 13;
@@ -131,26 +129,13 @@ async function layerId(origin: string): Promise<number> {
 }
 
 async function titiler(port: number): Promise<Contender | undefined> {
-  if (!existsSync(UVICORN)) return undefined;
-  const args = ['titiler.application.main:app', '--workers', '2', '--port', String(port)];
-  // As TiTiler's documentation advises.
-  const env = {
-    GDAL_CACHEMAX: '200',
-    GDAL_DISABLE_READDIR_ON_OPEN: 'EMPTY_DIR',
-    GDAL_INGESTED_BYTES_AT_OPEN: '32768',
-    VSI_CACHE: 'TRUE',
-    GDAL_NUM_THREADS: '1',
-  };
-  const child: ChildProcess = spawn('taskset', ['-c', '0', UVICORN, ...args, '--log-level', 'error'], {
-    stdio: 'ignore',
-    env: { ...process.env, ...env },
-  });
-  const origin = `http://127.0.0.1:${port}`;
-  await answers(`${origin}/healthz`, child);
+  const server = await startTitiler(port);
+  if (!server) return undefined;
+  const { origin, pid, stop } = server;
   const url = `url=${encodeURIComponent(file)}`;
   return {
     name: 'TiTiler',
-    pid: child.pid!,
+    pid,
     url(kind, job) {
       const method = 'resampling=bilinear&reproject=bilinear';
       if (kind === 'tile')
@@ -160,7 +145,7 @@ async function titiler(port: number): Promise<Contender | undefined> {
         return `${origin}/cog/bbox/${nativeBox(job)}/${size}&coord_crs=epsg:${EPSG}&dst_crs=epsg:${EPSG}`;
       return `${origin}/cog/bbox/${job.box}/${size}&coord_crs=epsg:3857&dst_crs=epsg:3857`;
     },
-    stop: () => void child.kill('SIGTERM'),
+    stop,
   };
 }
 

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdtempSync,
@@ -16,7 +16,8 @@ import { pin } from './support/core.js';
 import { EPSG, imagery, ORIGIN, PIXEL } from './support/imagery.js';
 import { treeCpuMs } from './support/peers.js';
 import { median, option, publish } from './support/report.js';
-import { answers, startGraticule, startScript } from './support/server.js';
+import { startGraticule, startScript } from './support/server.js';
+import { hasTitiler, startTitiler, TITILER } from './support/titiler.js';
 
 /**
  * Image tiles of eight scenes that lie over each other, read over HTTP from this machine: our mosaic of a STAC API, and
@@ -32,7 +33,6 @@ const SHIFT = 128;
 const ZOOM = 14;
 const HALF_WORLD = 20037508.342789244;
 const TILE_SPAN = (2 * HALF_WORLD) / 2 ** ZOOM;
-const PEERS = resolve('.cache/peers/titiler/bin');
 /** Ours, and what it is called there. */
 const MERGES = { first: 'first', mean: 'mean', median: 'median', highest: 'highest' } as const;
 type MergeName = keyof typeof MERGES;
@@ -140,31 +140,23 @@ async function graticule(port: number): Promise<Contender> {
 }
 
 async function titiler(port: number): Promise<Contender | undefined> {
-  if (!existsSync(join(PEERS, 'uvicorn'))) return undefined;
+  if (!hasTitiler()) return undefined;
   const list = join(folder, 'list.txt');
   const mosaic = join(folder, 'mosaic.json');
   writeFileSync(list, hrefs.join('\n'));
-  execFileSync(join(PEERS, 'cogeo-mosaic'), ['create', list, '-q', '--quadkey-zoom', '9', '-o', mosaic]);
-  // As TiTiler's documentation advises.
-  const env = {
-    ...{ GDAL_CACHEMAX: '200', GDAL_DISABLE_READDIR_ON_OPEN: 'EMPTY_DIR', GDAL_NUM_THREADS: '1' },
-    ...{ GDAL_INGESTED_BYTES_AT_OPEN: '32768', GDAL_HTTP_MERGE_CONSECUTIVE_RANGES: 'YES' },
-    ...{ VSI_CACHE: 'TRUE', VSI_CACHE_SIZE: '5000000', CPL_VSIL_CURL_ALLOWED_EXTENSIONS: '.tif' },
-  };
-  const args = ['-c', '0', join(PEERS, 'uvicorn'), 'titiler.application.main:app', '--workers', '2'];
-  const child: ChildProcess = spawn('taskset', [...args, '--port', String(port), '--log-level', 'error'], {
-    stdio: 'ignore',
-    env: { ...process.env, ...env },
+  execFileSync(join(TITILER, 'cogeo-mosaic'), ['create', list, '-q', '--quadkey-zoom', '9', '-o', mosaic]);
+  const server = await startTitiler(port, {
+    ...{ GDAL_HTTP_MERGE_CONSECUTIVE_RANGES: 'YES', VSI_CACHE_SIZE: '5000000' },
+    CPL_VSIL_CURL_ALLOWED_EXTENSIONS: '.tif',
   });
-  const origin = `http://127.0.0.1:${port}`;
-  await answers(`${origin}/healthz`, child);
+  const { origin, pid, stop } = server!;
   const method = `url=${encodeURIComponent(mosaic)}&resampling=bilinear&reproject=bilinear`;
   return {
     name: 'TiTiler',
-    pid: child.pid!,
+    pid,
     url: (merge, [column, row]) =>
       `${origin}/mosaicjson/tiles/WebMercatorQuad/${ZOOM}/${column}/${row}.png?${method}&pixel_selection=${MERGES[merge]}`,
-    stop: () => void child.kill('SIGTERM'),
+    stop,
   };
 }
 

@@ -31,7 +31,7 @@ export async function answers(url: string, child?: ChildProcess): Promise<void> 
 }
 
 /** Children of a process by their title. */
-function childrenTitled(parent: number, title: string): number[] {
+export function childrenTitled(parent: number, title: string): number[] {
   const children: number[] = [];
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
     try {
