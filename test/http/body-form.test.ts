@@ -53,8 +53,8 @@ describe('a body in another coding', () => {
       const body = reply.body as Uint8Array;
       for (const coding of ['gzip', 'br', 'zstd', 'identity'] as const) await bodyForm(reply, body, coding);
       const forms = Object.values(reply.constant?.forms ?? {});
-      const held = forms.reduce((sum, { byteLength }) => sum + byteLength, body.byteLength);
-      expect(held).toBeLessThanOrEqual(bytes);
+      const size = forms.reduce((sum, { byteLength }) => sum + byteLength, body.byteLength);
+      expect(size).toBeLessThanOrEqual(bytes);
     }
   });
 });

@@ -66,8 +66,8 @@ describe('PNG images of pictures', () => {
     const png = await encodePicturePng(rgba, SIDE, { x: 7, y: 9, width, height });
     const part = { left: 7, top: 9, width, height };
     const raw = { width: SIDE, height: SIDE, channels: 4 as const };
-    const wanted = await sharp(rgba, { raw }).extract(part).raw().toBuffer();
-    expect(Buffer.compare(await decoded(png), wanted)).toBe(0);
+    const window = await sharp(rgba, { raw }).extract(part).raw().toBuffer();
+    expect(Buffer.compare(await decoded(png), window)).toBe(0);
   });
 
   it.each([3, 12, 300])('of areas take repetitions, %i pixels wide', async (width) => {

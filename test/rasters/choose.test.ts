@@ -129,8 +129,8 @@ describe('several collections', () => {
     expect(newestBatch([landsat, dem, searched], range)).toEqual({ collections: [landsat, searched], batch });
     expect(newestBatch([sentinel, searched], range)).toEqual({ collections: [searched], batch: range });
     const scene = member('june', [0, 0, 5, 10], '2020-06-01T10:00:00Z');
-    const found = collection({ source: { kind: 'mosaic', members: [scene], byRange: true } });
-    expect(chooseRaster(found, { datetime: batch })?.used).toEqual(['june']);
+    const scenes = collection({ source: { kind: 'mosaic', members: [scene], byRange: true } });
+    expect(chooseRaster(scenes, { datetime: batch })?.used).toEqual(['june']);
   });
 
   it('are all shown when none of them has an instant, or no time is asked for', () => {

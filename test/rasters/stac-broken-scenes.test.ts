@@ -174,9 +174,9 @@ it('bands of several files are one scene', async () => {
 });
 
 it('credentials of the environment are sent unless somebody else chose the address', async () => {
-  const asked = new Set<string>();
+  const requests = new Set<string>();
   store.answer = (request, response) => {
-    asked.add(`${request.url} ${request.headers.authorization?.split(' ')[0]}`);
+    requests.add(`${request.url} ${request.headers.authorization?.split(' ')[0]}`);
     sendRange(request, response, files.get('west')!);
   };
   const scene = { hrefs: [`${store.origin}/bucket/scene.tif`] } as unknown as Scene;
@@ -185,7 +185,7 @@ it('credentials of the environment are sent unless somebody else chose the addre
   await suite.pool.run('raster.inspect', { source: sceneRaster({ credentials: 'environment' }, other) });
   // Of one address too.
   await suite.pool.run('raster.inspect', { source: sceneRaster({ credentials: 'none' }, other) });
-  expect([...asked]).toEqual([
+  expect([...requests]).toEqual([
     '/bucket/scene.tif undefined',
     '/bucket/trusted.tif AWS4-HMAC-SHA256',
     '/bucket/trusted.tif undefined',

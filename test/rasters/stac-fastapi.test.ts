@@ -156,9 +156,9 @@ const idsOf = ({ scenes }: SceneSearch) => scenes.map(({ id }) => id);
 
 describe('a search of stac-fastapi', () => {
   it('has the items of all pages', async () => {
-    const found = await search({});
-    expect(new Set(idsOf(found))).toEqual(new Set(Array.from({ length: MANY }, (_, i) => `item-${i}`)));
-    expect(found).toMatchObject({ isCut: false, refused: 0, problems: [] });
+    const answer = await search({});
+    expect(new Set(idsOf(answer))).toEqual(new Set(Array.from({ length: MANY }, (_, i) => `item-${i}`)));
+    expect(answer).toMatchObject({ isCut: false, refused: 0, problems: [] });
   });
 
   it('has the newest where they are preferred', async () => {

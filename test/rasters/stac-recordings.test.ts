@@ -72,21 +72,21 @@ describe('Earth Search', () => {
 
   it('has its scenes on pages whose bodies stand alone', async () => {
     replay(recording('earth-search'), 'https://earth-search.aws.element84.com/v1');
-    const found = await search(SENTINEL);
-    expect(found.scenes.map(({ id }) => id)).toEqual([
+    const answer = await search(SENTINEL);
+    expect(answer.scenes.map(({ id }) => id)).toEqual([
       'S2B_20EPT_20250731_0_L2A',
       'S2B_24MUV_20250731_0_L2A',
       'S2B_24MVV_20250731_0_L2A',
       'S2B_24MWV_20250731_0_L2A',
     ]);
-    expect(found.scenes[2]).toEqual({
+    expect(answer.scenes[2]).toEqual({
       ...{ id: 'S2B_24MVV_20250731_0_L2A', collection: 'sentinel-2-l2a', epsg: 32724, cloudCover: 34.760532 },
       ...{ bbox: [-39.902043, -4.938762, -38.911974, -4.522829], acquired: '2025-07-31T13:03:25.899Z' },
       hrefs: [`${COGS}/24/M/VV/2025/7/S2B_24MVV_20250731_0_L2A/TCI.tif`],
       self: `${api.origin}/${count}/collections/sentinel-2-l2a/items/S2B_24MVV_20250731_0_L2A`,
     });
     // Radar scenes have no such asset.
-    expect(found).toMatchObject({ refused: 1, matched: 115_912_757 });
+    expect(answer).toMatchObject({ refused: 1, matched: 115_912_757 });
     expect(api.bodies).toEqual([
       { next: '2025-07-31T13:03:25.899000Z,S2B_T24MVV_20250731T130245_L2A,sentinel-2-c1-l2a' },
       { next: '2025-07-31T13:03:19.635000Z,S2B_24MUA_20250731_0_L2A,sentinel-2-l2a' },
@@ -117,13 +117,13 @@ describe('the Planetary Computer', () => {
   it('has its scenes on pages whose bodies repeat the search', async () => {
     const { pages, landing, ...rest } = recording('planetary-computer');
     replay({ landing, pages, ...rest }, BASE);
-    const found = await search(NAIP);
-    expect(found).toMatchObject({ refused: 0, problems: [] });
-    expect(found.scenes.map(({ id }) => id)).toEqual(
+    const answer = await search(NAIP);
+    expect(answer).toMatchObject({ refused: 0, problems: [] });
+    expect(answer.scenes.map(({ id }) => id)).toEqual(
       pages.flatMap(({ features }) => features.map(({ id }) => id)),
     );
     expect(api.bodies).toEqual(pages.map(({ links }) => links.find(({ rel }) => rel === 'next')!.body));
-    expect(found.scenes[0]).toMatchObject({ epsg: 26918, acquired: '2023-06-22T16:00:00.000Z' });
+    expect(answer.scenes[0]).toMatchObject({ epsg: 26918, acquired: '2023-06-22T16:00:00.000Z' });
   });
 
   it('takes filters as text', async () => {

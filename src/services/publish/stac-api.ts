@@ -8,15 +8,15 @@ import type { Found, PublishDeps } from './source.js';
 /** The mosaic of the scenes of a STAC API, and what was left out of it. */
 export async function readStacApi(
   address: string,
-  { imagery }: Pick<PublishDeps, 'imagery'>,
+  { imagery: sources }: Pick<PublishDeps, 'imagery'>,
 ): Promise<Found> {
-  const found = await imagery.read(address);
-  const { source, search } = found;
+  const imagery = await sources.read(address);
+  const { source, search } = imagery;
   const version = createHash('sha1')
     .update([address, sceneStamp(search.scenes)].join('\n'))
     .digest('hex')
     .slice(0, 12);
-  const make = rasterCollection(sceneMosaic(found), source.name, address, version);
+  const make = rasterCollection(sceneMosaic(imagery), source.name, address, version);
   const { refused, problems } = search;
   const further = refused - problems.length;
   const reasons = further > 0 ? [...problems, `${further} more items were left out.`] : problems;
@@ -27,7 +27,7 @@ export async function readStacApi(
         group: new URL(source.url).hostname,
         make: (id, layerId) => ({
           ...(make(id, layerId) as RasterCollection),
-          description: descriptionOf(found),
+          description: descriptionOf(imagery),
         }),
       },
     ],

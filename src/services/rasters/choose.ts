@@ -97,7 +97,7 @@ function chooseWithin(
 }
 
 /** What is of no time is of every time. */
-export const isWithin = ({ acquired }: Granule, range: TimeRange | undefined): boolean =>
+export const isWithin = ({ acquired }: Pick<Granule, 'acquired'>, range: TimeRange | undefined): boolean =>
   acquired === undefined || (acquired >= (range?.start ?? acquired) && acquired <= (range?.end ?? acquired));
 
 /** Place of the first level within a range; undefined without a range, an axis, or such a level. */

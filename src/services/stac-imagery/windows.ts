@@ -5,6 +5,7 @@ import type { Batch, TimeRange } from '../../core/params.js';
 import { sceneSearchOf, withOldestOnTop } from '../../core/raster-sources.js';
 import type { RasterMosaic } from '../../core/rasters.js';
 import type { Scene } from '../../core/stac-scenes.js';
+import { isWithin } from '../rasters/choose.js';
 import { interval } from '../shown-time.js';
 import { cellsOf } from './cells.js';
 import { sceneMembers } from './mosaic.js';
@@ -47,12 +48,12 @@ export async function withItsScenes<C extends RasterCollection>(
   const cells = time === null ? [] : cellsOf(window84 ?? area, area);
   const searches = cells.map((cell) => scenesIn(pools, { ...source, bbox: cell }, time ?? undefined));
   const scenes = await waitFor(Promise.all(searches), signal);
-  const unique = ranked(scenes).filter(({ acquired }) => liesWithin(acquired, range));
+  const unique = ranked(scenes).filter((scene) => isWithin({ acquired: instantOf(scene) }, range));
   const { search: _, order, ...mosaic } = raster.source as RasterMosaic;
-  const found = { ...mosaic, members: sceneMembers(source, unique) };
+  const visible = { ...mosaic, members: sceneMembers(source, unique) };
   return {
     ...collection,
-    raster: { ...raster, source: order === 'oldest' ? withOldestOnTop(found) : found },
+    raster: { ...raster, source: order === 'oldest' ? withOldestOnTop(visible) : visible },
   };
 }
 
@@ -84,11 +85,10 @@ export function searchTime(
   return narrowed(ofSource, { start: first, end: last });
 }
 
-/** What is of no time is of every time. */
-function liesWithin(acquired: string | undefined, range: TimeRange | undefined): boolean {
+/** Milliseconds since 1970; undefined where nothing tells. */
+function instantOf({ acquired }: Scene): number | undefined {
   const instant = Date.parse(acquired ?? '');
-  if (Number.isNaN(instant)) return true;
-  return instant >= (range?.start ?? instant) && instant <= (range?.end ?? instant);
+  return Number.isNaN(instant) ? undefined : instant;
 }
 
 /** A range of time within that of the source, as APIs take it; null when they do not meet, undefined for all time. */
