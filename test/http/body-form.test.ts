@@ -4,13 +4,10 @@ import { MVT_FORMAT } from '../../src/core/media.js';
 import { defineOperation, type Reply } from '../../src/core/operation.js';
 import { WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
 import { bodyForm } from '../../src/gateway/http/body-form.js';
-import { Dispatcher } from '../../src/gateway/http/dispatch.js';
-import { Forwarding } from '../../src/gateway/http/forwarding.js';
-import { HttpServer } from '../../src/gateway/http/server.js';
-import type { Log } from '../../src/services/telemetry/log.js';
+import type { HttpServer } from '../../src/gateway/http/server.js';
 import { newTile } from '../../src/services/tiles/tile.js';
 import { raw } from '../e2e/support/http.js';
-import { NO_AUDIT } from '../support/auditing.js';
+import { serverOf } from './support.js';
 
 const TEXT = Buffer.from('graticule '.repeat(5000));
 const GZIP = gzipSync(TEXT);
@@ -71,18 +68,10 @@ describe('a server', () => {
 
   beforeAll(async () => {
     const damaged = { ...constantReply({ block: undefined }), body: Buffer.concat([GZIP, TEXT]) };
-    const dispatcher = new Dispatcher({
-      operations: [operation('damaged', damaged), operation('whole', constantReply({ block: undefined }))],
-      pools: { run: () => Promise.reject(new Error('not asked')) },
-      authenticate: () => Promise.reject(new Error('not asked')),
-      permits: () => true,
-      audit: NO_AUDIT,
-      once: (_request, work) => work(),
-    });
-    const nothing = () => {};
-    const log: Log = { process: 'test', request: nothing, copyTo: nothing, flush: nothing, write: nothing };
-    const forwarding = new Forwarding({ publicUrl: undefined, trustProxy: [], fallbackHost: 'localhost' });
-    server = new HttpServer({ dispatcher, log, vendor: 'test', forwarding });
+    server = serverOf([
+      operation('damaged', damaged),
+      operation('whole', constantReply({ block: undefined })),
+    ]);
     url = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`;
   });
   afterAll(() => server?.close(0));

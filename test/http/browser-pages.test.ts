@@ -2,14 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiError, ERROR_TABLE, type ErrorCode } from '../../src/core/errors.js';
 import { asksForHtml } from '../../src/core/media.js';
 import { defineOperation } from '../../src/core/operation.js';
-import { Dispatcher } from '../../src/gateway/http/dispatch.js';
-import { Forwarding } from '../../src/gateway/http/forwarding.js';
-import { HttpServer } from '../../src/gateway/http/server.js';
+import type { HttpServer } from '../../src/gateway/http/server.js';
 import { jsonPage, pageHeaders, problemPage } from '../../src/gateway/pages/for-browsers.js';
-import type { Log } from '../../src/services/telemetry/log.js';
 import { raw } from '../e2e/support/http.js';
 import { expectSoundPage } from '../pages/structure.js';
-import { NO_AUDIT } from '../support/auditing.js';
+import { serverOf } from './support.js';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8';
 const HOSTILE = `</title><script>alert(1)</script>"'&`;
@@ -56,19 +53,7 @@ describe('a browser', () => {
       links: [{ href: '/elsewhere', rel: 'related', title: 'Where it leads' }],
     }));
     const operations = [...failing, document, operation('long', () => LONG)];
-    const dispatcher = new Dispatcher({
-      operations,
-      pools: { run: () => Promise.reject(new Error('not asked')) },
-      authenticate: () => Promise.reject(new Error('not asked')),
-      permits: () => true,
-      audit: NO_AUDIT,
-      once: (_request, work) => work(),
-    });
-    const nothing = () => {};
-    const log: Log = { process: 'test', request: nothing, copyTo: nothing, flush: nothing, write: nothing };
-    const forwarding = new Forwarding({ publicUrl: undefined, trustProxy: [], fallbackHost: 'localhost' });
-    const pages = { headers: pageHeaders(), jsonPage, problemPage };
-    server = new HttpServer({ dispatcher, log, vendor: 'test', forwarding, pages });
+    server = serverOf(operations, { pages: { headers: pageHeaders(), jsonPage, problemPage } });
     url = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`;
   });
   afterAll(() => server?.close(0));

@@ -1,11 +1,8 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { defineOperation } from '../../src/core/operation.js';
-import { Dispatcher } from '../../src/gateway/http/dispatch.js';
-import { Forwarding } from '../../src/gateway/http/forwarding.js';
-import { HttpServer } from '../../src/gateway/http/server.js';
-import { createLog } from '../../src/services/telemetry/log.js';
-import { NO_AUDIT } from '../support/auditing.js';
+import type { HttpServer } from '../../src/gateway/http/server.js';
+import { serverOf } from './support.js';
 
 /** The socket library aborts the whole process on a wrong end of a response, so this runs on a real socket. */
 const empty = defineOperation({
@@ -31,23 +28,7 @@ let server: HttpServer;
 let port: number;
 
 beforeAll(async () => {
-  const dispatcher = new Dispatcher({
-    once: (_request, work) => work(),
-    operations: [empty, tagged],
-    pools: { run: () => Promise.reject(new Error('not asked')) },
-    authenticate: () => Promise.reject(new Error('not asked')),
-    permits: () => true,
-    audit: NO_AUDIT,
-  });
-  const log = createLog({ level: 'Fatal', pretty: false, process: 'test' } as Parameters<
-    typeof createLog
-  >[0]);
-  server = new HttpServer({
-    dispatcher,
-    log,
-    vendor: 'test',
-    forwarding: new Forwarding({ publicUrl: undefined, trustProxy: [], fallbackHost: 'localhost' }),
-  });
+  server = serverOf([empty, tagged]);
   port = await server.listen('127.0.0.1', 0);
 });
 

@@ -2,16 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exceptionText } from '../../src/core/exception-text.js';
 import { TaskFailure } from '../../src/core/failure.js';
 import { defineOperation } from '../../src/core/operation.js';
-import { Dispatcher } from '../../src/gateway/http/dispatch.js';
-import { Forwarding } from '../../src/gateway/http/forwarding.js';
-import { HttpServer } from '../../src/gateway/http/server.js';
-import type { Log, Properties } from '../../src/services/telemetry/log.js';
+import type { HttpServer } from '../../src/gateway/http/server.js';
+import type { Properties } from '../../src/services/telemetry/log.js';
 import { applicationErrors } from '../../src/services/telemetry/metrics.js';
 import { failureFrom, failureMessage } from '../../src/workers/failure.js';
 import type { VectorPool as VectorPoolOf } from '../../src/workers/vector/pool.js';
 import { raw } from '../e2e/support/http.js';
 import { suiteEngine } from '../engine/support.js';
-import { NO_AUDIT } from '../support/auditing.js';
+import { serverOf } from './support.js';
 
 describe('what the log says of what was thrown', () => {
   it('is the stack of each error in the chain of causes', () => {
@@ -90,21 +88,7 @@ describe('a request that fails unexpectedly', () => {
         throw new TaskFailure('queue-full', 'The server is busy.');
       }),
     ];
-    const dispatcher = new Dispatcher({
-      operations,
-      pools: { run: () => Promise.reject(new Error('not asked')) },
-      authenticate: () => Promise.reject(new Error('not asked')),
-      permits: () => true,
-      audit: NO_AUDIT,
-      once: (_request, work) => work(),
-    });
-    const nothing = () => {};
-    const log: Log = {
-      ...{ process: 'test', request: nothing, copyTo: nothing, flush: nothing },
-      write: (event, properties) => void lines.push([event, properties]),
-    };
-    const forwarding = new Forwarding({ publicUrl: undefined, trustProxy: [], fallbackHost: 'localhost' });
-    server = new HttpServer({ dispatcher, log, vendor: 'test', forwarding });
+    server = serverOf(operations, { write: (event, properties) => void lines.push([event, properties]) });
     url = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`;
   });
   afterAll(() => server?.close(0));

@@ -1,0 +1,26 @@
+import type { Operation } from '../../src/core/operation.js';
+import { Dispatcher } from '../../src/gateway/http/dispatch.js';
+import { Forwarding } from '../../src/gateway/http/forwarding.js';
+import { HttpServer, type ServerOptions } from '../../src/gateway/http/server.js';
+import type { Log } from '../../src/services/telemetry/log.js';
+import { NO_AUDIT } from '../support/auditing.js';
+
+const nothing = () => {};
+
+/** A server of these public operations alone, which ask neither workers nor who calls. Its log goes nowhere. */
+export function serverOf(
+  operations: Operation[],
+  { write = nothing, pages }: { write?: Log['write']; pages?: ServerOptions['pages'] } = {},
+): HttpServer {
+  const dispatcher = new Dispatcher({
+    operations,
+    pools: { run: () => Promise.reject(new Error('not asked')) },
+    authenticate: () => Promise.reject(new Error('not asked')),
+    permits: () => true,
+    audit: NO_AUDIT,
+    once: (_request, work) => work(),
+  });
+  const log: Log = { process: 'test', request: nothing, copyTo: nothing, flush: nothing, write };
+  const forwarding = new Forwarding({ publicUrl: undefined, trustProxy: [], fallbackHost: 'localhost' });
+  return new HttpServer({ dispatcher, log, vendor: 'test', forwarding, ...(pages && { pages }) });
+}
