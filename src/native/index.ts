@@ -271,18 +271,18 @@ export function readCrs(text: string): Readonly<CrsDescription> {
   return addon().describeCrs(text, false);
 }
 
-/** Message of the error of a tile that holds more than a tile can. */
-export const TILE_TOO_LARGE = 'the tile holds too much';
+/** Code of the errors of what holds more than it may, as Node's zlib has it. */
+export const TOO_LARGE = 'ERR_BUFFER_TOO_LARGE';
 
 /**
  * A vector tile as a MapLibre Tile: each column in the encoding that takes least. Throws for what is no vector tile, and
- * `TILE_TOO_LARGE`.
+ * `TOO_LARGE`.
  */
 export function mvtToMlt(tile: Uint8Array): Buffer {
   return addon().mvtToMlt(tile);
 }
 
-/** A MapLibre Tile as a vector tile; nested properties are left out. Throws for what is none, and `TILE_TOO_LARGE`. */
+/** A MapLibre Tile as a vector tile; nested properties are left out. Throws for what is none, and `TOO_LARGE`. */
 export function mltToMvt(tile: Uint8Array): Buffer {
   return addon().mltToMvt(tile);
 }

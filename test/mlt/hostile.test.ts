@@ -1,6 +1,7 @@
 import { PbfWriter } from 'pbf';
 import { beforeAll, expect, it } from 'vitest';
 import { geojsonToWkb, LayerEncoder, type LayerRow, mltToMvt, mvtToMlt } from '../../src/native/index.js';
+import { asMvt } from '../../src/workers/vector/encodings.js';
 import { mltReader, type ReadTile, readMvt } from './support.js';
 
 /** Tiles of others: odd ones that are right, and those that would take too much. */
@@ -185,6 +186,7 @@ it('layers share what a tile may hold', () => {
     );
   expect(mltToMvt(layers(2))).toHaveLength(0);
   expect(() => mltToMvt(layers(1000))).toThrow(/too much/);
+  expect(() => asMvt(layers(1000))).toThrow(expect.objectContaining({ code: 'too-large' }));
   // Two thousand points, and keys that one of them has each.
   const points = (count: number) =>
     tileOf({

@@ -24,7 +24,7 @@ napi_value converted(napi_env env, napi_callback_info info, const char* name, Co
   } catch (const mlt::Broken& broken) {
     throw Failure{std::string("the bytes are no ") + name + ": " + broken.why, false};
   } catch (const mlt::TooLarge&) {
-    throw Failure{"the tile holds too much", false};
+    throw Failure{"the tile holds too much", false, {}, kTooLarge};
   }
   return toBuffer(env, out.data(), out.size());
 }

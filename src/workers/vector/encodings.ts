@@ -1,6 +1,6 @@
 import { TaskFailure } from '../../core/failure.js';
 import type { VectorTileTask } from '../../core/vector-tasks.js';
-import { mltToMvt, mvtToMlt, TILE_TOO_LARGE } from '../../native/index.js';
+import { mltToMvt, mvtToMlt, TOO_LARGE } from '../../native/index.js';
 
 /** Half the time of level 6, which took as long as all else of a tile, for 4 to 8 % more bytes. */
 export const GZIP_LEVEL = 1;
@@ -27,8 +27,8 @@ function converted(convert: (tile: Uint8Array) => Uint8Array, tile: Uint8Array):
   try {
     return convert(tile);
   } catch (error) {
-    const { message } = error as Error;
-    if (message === TILE_TOO_LARGE) throw tooLarge();
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === TOO_LARGE) throw tooLarge();
     throw new TaskFailure('source-unreadable', 'The tile is damaged.', message);
   }
 }
