@@ -18,7 +18,8 @@ import { hasTitiler, startTitiler, TITILER } from './support/titiler.js';
  * servers. Screens of 20 tiles, none asked for twice; servers on core 0, clients on core 1.
  */
 const rounds = option('rounds', 5);
-const warmUp = option('warm-up', 2);
+/** Rounds before those that count: servers run for days, and V8 compiles what runs often. */
+const warmUp = option('warm-up', 5);
 const SIDE = option('side', 16_384);
 const CLIENTS = 4;
 const COLUMNS = 5;

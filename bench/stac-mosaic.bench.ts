@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, fork } from 'node:child_process';
+import { once } from 'node:events';
 import {
   existsSync,
   mkdtempSync,
@@ -21,10 +22,13 @@ import { hasTitiler, startTitiler, TITILER } from './support/titiler.js';
 
 /**
  * Image tiles of eight scenes that lie over each other, read over HTTP from this machine: our mosaic of a STAC API, and
- * TiTiler's of the same files as MosaicJSON. Servers on core 0, the client and the host of the files on core 1.
+ * TiTiler's of the same files as MosaicJSON. Servers on core 0, the client and the host of the files on core 1. The floor
+ * is GDAL in one process, which reads the files from the disk and warps all scenes, but merges and encodes nothing.
  */
-const rounds = option('rounds', 5);
-const JOBS = option('jobs', 40);
+const rounds = option('rounds', 4);
+/** Rounds before those that count: servers run for days, and V8 compiles what runs often. */
+const warmUp = option('warm-up', 4);
+const JOBS = option('jobs', 24);
 const CLIENTS = 4;
 const SCENES = 8;
 /** Pixels of a scene's side, and those by which the next one is shifted. */
@@ -39,11 +43,17 @@ type MergeName = keyof typeof MERGES;
 const NAMES = Object.keys(MERGES) as MergeName[];
 const HOST = 8171;
 
+type Tile = readonly [column: number, row: number];
+
 interface Contender {
   name: string;
-  pid: number;
-  url(merge: MergeName, tile: readonly [number, number]): string;
+  run(merge: MergeName, tiles: readonly Tile[]): Promise<Spent>;
   stop(): void | Promise<void>;
+}
+
+interface Server extends Omit<Contender, 'run'> {
+  pid: number;
+  url(merge: MergeName, tile: Tile): string;
 }
 
 interface Spent {
@@ -97,7 +107,7 @@ function writeItems(): void {
 }
 
 /** Tiles that all scenes cover, in an order of their own. */
-function tilesOfAll(): [number, number][] {
+function tilesOfAll(): Tile[] {
   const toMercator = new gdal.CoordinateTransformation(
     gdal.SpatialReference.fromEPSG(EPSG),
     gdal.SpatialReference.fromEPSG(3857),
@@ -107,10 +117,10 @@ function tilesOfAll(): [number, number][] {
     return [Math.floor((x + HALF_WORLD) / TILE_SPAN), Math.floor((HALF_WORLD - y) / TILE_SPAN)] as const;
   };
   const [[left, top], [right, bottom]] = [at(SCENES * SHIFT + 100), at(SIDE - 100)];
-  const all = Array.from({ length: (right - left) * (bottom - top) }, (_, i): [number, number] => [
-    left + (i % (right - left)),
-    top + Math.floor(i / (right - left)),
-  ]);
+  const all = Array.from(
+    { length: (right - left) * (bottom - top) },
+    (_, i): Tile => [left + (i % (right - left)), top + Math.floor(i / (right - left))],
+  );
   let seed = 7;
   const rank = new Map(
     all.map((tile) => [tile, (seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fffffff)]),
@@ -118,7 +128,7 @@ function tilesOfAll(): [number, number][] {
   return all.sort((a, b) => rank.get(a)! - rank.get(b)!);
 }
 
-async function graticule(port: number): Promise<Contender> {
+async function graticule(port: number): Promise<Server> {
   const api = `stac+http://127.0.0.1:${HOST}/?collections=scenes&asset=data&crs=EPSG:${EPSG}`;
   const server = await startGraticule(
     NAMES.map((merge) => `${api}&merge=${merge}&name=${merge}`),
@@ -139,7 +149,7 @@ async function graticule(port: number): Promise<Contender> {
   };
 }
 
-async function titiler(port: number): Promise<Contender | undefined> {
+async function titiler(port: number): Promise<Server | undefined> {
   if (!hasTitiler()) return undefined;
   const list = join(folder, 'list.txt');
   const mosaic = join(folder, 'mosaic.json');
@@ -160,11 +170,8 @@ async function titiler(port: number): Promise<Contender | undefined> {
   };
 }
 
-async function ask(
-  { pid, url }: Contender,
-  merge: MergeName,
-  tiles: readonly [number, number][],
-): Promise<Spent> {
+/** Asks for all tiles once, several at a time. */
+async function ask({ pid, url }: Server, merge: MergeName, tiles: readonly Tile[]): Promise<Spent> {
   const waiting = tiles.map((tile) => url(merge, tile));
   const [cpu, started] = [treeCpuMs(pid), performance.now()];
   const client = async () => {
@@ -180,12 +187,29 @@ async function ask(
   return { cpuMs: (treeCpuMs(pid) - cpu) / tiles.length, perSecond: tiles.length / seconds };
 }
 
+async function floor(): Promise<Contender> {
+  const paths = hrefs.map((_, i) => join(folder, `scene-${i}.tif`));
+  const child = fork('bench/support/mosaic-floor.mjs', paths, { execArgv: [] });
+  await once(child, 'message');
+  pin(0, child.pid);
+  return {
+    name: 'GDAL alone',
+    async run(_, tiles) {
+      child.send(tiles.map(boxOf));
+      const [{ cpuMs, wallMs }] = (await once(child, 'message')) as [{ cpuMs: number; wallMs: number }];
+      return { cpuMs: cpuMs / tiles.length, perSecond: (tiles.length * 1e3) / wallMs };
+    },
+    stop: () => void child.kill(),
+  };
+}
+
+function boxOf([column, row]: Tile): readonly number[] {
+  const [minx, maxy] = [column * TILE_SPAN - HALF_WORLD, HALF_WORLD - row * TILE_SPAN];
+  return [minx, maxy - TILE_SPAN, minx + TILE_SPAN, maxy];
+}
+
 /** Mean difference of a tile of both; throws when they are not alike. */
-async function compared(
-  merge: MergeName,
-  tile: [number, number],
-  pair: readonly Contender[],
-): Promise<number> {
+async function compared(merge: MergeName, tile: Tile, pair: readonly Server[]): Promise<number> {
   const [left, right] = await Promise.all(
     pair.map(async ({ url }) => {
       const bytes = await (await fetch(url(merge, tile))).arrayBuffer();
@@ -210,32 +234,39 @@ try {
   stops.push(ours.stop);
   const peer = await titiler(8173);
   if (peer) stops.push(peer.stop);
-  const contenders = peer ? [ours, peer] : [ours];
+  const least = await floor();
+  stops.push(least.stop);
+  const servers = (peer ? [ours, peer] : [ours]).map((server) => ({
+    name: server.name,
+    run: (merge: MergeName, jobs: readonly Tile[]) => ask(server, merge, jobs),
+  }));
   const [first, ...tiles] = tilesOfAll();
   const differences: string[] = [];
   if (peer)
     for (const merge of NAMES)
       differences.push(`${merge} ${(await compared(merge, first!, [ours, peer])).toFixed(3)}`);
   const samples = new Map<string, Spent[]>();
-  if (tiles.length < (rounds + 1) * NAMES.length * JOBS) throw new Error(`There are ${tiles.length} tiles.`);
-  for (let round = 0; round <= rounds; round++) {
+  if (tiles.length < (warmUp + rounds) * NAMES.length * JOBS)
+    throw new Error(`There are ${tiles.length} tiles.`);
+  for (let round = -warmUp; round < rounds; round++) {
     for (const merge of NAMES) {
       // Other tiles for each merge: none has its pixels in memory from another.
       const jobs = tiles.splice(0, JOBS);
+      // One scene may be enough for the first value: the floor is that of the others.
+      const contenders = merge === 'first' ? servers : [least, ...servers];
       for (const one of round % 2 ? contenders : contenders.toReversed()) {
-        const spent = await ask(one, merge, jobs);
+        const spent = await one.run(merge, jobs);
         const name = `${merge}: ${one.name}`;
-        // The first round fills caches.
-        if (round > 0) samples.set(name, [...(samples.get(name) ?? []), spent]);
+        if (round >= 0) samples.set(name, [...(samples.get(name) ?? []), spent]);
       }
     }
   }
-  report(samples, peer !== undefined, differences);
+  report(samples, differences);
 } finally {
   for (const stop of stops.toReversed()) await stop();
 }
 
-function report(samples: Map<string, Spent[]>, hasPeer: boolean, differences: readonly string[]): void {
+function report(samples: Map<string, Spent[]>, differences: readonly string[]): void {
   const rows = [...samples].map(([name, spent]) => ({
     name,
     rounds: {
@@ -243,25 +274,29 @@ function report(samples: Map<string, Spent[]>, hasPeer: boolean, differences: re
       'requests/s': spent.map(({ perSecond }) => perSecond),
     },
   }));
-  const ratio = (merge: MergeName, what: string, of: (a: Spent, b: Spent) => number) => ({
-    what,
-    rounds: samples
-      .get(`${merge}: TiTiler`)!
-      .map((theirs, i) => of(theirs, samples.get(`${merge}: graticule`)![i]!)),
-    goal: 5,
-  });
-  const ratios = hasPeer
-    ? NAMES.flatMap((merge) => [
-        ratio(merge, `CPU, TiTiler / graticule, ${merge}`, (theirs, ours) => theirs.cpuMs / ours.cpuMs),
-      ])
-    : [];
+  const ratio = (merge: MergeName, above: string, below: string) => {
+    const [upper, lower] = [above, below].map((name) => samples.get(`${merge}: ${name}`));
+    if (!upper || !lower) return [];
+    return [
+      {
+        what: `CPU, ${above} / ${below}, ${merge}`,
+        rounds: upper.map(({ cpuMs }, i) => cpuMs / lower[i]!.cpuMs),
+        ...(below === 'graticule' ? { goal: 5 } : {}),
+      },
+    ];
+  };
+  const ratios = NAMES.flatMap((merge) => [
+    ...ratio(merge, 'TiTiler', 'graticule'),
+    ...ratio(merge, 'graticule', 'GDAL alone'),
+    ...ratio(merge, 'TiTiler', 'GDAL alone'),
+  ]);
   publish({
     bench: 'stac-mosaic',
-    command: `./run bench stac-mosaic --rounds ${rounds} --jobs ${JOBS}`,
+    command: `./run bench stac-mosaic --rounds ${rounds} --warm-up ${warmUp} --jobs ${JOBS}`,
     about:
       `Tiles of 256 x 256 as PNG, ${JOBS} in a round, ${CLIENTS} clients, none asked for twice, each covered by all of ${SCENES} scenes ` +
       `(SYNTHETIC imagery, COGs of ${SIDE} x ${SIDE} pixels, three bands, UTM, DEFLATE) on a host of this machine. TiTiler has the scenes as ` +
-      `MosaicJSON, two workers and the settings that its documentation advises. CPU of all processes of a server. ` +
+      `MosaicJSON, two workers and the settings that its documentation advises. CPU of all processes of a server. GDAL alone reads the files from the disk, in one process, and warps all scenes; it merges and encodes nothing. ` +
       `Mean differences of a tile from TiTiler's: ${differences.join(', ')}.`,
     figures: rows,
     ratios,

@@ -3,10 +3,7 @@
  * the windows that it is sent, one after the other, with the arguments that GDAL's utilities would get.
  */
 import gdal from 'gdal-async';
-import sharp from 'sharp';
 
-sharp.concurrency(1);
-sharp.cache(false);
 gdal.config.set('GDAL_NUM_THREADS', '1');
 gdal.config.set('GDAL_CACHEMAX', '256');
 const source = await gdal.openAsync(process.argv[2]);
@@ -20,30 +17,18 @@ async function write(dataset, selection) {
   return gdal.vsimem.release(path).length;
 }
 
-function warp({ box, side }, options) {
+function warp({ box, side }) {
   const grid = ['-t_srs', 'EPSG:3857', '-te', ...box.map(String), '-ts', String(side), String(side)];
-  return gdal.warpAsync('window', null, [source], ['-of', 'MEM', ...grid, '-r', 'bilinear', ...options]);
+  return gdal.warpAsync('window', null, [source], ['-of', 'MEM', ...grid, '-r', 'bilinear']);
 }
 
 const WORK = {
   crop: ({ window }) => write(source, ['-srcwin', ...window.map(String)]),
   warp: async (job) => {
-    const warped = await warp(job, []);
+    const warped = await warp(job);
     const bytes = await write(warped, []);
     warped.close();
     return bytes;
-  },
-  tile: async (job) => {
-    const warped = await warp(job, ['-dstalpha']);
-    const { side } = job;
-    const rgba = new Uint8Array(side * side * 4);
-    for (let band = 1; band <= 4; band++) {
-      const layout = { pixel_space: 4, line_space: 4 * side, offset: band - 1 };
-      warped.bands.get(band).pixels.read(0, 0, side, side, rgba, layout);
-    }
-    warped.close();
-    const image = sharp(rgba, { raw: { width: side, height: side, channels: 4 } });
-    return (await image.png({ compressionLevel: 3, adaptiveFiltering: false }).toBuffer()).length;
   },
 };
 

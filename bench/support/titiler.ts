@@ -23,6 +23,8 @@ export async function startTitiler(
 ): Promise<BenchServer | undefined> {
   if (!hasTitiler()) return undefined;
   const args = ['titiler.application.main:app', '--workers', '2', '--port', String(port)];
+  // Other servers have their turns of a run in between; a connection that is kept should outlast them.
+  args.push('--timeout-keep-alive', '600');
   const child = spawn('taskset', ['-c', '0', join(TITILER, 'uvicorn'), ...args, '--log-level', 'error'], {
     stdio: 'ignore',
     env: { ...process.env, ...ENVIRONMENT, ...settings },
