@@ -110,9 +110,10 @@ function tell({ archive, tally, failures }: ExportResult, file: string): void {
   process.stdout.write(
     `wrote ${archive.tiles} tiles (${archive.contents} different, ${archive.bytes} bytes) to ${file}\n`,
   );
-  if (tally.failed === 0) return;
-  process.stderr.write(`${failures.join('\n')}\n${tally.failed} tiles could not be made\n`);
-  process.exitCode = 1;
+  if (failures.length > 0) process.stderr.write(`${failures.join('\n')}\n`);
+  if (tally.lossy > 0) process.stderr.write(`${tally.lossy} tiles lack rasters that could not be read\n`);
+  if (tally.failed > 0) process.stderr.write(`${tally.failed} tiles could not be made\n`);
+  if (tally.lossy + tally.failed > 0) process.exitCode = 1;
 }
 
 function fail(error: unknown, signal: AbortSignal): void {

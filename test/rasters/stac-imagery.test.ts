@@ -229,6 +229,15 @@ describe('imagery of a STAC API', () => {
     expect((await fetch(assets.thumbnail.href)).status).toBe(200);
   });
 
+  it('leads to the collection that is searched for each window', async () => {
+    const { links } = await (await fetch(`${server.url}/stac/collections/searched`)).json();
+    const via = links.filter(({ rel }: { rel: string }) => rel === 'via');
+    expect(via.map(({ href }: { href: string }) => href)).toEqual([`${origin.url}/stac/collections/scenes`]);
+    expect((await (await fetch(via[0].href)).json()).id).toBe('scenes');
+    const { links: own } = await (await fetch(`${server.url}/stac/collections/newest`)).json();
+    expect(own.some(({ rel }: { rel: string }) => rel === 'via')).toBe(false);
+  });
+
   it('is not merged by a layer where its source merges it', async () => {
     const put = async (name: string, mergeStrategy: string) => {
       const path = `services/default/layers/${layerOf(name)}/metadata`;

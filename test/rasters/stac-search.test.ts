@@ -59,6 +59,25 @@ describe('a search', () => {
     });
   });
 
+  it('takes the first address of an asset that may be read', async () => {
+    const at = (href: string, alternate: unknown) => ({ assets: { data: { href, alternate } } });
+    const inStore = { s3: { href: 's3://scenes/b.tif' }, here: { href: '/b.tif' } };
+    const items = [
+      item('a', at('/a.tif', inStore)),
+      item('b', at('https://elsewhere.example/b.tif', inStore)),
+      item('c', at('https://elsewhere.example/c.tif', { other: { href: 'https://other.example/c.tif' } })),
+      item('d', at('file:///etc/passwd', { broken: 7, here: { href: '/d.tif' } })),
+    ];
+    answering(() => page(items));
+    const found = await search();
+    expect(found.scenes.map(({ id, hrefs }) => [id, ...hrefs])).toEqual([
+      ['a', `${api.origin}/a.tif`],
+      ['b', 's3://scenes/b.tif'],
+      ['d', `${api.origin}/d.tif`],
+    ]);
+    expect(found.problems).toEqual([expect.stringMatching(/^Asset 'data' of item c may not be read: /)]);
+  });
+
   it('follows pages by GET', async () => {
     answering((request) =>
       page(

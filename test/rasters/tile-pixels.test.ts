@@ -372,6 +372,24 @@ describe('values of one band', () => {
     expect(difference(await picture(path, middle(14), { bands: [3, 2, 1] }), theirs)).toBeLessThanOrEqual(1);
   });
 
+  it('cast no shadows where the alpha band says that there are none', async () => {
+    const path = inScratch('relief.tif');
+    const relief = ['-ot', 'Float32', '-b', '1', '-b', '4'];
+    tool('gdal_translate', '-q', ...cog('BLOCKSIZE=128', 'OVERVIEWS=NONE'), ...relief, hiddenParts(), path);
+    const window = middle(14);
+    const hidden = numberless(path, window, ...PLAIN, '-ot', 'Float32');
+    const black = [0, 0, 0, 255] as const;
+    const light = { azimuth: 315, exaggeration: 0.5, steepness: 1 };
+    const hillshade = { ...light, shadow: black, highlight: black, accent: black };
+    const task = { source: fileRaster(path), ...window, format: 'raw' as const, steps: [{ hillshade }] };
+    const shades = transparent((await suite.pool.run('raster.image', task)).data);
+    expect(hidden).toContain(true);
+    expect(shades.filter((_, i) => hidden[i])).not.toContain(false);
+    // Level ground has no shade.
+    const seen = shades.filter((isTransparent, i) => !hidden[i] && !isTransparent).length;
+    expect(seen).toBeGreaterThan(hidden.filter((isHidden) => !isHidden).length / 2);
+  });
+
   it('have holes where a copy of them has the nodata value', async () => {
     const [raw, path] = [inScratch('heights.tif'), inScratch('heights-grid.tif')];
     tool(

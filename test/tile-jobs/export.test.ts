@@ -13,6 +13,7 @@ import Database from '../../src/native/sqlite.js';
 import { compress } from '../../src/services/compression.js';
 import { type ExportOptions, exportTiles } from '../../src/services/tile-jobs/export.js';
 import { yielding } from '../../src/services/tile-jobs/make.js';
+import { seedTiles } from '../../src/services/tile-jobs/seed.js';
 import type { TileSelection } from '../../src/services/tile-jobs/tally.js';
 import { tileWork } from '../../src/services/tile-jobs/work.js';
 import type { TileRequest } from '../../src/services/tiles/request.js';
@@ -224,6 +225,29 @@ describe('an export', () => {
     expect(done.failures).toEqual([expect.stringContaining('2/1/1')]);
     expect(refusals).toBe(3);
     expect(done.tally.processed).toBe(done.tally.total);
+  });
+
+  it('tries tiles again that lack rasters, and tells which still do', async () => {
+    const tries = new Map<string, number>();
+    const make = async (request: TileRequest): Promise<Tile> => {
+      const { zoom, row, column } = request.at;
+      const place = key(zoom, row, column);
+      const count = (tries.get(place) ?? 0) + 1;
+      tries.set(place, count);
+      const isLossy = place === '2/1/1' || (place === '2/1/2' && count < 3);
+      return { ...(await made(request)), isLossy };
+    };
+    const work = tileWork({ ...selection, maxZoom: 2 }, catalog);
+    const output = join(folder, 'lossy.pmtiles');
+    const done = await exportTiles(work, options(output, { make, lossPatience: 1300 }));
+    expect(done.tally).toMatchObject({ failed: 0, lossy: 1, tiles: done.archive.tiles });
+    expect(done.failures).toEqual(['Tile 2/1/1 lacks rasters that could not be read.']);
+    expect(tries.get('2/1/1')).toBe(3);
+    expect(tries.get('2/1/2')).toBe(3);
+    const seeding = { ...options('', { make, lossPatience: 0 }), from: undefined };
+    const seeded = await seedTiles(work, { ...seeding, progress() {} });
+    expect(seeded.tally).toMatchObject({ failed: 1, lossy: 0, tiles: done.archive.tiles - 1 });
+    expect(seeded.failures[0]).toContain('2/1/1');
   });
 
   it('ends where maxTiles says, and stays within a bounding box', async () => {

@@ -87,12 +87,19 @@ describe('parts of a tile job', () => {
   });
 
   it('are summed as far as they have told', () => {
-    const tally = (n: number) => ({ total: 9, processed: n, tiles: n, bytes: 10 * n, failed: 0 });
+    const tally = (n: number) => ({ total: 9, processed: n, tiles: n, bytes: 10 * n, failed: 0, lossy: 0 });
     const states = [
       { isDone: true, progress: tally(1), result: { tally: tally(3), failures: [] } },
       { isDone: false, progress: tally(2), result: undefined },
       { isDone: false, progress: undefined, result: undefined },
     ];
-    expect(tallyOf(states, 50)).toEqual({ total: 50, processed: 5, tiles: 5, bytes: 50, failed: 0 });
+    expect(tallyOf(states, 50)).toEqual({
+      total: 50,
+      processed: 5,
+      tiles: 5,
+      bytes: 50,
+      failed: 0,
+      lossy: 0,
+    });
   });
 });

@@ -24,6 +24,8 @@ export interface MakingOptions {
   make(request: TileRequest, signal: AbortSignal): Promise<Tile>;
   /** Resolves when there is room for one more tile. */
   room(): Promise<void>;
+  /** Milliseconds of all pauses together before tiles are made again that lack rasters; a minute when absent. */
+  lossPatience?: number;
 }
 
 /** What became of an address, or of several that are empty together. */
@@ -36,10 +38,13 @@ export interface MadeStep {
   /** Absent for empty addresses and failures. */
   body?: Uint8Array;
   failure?: Error;
+  /** It lacks rasters that could not be read. */
+  isLossy?: boolean;
 }
 
 /** Pauses between attempts, milliseconds: together longer than a database takes to start again. */
 const PAUSES = [100, 500, 2000, 5000, 10_000];
+const LOSS_PATIENCE = 60_000;
 /** What may be otherwise when it is tried again. */
 const PASSING: ReadonlySet<string> = new Set([
   'queue-full',
@@ -51,9 +56,10 @@ const PASSING: ReadonlySet<string> = new Set([
 
 /**
  * Makes the tiles of a selection zoom by zoom, in the order of the Hilbert curve. A tile that cannot be made is told as
- * a failure; rejects when the store stays away, and on abort.
+ * a failure, one that lacks rasters after it was tried again as lossy; rejects when the store stays away, and on abort.
  */
 export async function* makeTiles(work: TileWork, options: MakingOptions): AsyncGenerator<MadeStep> {
+  const patience = { left: options.lossPatience ?? LOSS_PATIENCE };
   for (const [zoom, ranges] of work.ranges) {
     if (options.from && zoom < options.from.zoom) continue;
     if (options.to && zoom > options.to.zoom) return;
@@ -66,18 +72,23 @@ export async function* makeTiles(work: TileWork, options: MakingOptions): AsyncG
       collections.length > 0 ? occupancy(work, collections, options.pools, options.signal) : NOWHERE;
     const steps = walk({ set: work.set, zoom, ranges, from, to, occupied });
     yield* inOrder(steps, options.concurrency, (step) =>
-      makeStep({ ...work, collections }, zoom, step, options),
+      makeStep({ ...work, collections }, zoom, step, { ...options, patience }),
     );
   }
 }
 
 const NOWHERE: Occupied = async (boxes) => boxes.map(() => false);
 
+interface PatientOptions extends MakingOptions {
+  /** Shared by all tiles: a raster that is damaged is so in each of them. */
+  patience: { left: number };
+}
+
 async function makeStep(
   work: TileWork,
   zoom: number,
   step: WalkStep,
-  options: MakingOptions,
+  options: PatientOptions,
 ): Promise<MadeStep> {
   options.signal.throwIfAborted();
   const position = { zoom, next: step.next };
@@ -90,9 +101,9 @@ async function makeStep(
     at: { set: work.set, ...at },
   };
   try {
-    const { reply, empty } = await patiently(request, options);
+    const { reply, empty, isLossy } = await patiently(request, options);
     const body = empty ? undefined : await archived(reply);
-    return { position, count: 1, at, body };
+    return { position, count: 1, at, body, isLossy };
   } catch (error) {
     if (options.signal.aborted || !(error instanceof ApiError || error instanceof TaskFailure)) throw error;
     if (error.code === 'store-unavailable' || error.code === 'source-missing') throw error;
@@ -107,17 +118,20 @@ async function archived({ body, encoding }: Reply): Promise<Uint8Array> {
   return compress(await decompress(tile, encoding), 'gzip');
 }
 
-async function patiently(request: TileRequest, options: MakingOptions): Promise<Tile> {
+async function patiently(request: TileRequest, options: PatientOptions): Promise<Tile> {
+  const { signal, patience } = options;
   for (let attempt = 0; ; attempt++) {
+    const wait = PAUSES[attempt];
     try {
       await options.room();
-      return await options.make(request, options.signal);
+      const tile = await options.make(request, signal);
+      if (!tile.isLossy || wait === undefined || wait > patience.left) return tile;
+      patience.left -= wait;
     } catch (error) {
       const code = (error as { code?: unknown }).code;
-      const wait = PAUSES[attempt];
       if (wait === undefined || typeof code !== 'string' || !PASSING.has(code)) throw error;
-      await pause(wait, undefined, { signal: options.signal });
     }
+    await pause(wait, undefined, { signal });
   }
 }
 

@@ -74,6 +74,7 @@ export function tallyOf(states: readonly PartState[], total: number): Tally {
     sum.tiles += tally.tiles;
     sum.bytes += tally.bytes;
     sum.failed += tally.failed;
+    sum.lossy += tally.lossy ?? 0;
   }
   return sum;
 }

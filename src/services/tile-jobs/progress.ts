@@ -9,7 +9,7 @@ export class TileProgress {
   readonly tally: Tally;
   readonly #began = performance.now();
   readonly #before: number;
-  /** First failures, as text. */
+  /** First failures and losses, as text. */
   readonly failures: string[] = [];
 
   constructor(
@@ -17,11 +17,11 @@ export class TileProgress {
     saved: Tally | undefined,
     private readonly tell: (tally: Tally, tilesPerSecond: number) => void,
   ) {
-    this.tally = saved ? { ...saved, total } : newTally(total);
+    this.tally = { ...newTally(total), ...saved, total };
     this.#before = this.tally.processed;
   }
 
-  count({ count, at, body, failure }: MadeStep): void {
+  count({ count, at, body, failure, isLossy }: MadeStep): void {
     const { tally } = this;
     tally.processed += count;
     if (body) {
@@ -30,10 +30,18 @@ export class TileProgress {
     }
     if (failure) {
       tally.failed++;
-      if (this.failures.length < TOLD_FAILURES)
-        this.failures.push(`Tile ${at!.zoom}/${at!.row}/${at!.column} could not be made: ${failure.message}`);
+      this.#note(at, `could not be made: ${failure.message}`);
+    }
+    if (isLossy) {
+      tally.lossy++;
+      this.#note(at, 'lacks rasters that could not be read.');
     }
     const seconds = (performance.now() - this.#began) / 1000;
     this.tell(tally, seconds > 0 ? (tally.processed - this.#before) / seconds : 0);
+  }
+
+  #note(at: MadeStep['at'], what: string): void {
+    if (this.failures.length < TOLD_FAILURES)
+      this.failures.push(`Tile ${at!.zoom}/${at!.row}/${at!.column} ${what}`);
   }
 }

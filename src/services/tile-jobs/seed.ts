@@ -1,3 +1,4 @@
+import { ApiError } from '../../core/errors.js';
 import type { MakingOptions } from './make.js';
 import { makeTiles } from './make.js';
 import { TileProgress } from './progress.js';
@@ -8,6 +9,9 @@ export interface SeedOptions extends MakingOptions {
   progress(tally: Tally, tilesPerSecond: number): void;
 }
 
+/** No cache keeps what lacks something. */
+const NOT_KEPT = new ApiError('unavailable', 'It lacks rasters that could not be read.');
+
 /** Has the tiles of a selection made and kept. What is in the cache costs a look-up. */
 export async function seedTiles(
   work: TileWork,
@@ -16,7 +20,7 @@ export async function seedTiles(
   const most = work.selection.maxTiles ?? Number.POSITIVE_INFINITY;
   const progress = new TileProgress(work.total, undefined, options.progress);
   for await (const step of makeTiles(work, options)) {
-    progress.count(step);
+    progress.count(step.isLossy ? { ...step, body: undefined, isLossy: false, failure: NOT_KEPT } : step);
     if (progress.tally.tiles >= most) break;
   }
   return { tally: progress.tally, failures: progress.failures };

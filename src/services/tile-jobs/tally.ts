@@ -27,6 +27,8 @@ export interface Tally {
   tiles: number;
   bytes: number;
   failed: number;
+  /** Tiles that lack rasters which could not be read. */
+  lossy: number;
 }
 
 /** Where work goes on: a zoom, and a place of its walk. */
@@ -36,5 +38,5 @@ export interface Position {
 }
 
 export function newTally(total: number): Tally {
-  return { total, processed: 0, tiles: 0, bytes: 0, failed: 0 };
+  return { total, processed: 0, tiles: 0, bytes: 0, failed: 0, lossy: 0 };
 }

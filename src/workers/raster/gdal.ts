@@ -11,7 +11,7 @@ import gdal, { type Dataset } from 'gdal-async';
 import { TaskFailure } from '../../core/failure.js';
 import type { Resampling } from '../../core/rasters.js';
 import { storageFailure } from '../../core/storage-faults.js';
-import { checkShape } from './shape.js';
+import { requireShape } from './shape.js';
 
 const CONFIGURATION: Record<string, string> = {
   // Parallelism comes from several tasks at once.
@@ -144,13 +144,7 @@ export async function openRaster(path: string, table?: string): Promise<Dataset>
   } catch (error) {
     throw unreadable('The file is not a raster of a supported format, or is damaged.', error);
   }
-  try {
-    checkShape(dataset);
-    return dataset;
-  } catch (error) {
-    dataset.close();
-    throw error;
-  }
+  return requireShape(dataset);
 }
 
 let scratchCount = 0;

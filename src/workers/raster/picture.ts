@@ -4,7 +4,7 @@ import type { RasterBand } from 'gdal-async';
 import type { Cancellation } from '../cancellation.js';
 import type { RasterHandle } from './handles.js';
 import { type Drawing, draw } from './look.js';
-import type { Rendering } from './palette.js';
+import { alphaOf, type Rendering } from './palette.js';
 import { giveBack, takeBuffer } from './pixel-buffers.js';
 import { GRAY, OPAQUE, shadeOf, wordsOf } from './pixel-words.js';
 import type { Stretch } from './stretch.js';
@@ -42,7 +42,10 @@ export async function readValues(
   window: PictureWindow,
   cancellation: Cancellation,
 ): Promise<Float32Array | undefined> {
-  const values: Rendering = { kind: 'stretch', bands: [band], samples: 1, stretches: [] };
+  const values: Rendering = {
+    ...{ kind: 'stretch', samples: 1, stretches: [] },
+    bands: [band, ...alphaOf(handle)],
+  };
   const pixels = await windowPixels(handle, values, window);
   if (pixels === 'nothing') return undefined;
   try {

@@ -30,6 +30,17 @@ export function checkShape(dataset: Dataset, maxBands = MAX_BANDS): void {
   }
 }
 
+/** The dataset, which is closed where its shape is refused. */
+export function requireShape(dataset: Dataset): Dataset {
+  try {
+    checkShape(dataset);
+    return dataset;
+  } catch (error) {
+    dataset.close();
+    throw error;
+  }
+}
+
 const isInterleaved = (dataset: Dataset) => dataset.getMetadata('IMAGE_STRUCTURE')?.INTERLEAVE === 'PIXEL';
 
 function checkBlock(band: RasterBand | null, samples: number): void {

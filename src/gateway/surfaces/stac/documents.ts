@@ -1,6 +1,7 @@
 import { hasCoverage, hasFeatures, hasStoredTiles, isServed } from '../../../core/abilities.js';
 import type { Collection, RasterCollection } from '../../../core/collection.js';
 import type { Exchange } from '../../../core/operation.js';
+import { sceneSearchOf } from '../../../core/raster-sources.js';
 import { instantsOf } from '../../../services/rasters/granules.js';
 import { eoBands, metresPerPixel, rasterBands } from '../../../services/stac/bands.js';
 import { hasItems } from '../../../services/stac/footprints.js';
@@ -78,6 +79,7 @@ export function stacCollectionDocument(x: Exchange, collection: Collection) {
       { href: `${self}/items`, rel: 'items', type: GEOJSON_TYPE },
       { href: `${self}/queryables`, rel: QUERYABLES, type: 'application/schema+json' },
       ...dataLinks(x, collection),
+      ...searchedLinks(collection),
       ...aboutLinks(collection),
     ] as Link[],
     assets: assetsOf(x, collection),
@@ -174,6 +176,18 @@ function dataLinks(x: Exchange, collection: Collection): Link[] {
   if (!hasFeatures(collection) || !isServed(collection, 'OgcFeatures')) return [];
   const href = `${x.baseUrl}/ogc/features/collections/${collection.id}`;
   return [{ href, rel: 'related', type: JSON_TYPE, title: 'Features' }];
+}
+
+/** The collections of another STAC API in which scenes are searched for each window: their items are there. */
+function searchedLinks(collection: Collection): Link[] {
+  const source = hasCoverage(collection) ? sceneSearchOf(collection.raster.source) : undefined;
+  const root = source?.url.replace(/\/$/, '');
+  return (source?.collections ?? []).map((id) => ({
+    href: `${root}/collections/${encodeURIComponent(id)}`,
+    rel: 'via',
+    type: JSON_TYPE,
+    title: `Collection ${id}, whose items are the scenes`,
+  }));
 }
 
 function assetsOf(x: Exchange, collection: Collection) {

@@ -7,6 +7,8 @@ import { boxOf, type Json, linksOf, object, string } from '../json.js';
 
 const MAX_ID = 500;
 const MAX_HREF = 8192;
+/** Other addresses of one asset. */
+const MAX_ALTERNATES = 16;
 const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,18})?(Z|[+-]\d{2}:\d{2})$/i;
 
 /** The scene of an item, or why it is none. `page` is the address that it came from. */
@@ -24,11 +26,14 @@ export function sceneOf(
   const self = linksOf(item, page).find(({ rel, href }) => rel === 'self' && /^https?:/.test(href))?.href;
   const hrefs: string[] = [];
   for (const asset of assets) {
-    const href = addressOf(object(object(item['assets'])[asset])['href'], self ?? page);
-    if (href === undefined) return `Item ${id} has no asset '${asset}' with an address.`;
-    const problem = /^https?:/.test(href) ? allowed.problemOf(new URL(href)) : undefined;
-    if (problem !== undefined) return `Asset '${asset}' of item ${id} may not be read: ${problem}.`;
-    hrefs.push(href);
+    const addresses = addressesOf(object(object(item['assets'])[asset]), self ?? page);
+    if (addresses.length === 0) return `Item ${id} has no asset '${asset}' with an address.`;
+    const problems = addresses.map((href) =>
+      /^https?:/.test(href) ? allowed.problemOf(new URL(href)) : undefined,
+    );
+    const readable = problems.indexOf(undefined);
+    if (readable < 0) return `Asset '${asset}' of item ${id} may not be read: ${problems[0]}.`;
+    hrefs.push(addresses[readable]!);
   }
   const properties = object(item['properties']);
   const acquired = instantOf(properties['datetime']) ?? instantOf(properties['start_datetime']);
@@ -73,6 +78,12 @@ function boxAround(coordinates: unknown): Box | undefined {
     } else for (const part of one) left.push(part);
   }
   return west <= east ? [west, south, east, north] : undefined;
+}
+
+/** Its own, then those of the extension for alternate assets, in their order. */
+function addressesOf(asset: Json, base: string): string[] {
+  const alternates = Object.values(object(asset['alternate'])).slice(0, MAX_ALTERNATES);
+  return [asset, ...alternates.map(object)].flatMap(({ href }) => addressOf(href, base) ?? []);
 }
 
 /** Absolute: over HTTP, or in a store. */

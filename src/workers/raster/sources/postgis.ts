@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { TaskFailure } from '../../../core/failure.js';
 import type { PostgisRaster } from '../../../core/rasters.js';
 import { gdal } from '../gdal.js';
-import { checkShape } from '../shape.js';
+import { requireShape } from '../shape.js';
 import type { Opened, Opening } from './opening.js';
 
 /** How long what is open counts as up to date: rows change without a word. */
@@ -50,13 +50,8 @@ async function openColumn(name: string, server: Server): Promise<Opened> {
     // What GDAL says of it may hold the password.
     throw unavailable();
   }
-  try {
-    checkShape(opened);
-    return { dataset: opened, driver: 'PostGISRaster', close: () => opened.close() };
-  } catch (error) {
-    opened.close();
-    throw error;
-  }
+  const dataset = requireShape(opened);
+  return { dataset, driver: 'PostGISRaster', close: () => dataset.close() };
 }
 
 /** GDAL's connection string: words with values in quotes, for which it knows no escapes. */

@@ -3,7 +3,7 @@
 import type { RemoteRaster } from '../../../../core/rasters.js';
 import { failureFrom } from '../../../failure.js';
 import { gdal, unreadable } from '../../gdal.js';
-import { checkShape } from '../../shape.js';
+import { requireShape } from '../../shape.js';
 import type { Opened, Opening } from '../opening.js';
 import { lookAt, stateOf } from './reader.js';
 
@@ -30,8 +30,7 @@ export async function remoteRevision(source: RemoteRaster): Promise<string> {
 
 async function openRemote(name: string): Promise<Opened> {
   try {
-    const dataset = await gdal.openAsync(name, 'r', ['GTiff']);
-    checkShape(dataset);
+    const dataset = requireShape(await gdal.openAsync(name, 'r', ['GTiff']));
     return { dataset, driver: 'GTiff', name, close: () => dataset.close() };
   } catch (error) {
     const { failure } = await stateOf(name);
