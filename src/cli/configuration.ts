@@ -1,4 +1,5 @@
-import { ConfigSchema, loadConfig } from '../core/config.js';
+import { loadConfig } from '../core/config.js';
+import { ConfigSchema } from '../core/config-schema.js';
 
 /** Prints docs/configuration.md, or with `--schema` the JSON Schema of the configuration file. */
 function markdown(): string {

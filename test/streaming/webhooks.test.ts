@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { CatalogSnapshot } from '../../src/core/collection.js';
-import { ConfigError, type Webhook } from '../../src/core/config.js';
+import { ConfigError } from '../../src/core/config.js';
+import type { Webhook } from '../../src/core/config-schema.js';
 import type { FeatureEvent } from '../../src/core/edits.js';
 import type { Pools } from '../../src/core/tasks.js';
 import type { Alert } from '../../src/services/alerts.js';

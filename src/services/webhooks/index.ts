@@ -1,5 +1,6 @@
 import type { CatalogSnapshot } from '../../core/collection.js';
-import { type Config, ConfigError, type Webhook } from '../../core/config.js';
+import { type Config, ConfigError } from '../../core/config.js';
+import type { Webhook } from '../../core/config-schema.js';
 import type { Pools } from '../../core/tasks.js';
 import type { DeliveryStore } from '../../stores/deliveries.js';
 import { AllowedHosts } from '../../workers/remote/allowed.js';

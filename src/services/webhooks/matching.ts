@@ -1,6 +1,7 @@
 import { hasFeatures } from '../../core/abilities.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
-import { ConfigError, type Webhook } from '../../core/config.js';
+import { ConfigError } from '../../core/config.js';
+import type { Webhook } from '../../core/config-schema.js';
 import { Cql2Error, check, type Expression, parseText } from '../../core/cql2/index.js';
 import { CRS84 } from '../../core/crs.js';
 import type { FeatureEvent } from '../../core/edits.js';

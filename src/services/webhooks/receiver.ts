@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { ConfigError, type Webhook } from '../../core/config.js';
+import { ConfigError } from '../../core/config.js';
+import type { Webhook } from '../../core/config-schema.js';
 import { version } from '../../core/version.js';
 import type { AllowedHosts } from '../../workers/remote/allowed.js';
 import { post } from './post.js';
