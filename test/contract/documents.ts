@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { SharedServer } from '../support/shared-server.js';
@@ -164,6 +165,9 @@ export async function fault(
 export async function faults(requests: Iterable<() => Promise<string | undefined>>): Promise<string[]> {
   const queue = requests[Symbol.iterator]();
   const found: string[] = [];
+  // Connections that the server ended while schemas were compiled are noticed in whole turns of the loop only.
+  await turn();
+  await turn();
   const next = async () => {
     for (let one = queue.next(); !one.done; one = queue.next()) {
       const problem = await one.value();
