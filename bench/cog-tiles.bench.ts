@@ -11,6 +11,7 @@ import { EPSG, ORIGIN, PIXEL } from './support/imagery.js';
 import { parentOf, treeCpuMs } from './support/peers.js';
 import { median, option, publish, textOption } from './support/report.js';
 import { answers, childrenTitled, startGraticule } from './support/server.js';
+import { fetchAll } from './support/server-cost.js';
 import { hasTitiler, startTitiler, TITILER } from './support/titiler.js';
 
 /**
@@ -182,17 +183,7 @@ function contender(server: Server): Contender {
       const parts = Object.entries(server.parts ?? {});
       const before = [server.pid, ...parts.map(([, pid]) => pid)].map(treeCpuMs);
       const tiles = urls.length;
-      urls.reverse();
-      let bytes = 0;
-      const client = async () => {
-        for (let url = urls.pop(); url !== undefined; url = urls.pop()) {
-          const answer = await fetch(url);
-          const body = await answer.arrayBuffer();
-          if (!answer.ok || body.byteLength === 0) throw new Error(`${url}: ${answer.status}`);
-          bytes += body.byteLength;
-        }
-      };
-      await Promise.all(Array.from({ length: CLIENTS }, client));
+      const bytes = await fetchAll(urls, CLIENTS);
       const after = [server.pid, ...parts.map(([, pid]) => pid)].map(treeCpuMs);
       const [cpuMs, ...rest] = after.map((ms, i) => (ms - before[i]!) / tiles);
       const split = Object.fromEntries(parts.map(([name], i) => [name, rest[i]!]));

@@ -1,11 +1,10 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import gdal from 'gdal-async';
 import { pin } from './support/core.js';
 import { EPSG, imagery, ORIGIN, PIXEL } from './support/imagery.js';
-import { parentOf, treeCpuMs } from './support/peers.js';
+import { parentOf } from './support/peers.js';
 import { median, option, publish } from './support/report.js';
 import { startGraticule } from './support/server.js';
+import { costOf, InProcess, type ServerCost } from './support/server-cost.js';
 import { startTitiler } from './support/titiler.js';
 
 /**
@@ -38,11 +37,6 @@ interface Contender {
   pid: number;
   url(kind: Kind, job: Job): string;
   stop(): void | Promise<void>;
-}
-
-interface Spent {
-  cpuMs: number;
-  perSecond: number;
 }
 
 pin(1);
@@ -115,44 +109,12 @@ async function titiler(port: number): Promise<Contender | undefined> {
 }
 
 /** Asks for all jobs once, several at a time. */
-async function ask({ pid, url }: Contender, kind: Kind, jobs: readonly Job[]): Promise<Spent> {
-  const waiting = jobs.map((job) => url(kind, job));
-  const [cpu, started] = [treeCpuMs(pid), performance.now()];
-  const client = async () => {
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      const answer = await fetch(next);
-      const bytes = await answer.arrayBuffer();
-      if (!answer.ok || bytes.byteLength === 0) throw new Error(`${next}: ${answer.status}`);
-    }
-  };
-  await Promise.all(Array.from({ length: CLIENTS }, client));
-  const seconds = (performance.now() - started) / 1e3;
-  return { cpuMs: (treeCpuMs(pid) - cpu) / jobs.length, perSecond: jobs.length / seconds };
-}
-
-class InProcess {
-  readonly #child: ChildProcess;
-
-  constructor(path: string) {
-    this.#child = fork('bench/support/gdal-windows.mjs', [path], { execArgv: [] });
-  }
-
-  async start(): Promise<this> {
-    await once(this.#child, 'message');
-    pin(0, this.#child.pid);
-    return this;
-  }
-
-  async run(kind: Kind, jobs: readonly Job[]): Promise<Spent> {
-    this.#child.send({ kind, jobs });
-    const [{ cpuMs, wallMs }] = (await once(this.#child, 'message')) as [{ cpuMs: number; wallMs: number }];
-    return { cpuMs: cpuMs / jobs.length, perSecond: (jobs.length * 1e3) / wallMs };
-  }
-
-  stop(): void {
-    this.#child.kill();
-  }
-}
+const ask = ({ pid, url }: Contender, kind: Kind, jobs: readonly Job[]): Promise<ServerCost> =>
+  costOf(
+    pid,
+    jobs.map((job) => url(kind, job)),
+    CLIENTS,
+  );
 
 /** Red, green and blue of an answer, as bytes. */
 function colors(answer: ArrayBuffer): Uint8Array {
@@ -181,7 +143,7 @@ async function compared(kind: Kind, job: Job, a: Contender, b: Contender): Promi
 
 const KINDS: readonly Kind[] = ['crop', 'warp'];
 const SIZES = [256, 512, 1024, 2048];
-const floor = await new InProcess(file).start();
+const floor = await new InProcess('bench/support/gdal-windows.mjs', [file]).start();
 const ours = await graticule(file, 8161);
 const ofSmall = await graticule(small, 8162);
 const peer = await titiler(8163);
@@ -191,8 +153,8 @@ if (peer) {
     differences.push(`${kind} ${(await compared(kind, jobsOf(1, 512, 3)[0]!, ours, peer)).toFixed(3)}`);
 }
 
-const samples = new Map<string, Spent[]>();
-const keep = (name: string, round: number, spent: Spent) => {
+const samples = new Map<string, ServerCost[]>();
+const keep = (name: string, round: number, spent: ServerCost) => {
   // The first round fills caches.
   if (round > 0) samples.set(name, [...(samples.get(name) ?? []), spent]);
 };
@@ -208,7 +170,7 @@ for (let round = 0; round <= rounds; round++) {
   for (const kind of KINDS) {
     seed += 1;
     const jobs = jobsOf(JOBS, 512, seed);
-    keep(`${kind} GDAL`, round, await floor.run(kind, jobs));
+    keep(`${kind} GDAL`, round, await floor.run({ kind, jobs }, jobs.length));
     keep(`${kind} graticule`, round, await ask(ours, kind, jobs));
     if (peer) keep(`${kind} TiTiler`, round, await ask(peer, kind, jobs));
   }

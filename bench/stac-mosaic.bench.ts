@@ -1,5 +1,4 @@
-import { execFileSync, fork } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdtempSync,
@@ -15,9 +14,9 @@ import gdal from 'gdal-async';
 import sharp from 'sharp';
 import { pin } from './support/core.js';
 import { EPSG, imagery, ORIGIN, PIXEL } from './support/imagery.js';
-import { treeCpuMs } from './support/peers.js';
 import { median, option, publish } from './support/report.js';
 import { startGraticule, startScript } from './support/server.js';
+import { costOf, InProcess, type ServerCost } from './support/server-cost.js';
 import { hasTitiler, startTitiler, TITILER } from './support/titiler.js';
 
 /**
@@ -47,18 +46,13 @@ type Tile = readonly [column: number, row: number];
 
 interface Contender {
   name: string;
-  run(merge: MergeName, tiles: readonly Tile[]): Promise<Spent>;
+  run(merge: MergeName, tiles: readonly Tile[]): Promise<ServerCost>;
   stop(): void | Promise<void>;
 }
 
 interface Server extends Omit<Contender, 'run'> {
   pid: number;
   url(merge: MergeName, tile: Tile): string;
-}
-
-interface Spent {
-  cpuMs: number;
-  perSecond: number;
 }
 
 pin(1);
@@ -171,35 +165,20 @@ async function titiler(port: number): Promise<Server | undefined> {
 }
 
 /** Asks for all tiles once, several at a time. */
-async function ask({ pid, url }: Server, merge: MergeName, tiles: readonly Tile[]): Promise<Spent> {
-  const waiting = tiles.map((tile) => url(merge, tile));
-  const [cpu, started] = [treeCpuMs(pid), performance.now()];
-  const client = async () => {
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      const answer = await fetch(next);
-      const bytes = await answer.arrayBuffer();
-      if (answer.status !== 200 || bytes.byteLength === 0)
-        throw new Error(`${next}: ${answer.status} ${Buffer.from(bytes).toString('utf8', 0, 300)}`);
-    }
-  };
-  await Promise.all(Array.from({ length: CLIENTS }, client));
-  const seconds = (performance.now() - started) / 1e3;
-  return { cpuMs: (treeCpuMs(pid) - cpu) / tiles.length, perSecond: tiles.length / seconds };
-}
+const ask = ({ pid, url }: Server, merge: MergeName, tiles: readonly Tile[]): Promise<ServerCost> =>
+  costOf(
+    pid,
+    tiles.map((tile) => url(merge, tile)),
+    CLIENTS,
+  );
 
 async function floor(): Promise<Contender> {
   const paths = hrefs.map((_, i) => join(folder, `scene-${i}.tif`));
-  const child = fork('bench/support/mosaic-floor.mjs', paths, { execArgv: [] });
-  await once(child, 'message');
-  pin(0, child.pid);
+  const gdalAlone = await new InProcess('bench/support/mosaic-floor.mjs', paths).start();
   return {
     name: 'GDAL alone',
-    async run(_, tiles) {
-      child.send(tiles.map(boxOf));
-      const [{ cpuMs, wallMs }] = (await once(child, 'message')) as [{ cpuMs: number; wallMs: number }];
-      return { cpuMs: cpuMs / tiles.length, perSecond: (tiles.length * 1e3) / wallMs };
-    },
-    stop: () => void child.kill(),
+    run: (_, tiles) => gdalAlone.run(tiles.map(boxOf), tiles.length),
+    stop: () => gdalAlone.stop(),
   };
 }
 
@@ -245,7 +224,7 @@ try {
   if (peer)
     for (const merge of NAMES)
       differences.push(`${merge} ${(await compared(merge, first!, [ours, peer])).toFixed(3)}`);
-  const samples = new Map<string, Spent[]>();
+  const samples = new Map<string, ServerCost[]>();
   if (tiles.length < (warmUp + rounds) * NAMES.length * JOBS)
     throw new Error(`There are ${tiles.length} tiles.`);
   for (let round = -warmUp; round < rounds; round++) {
@@ -266,7 +245,7 @@ try {
   for (const stop of stops.toReversed()) await stop();
 }
 
-function report(samples: Map<string, Spent[]>, differences: readonly string[]): void {
+function report(samples: Map<string, ServerCost[]>, differences: readonly string[]): void {
   const rows = [...samples].map(([name, spent]) => ({
     name,
     rounds: {

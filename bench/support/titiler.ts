@@ -22,10 +22,10 @@ export async function startTitiler(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<BenchServer | undefined> {
   if (!hasTitiler()) return undefined;
-  const args = ['titiler.application.main:app', '--workers', '2', '--port', String(port)];
   // Other servers have their turns of a run in between; a connection that is kept should outlast them.
-  args.push('--timeout-keep-alive', '600');
-  const child = spawn('taskset', ['-c', '0', join(TITILER, 'uvicorn'), ...args, '--log-level', 'error'], {
+  const options = ['--workers', '2', '--timeout-keep-alive', '600', '--log-level', 'error'];
+  const args = ['titiler.application.main:app', '--port', String(port), ...options];
+  const child = spawn('taskset', ['-c', '0', join(TITILER, 'uvicorn'), ...args], {
     stdio: 'ignore',
     env: { ...process.env, ...ENVIRONMENT, ...settings },
   });

@@ -501,8 +501,3 @@ export const LIMITS = {
 export const OUTBOX_EVENTS = 20_000;
 /** Milliseconds that the feed keeps an event, as long as there are no more than that. */
 export const FEED_AGE_MS = 7 * 86_400_000;
-
-/** Niceness of threads and processes that compute: with fewer cores than work, answering requests goes first. */
-export const WORKER_NICENESS = 10;
-/** Of threads that do processes, which wait for all other work. */
-export const PROCESS_NICENESS = 15;

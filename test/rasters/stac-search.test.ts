@@ -69,13 +69,13 @@ describe('a search', () => {
       item('d', at('file:///etc/passwd', { broken: 7, here: { href: '/d.tif' } })),
     ];
     answering(() => page(items));
-    const found = await search();
-    expect(found.scenes.map(({ id, hrefs }) => [id, ...hrefs])).toEqual([
+    const answer = await search();
+    expect(answer.scenes.map(({ id, hrefs }) => [id, ...hrefs])).toEqual([
       ['a', `${api.origin}/a.tif`],
       ['b', 's3://scenes/b.tif'],
       ['d', `${api.origin}/d.tif`],
     ]);
-    expect(found.problems).toEqual([expect.stringMatching(/^Asset 'data' of item c may not be read: /)]);
+    expect(answer.problems).toEqual([expect.stringMatching(/^Asset 'data' of item c may not be read: /)]);
   });
 
   it('follows pages by GET', async () => {

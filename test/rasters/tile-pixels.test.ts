@@ -377,17 +377,17 @@ describe('values of one band', () => {
     const relief = ['-ot', 'Float32', '-b', '1', '-b', '4'];
     tool('gdal_translate', '-q', ...cog('BLOCKSIZE=128', 'OVERVIEWS=NONE'), ...relief, hiddenParts(), path);
     const window = middle(14);
-    const hidden = numberless(path, window, ...PLAIN, '-ot', 'Float32');
+    const gaps = numberless(path, window, ...PLAIN, '-ot', 'Float32');
     const black = [0, 0, 0, 255] as const;
     const light = { azimuth: 315, exaggeration: 0.5, steepness: 1 };
     const hillshade = { ...light, shadow: black, highlight: black, accent: black };
     const task = { source: fileRaster(path), ...window, format: 'raw' as const, steps: [{ hillshade }] };
     const shades = transparent((await suite.pool.run('raster.image', task)).data);
-    expect(hidden).toContain(true);
-    expect(shades.filter((_, i) => hidden[i])).not.toContain(false);
+    expect(gaps).toContain(true);
+    expect(shades.filter((_, i) => gaps[i])).not.toContain(false);
     // Level ground has no shade.
-    const seen = shades.filter((isTransparent, i) => !hidden[i] && !isTransparent).length;
-    expect(seen).toBeGreaterThan(hidden.filter((isHidden) => !isHidden).length / 2);
+    const shadeCount = shades.filter((isTransparent, i) => !gaps[i] && !isTransparent).length;
+    expect(shadeCount).toBeGreaterThan(gaps.filter((isGap) => !isGap).length / 2);
   });
 
   it('have holes where a copy of them has the nodata value', async () => {

@@ -1,8 +1,8 @@
 import { setPriority } from 'node:os';
-import { WORKER_NICENESS } from '../../core/limits.js';
 import type { TaskInput, TaskName, TaskOutput } from '../../core/tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { answer } from '../failure.js';
+import { WORKER_NICENESS } from '../niceness.js';
 import type { OneThreadMessage } from '../one-thread.js';
 import { copyPart, readPackage } from './package/copy.js';
 import { appendTiles, discardArchive, finishArchive, openArchive } from './write.js';

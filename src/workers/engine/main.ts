@@ -2,10 +2,10 @@
 
 import { createServer } from 'node:net';
 import { setPriority } from 'node:os';
-import { WORKER_NICENESS } from '../../core/limits.js';
 import type { TaskInput } from '../../core/tasks.js';
 import { joinSupervisor } from '../../supervisor/child.js';
 import { watchFaults } from '../../supervisor/faults.js';
+import { WORKER_NICENESS } from '../niceness.js';
 import { Connection } from './connection.js';
 import { engineSettings, SCRATCH_VARIABLE } from './settings.js';
 import { EngineThreads } from './threads.js';

@@ -1,10 +1,11 @@
 import { setPriority } from 'node:os';
 import { workerData } from 'piscina';
 import type { FeatureProcessOrder, FeatureProcessTasks } from '../../core/feature-processes.js';
-import { LIMITS, PROCESS_NICENESS } from '../../core/limits.js';
+import { LIMITS } from '../../core/limits.js';
 import type { TaskInput, TaskOutput } from '../../core/tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { answer } from '../failure.js';
+import { PROCESS_NICENESS } from '../niceness.js';
 import type { OneThreadMessage } from '../one-thread.js';
 import { limitConnections } from '../providers/postgis/database.js';
 import { boundStatements } from '../providers/postgis/session.js';

@@ -42,10 +42,8 @@ export async function readValues(
   window: PictureWindow,
   cancellation: Cancellation,
 ): Promise<Float32Array | undefined> {
-  const values: Rendering = {
-    ...{ kind: 'stretch', samples: 1, stretches: [] },
-    bands: [band, ...alphaOf(handle)],
-  };
+  const bands = [band, ...alphaOf(handle)];
+  const values: Rendering = { kind: 'stretch', bands, samples: 1, stretches: [] };
   const pixels = await windowPixels(handle, values, window);
   if (pixels === 'nothing') return undefined;
   try {

@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os';
-import { WORKER_NICENESS } from '../../core/limits.js';
 import type { SymbolTasks } from '../../core/symbols.js';
 import { answer } from '../failure.js';
+import { WORKER_NICENESS } from '../niceness.js';
 import type { OneThreadMessage } from '../one-thread.js';
 import { moved } from '../thread.js';
 import { glyphRange } from './glyphs.js';

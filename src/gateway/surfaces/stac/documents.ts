@@ -181,8 +181,9 @@ function dataLinks(x: Exchange, collection: Collection): Link[] {
 /** The collections of another STAC API in which scenes are searched for each window: their items are there. */
 function searchedLinks(collection: Collection): Link[] {
   const source = hasCoverage(collection) ? sceneSearchOf(collection.raster.source) : undefined;
-  const root = source?.url.replace(/\/$/, '');
-  return (source?.collections ?? []).map((id) => ({
+  if (!source) return [];
+  const root = source.url.replace(/\/$/, '');
+  return source.collections.map((id) => ({
     href: `${root}/collections/${encodeURIComponent(id)}`,
     rel: 'via',
     type: JSON_TYPE,

@@ -1,0 +1,4 @@
+/** Niceness of threads and processes that compute: with fewer cores than work, answering requests goes first. */
+export const WORKER_NICENESS = 10;
+/** Of threads that do processes, which wait for all other work. */
+export const PROCESS_NICENESS = 15;
