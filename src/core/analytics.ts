@@ -69,7 +69,7 @@ export interface SpatialJoinTask extends AnalyticsQuery {
   distance: number;
   right: {
     source: VectorSource;
-    filter?: Expression;
+    filter: Expression | undefined;
     /** Fields whose values the left feature carries as arrays, and those that statistics are of. */
     carry: string[];
     statistics: Statistic[];

@@ -112,11 +112,11 @@ export function whole(collection: VectorCollection): VectorCollection {
 export function readable({ source, rule }: VectorCollection): {
   source: VectorSource;
   fields?: string[];
-  filter?: Expression;
+  filter: Expression | undefined;
 } {
-  if (!rule) return { source };
+  if (!rule) return { source, filter: undefined };
   const fields = source.fields.map(({ name }) => name);
-  return { source: rule.stored, fields, ...(rule.rows === undefined ? {} : { filter: rule.rows }) };
+  return { source: rule.stored, fields, filter: rule.rows };
 }
 
 /** Whether nobody has found out yet what a rule leaves of a collection. */

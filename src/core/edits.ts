@@ -84,8 +84,8 @@ export interface EditTask {
   crs: string;
   /** True when coordinates come y,x: the CRS is defined northing or latitude first. */
   swapAxes: boolean;
-  /** Rows that exist for who asks. No edit may take a row out of them. */
-  filter?: Expression;
+  /** Rows that exist for who asks; all of them if it is undefined. No edit may take a row out of them. */
+  filter: Expression | undefined;
   /** Attributes that exist for who asks; all when absent. */
   visible?: string[];
   /** Attributes that may be changed; all when absent. The others keep their values. */

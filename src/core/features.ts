@@ -4,10 +4,13 @@ import type { Box } from './box.js';
 import type { Expression } from './cql2/ast.js';
 import type { Field, VectorSource } from './vector-source.js';
 
-/** Features of a source that a filter lets through; all without one. The filter has been checked. */
+/**
+ * Features of a source that a checked filter lets through; all of them if it is undefined. Nobody leaves the member out by
+ * mistake: it carries the rows that the caller may see.
+ */
 export interface FeatureQuery {
   source: VectorSource;
-  filter?: Expression;
+  filter: Expression | undefined;
 }
 
 export interface SortKey {

@@ -70,7 +70,7 @@ export interface TileLayer {
   source: VectorSource;
   /** Attribute names to carry; all when absent. */
   fields?: string[];
-  filter?: Expression;
+  filter: Expression | undefined;
   /** Version of the collection; with it the layer may be read from an overview of its table. */
   version?: string;
   /** The last edit that the layer must show; 0 when absent. */

@@ -48,7 +48,7 @@ function begin(pools: Pools, visible: VectorCollection): Entry {
     .slice(0, LIMITS.statisticsFields);
   const result = runTask({ signal: controller.signal, timing() {} }, pools, 'vector.statistics', {
     source,
-    ...(filter === undefined ? {} : { filter }),
+    filter,
     fields: fields === undefined ? names : names.filter((name) => fields.includes(name)),
   });
   // Others write to databases unseen.

@@ -1,11 +1,15 @@
 import { type VectorCollection, whole } from '../core/collection.js';
+import { and } from '../core/cql2/index.js';
 import type { EditTask } from '../core/edits.js';
 import { ApiError } from '../core/errors.js';
 import { plainFields } from '../core/field-masks.js';
-import { type Access, bothFields, bothFilters } from './access/access.js';
+import { type Access, bothFields } from './access/access.js';
 
 /** What of a collection an edit may touch. */
 export type EditBounds = Pick<EditTask, 'filter' | 'visible' | 'writable'>;
+
+/** For edits that no caller limits. */
+export const NO_BOUNDS: EditBounds = { filter: undefined };
 
 /** The bounds for who reads a collection as `visible` and has this access to write. Throws 403. */
 export function editBounds(visible: VectorCollection, write: Access): EditBounds {
@@ -15,7 +19,7 @@ export function editBounds(visible: VectorCollection, write: Access): EditBounds
   const names = rule && plainFields(source.fields).map(({ name }) => name);
   const writable = bothFields(names, write.fields);
   return {
-    filter: bothFilters(rule?.rows, write.filter),
+    filter: and(rule?.rows, write.filter),
     visible: rule && source.fields.map(({ name }) => name),
     writable: writable && [...writable],
   };

@@ -58,7 +58,10 @@ export class ExtentRefresh {
     let settled = true;
     try {
       if (hasFeatures(collection)) {
-        const { extent84 } = await pools.run('vector.extent', { source: collection.source });
+        const { extent84 } = await pools.run('vector.extent', {
+          source: collection.source,
+          filter: undefined,
+        });
         settled = catalog.measured(id, collection.cursor, extent84);
       }
     } catch (error) {

@@ -70,7 +70,7 @@ async function read(
 ): Promise<Measured> {
   const { features, returned } = await runTask(SHARED, pools, 'vector.items', {
     source: rule?.stored ?? source,
-    ...(rule?.rows === undefined ? {} : { filter: rule.rows }),
+    filter: rule?.rows,
     ...(rule === undefined ? {} : { fields: source.fields.map(({ name }) => name) }),
     format,
     crs: CRS84.proj,

@@ -10,7 +10,7 @@ import type { Principal } from '../core/operation.js';
 import type { Pools } from '../core/tasks.js';
 import type { Field } from '../core/vector-source.js';
 import type { AccessPolicy } from './access/access.js';
-import { type EditBounds, editBounds, requireWritable } from './edit-bounds.js';
+import { type EditBounds, editBounds, NO_BOUNDS, requireWritable } from './edit-bounds.js';
 import type { Edits } from './edits.js';
 import { exists } from './exists.js';
 import type { JobContext } from './jobs/kinds.js';
@@ -124,7 +124,7 @@ export class Merges {
     const published = this.#deps.catalog().byId(id);
     if (!hasFeatures(published)) throw notFound('feature collection', id.slice(0, 100));
     const collection = whole(published);
-    const bounds = principal ? this.#boundsOf(principal, collection) : {};
+    const bounds = principal ? this.#boundsOf(principal, collection) : NO_BOUNDS;
     requireWritable(collection);
     if (mode === 'upsert') requireKey(collection, bounds, keyField);
     return { collection, bounds };

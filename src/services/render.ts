@@ -214,7 +214,7 @@ async function vectorLayer(
         cursor: collection.cursor,
         source,
         fields: names ? allowed.filter((name) => names.has(name)) : allowed,
-        ...(narrowed === undefined ? {} : { filter: narrowed }),
+        filter: narrowed,
         ...(maxFeaturesPerLayer > 0 ? { maxFeatures: maxFeaturesPerLayer } : {}),
       },
     ],

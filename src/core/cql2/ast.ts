@@ -8,13 +8,20 @@ import type { Geometry } from 'geojson';
  * `check` makes a tree fit for a writer: property names exist and have fitting types, temporal literals are valid,
  * and every spatial literal is x,y ordered and names its CRS.
  */
-export type Expression = boolean | Call;
+export type Expression = Call;
 
 /** An operator, predicate or function, named as the JSON encoding does: `and`, `=`, `isNull`, `t_finishedBy`, `casei`. */
 export interface Call {
   readonly op: string;
   readonly args: readonly Operand[];
 }
+
+/**
+ * The filters TRUE and FALSE. They are objects, so that no test of truth takes "no feature passes" for "no filter". A filter
+ * that crossed to another thread is a copy: compare with `passesAll` and `passesNone`.
+ */
+export const ALL_FEATURES: Expression = { op: 'true', args: [] };
+export const NO_FEATURES: Expression = { op: 'false', args: [] };
 
 export interface PropertyName {
   readonly property: string;
@@ -62,6 +69,20 @@ export type Operand =
   | readonly Operand[];
 
 export const isCall = (value: Operand): value is Call => typeof value === 'object' && 'op' in value;
+
+/** An absent filter lets every feature pass. */
+export const passesAll = (filter: Expression | undefined): boolean =>
+  filter === undefined || filter.op === ALL_FEATURES.op;
+
+export const passesNone = (filter: Expression | undefined): boolean => filter?.op === NO_FEATURES.op;
+
+/** TRUE or FALSE as a filter or as part of one; undefined for all else. */
+export function constantOf(operand: Operand): boolean | undefined {
+  if (typeof operand === 'boolean') return operand;
+  if (typeof operand !== 'object' || !isCall(operand)) return undefined;
+  if (passesAll(operand)) return true;
+  return passesNone(operand) ? false : undefined;
+}
 
 export const isProperty = (value: Operand): value is PropertyName =>
   typeof value === 'object' && 'property' in value;

@@ -1,5 +1,13 @@
 import { LIMITS } from '../limits.js';
-import { type Expression, isCall, isInterval, isProperty, type Operand } from './ast.js';
+import {
+  ALL_FEATURES,
+  type Expression,
+  isCall,
+  isInterval,
+  isProperty,
+  NO_FEATURES,
+  type Operand,
+} from './ast.js';
 import { Cql2Error, NO_PREDICATE, type Place } from './error.js';
 import { arityOf } from './operators.js';
 
@@ -40,7 +48,8 @@ export function checkArity(op: string, count: number, place: Place, name = `'${o
 
 /** A whole filter: a predicate, or a property that `check` will find to be boolean. */
 export function asExpression(operand: Operand): Expression {
-  if (typeof operand === 'boolean' || isCall(operand)) return operand;
+  if (typeof operand === 'boolean') return operand ? ALL_FEATURES : NO_FEATURES;
+  if (isCall(operand)) return operand;
   if (isProperty(operand)) return { op: '=', args: [operand, true] };
   throw new Cql2Error(NO_PREDICATE);
 }

@@ -1,15 +1,32 @@
-import type { Expression, Scalar } from './ast.js';
+import {
+  ALL_FEATURES,
+  type Expression,
+  NO_FEATURES,
+  type Operand,
+  passesAll,
+  passesNone,
+  type Scalar,
+} from './ast.js';
+import { asExpression } from './bound.js';
 
 /** Parts of filters that parameters such as `bbox`, `datetime` and `ids` become. They need no further `check`. */
 
-/** All of them; undefined and `true` are left out. Undefined when nothing is left: every feature passes. */
+/** All of them; undefined and TRUE are omitted. Undefined when no condition remains: every feature passes. */
 export function and(...parts: readonly (Expression | undefined)[]): Expression | undefined {
   const conditions = parts.flatMap((part) => {
-    if (part === undefined || part === true) return [];
-    return typeof part === 'object' && part.op === 'and' ? (part.args as Expression[]) : [part];
+    if (part === undefined) return [];
+    const conditions: readonly Operand[] = part.op === 'and' ? part.args : [part];
+    return conditions.map(asExpression).filter((condition) => !passesAll(condition));
   });
-  if (conditions.includes(false)) return false;
+  if (conditions.some(passesNone)) return NO_FEATURES;
   return conditions.length > 1 ? { op: 'and', args: conditions } : conditions[0];
+}
+
+/** Any of them. */
+export function anyOf(conditions: readonly Expression[]): Expression {
+  if (conditions.some(passesAll)) return ALL_FEATURES;
+  const possible = conditions.filter((condition) => !passesNone(condition));
+  return possible.length > 1 ? { op: 'or', args: possible } : (possible[0] ?? NO_FEATURES);
 }
 
 /** The property has this value; `null` asks for features without one. */
@@ -20,7 +37,7 @@ export function equals(property: string, value: Scalar | null): Expression {
 
 /** The property has one of these values; nothing passes when there are none. */
 export function oneOf(property: string, values: readonly Scalar[]): Expression {
-  return values.length > 0 && { op: 'in', args: [{ property }, values] };
+  return values.length > 0 ? { op: 'in', args: [{ property }, values] } : NO_FEATURES;
 }
 
 /**

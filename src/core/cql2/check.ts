@@ -3,6 +3,7 @@ import { plainFields } from '../field-masks.js';
 import { LIMITS } from '../limits.js';
 import {
   type Call,
+  constantOf,
   type Expression,
   type IntervalEnd,
   isArray,
@@ -113,6 +114,7 @@ class Checker {
   }
 
   #call(call: Call): Call {
+    if (constantOf(call) !== undefined) return call;
     const { op } = call;
     const definition = arityOf(op) ? undefined : functionNamed(op);
     if (!arityOf(op) && !definition) throw new Cql2Error(`there is no function '${excerpt(op)}'`);

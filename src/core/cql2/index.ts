@@ -1,6 +1,7 @@
 /** CQL2 (OGC 21-065r2): the one filter language of the server. */
 export type * from './ast.js';
-export { and, bboxFilter, equals, oneOf, rangeFilter, temporalFilter } from './build.js';
+export { ALL_FEATURES, NO_FEATURES, passesAll, passesNone } from './ast.js';
+export { and, anyOf, bboxFilter, equals, oneOf, rangeFilter, temporalFilter } from './build.js';
 export { type CheckOptions, check, checkOperand } from './check.js';
 export { Cql2Error } from './error.js';
 export { FUNCTIONS, type FunctionDefinition, type Kind } from './functions.js';

@@ -1,6 +1,7 @@
 import type { Geometry, Position } from 'geojson';
 import {
   type Call,
+  constantOf,
   type Expression,
   isArray,
   isBox,
@@ -30,13 +31,15 @@ export function print(expression: Expression): string {
 
 /** A tree as CQL2 JSON. The CRS that `check` puts into spatial literals is left out: the encoding has no place for it. */
 export function toJson(expression: Expression): unknown {
-  return JSON.parse(JSON.stringify(expression, (key, value) => (key === 'crs' ? undefined : value)));
+  const plain = (key: string, value: Operand) => (key === 'crs' ? undefined : (constantOf(value) ?? value));
+  return JSON.parse(JSON.stringify(expression, plain));
 }
 
 function operand(value: Operand): string {
   if (typeof value === 'string') return quoteString(value);
   if (typeof value === 'number') return String(value);
-  if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE';
+  const constant = constantOf(value);
+  if (constant !== undefined) return constant ? 'TRUE' : 'FALSE';
   if (isArray(value)) return `(${value.map(operand).join(', ')})`;
   if (isCall(value)) return call(value);
   if (isProperty(value)) return name(value.property);

@@ -19,13 +19,6 @@ export interface Access {
 /** The one access decision: every read and every write of a collection asks it. Synchronous: it is on every way. */
 export type AccessPolicy = (principal: Principal, collection: Collection, action: AccessAction) => Access;
 
-/** Both filters together; absent ones let everything through. */
-export function bothFilters(a: Expression | undefined, b: Expression | undefined): Expression | undefined {
-  if (a === undefined || a === true) return b;
-  if (b === undefined || b === true) return a;
-  return { op: 'and', args: [a, b] };
-}
-
 /** The names in both lists; an absent list holds every name. */
 export function bothFields(
   a: readonly string[] | undefined,

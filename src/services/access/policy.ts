@@ -8,7 +8,16 @@ import {
   TREATMENTS,
 } from '../../core/access.js';
 import { type Collection, type VectorCollection, whole } from '../../core/collection.js';
-import { and, Cql2Error, type Expression, oneOf, type Scalar } from '../../core/cql2/index.js';
+import {
+  ALL_FEATURES,
+  and,
+  anyOf,
+  Cql2Error,
+  type Expression,
+  NO_FEATURES,
+  oneOf,
+  type Scalar,
+} from '../../core/cql2/index.js';
 import { isTreatable, MAX_TRUNCATED } from '../../core/field-masks.js';
 import { ANONYMOUS, type Principal } from '../../core/operation.js';
 import type { Field, FieldType, Mask } from '../../core/vector-source.js';
@@ -112,7 +121,7 @@ function restricted(principal: Principal, published: Collection, rules: RuleSet)
   if (filter === 'unsatisfiable' || masks.some((mask) => isLost(mask, collection))) return NONE;
   return {
     allowed: true,
-    ...(filter === undefined ? {} : { filter }),
+    filter,
     ...(masks.length === 0 ? {} : fieldsBehind(masks, collection, rules.hashKey)),
   };
 }
@@ -140,14 +149,8 @@ function rowFilter(
   }
   const everybody = and(...(byRole.get(ANY) ?? []));
   byRole.delete(ANY);
-  const roles = [...byRole.values()].map((conditions) => and(...conditions) ?? true);
-  return and(everybody, anyOf(roles));
-}
-
-function anyOf(conditions: readonly Expression[]): Expression | undefined {
-  if (conditions.length === 0 || conditions.includes(true)) return undefined;
-  const possible = conditions.filter((one) => one !== false);
-  return possible.length > 1 ? { op: 'or', args: possible } : (possible[0] ?? false);
+  const roles = [...byRole.values()].map((conditions) => and(...conditions) ?? ALL_FEATURES);
+  return and(everybody, roles.length > 0 ? anyOf(roles) : undefined);
 }
 
 /** What a row must pass by one policy; undefined when the collection does not fit the policy. */
@@ -163,8 +166,7 @@ function passesOf(
   if (!filter) return own;
   try {
     const passes = rowFilterOf(filter, collection, claims, scalarOf);
-    // With `and`, a condition that nothing passes would be lost among others.
-    return own === false || passes === false ? false : (and(own, passes) ?? true);
+    return and(own, passes) ?? ALL_FEATURES;
   } catch (error) {
     if (error instanceof Cql2Error) return undefined;
     throw error;
@@ -183,7 +185,7 @@ function condition(
   field: Field,
   values: readonly string[],
 ): Expression {
-  if (comparison === 'equals' && values.length !== 1) return false;
+  if (comparison === 'equals' && values.length !== 1) return NO_FEATURES;
   const scalars = [...new Set(values.map((value) => scalarOf(field, value)))];
   return oneOf(
     attribute!,

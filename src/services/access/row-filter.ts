@@ -5,6 +5,7 @@ import {
   Cql2Error,
   check,
   type Expression,
+  NO_FEATURES,
   type Operand,
   parseText,
   type Scalar,
@@ -58,7 +59,7 @@ const SAMPLES: Partial<Record<Field['type'], Scalar>> = {
 };
 
 /**
- * The filter with the values of a caller; false, so that there is no row, when a claim that it asks for is missing, has
+ * The filter with the values of a caller; `NO_FEATURES` when a claim that it asks for is missing, has
  * several values where one is wanted, or none that the attribute could have. Throws `Cql2Error` when it does not fit the
  * collection any more.
  */
@@ -73,7 +74,7 @@ export function rowFilterOf(
     const scalars = values.map((value) => (field ? scalarOf(field, value) : value));
     return scalars.filter((value) => value !== undefined);
   });
-  return tree === undefined ? false : check(tree, { ...source, filterCrs: CRS84 });
+  return tree === undefined ? NO_FEATURES : check(tree, { ...source, filterCrs: CRS84 });
 }
 
 /** What claims may be compared with: attributes, and the id. */

@@ -218,7 +218,7 @@ async function* pages(pools: Pools, { interest }: Subscription, { collection, fi
         swapAxes: false,
         precision: DECIMALS,
         ...(fields ? { fields: [...fields.keys()] } : {}),
-        ...(whole === undefined ? {} : { filter: whole }),
+        filter: whole,
         ...(after ? { after } : {}),
         maxBytes: LIMITS.snapshotPageBytes,
         limit: PAGE,

@@ -99,7 +99,7 @@ function queryOf(collection: VectorCollection, { where, bbox }: ExportRequest): 
   const own = geoServicesFilter(where === undefined ? {} : { where }, schema, collection.storageCrs);
   const box = bbox && bboxFilter(source.geometryColumn, normaliseBox('bbox', bbox, crs), crs.proj);
   const filter = and(rows, box, own);
-  return { source, ...(filter === undefined ? {} : { filter }) };
+  return { source, filter };
 }
 
 /** Whether a collection has as many features as it says, and all of them are asked for. */

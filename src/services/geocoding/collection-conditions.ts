@@ -1,4 +1,12 @@
-import { and, type Expression, equals, literalPattern } from '../../core/cql2/index.js';
+import {
+  ALL_FEATURES,
+  and,
+  anyOf,
+  type Expression,
+  equals,
+  literalPattern,
+  NO_FEATURES,
+} from '../../core/cql2/index.js';
 import type { PlaceField, PlaceFilter, PlaceType, SearchedFields } from '../../core/geocoding.js';
 import type { FieldType, VectorSource } from '../../core/vector-source.js';
 
@@ -13,7 +21,7 @@ export class PlaceConditions {
   /** Each of the words is in one of the fields. */
   having(names: readonly string[], words: readonly string[]): Expression | undefined {
     const inOne = (word: string) =>
-      or(names.map((name) => this.#matches(name, word, `%${literalPattern(word)}%`)));
+      anyOf(names.map((name) => this.#matches(name, word, `%${literalPattern(word)}%`)));
     return and(...words.map(inOne));
   }
 
@@ -21,14 +29,14 @@ export class PlaceConditions {
   of({ countries, types }: PlaceFilter): Expression | undefined {
     return and(
       countries &&
-        or(countries.flatMap((value) => [this.#is('countryCode', value), this.#is('country', value)])),
-      types && or(types.flatMap((value) => [this.#is('type', value), this.#isOfType(value)])),
+        anyOf(countries.flatMap((value) => [this.#is('countryCode', value), this.#is('country', value)])),
+      types && anyOf(types.flatMap((value) => [this.#is('type', value), this.#isOfType(value)])),
     );
   }
 
   #is(field: PlaceField, value: string): Expression {
     const name = this.fields[field];
-    return name === undefined ? false : this.#matches(name, value, literalPattern(value));
+    return name === undefined ? NO_FEATURES : this.#matches(name, value, literalPattern(value));
   }
 
   /** Text is matched by a pattern, a number by what it is; fields of other types have no words. */
@@ -37,7 +45,8 @@ export class PlaceConditions {
     if (type === 'string') return like(name, pattern);
     const number = Number(word);
     const isNumber = type === 'integer' ? Number.isSafeInteger(number) : Number.isFinite(number);
-    return (type === 'integer' || type === 'number') && isNumber && word !== '' && equals(name, number);
+    const isComparable = (type === 'integer' || type === 'number') && isNumber && word !== '';
+    return isComparable ? equals(name, number) : NO_FEATURES;
   }
 
   #typeOf(name: string): FieldType | undefined {
@@ -54,30 +63,23 @@ export class PlaceConditions {
         all(this.#hasNot('street'), this.#hasNot('name'), this.#has('postal'), this.#hasNot('city')),
       locality: () => all(this.#hasNot('street'), this.#hasNot('name')),
     };
-    return Object.hasOwn(conditions, type) ? conditions[type as Lowercase<PlaceType>]() : false;
+    return Object.hasOwn(conditions, type) ? conditions[type as Lowercase<PlaceType>]() : NO_FEATURES;
   }
 
   #has(field: PlaceField): Expression {
     const name = this.fields[field];
-    return name !== undefined && { op: 'not', args: [equals(name, null)] };
+    return name === undefined ? NO_FEATURES : { op: 'not', args: [equals(name, null)] };
   }
 
   /** It has no value, or an empty one. */
   #hasNot(field: PlaceField): Expression {
     const name = this.fields[field];
-    if (name === undefined) return true;
-    return or([equals(name, null), ...(this.#typeOf(name) === 'string' ? [equals(name, '')] : [])]);
+    if (name === undefined) return ALL_FEATURES;
+    return anyOf([equals(name, null), ...(this.#typeOf(name) === 'string' ? [equals(name, '')] : [])]);
   }
 }
 
-const all = (...conditions: readonly Expression[]): Expression => and(...conditions) ?? true;
-
-function or(conditions: readonly Expression[]): Expression {
-  if (conditions.includes(true)) return true;
-  const possible = conditions.filter((condition) => condition !== false);
-  if (possible.length < 2) return possible[0] ?? false;
-  return { op: 'or', args: possible as never };
-}
+const all = (...conditions: readonly Expression[]): Expression => and(...conditions) ?? ALL_FEATURES;
 
 /** In any case, without accents. */
 function like(field: string, pattern: string): Expression {

@@ -143,7 +143,7 @@ export class CollectionGeocoder implements Geocoder {
     const filter = and(rows, condition, box, this.#conditions.of(query));
     const items = {
       ...({ source, format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: 7 } as const),
-      ...(filter === undefined ? {} : { filter }),
+      filter,
       fields: [...new Set(Object.values(this.fields))],
       ...{ limit: LIMITS.geocodeRows, offset: 0, maxBytes: LIMITS.geoServicesBytes },
     };

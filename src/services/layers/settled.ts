@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto';
 import { hasCoverage, hasFeatures } from '../../core/abilities.js';
 import type { Collection, RasterCollection, VectorCollection } from '../../core/collection.js';
-import { Cql2Error, check, type Expression, parseJson, parseText } from '../../core/cql2/index.js';
+import {
+  ALL_FEATURES,
+  Cql2Error,
+  check,
+  type Expression,
+  NO_FEATURES,
+  parseJson,
+  parseText,
+} from '../../core/cql2/index.js';
 import { CRS84 } from '../../core/crs.js';
 import { ApiError } from '../../core/errors.js';
 import type {
@@ -130,12 +138,12 @@ export function isInstant({ type }: Field): boolean {
   return type === 'date' || type === 'date-time';
 }
 
-/** False, so that there is no row, when the filter does not fit the data any more: a layer never opens. */
+/** `NO_FEATURES` when the filter no longer fits the data: a layer never opens. */
 function rowsOf(filter: PermanentFilter, collection: VectorCollection): Expression {
   try {
     return permanentRows(filter, collection);
   } catch (error) {
-    if (error instanceof Cql2Error || error instanceof ApiError) return false;
+    if (error instanceof Cql2Error || error instanceof ApiError) return NO_FEATURES;
     throw error;
   }
 }
@@ -146,7 +154,8 @@ export function permanentRows(
   { source, storageCrs }: VectorCollection,
 ): Expression {
   const schema = { ...source, filterCrs: CRS84 };
-  if (language === 'arcgis-sql') return geoServicesFilter({ where: expression }, schema, storageCrs) ?? true;
+  if (language === 'arcgis-sql')
+    return geoServicesFilter({ where: expression }, schema, storageCrs) ?? ALL_FEATURES;
   const tree = language === 'cql2-text' ? parseText(expression) : parseJson(jsonOf(expression));
   return check(tree, schema);
 }

@@ -31,7 +31,7 @@ export async function runExport(
   const format = formatOf(name);
   const crs = exportCrs(format, source.crs, values['targetCrs'] as string | undefined);
   const fields = source.fields.filter((field) => names.includes(field.name));
-  const query = { source, ...(filter === undefined ? {} : { filter }) };
+  const query = { source, filter };
   const task = partTask(query, { format: name === 'csv' ? 'csv' : 'geojson', crs, fields });
   const path = join(folder, `${output}.${format.ending}`);
   const plan = { task, fields, crs, format: name, collection: { id: 'features', source } };

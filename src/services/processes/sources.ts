@@ -73,7 +73,7 @@ export class ProcessSources {
     const own = filterOf(name, reference, collection);
     const filter = and(rows, own);
     const count = filter === undefined ? collection.featureCount : undefined;
-    return sourceOf({ source, ...(filter === undefined ? {} : { filter }) }, collection.source, count);
+    return sourceOf({ source, filter }, collection.source, count);
   }
 
   /** How much a collection has of what passes the filter; undefined where nothing of it could be measured. */
@@ -152,7 +152,7 @@ export class ProcessSources {
     if (reference.kind === 'collection') {
       const { features } = this.collection(name, reference, principal);
       const collection = this.drawable(`/inputs/${name}`, reference.id, principal);
-      return { collection, ...(features.filter === undefined ? {} : { filter: features.filter }) };
+      return { collection, filter: features.filter };
     }
     const path = await this.#file(reference, principal, join(folder, `input-${name}`), signal);
     const [layer] = await this.deps.pools.run('vector.inspect', { kind: 'geopackage', path }, { signal });
@@ -177,7 +177,7 @@ export class ProcessSources {
   async table(path: string, signal: AbortSignal): Promise<FeaturesSource> {
     const [layer] = await this.deps.pools.run('vector.inspect', { kind: 'geopackage', path }, { signal });
     if (!layer) throw notFound('result', path);
-    return sourceOf({ source: layer.source }, layer.source, layer.featureCount);
+    return sourceOf({ source: layer.source, filter: undefined }, layer.source, layer.featureCount);
   }
 
   /** By its number, or by its id, which may look like a number too. */

@@ -199,7 +199,7 @@ export class PublishedLayers {
     const extents = await mapInLanes(layers, PARALLEL, async ({ body: { info } }) => {
       const source = { ...info.source, database };
       return this.deps.pools
-        .run('vector.extent', { source }, { deadlineMs: DEADLINE_MS })
+        .run('vector.extent', { source, filter: undefined }, { deadlineMs: DEADLINE_MS })
         .catch((error: unknown) => ({ error }));
     });
     const failures = extents.flatMap((one) => ('error' in one ? [one.error] : []));
@@ -227,7 +227,11 @@ export class PublishedLayers {
     const { info, inspectedAt } = await this.inspect(connection, layer.body.choice);
     const database = await this.deps.connections.urlOf(connection);
     const source = { ...info.source, database };
-    const featureCount = await this.deps.pools.run('vector.count', { source }, { deadlineMs: DEADLINE_MS });
+    const featureCount = await this.deps.pools.run(
+      'vector.count',
+      { source, filter: undefined },
+      { deadlineMs: DEADLINE_MS },
+    );
     const { countEstimated: _, ...rest } = info;
     const [stored] = await this.#change([layer], by, (before) => ({
       ...before,

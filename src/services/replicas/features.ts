@@ -46,7 +46,7 @@ function taskOf({ visible, filter }: LayerView, crs: Crs): ItemsTask {
   return {
     source: rule?.stored ?? source,
     ...(rule ? { fields: source.fields.map(({ name }) => name) } : {}),
-    ...(filter === undefined ? {} : { filter }),
+    filter,
     ...{ format: 'geojson', crs: crs.proj, swapAxes: false },
     precision: crs.geographic ? IN_DEGREES : IN_METRES,
     ...{ limit: PAGE, offset: 0, maxBytes: PAGE_BYTES },

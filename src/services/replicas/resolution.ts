@@ -12,7 +12,7 @@ import type {
   Resolution,
   ResolutionAction,
 } from '../../stores/replica-conflicts.js';
-import type { EditBounds } from '../edit-bounds.js';
+import { type EditBounds, NO_BOUNDS } from '../edit-bounds.js';
 import type { Edits } from '../edits.js';
 import type { Feed } from '../events/feed.js';
 import type { TaskContext } from '../run-task.js';
@@ -170,7 +170,7 @@ function merge({ body, objectId }: Conflict, fieldValues: Readonly<Record<string
   requireFeature(body.server, 'mergeFields');
   const feature = { properties: { ...fieldValues } };
   return {
-    ...{ operation: { type: 'update', id: String(objectId), feature }, crs: CRS84.proj, bounds: {} },
+    ...{ operation: { type: 'update', id: String(objectId), feature }, crs: CRS84.proj, bounds: NO_BOUNDS },
     effect: 'writeFeatureState',
     fields: new Set(Object.keys(fieldValues)),
     ...{ geometry: false, isClientEdit: false },
@@ -183,7 +183,7 @@ function geometryOfClient({ body, objectId }: Conflict): Plan {
   if (feature?.geometry === undefined) throw badParameter('geometry', 'the client sent no geometry');
   return {
     operation: { type: 'update', id: String(objectId), feature: { geometry: feature.geometry } },
-    ...{ crs, bounds: {}, effect: 'writeFeatureState', fields: new Set<string>() },
+    ...{ crs, bounds: NO_BOUNDS, effect: 'writeFeatureState', fields: new Set<string>() },
     ...{ geometry: true, isClientEdit: false },
   };
 }

@@ -27,7 +27,7 @@ export async function readRow(
 ): Promise<Row | null> {
   const item = await runTask(x, pools, 'vector.item', {
     ...{ source, id, format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: PRECISION },
-    ...(filter === undefined ? {} : { filter }),
+    filter,
   });
   return item && { name: item.row, state: stateOfRow(featureText(item.data)) };
 }

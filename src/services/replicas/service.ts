@@ -130,7 +130,7 @@ export class Replicas {
       epsg: crs.epsg,
       layers: layers.map(({ collection, filter }) => ({
         ...{ layerId: collection.layerId, collection: collection.id, generation },
-        ...(filter === undefined ? {} : { filter }),
+        filter,
         scope: scopeName(collection),
       })),
     });

@@ -1,4 +1,4 @@
-import type { VectorCollection } from '../../core/collection.js';
+import { readable, type VectorCollection } from '../../core/collection.js';
 import type { FieldSample } from '../../core/style/suggest/profile.js';
 import type { Pools } from '../../core/tasks.js';
 import type { Field } from '../../core/vector-source.js';
@@ -18,16 +18,19 @@ const PLAIN: ReadonlySet<Field['type']> = new Set(['integer', 'number', 'string'
 export async function sampleOf(
   x: TaskContext,
   pools: Pools,
-  { source, featureCount = 0, storageCrs }: VectorCollection,
+  collection: VectorCollection,
   always: string | undefined,
 ): Promise<FieldSample[]> {
-  const plain = source.fields.filter(({ type }) => PLAIN.has(type));
+  const { featureCount = 0, storageCrs } = collection;
+  const { source, filter } = readable(collection);
+  const plain = collection.source.fields.filter(({ type }) => PLAIN.has(type));
   const first = plain.filter(({ name }) => name === always);
   const fields = [...first, ...plain.filter(({ name }) => name !== always)].slice(0, MOST_FIELDS);
   const rows: Record<string, unknown>[] = [];
   for (const offset of offsetsIn(featureCount)) {
     const { features } = await runTask(x, pools, 'vector.items', {
       source,
+      filter,
       format: 'geojson',
       crs: storageCrs.proj,
       swapAxes: false,

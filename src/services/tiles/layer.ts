@@ -15,7 +15,7 @@ export function tileLayer(collection: VectorCollection, selection: TileSelection
     cursor: collection.cursor,
     source,
     ...(names ? { fields: names } : {}),
-    ...(narrowed === undefined ? {} : { filter: narrowed }),
+    filter: narrowed,
     ...(maxFeatures === undefined ? {} : { maxFeatures }),
     ...(maxBytes === undefined ? {} : { maxBytes }),
   };

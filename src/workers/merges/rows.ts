@@ -115,7 +115,7 @@ function* featuresOf(source: GeoPackageSource): Generator<FileRow> {
   let row = 0;
   for (let more = true; more; ) {
     const page = items({
-      ...{ source, format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT },
+      ...{ source, filter: undefined, format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT },
       ...{ limit: PAGE, offset: 0, maxBytes: PAGE_BYTES },
       ...(after ? { after } : {}),
     });

@@ -76,7 +76,7 @@ export async function copyRows(
     ...{ staging, stagingTable: RESULT_TABLE, store: path, table: RESULT_TABLE, unpublished: true },
   });
   const { source } = inspect(path)[0]!;
-  return { source, fields: source.fields.map(({ name }) => name), count };
+  return { source, filter: undefined, fields: source.fields.map(({ name }) => name), count };
 }
 
 export function removeCopy(path: string): void {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { around, type Box } from '../../core/box.js';
-import { bboxFilter } from '../../core/cql2/index.js';
+import { and, bboxFilter } from '../../core/cql2/index.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { FeatureFault, FeatureProcessOrder, ProcessFeatures } from '../../core/feature-processes.js';
 import { type FeatureRow, fieldOf, type RowsQuery } from '../../core/features.js';
@@ -69,7 +69,7 @@ export function tooManyPairs(): TaskFailure {
 /** Asks for all rows of features. */
 export function queryOf({ source, filter, fields }: ProcessFeatures, geometry: boolean): RowsQuery {
   const limit = Number.MAX_SAFE_INTEGER;
-  return { source, ...(filter ? { filter } : {}), fields, geometry, limit };
+  return { source, filter, fields, geometry, limit };
 }
 
 /** The attributes of features that a process takes over. */
@@ -101,8 +101,10 @@ export async function* batchesIn(
   boxes: readonly Box[],
 ): AsyncGenerator<FeatureRow[]> {
   const { source } = features;
-  for (const box of boxes)
-    yield* run.rows({ ...features, filter: bboxFilter(source.geometryColumn, box, source.crs) });
+  for (const box of boxes) {
+    const filter = and(features.filter, bboxFilter(source.geometryColumn, box, source.crs));
+    yield* run.rows({ ...features, filter });
+  }
 }
 
 /** The same at once, each feature once. Throws `too-large`. */

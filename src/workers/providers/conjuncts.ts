@@ -1,5 +1,6 @@
 import type { Box } from '../../core/box.js';
 import { type Expression, isCall, isProperty, type Operand } from '../../core/cql2/ast.js';
+import { asExpression } from '../../core/cql2/bound.js';
 import { SPATIAL } from '../../core/cql2/operators.js';
 import type { VectorSource } from '../../core/vector-source.js';
 import { describeCrs } from '../../native/index.js';
@@ -10,8 +11,7 @@ import { boxesOf, isSpatialLiteral, type SpatialLiteral } from './spatial-litera
 
 /** The conditions that must all hold. */
 export function conjuncts(filter: Expression): readonly Expression[] {
-  const nested = typeof filter === 'object' && filter.op === 'and';
-  return nested ? (filter.args as Expression[]).flatMap(conjuncts) : [filter];
+  return filter.op === 'and' ? filter.args.flatMap((arg) => conjuncts(asExpression(arg))) : [filter];
 }
 
 /** Relations that hold only where the envelopes touch. */

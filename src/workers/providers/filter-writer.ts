@@ -1,6 +1,6 @@
 import {
   type Call,
-  type Expression,
+  constantOf,
   isArray,
   isCall,
   isDate,
@@ -37,7 +37,8 @@ export abstract class FilterWriter {
   constructor(protected readonly schema: FilterSchema) {}
 
   predicate(value: Operand): Fragment {
-    if (typeof value === 'boolean') return raw(value ? 'TRUE' : 'FALSE');
+    const constant = constantOf(value);
+    if (constant !== undefined) return raw(constant ? 'TRUE' : 'FALSE');
     if (typeof value === 'object' && isCall(value)) return this.#call(value);
     return this.operand(value);
   }
@@ -287,6 +288,3 @@ export function patternParts(pattern: string): { character: string; wildcard: bo
     wildcard: escaped === undefined && (plain === '%' || plain === '_'),
   }));
 }
-
-/** Whether a filter lets every feature pass. */
-export const passesAll = (filter: Expression | undefined) => filter === undefined || filter === true;

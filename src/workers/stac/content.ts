@@ -39,6 +39,7 @@ type Footprints = Extract<StacContent, { kind: 'footprints' }>;
 async function footprints(collection: string, { source, temporal }: Footprints): Promise<IndexedItem[]> {
   const { features } = await storeOf(source).items({
     source,
+    filter: undefined,
     format: 'geojson',
     crs: 'OGC:CRS84',
     swapAxes: false,

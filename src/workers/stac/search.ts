@@ -81,7 +81,7 @@ function queryOf({ path, fields, filter, sort, limit }: StacSearchTask): ItemsTa
   ] as const;
   return {
     source: indexSource(path, [...fields, ...hidden]),
-    ...(filter === undefined ? {} : { filter }),
+    filter,
     ...(sort && sort.length > 0 ? { sort } : {}),
     format: 'geojson',
     crs: 'OGC:CRS84',
@@ -102,7 +102,7 @@ function startBefore(query: ItemsTask, { before, limit }: StacSearchTask) {
 
 function matches({ source, filter }: ItemsTask, { count: atMost }: StacSearchTask): number | undefined {
   if (atMost === undefined) return undefined;
-  const total = count({ source, ...(filter === undefined ? {} : { filter }), atMost: atMost + 1 });
+  const total = count({ source, filter, atMost: atMost + 1 });
   return total <= atMost ? total : undefined;
 }
 

@@ -31,7 +31,7 @@ export async function readItem(
       source,
       ...outputOf(x, view, x.format, crs, fields),
       id,
-      ...(rows === undefined ? {} : { filter: rows }),
+      filter: rows,
     });
   const named = idOfGml(featureId);
   let id = featureId;

@@ -81,7 +81,7 @@ export function planPage(
     selects: filter !== view.rows,
     task: {
       source,
-      ...(filter === undefined ? {} : { filter }),
+      filter,
       ...outputOf(x, view, x.format, crs, fields),
       ...(sort.length > 0 ? { sort } : {}),
       ...(after ? { after } : {}),
@@ -200,7 +200,7 @@ async function countMatches(
   const { source, filter } = task;
   const answer = await runTask(x, pools, 'vector.count', {
     source,
-    ...(filter === undefined ? {} : { filter }),
+    filter,
     atMost: COUNTED,
   });
   return answer < COUNTED ? answer : undefined;
@@ -208,12 +208,7 @@ async function countMatches(
 
 /** A bounding box alone. */
 function isWindow(filter: Expression | undefined): boolean {
-  return (
-    typeof filter === 'object' &&
-    filter.op === 's_intersects' &&
-    typeof filter.args[1] === 'object' &&
-    'bbox' in filter.args[1]
-  );
+  return filter?.op === 's_intersects' && typeof filter.args[1] === 'object' && 'bbox' in filter.args[1];
 }
 
 function nextPart(page: Page, { last }: ItemsResult, left: number): ItemsTask {

@@ -211,7 +211,7 @@ async function storedIds(
   const { task, query } = queryRequest(layer, { f: 'json', returnGeometry: 'false' });
   const page = await runTask(x, pools, 'vector.items', {
     ...task,
-    filter: and(query.filter, oneOf(key, keys)) ?? true,
+    filter: and(query.filter, oneOf(key, keys)),
     fields: key === idColumn ? [] : [key],
     ...{ limit: LIMITS.batchOperations + 1, offset: 0 },
   });

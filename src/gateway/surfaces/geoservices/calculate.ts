@@ -52,7 +52,7 @@ export function calculateOperation(deps: EditDeps): Operation {
         ...{ ...bounds, crs: crs.proj, swapAxes: false, mode: 'atomic', operations: [] },
         calculation: {
           ...assignments(layer, members),
-          ...(filter === undefined ? {} : { filter }),
+          filter,
           most: LIMITS.calculatedFeatures,
         },
         origin: originOf(x, layer),

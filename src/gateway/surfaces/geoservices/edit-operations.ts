@@ -160,7 +160,7 @@ async function featuresToDelete(
     attributes: Record<string, number>;
   }[];
   const deletes = features.map(({ attributes }) => attributes[layer.source.idColumn]!);
-  return { deletes, ...(query.filter === undefined ? {} : { filter: query.filter }) };
+  return { deletes, filter: query.filter };
 }
 
 /** Results of edits that were not tried, or may have been: the code says which. */

@@ -31,7 +31,7 @@ export async function mapResults(
 ) {
   const { task, crs } = queryRequest(layer, { outFields: '*', ...query });
   const narrowed = and(task.filter, filter);
-  const page = { ...task, limit, ...(narrowed === undefined ? {} : { filter: narrowed }) };
+  const page = { ...task, limit, filter: narrowed };
   const { features } = await runTask(x, pools, 'vector.items', page);
   const all = parseExact(`[${Buffer.from(features).toString()}]`) as MapFeature[];
   const result = resultWriter(layer, crs);

@@ -52,7 +52,7 @@ export function queryOf(layer: VectorCollection, members: Members): FeatureQuery
   requireSupported(members);
   const { source, filter: rows } = readable(layer);
   const filter = and(rows, filterOf(layer, members));
-  return { source, ...(filter === undefined ? {} : { filter }) };
+  return { source, filter };
 }
 
 export function queryRequest(layer: VectorCollection, members: Members): QueryRequest {

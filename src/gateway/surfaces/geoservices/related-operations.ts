@@ -70,7 +70,7 @@ async function relatedRecords(x: Exchange, deps: QueryDeps, layer: VectorCollect
   const filter = and(task.filter, oneOf(ends.other, [...origins.keys()]));
   const answer = await read(x, deps, {
     ...task,
-    ...(filter === undefined ? {} : { filter }),
+    filter,
     fields: [...new Set([...names, ends.other])].filter((name) => name !== related.source.idColumn),
     limit: LIMITS.geoServicesRecords,
     maxBytes: MOST_BYTES,

@@ -1,5 +1,5 @@
 import type { VectorCollection } from '../../../core/collection.js';
-import type { Expression } from '../../../core/cql2/ast.js';
+import { type Expression, NO_FEATURES } from '../../../core/cql2/ast.js';
 import { CRS84, type Crs, defaultCrs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import { plainFields } from '../../../core/field-masks.js';
@@ -117,7 +117,7 @@ function layerFilter(collection: VectorCollection, members: Members, query: Memb
     values: ['useFilter', 'all', 'none'],
     fallback: 'useFilter',
   });
-  if (option !== 'useFilter') return option === 'none' ? false : undefined;
+  if (option !== 'useFilter') return option === 'none' ? NO_FEATURES : undefined;
   const where = textOf(query, 'where', LIMITS.geoServicesWhere);
   const area = flagOf(query, 'useGeometry', true)
     ? {

@@ -36,7 +36,7 @@ export function topFeatureOperations(deps: QueryDeps): Operation[] {
         );
       // The rows that the principal may read are asked for again, as every answer is.
       const filter = and(readable(layer).filter, oneOf(layer.source.idColumn, ids));
-      const query = { ...request.query, filter: filter ?? false };
+      const query = { ...request.query, filter };
       return answer(x, deps.pools, layer, { ...request, query, task: { ...request.task, ...query } });
     },
   });

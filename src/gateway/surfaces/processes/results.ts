@@ -211,7 +211,7 @@ async function featuresOf(
   const [layer] = await pools.run('vector.inspect', { kind: 'geopackage', path });
   const { source } = layer!;
   const { fields } = source;
-  const task = partTask({ source }, { format: 'geojson', crs: CRS84, fields });
+  const task = partTask({ source, filter: undefined }, { format: 'geojson', crs: CRS84, fields });
   return openExport(x, pools, { task, fields, crs: CRS84 });
 }
 

@@ -79,7 +79,7 @@ export function searchTask(
     limit: query.limit,
     offset: query.offset,
     count: LIMITS.stacCounted,
-    ...(filter === undefined ? {} : { filter }),
+    filter,
     ...(sort.length > 0 ? { sort } : {}),
     ...(token ? { [token.direction]: token.key, offset: 0 } : {}),
     ...writtenFields(query.fields),

@@ -33,7 +33,6 @@ type Comparisons = Map<string, Map<string, Operand>>;
 
 /** By property, then by operator. */
 function comparisons(tree: Expression, all: Comparisons = new Map()): Comparisons {
-  if (typeof tree === 'boolean') throw beyondQuery();
   if (tree.op === 'and') {
     for (const part of tree.args) comparisons(isExpression(part) ? part : beyond(), all);
     return all;
@@ -50,8 +49,7 @@ function comparisons(tree: Expression, all: Comparisons = new Map()): Comparison
   return all;
 }
 
-const isExpression = (one: Operand): one is Expression =>
-  typeof one === 'boolean' || (typeof one === 'object' && isCall(one));
+const isExpression = (one: Operand): one is Expression => typeof one === 'object' && isCall(one);
 
 function isPlain(value: Operand | undefined, operator: string): value is Operand {
   if (operator !== 'in') return typeof value === 'string' || typeof value === 'number';

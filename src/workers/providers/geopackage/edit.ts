@@ -1,5 +1,6 @@
 import type { Box } from '../../../core/box.js';
 import { around } from '../../../core/box.js';
+import { passesAll } from '../../../core/cql2/ast.js';
 import type { Kind } from '../../../core/cql2/functions.js';
 import { and } from '../../../core/cql2/index.js';
 import { kindOf } from '../../../core/cql2/types.js';
@@ -110,7 +111,7 @@ export class GeoPackageSession implements EditSession {
   /** Whether the row is one of those that exist for who asks. */
   #passes(key: bigint): boolean {
     const { filter } = this.task;
-    if (filter === undefined || filter === true) return true;
+    if (passesAll(filter)) return true;
     const passing = passingRows(this.#source, filter);
     return this.#get(`SELECT 1 FROM (${passing.sql}) WHERE row = ?`, [...passing.values, key]) !== undefined;
   }

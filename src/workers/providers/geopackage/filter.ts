@@ -1,10 +1,9 @@
 import type { Box } from '../../../core/box.js';
-import { type BoxLiteral, type Expression, isBox } from '../../../core/cql2/ast.js';
+import { type BoxLiteral, type Expression, isBox, passesAll } from '../../../core/cql2/ast.js';
 import { TaskFailure } from '../../../core/failure.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { conjuncts, nearbyOf, windowsOf } from '../conjuncts.js';
-import { passesAll } from '../filter-writer.js';
 import { balanced, type Fragment, joined, raw, sql } from '../fragment.js';
 import { boxesOf } from '../spatial-literal.js';
 import { quote } from './connection.js';
@@ -83,7 +82,7 @@ function conditionsOf(
 
 /** The box of a condition that asks for nothing but what touches it. */
 function boxCondition(source: GeoPackageSource, condition: Expression): BoxLiteral | undefined {
-  if (typeof condition !== 'object' || condition.op !== 's_intersects') return undefined;
+  if (condition.op !== 's_intersects') return undefined;
   const literal = nearbyOf(source, condition)?.literal;
   return literal && isBox(literal) ? literal : undefined;
 }

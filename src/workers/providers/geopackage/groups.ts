@@ -1,3 +1,4 @@
+import { passesAll } from '../../../core/cql2/ast.js';
 import { TaskFailure } from '../../../core/failure.js';
 import {
   type BinKey,
@@ -13,7 +14,6 @@ import type { FeatureQuery, FeatureRow } from '../../../core/features.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Field, GeoPackageSource } from '../../../core/vector-source.js';
 import Database from '../../../native/sqlite.js';
-import { passesAll } from '../filter-writer.js';
 import { type Fragment, raw, sql } from '../fragment.js';
 import { groupOrder, groupPage } from '../group-page.js';
 import { quote, statement } from './connection.js';

@@ -1,7 +1,7 @@
+import { passesAll } from '../../../core/cql2/ast.js';
 import { type FeatureRow, fieldOf, type RowsQuery } from '../../../core/features.js';
 import { type Field, type GeoPackageSource, hasIntegerIds } from '../../../core/vector-source.js';
 import type { SqliteColumns } from '../feature-store.js';
-import { passesAll } from '../filter-writer.js';
 import { quote, reader } from './connection.js';
 import { passingRows } from './filter.js';
 import { shownValue } from './masks.js';

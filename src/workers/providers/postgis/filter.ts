@@ -1,9 +1,9 @@
 import type { Expression, Operand } from '../../../core/cql2/ast.js';
+import { passesAll } from '../../../core/cql2/ast.js';
 import { ARITHMETIC, isOneOf } from '../../../core/cql2/operators.js';
 import { TaskFailure } from '../../../core/failure.js';
 import type { PostgisSource } from '../../../core/vector-source.js';
 import { conjuncts, nearbyOf, windowsOf } from '../conjuncts.js';
-import { passesAll } from '../filter-writer.js';
 import { balanced, type Fragment, sql } from '../fragment.js';
 import { envelope, PostgisFilterWriter } from './filter-sql.js';
 import { column } from './names.js';

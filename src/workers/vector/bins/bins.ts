@@ -41,11 +41,11 @@ async function splitsOf(task: BinsTask, groups: Groups, cancellation?: Cancellat
     );
   return rows.map(([value = null]) => {
     const filter = and(task.filter, equals(splitBy, scalarOf(value)));
-    return { value, query: { ...task, ...(filter === undefined ? {} : { filter }) } };
+    return { value, query: { ...task, filter } };
   });
 }
 
-const queryOf = ({ source, filter }: BinsTask) => ({ source, ...(filter === undefined ? {} : { filter }) });
+const queryOf = ({ source, filter }: BinsTask) => ({ source, filter });
 
 const scalarOf = (value: Value) =>
   typeof value === 'bigint' ? Number(value) : (value as string | number | boolean | null);

@@ -25,7 +25,7 @@ export async function classBreaks(
 ): Promise<ClassBreaksResult> {
   const ask = async (grouping: Grouping, limit: number) => {
     const { source, filter } = task;
-    const query = { source, ...(filter === undefined ? {} : { filter }) };
+    const query = { source, filter };
     return groups({ ...query, ...grouping, sort: [], limit, offset: 0 }, cancellation);
   };
   const spread = await spreadOf(task, ask);

@@ -1,9 +1,9 @@
 import { hasFeatures } from '../../../../core/abilities.js';
 import type { AnalyticsResult, ClusterAlgorithm, Statistic } from '../../../../core/analytics.js';
+import { and } from '../../../../core/cql2/index.js';
 import { badParameter } from '../../../../core/errors.js';
 import { LIMITS } from '../../../../core/limits.js';
 import type { Exchange, Principal } from '../../../../core/operation.js';
-import { bothFilters } from '../../../../services/access/access.js';
 import { type GeoServicesFilter, geoServicesFilter } from '../../../../services/geoservices/filter.js';
 import { runTask } from '../../../../services/run-task.js';
 import { requirePlace, type SurfaceDeps } from '../../common.js';
@@ -44,7 +44,7 @@ const MAX_METRES = 100_000;
 /** What the features of a view must pass: the rows that exist, and the filters of the request. */
 function query({ view, asFeatureSet = false }: Subject, filter: GeoServicesFilter) {
   const own = geoServicesFilter(filter, filterOptions(view), view.collection.storageCrs);
-  return { source: view.source, filter: bothFilters(view.rows, own), asFeatureSet };
+  return { source: view.source, filter: and(view.rows, own), asFeatureSet };
 }
 
 export interface H3Members {
@@ -110,7 +110,7 @@ export async function spatialJoin(subject: Subject, body: SpatialJoin): Promise<
     fields: view.fields.map(({ name }) => name),
     predicate,
     distance,
-    right: { source, carry, statistics, ...(rows === undefined ? {} : { filter: rows }) },
+    right: { source, carry, statistics, filter: rows },
   };
   return { operation: 'spatial-join', result: await runTask(x, deps.pools, 'vector.spatialJoin', task) };
 }

@@ -44,7 +44,7 @@ export async function featureProbes(
   const { source } = whole(collection);
   const { signal } = context;
   const pages = new WfsPages(pools, context, type, headers, folder, path);
-  const target = await pools.run('vector.count', { source }, { signal });
+  const target = await pools.run('vector.count', { source, filter: undefined }, { signal });
   const total = await pages.count();
   const count = countProbe(total, target);
   const sample = await readSample(pages, total ?? target);
