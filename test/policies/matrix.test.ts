@@ -2,6 +2,7 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ANY_STATUS, OPERATIONS, type Operation } from './support/operations.js';
 import type { Audience, Known, Layer } from './support/oracle.js';
+import { executeAs, PROCESS_CASES, WITHOUT_LAYERS } from './support/processes.js';
 import { startWorld, type World } from './support/world.js';
 
 /**
@@ -26,9 +27,14 @@ const AUDIENCES: readonly Audience[] = [
   'hashed',
   'truncated',
   'limited',
+  'claimless',
+  'unfit',
   'both',
   'revoked',
 ];
+
+/** Who executes processes. */
+const EXECUTING: readonly Audience[] = ['claimless', 'unfit', 'limited', 'masked'];
 
 interface Answer {
   readonly status: number;
@@ -100,6 +106,39 @@ describe('the matrix of policies', () => {
     );
     expect(wrong.slice(0, 60)).toEqual([]);
     expect(asked).toBe(AUDIENCES.length * OPERATIONS.length * 6);
+  });
+
+  it('has a case for each process', async () => {
+    const response = await world.fetch('administrator', '/ogc/processes/processes?limit=1000');
+    const { processes } = (await response.json()) as { processes: { id: string }[] };
+    const cases = [...PROCESS_CASES.map(({ id }) => id), ...WITHOUT_LAYERS];
+    expect(cases.sort()).toEqual(processes.map(({ id }) => id).sort());
+  });
+
+  it('processes no hidden row, whoever executes', async () => {
+    const wrong: string[] = [];
+    let executed = 0;
+    for (const store of world.stores) {
+      for (const audience of EXECUTING) {
+        const known = world.oracle.known(audience, 'sites');
+        for (const { id, process = id, inputs, showsRows, isRefused } of PROCESS_CASES) {
+          const body = { inputs: inputs(world.layer(`${store}_sites`), world.layer(`${store}_others`)) };
+          const { status, text } = await executeAs(world, known, process, body);
+          executed += 1;
+          const at = `${store} ${audience} ${id}`;
+          for (const secret of known.hidden) if (text.includes(secret)) wrong.push(`${at}: leaks ${secret}`);
+          if (isRefused ? status !== '400' : known.rows.length > 0 && status !== 'successful')
+            wrong.push(`${at}: ${status} ${text.slice(-300)}`);
+          else if (showsRows)
+            for (const { token } of known.rows)
+              if (!text.includes(token)) wrong.push(`${at}: lacks ${token}`);
+        }
+      }
+    }
+    console.log(
+      `matrix: ${EXECUTING.length} callers x ${PROCESS_CASES.length} processes x 2 stores = ${executed} jobs`,
+    );
+    expect(wrong.slice(0, 60)).toEqual([]);
   });
 
   it('draws the rows that may be seen, and no others', async () => {

@@ -93,6 +93,7 @@ export class Refusals {
     principal: Principal,
   ): Promise<void> {
     refuse?.(values);
+    if (work.kind === 'tiles') await this.#deps.sources.measure(work.select(values).collections, principal);
     this.#refuseValues(work, sources, values, principal);
     for (const reference of Object.values(sources)) {
       if (reference.kind === 'result') await this.#deps.result(reference.jobId, reference.output, principal);

@@ -79,8 +79,10 @@ async function contentOf(
   { sources }: RunDeps,
 ): Promise<MapContent> {
   const { layers = [] } = values as unknown as MapValues;
-  const collections = layers.map((id, i) => sources.drawable(`/inputs/layers/${i}`, id, principal));
   const reference = references[input];
+  const names = reference?.kind === 'collection' ? [...layers, reference.id] : layers;
+  await sources.measure(names, principal);
+  const collections = layers.map((id, i) => sources.drawable(`/inputs/layers/${i}`, id, principal));
   if (reference === undefined) {
     if (collections.length > 0) return { collections, filters: new Map() };
     throw badParameter('/inputs/layers', 'must name a collection where there are no features');

@@ -43,6 +43,7 @@ async function writeTiles(
 ): Promise<void> {
   const { input, signal } = context;
   const selection = select(input.values);
+  await sources.measure(selection.collections, input.principal);
   const tiles = sources.tiles(selection, input.principal);
   const count = counting();
   const { tally, archive, failures } = await exportTiles(tiles, {

@@ -125,9 +125,18 @@ export class ProcessSources {
     return { source, crs, facts: { crs: crsFacts(crs) } };
   }
 
+  /** Waits until the extents of collections are known that the caller sees only a part of. */
+  async measure(ids: readonly string[], principal: Principal): Promise<void> {
+    const measurements = ids.map((id) => {
+      const collection = this.#named({ id }, principal);
+      return hasFeatures(collection) ? collection.rule?.measure?.() : undefined;
+    });
+    await Promise.all(measurements);
+  }
+
   /** A collection that maps draw, by its id. Throws 400 naming the input. */
   drawable(at: string, id: string, principal: Principal): Drawable {
-    const collection = this.#named({ kind: 'collection', id, filterLang: 'cql2-text' }, principal);
+    const collection = this.#named({ id }, principal);
     if (isDrawable(collection)) return collection;
     throw badParameter(at, `'${id.slice(0, 100)}' is no collection that maps draw`);
   }
@@ -181,7 +190,7 @@ export class ProcessSources {
   }
 
   /** By its number, or by its id, which may look like a number too. */
-  #named({ id }: CollectionReference, principal: Principal): Collection | undefined {
+  #named({ id }: Pick<CollectionReference, 'id'>, principal: Principal): Collection | undefined {
     const catalog = this.deps.visible(principal);
     return (/^\d{1,10}$/.test(id) ? catalog.byLayerId(Number(id)) : undefined) ?? catalog.byId(id);
   }

@@ -23,6 +23,9 @@ const items = (query: string) =>
       `/ogc/features/collections/${id}/items?${query.includes('limit=') ? '' : 'limit=1000&'}${query}`,
   );
 const readable = (known: Known) => known.refusal ?? 200;
+/** Vector tiles without features are 204, maps of nothing 404. */
+const emptyOr = (status: number, other: (known: Known) => number) => (known: Known) =>
+  other(known) === 200 && known.rows.length === 0 ? status : other(known);
 /** Only for those who may read what masks leave of an attribute. */
 const shown = (known: Known) => known.refusal ?? (known.isMasked && !known.isTreated ? 400 : 200);
 /** Only for those who may read what is masked. */
@@ -238,7 +241,7 @@ const DOCUMENTS: readonly Operation[] = [
   read(
     'TileJSON',
     at(({ id }) => `/tiles/${id}`),
-    box((d) => d['bounds']),
+    (text, known) => (known.rows.length === 0 ? [] : box((d) => d['bounds'])(text, known)),
   ),
   read(
     'tileset',
@@ -305,23 +308,27 @@ const STYLES: readonly Operation[] = [
   ),
 ];
 
+function tile(...parts: Parameters<typeof read>): Operation {
+  return { ...read(...parts), status: emptyOr(204, readable) };
+}
+
 const TILES: readonly Operation[] = [
-  read(
+  tile(
     'vector tile',
     at(({ id }) => `/tiles/${id}/0/0/0.mvt`),
     everyRow,
   ),
-  read(
+  tile(
     'vector tile of OGC',
     at(({ layerId }) => `/ogc/tiles/collections/${layerId}/tiles/WebMercatorQuad/3/2/4?f=mvt`),
     everyRow,
   ),
-  read(
+  tile(
     'vector tile with one property',
     at(({ id }) => `/tiles/${id}/0/0/0.mvt?properties=token`),
     everyToken,
   ),
-  read(
+  tile(
     'vector tile with a filter',
     at(({ id }) => `/tiles/${id}/0/0/0.mvt?filter=level%3E0`),
     everyRow,
@@ -329,13 +336,13 @@ const TILES: readonly Operation[] = [
   {
     name: 'vector tile with a masked filter',
     request: at(({ id }) => `/tiles/${id}/0/0/0.mvt?filter=hidden_amount%3E0`),
-    status: unmasked,
+    status: emptyOr(204, unmasked),
     missing: everyToken,
   },
   {
     name: 'vector tile with a masked property',
     request: at(({ id }) => `/tiles/${id}/0/0/0.mvt?properties=hidden_note`),
-    status: shown,
+    status: emptyOr(204, shown),
     missing: nothing,
   },
 ];
@@ -348,13 +355,17 @@ const wholeMap = (text: string, { box: [west, south, east, north] }: Known): str
 };
 const CRS84 = encodeURIComponent('http://www.opengis.net/def/crs/OGC/1.3/CRS84');
 
+function map(...parts: Parameters<typeof read>): Operation {
+  return { ...read(...parts), status: emptyOr(404, readable) };
+}
+
 const MAPS: readonly Operation[] = [
-  read(
+  map(
     'map',
     at(({ layerId }) => `/ogc/maps/collections/${layerId}/map?width=200&crs=${CRS84}`),
     wholeMap,
   ),
-  read(
+  map(
     'styled map',
     at(({ layerId }) => `/ogc/maps/collections/${layerId}/styles/default/map?width=200&crs=${CRS84}`),
     wholeMap,
@@ -588,7 +599,19 @@ const GEOSERVICES: readonly Operation[] = [
   ),
 ];
 
+/** The data of a layer as a file. */
+const EXPORTS: readonly Operation[] = ['csv', 'geojson', 'kml', 'shapefile', 'gpkg', 'flatgeobuf'].map(
+  (format) => ({
+    name: `export as ${format}`,
+    request: at(({ layerId }) => `/api/v1/admin/services/default/layers/${layerId}/export?format=${format}`),
+    status: (known) => known.refusal ?? (known.audience === 'anonymous' ? 401 : 200),
+    // The other formats are packed.
+    missing: ['csv', 'geojson', 'kml'].includes(format) ? everyRow : nothing,
+  }),
+);
+
 export const OPERATIONS: readonly Operation[] = [
+  ...EXPORTS,
   ...ITEMS,
   ...SINGLES,
   ...DOCUMENTS,

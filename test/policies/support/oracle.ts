@@ -9,6 +9,8 @@ export type Audience =
   | 'anonymous'
   | 'reader'
   | 'limited'
+  | 'claimless'
+  | 'unfit'
   | 'masked'
   | 'nulled'
   | 'hashed'
@@ -30,6 +32,9 @@ export interface Row {
   readonly lon: number;
   readonly lat: number;
 }
+
+/** Callers of the role of the limited: without claims, and with a value that no level can have. They have no row. */
+export const ROWLESS: readonly Audience[] = ['claimless', 'unfit'];
 
 /** What one may know of a table. */
 export interface Known {
@@ -69,7 +74,7 @@ export class Oracle {
 
   known(audience: Audience, table: string): Known {
     const isOpen = table !== 'sites';
-    const rows = !isOpen && (audience === 'limited' || audience === 'both') ? this.limited : this.all;
+    const rows = isOpen ? this.all : this.#rowsOf(audience);
     const isTreated = !isOpen && TREATED.includes(audience);
     const isMasked = isTreated || (!isOpen && (audience === 'masked' || audience === 'both'));
     const hiddenRows = this.all.filter((row) => !rows.some(({ id }) => id === row.id));
@@ -81,6 +86,11 @@ export class Oracle {
       ...(refusal === undefined ? [] : this.all.flatMap(tracesOf)),
     ];
     return { audience, refusal, rows, hiddenRows, isMasked, isTreated, hidden, box: boxAround(rows) };
+  }
+
+  #rowsOf(audience: Audience): readonly Row[] {
+    if (ROWLESS.includes(audience)) return [];
+    return audience === 'limited' || audience === 'both' ? this.limited : this.all;
   }
 }
 
@@ -107,7 +117,9 @@ function tracesOf({ token, note, amount, lon, lat }: Row): string[] {
   return [token, note, amount, lon.toFixed(5).slice(0, -1), lat.toFixed(5).slice(0, -1)];
 }
 
+/** The world where there is no row. */
 function boxAround(rows: readonly Row[]): [number, number, number, number] {
+  if (rows.length === 0) return [-180, -90, 180, 90];
   const [lons, lats] = [rows.map(({ lon }) => lon), rows.map(({ lat }) => lat)];
   return [Math.min(...lons), Math.min(...lats), Math.max(...lons), Math.max(...lats)];
 }

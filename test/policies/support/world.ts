@@ -6,6 +6,7 @@ import { startPostgres } from '../../support/postgres.js';
 import { startServer } from '../../support/server.js';
 import { query } from './database.js';
 import { type Audience, type Layer, Oracle, TREATED } from './oracle.js';
+import { CLOSED_RASTER, RASTER_FILE } from './processes.js';
 
 /** Tables of both stores with the same rows, rules about them, and a key for each kind of caller. */
 export interface World {
@@ -47,10 +48,15 @@ export async function startWorld(): Promise<World> {
   await sql(STORES.flatMap((store) => TABLES.map((table) => tableOf(`${store}_${table}`))).join('\n'));
   const oracle = await Oracle.read(sql, 'pg_sites');
   const file = join(folder, 'gp.gpkg');
+  const raster = join(folder, RASTER_FILE);
+  const covering = ['-outsize', '60', '40', '-a_ullr', '0', '60', '30', '40', '-a_srs', 'EPSG:4326'];
+  execFileSync('gdal_create', ['-q', ...covering, '-burn', '7', raster]);
   const tables = TABLES.map((table) => `gp_${table}`);
   execFileSync('ogr2ogr', ['-f', 'GPKG', file, `PG:${postgres.url}`, ...tables]);
   await sql(tables.map((table) => `DROP TABLE ${table};`).join('\n'));
-  const server = await startServer({ sources: [file, postgres.url] });
+  const server = await startServer({
+    sources: [file, postgres.url, raster, 'demo/data/L7_ETMs.tif'],
+  });
   const keys = new Map<Audience, string | undefined>();
   const { collections } = (await (await fetch(`${server.url}/?f=json`)).json()) as { collections: Layer[] };
   const world: World = {
@@ -98,6 +104,9 @@ const tableOf = (name: string) => `CREATE TABLE ${name} AS ${ROWS};
 
 async function addRules({ admin, layer }: World): Promise<void> {
   for (const name of ['limited', 'masked', 'both', ...TREATED]) await admin('POST', '/roles', { name });
+  await admin('PUT', `/services/default/layers/${layer(CLOSED_RASTER).layerId}/metadata`, {
+    accessPolicy: { allowAnonymous: false },
+  });
   for (const store of STORES) {
     const sites = `${store}_sites`;
     const of = (role: string, attribute: string) => ({ service: 'default', layer: sites, role, attribute });
@@ -129,14 +138,22 @@ const treatmentsOf = (attribute: string): [Audience, object][] => [
   ['truncated', attribute === 'hidden_note' ? { treatment: 'truncate', length: 3 } : { treatment: 'null' }],
 ];
 
+/** To execute processes, to read their jobs, and to export layers. */
+const WORK = ['processes:execute', 'processes:read', 'admin:services:read'];
+
 async function addKeys({ admin }: World, keys: Map<Audience, string | undefined>): Promise<void> {
   const issue = (...permissions: string[]) =>
-    admin<{ apiKey: { id: string }; key: string }>('POST', '/api-keys', { name: 'matrix', permissions });
+    admin<{ apiKey: { id: string }; key: string }>('POST', '/api-keys', {
+      name: 'matrix',
+      permissions: [...permissions, ...WORK],
+    });
   // So many that PostgreSQL takes a filter of the caller for cheaper than the rule.
   const others = Array.from({ length: 40 }, (_, i) => `claim:country=X${i}`);
   const claims = ['claim:country=CHE', 'claim:country=FRA', ...others, 'claim:level=1', 'claim:level=2'];
   keys.set('reader', (await issue('role:reader')).key);
   keys.set('limited', (await issue('role:limited', ...claims)).key);
+  keys.set('claimless', (await issue('role:limited')).key);
+  keys.set('unfit', (await issue('role:limited', 'claim:country=CHE', 'claim:level=none')).key);
   keys.set('masked', (await issue('role:masked')).key);
   for (const role of TREATED) keys.set(role, (await issue(`role:${role}`)).key);
   keys.set('both', (await issue('role:both', ...claims)).key);
