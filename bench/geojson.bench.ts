@@ -38,6 +38,7 @@ interface Row {
 
 const source = buildings(ROWS, 4326);
 const task: ItemsTask = {
+  filter: undefined,
   format: 'geojson',
   source,
   limit: LIMIT,

@@ -39,6 +39,7 @@ try {
 
   const items = () =>
     postgisStore.items({
+      filter: undefined,
       format: 'geojson',
       source: sourceOf(4326),
       limit: LIMIT,
@@ -66,6 +67,7 @@ try {
   });
   const tile = (pass: number) =>
     postgisStore.tileLayer(tileTask(tiles[pass % tiles.length]!), {
+      filter: undefined,
       name: 'buildings',
       source: sourceOf(3857),
     });

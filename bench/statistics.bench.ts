@@ -60,11 +60,18 @@ try {
   writeRows();
   const { source } = inspect(path).find((layer) => layer.source.table === 'places')!;
   const limits = { rows: N, ms: Number.POSITIVE_INFINITY };
-  const statistics = async () => (await fieldStatistics({ source, fields: FIELDS }, undefined, limits)).read;
+  const statistics = async () =>
+    (await fieldStatistics({ filter: undefined, source, fields: FIELDS }, undefined, limits)).read;
   const { storeOf } = await import('../src/workers/providers/store.js');
   const reading = async () => {
     let read = 0;
-    for await (const batch of storeOf(source).rows({ source, fields: FIELDS, geometry: false, limit: N }))
+    for await (const batch of storeOf(source).rows({
+      filter: undefined,
+      source,
+      fields: FIELDS,
+      geometry: false,
+      limit: N,
+    }))
       read += batch.length;
     return read;
   };

@@ -45,7 +45,7 @@ async function cost({ source, at }: Subject, zoom: number, version?: string) {
   const sums = { cpuMs: 0, worst: 0, features: 0, dropped: 0 };
   for (const [x, y] of at) {
     const task: VectorTileTask = {
-      layers: [{ name: 'bench', source, ...(version ? { version } : {}) }],
+      layers: [{ filter: undefined, name: 'bench', source, ...(version ? { version } : {}) }],
       crs: 'EPSG:3857',
       bbox: tileOver(zoom, x, y),
       extent: 4096,
@@ -97,7 +97,12 @@ for (const subject of subjects) {
   const plain = new Map<number, Awaited<ReturnType<typeof cost>>>();
   for (const zoom of subject.zooms) plain.set(zoom, await cost(subject, zoom));
   const begin = process.cpuUsage();
-  const levels = await buildOverview({ name: 'bench', source: subject.source, version: 'v.0' });
+  const levels = await buildOverview({
+    filter: undefined,
+    name: 'bench',
+    source: subject.source,
+    version: 'v.0',
+  });
   const { user, system } = process.cpuUsage(begin);
   notes.push(
     `overview of ${subject.name}: ${levels} levels in ${((user + system) / 1e6).toFixed(1)} s of CPU`,

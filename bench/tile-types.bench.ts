@@ -77,7 +77,11 @@ try {
   );
   const ours = ({ table, tiles: list }: (typeof cases)[number], pass: number) => {
     const source = layers.find((layer) => layer.source.table === table)!.source as PostgisSource;
-    return postgisStore.tileLayer(taskOf(list[pass % list.length]!), { name: table, source });
+    return postgisStore.tileLayer(taskOf(list[pass % list.length]!), {
+      filter: undefined,
+      name: table,
+      source,
+    });
   };
   const samples = new Map<string, { ours: SharedCost[]; theirs: SharedCost[] }>();
   for (let round = 0; round <= rounds; round++) {

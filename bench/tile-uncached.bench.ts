@@ -24,7 +24,7 @@ const VERTICES = '.cache/bench/vertices.bin';
 type Source = ReturnType<typeof buildings>;
 
 const taskOf = (source: Source, bbox: Box): VectorTileTask => ({
-  layers: [{ name: 'buildings', source }],
+  layers: [{ filter: undefined, name: 'buildings', source }],
   crs: 'EPSG:3857',
   bbox,
   extent: EXTENT,

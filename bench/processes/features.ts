@@ -11,7 +11,11 @@ export async function execute(
   output: string,
   others?: GeoPackageSource,
 ): Promise<number> {
-  const inputOf = (one: GeoPackageSource) => ({ source: one, fields: one.fields.map(({ name }) => name) });
+  const inputOf = (one: GeoPackageSource) => ({
+    source: one,
+    filter: undefined,
+    fields: one.fields.map(({ name }) => name),
+  });
   const overlay = others ? { overlay: inputOf(others) } : {};
   const order = { process, input: inputOf(source), output, count: new SharedArrayBuffer(4), ...overlay };
   const { features, faults } = await processFeatures(order);

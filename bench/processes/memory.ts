@@ -36,7 +36,7 @@ async function newPool(): Promise<ProcessPool> {
 async function peakOf(process: FeatureProcess, source: GeoPackageSource, output: string) {
   const pool = await newPool();
   const fields = source.fields.map(({ name }) => name);
-  const input = { source, fields };
+  const input = { source, filter: undefined, fields };
   // The pool's processes do not keep this one from its end.
   const awake = setInterval(() => {}, 1000);
   let bytes = 0;

@@ -96,7 +96,7 @@ export async function measurePushDown(): Promise<void> {
     const { layers } = await discover({ database: postgres.url });
     const featuresOf = (table: string, fields?: string[]): ProcessFeatures => {
       const { source } = layers.find((layer) => layer.source.table === table)!;
-      return { source, fields: fields ?? source.fields.map(({ name }) => name) };
+      return { source, filter: undefined, fields: fields ?? source.fields.map(({ name }) => name) };
     };
     const postmaster = postmasterOf(postgres.url);
     const costsOf = async ({ process, input, overlay, fields }: Case, pushDown: boolean) => {

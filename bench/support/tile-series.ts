@@ -52,7 +52,7 @@ export type Encoding = 'mvt' | 'mlt';
 
 export const encode = (source: VectorSource, bbox: Box, format: Encoding, gzipLevel?: number) =>
   vectorTile({
-    layers: [{ name: 'layer', source }],
+    layers: [{ filter: undefined, name: 'layer', source }],
     ...{ crs: 'EPSG:3857', bbox, extent: 4096, buffer: 64, simplify: 0.5 },
     ...{ encoding: 'gzip', format, ...(gzipLevel && { gzipLevel }) },
   });

@@ -1,5 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { and, bboxFilter, equals, oneOf, temporalFilter } from '../../src/core/cql2/build.js';
+import {
+  ALL_FEATURES,
+  and,
+  anyOf,
+  bboxFilter,
+  equals,
+  NO_FEATURES,
+  oneOf,
+  parseJson,
+  parseText,
+  passesAll,
+  passesNone,
+  print,
+  temporalFilter,
+  toJson,
+} from '../../src/core/cql2/index.js';
 
 /** Request parameters become parts of one filter. */
 
@@ -9,16 +24,48 @@ const b = equals('b', 'x');
 describe('and', () => {
   it('leaves out what lets everything pass', () => {
     expect(and()).toBeUndefined();
-    expect(and(undefined, true)).toBeUndefined();
-    expect(and(undefined, a, true)).toBe(a);
+    expect(and(undefined, ALL_FEATURES)).toBeUndefined();
+    expect(and(undefined, a, ALL_FEATURES)).toBe(a);
   });
 
   it('joins the parts of conjunctions into one list', () => {
     expect(and(and(a, b), a)).toEqual({ op: 'and', args: [a, b, a] });
   });
 
-  it('is false as soon as one part is', () => {
-    expect(and(a, false)).toBe(false);
+  it('lets nothing pass as soon as one part does', () => {
+    expect(and(a, NO_FEATURES)).toBe(NO_FEATURES);
+    expect(and(a, parseText('b AND FALSE'))).toBe(NO_FEATURES);
+  });
+});
+
+describe('a filter that nothing passes', () => {
+  it('is an object, so that no test of truth takes it for an absent filter', () => {
+    expect(Boolean(NO_FEATURES)).toBe(true);
+    expect(parseText('FALSE')).toBe(NO_FEATURES);
+    expect(parseJson(false)).toBe(NO_FEATURES);
+    expect(parseJson(true)).toBe(ALL_FEATURES);
+  });
+
+  it('is told from others also as a copy from another thread', () => {
+    const copy = structuredClone(NO_FEATURES);
+    expect([passesNone(copy), passesAll(copy)]).toEqual([true, false]);
+    expect([passesNone(undefined), passesAll(undefined)]).toEqual([false, true]);
+    expect([print(copy), toJson(copy)]).toEqual(['FALSE', false]);
+    expect(toJson({ op: 'or', args: [a, copy] })).toEqual({ op: 'or', args: [a, false] });
+  });
+
+  it('has no name in the language', () => {
+    for (const op of ['true', 'false'])
+      expect(() => parseJson({ op, args: [] })).toThrow(/neither an operator nor the name of a function/);
+  });
+});
+
+describe('anyOf', () => {
+  it('leaves out what nothing passes', () => {
+    expect(anyOf([])).toBe(NO_FEATURES);
+    expect(anyOf([NO_FEATURES, a])).toBe(a);
+    expect(anyOf([a, b])).toEqual({ op: 'or', args: [a, b] });
+    expect(anyOf([a, ALL_FEATURES])).toBe(ALL_FEATURES);
   });
 });
 
@@ -27,7 +74,7 @@ it('asks for missing values with isNull', () => {
 });
 
 it('lets nothing pass for an empty list', () => {
-  expect(oneOf('a', [])).toBe(false);
+  expect(oneOf('a', [])).toBe(NO_FEATURES);
   expect(oneOf('a', [1, 2])).toEqual({ op: 'in', args: [{ property: 'a' }, [1, 2]] });
 });
 

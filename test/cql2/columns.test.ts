@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
+  ALL_FEATURES,
   and,
   bboxFilter,
   check,
@@ -81,7 +82,7 @@ describe('a GeoPackage', () => {
   it('takes what parameters become', () => {
     const start = Date.UTC(2020, 1, 29);
     const end = Date.UTC(2020, 1, 29, 12, 30);
-    const find = (filter: Expression | undefined) => findInGeoPackage(source, filter ?? true);
+    const find = (filter: Expression | undefined) => findInGeoPackage(source, filter ?? ALL_FEATURES);
     expect(find(and(temporalFilter('at', 'date-time', { start, end })))).toEqual([1, 2, 3, 4]);
     expect(find(temporalFilter('day', 'date', { start: end }))).toEqual([1, 2, 3, 4, 5]);
     expect(find(temporalFilter('day', 'date', {}))).toEqual([1, 2, 3, 4, 5]);

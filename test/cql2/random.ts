@@ -1,4 +1,10 @@
-import type { Call, Expression, Operand } from '../../src/core/cql2/ast.js';
+import {
+  ALL_FEATURES,
+  type Call,
+  type Expression,
+  NO_FEATURES,
+  type Operand,
+} from '../../src/core/cql2/ast.js';
 
 /** Random filters from a seed, for the fields of `FIELDS`. */
 
@@ -101,7 +107,7 @@ export class RandomFilter {
           this.array(),
         ),
       () => call(pick(this.random, ['startswith', 'endswith', 'contains']), this.text(depth), this.text(0)),
-      () => pick<Expression>(this.random, [true, false, call('=', property('flag'), true)]),
+      () => pick<Expression>(this.random, [ALL_FEATURES, NO_FEATURES, call('=', property('flag'), true)]),
     ];
     if (this.allowed.spatial)
       kinds.push(

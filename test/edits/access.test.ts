@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Collection } from '../../src/core/collection.js';
 import { ANONYMOUS, type Principal } from '../../src/core/operation.js';
-import { bothFields, bothFilters } from '../../src/services/access/access.js';
+import { bothFields } from '../../src/services/access/access.js';
 import { defaultPolicy } from '../../src/services/access/policy.js';
 
 const parcels = { id: 'parcels' } as Collection;
@@ -36,14 +36,6 @@ describe('the default access policy', () => {
 });
 
 describe('narrowing access', () => {
-  const small = { op: '<', args: [{ property: 'size' }, 3] } as const;
-
-  it('joins filters, leaving out those that let everything through', () => {
-    expect(bothFilters(undefined, small)).toBe(small);
-    expect(bothFilters(small, true)).toBe(small);
-    expect(bothFilters(small, false)).toEqual({ op: 'and', args: [small, false] });
-  });
-
   it('keeps the names of both lists', () => {
     expect(bothFields(undefined, undefined)).toBeUndefined();
     expect(bothFields(['a', 'b'], ['b', 'c'])).toEqual(['b']);

@@ -47,6 +47,7 @@ const facts = () => ({ count: spots().featureCount, cursor: spots().cursor });
 
 async function create(x: number): Promise<CollectionChange> {
   const task: EditTask = {
+    filter: undefined,
     source: spots().source,
     operations: [{ type: 'create', feature: { geometry: `{"type":"Point","coordinates":[${x},1]}` } }],
     mode: 'each',

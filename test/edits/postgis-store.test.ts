@@ -48,6 +48,7 @@ const source = (table: string) => layers.find((layer) => layer.source.table === 
 
 function edit(table: string, operations: EditOperation[], more: Partial<EditTask> = {}) {
   return postgisStore.edit({
+    filter: undefined,
     source: more.source ?? source(table),
     operations,
     mode: 'each',
@@ -73,7 +74,7 @@ async function created(table: string, operation: EditOperation): Promise<string>
 
 async function item(table: string, id: string) {
   const output = { format: 'geojson', crs: 'OGC:CRS84', swapAxes: false, precision: 7 } as const;
-  const found = await postgisStore.item({ ...output, source: source(table), id });
+  const found = await postgisStore.item({ filter: undefined, ...output, source: source(table), id });
   return JSON.parse(Buffer.from(found!.data).toString('utf8'));
 }
 

@@ -92,7 +92,10 @@ describe.each(Object.keys(STORES))('%s: the transaction of a merge', (name) => {
       ...{ visible, writable, target: source, staging: path, stagingTable: 'staged' },
     });
     const origin = { collection: 'parcels', layerId: 1, protocol: 'Import', requestId: 'r', actor: 'ann' };
-    return { checked, task: { ...task, ...bounds, source, origin, token: `${name}-${count}` } };
+    return {
+      checked,
+      task: { ...task, filter: undefined, ...bounds, source, origin, token: `${name}-${count}` },
+    };
   }
   const merge = (task: ReturnType<typeof taskOf>['task']): Promise<MergeResult> =>
     storeOf(task.source).merge!(task);

@@ -124,7 +124,10 @@ const statistics = [
 ] as const;
 const filter = { op: '<', args: [{ property: 'count' }, 350] };
 
-it('h3', () => both(({ points }) => h3({ source: points, resolution: 8, statistics: [...statistics] })));
+it('h3', () =>
+  both(({ points }) =>
+    h3({ filter: undefined, source: points, resolution: 8, statistics: [...statistics] }),
+  ));
 it('clusters', () =>
   both(({ points }) =>
     clusters({
@@ -139,6 +142,7 @@ it('clusters', () =>
 it('hulls', () =>
   both(({ points }) =>
     clusters({
+      filter: undefined,
       source: points,
       algorithm: { name: 'kmeans', k: 4 },
       fields: [],
@@ -147,7 +151,9 @@ it('hulls', () =>
     }),
   ));
 it('density', () =>
-  both(({ points }) => density({ source: points, mode: 'hex', cellSize: 500, weight: 'size' })));
+  both(({ points }) =>
+    density({ filter: undefined, source: points, mode: 'hex', cellSize: 500, weight: 'size' }),
+  ));
 it('buffers', () =>
   both(({ points }) =>
     bufferAggregate({
@@ -163,9 +169,15 @@ it('joins', () =>
   both(({ points, areas }) =>
     spatialJoin({
       source: points,
+      filter: undefined,
       fields: ['kind'],
       predicate: 'within',
       distance: 0,
-      right: { source: areas, carry: ['name'], statistics: [{ type: 'count', field: 'name', name: 'n' }] },
+      right: {
+        source: areas,
+        filter: undefined,
+        carry: ['name'],
+        statistics: [{ type: 'count', field: 'name', name: 'n' }],
+      },
     }),
   ));

@@ -48,7 +48,8 @@ afterAll(async () => {
   await postgres?.stop();
 });
 
-const item = (table: string, id: string) => postgisStore.item({ ...CRS84, source: sources[table]!, id });
+const item = (table: string, id: string) =>
+  postgisStore.item({ filter: undefined, ...CRS84, source: sources[table]!, id });
 const box = (bbox: number[], column = 'geom') => ({
   op: 's_intersects',
   args: [{ property: column }, { bbox }],
@@ -116,6 +117,7 @@ describe('pages', () => {
     const { first } = await page(source, { limit: 1, offset: 2 });
     const text = async (task: Partial<ItemsTask>) => {
       const found = await postgisStore.items({
+        filter: undefined,
         ...CRS84,
         source,
         limit: 10,
@@ -252,6 +254,7 @@ describe('items', () => {
     const task = {
       ...CRS84,
       source: sources.sorted!,
+      filter: undefined,
       id: '7',
       precision: 1,
       fields: ['a'],
@@ -266,14 +269,20 @@ describe('items', () => {
 describe('counts and rows', () => {
   it('count all, some, or up to a number', async () => {
     const source = sources.sorted!;
-    expect(await postgisStore.count({ source })).toBe(40);
+    expect(await postgisStore.count({ filter: undefined, source })).toBe(40);
     expect(await postgisStore.count({ source, filter: box([2.5, 0, 5, 90]) })).toBe(3);
-    expect(await postgisStore.count({ source, atMost: 7 })).toBe(7);
+    expect(await postgisStore.count({ filter: undefined, source, atMost: 7 })).toBe(7);
   });
 
   it('come as values in batches', async () => {
     const batches = [];
-    const query = { source: sources.sorted!, fields: ['b', 'a', 'f'], geometry: true, limit: 1e6 };
+    const query = {
+      source: sources.sorted!,
+      filter: undefined,
+      fields: ['b', 'a', 'f'],
+      geometry: true,
+      limit: 1e6,
+    };
     for await (const batch of postgisStore.rows(query)) batches.push(...batch);
     expect(batches).toHaveLength(40);
     expect(batches[1]).toMatchObject({ id: 2, values: ['b', 2, 0.5] });
@@ -281,9 +290,9 @@ describe('counts and rows', () => {
   });
 
   it('end when the consumer has enough', async () => {
-    const query = { source: sources.sorted!, fields: [], geometry: false, limit: 1e6 };
+    const query = { source: sources.sorted!, filter: undefined, fields: [], geometry: false, limit: 1e6 };
     for (let i = 0; i < 10; i++) for await (const _ of postgisStore.rows(query)) break;
-    expect(await postgisStore.count({ source: sources.sorted! })).toBe(40);
+    expect(await postgisStore.count({ filter: undefined, source: sources.sorted! })).toBe(40);
   });
 });
 
@@ -330,7 +339,14 @@ describe('a page of huge polygons', () => {
     const source = (await layerOf(postgres.url, 'huge')).source as PostgisSource;
     await page(source, { limit: 1, maxBytes: 1 });
     const before = process.memoryUsage().rss;
-    const heavy = await postgisStore.items({ ...CRS84, source, limit: 2000, offset: 0, maxBytes: 8_000_000 });
+    const heavy = await postgisStore.items({
+      filter: undefined,
+      ...CRS84,
+      source,
+      limit: 2000,
+      offset: 0,
+      maxBytes: 8_000_000,
+    });
     // A row is 1.1 MB (GEOS 3.13) to 2.2 MB (3.11) of GeoJSON.
     const { returned } = heavy;
     expect(returned).toBeGreaterThan(3);
@@ -339,6 +355,7 @@ describe('a page of huge polygons', () => {
     // All rows together take 320 MB, a row 1.6 MB, the page 9 MB.
     expect(process.memoryUsage().rss - before).toBeLessThan(80_000_000);
     const next = await postgisStore.items({
+      filter: undefined,
       ...CRS84,
       source,
       limit: 2000,
@@ -348,6 +365,7 @@ describe('a page of huge polygons', () => {
     });
     expect(next).toMatchObject({ returned: 1, first: { id: `${returned + 1}` } });
     const back = await postgisStore.items({
+      filter: undefined,
       ...CRS84,
       source,
       limit: 2000,

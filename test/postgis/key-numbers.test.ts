@@ -59,11 +59,11 @@ const numbers = async (table: string) => {
 
 it('every key has one number, whatever the collation, and keeps it', async () => {
   const marks = await source();
-  expect(await postgisStore.count({ source: marks })).toBe(ROWS);
+  expect(await postgisStore.count({ filter: undefined, source: marks })).toBe(ROWS);
   expect(await numbers(marks.numbers!.table)).toEqual([ROWS, ROWS, 1, ROWS]);
   closeAll();
   await run(postgres.url, "DELETE FROM marks WHERE code = 'a1'; INSERT INTO marks VALUES ('zz')");
-  expect(await postgisStore.count({ source: marks })).toBe(ROWS);
+  expect(await postgisStore.count({ filter: undefined, source: marks })).toBe(ROWS);
   expect(await numbers(marks.numbers!.table)).toEqual([ROWS + 1, ROWS + 1, 1, ROWS + 1]);
 });
 
@@ -72,14 +72,14 @@ it('a reading that is given up while another one numbers leaves the next one to 
   const { table } = spots.numbers!;
   const other = await holder(table);
   const cancellation = new Cancellation();
-  const reading = postgisStore.count({ source: spots }, cancellation);
+  const reading = postgisStore.count({ filter: undefined, source: spots }, cancellation);
   const outcome = expect(reading).rejects.toMatchObject({ code: 'cancelled' });
   await vi.waitFor(async () => expect(await waiting(other)).toHaveLength(1));
   cancellation.request();
   await outcome;
   expect(await numbers(table)).toEqual([0, 0, null, null]);
   await other.end();
-  expect(await postgisStore.count({ source: spots })).toBe(9);
+  expect(await postgisStore.count({ filter: undefined, source: spots })).toBe(9);
   expect(await numbers(table)).toEqual([9, 9, 1, 9]);
 });
 
@@ -90,9 +90,12 @@ it('every key of a view has a number, also where rows have the same one', async 
     'CREATE VIEW pairs AS SELECT code, geom FROM marks UNION ALL SELECT code, geom FROM marks',
   );
   const numbersOfPairs = { ...marks.numbers!, table: 'object_ids_pairs' };
-  expect(await postgisStore.count({ source: { ...marks, table: 'pairs', numbers: numbersOfPairs } })).toBe(
-    2 * ROWS,
-  );
+  expect(
+    await postgisStore.count({
+      filter: undefined,
+      source: { ...marks, table: 'pairs', numbers: numbersOfPairs },
+    }),
+  ).toBe(2 * ROWS);
   expect((await numbers('object_ids_pairs'))![0]).toBe(ROWS);
 }, 30_000);
 
@@ -107,7 +110,10 @@ it('finds new keys among any number of those that have one', async () => {
      INSERT INTO spots SELECT lpad(to_hex(n), 32, '0')::uuid FROM unnest(ARRAY[500000, 500001, 1000099]) n;
      INSERT INTO spots VALUES ('00000000-0000-0000-0000-000000000000'), ('ffffffff-ffff-4fff-bfff-ffffffffffff')`,
   );
-  await vi.waitFor(async () => expect(await postgisStore.count({ source: spots })).toBe(14), 20_000);
+  await vi.waitFor(
+    async () => expect(await postgisStore.count({ filter: undefined, source: spots })).toBe(14),
+    20_000,
+  );
 }, 30_000);
 
 it('one look serves all readings of a thread, and these hold no connection meanwhile', async () => {
@@ -117,10 +123,12 @@ it('one look serves all readings of a thread, and these hold no connection meanw
   );
   const dots = await source('dots');
   const other = await holder(dots.numbers!.table);
-  const readings = Promise.all(Array.from({ length: 4 }, () => postgisStore.count({ source: dots })));
+  const readings = Promise.all(
+    Array.from({ length: 4 }, () => postgisStore.count({ filter: undefined, source: dots })),
+  );
   await vi.waitFor(async () => expect(await waiting(other)).toHaveLength(1));
   // The thread has two connections.
-  expect(await postgisStore.count({ source: await keyed('dots') })).toBe(1);
+  expect(await postgisStore.count({ filter: undefined, source: await keyed('dots') })).toBe(1);
   expect(await waiting(other)).toHaveLength(1);
   await other.end();
   expect(await readings).toEqual([1, 1, 1, 1]);
@@ -130,8 +138,9 @@ it('readings and calculations go on without new keys while another one looks for
   const dots = await source('dots');
   const other = await holder(dots.numbers!.table);
   await run(postgres.url, "INSERT INTO dots VALUES ('2')");
-  expect(await postgisStore.count({ source: dots })).toBe(1);
+  expect(await postgisStore.count({ filter: undefined, source: dots })).toBe(1);
   const { outcomes } = await postgisStore.edit({
+    filter: undefined,
     ...{ source: await keyed('dots'), operations: [], mode: 'atomic', crs: 'EPSG:4326', swapAxes: false },
     calculation: { properties: {}, expressions: { height: { property: 'OBJECTID' } }, most: 10 },
     origin: { collection: 'dots', layerId: 1, protocol: 'FeatureServer', requestId: 'r', actor: 'a' },
@@ -140,7 +149,7 @@ it('readings and calculations go on without new keys while another one looks for
   const { rows } = await other.query('SELECT height FROM dots ORDER BY code');
   expect(rows).toEqual([{ height: 1 }, { height: 5 }]);
   await other.end();
-  await vi.waitFor(async () => expect(await postgisStore.count({ source: dots })).toBe(2));
+  await vi.waitFor(async () => expect(await postgisStore.count({ filter: undefined, source: dots })).toBe(2));
 });
 
 it('a database that is only read gives none, and says so where none has been given', async () => {
@@ -151,7 +160,9 @@ it('a database that is only read gives none, and says so where none has been giv
     "INSERT INTO marks VALUES ('zzz'); ALTER DATABASE postgres SET default_transaction_read_only = on",
   );
   closeAll();
-  await expect(postgisStore.count({ source: fresh })).rejects.toMatchObject({ code: 'store-unavailable' });
-  expect(await postgisStore.count({ source: marks })).toBe(ROWS);
+  await expect(postgisStore.count({ filter: undefined, source: fresh })).rejects.toMatchObject({
+    code: 'store-unavailable',
+  });
+  expect(await postgisStore.count({ filter: undefined, source: marks })).toBe(ROWS);
   expect((await source()).idColumn).toBe('code');
 });

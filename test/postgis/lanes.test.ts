@@ -31,7 +31,7 @@ beforeAll(async () => {
   );
   const common = { ...CRS84, limit: 10, offset: 0 };
   // Before there is the view, which would be read to describe it.
-  quick = { ...common, source: (await layerOf(postgres.url, 'quick')).source };
+  quick = { ...common, filter: undefined, source: (await layerOf(postgres.url, 'quick')).source };
   await run(
     postgres.url,
     `CREATE FUNCTION wait() RETURNS text LANGUAGE sql VOLATILE AS $$ SELECT pg_sleep(20)::text $$;
@@ -40,6 +40,7 @@ beforeAll(async () => {
   );
   const view = quick.source as PostgisSource;
   slow = {
+    filter: undefined,
     ...common,
     source: {
       ...view,
@@ -48,6 +49,7 @@ beforeAll(async () => {
     },
   };
   file = {
+    filter: undefined,
     ...common,
     source: inspect(WORLD_MAP).find(({ source }) => source.table === 'countries')!.source as GeoPackageSource,
   };

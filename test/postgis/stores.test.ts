@@ -61,7 +61,15 @@ describe.each(TABLES)('%s, in both stores', (table) => {
     ['gml', { type: 'place', srsName: 'http://www.opengis.net/def/crs/OGC/1.3/CRS84' }],
   ] as const)('has the same features as %s', async (format, gml) => {
     const [file, database] = await both(table, async (source) => {
-      const found = await storeOf(source).items({ ...CRS84, format, gml, source, limit: 2000, offset: 0 });
+      const found = await storeOf(source).items({
+        filter: undefined,
+        ...CRS84,
+        format,
+        gml,
+        source,
+        limit: 2000,
+        offset: 0,
+      });
       return Buffer.from(found.features);
     });
     expect(file.length).toBeGreaterThan(1000);
@@ -100,7 +108,7 @@ describe.each(TABLES)('%s, in both stores', (table) => {
         simplify: 0.5,
         encoding: 'identity',
       };
-      const { tile } = await storeOf(source).tileLayer(task, { name: 'layer', source });
+      const { tile } = await storeOf(source).tileLayer(task, { filter: undefined, name: 'layer', source });
       return JSON.stringify(byId(tile));
     });
     expect(database === file).toBe(true);

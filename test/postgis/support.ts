@@ -41,7 +41,14 @@ export async function layerOf(url: string, table: string, column?: string): Prom
 
 /** A page of features, whole. */
 export async function page(source: PostgisSource, task: Partial<ItemsTask> = {}) {
-  const result = await postgisStore.items({ ...CRS84, source, limit: 1000, offset: 0, ...task });
+  const result = await postgisStore.items({
+    filter: undefined,
+    ...CRS84,
+    source,
+    limit: 1000,
+    offset: 0,
+    ...task,
+  });
   const features = featuresOf(result.features);
   return { ...result, list: features, ids: features.map(({ id }) => id) };
 }

@@ -77,7 +77,12 @@ async function tileOf(table: string, changes: Partial<VectorTileTask> = {}, fiel
     ...changes,
   };
   const source = sources.get(table)!;
-  const { tile } = await postgisStore.tileLayer(task, { name: table, source, ...(fields ? { fields } : {}) });
+  const { tile } = await postgisStore.tileLayer(task, {
+    filter: undefined,
+    name: table,
+    source,
+    ...(fields ? { fields } : {}),
+  });
   return tile;
 }
 

@@ -233,7 +233,7 @@ it('processes of each feature read all, name what failed, and show masked values
   const { source } = featuresOf(file);
   const mask = { treatment: 'null' } as const;
   const fields = source.fields.map((field) => (field.name === 's' ? { ...field, mask } : field));
-  const input = { source: { ...source, fields }, fields: ['n', 's'] };
+  const input = { source: { ...source, fields }, filter: undefined, fields: ['n', 's'] };
   const { rows, result } = await run('geometry.centroid', {}, input);
   expect(result).toMatchObject({ features: 2497, read: 2500, faults: 2 });
   expect(result.faultList.map(({ id }) => id)).toEqual(['4', '2001']);

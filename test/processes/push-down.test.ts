@@ -75,7 +75,7 @@ afterAll(async () => {
 async function table(name: string): Promise<ProcessFeatures> {
   const { layers } = await discover({ database: postgres.url });
   const { source } = layers.find((layer) => layer.source.table === name)!;
-  return { source, fields: source.fields.map((field) => field.name) };
+  return { source, filter: undefined, fields: source.fields.map((field) => field.name) };
 }
 
 /** The features that a caller sees who has a mask for a field, a rule for rows, and a filter of the caller's own. */

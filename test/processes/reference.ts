@@ -39,7 +39,7 @@ export function rowsOf(path: string): { geometry: string | null; row: Record<str
 
 export function featuresOf(path: string): ProcessFeatures {
   const { source } = inspect(path)[0]!;
-  return { source, fields: source.fields.map(({ name }) => name) };
+  return { source, filter: undefined, fields: source.fields.map(({ name }) => name) };
 }
 
 function factsOf({ source, fields }: ProcessFeatures): FeaturesFacts {
@@ -165,7 +165,7 @@ export class Reference {
   async table(name: string): Promise<ProcessFeatures> {
     const { layers } = await discover({ database: this.postgres.url });
     const { source } = layers.find((layer) => layer.source.table === name)!;
-    return { source, fields: source.fields.map((field) => field.name) };
+    return { source, filter: undefined, fields: source.fields.map((field) => field.name) };
   }
 
   async query(sql: string): Promise<Record<string, unknown>[]> {

@@ -88,7 +88,8 @@ export function memoryStore(tables: ReadonlyMap<string, MemoryTable>): FeatureSt
       const tile = encoder.finish();
       return { tile, features: encoder.features, dropped: encoder.dropped, work: 0 };
     },
-    occupied: async (source, boxes) => boxes.map((box) => touching(rowsOf({ source }), box).length > 0),
+    occupied: async (source, boxes) =>
+      boxes.map((box) => touching(rowsOf({ filter: undefined, source }), box).length > 0),
     extent: async (query) => {
       const boxes = rowsOf(query).flatMap(({ geometry }) => {
         const box = envelope(geometry);

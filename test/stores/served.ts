@@ -35,8 +35,13 @@ const TASKS: Partial<Record<TaskName, (input: never) => unknown>> = {
 export async function described(layer: Partial<VectorLayerInfo> & Pick<VectorLayerInfo, 'source'>) {
   const { source } = layer;
   const store = storeOf(source);
-  const { extent84 } = await store.extent({ source });
-  return { extent84, featureCount: await store.count({ source }), cursor: 0, ...layer } as VectorLayerInfo;
+  const { extent84 } = await store.extent({ filter: undefined, source });
+  return {
+    extent84,
+    featureCount: await store.count({ filter: undefined, source }),
+    cursor: 0,
+    ...layer,
+  } as VectorLayerInfo;
 }
 
 /** The surfaces of features and tiles over one layer, published as `rows` with number 1, on a port of their own. */

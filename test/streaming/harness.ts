@@ -170,6 +170,7 @@ export async function streams({
     async edit(layer: Layer, ...operations: EditOperation[]): Promise<string> {
       const { source } = collections[LAYERS[layer] - 1]!;
       const { outcomes } = await storeOf(source).edit({
+        filter: undefined,
         source,
         operations,
         mode: 'atomic',

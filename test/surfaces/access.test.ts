@@ -141,7 +141,7 @@ describe('statistics', () => {
   it('end when they are cancelled, and at the limit of rows', async () => {
     const cancellation = new Cancellation();
     cancellation.request();
-    const task = { source: layer.source, fields: ['NAME'] };
+    const task = { source: layer.source, filter: undefined, fields: ['NAME'] };
     await expect(fieldStatistics(task, cancellation)).rejects.toMatchObject({ code: 'cancelled' });
     expect(await fieldStatistics(task)).toMatchObject({ complete: true });
     const first = await fieldStatistics(task, undefined, { rows: 10, ms: 60_000 });

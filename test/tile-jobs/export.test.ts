@@ -78,7 +78,7 @@ const selection: TileSelection = {
 
 async function made({ at }: TileRequest): Promise<Tile> {
   const { data } = await vectorTile({
-    layers: [{ name: 'countries', source: countries.source }],
+    layers: [{ filter: undefined, name: 'countries', source: countries.source }],
     crs: at.set.crs.proj,
     bbox: tileBox(at.set, at.zoom, at.row, at.column),
     extent: 4096,

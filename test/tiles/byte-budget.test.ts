@@ -10,7 +10,7 @@ const { source } = layers.find((layer) => layer.source.table === 'countries')!;
 
 const WORLD = 20_037_508.342789244;
 const task = (names: readonly string[], maxBytes?: number): VectorTileTask => ({
-  layers: names.map((name) => ({ name, source })),
+  layers: names.map((name) => ({ name, source, filter: undefined })),
   crs: 'EPSG:3857',
   bbox: [-WORLD, -WORLD, WORLD, WORLD],
   extent: 4096,

@@ -57,6 +57,7 @@ const featuresOf = ({ features }: AnalyticsResult) =>
 describe('limits of the analytics', () => {
   it('read the first features by id', async () => {
     const found = await clusters({
+      filter: undefined,
       source: many,
       algorithm: { name: 'dbscan', eps: 1, minPoints: 2 },
       fields: [],
@@ -76,28 +77,44 @@ describe('limits of the analytics', () => {
 
   it('keep the largest clusters', async () => {
     const algorithm = { name: 'dbscan', eps: 1, minPoints: 1 } as const;
-    const found = await clusters({ source: many, algorithm, fields: [], hulls: true, statistics: [] });
+    const found = await clusters({
+      filter: undefined,
+      source: many,
+      algorithm,
+      fields: [],
+      hulls: true,
+      statistics: [],
+    });
     expect(found).toMatchObject({ returned: LIMITS.clusters, inputTruncated: true, resultTruncated: true });
   });
 
   it('keep the fullest cells', async () => {
-    const found = await density({ source: many, mode: 'square', cellSize: 1000 });
+    const found = await density({ filter: undefined, source: many, mode: 'square', cellSize: 1000 });
     expect(found).toMatchObject({ returned: LIMITS.densityCells, resultTruncated: true });
     const counts = featuresOf(found).map(({ properties }) => properties['featureCount']!);
     expect(counts).toEqual([...counts].sort((a, b) => b - a));
   });
 
   it('refuse more H3 cells, and count beyond the input of the others', async () => {
-    const few = await h3({ source: many, resolution: 2, statistics: [] });
+    const few = await h3({ filter: undefined, source: many, resolution: 2, statistics: [] });
     expect(featuresOf(few).reduce((sum, { properties }) => sum + properties['count']!, 0)).toBe(MANY);
-    await expect(h3({ source: many, resolution: 15, statistics: [] })).rejects.toMatchObject({
+    await expect(
+      h3({ filter: undefined, source: many, resolution: 15, statistics: [] }),
+    ).rejects.toMatchObject({
       code: 'too-large',
     });
   });
 
   it('end a join of too many pairs', async () => {
-    const right = { source: { ...one }, carry: [], statistics: [] };
-    const found = await spatialJoin({ source: one, fields: [], predicate: 'intersects', distance: 0, right });
+    const right = { source: { ...one }, filter: undefined, carry: [], statistics: [] };
+    const found = await spatialJoin({
+      source: one,
+      filter: undefined,
+      fields: [],
+      predicate: 'intersects',
+      distance: 0,
+      right,
+    });
     expect(found).toMatchObject({ returned: 1100, resultTruncated: true });
     const counts = featuresOf(found).map(({ properties }) => properties['matchCount']!);
     expect(counts[0]).toBe(1100);

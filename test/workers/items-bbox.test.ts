@@ -139,7 +139,7 @@ describe.each([
       more: false,
     });
     expect(page(source, undefined, { limit: 3, offset: 8 })).toEqual({ ids: [], returned: 0, more: false });
-    expect(count({ source })).toBe(SHAPES.length);
+    expect(count({ filter: undefined, source })).toBe(SHAPES.length);
   });
 });
 

@@ -127,7 +127,13 @@ const taskOf = (layer: TileLayer, bbox: Box): VectorTileTask => ({
 });
 
 async function tileOf(source: VectorSource, version: string | undefined, bbox = whole, extra: object = {}) {
-  const layer = { name: 'l', source, ...(version === undefined ? {} : { version }), ...extra };
+  const layer = {
+    name: 'l',
+    source,
+    filter: undefined,
+    ...(version === undefined ? {} : { version }),
+    ...extra,
+  };
   const result = await vectorTile(taskOf(layer, bbox));
   const decoded = decode(result.data)['l'];
   const features = Array.from({ length: decoded?.length ?? 0 }, (_, i) => decoded!.feature(i));
@@ -136,6 +142,7 @@ async function tileOf(source: VectorSource, version: string | undefined, bbox = 
 
 const edit = (source: VectorSource, operation: EditOperation) =>
   storeOf(source).edit({
+    filter: undefined,
     source,
     operations: [operation],
     mode: 'atomic',
@@ -159,7 +166,9 @@ describe.each(['GeoPackage', 'PostGIS'])('overviews of a %s', (store) => {
 
   it('show points as they are, fewer of them, and say how many are left out', async () => {
     const all = (await tileOf(towns(), undefined)).features;
-    expect(await buildOverview({ name: 'l', source: towns(), version: 'a' })).toBeGreaterThan(0);
+    expect(
+      await buildOverview({ filter: undefined, name: 'l', source: towns(), version: 'a' }),
+    ).toBeGreaterThan(0);
     const { features, dropped, heavy } = await tileOf(towns(), 'a');
     expect(heavy).toEqual([]);
     expect(features.length).toBeLessThan(POINTS);
@@ -181,7 +190,7 @@ describe.each(['GeoPackage', 'PostGIS'])('overviews of a %s', (store) => {
 
   it('show polygons within one grid unit, with their attributes', async () => {
     const all = (await tileOf(discs(), undefined)).features;
-    await buildOverview({ name: 'l', source: discs(), version: 'a' });
+    await buildOverview({ filter: undefined, name: 'l', source: discs(), version: 'a' });
     const { features, heavy, dropped } = await tileOf(discs(), 'a');
     expect([heavy, dropped, features.length]).toEqual([[], 0, all.length]);
     const byName = new Map(all.map((feature) => [feature.properties['name'], feature]));
@@ -225,7 +234,7 @@ describe.each(['GeoPackage', 'PostGIS'])('overviews of a %s', (store) => {
   });
 
   it('replace those of older versions', async () => {
-    await buildOverview({ name: 'l', source: towns(), version: 'b' });
+    await buildOverview({ filter: undefined, name: 'l', source: towns(), version: 'b' });
     expect((await tileOf(towns(), 'b')).dropped).toBeGreaterThan(0);
     expect((await tileOf(towns(), 'a')).dropped).toBe(0);
     expect(readdirSync(join(folder, 'overviews')).filter((name) => /part|staging/.test(name))).toEqual([]);
@@ -245,7 +254,7 @@ describe('what others write to a database', () => {
     // Sessions report what they have written only after a while: those of the edits before, too.
     await vi.waitFor(
       async () => {
-        await buildOverview({ name: 'l', source, version: 'b' });
+        await buildOverview({ filter: undefined, name: 'l', source, version: 'b' });
         const again = await tileOf(source, 'b');
         expect(again.heavy).toEqual([]);
         expect(again.dropped).toBeGreaterThan(0);
