@@ -53,6 +53,7 @@ const COMMON = {
   pool: 'forks',
   testTimeout: 180_000,
   hookTimeout: 180_000,
+  setupFiles: ['test/support/patience.ts'],
   // Tools of GDAL that tests call would write statistics beside the data.
   env: { GDAL_PAM_ENABLED: 'NO' },
 } as const;
