@@ -142,7 +142,7 @@ describe('access of services and layers', () => {
     expect(summary).toEqual([
       {
         ...{ serviceName: 'default', description: 'Collections that are in no other service.' },
-        ...{ layerCount: 6, enabledProtocols: [...PROTOCOLS] },
+        ...{ layerCount: 8, enabledProtocols: [...PROTOCOLS] },
       },
     ]);
     expect(await world.admin('GET', '/services/default/settings')).toMatchObject({ timeInfo: null });

@@ -7,7 +7,9 @@ const PAGE = 'https://maps.example.org';
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startServer({ sources: ['demo/data/years', 'demo/data/L7_ETMs.tif'] });
+  server = await startServer({
+    sources: ['demo/data/years', 'demo/data/L7_ETMs.tif', 'demo/data/world_map.gpkg'],
+  });
 });
 afterAll(() => server?.stop());
 
@@ -58,11 +60,50 @@ describe('embed keys', () => {
     expect(header.status).toBe(403);
   });
 
-  it('show a layer that is closed to strangers', async () => {
-    const path = '/tiles/l7_etms/0/0/0.png';
-    const { key } = await make({ allowedEmbedOrigins: [PAGE], allowedContentIds: ['l7_etms'] });
-    const tile = await fetch(`${server.url}${path}?embed_key=${key}`, { headers: { origin: PAGE } });
-    expect(tile.status).toBe(200);
+  it('see what anonymous callers see, no more', async () => {
+    const { key } = await make({ allowedEmbedOrigins: [PAGE], allowedContentIds: ['countries', 'l7_etms'] });
+    const { data } = await admin('POST', '/api-keys', { name: 'bare', permissions: [] });
+    const { data: other } = await admin('POST', '/api-keys', {
+      name: 'jobs',
+      permissions: ['admin:jobs:read'],
+    });
+    const { data: reader } = await admin('POST', '/api-keys', { name: 'r', permissions: ['read:countries'] });
+    const keys = [key, (data as Made).key, (other as Made).key];
+    const scope = { service: 'default', layer: 'countries', role: 'anonymous' };
+    const filter = "iso_a2 IN ('CH', 'FR')";
+    const rows = (await admin('POST', '/rls-policies', { ...scope, filter })).data as { policyId: string };
+    const mask = { ...scope, attribute: 'NAME' };
+    const masked = (await admin('POST', '/field-mask-policies', mask)).data as { policyId: string };
+    const items = async (one?: string) => {
+      const response = await fetch(`${server.url}/ogc/features/collections/countries/items?f=json&limit=9`, {
+        headers: { origin: PAGE, ...(one === undefined ? {} : { 'x-api-key': one }) },
+      });
+      const { features = [] } = (await response.json()) as { features?: { properties: object }[] };
+      return [response.status, features.length, Object.hasOwn(features[0]?.properties ?? {}, 'NAME')];
+    };
+    expect(await items()).toEqual([200, 2, false]);
+    for (const one of keys) expect(await items(one)).toEqual([200, 2, false]);
+    expect(await items((reader as Made).key)).toEqual([200, 9, true]);
+    await admin('DELETE', `/rls-policies/${rows.policyId}`);
+    await admin('DELETE', `/field-mask-policies/${masked.policyId}`);
+    expect(await items(key)).toEqual([200, 9, true]);
+
+    const tile = (one?: string) =>
+      fetch(`${server.url}/tiles/l7_etms/0/0/0.png`, {
+        headers: { origin: PAGE, ...(one === undefined ? {} : { 'x-api-key': one }) },
+      });
+    expect((await tile(key)).status).toBe(200);
+    const collections = (await (await fetch(`${server.url}/?f=json`)).json()) as {
+      collections: { id: string; layerId: number }[];
+    };
+    const { layerId } = collections.collections.find(({ id }) => id === 'l7_etms')!;
+    const close = (allowAnonymous: boolean) =>
+      admin('PUT', `/services/default/layers/${layerId}/metadata`, { accessPolicy: { allowAnonymous } });
+    await close(false);
+    expect((await tile()).status).toBe(401);
+    for (const one of keys) expect((await tile(one)).status).toBe(403);
+    await close(true);
+    expect((await tile(key)).status).toBe(200);
   });
 
   it('change nothing, and manage nothing', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ANY_STATUS, OPERATIONS, type Operation } from './support/operations.js';
@@ -52,6 +53,9 @@ async function ask(operation: Operation, at: Layer, other: Layer, audience: Audi
 
 const NOWHERE: Layer = { id: 'nowhere', layerId: 0 };
 
+const LEAKS = 'leaks ';
+const isLeak = (complaint: string) => complaint.startsWith(LEAKS);
+
 /** What is wrong with an answer; nothing for most. */
 function complaints(operation: Operation, { status, text }: Answer, known: Known): string[] {
   const expected = operation.status?.(known) ?? 200;
@@ -61,7 +65,7 @@ function complaints(operation: Operation, { status, text }: Answer, known: Known
   const asked = JSON.stringify(operation.request(NOWHERE, NOWHERE));
   const leaks = known.hidden
     .filter((secret) => text.includes(secret) && !asked.includes(secret))
-    .map((secret) => `leaks ${secret}`);
+    .map((secret) => `${LEAKS}${secret}`);
   if (status >= 400) return leaks;
   return [...leaks, ...operation.missing(text, known)];
 }
@@ -74,10 +78,15 @@ async function tour(order: readonly Audience[], store: string): Promise<string[]
     const results = OPERATIONS.map(async (operation) => {
       const at = world.layer(`${store}_${operation.table ?? 'sites'}`);
       const known = world.oracle.known(audience, operation.table ?? 'sites');
-      const answer = await ask(operation, at, world.layer(`${store}_others`), audience);
+      const other = world.layer(`${store}_others`);
+      let found = complaints(operation, await ask(operation, at, other, audience), known);
+      // What rules leave is counted for two seconds, then left out; a busy machine needs longer. Leaks are never excused.
+      for (let tries = 0; tries < 20 && found.length > 0 && !found.some(isLeak); tries++) {
+        await sleep(500);
+        found = complaints(operation, await ask(operation, at, other, audience), known);
+      }
       asked += 1;
-      for (const complaint of complaints(operation, answer, known))
-        wrong.push(`${store} ${audience} ${operation.name}: ${complaint}`);
+      wrong.push(...found.map((complaint) => `${store} ${audience} ${operation.name}: ${complaint}`));
     });
     await Promise.all(results);
   }

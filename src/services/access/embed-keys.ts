@@ -171,8 +171,8 @@ function principalOf({ id, body }: StoredEmbedKey): Principal {
   const { rateLimitRequestsPerWindow: requests, rateLimitWindowSeconds: seconds } = scope;
   return {
     ...{ kind: 'embed-key', id, name, roles: [], claims: {} },
-    // It reads what its page shows, layers that are closed to strangers included, and nothing else.
-    permissions: layers.map((layer) => `read:${SERVICE}/${layer}`),
+    // Anybody can copy the key from the page: it reads what callers without credentials read, of its layers.
+    permissions: [],
     ...(layers.length > 0 ? { layers } : {}),
     ...(tenantId === null ? {} : { tenantId }),
     ...(requests > 0 ? { limit: { requests, seconds } } : {}),

@@ -1,9 +1,11 @@
 import { hasFeatures } from '../../core/abilities.js';
 import {
   ANY,
+  DATA_OPERATIONS,
   type DataAccess,
   type FieldMask,
   type RowPolicy,
+  type RuleScope,
   SERVICE,
   TREATMENTS,
 } from '../../core/access.js';
@@ -78,7 +80,7 @@ function isWithin({ layers }: Principal, { id, layerId }: Collection): boolean {
 function mayRead(principal: Principal, collection: Collection, access: DataAccess): boolean {
   if (access.allowAnonymous || isAdministrator(principal)) return true;
   if (access.allowedRoles.length > 0) return hasRole(principal, access.allowedRoles);
-  return holds(principal, collection, 'read') || holds(principal, collection, 'write');
+  return holdsAny(principal, collection);
 }
 
 function mayWrite(principal: Principal, collection: Collection, access: DataAccess): boolean {
@@ -110,8 +112,9 @@ function holds(
 }
 
 function restricted(principal: Principal, published: Collection, rules: RuleSet): Access {
-  const rows = rules.rowPolicies(published).filter(({ role }) => appliesTo(role, principal));
-  const masks = rules.masks(published).filter(({ role }) => appliesTo(role, principal));
+  const applies = ({ role }: RuleScope) => appliesTo(role, principal, published);
+  const rows = rules.rowPolicies(published).filter(applies);
+  const masks = rules.masks(published).filter(applies);
   if (rows.length === 0 && masks.length === 0) return ALL;
   // Rules about rows and fields cannot be kept where there are none: such a layer is closed.
   if (!hasFeatures(published)) return rows.length > 0 ? NONE : ALL;
@@ -126,10 +129,15 @@ function restricted(principal: Principal, published: Collection, rules: RuleSet)
   };
 }
 
-/** `*` is everybody; `anonymous` those without credentials. */
-function appliesTo(role: string, { kind, roles = [] }: Principal): boolean {
-  return role === ANY || roles.includes(role) || (role === 'anonymous' && kind === 'anonymous');
+/** `*` is everybody; `anonymous` is everybody whose credentials give no role, and no right to the layer. */
+function appliesTo(role: string, principal: Principal, collection: Collection): boolean {
+  const { roles = [] } = principal;
+  if (role === ANY || roles.includes(role)) return true;
+  return role === 'anonymous' && roles.length === 0 && !holdsAny(principal, collection);
 }
+
+const holdsAny = (principal: Principal, collection: Collection) =>
+  DATA_OPERATIONS.some((operation) => holds(principal, collection, operation));
 
 /**
  * A row exists for a caller when all policies of one of its roles let it through; policies for everybody hold beside
