@@ -9,7 +9,7 @@ let server: TestServer;
 
 beforeAll(async () => {
   server = await startServer({
-    sources: ['demo/data/years'],
+    sources: ['demo/data/world_map.gpkg'],
     args: ['--processes', '2'],
     env: { SVC_SECURITY__STATE_KEY: 'a passphrase of the test' },
   });
@@ -314,5 +314,131 @@ describe('tokens', () => {
     expect((await keySet()).keys).toHaveLength(1);
     for (let i = 0; i < 4; i++) expect(await statuses()).toEqual([401, 401]);
     expect((await send('POST', '/api/v1/signing-keys', {})).status).toBe(401);
+  });
+});
+
+describe('callers who are limited', () => {
+  const MANAGING = ['read', 'admin:api-keys:write', 'admin:users:write', 'admin:oauth:write'].map(
+    (operation) => ({ service: '*', layer: '*', operation }),
+  );
+  const LIMITED = ['role:bounded', 'claim:region=north', 'claim:region=south'];
+  const key = async (permissions: string[]) => {
+    const { status, json } = await asAdmin('POST', '/api-keys', { name: 'a key', permissions });
+    expect(status).toBe(201);
+    return json['data'] as unknown as { key: string; apiKey: { id: string } };
+  };
+
+  beforeAll(async () => {
+    for (const name of ['bounded', 'other']) {
+      const { json } = await asAdmin('POST', '/roles', { name });
+      const { roleId } = json['data'] as unknown as { roleId: string };
+      const granted = await asAdmin('PUT', `/roles/${roleId}/permissions`, { permissions: MANAGING });
+      expect(granted.status).toBe(200);
+    }
+    const about = { service: '*', layer: 'countries', attribute: 'iso_a2', claimType: 'region' };
+    expect((await asAdmin('POST', '/rls-policies', { ...about, role: 'bounded' })).status).toBe(201);
+  });
+
+  it('make keys only for who is limited as well, and take over no others', async () => {
+    const own = { 'x-api-key': (await key([...LIMITED, 'role:other'])).key };
+    const make = async (...permissions: string[]) =>
+      (await send('POST', '/api/v1/admin/api-keys', { name: 'x', permissions }, own)).status;
+    expect(await make('read:*')).toBe(403);
+    expect(await make('role:other')).toBe(403);
+    expect(await make()).toBe(403);
+    expect(await make('role:bounded', 'claim:region=east')).toBe(403);
+    expect(await make('role:bounded')).toBe(201);
+    expect(await make('role:bounded', 'role:other', 'claim:region=north')).toBe(201);
+    const rotate = async (id: string) =>
+      (await send('POST', `/api/v1/admin/api-keys/${id}/rotate`, undefined, own)).status;
+    expect(await rotate((await key(['read:*'])).apiKey.id)).toBe(403);
+    expect(await rotate((await key([])).apiKey.id)).toBe(403);
+    expect(await rotate((await key(LIMITED)).apiKey.id)).toBe(200);
+  });
+
+  it('give all values of a claim where a policy looks for the one value', async () => {
+    const about = {
+      service: '*',
+      layer: 'countries',
+      attribute: 'NAME',
+      claimType: 'town',
+      comparison: 'equals',
+    };
+    await asAdmin('POST', '/rls-policies', { ...about, role: 'bounded' });
+    const towns = ['claim:town=a', 'claim:town=b'];
+    const own = { 'x-api-key': (await key(['role:bounded', ...towns])).key };
+    const make = async (...permissions: string[]) =>
+      (await send('POST', '/api/v1/admin/api-keys', { name: 'x', permissions }, own)).status;
+    expect(await make('role:bounded', 'claim:town=a')).toBe(403);
+    expect(await make('role:bounded', ...towns)).toBe(201);
+    expect(await make('role:bounded')).toBe(201);
+  });
+
+  it('make and change only users who are limited as well', async () => {
+    const own = { 'x-api-key': (await key([...LIMITED, 'role:other'])).key };
+    const users = '/api/v1/users';
+    const add = (name: string, more: object, headers = own) =>
+      send('POST', users, { name, password: 'correct horse battery', ...more }, headers);
+    expect((await add('free', {})).status).toBe(403);
+    const added = await add('north', { roles: ['bounded'], claims: { region: ['north'] } });
+    expect(added.status).toBe(201);
+    const id = added.json['userId'] as unknown as string;
+    expect((await send('PATCH', `${users}/${id}`, { roles: ['other'] }, own)).status).toBe(403);
+    expect((await send('PATCH', `${users}/${id}`, { roles: [] }, own)).status).toBe(403);
+    expect((await send('PUT', `/api/v1/admin/users/${id}/roles`, { roles: [] }, own)).status).toBe(403);
+    expect((await send('PATCH', `${users}/${id}`, { claims: { region: ['east'] } }, own)).status).toBe(403);
+    expect((await send('PATCH', `${users}/${id}`, { claims: { region: ['south'] } }, own)).status).toBe(200);
+    const free = (await add('freed', {}, { 'x-api-key': server.adminKey })).json['userId'];
+    const password = { password: 'another horse battery' };
+    expect((await send('PUT', `${users}/${free}/password`, password, own)).status).toBe(403);
+    expect((await send('PUT', `${users}/${id}/password`, password, own)).status).toBe(204);
+    expect((await send('DELETE', `/api/v1/admin/users/${free}`, undefined, own)).status).toBe(403);
+  });
+
+  it('define no scope without their limits, and clients have none without them', async () => {
+    const own = { 'x-api-key': (await key(LIMITED)).key };
+    const define = async (scope: string, permissions: string[]) =>
+      (await send('PUT', '/api/v1/admin/oauth-scopes', { scope, permissions }, own)).status;
+    expect(await define('free', ['read:*'])).toBe(403);
+    expect(await define('within', ['read:*', 'role:bounded'])).toBe(200);
+    await addScope('all', ['read:*']);
+    const register = async (allowedScopes: string[]) =>
+      (await send('POST', '/api/v1/admin/oauth-clients', { name: 'x', allowedScopes }, own)).status;
+    expect(await register(['all'])).toBe(403);
+    expect(await register(['all', 'within'])).toBe(201);
+    expect((await send('DELETE', '/api/v1/admin/oauth-scopes/all', undefined, own)).status).toBe(403);
+    // A token for one scope alone keeps what limits its client.
+    const { id, secret } = await addClient('both', { allowedScopes: ['all', 'within'] });
+    const { json } = await askToken({ ...GRANT, client_id: id, client_secret: secret, scope: 'all' });
+    const { json: me } = await send('GET', '/account', undefined, bearer(json['access_token']!));
+    expect(me).toMatchObject({ permissions: expect.arrayContaining(['role:bounded']) });
+  });
+
+  it('keep their tenant to themselves, administrators too', async () => {
+    expect((await asAdmin('POST', '/tenants', { tenantId: 'acme' })).status).toBe(201);
+    for (const labels of [['role:other'], ['*']]) {
+      const own = { 'x-api-key': (await key([...labels, 'tenant:acme'])).key };
+      const make = async (...permissions: string[]) =>
+        (await send('POST', '/api/v1/admin/api-keys', { name: 'x', permissions }, own)).status;
+      expect(await make(...labels)).toBe(403);
+      expect(await make(...labels, 'tenant:acme')).toBe(201);
+      const user = (name: string, more: object) =>
+        send('POST', '/api/v1/users', { name, password: 'correct horse battery', ...more }, own);
+      const name = labels[0] === '*' ? 'root' : 'mere';
+      expect((await user(`${name}-a`, {})).status).toBe(403);
+      expect((await user(`${name}-b`, { tenantId: 'acme' })).status).toBe(201);
+    }
+    const own = { 'x-api-key': (await key(['*', 'tenant:acme'])).key };
+    const embed = (tenantId?: string) =>
+      send(
+        'POST',
+        '/api/v1/admin/embed/keys',
+        { name: 'p', scope: { allowedEmbedOrigins: ['https://a.example'], tenantId } },
+        own,
+      );
+    expect((await embed()).status).toBe(403);
+    expect((await embed('acme')).status).toBe(201);
+    const provider = { name: 'p', authority: 'https://id.example', clientId: 'c' };
+    expect((await send('POST', '/api/v1/admin/oidc-providers', provider, own)).status).not.toBe(201);
   });
 });

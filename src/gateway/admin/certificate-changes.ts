@@ -15,6 +15,7 @@ import {
   plainSerial,
 } from '../../services/access/certificates/names.js';
 import { requireHeld } from '../../services/access/permissions.js';
+import { requireBound } from '../../services/access/restrictions.js';
 import type { RuleSet } from '../../services/access/rules.js';
 import { roleLabels } from '../auth/user-views.js';
 import type { MappingBody, ProfilePatch, RevocationBody } from './certificate-bodies.js';
@@ -165,7 +166,10 @@ export function requireRights(
   mappings: readonly { readonly body: CertificateMapping }[],
   { rules }: Pick<AdminDeps, 'rules'>,
 ): void {
-  for (const { body } of mappings) requireHeld(principal, labelsOf(body, rules.current));
+  for (const { body } of mappings) {
+    requireHeld(principal, labelsOf(body, rules.current));
+    requireBound(principal, body, rules.current);
+  }
 }
 
 function labelsOf({ principalId, roles, tenantId }: CertificateMapping, rules: RuleSet): readonly string[] {

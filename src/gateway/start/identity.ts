@@ -35,6 +35,7 @@ export function startIdentity(
     ...{ keys: signing, clients, users },
     sessions: { find: (hash) => authenticator().sessions.find(hash) },
     isProvider: (key) => providers.isEnabled(key),
+    rules,
     foreign: new ProviderTokens(providers, () => authenticator().users, rules),
   });
   const signIns = new SignIns({

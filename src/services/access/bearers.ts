@@ -2,6 +2,8 @@ import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload } from 'jose'
 import type { StoredUser, UserStore } from '../../stores/users.js';
 import { keyStatus } from './api-keys.js';
 import type { OAuthClients } from './oauth-clients.js';
+import { holderOf } from './restrictions.js';
+import type { RuleSet } from './rules.js';
 import type { Sessions } from './sessions.js';
 import type { SigningKeys } from './signing-keys.js';
 
@@ -29,6 +31,7 @@ export interface BearerDeps {
   readonly foreign?: ForeignTokens;
   /** Whether sessions of a provider may go on. */
   isProvider(key: string): Promise<boolean>;
+  rules(): RuleSet;
 }
 
 /** Bearer tokens that are JWTs: those of this server, and those of providers. */
@@ -59,9 +62,20 @@ export class Bearers implements BearerTokens {
   async #ofClient(id: string, scope: string, expiresAt: number): Promise<Bearer | undefined> {
     const client = await this.deps.clients.find(id);
     if (!client || keyStatus(client.body) !== 'active') return undefined;
-    const scopes = scope.split(' ').filter((one) => client.body.allowedScopes.includes(one));
-    const labels = await this.deps.clients.labelsOf(scopes);
-    return { client: { id, name: client.body.name }, labels, expiresAt };
+    const { name, allowedScopes } = client.body;
+    const wanted = scope.split(' ');
+    const held = (await this.deps.clients.scopes()).filter(
+      ({ id, body }) =>
+        allowedScopes.includes(id) && (wanted.includes(id) || this.#isLimiting(body.permissions)),
+    );
+    const labels = [...new Set(held.flatMap(({ body }) => body.permissions))];
+    return { client: { id, name }, labels, expiresAt };
+  }
+
+  /** A client gets no token without the scopes that bind it to a tenant, or to a role with policies. */
+  #isLimiting(labels: readonly string[]): boolean {
+    const { roles = [], tenantId } = holderOf(labels);
+    return tenantId !== undefined || roles.some((role) => this.deps.rules().limitingRoles.has(role));
   }
 
   /** A token that a session was given ends with it. */

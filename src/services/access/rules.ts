@@ -48,6 +48,10 @@ export class RuleSet {
   readonly #access: ReadonlyMap<string, DataAccess>;
   /** Types of claims that policies compare with. */
   readonly claimTypes: readonly string[];
+  /** Those of them whose values are not only looked for in a list. */
+  readonly exactClaimTypes: ReadonlySet<string>;
+  /** Names of the roles that row policies or masks apply to. */
+  readonly limitingRoles: ReadonlySet<string>;
   readonly hashKey: string | undefined;
 
   constructor(
@@ -61,6 +65,9 @@ export class RuleSet {
     this.#access = rules.access;
     this.hashKey = rules.hashKey;
     this.claimTypes = [...new Set(rules.rows.flatMap(claimsOf))].sort();
+    const isListed = ({ filter, comparison }: RowPolicy) => !filter && comparison === 'in';
+    this.exactClaimTypes = new Set(rules.rows.filter((policy) => !isListed(policy)).flatMap(claimsOf));
+    this.limitingRoles = new Set([...rules.rows, ...rules.masks].map(({ role }) => role));
   }
 
   role(name: string): Role | undefined {

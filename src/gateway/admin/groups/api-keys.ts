@@ -4,6 +4,7 @@ import { actorOf } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { keyStatus } from '../../../services/access/api-keys.js';
 import { isGrant, requireHeld } from '../../../services/access/permissions.js';
+import { holderOf, requireBound } from '../../../services/access/restrictions.js';
 import type { StoredApiKey } from '../../../stores/api-keys.js';
 
 import { ExpiresAt, endOf, KEY_MEMBERS, KeyStatus, Secret, timesOf } from '../key-schemas.js';
@@ -41,9 +42,10 @@ export const apiKeys = group({ tag: 'API keys', scope: 'api-keys', envelope: 'wr
     data: ApiKeySecret,
     status: 201,
     errors: [400],
-    async answer({ body, principal }, { keys, permissions }) {
+    async answer({ body, principal }, { keys, permissions, rules }) {
       requireGrants(body.permissions ?? [], permissions());
       requireHeld(principal, body.permissions ?? []);
+      requireBound(principal, holderOf(body.permissions ?? []), rules.current);
       const { name, permissions: labels = [] } = body;
       const newKey = { name, permissions: labels, expiresAt: endOf(body) ?? undefined };
       const { key, secret } = await keys.create(newKey, actorOf(principal));
@@ -54,8 +56,10 @@ export const apiKeys = group({ tag: 'API keys', scope: 'api-keys', envelope: 'wr
     params: byId,
     data: ApiKeySecret,
     errors: [404],
-    async answer({ params, principal }, { keys }) {
-      requireHeld(principal, (await keys.get(params.id)).permissions);
+    async answer({ params, principal }, { keys, rules }) {
+      const { permissions } = await keys.get(params.id);
+      requireHeld(principal, permissions);
+      requireBound(principal, holderOf(permissions), rules.current);
       const { key, secret } = await keys.rotate(params.id);
       return { apiKey: view(key), key: secret };
     },

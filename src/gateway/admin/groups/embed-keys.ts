@@ -6,6 +6,7 @@ import { choice, pathString, text } from '../../../core/params.js';
 import { keyStatus } from '../../../services/access/api-keys.js';
 import type { StoredEmbedKey } from '../../../services/access/embed-keys.js';
 import { requireHeld } from '../../../services/access/permissions.js';
+import { requireBound } from '../../../services/access/restrictions.js';
 import { viewsOf } from '../documents.js';
 import { OptionalStringSchema } from '../envelope.js';
 import { ExpiresAt, endOf, KEY_MEMBERS, Secret, timesOf } from '../key-schemas.js';
@@ -65,6 +66,7 @@ export const embedKeys = group({ tag: 'Embed keys', scope: 'embed-keys', envelop
             principal,
             scope.allowedContentIds.map((id) => `read:default/${id}`),
           );
+          requireBound(principal, { ...principal, tenantId: scope.tenantId }, deps.rules.current);
           const newKey = { name: body.name, scope, expiresAt: endOf(body) };
           const { key, secret } = await deps.embedKeys.create(newKey, actorOf(principal));
           return { embedKey: view(key), key: secret };
@@ -83,7 +85,9 @@ export const embedKeys = group({ tag: 'Embed keys', scope: 'embed-keys', envelop
     params: byId,
     data: IssuedKey,
     errors: [404],
-    async answer({ params: { id }, principal }, { embedKeys: keys }) {
+    async answer({ params: { id }, principal }, { embedKeys: keys, rules }) {
+      const { tenantId } = (await keys.get(id)).body.scope;
+      requireBound(principal, { ...principal, tenantId }, rules.current);
       const { key, secret } = await keys.rotate(id, actorOf(principal));
       return { embedKey: view(key, (await keys.lastUses()).get(id)), key: secret };
     },

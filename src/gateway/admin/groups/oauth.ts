@@ -5,6 +5,7 @@ import { pathString } from '../../../core/params.js';
 import { keyStatus } from '../../../services/access/api-keys.js';
 import { GRANT_TYPES, type StoredClient, type StoredScope } from '../../../services/access/oauth-clients.js';
 import { isGrant, requireHeld } from '../../../services/access/permissions.js';
+import { holderOf, requireBound } from '../../../services/access/restrictions.js';
 import type { AdminDeps } from '../deps.js';
 import { viewsOf } from '../documents.js';
 import {
@@ -83,7 +84,9 @@ export const oauth = group({ tag: 'OAuth clients and scopes', scope: 'oauth', en
         async answer({ body, principal }, deps) {
           const { clients } = deps.identity;
           const about = await clientOf(body, deps);
-          requireHeld(principal, await clients.labelsOf(about.allowedScopes));
+          const labels = await clients.labelsOf(about.allowedScopes);
+          requireHeld(principal, labels);
+          requireBound(principal, holderOf(labels), deps.rules.current);
           const { client, secret } = await clients.create(about, actorOf(principal));
           return { client: clientView(client), clientSecret: secret };
         },
@@ -121,10 +124,11 @@ export const oauth = group({ tag: 'OAuth clients and scopes', scope: 'oauth', en
         body: jsonBody(ScopeDefinition),
         data: Scope,
         errors: [400],
-        async answer({ body, principal }, { identity, permissions }) {
+        async answer({ body, principal }, { identity, permissions, rules }) {
           const { scope, description = '', permissions: labels } = body;
           requireLabels(labels, permissions());
           requireHeld(principal, labels);
+          requireBound(principal, holderOf(labels), rules.current);
           const definition = { description, permissions: [...new Set(labels)] };
           return scopeView(await identity.clients.defineScope(scope, definition, actorOf(principal)));
         },
@@ -135,7 +139,11 @@ export const oauth = group({ tag: 'OAuth clients and scopes', scope: 'oauth', en
     params: { scope: pathString('scope', 'Name of the scope.') },
     data: Scope,
     errors: [404],
-    answer: async ({ params }, { identity }) => scopeView(await identity.clients.removeScope(params.scope)),
+    async answer({ params: { scope }, principal }, { identity: { clients }, rules }) {
+      // A client that loses a scope may lose what limits it.
+      requireBound(principal, holderOf(await clients.labelsOf([scope])), rules.current);
+      return scopeView(await clients.removeScope(scope));
+    },
   }),
 ]);
 

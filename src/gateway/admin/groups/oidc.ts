@@ -10,6 +10,7 @@ import {
   type StoredProvider,
 } from '../../../services/access/oidc/providers.js';
 import { requireHeld } from '../../../services/access/permissions.js';
+import { requireUnbound } from '../../../services/access/restrictions.js';
 import type { RuleSet } from '../../../services/access/rules.js';
 import type { AdminDeps } from '../deps.js';
 import { ifMatch, viewsOf } from '../documents.js';
@@ -189,6 +190,8 @@ function requireRights(
     'claim:*',
     ...(tenantClaim === null ? [] : ['tenant:*']),
   ]);
+  // Its users have what the provider says of them.
+  requireUnbound(principal, rules);
 }
 
 function view({ id, etag: tag, body, createdAt, updatedAt }: StoredProvider, check?: ProviderCheck) {

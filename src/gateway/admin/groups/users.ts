@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { type Grant, labelsOf } from '../../../core/access.js';
 import { choice, integer, pathString, text } from '../../../core/params.js';
 import { requireHeld } from '../../../services/access/permissions.js';
+import { requireBound } from '../../../services/access/restrictions.js';
 import type { RuleSet } from '../../../services/access/rules.js';
 import type { StoredUser, UserSearch } from '../../../stores/users.js';
 import { requireRoles, roleLabels, UserSchema, userView } from '../../auth/user-views.js';
@@ -71,7 +72,9 @@ export const users = group({ tag: 'Users', scope: 'users', envelope: 'wrapped' }
         data: AcknowledgementSchema,
         errors: [404],
         async answer({ params, principal }, { users: all, rules }) {
-          requireHeld(principal, labelsNow(await all.get(params.id), rules.current));
+          const user = await all.get(params.id);
+          requireHeld(principal, labelsNow(user, rules.current));
+          requireBound(principal, user, rules.current);
           await all.remove(params.id);
           return new Acknowledgement('The user is deprovisioned.');
         },
@@ -89,6 +92,8 @@ export const users = group({ tag: 'Users', scope: 'users', envelope: 'wrapped' }
       requireRoles(body.roles, current);
       const user = await all.get(params.id);
       requireHeld(principal, [...labelsNow(user, current), ...roleLabels(body.roles)]);
+      requireBound(principal, user, current);
+      requireBound(principal, { ...user, roles: body.roles }, current);
       return userView(await all.change(params.id, { roles: [...new Set(body.roles)] }));
     },
   }),

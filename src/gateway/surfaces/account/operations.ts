@@ -4,6 +4,7 @@ import type { BodySpec, Operation, Principal, Reply } from '../../../core/operat
 import { defineOperation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { requireHeld } from '../../../services/access/permissions.js';
+import { requireBound } from '../../../services/access/restrictions.js';
 import type { RuleSet } from '../../../services/access/rules.js';
 import type { Sessions } from '../../../services/access/sessions.js';
 import type { Users } from '../../../services/access/users.js';
@@ -184,6 +185,7 @@ function addUser({ users, rules }: AccountDeps): Operation {
     },
     async run({ body, principal }) {
       requireRights(body, principal, rules());
+      requireBound(principal, body, rules());
       const user = userView(await users.create(body));
       return { ...reply(201, user), headers: { location: `/api/v1/admin/users/${user.userId}` } };
     },
@@ -193,6 +195,7 @@ function addUser({ users, rules }: AccountDeps): Operation {
 const byId = { id: pathString('id', 'Id of the user.') };
 
 function changeUser({ users, rules }: AccountDeps): Operation {
+  const requireOver = overUsers({ users, rules });
   return defineOperation({
     ...USERS,
     method: 'PATCH',
@@ -207,13 +210,15 @@ function changeUser({ users, rules }: AccountDeps): Operation {
     },
     async run({ params, body, principal }) {
       requireRights(body, principal, rules());
-      requireHeld(principal, roleLabels((await users.get(params.id)).roles));
+      const user = await requireOver(principal, params.id);
+      requireBound(principal, { ...user, ...body }, rules());
       return reply(200, userView(await users.change(params.id, body)));
     },
   });
 }
 
-function userPassword({ users }: AccountDeps): Operation {
+function userPassword({ users, rules }: AccountDeps): Operation {
+  const requireOver = overUsers({ users, rules });
   return defineOperation({
     ...USERS,
     method: 'PUT',
@@ -228,11 +233,21 @@ function userPassword({ users }: AccountDeps): Operation {
       404: { description: 'There is no such user.' },
     },
     async run({ params, body, principal }) {
-      requireHeld(principal, roleLabels((await users.get(params.id)).roles));
+      await requireOver(principal, params.id);
       await users.setPassword(params.id, body.password);
       return { status: 204 };
     },
   });
+}
+
+/** Throws `forbidden` for a user who can do more than the caller: who sets a password can come in as its user. */
+function overUsers({ users, rules }: Pick<AccountDeps, 'users' | 'rules'>) {
+  return async (principal: Principal, id: string) => {
+    const user = await users.get(id);
+    requireHeld(principal, roleLabels(user.roles));
+    requireBound(principal, user, rules());
+    return user;
+  };
 }
 
 /** Nobody gives another one what they do not hold: roles, claims that rows are compared with, a tenant. */
