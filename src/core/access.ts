@@ -26,6 +26,13 @@ export interface BuiltInRole extends Role {
   readonly id: string;
 }
 
+/** A layer as rules name it. */
+export interface LayerName {
+  readonly id: string;
+  readonly layerId: number;
+  readonly service: string;
+}
+
 /** What a rule applies to. */
 export interface RuleScope {
   readonly service: string;

@@ -60,6 +60,8 @@ interface CollectionBase {
   readonly maps?: Partial<MapSettings>;
   /** Not everybody may read it, or not as it is here: no cache between us and the caller may keep answers. */
   readonly isPrivate?: true;
+  /** The published collections that it is a copy of. */
+  readonly derivedFrom?: readonly Collection[];
   /** What operators should know about the data, which is published all the same. */
   readonly warning?: string;
 }

@@ -11,6 +11,7 @@ import { version } from '../core/version.js';
 import type { AccessPolicy } from '../services/access/access.js';
 import type { ApiKeys } from '../services/access/api-keys.js';
 import type { CertificateTrust } from '../services/access/certificates/trust.js';
+import type { Derivations } from '../services/access/derivations.js';
 import type { EmbedKeys } from '../services/access/embed-keys.js';
 import type { IdentityParts } from '../services/access/identity-parts.js';
 import { permits } from '../services/access/permissions.js';
@@ -97,6 +98,7 @@ export interface ManagementOptions {
   certificates: CertificateTrust;
   presentRights: PresentRights;
   rules: AccessRules;
+  derivations: Derivations;
   pools: Pools;
   storage: Storage;
   cache: CacheControl;
@@ -134,7 +136,7 @@ export interface Management {
 
 /** The management API with everything it acts on: jobs, imports, cache, configuration. */
 export function startManagement(options: ManagementOptions): Management {
-  const { config, state, cluster, keys, pools, catalog, log } = options;
+  const { config, state, cluster, keys, pools, catalog, log, derivations } = options;
   const jobs = new JobEngine(state.jobs, {
     concurrency: config.jobs.atOnce,
     limits: { kinds: config.jobs.limits, perOwner: config.jobs.perOwner, perTenant: config.jobs.perTenant },
@@ -158,8 +160,10 @@ export function startManagement(options: ManagementOptions): Management {
     isPublished: (id) => catalog.current.byId(id) !== undefined,
     isIn: (id, store) => isTableOf(catalog.current.byId(id), store),
     forget: (id, job) => state.attachments.forgetAll(id, job),
+    clearSources: (id) => derivations.record(id, [], 'system'),
     async withdraw(id) {
       await state.attachments.forgetAll(id);
+      await derivations.record(id, [], 'system');
       await publish(`${id} was removed`);
     },
     merges,
@@ -190,7 +194,7 @@ export function startManagement(options: ManagementOptions): Management {
   const exports = new Exports({ pools, jobs, dataDir: options.dataDir, visible });
   const processes = new Processes({
     ...{ pools, jobs, imports, visible, dataDir: options.dataDir },
-    ...{ storage: options.storage, reload: publish },
+    ...{ storage: options.storage, reload: publish, derivations },
     approval: config.processes.approval,
     propose: (draft) => proposals.propose(draft),
     spoolBytes: config.processes.spool,
@@ -220,6 +224,7 @@ export function startManagement(options: ManagementOptions): Management {
     dataDir: options.dataDir,
     storage: options.storage,
     catalog: () => catalog.current,
+    ...{ visible, derivations },
     cacheReach: tiles.reach,
     warm: async (request) => warmTile({ tiles, pools }, request),
     drop: async (layerId) =>

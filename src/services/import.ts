@@ -43,6 +43,8 @@ export interface ImportDeps {
   withdraw?(id: string): Promise<void>;
   /** Removes what belongs to features of a collection whose place the features of this job have taken. */
   forget?(id: string, job: string): Promise<void>;
+  /** Says that a collection is a copy of no others. */
+  clearSources?(id: string): Promise<void>;
   /** Takes rows over into collections; none can be, when absent. */
   merges?: Merges;
 }
@@ -282,6 +284,7 @@ export class ImportService {
     if (!(savedOf(context) && !(await exists(staging)))) await this.#load(context, staging, saved);
     // What another collection of that name had.
     await this.#deps.forget?.(table.toLowerCase(), context.id);
+    await this.#deps.clearSources?.(table.toLowerCase());
     tell(context, LOADED);
     const collection = { id: table, title: saved.title, store: this.#store, features: saved.features };
     // What is loaded is published, even when the job is asked to stop meanwhile: no half of it stays.

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { hasFeatures } from '../core/abilities.js';
+import type { LayerName } from '../core/access.js';
 import type { CatalogSnapshot, Collection, ReadRule, VectorCollection } from '../core/collection.js';
 import type { Expression } from '../core/cql2/ast.js';
 import { and } from '../core/cql2/index.js';
@@ -22,6 +23,8 @@ export interface Reading {
   version(): number;
   /** Principals of one audience read the same. */
   audienceOf(principal: Principal): string;
+  /** The layers that a collection is a copy of; none when absent. */
+  sourcesOf?(id: string): readonly LayerName[];
 }
 
 /** A policy that never changes. */
@@ -73,13 +76,20 @@ export class VisibleCatalog {
     return visible;
   }
 
+  #withSources(collection: Collection, snapshot: CatalogSnapshot): Collection {
+    const sources = this.#reading.sourcesOf?.(collection.id) ?? [];
+    const derivedFrom = sources.flatMap(({ id }) => snapshot.byId(id) ?? []);
+    return derivedFrom.length > 0 ? { ...collection, derivedFrom } : collection;
+  }
+
   #restricted(snapshot: CatalogSnapshot, principal: Principal): CatalogSnapshot {
     const { policy } = this.#reading;
     const refused: Collection[] = [];
     const collections = snapshot.collections.flatMap((collection) => {
       if (collection.isDisabled) return [];
       const access = policy(principal, collection, 'read');
-      if (access.allowed) return [narrowed(collection, access, this.#measurements)];
+      if (access.allowed)
+        return [narrowed(this.#withSources(collection, snapshot), access, this.#measurements)];
       refused.push(collection);
       return [];
     });

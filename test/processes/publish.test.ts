@@ -16,6 +16,7 @@ const result = join(folder, 'raster.tif');
 writeFileSync(result, 'pixels');
 const storage = new FolderStorage(folder);
 const imports = { refuse: () => {} } as unknown as ImportService;
+const derivations = { record: async () => {}, sourcesOf: () => [] };
 
 /** A job that has saved something in an earlier run. */
 function jobOf(saved?: unknown) {
@@ -30,10 +31,23 @@ function jobOf(saved?: unknown) {
 
 let runs = 0;
 function run(context: JobContext, collection: string, deps: Partial<PublishDeps> = {}): Promise<void> {
-  const publication = { path: result, mediaType: 'image/tiff', collection, title: 'A raster' };
+  const publication = {
+    path: result,
+    mediaType: 'image/tiff',
+    collection,
+    title: 'A raster',
+    sources: [],
+    by: 'ann',
+  };
   const own = join(folder, `job-${runs++}`);
   mkdirSync(own);
-  return publishResult(context, publication, own, { imports, storage, reload: async () => {}, ...deps });
+  return publishResult(context, publication, own, {
+    imports,
+    storage,
+    derivations,
+    reload: async () => {},
+    ...deps,
+  });
 }
 
 const contentOf = (name: string) => readFileSync(join(folder, 'published', `${name}.tif`), 'utf8');

@@ -36,7 +36,7 @@ export async function makeTilesAhead(
         ...selection,
         ...bounds,
       } as const;
-      const { id } = await tileJobs.submit(input, options);
+      const { id } = await tileJobs.submit(input, principal, options);
       const job = await jobs.finished(id, signal);
       if (job.state !== 'Succeeded') return { count, warnings: [LATER] };
       const { tally } = JSON.parse(job.result_json!) as TileJobState;

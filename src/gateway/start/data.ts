@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { AccessPolicy } from '../../services/access/access.js';
+import { Derivations } from '../../services/access/derivations.js';
 import { FindingWatch } from '../../services/access/findings.js';
 import { audienceOf, isKeptFromStrangers, rulePolicy } from '../../services/access/policy.js';
 import { AccessRules } from '../../services/access/rules.js';
@@ -46,6 +47,8 @@ export interface Data {
   readonly imagery: StacImagery;
   readonly catalog: Catalog;
   readonly rules: AccessRules;
+  /** The collections that published copies were made of. */
+  readonly derivations: Derivations;
   /** What a principal may do with a collection, by the rules in force. */
   readonly access: AccessPolicy;
   /** The catalog as a principal may read it. */
@@ -102,6 +105,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
       policy: access,
       version: () => rules.current.version,
       audienceOf: (principal) => audienceOf(principal, rules.current),
+      sourcesOf: (id) => rules.current.sourcesOf(id),
     },
     pools,
   );
@@ -129,13 +133,19 @@ export async function startData(foundation: Foundation): Promise<Data> {
     },
     (id, ids) => forgetDeleted(attachmentParts, log, id, ids),
   );
-  const published = publishing(foundation, { catalog, databases, imagery, allowed });
+  const derivations = new Derivations(
+    state.documents,
+    () => rules.current,
+    async () => void (await cluster.settle()),
+  );
+  const published = publishing(foundation, { catalog, databases, imagery, allowed, derivations });
   const data: Data = {
     ...published,
     databases,
     imagery,
     catalog,
     rules,
+    derivations,
     access,
     visible,
     caching,
@@ -218,7 +228,8 @@ function publishing(
     databases,
     imagery,
     allowed,
-  }: Pick<Data, 'catalog' | 'databases' | 'imagery'> & { allowed: AllowedHosts },
+    derivations,
+  }: Pick<Data, 'catalog' | 'databases' | 'imagery' | 'derivations'> & { allowed: AllowedHosts },
 ): Pick<Data, 'connections' | 'sourceLayers' | 'publishedLayers' | 'display'> {
   const { documents, collections, rasters, attachments } = state;
   const settle = async () => void (await cluster.settle());
@@ -243,7 +254,7 @@ function publishing(
     catalog: () => catalog.current,
   });
   const publishedLayers = new PublishedLayers({
-    ...{ documents, collections, connections, pools, settle },
+    ...{ documents, collections, connections, pools, settle, derivations },
     sources: sourceLayers,
     forget: (id) => attachments.forgetAll(id),
     catalog: () => catalog.current,

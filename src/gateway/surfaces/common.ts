@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { attributionOf, isServed } from '../../core/abilities.js';
+import { attributionOf, hasCoverage, hasFeatures, isServed } from '../../core/abilities.js';
 import type { CatalogSnapshot, Collection } from '../../core/collection.js';
 import { contentTag } from '../../core/content-tag.js';
 import { CRS84 } from '../../core/crs.js';
@@ -125,13 +125,23 @@ export function aboutMembers(collection: Collection) {
 }
 
 /** Its licence, and where the data comes from. */
-export function aboutLinks({ about = {} }: Collection): Link[] {
+export function aboutLinks(baseUrl: string, { about = {}, derivedFrom = [] }: Collection): Link[] {
   const { license, sourceUrl } = about;
   const terms = licenseUrl(about);
   return [
     ...(terms ? [{ href: terms, rel: 'license', title: license ?? 'Licence' }] : []),
     ...(sourceUrl ? [{ href: sourceUrl, rel: 'via', title: 'Source of the data' }] : []),
+    ...derivedFrom.map((source) => ({
+      href: baseUrl + pathOf(source),
+      rel: 'via',
+      title: `${source.title}: this collection is a copy of it`,
+    })),
   ];
+}
+
+function pathOf(collection: Collection): string {
+  if (hasFeatures(collection)) return `/ogc/features/collections/${collection.id}`;
+  return hasCoverage(collection) ? `/ogc/coverages/collections/${collection.id}` : `/tiles/${collection.id}`;
 }
 
 /** The text of a licence: as stated, else that of its SPDX identifier. */

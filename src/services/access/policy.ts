@@ -4,6 +4,7 @@ import {
   DATA_OPERATIONS,
   type DataAccess,
   type FieldMask,
+  type LayerName,
   type RowPolicy,
   type RuleScope,
   SERVICE,
@@ -26,7 +27,7 @@ import type { Field, FieldType, Mask } from '../../core/vector-source.js';
 import type { Access, AccessPolicy } from './access.js';
 import { permits } from './permissions.js';
 import { requireFilter, rowFilterOf } from './row-filter.js';
-import { NO_RULES, type RuleSet } from './rules.js';
+import { NO_RULES, type RuledLayer, type RuleSet } from './rules.js';
 
 const NONE: Access = { allowed: false };
 const ALL: Access = { allowed: true };
@@ -45,6 +46,8 @@ export function rulePolicy(rules: () => RuleSet): AccessPolicy {
     if (!isWithin(principal, collection) || !mayRead(principal, collection, access)) return NONE;
     if (action === 'write' && !mayWrite(principal, collection, access)) return NONE;
     if (isAdministrator(principal)) return ALL;
+    if (!current.sourcesOf(collection.id).every((source) => readsAll(principal, source, current)))
+      return NONE;
     return restricted(principal, collection, current);
   };
 }
@@ -77,13 +80,13 @@ function isWithin({ layers }: Principal, { id, layerId }: Collection): boolean {
   return layers === undefined || layers.includes(id) || layers.includes(String(layerId));
 }
 
-function mayRead(principal: Principal, collection: Collection, access: DataAccess): boolean {
+function mayRead(principal: Principal, collection: RuledLayer, access: DataAccess): boolean {
   if (access.allowAnonymous || isAdministrator(principal)) return true;
   if (access.allowedRoles.length > 0) return hasRole(principal, access.allowedRoles);
   return holdsAny(principal, collection);
 }
 
-function mayWrite(principal: Principal, collection: Collection, access: DataAccess): boolean {
+function mayWrite(principal: Principal, collection: RuledLayer, access: DataAccess): boolean {
   if (access.allowAnonymousWrite || isAdministrator(principal)) return true;
   if (access.allowedWriteRoles.length > 0) return hasRole(principal, access.allowedWriteRoles);
   return holds(principal, collection, 'write');
@@ -99,7 +102,7 @@ function hasRole({ roles = [] }: Principal, names: readonly string[]): boolean {
  */
 function holds(
   principal: Principal,
-  { id, layerId, service = SERVICE }: Collection,
+  { id, layerId, service = SERVICE }: RuledLayer,
   operation: 'read' | 'write',
 ): boolean {
   if (principal.permissions.length === 0) return false;
@@ -109,6 +112,13 @@ function holds(
     `${operation}:${service}/${id}`,
     `${operation}:${service}/${layerId}`,
   ].some((label) => permits(principal, label));
+}
+
+/** Whether nothing of a layer is kept from the caller. It need not be published any more. */
+function readsAll(principal: Principal, layer: LayerName, rules: RuleSet): boolean {
+  if (!mayRead(principal, layer, rules.accessOf(layer))) return false;
+  const applies = ({ role }: RuleScope) => appliesTo(role, principal, layer);
+  return !rules.rowPolicies(layer).some(applies) && !rules.masks(layer).some(applies);
 }
 
 function restricted(principal: Principal, published: Collection, rules: RuleSet): Access {
@@ -130,13 +140,13 @@ function restricted(principal: Principal, published: Collection, rules: RuleSet)
 }
 
 /** `*` is everybody; `anonymous` is everybody whose credentials give no role, and no right to the layer. */
-function appliesTo(role: string, principal: Principal, collection: Collection): boolean {
+function appliesTo(role: string, principal: Principal, collection: RuledLayer): boolean {
   const { roles = [] } = principal;
   if (role === ANY || roles.includes(role)) return true;
   return role === 'anonymous' && roles.length === 0 && !holdsAny(principal, collection);
 }
 
-const holdsAny = (principal: Principal, collection: Collection) =>
+const holdsAny = (principal: Principal, collection: RuledLayer) =>
   DATA_OPERATIONS.some((operation) => holds(principal, collection, operation));
 
 /**

@@ -3,6 +3,7 @@ import {
   BUILT_IN_ROLES,
   type DataAccess,
   type FieldMask,
+  type LayerName,
   labelsOf,
   OPEN,
   type Role,
@@ -25,12 +26,20 @@ export const RULE_KINDS = {
   access: 'access policy',
 } as const;
 
+/** Kind of the documents that name the sources of copies, by the ids of these. */
+export const DERIVATION_KIND = 'derivation';
+
+interface Derivation {
+  readonly sources: readonly LayerName[];
+}
+
 interface Rules {
   readonly roles: readonly Role[];
   readonly rows: readonly RowPolicy[];
   readonly masks: readonly FieldMask[];
   /** By layer, or by `serviceAccessId`. */
   readonly access: ReadonlyMap<string, DataAccess>;
+  readonly derivations?: ReadonlyMap<string, Derivation>;
   /** What masks hash with; absent where none does, or it cannot be read. */
   readonly hashKey?: string | undefined;
 }
@@ -40,12 +49,16 @@ export function serviceAccessId(service: string): string {
   return service === SERVICE ? ANY : `service/${service}`;
 }
 
+/** What rules look at in a collection. */
+export type RuledLayer = Pick<Collection, 'id' | 'layerId' | 'service'>;
+
 /** All rules at one moment. Immutable: a change makes a new one. */
 export class RuleSet {
   readonly #roles: ReadonlyMap<string, Role>;
   readonly #rows: ByLayer<RowPolicy>;
   readonly #masks: ByLayer<FieldMask>;
   readonly #access: ReadonlyMap<string, DataAccess>;
+  readonly #derivations: ReadonlyMap<string, Derivation>;
   /** Types of claims that policies compare with. */
   readonly claimTypes: readonly string[];
   /** Those of them whose values are not only looked for in a list. */
@@ -63,6 +76,7 @@ export class RuleSet {
     this.#rows = new ByLayer(rules.rows);
     this.#masks = new ByLayer(rules.masks);
     this.#access = rules.access;
+    this.#derivations = rules.derivations ?? new Map();
     this.hashKey = rules.hashKey;
     this.claimTypes = [...new Set(rules.rows.flatMap(claimsOf))].sort();
     const isListed = ({ filter, comparison }: RowPolicy) => !filter && comparison === 'in';
@@ -90,16 +104,21 @@ export class RuleSet {
   }
 
   /** Who reads and writes a collection: as its layer says, else its service, else the default one. */
-  accessOf({ id, layerId, service = SERVICE }: Collection): DataAccess {
+  accessOf({ id, layerId, service = SERVICE }: RuledLayer): DataAccess {
     return this.#access.get(id) ?? this.#access.get(String(layerId)) ?? this.accessOfNamed(service);
   }
 
+  /** The layers that a collection is a copy of. */
+  sourcesOf(id: string): readonly LayerName[] {
+    return this.#derivations.get(id)?.sources ?? [];
+  }
+
   /** Policies for rows of a collection, by whatever role. */
-  rowPolicies(collection: Collection): readonly RowPolicy[] {
+  rowPolicies(collection: RuledLayer): readonly RowPolicy[] {
     return this.#rows.of(collection);
   }
 
-  masks(collection: Collection): readonly FieldMask[] {
+  masks(collection: RuledLayer): readonly FieldMask[] {
     return this.#masks.of(collection);
   }
 }
@@ -127,7 +146,7 @@ class ByLayer<R extends RuleScope> {
     }
   }
 
-  of({ id, layerId, service: own = SERVICE }: Collection): readonly R[] {
+  of({ id, layerId, service: own = SERVICE }: RuledLayer): readonly R[] {
     const named = [ANY, id, String(layerId)].flatMap((name) => this.#rules.get(name) ?? []);
     return named.filter(({ service }) => service === ANY || service === own);
   }
@@ -176,11 +195,12 @@ export class AccessRules {
   async load(subjects: AccessSubjects = 'all'): Promise<void> {
     const others = Promise.all(this.#others.map((one) => one()));
     const list = <T>(kind: string) => this.#documents.list<T>(kind);
-    const [roles, rows, masks, access] = await Promise.all([
+    const [roles, rows, masks, access, derivations] = await Promise.all([
       list<Role>(RULE_KINDS.role),
       list<RowPolicy>(RULE_KINDS.rows),
       list<FieldMask>(RULE_KINDS.mask),
       list<DataAccess>(RULE_KINDS.access),
+      list<Derivation>(DERIVATION_KIND),
     ]);
     await others;
     const hashes = masks.some(({ body }) => body.treatment === 'hash');
@@ -191,6 +211,7 @@ export class AccessRules {
       rows: rows.map(bodyOf),
       masks: masks.map(bodyOf),
       access: new Map(access.map(({ id, body }) => [id, body])),
+      derivations: new Map(derivations.map(({ id, body }) => [id, body])),
       hashKey,
     });
     this.#current = after;

@@ -1,3 +1,4 @@
+import type { LayerName } from '../../core/access.js';
 import { GEOTIFF_FORMAT } from '../../core/media.js';
 import type { Principal } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
@@ -34,6 +35,8 @@ export interface ExecutionInput {
   plan?: Plan<SourceReference>;
   outputs: Readonly<Record<string, OutputRequest>>;
   response: 'document' | 'raw';
+  /** The layers that a published output is a copy of. */
+  derivedFrom?: readonly LayerName[];
   /** It reads what this principal may read then. */
   principal: Principal;
   /** The span of the request that submitted it (W3C Trace Context). */

@@ -1,5 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { TaskFailure } from '../../core/failure.js';
+import { actorOf } from '../../core/operation.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { writeThrough } from '../write-through.js';
 import { PROCESSES } from './catalogue/index.js';
@@ -100,7 +101,11 @@ async function publishOutput(
   if (!request) return undefined;
   const { collection, title = titleOfProcess } = request;
   const { path, features, mediaType } = file;
-  const publication = { path, mediaType, collection, title, ...(features === undefined ? {} : { features }) };
+  const { derivedFrom: sources = [], principal } = context.input;
+  const publication = {
+    ...{ path, mediaType, collection, title, sources, by: actorOf(principal) },
+    ...(features === undefined ? {} : { features }),
+  };
   const work = () => publish(partContext(context, `publish ${output}`, saved), publication);
   await context.step('publish', `Publishing ${collection}`, work, true);
   return collection;

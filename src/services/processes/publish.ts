@@ -1,6 +1,8 @@
 import { copyFile, rm } from 'node:fs/promises';
 import { extname, join } from 'node:path';
+import type { LayerName } from '../../core/access.js';
 import { RESULT_TABLE } from '../../core/feature-processes.js';
+import type { Derivations } from '../access/derivations.js';
 import type { ImportService } from '../import.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { type Storage, taken } from '../storage/storage.js';
@@ -11,6 +13,7 @@ import { writeThrough } from '../write-through.js';
 export interface PublishDeps {
   imports: ImportService;
   storage: Pick<Storage, 'stat' | 'take' | 'isShared'>;
+  derivations: Pick<Derivations, 'record' | 'sourcesOf'>;
   /** Shows what was published. */
   reload(reason: string): Promise<void>;
 }
@@ -23,6 +26,9 @@ export interface Publication {
   features?: number;
   collection: string;
   title: string;
+  /** The layers that it is a copy of. */
+  sources: readonly LayerName[];
+  by: string;
 }
 
 /** Makes a result a collection; once for each job and collection. Throws `conflict` for a name that another one has by now. */
@@ -32,7 +38,7 @@ export async function publishResult(
   folder: string,
   deps: PublishDeps,
 ): Promise<void> {
-  const { path, features, collection, title } = publication;
+  const { path, features, collection, title, sources, by } = publication;
   if (features === undefined) return publishFile(context, publication, folder, deps);
   // The load removes what it has read.
   const staging = join(folder, 'publish.gpkg');
@@ -43,6 +49,7 @@ export async function publishResult(
     deps.imports.refuse({ table: collection });
     await context.checkpoint(token);
   }
+  await deps.derivations.record(collection, sources, by);
   const table = { staging, stagingTable: RESULT_TABLE, token, features, collection, title };
   await deps.imports.publishTable(context, table);
   await rm(staging, { force: true });
@@ -51,9 +58,9 @@ export async function publishResult(
 /** The file goes to the published archives, and is named after the collection. */
 async function publishFile(
   context: JobContext,
-  { path, mediaType, collection }: Publication,
+  { path, mediaType, collection, sources, by }: Publication,
   folder: string,
-  { imports, storage, reload }: PublishDeps,
+  { imports, storage, reload, derivations }: PublishDeps,
 ): Promise<void> {
   const ending = extname(path);
   const key = `published/${collection}${ending}`;
@@ -62,6 +69,7 @@ async function publishFile(
     if (await storage.stat(key)) throw taken();
     await context.checkpoint(key);
   } else if (await storage.stat(key)) return reload(`${collection} was published`);
+  await derivations.record(collection, sources, by);
   const copy = join(folder, `publish${ending}`);
   await copyFile(path, copy);
   await writeThrough(copy);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import type { LayerName } from '../../core/access.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import type { JobPriority } from '../../core/job-priority.js';
@@ -8,6 +9,7 @@ import { LIMITS } from '../../core/limits.js';
 import { actorOf, type Principal } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
 import type { JobLogRow, JobQuery, JobRow } from '../../stores/jobs.js';
+import { requireAllOf } from '../access/derivations.js';
 import { permits } from '../access/permissions.js';
 import { exists } from '../exists.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
@@ -18,7 +20,7 @@ import { removeOldFiles } from '../old-files.js';
 import { contextOf, withJobSpan } from '../telemetry/spans.js';
 import type { Callbacks } from './callbacks.js';
 import { PROCESSES, processOf } from './catalogue/index.js';
-import type { ProcessDefinition } from './definition.js';
+import type { InputValues, ProcessDefinition } from './definition.js';
 import type { Execution, ExecutionInput, ProcessResult, ResultFile } from './execution.js';
 import { runProcess } from './job.js';
 import type { Draft } from './proposals.js';
@@ -26,7 +28,7 @@ import { type PublishDeps, publishResult } from './publish.js';
 import type { PushDownSetting } from './push-down.js';
 import { Refusals } from './refusals.js';
 import { archivePath } from './run-tiles.js';
-import type { SourceReference } from './source-input.js';
+import type { SourceReference, SourceValue } from './source-input.js';
 import { ProcessSources } from './sources.js';
 
 export interface ProcessesDeps extends PublishDeps {
@@ -132,8 +134,11 @@ export class Processes {
     if (!isApproved)
       await this.#requireApproval({ process: process.id, execution, principal: proposer, baseUrl, priority });
     const { values, outputs, response } = execution;
+    const derivedFrom = isPublishing(execution)
+      ? await this.#layersOf(process, execution, caller)
+      : undefined;
     const input: ExecutionInput = {
-      ...{ process: process.id, values, outputs, response, principal: caller },
+      ...{ process: process.id, values, outputs, response, derivedFrom, principal: caller },
       sources: await this.#keep(execution.sources),
       ...(trace === undefined ? {} : { trace }),
       ...(execution.plan ? { plan: await this.#keepPlan(execution.plan) } : {}),
@@ -159,6 +164,31 @@ export class Processes {
       await this.#deps.jobs.cancel(job.id);
       throw error;
     }
+  }
+
+  /**
+   * The layers that an execution reads, and those that the results it reads were made of. Throws `forbidden` for one of which
+   * the caller reads a part.
+   */
+  async #layersOf(
+    process: ProcessDefinition,
+    execution: Pick<Execution, 'values'> & Executed<SourceValue | SourceReference>,
+    principal: Principal,
+  ): Promise<LayerName[]> {
+    const references = sourcesOf(execution);
+    const names = [
+      ...references.flatMap((one) => (one.kind === 'collection' ? [one.id] : [])),
+      ...readBy(process, execution.values),
+    ];
+    const collections = names.flatMap((name) => this.#sources.find(name, principal) ?? []);
+    for (const collection of collections) requireAllOf(collection);
+    const layers = this.#deps.derivations.sourcesOf(collections);
+    for (const one of references) {
+      if (one.kind !== 'result') continue;
+      const { input } = await this.result(one.jobId, principal);
+      layers.push(...(await this.#layersOf(this.get(input.process), input, principal)));
+    }
+    return [...new Map(layers.map((layer) => [layer.id, layer])).values()];
   }
 
   /** Throws `forbidden` naming the proposal that somebody has to approve, where a process or a step needs that. */
@@ -333,15 +363,29 @@ function mayRead(job: JobRow, principal: Principal): boolean {
 }
 
 /** What an execution reads, in all its steps. */
-function sourcesOf({ sources, plan }: ExecutionInput): SourceReference[] {
+function sourcesOf<S>({ sources, plan }: Executed<S>): S[] {
   return [sources, ...(plan?.steps ?? []).map((step) => step.sources)].flatMap((one) => Object.values(one));
 }
 
-/** Collections that values name: those of an archive, and that which an import makes. */
-function namedIn({ process, values }: ExecutionInput): string[] {
-  const work = PROCESSES.get(process)?.work;
-  if (work?.kind === 'tiles') return work.select(values).collections;
-  return work?.kind === 'import' ? [work.read(values).table] : [];
+interface Executed<S> {
+  readonly sources: Readonly<Record<string, S>>;
+  readonly plan?: { readonly steps: readonly { readonly sources: Readonly<Record<string, S>> }[] };
+}
+
+const isPublishing = ({ outputs }: Execution) =>
+  Object.values(outputs).some(({ publish }) => publish !== undefined);
+
+/** Collections that values of a process name, and that it reads. */
+function readBy({ work }: ProcessDefinition, values: InputValues): readonly string[] {
+  if (work.kind === 'tiles') return work.select(values).collections;
+  return work.kind === 'map' ? ((values['layers'] as readonly string[] | undefined) ?? []) : [];
+}
+
+/** Collections that values name: those that it reads, and that which an import makes. */
+function namedIn({ process, values }: ExecutionInput): readonly string[] {
+  const definition = PROCESSES.get(process);
+  if (definition?.work.kind === 'import') return [definition.work.read(values).table];
+  return definition ? readBy(definition, values) : [];
 }
 
 function collectionsOf(input: ExecutionInput): string[] {

@@ -125,6 +125,11 @@ export class ProcessSources {
     return { source, crs, facts: { crs: crsFacts(crs) } };
   }
 
+  /** A collection by its number or its id, as the caller sees it. */
+  find(id: string, principal: Principal): Collection | undefined {
+    return this.#named({ id }, principal);
+  }
+
   /** Waits until the extents of collections are known that the caller sees only a part of. */
   async measure(ids: readonly string[], principal: Principal): Promise<void> {
     const measurements = ids.map((id) => {

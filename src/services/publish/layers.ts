@@ -1,12 +1,15 @@
+import { hasFeatures } from '../../core/abilities.js';
 import type { Box } from '../../core/box.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { ApiError, notFound } from '../../core/errors.js';
 import { mapInLanes } from '../../core/lanes.js';
 import type { TableCheck, TableChoice, TableReport } from '../../core/table-tasks.js';
 import type { Pools } from '../../core/tasks.js';
+import type { VectorSource } from '../../core/vector-source.js';
 import type { VectorLayerInfo } from '../../core/vector-tasks.js';
 import type { CollectionStore } from '../../stores/collections.js';
 import type { DocumentStore, StoredDocument } from '../../stores/documents.js';
+import type { Derivations } from '../access/derivations.js';
 import { CONNECTION, type Connection, providerOf, type StoredConnection } from '../connections/connection.js';
 import { type Connections, PUBLISHED_LAYER } from '../connections/connections.js';
 import { slug } from './slug.js';
@@ -44,6 +47,8 @@ export interface LayersDeps {
   readonly sources: Pick<SourceLayers, 'list'>;
   readonly pools: Pools;
   catalog(): CatalogSnapshot;
+  /** Says which collections a layer shows the same table as. */
+  derivations: Pick<Derivations, 'record' | 'sourcesOf'>;
   /** Removes the attachments of a collection. */
   forget(id: string): Promise<void>;
   /** Waits until every process shows what changed. */
@@ -133,6 +138,11 @@ export class PublishedLayers {
     const id = slug(layerName);
     const layerId = await this.deps.collections.idOf(id);
     const body: PublishedLayer = { ...layer, layerId, connectionId: connection.id, info, inspectedAt };
+    await this.#nameSources(
+      id,
+      { ...info.source, database: await this.deps.connections.urlOf(connection) },
+      by,
+    );
     const stored = await this.#documents.together([CONNECTION, connection.id], async (store) => {
       const isThere =
         this.deps.connections.isSource(connection) ||
@@ -186,6 +196,17 @@ export class PublishedLayers {
     if (!(await this.#documents.remove(PUBLISHED_LAYER, id))) missing(body.layerId);
     await this.deps.forget(id);
     await this.deps.settle();
+    await this.deps.derivations.record(id, [], 'system');
+  }
+
+  /** A layer of a table that another collection shows is a copy of it: no way round the rules of that one. */
+  async #nameSources(id: string, source: VectorSource, by: string): Promise<void> {
+    const { catalog, derivations } = this.deps;
+    const table = tableOf(source);
+    const shown = catalog().collections.filter(
+      (one) => one.id !== id && hasFeatures(one) && tableOf(one.rule?.stored ?? one.source) === table,
+    );
+    await derivations.record(id, derivations.sourcesOf(shown), by);
   }
 
   /** Measures extents anew; undefined where a layer has none, or cannot be read. Rejects when none can be read. */
@@ -265,4 +286,11 @@ function refuseConfigured(id: string): never {
 
 function missing(layerId: number): never {
   throw notFound('layer', `${layerId}`);
+}
+
+/** Names the table of a source, whoever signs in to its database. Undefined for what is no table of one. */
+function tableOf({ database, schema, table }: VectorSource): string | undefined {
+  if (database === undefined) return undefined;
+  const { host, pathname } = new URL(database);
+  return JSON.stringify([host, pathname, schema, table]);
 }

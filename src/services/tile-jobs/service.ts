@@ -1,14 +1,18 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { basename, join, parse, resolve } from 'node:path';
 import { ARCHIVE_MEDIA_TYPES } from '../../core/archives.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
+import { TaskFailure } from '../../core/failure.js';
+import type { Principal } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
 import type { JobRow } from '../../stores/jobs.js';
+import { type Derivations, requireAllOf } from '../access/derivations.js';
 import type { CacheReach } from '../cache/levels.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import type { JobContext, JobKind, PartContext } from '../jobs/kinds.js';
+import { slug } from '../publish/slug.js';
 import type { Storage } from '../storage/storage.js';
 import * as metrics from '../telemetry/metrics.js';
 import { makeTile } from '../tiles/make.js';
@@ -31,6 +35,9 @@ export interface TileJobsDeps {
   dataDir: string;
   storage: Storage;
   catalog(): CatalogSnapshot;
+  /** The catalog as a principal may read it. */
+  visible(principal: Principal): CatalogSnapshot;
+  derivations: Pick<Derivations, 'record' | 'sourcesOf'>;
   cacheReach: CacheReach;
   /** The tile from the cache, made and kept when it is not there. */
   warm(request: TileRequest): Promise<Tile>;
@@ -102,8 +109,12 @@ export class TileJobs {
     return this.#deps.catalog();
   }
 
-  /** Throws `invalid-request` for what cannot be made. */
-  async submit(input: TileJobInput, options: SubmitOptions): Promise<JobRow> {
+  /**
+   * Throws `invalid-request` for what cannot be made, also of layers that the caller may not read, and `forbidden` for tiles of
+   * layers of which the caller reads a part: a job makes them of all rows.
+   */
+  async submit(input: TileJobInput, principal: Principal, options: SubmitOptions): Promise<JobRow> {
+    this.#requireReadable(input, principal);
     if (isMaking(input.operation) || isArchiving(input.operation)) {
       const work = tileWork(input, this.catalog);
       if (isArchiving(input.operation)) checkContainer(input.container, work);
@@ -111,11 +122,21 @@ export class TileJobs {
         throw new ApiError('invalid-request', 'An archive is published as pmtiles or mbtiles.');
       if (input.operation === 'publish' && input.container !== 'pmtiles' && this.#deps.storage.isShared)
         throw new ApiError('invalid-request', 'An archive in an object store is published as pmtiles.');
+      if (input.operation === 'publish') this.#requireOwnName(input);
     }
     const resources = input.collections.map((id) => `collection:${id}`);
     const { job } = await this.#deps.jobs.submit(kindOf(input), input, { resources, ...options });
     await this.#noteQueue();
     return job;
+  }
+
+  #requireReadable({ collections }: TileJobInput, principal: Principal): void {
+    const visible = this.#deps.visible(principal);
+    for (const id of collections) {
+      const collection = visible.byId(id);
+      if (!collection) throw new ApiError('invalid-request', `There is no collection '${id.slice(0, 100)}'.`);
+      requireAllOf(collection);
+    }
   }
 
   list(active: boolean, limit: number): Promise<JobRow[]> {
@@ -327,6 +348,7 @@ export class TileJobs {
   async #send(context: JobContext<TileJobInput>, state: TileJobState): Promise<void> {
     const { input, id, signal } = context;
     const { storage } = this.#deps;
+    if (input.operation === 'publish') await this.#nameSources(input);
     const path = this.#pathOf(input, id);
     const key =
       input.operation === 'publish' ? `published/${publishedName(input)}` : `archives/${basename(path)}`;
@@ -346,6 +368,7 @@ export class TileJobs {
     const target = join(this.#published, name);
     await context.step('publish', `Publishing ${name}`, async () => {
       await mkdir(this.#published, { recursive: true });
+      await this.#nameSources(input);
       const path = this.#pathOf(input, id);
       if (existsSync(path)) await rename(path, target);
     });
@@ -360,18 +383,44 @@ export class TileJobs {
     return { dropped };
   }
 
-  /** Archives that jobs made of the collections; published ones stay. */
+  /** Archives that jobs made of the collections, and those that they published. */
   async #removeArchives({ input }: JobContext<TileJobInput>): Promise<void> {
-    const { store } = this.#deps.jobs;
+    const { jobs, storage, derivations, reload } = this.#deps;
+    const removed = new Set<string>();
     for (const collection of input.collections) {
-      const kinds = ['tiles.archive'];
-      const rows = await store.list({ kinds, resource: `collection:${collection}`, limit: 1000 });
-      for (const { id, result_json } of rows) {
+      const kinds = ['tiles.archive', 'tiles.publish'];
+      const rows = await jobs.store.list({ kinds, resource: `collection:${collection}`, limit: 1000 });
+      for (const { id, kind, input_json, result_json } of rows) {
         const { archive } = JSON.parse(result_json ?? '{}') as TileJobState;
-        if (archive?.key !== undefined) await this.#deps.storage.remove(archive.key);
-        else for (const { location } of await store.artifacts(id)) await rm(location, { force: true });
+        if (archive?.key !== undefined) await storage.remove(archive.key);
+        else if (kind === 'tiles.publish') await rm(archive?.path ?? '', { force: true });
+        else for (const { location } of await jobs.store.artifacts(id)) await rm(location, { force: true });
+        if (kind === 'tiles.publish') removed.add(publishedId(JSON.parse(input_json) as TileJobInput));
       }
     }
+    if (removed.size === 0) return;
+    await reload(`${[...removed].join(', ')} was removed`);
+    for (const id of removed) await derivations.record(id, [], 'system');
+  }
+
+  /** The archive is a copy of its collections, before it is published. */
+  async #nameSources(input: TileJobInput): Promise<void> {
+    const collections = input.collections.flatMap((id) => this.catalog.byId(id) ?? []);
+    if (collections.length < input.collections.length)
+      throw new TaskFailure('invalid-input', 'A collection of the archive is not published any more.');
+    const { derivations } = this.#deps;
+    await derivations.record(publishedId(input), derivations.sourcesOf(collections), 'system');
+  }
+
+  /** Throws `conflict` for a name that a collection has which is not this archive. */
+  #requireOwnName(input: TileJobInput): void {
+    const id = publishedId(input);
+    const before = this.catalog.byId(id);
+    if (before && basename(before.file) !== publishedName(input))
+      throw new ApiError(
+        'conflict',
+        `There is a collection '${id}', so that the archive cannot have this name.`,
+      );
   }
 
   async #cleanup(input: TileJobInput, id: string): Promise<void> {
@@ -386,6 +435,9 @@ export class TileJobs {
 
 const publishedName = ({ collections, container }: TileJobInput) =>
   `${collections.join('_').slice(0, 80)}-tiles.${container}`;
+
+/** The collection that a published archive becomes. */
+const publishedId = (input: TileJobInput) => slug(parse(publishedName(input)).name);
 
 function kindOf({ operation }: TileJobInput): TileJobKind {
   if (operation === 'publish') return 'tiles.publish';

@@ -5,6 +5,7 @@ import { adminOperations } from '../../../src/gateway/admin/index.js';
 import type { AdminOperation } from '../../../src/gateway/admin/kit.js';
 import { type Authenticator, createAuthenticator } from '../../../src/gateway/auth/authenticator.js';
 import { CertificateTrust } from '../../../src/services/access/certificates/trust.js';
+import { Derivations } from '../../../src/services/access/derivations.js';
 import { EmbedKeys } from '../../../src/services/access/embed-keys.js';
 import type { IdentityParts } from '../../../src/services/access/identity-parts.js';
 import { OAuthClients } from '../../../src/services/access/oauth-clients.js';
@@ -85,11 +86,22 @@ export async function adminHarness(temporary = () => temporaryState()) {
     isPublished: (id) => published.some((collection) => collection.id === id),
   });
   const resumableUploads = new ResumableUploads(dataDir, imports);
+  const derivations = new Derivations(
+    t.state.documents,
+    () => NO_RULES,
+    async () => {},
+  );
   const tileJobs = new TileJobs({
     pools,
     jobs,
     dataDir,
     catalog: () => new CatalogSnapshot([], [], 0),
+    visible: () => new CatalogSnapshot([], [], 0),
+    derivations: new Derivations(
+      t.state.documents,
+      () => NO_RULES,
+      async () => {},
+    ),
     storage: new FolderStorage(dataDir),
     cacheReach: 'process',
     warm: () => Promise.reject(new Error('no tiles here')),
@@ -197,6 +209,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     publishedLayers: new PublishedLayers({
       ...{ documents: t.state.documents, collections: t.state.collections, connections, pools },
       sources: sourceLayers,
+      derivations,
       forget: (id) => t.state.attachments.forgetAll(id),
       catalog: () => new CatalogSnapshot([], [], 0),
       settle: async () => {},

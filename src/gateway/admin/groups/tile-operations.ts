@@ -75,7 +75,10 @@ export const tileOperations = group({ tag: 'Tile operations', scope: 'tile-opera
         errors: [400, 503],
         async answer({ body, principal, correlationId }, deps) {
           const input = inputOf(body, deps);
-          const { id } = await deps.tileJobs.submit(input, { ...submitterOf(principal), correlationId });
+          const { id } = await deps.tileJobs.submit(input, principal, {
+            ...submitterOf(principal),
+            correlationId,
+          });
           return {
             JobId: id,
             StatusUrl: statusUrl(id),

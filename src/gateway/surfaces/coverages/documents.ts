@@ -63,7 +63,7 @@ export function coverageDocument(x: Exchange, collection: RasterCollection) {
         templated: true,
       },
       ...mapLinks(x.baseUrl, collection),
-      ...aboutLinks(collection),
+      ...aboutLinks(x.baseUrl, collection),
       {
         href: `${x.baseUrl}/stac/collections/${collection.id}`,
         rel: 'related',

@@ -93,7 +93,7 @@ export function collectionDocument(x: Exchange, collection: VectorCollection) {
         title: 'Schema of the features as XML Schema',
       },
       ...representationLinks(x, collection),
-      ...aboutLinks(collection),
+      ...aboutLinks(x.baseUrl, collection),
     ] as Link[],
   };
 }

@@ -80,7 +80,7 @@ export function stacCollectionDocument(x: Exchange, collection: Collection) {
       { href: `${self}/queryables`, rel: QUERYABLES, type: 'application/schema+json' },
       ...dataLinks(x, collection),
       ...searchedLinks(collection),
-      ...aboutLinks(collection),
+      ...aboutLinks(x.baseUrl, collection),
     ] as Link[],
     assets: assetsOf(x, collection),
   };

@@ -58,7 +58,7 @@ export function tiledCollectionDocument(x: Exchange, collection: Collection) {
       ...(isMade(collection) && isServed(collection, 'OgcMaps')
         ? [stylesLink(x.baseUrl, collection.layerId), mapCollectionLink(x.baseUrl, collection.layerId)]
         : []),
-      ...aboutLinks(collection),
+      ...aboutLinks(x.baseUrl, collection),
     ] as Link[],
   };
 }

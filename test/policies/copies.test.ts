@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.js';
+
+/** What is published of a layer is never more open than the layer. */
+
+let server: TestServer;
+const keys: Record<string, string> = {};
+const layerIds: Record<string, number> = {};
+
+beforeAll(async () => {
+  server = await startServer({ sources: ['demo/data/world_map.gpkg'] });
+  const home = (await (await fetch(`${server.url}/?f=json`)).json()) as {
+    collections: { id: string; layerId: number }[];
+  };
+  for (const { id, layerId } of home.collections) layerIds[id] = layerId;
+  for (const name of ['clerk', 'all']) expect((await admin('POST', '/roles', { name })).status).toBe(201);
+  const work = ['processes:execute', 'processes:read', 'admin:import:write', 'admin:tile-operations:write'];
+  for (const [name, permissions] of [
+    ['clerk', ['role:clerk', 'claim:country=CH', ...work]],
+    ['all', ['role:all', 'read:*', ...work]],
+  ] as const)
+    keys[name] = ((await admin('POST', '/api-keys', { name, permissions })).data as { key: string }).key;
+  keys['admin'] = server.adminKey;
+});
+afterAll(() => server?.stop());
+
+async function send(caller: string, method: string, path: string, body?: unknown) {
+  const key = keys[caller];
+  const response = await fetch(server.url + path, {
+    method,
+    headers: {
+      accept: 'application/json',
+      ...(key === undefined ? {} : { 'x-api-key': key }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, text };
+}
+async function admin(method: string, path: string, body?: unknown) {
+  keys['admin'] = server.adminKey;
+  const { status, text } = await send('admin', method, `/api/v1/admin${path}`, body);
+  const json = (text === '' ? {} : JSON.parse(text)) as { data?: unknown };
+  return { status, text, ...json };
+}
+
+/** Executes a process that publishes, and waits for it. */
+async function publish(caller: string, process: string, inputs: object, output: string, collection: string) {
+  const body = { inputs, outputs: { [output]: { publish: { collection } } } };
+  const began = await send(caller, 'POST', `/ogc/processes/processes/${process}/execution`, body);
+  if (began.status !== 201) return began.status;
+  const { jobID } = JSON.parse(began.text) as { jobID: string };
+  return jobEnd(caller, `/ogc/processes/jobs/${jobID}`);
+}
+
+async function jobEnd(caller: string, path: string): Promise<string> {
+  for (;;) {
+    const { text } = await send(caller, 'GET', path);
+    const job = JSON.parse(text) as { status?: string; state?: string };
+    const state = (job.status ?? job.state ?? text).toLowerCase();
+    if (!['accepted', 'running', 'queued'].includes(state))
+      return state === 'succeeded' ? 'successful' : state;
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+}
+
+/** Status of the items or tiles of a collection, for callers. */
+async function statuses(collection: string, kind: 'items' | 'tiles' = 'items') {
+  const path =
+    kind === 'items'
+      ? `/ogc/features/collections/${collection}/items?limit=1`
+      : `/tiles/${collection}/0/0/0.mvt`;
+  const all = ['nobody', 'clerk', 'all', 'admin'].map(
+    async (caller) => (await send(caller, 'GET', path)).status,
+  );
+  return Promise.all(all);
+}
+
+const close = (layer: string, allowAnonymous: boolean) =>
+  admin('PUT', `/services/default/layers/${layerIds[layer]}/metadata`, { accessPolicy: { allowAnonymous } });
+
+describe('copies of a closed layer', () => {
+  it('are open to those alone who read the layer, before and after its policy changes', async () => {
+    await close('countries', false);
+    const countries = { collection: 'countries' };
+    expect(
+      await publish('all', 'conversion.feature-select', { features: countries }, 'features', 'chosen'),
+    ).toBe('successful');
+    expect(await statuses('chosen')).toEqual([401, 403, 200, 200]);
+    // A copy of a copy is one of the layer.
+    const chosen = { collection: 'chosen' };
+    expect(await publish('all', 'geometry.envelope', { features: chosen }, 'features', 'boxes')).toBe(
+      'successful',
+    );
+    expect(await statuses('boxes')).toEqual([401, 403, 200, 200]);
+    // So is what another job has made of it.
+    const body = { inputs: { features: countries } };
+    const first = await send('all', 'POST', '/ogc/processes/processes/geometry.centroid/execution', body);
+    const { jobID } = JSON.parse(first.text) as { jobID: string };
+    await jobEnd('all', `/ogc/processes/jobs/${jobID}`);
+    const href = `${server.url}/ogc/processes/jobs/${jobID}/results/features`;
+    expect(await publish('all', 'geometry.envelope', { features: { href } }, 'features', 'points')).toBe(
+      'successful',
+    );
+    expect(await statuses('points')).toEqual([401, 403, 200, 200]);
+
+    await close('countries', true);
+    for (const id of ['chosen', 'boxes', 'points']) expect(await statuses(id)).toEqual([200, 200, 200, 200]);
+    await close('countries', false);
+    for (const id of ['chosen', 'boxes', 'points']) expect(await statuses(id)).toEqual([401, 403, 200, 200]);
+    await close('countries', true);
+  });
+
+  it('are tile archives too, by a process and by a tile job, and delete removes those', async () => {
+    await close('countries', false);
+    const inputs = { collections: ['countries'], maxZoom: 1 };
+    expect(await publish('all', 'conversion.tile-archive', inputs, 'archive', 'archived')).toBe('successful');
+    expect(await statuses('archived', 'tiles')).toEqual([401, 403, 200, 200]);
+    const work = async (caller: string, operation: string) => {
+      const about = { operation, layerId: layerIds['countries'], minZoom: 0, maxZoom: 1 };
+      const { status, text } = await send(caller, 'POST', '/api/v1/admin/tile-operations/jobs', about);
+      if (status !== 202) return status;
+      const { JobId } = JSON.parse(text) as { JobId: string };
+      return jobEnd('admin', `/api/v1/admin/jobs/${JobId}`);
+    };
+    for (const operation of ['seed', 'archive', 'publish', 'delete']) {
+      expect(await work('clerk', operation), operation).toBe(400);
+    }
+    expect(await work('all', 'publish')).toBe('successful');
+    expect(await statuses('countries-tiles', 'tiles')).toEqual([401, 403, 200, 200]);
+    expect(await work('all', 'delete')).toBe('successful');
+    expect(await statuses('countries-tiles', 'tiles')).toEqual([404, 404, 404, 404]);
+    await close('countries', true);
+  });
+
+  it('stay closed after a restart of the processes', async () => {
+    await close('countries', false);
+    server.process.kill('SIGHUP');
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(await statuses('chosen')).toEqual([401, 403, 200, 200]);
+    await close('countries', true);
+  });
+});
+
+describe('copies of a layer of which callers read a part', () => {
+  it('are published by those alone who read all of it, and are open to no others', async () => {
+    const about = { service: 'default', layer: 'countries', role: 'clerk' };
+    await admin('POST', '/rls-policies', { ...about, attribute: 'iso_a2', claimType: 'country' });
+    const countries = { features: { collection: 'countries' } };
+    expect(await publish('clerk', 'conversion.feature-select', countries, 'features', 'mine')).toBe(403);
+    const tiles = { collections: ['countries'], maxZoom: 1 };
+    expect(await publish('clerk', 'conversion.tile-archive', tiles, 'archive', 'own_tiles')).toBe(403);
+    const { status, text } = await send('clerk', 'POST', '/api/v1/admin/tile-operations/jobs', {
+      ...{ operation: 'archive', layerId: layerIds['countries'], minZoom: 0, maxZoom: 1 },
+    });
+    expect([status, JSON.parse(text).detail ?? text]).toEqual([403, expect.stringContaining('only a part')]);
+    expect(await publish('all', 'conversion.feature-select', countries, 'features', 'every')).toBe(
+      'successful',
+    );
+    expect(await statuses('every')).toEqual([200, 403, 200, 200]);
+    await admin('POST', '/field-mask-policies', { ...about, role: 'anonymous', attribute: 'NAME' });
+    expect(await statuses('every')).toEqual([401, 403, 200, 200]);
+  });
+
+  it('name their sources to those who see them', async () => {
+    const { text } = await send('all', 'GET', '/ogc/features/collections/every?f=json');
+    const { links } = JSON.parse(text) as { links: { rel: string; href: string }[] };
+    expect(links.filter(({ rel }) => rel === 'via').map(({ href }) => href)).toEqual([
+      `${server.url}/ogc/features/collections/countries`,
+    ]);
+  });
+});
