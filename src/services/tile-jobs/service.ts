@@ -361,7 +361,7 @@ export class TileJobs {
     await context.checkpoint(state);
   }
 
-  /** The archive replaces the one that was published before under the same name, at once. */
+  /** The archive replaces the one that was published before of the same collections, at once. */
   async #publish(context: JobContext<TileJobInput>, state: TileJobState): Promise<void> {
     const { input, id } = context;
     const name = publishedName(input);
@@ -371,6 +371,10 @@ export class TileJobs {
       await this.#nameSources(input);
       const path = this.#pathOf(input, id);
       if (existsSync(path)) await rename(path, target);
+      // One collection has one archive.
+      for (const container of CONTAINERS)
+        if (container !== input.container)
+          await rm(join(this.#published, publishedName({ ...input, container })), { force: true });
     });
     state.archive!.path = target;
     await context.checkpoint(state);
@@ -416,7 +420,7 @@ export class TileJobs {
   #requireOwnName(input: TileJobInput): void {
     const id = publishedId(input);
     const before = this.catalog.byId(id);
-    if (before && basename(before.file) !== publishedName(input))
+    if (before && parse(before.file).name !== parse(publishedName(input)).name)
       throw new ApiError(
         'conflict',
         `There is a collection '${id}', so that the archive cannot have this name.`,
@@ -435,6 +439,9 @@ export class TileJobs {
 
 const publishedName = ({ collections, container }: TileJobInput) =>
   `${collections.join('_').slice(0, 80)}-tiles.${container}`;
+
+/** Kinds of archives that are published from a folder. */
+const CONTAINERS = ['pmtiles', 'mbtiles'] as const;
 
 /** The collection that a published archive becomes. */
 const publishedId = (input: TileJobInput) => slug(parse(publishedName(input)).name);
