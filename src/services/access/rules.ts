@@ -83,8 +83,14 @@ export class RuleSet {
   }
 
   /** Who reads and writes a collection: as its layer says, else its service, else the default one. */
-  accessOf({ id, layerId, service = SERVICE }: Collection): DataAccess {
-    return this.#access.get(id) ?? this.#access.get(String(layerId)) ?? this.accessOfNamed(service);
+  accessOf(collection: Collection): DataAccess {
+    return this.#access.get(this.accessIdOf(collection)) ?? OPEN;
+  }
+
+  /** Under which id the access of a collection is kept; that of the default service where nothing is kept. */
+  accessIdOf({ id, layerId, service = SERVICE }: Collection): string {
+    const ids = [id, String(layerId), serviceAccessId(service)];
+    return ids.find((one) => this.#access.has(one)) ?? ANY;
   }
 
   /** Policies for rows of a collection, by whatever role. */

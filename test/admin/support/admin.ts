@@ -11,6 +11,7 @@ import { OAuthClients } from '../../../src/services/access/oauth-clients.js';
 import { providerFetch } from '../../../src/services/access/oidc/provider-fetch.js';
 import { OidcProviders } from '../../../src/services/access/oidc/providers.js';
 import { SignIns } from '../../../src/services/access/oidc/sign-ins.js';
+import { defaultPolicy } from '../../../src/services/access/policy.js';
 import { RateLimits } from '../../../src/services/access/rate-limits.js';
 import { AccessRules, NO_RULES } from '../../../src/services/access/rules.js';
 import { Sealing } from '../../../src/services/access/sealing.js';
@@ -190,6 +191,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     catalog: visible,
   });
   const operations = adminOperations({
+    access: defaultPolicy,
     sourceLayers,
     exports: new Exports({ pools, jobs, dataDir, visible }),
     visible,
