@@ -352,6 +352,12 @@ export const ConfigSchema = section({
       '',
       { 'x-secret': true },
     ),
+    passwordAttempts: whole(
+      'Maximum wrong passwords and client secrets per IP address (IPv6: per /64 network) within 15 minutes; further attempts get 429. 0 disables the limit.',
+      30,
+      0,
+      100_000,
+    ),
     clientCertificates: section({
       mode: Type.Union(
         CERTIFICATE_MODES.map((mode) => Type.Literal(mode)),

@@ -264,6 +264,7 @@ export function startManagement(options: ManagementOptions): Management {
     catalog: () => catalog.current,
   });
   const deps: AdminDeps = {
+    access: options.access,
     server: { version: version(), releaseChannel: 'preview' },
     state,
     keys,

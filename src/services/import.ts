@@ -8,7 +8,7 @@ import { LIMITS } from '../core/limits.js';
 import type { StagedLayer, StageProblem } from '../core/ogr.js';
 import type { Pools } from '../core/tasks.js';
 import type { NamedSld } from '../core/vector-tasks.js';
-import type { JobRow } from '../stores/jobs.js';
+import type { JobQuery, JobRow } from '../stores/jobs.js';
 import { holdsBareGeometries, writeAsCsv } from './bare-geometries.js';
 import { exists } from './exists.js';
 import { importFormatOf } from './import-formats.js';
@@ -201,10 +201,10 @@ export class ImportService {
     await rm(file, { force: true });
   }
 
-  /** Imports, newest first; only those that have not ended when `active`. */
-  list(active: boolean, limit = 200): Promise<JobRow[]> {
+  /** Imports of these callers, newest first; only those that have not ended when `active`. */
+  list(active: boolean, callers: Pick<JobQuery, 'owner' | 'tenant'> = {}, limit = 200): Promise<JobRow[]> {
     const states = active ? ['Queued', 'Running'] : undefined;
-    return this.#deps.jobs.store.list({ kinds: KINDS, limit, ...(states ? { states } : {}) });
+    return this.#deps.jobs.store.list({ ...callers, kinds: KINDS, limit, ...(states ? { states } : {}) });
   }
 
   /** Throws `not-found`, also for a job of another kind. */

@@ -65,11 +65,18 @@ export class ResumableUploads {
     await mkdir(this.#of(record.id), { recursive: true, mode: 0o700 });
     await (await open(this.#fileOf(record), 'wx', 0o600)).close();
     await this.#save(record);
-    return this.get(record.id);
+    return this.find(record.id);
   }
 
-  /** Throws `not-found`. */
-  async get(id: string): Promise<ResumableUpload> {
+  /** The upload of who began it: 404 to everybody else, who would send bytes of theirs into it. */
+  async get(id: string, { owner }: Submitter): Promise<ResumableUpload> {
+    const upload = await this.find(id);
+    if (upload.submitter.owner !== owner) throw notFound('upload', id);
+    return upload;
+  }
+
+  /** The upload, whoever began it. Throws `not-found`. */
+  async find(id: string): Promise<ResumableUpload> {
     const upload = await this.#read(id);
     // The server ended between the last byte and the job, or before the job was written down.
     return isWhole(upload) && upload.jobId === null ? this.#finish(upload) : upload;
@@ -84,19 +91,25 @@ export class ResumableUploads {
    * Writes bytes behind those that are there; with the last one the import begins. What arrived before the bytes were cut
    * off stays. Throws `not-found`, `conflict` when `offset` is another place, 413 beyond the length, 507 for a full disk.
    */
-  async write(id: string, offset: number, bytes: AsyncIterable<Uint8Array>): Promise<ResumableUpload> {
-    const upload = await this.get(id);
+  async write(
+    id: string,
+    sender: Submitter,
+    offset: number,
+    bytes: AsyncIterable<Uint8Array>,
+  ): Promise<ResumableUpload> {
+    const upload = await this.get(id, sender);
     if (upload.offset !== offset)
       throw new ApiError('conflict', `The upload has ${upload.offset} bytes, and not ${offset}.`);
     // The last bytes were sent before, and their answer was lost.
     if (upload.jobId !== null) return upload;
     await append(this.#fileOf(upload), upload, bytes);
-    return this.get(id);
+    return this.find(id);
   }
 
-  /** Removes an upload that has not become an import. Throws `not-found`, `conflict`. */
-  async remove(id: string): Promise<void> {
-    const { jobId } = await this.#read(id);
+  /** Removes an upload of this caller that has not become an import. Throws `not-found`, `conflict`. */
+  async remove(id: string, { owner }: Submitter): Promise<void> {
+    const { jobId, submitter } = await this.#read(id);
+    if (submitter.owner !== owner) throw notFound('upload', id);
     if (jobId !== null)
       throw new ApiError('conflict', `The upload is imported already, by the job ${jobId}.`);
     await rm(this.#of(id), { recursive: true, force: true });

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { ApiError } from '../core/errors.js';
+import { ApiError, notFound } from '../core/errors.js';
 import { LIMITS } from '../core/limits.js';
+import type { Principal } from '../core/operation.js';
 import type { JobRow } from '../stores/jobs.js';
 import type { JobEngine } from './jobs/engine.js';
+import { isOwnFile } from './jobs/ownership.js';
+import type { Submitter } from './jobs/submitter.js';
 import type { Peers } from './peers.js';
 import type { ResumableUpload, ResumableUploads } from './resumable-uploads.js';
 import type { UploadWatch } from './upload.js';
@@ -40,7 +43,13 @@ interface UploadRecord {
   cancelled: boolean;
   jobId: string | null;
   isResumable?: true;
+  submitter: Submitter;
 }
+
+/** Names an upload among those of all callers. */
+type UploadName = Pick<UploadRecord, 'uploadId' | 'submitter'>;
+
+type ResumableFiles = Pick<ResumableUploads, 'find' | 'list' | 'remove'>;
 
 const LIST = 'uploads';
 const CANCEL = 'cancel an upload';
@@ -53,18 +62,18 @@ export class Uploads {
   readonly #records = new Map<string, { record: UploadRecord; stop: AbortController }>();
   readonly #peers: Peers;
   readonly #jobs: JobEngine;
-  readonly #resumable: Pick<ResumableUploads, 'get' | 'list' | 'remove'>;
+  readonly #resumable: ResumableFiles;
 
-  constructor(peers: Peers, jobs: JobEngine, resumable: Pick<ResumableUploads, 'get' | 'list' | 'remove'>) {
+  constructor(peers: Peers, jobs: JobEngine, resumable: ResumableFiles) {
     this.#peers = peers;
     this.#jobs = jobs;
     this.#resumable = resumable;
     peers.answer(LIST, () => [...this.#records.values()].map(({ record }) => record));
-    peers.answer(CANCEL, (id) => this.#stop(String(id)));
+    peers.answer(CANCEL, (upload) => this.#stop(upload as UploadName));
   }
 
-  /** Begins to follow an upload. */
-  open(totalBytes: number): Upload {
+  /** Begins to follow an upload of a caller. */
+  open(totalBytes: number, submitter: Submitter): Upload {
     const stop = new AbortController();
     const record: UploadRecord = {
       uploadId: randomUUID(),
@@ -77,40 +86,49 @@ export class Uploads {
       error: null,
       cancelled: false,
       jobId: null,
+      submitter,
     };
-    this.#records.set(record.uploadId, { record, stop });
+    this.#records.set(keyOf(record), { record, stop });
     this.#trim();
     return new Upload(record, stop.signal, (id) => this.#rename(record, id));
   }
 
-  /** Those that have not ended, the newest first. */
-  async list(): Promise<UploadView[]> {
+  /** Those that exist for the caller and have not ended, the newest first. */
+  async list(principal: Principal): Promise<UploadView[]> {
     const [records, resumable] = await Promise.all([this.#arrivals(), this.#resumable.list()]);
-    const all = [...records, ...resumable.map(recordOf)];
+    const all = [...records, ...resumable.map(recordOf)].filter(({ submitter }) =>
+      isOwnFile(submitter, principal),
+    );
     const views = await Promise.all(all.map((record) => this.#viewOf(record)));
     return views
       .filter(({ state }) => state === 'Queued' || state === 'Processing')
       .sort((a, b) => b.startedAt - a.startedAt);
   }
 
-  /** Throws `not-found`. */
-  async get(id: string): Promise<UploadView> {
-    return this.#viewOf(await this.#record(id));
+  /** Throws `not-found`, also for an upload of another caller. */
+  async get(id: string, principal: Principal): Promise<UploadView> {
+    return this.#viewOf(await this.#record(id, principal));
   }
 
   /** Ends an upload, or the job that imports it. Throws `not-found`, and `conflict` when it has ended. */
-  async cancel(id: string): Promise<void> {
-    const record = await this.#record(id);
+  async cancel(id: string, principal: Principal): Promise<void> {
+    const record = await this.#record(id, principal);
     if (record.jobId !== null) await this.#jobs.cancel(record.jobId);
     else if (record.completedAt !== null) throw new ApiError('conflict', 'The upload has ended already.');
-    else if (record.isResumable) await this.#resumable.remove(id);
-    else await this.#peers.ask(CANCEL, id);
+    else if (record.isResumable) await this.#resumable.remove(id, record.submitter);
+    else await this.#peers.ask(CANCEL, { uploadId: id, submitter: record.submitter } satisfies UploadName);
   }
 
   /** Throws `not-found`. */
-  async #record(id: string): Promise<UploadRecord> {
-    const record = (await this.#arrivals()).find(({ uploadId }) => uploadId === id);
-    return record ?? recordOf(await this.#resumable.get(id));
+  async #record(id: string, principal: Principal): Promise<UploadRecord> {
+    // Clients choose ids: two callers may choose the same one.
+    const fits = ({ uploadId, submitter }: UploadRecord) =>
+      uploadId === id && isOwnFile(submitter, principal);
+    const arrival = (await this.#arrivals()).find(fits);
+    if (arrival) return arrival;
+    const record = recordOf(await this.#resumable.find(id));
+    if (!fits(record)) throw notFound('upload', id);
+    return record;
   }
 
   async #arrivals(): Promise<UploadRecord[]> {
@@ -130,15 +148,17 @@ export class Uploads {
         errors: [{ name: 'UploadId', detail: 'must be letters, digits and . _ : -, at most 100' }],
       });
     if (id === record.uploadId) return;
-    if (this.#records.has(id)) throw new ApiError('conflict', `There is an upload '${id}' already.`);
-    const entry = this.#records.get(record.uploadId)!;
-    this.#records.delete(record.uploadId);
+    const renamed = { ...record, uploadId: id };
+    if (this.#records.has(keyOf(renamed)))
+      throw new ApiError('conflict', `There is an upload '${id}' already.`);
+    const entry = this.#records.get(keyOf(record))!;
+    this.#records.delete(keyOf(record));
     record.uploadId = id;
-    this.#records.set(id, entry);
+    this.#records.set(keyOf(record), entry);
   }
 
-  #stop(id: string): boolean {
-    const entry = this.#records.get(id);
+  #stop(upload: UploadName): boolean {
+    const entry = this.#records.get(keyOf(upload));
     if (!entry || entry.record.completedAt !== null || entry.record.jobId !== null) return false;
     entry.record.cancelled = true;
     entry.stop.abort(new ApiError('conflict', 'The upload was cancelled.'));
@@ -150,8 +170,13 @@ export class Uploads {
       ({ record }) => record.completedAt !== null || record.jobId !== null,
     );
     for (const { record } of ended.slice(0, Math.max(0, this.#records.size - LIMITS.uploadRecords)))
-      this.#records.delete(record.uploadId);
+      this.#records.delete(keyOf(record));
   }
+}
+
+/** Ids are those of a caller: nobody learns which ones others use. */
+function keyOf({ uploadId, submitter }: UploadName): string {
+  return `${submitter.owner} ${uploadId}`;
 }
 
 /** One upload, as who receives it tells of it. */
@@ -203,6 +228,7 @@ function recordOf({
   length,
   createdAt,
   jobId,
+  submitter,
 }: ResumableUpload): UploadRecord {
   return {
     uploadId: id,
@@ -216,6 +242,7 @@ function recordOf({
     cancelled: false,
     jobId,
     isResumable: true,
+    submitter,
   };
 }
 

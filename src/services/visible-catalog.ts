@@ -10,6 +10,7 @@ import type { Principal } from '../core/operation.js';
 import type { Pools } from '../core/tasks.js';
 import type { Field, Mask, VectorSource } from '../core/vector-source.js';
 import type { Access, AccessPolicy } from './access/access.js';
+import { isWithin } from './access/policy.js';
 import { Measurements } from './visible-facts.js';
 import { stylesWithout } from './visible-styles.js';
 
@@ -90,7 +91,8 @@ export class VisibleCatalog {
       const access = policy(principal, collection, 'read');
       if (access.allowed)
         return [narrowed(this.#withSources(collection, snapshot), access, this.#measurements)];
-      refused.push(collection);
+      // Layers of other tenants are not there: a refusal would tell of them.
+      if (isWithin(principal, collection)) refused.push(collection);
       return [];
     });
     const same =

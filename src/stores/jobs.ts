@@ -34,6 +34,7 @@ export interface JobQuery {
   states?: readonly string[];
   kinds?: readonly string[];
   owner?: string;
+  tenant?: string | undefined;
   correlationId?: string;
   resource?: string;
   from?: number;
@@ -105,6 +106,7 @@ export class JobStore {
     if (query.states) rows = rows.where('state', 'in', query.states);
     if (query.kinds) rows = rows.where('kind', 'in', query.kinds);
     if (query.owner !== undefined) rows = rows.where('owner', '=', query.owner);
+    if (query.tenant !== undefined) rows = rows.where('tenant', '=', query.tenant);
     if (query.correlationId !== undefined) rows = rows.where('correlation_id', '=', query.correlationId);
     if (query.from !== undefined) rows = rows.where('created_at', '>=', query.from);
     if (query.to !== undefined) rows = rows.where('created_at', '<', query.to);

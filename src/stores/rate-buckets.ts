@@ -41,6 +41,19 @@ export class RateBucketStore {
     });
   }
 
+  /** Gives a token back. */
+  async putBack(key: string, { capacity }: BucketSize): Promise<void> {
+    await this.db.transaction().execute(async (trx) => {
+      // Who takes writes what it has read before.
+      await lock(trx, 'rate bucket', key);
+      await trx
+        .updateTable('rate_buckets')
+        .set({ tokens: sql<number>`CASE WHEN tokens + 1 > ${capacity} THEN ${capacity} ELSE tokens + 1 END` })
+        .where('key', '=', key)
+        .execute();
+    });
+  }
+
   /** Tokens that are left, without taking any; undefined for a bucket that nobody took from. */
   async left(key: string, { capacity, windowMs }: BucketSize): Promise<number | undefined> {
     const { now } = vocabularyOf(this.db);

@@ -1,4 +1,4 @@
-import type { Selectable, Updateable } from 'kysely';
+import { type Selectable, sql, type Updateable } from 'kysely';
 import { ApiError } from '../core/errors.js';
 import { StateError } from '../workers/state/link.js';
 import { announce } from './announcements.js';
@@ -34,6 +34,16 @@ export interface UserSearch {
   readonly active?: boolean;
   readonly offset: number;
   readonly limit: number;
+}
+
+/** When wrong passwords lock a user, and for how long. */
+export interface Lockout {
+  /** The failure from which on the user is locked. */
+  readonly free: number;
+  readonly firstMs: number;
+  readonly longestMs: number;
+  /** Further failures after which the lock is the longest. */
+  readonly doublings: number;
 }
 
 /** What a change sets; what is absent stays. */
@@ -125,12 +135,35 @@ export class UserStore {
     });
   }
 
-  /** Notes a password that was wrong, and how long none is looked at; or one that was right. */
-  async attempt(id: string, failures: number, lockedUntil: number): Promise<void> {
+  /**
+   * Counts a wrong password within the statement: those that are looked at side by side count as many. From `free` failures
+   * on each doubles the time for which the user is locked. A user that is locked already stays as it is.
+   */
+  async countFailure(
+    id: string,
+    now: number,
+    { free, firstMs, longestMs, doublings }: Lockout,
+  ): Promise<void> {
+    const failures = sql<number>`failures + 1`;
+    const locked = sql<number>`CASE
+      WHEN ${failures} < ${sql.lit(free)} THEN 0
+      WHEN ${failures} >= ${sql.lit(free + doublings)} THEN CAST(${now} AS BIGINT) + ${sql.lit(longestMs)}
+      ELSE CAST(${now} AS BIGINT) + ${sql.lit(firstMs)} * (1 << CAST(${failures} - ${sql.lit(free)} AS INTEGER)) END`;
     await this.db
       .updateTable('users')
-      .set({ failures, locked_until: lockedUntil })
+      .set({ failures, locked_until: locked })
       .where('id', '=', id)
+      .where('locked_until', '<=', now)
+      .execute();
+  }
+
+  /** Notes that the password was right. */
+  async clearFailures(id: string, now: number): Promise<void> {
+    await this.db
+      .updateTable('users')
+      .set({ failures: 0, locked_until: 0 })
+      .where('id', '=', id)
+      .where('locked_until', '<=', now)
       .execute();
   }
 

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ANONYMOUS } from '../../src/core/operation.js';
 import { STATE_UNREACHABLE } from '../../src/core/storage-faults.js';
 import { type Authenticator, createAuthenticator } from '../../src/gateway/auth/authenticator.js';
+import { Attempts } from '../../src/services/access/attempts.js';
 import { permits } from '../../src/services/access/permissions.js';
 import { StateError } from '../../src/workers/state/link.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
@@ -47,6 +48,59 @@ describeStates('API keys', (temporary) => {
     }
     expect(auth.authenticate({ apiKey: secret })).not.toBeInstanceOf(Promise);
     expect(auth.authenticate({})).toBe(ANONYMOUS);
+  });
+
+  it('counts each of the passwords that are guessed side by side, and knows of the lock behind the last hash', async () => {
+    const password = 'correct horse battery';
+    const { id } = await auth.users.create({ name: 'ann', password });
+    const guess = (text: string) => auth.users.withPassword('ann', text, '');
+    // Hashes are computed in the order in which they were asked for: the right one is the last.
+    const guesses = Array.from({ length: 9 }, (_, i) => guess(`wrong password ${i}`));
+    const found = await Promise.all([...guesses, guess(password)]);
+    expect(found.every((one) => one === undefined)).toBe(true);
+    const locked = await t.state.users.get(id);
+    expect(locked!.failures).toBeGreaterThanOrEqual(5);
+    expect(locked!.lockedUntil).toBeGreaterThan(Date.now());
+    await t.run(`UPDATE users SET locked_until = 0`);
+    const start = Date.now();
+    expect(await guess('wrong again')).toBeUndefined();
+    const { failures, lockedUntil } = (await t.state.users.get(id))!;
+    expect(failures).toBe(locked!.failures + 1);
+    // Each failure behind the fifth doubles the lock of 30 seconds.
+    const wait = 30_000 * 2 ** (failures - 5);
+    expect(lockedUntil).toBeGreaterThanOrEqual(start + wait);
+    expect(lockedUntil).toBeLessThanOrEqual(Date.now() + wait);
+    for (const [before, longest] of [
+      [11, 3_600_000],
+      [60, 3_600_000],
+    ] as const) {
+      await t.run(`UPDATE users SET locked_until = 0, failures = ${before}`);
+      await guess('wrong once more');
+      expect((await t.state.users.get(id))!.lockedUntil - Date.now()).toBeLessThanOrEqual(longest);
+      expect((await t.state.users.get(id))!.lockedUntil - Date.now()).toBeGreaterThan(longest / 2);
+    }
+    await t.run(`UPDATE users SET locked_until = 0`);
+    expect(await guess(password)).toMatchObject({ id });
+    expect(await t.state.users.get(id)).toMatchObject({ failures: 0, lockedUntil: 0 });
+  });
+
+  it('counts wrong passwords of an address, however many come at once, and gives the right ones back', async () => {
+    const attempts = new Attempts(t.state.rateBuckets, 3);
+    const spend = (address: string, found: string | undefined) =>
+      attempts.spend(address, async () => found).catch(({ code }) => code);
+    expect(await Promise.all(Array.from({ length: 20 }, () => spend('192.0.2.1', 'yes')))).toContain('yes');
+    for (let i = 0; i < 10; i++) expect(await spend('192.0.2.1', 'yes')).toBe('yes');
+    const wrong = await Promise.all(Array.from({ length: 20 }, () => spend('192.0.2.1', undefined)));
+    expect(wrong.filter((one) => one === undefined)).toHaveLength(3);
+    expect(await spend('192.0.2.1', 'yes')).toBe('too-many-requests');
+    expect(await spend('192.0.2.2', 'yes')).toBe('yes');
+    // Of IPv6 a client has a whole network.
+    for (const host of ['1', '2', '3']) expect(await spend(`2001:db8::${host}`, undefined)).toBeUndefined();
+    expect(await spend('2001:db8::4', undefined)).toBe('too-many-requests');
+    expect(await spend('2001:db8:0:1::4', undefined)).toBeUndefined();
+    const failing = attempts.spend('192.0.2.3', async () => Promise.reject(new Error('the state is away')));
+    await expect(failing).rejects.toThrow('away');
+    for (let i = 0; i < 3; i++) expect(await spend('192.0.2.3', undefined)).toBeUndefined();
   });
 
   describe('while the database does not answer', () => {

@@ -213,6 +213,51 @@ describe('who is signed in', () => {
     expect((await send('GET', READ_KEYS, undefined, other)).status).toBe(401);
   });
 
+  it('ends the token that it signs out with, of whatever kind', async () => {
+    const password = 'correct horse battery';
+    const user = { name: 'tilda', password, roles: ['administrator'] };
+    await send('POST', '/api/v1/users', user, { 'x-api-key': server.adminKey });
+    const generated = async (form: Record<string, string>) => {
+      const body = new URLSearchParams({ f: 'json', ...form });
+      const response = await fetch(`${server.url}/sharing/rest/generateToken`, { method: 'POST', body });
+      return ((await response.json()) as { token: string }).token;
+    };
+    const portal = () => generated({ username: 'tilda', password });
+    await addScope('keys:end', ['admin:api-keys:read']);
+    const { id, secret } = await addClient('leaver', { allowedScopes: ['keys:end'] });
+    const program = async () => (await askToken(GRANT, basic(id, secret))).json['access_token']!;
+    const { headers } = await send('POST', '/account/sign-in', { name: 'tilda', password });
+    const cookie = headers.get('set-cookie')!.split(';')[0]!;
+    const issued = await send('POST', '/api/v1/admin/auth/bearer', undefined, { cookie, origin: own() });
+    const ofSession = issued.json['accessToken'] as unknown as string;
+    const kept = await program();
+    const ways: [string, string, Record<string, string>][] = [
+      [ofSession, '/account/sign-out', bearer(ofSession)],
+      [await program(), '/account/sign-out', {}],
+      [await portal(), '/api/v1/admin/auth/logout', {}],
+      [await portal(), '/account/sign-out?token=', {}],
+      [await portal(), '/account/sign-out', { 'x-esri-authorization': 'Bearer ' }],
+    ];
+    for (const [token, path, how] of ways) {
+      expect((await send('GET', READ_KEYS, undefined, bearer(token))).status).toBe(200);
+      const isQuery = path.endsWith('=');
+      const esri = how['x-esri-authorization'];
+      const headers: Record<string, string> = esri
+        ? { 'x-esri-authorization': esri + token }
+        : isQuery
+          ? {}
+          : bearer(token);
+      const end = await send('POST', isQuery ? path + token : path, undefined, headers);
+      expect([path, Math.floor(end.status / 100)]).toEqual([path, 2]);
+      for (let i = 0; i < 4; i++)
+        expect((await send('GET', READ_KEYS, undefined, bearer(token))).status).toBe(401);
+      expect(await generated({ token })).toBeUndefined();
+    }
+    // The token of the session took the session along, and no token of another.
+    expect((await send('GET', '/account', undefined, { cookie })).json['isAuthenticated']).toBe(false);
+    expect((await send('GET', READ_KEYS, undefined, bearer(kept))).status).toBe(200);
+  });
+
   it('is not given a token at the behest of another site', async () => {
     const password = 'correct horse battery';
     await send('POST', '/api/v1/users', { name: 'uma', password }, { 'x-api-key': server.adminKey });

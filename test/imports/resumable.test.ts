@@ -94,6 +94,13 @@ function tus(method: string, path: string, headers: Record<string, string> = {},
   });
 }
 
+/** The header of a new key that may import. */
+async function importKey(...more: string[]): Promise<Record<string, string>> {
+  const permissions = ['admin:import:write', 'admin:import:read', ...more];
+  const { body } = await call(server, 'POST', '/api-keys', { name: 'import', permissions });
+  return { 'x-api-key': (body['data'] as { key: string }).key };
+}
+
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const metadata = (table: string, filename = 'points.geojson') =>
   `filename ${base64(filename)},TableName ${base64(table)}`;
@@ -238,6 +245,52 @@ describe('a resumable upload', () => {
     expect((await tus('DELETE', path)).status).toBe(204);
     expect((await tus('HEAD', path)).status).toBe(404);
     expect((await patch(path, 0, Buffer.from('1'))).status).toBe(404);
+  });
+
+  it('is of who began it, and is not there for anybody else', async () => {
+    const [own, other] = [await importKey(), await importKey()];
+    const file = points(3);
+    const length = { 'upload-length': String(file.length), 'upload-metadata': metadata('owned') };
+    const path = (await tus('POST', ENDPOINT, { ...length, ...own })).headers.get('location')!;
+    const id = path.split('/').at(-1)!;
+    const bytes = { 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' };
+    // Administrators look at it among all uploads, and send no bytes into it.
+    for (const caller of [other, {}]) {
+      expect((await tus('HEAD', path, caller)).status).toBe(404);
+      expect((await tus('GET', path, caller)).status).toBe(404);
+      expect((await tus('PATCH', path, { ...bytes, ...caller }, file)).status).toBe(404);
+      expect((await tus('DELETE', path, caller)).status).toBe(404);
+    }
+    const uploads = '/api/v1/admin/import/uploads';
+    const listed = async (caller: Record<string, string>) => (await tus('GET', uploads, caller)).text();
+    expect(await listed(own)).toContain(id);
+    expect(await listed({})).toContain(id);
+    expect(await listed(other)).not.toContain(id);
+    expect((await tus('GET', `${uploads}/${id}/progress`, other)).status).toBe(404);
+    expect((await tus('POST', `${uploads}/${id}/cancel`, other)).status).toBe(404);
+    expect((await tus('GET', `${uploads}/${id}/progress`, own)).status).toBe(200);
+    const end = await tus('PATCH', path, { ...bytes, ...own }, file);
+    const job = /<(.+)>/.exec(end.headers.get('link')!)![1]!;
+    await expect.poll(() => matched('owned'), { timeout: 60_000 }).toBe(3);
+    expect((await tus('GET', job, own)).status).toBe(200);
+    for (const path of [job, `${job}/rejected-rows`])
+      expect(await (await tus('GET', path, other)).text()).toContain('There is no import job');
+    expect((await tus('POST', `${job}/cancel`, other)).status).toBe(404);
+    // Who may look at all jobs may look at this one.
+    expect((await tus('GET', job, await importKey('admin:jobs:read'))).status).toBe(200);
+  });
+
+  it('replaces a collection for those who may write all of it', async () => {
+    const replace = (caller: Record<string, string>) =>
+      tus('POST', ENDPOINT, {
+        'upload-length': '10',
+        'upload-metadata': `${metadata('owned')},OverwriteExisting ${base64('true')}`,
+        ...caller,
+      });
+    expect((await replace(await importKey())).status).toBe(403);
+    expect((await replace(await importKey('read:default'))).status).toBe(403);
+    expect((await replace(await importKey('write:default/owned'))).status).toBe(201);
+    expect((await replace({})).status).toBe(201);
   });
 
   it('is for those who may import', async () => {

@@ -173,6 +173,52 @@ describe('tenants', () => {
     await expect.poll(requests, { timeout: 30_000 }).toBe(7);
   });
 
+  it('learn nothing of the layers and jobs of others', async () => {
+    await admin('POST', '/tenants', { tenantId: 'blind', layers: [] });
+    const [collection] = (
+      (await (await fetch(`${server.url}/ogc/coverages/collections?f=json`)).json()) as {
+        collections: { id: string }[];
+      }
+    ).collections;
+    const { collections } = (await (await fetch(`${server.url}/ogc/tiles/collections?f=json`)).json()) as {
+      collections: { id: string }[];
+    };
+    const id = collection!.id;
+    const number = collections[0]!.id;
+    const { secret } = await key('tenant:blind', 'admin:read', 'admin:styles:write', 'admin:jobs:write');
+    const job = await admin('POST', '/tile-operations/jobs', {
+      ...{ operation: 'seed', layerId: Number(number), minZoom: 0, maxZoom: 0 },
+    });
+    const jobId = (job as unknown as { JobId: string }).JobId;
+    const admins = ['tile-operations/jobs', 'operations', 'jobs'].map(
+      (path) => `/api/v1/admin/${path}/${jobId}`,
+    );
+    for (const path of [
+      `/ogc/coverages/collections/${id}`,
+      `/ogc/coverages/collections/${id}/coverage`,
+      `/ogc/maps/collections/${id}/map`,
+      `/ogc/tiles/collections/${number}`,
+      `/tiles/${id}/0/0/0.png`,
+      `/stac/collections/${id}`,
+      `/rest/services/${id}/ImageServer?f=json`,
+      `/api/v1/admin/metadata/layers/${number}/style`,
+      `/api/v1/admin/metadata/layers/${number}/validation`,
+      ...admins,
+    ]) {
+      const [own, others] = [await ask(secret, path), await ask(server.adminKey, path)];
+      const text = await own.text();
+      // GeoServices say failures in the body.
+      expect([path, path.startsWith('/rest') ? /"code":404/.test(text) : own.status === 404]).toEqual([
+        path,
+        true,
+      ]);
+      expect([path, others.status]).toEqual([path, 200]);
+    }
+    const listed = async (who: string) => (await ask(who, '/api/v1/admin/jobs')).text();
+    expect(await listed(server.adminKey)).toContain(jobId);
+    expect(await listed(secret)).not.toContain(jobId);
+  });
+
   it('have a number of requests a day, which the state keeps', async () => {
     expect((await admin('POST', '/tenants', { tenantId: 'frugal', requestsPerDay: -1 })).status).toBe(400);
     expect((await admin('POST', '/tenants', { tenantId: 'mute', requestsPerDay: 0 })).status).toBe(201);

@@ -163,6 +163,67 @@ describe('rules of access', () => {
     expect((await admin('PUT', `/roles/${roleId}/permissions`, { permissions: unknown })).status).toBe(400);
   });
 
+  it('are changed by those alone who may read all of the layer', async () => {
+    const scopes = ['services', 'row-level-security', 'field-masks', 'layer-metadata', 'manifest'];
+    const permissions = scopes.map((scope) => `admin:${scope}:write`);
+    await admin('POST', '/roles', { name: 'trainee' });
+    const manager: Record<string, string> = { 'x-api-key': await key(...permissions, 'role:trainee') };
+    const metadata = `/services/default/layers/${layerId}/metadata`;
+    const put = async (path: string, body: unknown, headers = manager) =>
+      (await admin('PUT', path, body, headers)).status;
+    const post = async (path: string, body: unknown, headers = manager) =>
+      (await admin('POST', path, body, headers)).status;
+    // Whoever may read everything changes who reads, and nobody lets others write who may not write.
+    expect(await put(metadata, { accessPolicy: { allowAnonymous: true } })).toBe(200);
+    expect(await put(metadata, { accessPolicy: { allowAnonymousWrite: true } })).toBe(403);
+    expect(await put('/services/default/access-policy', { allowedWriteRoles: ['editor'] })).toBe(403);
+
+    const everything = async (headers: Record<string, string>, status: number) => {
+      expect(await put(metadata, { accessPolicy: { allowAnonymous: true } }, headers)).toBe(status);
+      expect(await put('/services/default/protocols', ['OgcFeatures'], headers)).toBe(status);
+      const filter = { permanentFilter: { expression: "ISO_A3 = 'CHE'" } };
+      expect(await put(`/metadata/layers/${layerId}/filter`, filter, headers)).toBe(status);
+      const fields = { fields: [{ name: 'ISO_A3', hidden: true }] };
+      expect(await put(`/metadata/layers/${layerId}/fields`, fields, headers)).toBe(status);
+      for (const layer of ['countries', '*']) {
+        const scope = { service: 'default', layer, role: 'trainee', attribute: 'ISO_A3' };
+        expect(await post('/rls-policies', { ...scope, claimType: 'country' }, headers)).toBe(status);
+        expect(await post('/field-mask-policies', scope, headers)).toBe(status);
+      }
+      const spec = {
+        allowAnonymous: true,
+        allowAnonymousWrite: false,
+        allowedRoles: ['reader'],
+        allowedWriteRoles: [],
+      };
+      const resources = [{ kind: 'AccessPolicy', metadata: { name: 'countries' }, spec }];
+      expect(await post('/metadata/manifest/apply', { resources, dryRun: true }, headers)).toBe(status);
+    };
+    expect((await admin('PUT', metadata, { accessPolicy: { allowAnonymous: false } })).status).toBe(200);
+    await everything(manager, 403);
+    expect((await admin('PUT', metadata, { accessPolicy: { allowAnonymous: true } })).status).toBe(200);
+
+    // That of the service is for the layers that say nothing of their own.
+    const service = '/services/default/access-policy';
+    expect(await put(service, { allowAnonymous: true })).toBe(200);
+    expect((await admin('PUT', service, { allowAnonymous: false })).status).toBe(200);
+    expect(await put(service, { allowAnonymous: true })).toBe(403);
+    expect((await admin('PUT', service, { allowAnonymous: true })).status).toBe(200);
+
+    // A policy for rows, or a mask, of a role that the manager has.
+    const rule = { service: 'default', layer: 'countries', role: 'trainee', attribute: 'ISO_A3' };
+    for (const [path, more] of [
+      ['/rls-policies', { claimType: 'country' }],
+      ['/field-mask-policies', {}],
+    ] as const) {
+      const { data } = await admin('POST', path, { ...rule, ...more });
+      await everything(manager, 403);
+      const { policyId: id } = data as { policyId: string };
+      expect((await admin('DELETE', `${path}/${id}`, undefined, manager)).status).toBe(403);
+      expect((await admin('DELETE', `${path}/${id}`)).status).toBe(200);
+    }
+  });
+
   it('keep the built-in roles as they are', async () => {
     const { data } = await admin('GET', '/roles');
     const builtIn = (data as { name: string; isBuiltIn: boolean; roleId: string }[]).filter(

@@ -6,7 +6,8 @@ import { startServer, type TestServer } from '../support/server.js';
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startServer({ sources: ['demo/data/years'] });
+  const env = { SVC_SERVER__TRUST_PROXY: '127.0.0.1' };
+  server = await startServer({ sources: ['demo/data/years'], env });
 });
 afterAll(() => server?.stop());
 
@@ -128,6 +129,67 @@ describe('users', () => {
       204,
     );
     expect((await signIn('dan', `${PASSWORD}!`)).status).toBe(204);
+  });
+
+  it('are not guessed from one address, whatever way the guesses take', async () => {
+    await addUser('dodo');
+    const from = (address: string) => ({ 'x-forwarded-for': address });
+    const byForm = (path: string, form: Record<string, string>, headers: Record<string, string>) =>
+      fetch(server.url + path, { method: 'POST', body: new URLSearchParams(form), headers });
+    const ways = (address: string, password: string): Record<string, () => Promise<number>> => ({
+      page: async () =>
+        (await send('POST', '/account/sign-in', { name: 'dodo', password }, from(address))).status,
+      basic: async () =>
+        (
+          await send('GET', '/account', undefined, {
+            ...from(address),
+            authorization: basic('dodo', password),
+          })
+        ).status,
+      client: async () => {
+        const form = { grant_type: 'client_credentials', client_id: 'dodo', client_secret: password };
+        return (await byForm('/oauth/token', form, from(address))).status;
+      },
+      // GeoServices say failures in the body.
+      portal: async () => {
+        const form = { username: 'dodo', password, f: 'json' };
+        const answer = await byForm('/sharing/rest/generateToken', form, from(address));
+        return ((await answer.json()) as { error?: { code: number } }).error?.code ?? answer.status;
+      },
+    });
+    const guesses = Object.values(ways('192.0.2.1', 'wrong'));
+    const statuses: number[] = [];
+    for (let i = 0; i < 30; i++) statuses.push(await guesses[i % 4]!());
+    expect(new Set(statuses)).toEqual(new Set([401, 400]));
+    for (const [way, guess] of Object.entries(ways('192.0.2.1', PASSWORD)))
+      expect([way, await guess()]).toEqual([way, 429]);
+    const late = await send('POST', '/account/sign-in', { name: 'x', password: 'x' }, from('192.0.2.1'));
+    expect(Number(late.headers.get('retry-after'))).toBeGreaterThan(0);
+    // Other addresses have attempts of their own, and those that are right cost none.
+    const id = await addUser('dorothy');
+    for (let i = 0; i < 40; i++) {
+      const body = { name: 'dorothy', password: PASSWORD };
+      expect((await send('POST', '/account/sign-in', body, from('192.0.2.2'))).status).toBe(204);
+    }
+    const own = { 'x-api-key': server.adminKey, ...from('192.0.2.1') };
+    expect((await send('GET', `/api/v1/admin/users/${id}`, undefined, own)).status).toBe(200);
+  });
+
+  it('leave no session behind that a browser signs in over', async () => {
+    await addUser('fern');
+    const planted = (await signIn('fern')).cookie;
+    const over = { name: 'fern', password: PASSWORD };
+    const origin = new URL(server.url).origin;
+    expect(
+      (await send('POST', '/account/sign-in', { ...over, password: 'x' }, { cookie: planted, origin }))
+        .status,
+    ).toBe(401);
+    expect(await whoAmI({ cookie: planted })).toMatchObject({ name: 'fern' });
+    const answer = await send('POST', '/account/sign-in', over, { cookie: planted, origin });
+    expect(answer.status).toBe(204);
+    expect(await whoAmI({ cookie: planted })).toMatchObject({ isAuthenticated: false });
+    const fresh = answer.headers.get('set-cookie')!.split(';')[0]!;
+    expect(await whoAmI({ cookie: fresh })).toMatchObject({ name: 'fern' });
   });
 
   it('are signed out everywhere by a new password, when they are switched off, and when they are gone', async () => {

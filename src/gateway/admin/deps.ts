@@ -1,6 +1,7 @@
 import type { CatalogSnapshot } from '../../core/collection.js';
 import type { Principal } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
+import type { AccessPolicy } from '../../services/access/access.js';
 import type { ApiKeys } from '../../services/access/api-keys.js';
 import type { CertificateTrust } from '../../services/access/certificates/trust.js';
 import type { EmbedKeys } from '../../services/access/embed-keys.js';
@@ -51,6 +52,8 @@ export interface AdminDeps {
   readonly state: State;
   readonly keys: ApiKeys;
   readonly rules: AccessRules;
+  /** What a principal may do with a collection. */
+  readonly access: AccessPolicy;
   readonly users: Users;
   readonly tenants: Tenants;
   readonly limits: RateLimits;

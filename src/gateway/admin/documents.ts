@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { notFound } from '../../core/errors.js';
-import { actorOf, type Exchange } from '../../core/operation.js';
+import { actorOf, type Exchange, type Principal } from '../../core/operation.js';
 import { pathString } from '../../core/params.js';
 import type { StoredDocument } from '../../stores/documents.js';
 import { ifMatchTags } from '../http/entity-tag.js';
@@ -29,6 +29,8 @@ export interface DocumentResource<C extends TSchema, U extends TSchema, B extend
   change(body: Static<B>, input: Static<U>): Static<B>;
   /** They are rules of access: all processes follow a change before it is answered. */
   isRule?: boolean;
+  /** Throws `forbidden` for a caller who may not make, change or remove such a document. */
+  requireRight?(body: Static<B>, principal: Principal, deps: AdminDeps): void;
 }
 
 /** Where documents are kept, and what is waited for after a change. */
@@ -76,6 +78,7 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
       async answer({ body, principal }, deps) {
         const { store, settle } = keeping(about, deps);
         const document = about.make(body as Static<C>, deps) as object;
+        about.requireRight?.(document as Static<B>, principal, deps);
         const stored = await store.create(kind, randomUUID(), document, actorOf(principal));
         await settle();
         return view(stored);
@@ -97,7 +100,11 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
       etag,
       async answer(x, deps) {
         const { store, settle } = keeping(about, deps);
-        const change = (before: object) => about.change(before as Static<B>, x.body as Static<U>) as object;
+        const change = (before: object) => {
+          const after = about.change(before as Static<B>, x.body as Static<U>);
+          for (const body of [before as Static<B>, after]) about.requireRight?.(body, x.principal, deps);
+          return after as object;
+        };
         const changed = await store.update(kind, x.params.id, actorOf(x.principal), change, ifMatch(x));
         await settle();
         return view(changed);
@@ -109,6 +116,8 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
       errors: [404, 412],
       async answer(x, deps) {
         const { store, settle } = keeping(about, deps);
+        const before = await store.get<object>(kind, x.params.id);
+        if (before) about.requireRight?.(before.body as Static<B>, x.principal, deps);
         if (!(await store.remove(kind, x.params.id, ifMatch(x)))) missing(kind, x.params.id);
         await settle();
         return new Acknowledgement(`The ${kind} is deleted.`);

@@ -12,6 +12,7 @@ import type { JobRow } from '../../stores/jobs.js';
 import type { AdminDeps } from './deps.js';
 import { duration } from './job-views.js';
 import { BASE_PATH } from './kit.js';
+import { requireReplaceable } from './layer-rights.js';
 import { ownerOf } from './remote-imports.js';
 import type { UploadForm } from './upload-form.js';
 
@@ -81,16 +82,18 @@ export async function importFile(x: Exchange, deps: AdminDeps, received: Receive
 /** Until the job is durable the file is ours to remove. */
 async function submit(x: Exchange, { file, formOf }: ReceivedFile, deps: AdminDeps) {
   const form = formOf();
-  const input: ImportInput = { ...importOf(x, form, file.fileName), file: file.path, owned: true };
+  const input: ImportInput = { ...importOf(x, form, file.fileName, deps), file: file.path, owned: true };
   return { form, job: await deps.imports.submit(input, ownerOf(x)) };
 }
 
-/** What a form asks for, but for the file itself. */
+/** What a form asks for, but for the file itself. Throws `forbidden` where it replaces what the caller may not write. */
 export function importOf(
   { principal }: Exchange,
   form: UploadForm,
   fileName: string,
+  deps: AdminDeps,
 ): Omit<ImportInput, 'file' | 'owned'> {
+  if (form.overwriteExisting) requireReplaceable([form.tableName], principal, deps);
   const { sessionHash: _, ...caller } = principal;
   return {
     table: form.tableName,

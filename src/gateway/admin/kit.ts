@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox';
-import { ApiError } from '../../core/errors.js';
+import { ApiError, notFound } from '../../core/errors.js';
 import type {
   BodySpec,
   Exchange,
@@ -9,6 +9,7 @@ import type {
   Reply,
   ResponseDoc,
 } from '../../core/operation.js';
+import { isWithin } from '../../services/access/policy.js';
 import type { AdminDeps } from './deps.js';
 import { dataSchema, type Envelope, errorDocs, wrap } from './envelope.js';
 
@@ -236,9 +237,14 @@ function responsesOf(
 }
 
 function runOf(implementation: Implementation, envelope: Envelope, deps: AdminDeps): Operation['run'] {
-  if ('reply' in implementation) return (x) => implementation.reply(x as never, deps);
+  if ('reply' in implementation)
+    return (x) => {
+      requireOwnLayer(x, deps);
+      return implementation.reply(x as never, deps);
+    };
   const { status = 200 } = implementation;
   return async (x) => {
+    requireOwnLayer(x, deps);
     const data = await implementation.answer(x as never, deps);
     const location = implementation.location?.(data as never);
     const headers: Record<string, string> = location === undefined ? {} : { location: BASE_PATH + location };
@@ -247,6 +253,14 @@ function runOf(implementation: Implementation, envelope: Envelope, deps: AdminDe
     const body = JSON.stringify(wrap(data, envelope));
     return { status, mediaType: 'application/json', body, headers, ...(etag === undefined ? {} : { etag }) };
   };
+}
+
+/** Throws `not-found` where the path names a layer that does not exist for the caller, as one of another tenant. */
+function requireOwnLayer({ params, principal }: Exchange, { catalog }: AdminDeps): void {
+  const { layerId } = params as { layerId?: unknown };
+  if (principal.layers === undefined || typeof layerId !== 'number') return;
+  const collection = catalog().byLayerId(layerId);
+  if (collection && !isWithin(principal, collection)) throw notFound('layer', String(layerId));
 }
 
 /** `List Admin API Keys` -> `listAdminApiKeys`. */

@@ -4,6 +4,7 @@ import type { Param } from '../../core/operation.js';
 import { anyCaseBody } from './any-case.js';
 import type { AdminDeps } from './deps.js';
 import { implement, type Row, resource } from './kit.js';
+import { requireLayers } from './layer-rights.js';
 
 /** What the groups of registered rasters share. */
 
@@ -50,15 +51,20 @@ export const nullable = <T extends ReturnType<typeof Type.Integer> | ReturnType<
   type: T,
 ) => Type.Union([type, Type.Null()]);
 
+/** A registered raster belongs to a layer. */
+interface Registered {
+  readonly layerId: number;
+}
+
 /** One kind of registered rasters: `Of` is what a registration asks for, `Raster` what is kept of it. */
-export interface Registry<Raster, Of> {
+export interface Registry<Raster extends Registered, Of> {
   list(layerId: number): Promise<Raster[]>;
   register(request: Of): Promise<Raster>;
   get(id: number): Promise<Raster>;
   remove(id: number): Promise<void>;
 }
 
-export interface Registrations<Raster, Of, View extends TSchema, Body extends TObject> {
+export interface Registrations<Raster extends Registered, Of, View extends TSchema, Body extends TObject> {
   path: `/${string}`;
   byId: { id: Param<number> };
   titles: readonly [one: string, many: string];
@@ -72,7 +78,7 @@ export interface Registrations<Raster, Of, View extends TSchema, Body extends TO
 }
 
 /** Lists, registers, shows and unregisters rasters of one kind. */
-export function registrations<Raster, Of, View extends TSchema, Body extends TObject>({
+export function registrations<Raster extends Registered, Of, View extends TSchema, Body extends TObject>({
   path,
   byId,
   titles: [one, many],
@@ -101,6 +107,8 @@ export function registrations<Raster, Of, View extends TSchema, Body extends TOb
         errors: [400, 404, 409, 503],
         location: ({ id }: { id: number }) => `${path}/${id}`,
         answer: async (x, deps) => {
+          const { layerId } = x.body as { layerId: number };
+          requireLayers([layerId], 'write', x.principal, deps);
           const request = await registrationOf(x.body as Static<Body>, deps);
           return describe(await of(deps).register(request));
         },
@@ -116,7 +124,11 @@ export function registrations<Raster, Of, View extends TSchema, Body extends TOb
         data: Type.Null(),
         status: 204,
         errors: [404, 503],
-        answer: ({ params }, deps) => of(deps).remove(params.id),
+        async answer({ params, principal }, deps) {
+          const { layerId } = await of(deps).get(params.id);
+          requireLayers([layerId], 'write', principal, deps);
+          await of(deps).remove(params.id);
+        },
       }),
     },
   );

@@ -1,6 +1,7 @@
 import { defineOperation, type Operation } from '../../core/operation.js';
 import { pathString } from '../../core/params.js';
 import type { ImportService } from '../../services/import.js';
+import { isOwnFile, requireJob } from '../../services/jobs/ownership.js';
 import { type Merges, REJECTED_ROWS_TYPE } from '../../services/merges.js';
 import { fileReply } from '../http/file-reply.js';
 import { errorDocs } from './envelope.js';
@@ -24,7 +25,7 @@ export function rejectedRowsDownload(imports: ImportService, merges: Merges): Op
       ...errorDocs([404, 416]),
     },
     async run(x) {
-      const { id } = await imports.get(x.params.jobId);
+      const { id } = requireJob(await imports.get(x.params.jobId), x.principal, isOwnFile, 'import job');
       return fileReply(x, { path: await merges.rejectedRows(id), mediaType: REJECTED_ROWS_TYPE });
     },
   });

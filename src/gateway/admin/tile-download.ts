@@ -3,6 +3,7 @@ import { ARCHIVE_MEDIA_TYPES } from '../../core/archives.js';
 import { ApiError } from '../../core/errors.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../core/operation.js';
 import { pathString } from '../../core/params.js';
+import { isOwnFile, requireJob } from '../../services/jobs/ownership.js';
 import type { TileJobState, TileJobs } from '../../services/tile-jobs/service.js';
 import { fileReply, objectReply } from '../http/file-reply.js';
 import { errorDocs } from './envelope.js';
@@ -38,7 +39,8 @@ export function tileDownload(tileJobs: TileJobs): Operation {
 }
 
 async function download(x: Exchange, tileJobs: TileJobs, jobId: string): Promise<Reply> {
-  const job = await tileJobs.get(jobId);
+  // An archive holds what its owner may read.
+  const job = requireJob(await tileJobs.get(jobId), x.principal, isOwnFile, 'tile job');
   const { archive } = (job.result_json ? JSON.parse(job.result_json) : {}) as TileJobState;
   if (!archive) throw missing();
   const { path, key } = archive;

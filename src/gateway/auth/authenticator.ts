@@ -3,6 +3,7 @@ import { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import { ANONYMOUS, type Principal } from '../../core/operation.js';
 import { ApiKeys, keyHash, keyStatus } from '../../services/access/api-keys.js';
+import type { Attempts } from '../../services/access/attempts.js';
 import type { Bearer, BearerTokens } from '../../services/access/bearers.js';
 import { EMBED_MARK } from '../../services/access/embed-keys.js';
 import { identityOfKey, identityOfUser, principalOf } from '../../services/access/identity.js';
@@ -23,6 +24,8 @@ export interface AuthenticatorOptions {
   touchMs?: number;
   /** Has every process forget the secrets that were lost, this one too; only this one, by asking anew, when absent. */
   settle?(): Promise<void>;
+  /** Counts wrong passwords by address; nobody does when absent. */
+  attempts?: Pick<Attempts, 'spend'>;
   /** Reads bearer tokens; none are taken when absent. */
   tokens?: BearerTokens;
   /** Whether a session of this provider may go on; all may when absent. */
@@ -87,7 +90,7 @@ class StateAuthenticator implements Authenticator {
     const settle = options.settle ?? (async () => this.forgetAll());
     const { trustMs = DEFAULT_TRUST_MS, lostTrustMs = LIMITS.keyTrustMs } = options;
     this.keys = new ApiKeys(state.apiKeys, settle);
-    this.users = new Users(state.users, state.sessions, settle);
+    this.users = new Users(state.users, state.sessions, settle, options.attempts);
     this.sessions = new Sessions(state.sessions, settle);
     this.#rules = options.rules ?? (() => NO_RULES);
     this.#embedKey = options.embedKey ?? (() => undefined);
@@ -117,7 +120,7 @@ class StateAuthenticator implements Authenticator {
       case 'session':
         return this.#ofSession(proof.secret);
       case 'password':
-        return this.#ofPassword(proof);
+        return this.#ofPassword(proof, credentials.address ?? '');
       case 'token':
         return this.#ofToken(proof.secret);
     }
@@ -179,12 +182,15 @@ class StateAuthenticator implements Authenticator {
   }
 
   /** Basic credentials hold the name and password of a user, or a key as password beside any name. */
-  #ofPassword({ name, secret }: Presented & { kind: 'password' }): Principal | Promise<Principal> {
+  #ofPassword(
+    { name, secret }: Presented & { kind: 'password' },
+    address: string,
+  ): Principal | Promise<Principal> {
     const pairHash = hash('sha256', `${name}\0${secret}`, 'hex');
     return this.#passwords.check(pairHash, async () => {
       const keyHolder = await this.#keyHolder(keyHash(secret));
       if (keyHolder) return keyHolder;
-      const user = await this.users.withPassword(name, secret);
+      const user = await this.users.withPassword(name, secret, address);
       return user && { principal: this.#userPrincipal(user, {}), expiresAt: null };
     });
   }

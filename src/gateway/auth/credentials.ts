@@ -9,6 +9,8 @@ export interface Credentials {
   readonly cookie?: string | undefined;
   /** Value of the query parameter embed_key, which images and tiles of pages can carry. */
   readonly embedKey?: string | undefined;
+  /** IP address of the client, where a password is sent: wrong ones are counted by it. */
+  readonly address?: string | undefined;
 }
 
 /** What a caller shows of itself. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../../core/errors.js';
 import { type Format, negotiate } from '../../core/media.js';
-import type { Operation, Principal, Reply } from '../../core/operation.js';
+import { actorOf, type Operation, type Principal, type Reply } from '../../core/operation.js';
 import type { Hold } from '../../core/presence.js';
 import type { Pools } from '../../core/tasks.js';
 import type { CountedRequest, LimitHeaders } from '../../services/access/rate-limits.js';
@@ -29,6 +29,7 @@ export interface Credentials {
   authorization: string | undefined;
   cookie: string | undefined;
   embedKey: string | undefined;
+  readonly address?: string | undefined;
 }
 
 /** A request as the audit trail tells it. */
@@ -193,7 +194,8 @@ export class Dispatcher {
     const embedKey = isShown ? undefined : embedKeyOf(x.query);
     const cookie = isShown || isScript(x) ? undefined : x.headerOf(COOKIE);
     if (isShown || embedKey || cookie) {
-      const principal = this.#options.authenticate({ apiKey, authorization, cookie, embedKey });
+      const address = isBasic(authorization) ? x.clientAddress : undefined;
+      const principal = this.#options.authenticate({ apiKey, authorization, cookie, embedKey, address });
       if (principal instanceof Promise) return this.#identifyLater(x, principal, certified);
       x.principal = principal;
     }
@@ -355,7 +357,7 @@ export class Dispatcher {
     x.detach();
     const request = {
       key,
-      principal: x.principal.id,
+      principal: actorOf(x.principal),
       // Whoever maps a certificate chooses the id of its principal.
       credential: x.header(X_API_KEY.name) ?? authorizationOf(x) ?? certificateOf(x.principal),
       target: `${x.method} ${operation.takesToken ? withoutToken(x) : targetOf(x)}`,

@@ -47,13 +47,14 @@ export async function startAccess(foundation: Foundation, { events, rules }: Dat
     (principal) => tenants.admitted(principal),
   );
   for (const one of [tenants, limits, embedKeys, certificates.trust]) rules.loadWith(() => one.load());
-  const { tokens, forget, ...parts } = startIdentity(
+  const { attempts, forget, ...parts } = startIdentity(
     foundation,
     () => rules.current,
     () => authenticator,
   );
   const authenticator: Authenticator = createAuthenticator(state, {
-    ...{ settle, tokens },
+    ...{ settle, attempts },
+    tokens: parts.tokens,
     isProvider: (key) => parts.providers.isEnabled(key),
     rules: () => rules.current,
     admitted: (principal) => tenants.admitted(principal),

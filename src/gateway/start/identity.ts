@@ -1,4 +1,6 @@
+import { Attempts } from '../../services/access/attempts.js';
 import { Bearers } from '../../services/access/bearers.js';
+import { EndedTokens } from '../../services/access/ended-tokens.js';
 import type { IdentityParts } from '../../services/access/identity-parts.js';
 import { OAuthClients } from '../../services/access/oauth-clients.js';
 import { providerFetch } from '../../services/access/oidc/provider-fetch.js';
@@ -13,7 +15,8 @@ import type { Authenticator } from '../auth/authenticator.js';
 import type { Foundation } from './foundation.js';
 
 interface Identity extends Omit<IdentityParts, 'sessions'> {
-  readonly tokens: Bearers;
+  /** Of wrong passwords and secrets. */
+  readonly attempts: Attempts;
   /** Reads everything anew that may have changed. */
   forget(): void;
 }
@@ -28,12 +31,17 @@ export function startIdentity(
   const { documents, users } = state;
   const sealing = new Sealing(config.security.stateKey);
   const signing = new SigningKeys(documents, sealing, settle);
-  const clients = new OAuthClients(documents, settle);
+  const attempts = new Attempts(state.rateBuckets, config.security.passwordAttempts);
+  const clients = new OAuthClients(documents, settle, attempts);
   const fetch = providerFetch(new AllowedHosts(config.remote.allow));
   const providers = new OidcProviders(documents, sealing, fetch, settle);
   const tokens = new Bearers({
     ...{ keys: signing, clients, users },
-    sessions: { find: (hash) => authenticator().sessions.find(hash) },
+    sessions: {
+      find: (hash) => authenticator().sessions.find(hash),
+      end: (hash) => authenticator().sessions.end(hash),
+    },
+    ended: new EndedTokens(documents, settle),
     isProvider: (key) => providers.isEnabled(key),
     rules,
     foreign: new ProviderTokens(providers, () => authenticator().users, rules),
@@ -47,5 +55,5 @@ export function startIdentity(
     signing.forget();
     providers.forget();
   };
-  return { signing, clients, providers, signIns, tokens, forget };
+  return { signing, clients, providers, signIns, tokens, attempts, forget };
 }

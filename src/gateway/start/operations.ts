@@ -48,6 +48,7 @@ function surfaceDeps(
     sessions: authenticator.sessions,
     clients: identity.clients,
     signing: identity.signing,
+    tokens: identity.tokens,
     providers: identity.providers,
     rules: () => data.rules.current,
     geocoding: data.geocoding,

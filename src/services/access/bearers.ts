@@ -1,6 +1,7 @@
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload } from 'jose';
 import type { StoredUser, UserStore } from '../../stores/users.js';
 import { keyStatus } from './api-keys.js';
+import type { EndedTokens } from './ended-tokens.js';
 import type { OAuthClients } from './oauth-clients.js';
 import { holderOf } from './restrictions.js';
 import type { RuleSet } from './rules.js';
@@ -9,7 +10,12 @@ import type { SigningKeys } from './signing-keys.js';
 
 /** Whom a bearer token stands for, until when. */
 export type Bearer = { readonly expiresAt: number } & (
-  | { readonly user: StoredUser; readonly claims: StoredUser['claims'] }
+  | {
+      readonly user: StoredUser;
+      readonly claims: StoredUser['claims'];
+      /** The token is one of ours, and ends with a session. */
+      readonly isOfSession?: true;
+    }
   | { readonly client: { readonly id: string; readonly name: string }; readonly labels: readonly string[] }
 );
 
@@ -27,8 +33,9 @@ export interface BearerDeps {
   readonly keys: SigningKeys;
   readonly clients: OAuthClients;
   readonly users: Pick<UserStore, 'get'>;
-  readonly sessions: Pick<Sessions, 'find'>;
+  readonly sessions: Pick<Sessions, 'find' | 'end'>;
   readonly foreign?: ForeignTokens;
+  readonly ended: Pick<EndedTokens, 'has' | 'end'>;
   /** Whether sessions of a provider may go on. */
   isProvider(key: string): Promise<boolean>;
   rules(): RuleSet;
@@ -39,6 +46,20 @@ export class Bearers implements BearerTokens {
   constructor(private readonly deps: BearerDeps) {}
 
   async find(token: string): Promise<Bearer | undefined> {
+    const bearer = await this.#read(token);
+    return bearer && !(await this.deps.ended.has(token)) ? bearer : undefined;
+  }
+
+  /** Ends a token before it expires, and the session that it is of. Of a token that holds no more, nothing is to do. */
+  async end(token: string): Promise<void> {
+    const bearer = await this.#read(token);
+    if (!bearer) return;
+    await this.deps.ended.end(token, bearer.expiresAt);
+    const { sid } = decodeJwt(token);
+    if ('user' in bearer && bearer.isOfSession && typeof sid === 'string') await this.deps.sessions.end(sid);
+  }
+
+  async #read(token: string): Promise<Bearer | undefined> {
     try {
       const { kid } = decodeProtectedHeader(token);
       if (kid !== undefined && (await this.deps.keys.owns(kid))) return await this.#own(token);
@@ -85,6 +106,6 @@ export class Bearers implements BearerTokens {
     const { providerKey } = session;
     if (providerKey !== null && !(await this.deps.isProvider(providerKey))) return undefined;
     const user = await this.deps.users.get(session.userId);
-    return user?.isActive ? { user, claims: session.claims, expiresAt } : undefined;
+    return user?.isActive ? { user, claims: session.claims, isOfSession: true, expiresAt } : undefined;
   }
 }

@@ -2,6 +2,7 @@ import { hash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { notFound } from '../../core/errors.js';
 import type { DocumentStore, StoredDocument } from '../../stores/documents.js';
 import { keyStatus } from './api-keys.js';
+import { type Attempts, UNLIMITED } from './attempts.js';
 
 export const GRANT_TYPES = ['client_credentials'] as const;
 
@@ -44,6 +45,7 @@ export class OAuthClients {
   constructor(
     private readonly plain: DocumentStore,
     private readonly settle: () => Promise<void>,
+    private readonly attempts: Pick<Attempts, 'spend'> = UNLIMITED,
   ) {
     this.#documents = plain.announcing('access');
   }
@@ -87,8 +89,12 @@ export class OAuthClients {
     return client;
   }
 
-  /** The active client of this id and secret; undefined when there is none. */
-  async withSecret(id: string, secret: string): Promise<StoredClient | undefined> {
+  /** The active client of this id and secret; undefined when there is none. Throws `too-many-requests`. */
+  withSecret(id: string, secret: string, address: string): Promise<StoredClient | undefined> {
+    return this.attempts.spend(address, () => this.#withSecret(id, secret));
+  }
+
+  async #withSecret(id: string, secret: string): Promise<StoredClient | undefined> {
     const client = await this.find(id);
     const isRight = sameHash(client?.body.secretHash ?? '', secretHash(secret));
     return client && isRight && keyStatus(client.body) === 'active' ? client : undefined;

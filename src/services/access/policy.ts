@@ -75,8 +75,8 @@ export function isAdministrator({ permissions }: Principal): boolean {
   return permissions.includes(ANY);
 }
 
-/** Whether the caller is bound to certain layers, and this is none of them. */
-function isWithin({ layers }: Principal, { id, layerId }: Collection): boolean {
+/** Whether a layer exists for the caller: callers of tenants and embed keys may be bound to certain layers. */
+export function isWithin({ layers }: Principal, { id, layerId }: Collection): boolean {
   return layers === undefined || layers.includes(id) || layers.includes(String(layerId));
 }
 

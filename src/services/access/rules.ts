@@ -104,8 +104,14 @@ export class RuleSet {
   }
 
   /** Who reads and writes a collection: as its layer says, else its service, else the default one. */
-  accessOf({ id, layerId, service = SERVICE }: RuledLayer): DataAccess {
-    return this.#access.get(id) ?? this.#access.get(String(layerId)) ?? this.accessOfNamed(service);
+  accessOf(layer: RuledLayer): DataAccess {
+    return this.#access.get(this.accessIdOf(layer)) ?? OPEN;
+  }
+
+  /** Under which id the access of a collection is kept; that of the default service where nothing is kept. */
+  accessIdOf({ id, layerId, service = SERVICE }: RuledLayer): string {
+    const ids = [id, String(layerId), serviceAccessId(service)];
+    return ids.find((one) => this.#access.has(one)) ?? ANY;
   }
 
   /** The layers that a collection is a copy of. */

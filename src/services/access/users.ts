@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError, notFound } from '../../core/errors.js';
 import type { SessionStore } from '../../stores/sessions.js';
-import type { StoredUser, UserChange, UserSearch, UserStore } from '../../stores/users.js';
+import type { Lockout, StoredUser, UserChange, UserSearch, UserStore } from '../../stores/users.js';
+import { type Attempts, UNLIMITED } from './attempts.js';
 import { hashPassword, isPassword, PASSWORD_LENGTH } from './passwords.js';
 
 export interface NewUser {
@@ -27,10 +28,8 @@ export interface ProvidedUser {
   readonly tenantId?: string | null | undefined;
 }
 
-/** Wrong passwords that a user may have before the next ones have to wait. */
-const FREE_FAILURES = 5;
-const FIRST_LOCK_MS = 30_000;
-const LONGEST_LOCK_MS = 3_600_000;
+/** The fifth wrong password locks a user for 30 seconds, and each further one for twice as long, up to an hour. */
+const LOCKOUT: Lockout = { free: 5, firstMs: 30_000, longestMs: 3_600_000, doublings: 7 };
 
 /** Users of the server: who they are, and whether a password is theirs. `settle` waits for all processes. */
 export class Users {
@@ -38,6 +37,7 @@ export class Users {
     private readonly store: UserStore,
     private readonly sessions: SessionStore,
     private readonly settle: () => Promise<void>,
+    private readonly attempts: Pick<Attempts, 'spend'> = UNLIMITED,
   ) {}
 
   list(search: UserSearch): Promise<{ users: StoredUser[]; total: number }> {
@@ -119,26 +119,27 @@ export class Users {
 
   /**
    * The active user of this name and password; undefined for an unknown user, a wrong password, and while too many were
-   * wrong: all take as long.
+   * wrong: all take as long. Throws `too-many-requests` when too many wrong ones came from the address.
    */
-  async withPassword(name: string, password: string): Promise<StoredUser | undefined> {
-    const user = await this.store.byName(name.slice(0, 200));
-    const isLocked = user !== undefined && user.lockedUntil > Date.now();
-    const isRight = await isPassword(password.slice(0, PASSWORD_LENGTH.most + 1), user?.passwordHash ?? null);
-    if (!user || isLocked) return undefined;
-    if (isRight && user.isActive) {
-      if (user.failures > 0) await this.store.attempt(user.id, 0, 0);
+  withPassword(name: string, password: string, address: string): Promise<StoredUser | undefined> {
+    return this.attempts.spend(address, () => this.#withPassword(name, password));
+  }
+
+  async #withPassword(name: string, password: string): Promise<StoredUser | undefined> {
+    const before = await this.store.byName(name.slice(0, 200));
+    const hash = before?.passwordHash ?? null;
+    const isRight = await isPassword(password.slice(0, PASSWORD_LENGTH.most + 1), hash);
+    // Others may have guessed, or the user was changed, while the hash was computed.
+    const user = before && (await this.store.get(before.id));
+    const now = Date.now();
+    if (!user || user.lockedUntil > now) return undefined;
+    if (isRight && user.isActive && user.passwordHash === hash) {
+      if (user.failures > 0) await this.store.clearFailures(user.id, now);
       return user;
     }
-    await this.store.attempt(user.id, user.failures + 1, Date.now() + lockMs(user.failures + 1));
+    await this.store.countFailure(user.id, now, LOCKOUT);
     return undefined;
   }
-}
-
-/** Each further wrong password doubles the wait. */
-export function lockMs(failures: number): number {
-  if (failures < FREE_FAILURES) return 0;
-  return Math.min(LONGEST_LOCK_MS, FIRST_LOCK_MS * 2 ** (failures - FREE_FAILURES));
 }
 
 function blank(name: string): StoredUser {

@@ -15,6 +15,7 @@ import { exists } from '../exists.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import { removeStrays } from '../jobs/kept-uploads.js';
 import type { JobKind } from '../jobs/kinds.js';
+import { isInTenant, isOwn } from '../jobs/ownership.js';
 import { submitterOf } from '../jobs/submitter.js';
 import { removeOldFiles } from '../old-files.js';
 import { contextOf, withJobSpan } from '../telemetry/spans.js';
@@ -218,7 +219,7 @@ export class Processes {
 
   /** Jobs of this caller, newest first; of all for who manages jobs. */
   jobs(query: Omit<JobQuery, 'kinds' | 'owner'>, principal: Principal): Promise<JobRow[]> {
-    const owner = managesJobs(principal) ? {} : { owner: actorOf(principal) };
+    const owner = managesJobs(principal) ? { tenant: principal.tenantId } : { owner: actorOf(principal) };
     return this.#deps.jobs.store.list({ ...query, ...owner, kinds: [PROCESS_KIND] });
   }
 
@@ -359,7 +360,7 @@ function priorityFor(principal: Principal, priority: JobPriority): JobPriority {
 const managesJobs = (principal: Principal) => permits(principal, 'admin:jobs:read');
 
 function mayRead(job: JobRow, principal: Principal): boolean {
-  return job.owner === actorOf(principal) || managesJobs(principal);
+  return isOwn(job, principal) || (managesJobs(principal) && isInTenant(job, principal));
 }
 
 /** What an execution reads, in all its steps. */

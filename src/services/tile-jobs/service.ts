@@ -139,9 +139,10 @@ export class TileJobs {
     }
   }
 
-  list(active: boolean, limit: number): Promise<JobRow[]> {
+  /** Newest first; only those of a tenant where one is named. */
+  list(active: boolean, limit: number, tenant?: string): Promise<JobRow[]> {
     const states = active ? ['Queued', 'Running'] : undefined;
-    return this.#deps.jobs.store.list({ kinds: KINDS, limit, ...(states ? { states } : {}) });
+    return this.#deps.jobs.store.list({ kinds: KINDS, limit, tenant, ...(states ? { states } : {}) });
   }
 
   /** Throws `not-found`, also for a job of another kind. */

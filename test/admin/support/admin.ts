@@ -4,14 +4,17 @@ import { loadConfig, type Setting } from '../../../src/core/config.js';
 import { adminOperations } from '../../../src/gateway/admin/index.js';
 import type { AdminOperation } from '../../../src/gateway/admin/kit.js';
 import { type Authenticator, createAuthenticator } from '../../../src/gateway/auth/authenticator.js';
+import { Bearers } from '../../../src/services/access/bearers.js';
 import { CertificateTrust } from '../../../src/services/access/certificates/trust.js';
 import { Derivations } from '../../../src/services/access/derivations.js';
 import { EmbedKeys } from '../../../src/services/access/embed-keys.js';
+import { EndedTokens } from '../../../src/services/access/ended-tokens.js';
 import type { IdentityParts } from '../../../src/services/access/identity-parts.js';
 import { OAuthClients } from '../../../src/services/access/oauth-clients.js';
 import { providerFetch } from '../../../src/services/access/oidc/provider-fetch.js';
 import { OidcProviders } from '../../../src/services/access/oidc/providers.js';
 import { SignIns } from '../../../src/services/access/oidc/sign-ins.js';
+import { defaultPolicy } from '../../../src/services/access/policy.js';
 import { RateLimits } from '../../../src/services/access/rate-limits.js';
 import { AccessRules, NO_RULES } from '../../../src/services/access/rules.js';
 import { Sealing } from '../../../src/services/access/sealing.js';
@@ -202,6 +205,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     catalog: visible,
   });
   const operations = adminOperations({
+    access: defaultPolicy,
     sourceLayers,
     exports: new Exports({ pools, jobs, dataDir, visible }),
     visible,
@@ -347,10 +351,17 @@ function find(operations: readonly AdminOperation[], route: string): AdminOperat
 function identityOf({ documents }: State, { users, sessions }: Authenticator): IdentityParts {
   const sealing = new Sealing('');
   const settle = async () => {};
+  const clients = new OAuthClients(documents, settle);
+  const signing = new SigningKeys(documents, sealing, settle);
   const providers = new OidcProviders(documents, sealing, providerFetch(new AllowedHosts([])), settle);
   return {
-    ...{ providers, sessions, clients: new OAuthClients(documents, settle) },
-    signing: new SigningKeys(documents, sealing, settle),
+    ...{ providers, sessions, clients, signing },
+    tokens: new Bearers({
+      ...{ keys: signing, clients, sessions, users: { get: async () => undefined } },
+      ended: new EndedTokens(documents, settle),
+      isProvider: async () => true,
+      rules: () => NO_RULES,
+    }),
     signIns: new SignIns({
       ...{ providers, documents, sealing, users: () => users, sessions: () => sessions },
       rules: () => NO_RULES,

@@ -6,6 +6,7 @@ import type { Exchange } from '../../../core/operation.js';
 import { pathString, text } from '../../../core/params.js';
 import type { CertificateTrust } from '../../../services/access/certificates/trust.js';
 import { signSessionToken } from '../../../services/access/session-tokens.js';
+import { endSessions, signOut } from '../../auth/sign-out.js';
 import {
   endedPending,
   endedSession,
@@ -91,14 +92,15 @@ export const adminAuth = group({ tag: 'Security and admin auth', scope: 'admin-a
     },
   }),
   action('POST /auth/logout', 'Logout Admin Auth Session', {
-    description: 'Ends the session. The address, where there is one, ends that at the provider too.',
+    description:
+      'Ends the session or the bearer token of the request. The address, where there is one, ends that at the provider too.',
     open: true,
     responses: { 200: { description: 'Signed out.', content: { 'application/json': LogoutUrl } } },
     errors: [503],
-    async reply({ principal, baseUrl }, { identity: { sessions, signIns } }) {
-      const { sessionHash } = principal;
-      const session = sessionHash === undefined ? undefined : await sessions.find(sessionHash);
-      if (sessionHash !== undefined) await sessions.end(sessionHash);
+    async reply(x, { identity }) {
+      const { baseUrl } = x;
+      const { signIns } = identity;
+      const session = await signOut(x, identity);
       const key = session?.providerKey ?? undefined;
       // Who is signed out here is signed out, whether the provider answers or not.
       const logoutUrl = key === undefined ? undefined : await signIns.logoutUrl(key, baseUrl).catch(noUrl);
@@ -141,7 +143,7 @@ export const adminAuth = group({ tag: 'Security and admin auth', scope: 'admin-a
       const { params, body, baseUrl } = x;
       const pending = pendingOf(baseUrl, x.header('cookie'));
       const { secret, session } = await signIns.finish(params.providerKey, body, pending, baseUrl);
-      if (x.principal.sessionHash !== undefined) await sessions.end(x.principal.sessionHash);
+      await endSessions(x, sessions);
       const cookies = [sessionCookie(baseUrl, secret, session.expiresAt), endedPending(baseUrl)];
       return { status: 204, headers: { 'set-cookie': cookies } };
     },

@@ -5,6 +5,7 @@ import { RULE_KINDS } from '../../../services/access/rules.js';
 import { documents } from '../documents.js';
 import { OptionalStringSchema } from '../envelope.js';
 import { group, resource } from '../kit.js';
+import { layersOfRule, requireWhole } from '../layer-rights.js';
 import { requireMask } from '../rule-checks.js';
 import { DESCRIPTION, NAME, RULE_SCOPE } from '../rule-schemas.js';
 
@@ -26,6 +27,8 @@ export const fieldMasks = group(
       param: 'id',
       idMember: 'policyId',
       isRule: true,
+      requireRight: (rule, principal, deps) =>
+        requireWhole(layersOfRule(rule, deps.catalog()), 'read', principal, deps),
       create: Type.Object({
         ...RULE_SCOPE,
         attribute: NAME,

@@ -2,12 +2,14 @@ import Type, { type Static } from 'typebox';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import { IMPORT_FORMATS } from '../../../services/import-formats.js';
+import { submitterOf } from '../../../services/jobs/submitter.js';
 import { fetchFile } from '../../../services/remote-file.js';
 import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import { errorDocs } from '../envelope.js';
 import { IMPORT_RESPONSES, importFile } from '../imported.js';
 import { action, group } from '../kit.js';
+import { requireReplaceable } from '../layer-rights.js';
 import { parseUploadForm, UploadFormSchema } from '../upload-form.js';
 import { PreviewSchema, previewReceived } from '../upload-views.js';
 import { importRaster } from './import-raster.js';
@@ -73,7 +75,8 @@ type UrlExchange = Exchange<Record<never, never>, Static<typeof UploadUrlBody>>;
 async function uploadUrl(x: UrlExchange, deps: AdminDeps): Promise<Reply> {
   // What is wrong with the request is told before the other server is asked.
   const form = parseUploadForm(fieldsOf(x.body));
-  const watch = deps.uploads.open(0);
+  if (form.overwriteExisting) requireReplaceable([form.tableName], x.principal, deps);
+  const watch = deps.uploads.open(0, submitterOf(x.principal));
   try {
     if (x.body.uploadId !== undefined) watch.field('uploadid', x.body.uploadId);
     watch.file(x.body.fileName ?? x.body.sourceUrl.split('/').at(-1)!, undefined);

@@ -3,6 +3,7 @@ import { LIMITS } from '../../../core/limits.js';
 import type { Exchange } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { referenceProblem } from '../../../services/connections/secrets.js';
+import { endsImport, importsOf, isOwnImport, requireJob } from '../../../services/jobs/ownership.js';
 import type { MigrationRequest, UnsupportedPolicy } from '../../../services/migrations/geoserver/request.js';
 import { restRequest } from '../../../services/migrations/geoserver/source.js';
 import type { SecretReferences } from '../../../services/remote-imports/secret-references.js';
@@ -10,6 +11,7 @@ import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import { cancelMessage } from '../job-views.js';
 import { action, report } from '../kit.js';
+import { requireWhole } from '../layer-rights.js';
 import { MigrationJob, migrationView } from '../migration-job-views.js';
 import { ownerOf, wrong } from '../remote-imports.js';
 import { requireSrid } from '../upload-form.js';
@@ -104,22 +106,30 @@ export const geoServerMigrations = [
   report('GET /import/platform-b/jobs', 'List Import Jobs (platform-b)', {
     data: Type.Object({ jobs: Type.Array(MigrationJob) }),
     errors: [503],
-    answer: async (_x, deps) => ({
-      jobs: (await deps.geoServerMigrations.list()).map((one) => migrationView(one, deps)),
+    answer: async ({ principal }, deps) => ({
+      jobs: (await deps.geoServerMigrations.list(importsOf(principal))).map((one) =>
+        migrationView(one, deps),
+      ),
     }),
   }),
   report('GET /import/platform-b/jobs/{jobId}', 'Get Import Job (platform-b)', {
     params: byId,
     data: MigrationJob,
     errors: [400, 404, 503],
-    answer: async ({ params }, deps) => migrationView(await deps.geoServerMigrations.get(params.jobId), deps),
+    async answer({ params, principal }, deps) {
+      const migration = await deps.geoServerMigrations.get(params.jobId);
+      requireJob(migration.job, principal, isOwnImport, 'GeoServer migration');
+      return migrationView(migration, deps);
+    },
   }),
   action('POST /import/platform-b/jobs/{jobId}/cancel', 'Cancel Import Job (platform-b)', {
     params: byId,
     data: Type.Object({ jobId: S, message: S }),
     errors: [400, 404, 409, 503],
-    async answer({ params }, deps) {
-      const job = await deps.geoServerMigrations.cancel(params.jobId);
+    async answer({ params, principal }, deps) {
+      const migration = await deps.geoServerMigrations.get(params.jobId);
+      const { id } = requireJob(migration.job, principal, endsImport, 'GeoServer migration');
+      const job = await deps.geoServerMigrations.cancel(id);
       return { jobId: job.id, message: cancelMessage(job, 'migration') };
     },
   }),
@@ -134,6 +144,8 @@ async function start(x: StartExchange, deps: AdminDeps) {
     throw wrong('autoPublishLayers', 'can only be true: what the embedded store holds is published');
   if (!body.dryRun && !body.applyMode) throw wrong('applyMode', 'must be true where dryRun is not');
   const request = requestOf(body, deps.connections.settings.secrets);
+  // Which layers are replaced turns out when the other server has been asked.
+  if (request.overwrite) requireWhole(deps.catalog().collections, 'write', x.principal, deps);
   const { id } = await deps.geoServerMigrations.start(request, ownerOf(x));
   return {
     jobId: id,

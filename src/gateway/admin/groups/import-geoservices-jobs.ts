@@ -1,11 +1,12 @@
 import Type, { type Static } from 'typebox';
 import { SERVICE } from '../../../core/access.js';
-import { ApiError } from '../../../core/errors.js';
+import { notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { referenceProblem } from '../../../services/connections/secrets.js';
 import type { ImportResult, RemoteInput } from '../../../services/import-input.js';
+import { endsImport, importsOf, isOwnImport, requireJob } from '../../../services/jobs/ownership.js';
 import { GEOSERVICES } from '../../../services/remote-imports/geoservices.js';
 import type {
   GeoServicesReport,
@@ -24,6 +25,7 @@ import {
 } from '../envelope.js';
 import { cancelMessage, percent } from '../job-views.js';
 import { action, report } from '../kit.js';
+import { requireReplaceable } from '../layer-rights.js';
 import { ownerOf, requireSchema, requireTable, wrong } from '../remote-imports.js';
 import { requireSrid } from '../upload-form.js';
 import { serviceOf } from './import-geoservices.js';
@@ -113,6 +115,8 @@ const Job = Type.Object({
 });
 
 const byId = { jobId: pathString('jobId', 'Id of the import job.') };
+/** What messages call such a job. */
+const KIND_NAME = 'GeoServices import job';
 const MAX_JOBS = 200;
 
 export const geoServicesImports = [
@@ -128,24 +132,25 @@ export const geoServicesImports = [
   report('GET /import/geoservices/jobs', 'List GeoServices Import Jobs', {
     data: Type.Object({ jobs: Type.Array(Job) }),
     errors: [503],
-    answer: async (_x, deps) => ({
-      jobs: (await deps.jobs.store.list({ kinds: [GEOSERVICES], limit: MAX_JOBS })).map((job) =>
-        viewOf(job, deps),
-      ),
+    answer: async ({ principal }, deps) => ({
+      jobs: (
+        await deps.jobs.store.list({ ...importsOf(principal), kinds: [GEOSERVICES], limit: MAX_JOBS })
+      ).map((job) => viewOf(job, deps)),
     }),
   }),
   report('GET /import/geoservices/jobs/{jobId}', 'Get GeoServices Import Job', {
     params: byId,
     data: Job,
     errors: [400, 404, 503],
-    answer: async ({ params }, deps) => viewOf(await jobOf(params.jobId, deps), deps),
+    answer: async ({ params, principal }, deps) =>
+      viewOf(requireJob(await jobOf(params.jobId, deps), principal, isOwnImport, KIND_NAME), deps),
   }),
   action('POST /import/geoservices/jobs/{jobId}/cancel', 'Cancel GeoServices Import Job', {
     params: byId,
     data: Type.Object({ jobId: S, message: S }),
     errors: [400, 404, 409, 503],
-    async answer({ params }, deps) {
-      const { id } = await jobOf(params.jobId, deps);
+    async answer({ params, principal }, deps) {
+      const { id } = requireJob(await jobOf(params.jobId, deps), principal, endsImport, KIND_NAME);
       return { jobId: id, message: cancelMessage(await deps.jobs.cancel(id), 'import') };
     },
   }),
@@ -157,6 +162,7 @@ async function start(
 ): Promise<Static<typeof Queued>> {
   const { body } = x;
   const input = layerImport(body, deps.connections.settings.secrets);
+  if (input.replace) requireReplaceable([input.table], x.principal, deps);
   const { id } = await deps.imports.submitRemote(GEOSERVICES, input, ownerOf(x));
   return {
     jobId: id,
@@ -224,8 +230,7 @@ function referencesOf(
 
 async function jobOf(id: string, { jobs }: AdminDeps): Promise<JobRow> {
   const job = await jobs.get(id);
-  if (job.kind !== GEOSERVICES)
-    throw new ApiError('not-found', `There is no GeoServices import job '${id}'.`);
+  if (job.kind !== GEOSERVICES) throw notFound(KIND_NAME, id);
   return job;
 }
 

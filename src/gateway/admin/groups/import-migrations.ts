@@ -3,6 +3,7 @@ import { SERVICE } from '../../../core/access.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
+import { isOwnImport, requireJob } from '../../../services/jobs/ownership.js';
 import type { BatchChild, BatchLayer, BatchView } from '../../../services/migrations/batches.js';
 import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
@@ -14,6 +15,7 @@ import {
   timestamp,
 } from '../envelope.js';
 import { action, report } from '../kit.js';
+import { requireReplaceable } from '../layer-rights.js';
 import { ownerOf, wrong } from '../remote-imports.js';
 import { layerImport } from './import-geoservices-jobs.js';
 
@@ -95,7 +97,11 @@ export const migrationBatches = [
     params: { batchId: pathString('batchId', 'Id of the batch.') },
     data: Batch,
     errors: [400, 404, 503],
-    answer: async ({ params }, deps) => viewOf(await deps.migrationBatches.get(params.batchId), deps),
+    async answer({ params, principal }, deps) {
+      const batch = await deps.migrationBatches.get(params.batchId);
+      requireJob(batch.job, principal, isOwnImport, 'migration batch');
+      return viewOf(batch, deps);
+    },
   }),
 ];
 
@@ -103,6 +109,8 @@ async function start(x: Exchange<Record<never, never>, StartBody>, deps: AdminDe
   const { sourceKind, sourceUrl, sourceDisplayName, manifestBody, applyRelationships = false } = x.body;
   requireManifest(manifestBody);
   const layers = layersOf(x.body, deps);
+  const replaced = layers.filter(({ input }) => input.replace).map(({ input }) => input.table);
+  requireReplaceable(replaced, x.principal, deps);
   requireOrder(layers);
   const batch = {
     sourceKind,

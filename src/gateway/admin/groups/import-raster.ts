@@ -11,6 +11,7 @@ import type { AdminDeps } from '../deps.js';
 import { errorDocs, OptionalStringSchema, OptionalTimestampSchema, optionalTimestamp } from '../envelope.js';
 import { duration } from '../job-views.js';
 import { action, type Row, report } from '../kit.js';
+import { requireLayers } from '../layer-rights.js';
 import { atMost, instant, parseRasterForm, RasterFormSchema, TEXT_PARTS } from '../raster-form.js';
 import { makeTilesAhead } from '../raster-tiles.js';
 import { longId, nullable } from '../registered.js';
@@ -108,7 +109,11 @@ export const importRaster: readonly Row[] = [
     data: Type.Null(),
     status: 204,
     errors: [404, 503],
-    answer: ({ params }, { rasters }) => rasters.imports.remove(params.rasterId),
+    async answer({ params, principal }, deps) {
+      const { layerId } = await deps.rasters.imports.get(params.rasterId);
+      requireLayers([layerId], 'write', principal, deps);
+      await deps.rasters.imports.remove(params.rasterId);
+    },
   }),
 ];
 
@@ -127,6 +132,7 @@ async function upload(x: Exchange, deps: AdminDeps): Promise<Reply> {
   try {
     const { zooms: levels, ...form } = parseRasterForm(file.fields);
     zooms = levels;
+    requireLayers([form.layerId], 'write', x.principal, deps);
     job = await imports.submit({ ...form, file: file.path }, ownerOf(x));
   } catch (error) {
     // Until the job is durable the file is ours to remove.
@@ -207,7 +213,8 @@ function leniently(bytes: unknown): unknown {
   }
 }
 
-async function update(x: Exchange<typeof byId>, { rasters }: AdminDeps): Promise<Reply> {
+async function update(x: Exchange<typeof byId>, deps: AdminDeps): Promise<Reply> {
+  const { imports } = deps.rasters;
   let change: ReturnType<typeof changeOf>;
   try {
     change = changeOf(x.body);
@@ -215,7 +222,9 @@ async function update(x: Exchange<typeof byId>, { rasters }: AdminDeps): Promise
     if (!(error instanceof ApiError) || error.status !== 400) throw error;
     return { status: 400, mediaType: 'application/json', body: JSON.stringify(error.message) };
   }
-  const { id, layerId, name, acquired, modifiedAt } = await rasters.imports.update(x.params.rasterId, change);
+  const before = await imports.get(x.params.rasterId);
+  requireLayers([before.layerId], 'write', x.principal, deps);
+  const { id, layerId, name, acquired, modifiedAt } = await imports.update(before.id, change);
   const reply: Static<typeof Updated> = {
     rasterId: id,
     layerId,

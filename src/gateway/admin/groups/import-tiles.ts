@@ -16,6 +16,7 @@ import {
 import type { AdminDeps } from '../deps.js';
 import { errorDocs, OptionalStringSchema } from '../envelope.js';
 import { action } from '../kit.js';
+import { requireReplaceable } from '../layer-rights.js';
 import { finishedOrCancelled, ownerOf } from '../remote-imports.js';
 
 const S = Type.String();
@@ -120,6 +121,7 @@ async function importTiles(x: PackageExchange, deps: AdminDeps): Promise<Static<
   const { ending, dryRun, ...input } = requestOf(x.params);
   const { tilePackages, tilesets, imports } = deps;
   tilesets.refuseTaken(input.name);
+  requireReplaceable([input.name], x.principal, deps);
   const rules = { directory: imports.uploads, ending, maxBytes: LIMITS.tilePackageBytes };
   const { path } = await receiveBody(x.upload, rules);
   if (dryRun) return tryPackage(x, deps, input, path);

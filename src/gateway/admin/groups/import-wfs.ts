@@ -16,6 +16,7 @@ import type { AdminDeps } from '../deps.js';
 import { errorDocs, OptionalStringSchema } from '../envelope.js';
 import { timeSpan } from '../job-views.js';
 import { action } from '../kit.js';
+import { requireReplaceable } from '../layer-rights.js';
 import { finishedOrCancelled, ownerOf, requireSchema, SCHEMA, wrong } from '../remote-imports.js';
 import { requireSrid } from '../upload-form.js';
 
@@ -159,7 +160,10 @@ async function importType(
 ): Promise<{ view: FeatureTypeView; report?: WfsReport }> {
   const { table } = target;
   const input: RemoteInput<WfsSource> = { table, targetCrs, remote: sourceOf(x.body, plan, target, deps) };
-  if (x.body.overwriteExisting) input.replace = true;
+  if (x.body.overwriteExisting) {
+    requireReplaceable([table], x.principal, deps);
+    input.replace = true;
+  }
   let job: JobRow;
   try {
     const { id } = await deps.imports.submitRemote(WFS, input, ownerOf(x));

@@ -14,6 +14,7 @@ import type { AdminDeps } from '../deps.js';
 import { errorDocs, OptionalStringSchema } from '../envelope.js';
 import { timeSpan } from '../job-views.js';
 import { action } from '../kit.js';
+import { requireReplaceable } from '../layer-rights.js';
 import { finishedOrCancelled, ownerOf, wrong } from '../remote-imports.js';
 
 const S = Type.String();
@@ -189,7 +190,9 @@ async function viewOf(
   };
   const problem = problemOf(body, set, levels) ?? takenProblem(deps, name);
   if (problem) return { ...view, ...problem, classification: 'skipped', targetTileCacheId: null };
-  return dryRun ? view : { ...view, ...(await exportSet(x, deps, { set, levels, name })) };
+  if (dryRun) return view;
+  requireReplaceable([name], x.principal, deps);
+  return { ...view, ...(await exportSet(x, deps, { set, levels, name })) };
 }
 
 /** The levels at the zooms and in the window that were asked for. */

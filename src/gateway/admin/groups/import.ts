@@ -5,6 +5,8 @@ import { pathString } from '../../../core/params.js';
 import { IMPORT_FORMATS } from '../../../services/import-formats.js';
 import type { ImportInput, ImportResult } from '../../../services/import-input.js';
 import type { ImportPreview } from '../../../services/import-preview.js';
+import { endsImport, importsOf, isOwnImport, requireJob } from '../../../services/jobs/ownership.js';
+import { submitterOf } from '../../../services/jobs/submitter.js';
 import { reasonNotRead } from '../../../services/publish/formats.js';
 import { receiveUpload } from '../../../services/upload.js';
 import type { JobRow } from '../../../stores/jobs.js';
@@ -119,20 +121,24 @@ export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw' }
   report('GET /import/jobs', 'List Active Import Jobs', {
     data: Type.Object({ jobs: Type.Array(Job) }),
     errors: [503],
-    answer: async (_x, deps) => ({ jobs: (await deps.imports.list(true)).map(jobView) }),
+    description: 'Those of the caller; all of them for callers with admin:jobs:read.',
+    answer: async ({ principal }, deps) => ({
+      jobs: (await deps.imports.list(true, importsOf(principal))).map(jobView),
+    }),
   }),
   report('GET /import/jobs/{jobId}', 'Get Import Job Status', {
     params: byId,
     data: Job,
     errors: [400, 404, 503],
-    answer: async ({ params }, deps) => jobView(await deps.imports.get(params.jobId)),
+    answer: async ({ params, principal }, deps) =>
+      jobView(requireJob(await deps.imports.get(params.jobId), principal, isOwnImport, 'import job')),
   }),
   action('POST /import/jobs/{jobId}/cancel', 'Cancel an Import Job', {
     params: byId,
     data: Type.Object({ jobId: S, message: S }),
     errors: [400, 404, 409, 503],
-    async answer({ params }, deps) {
-      const { id } = await deps.imports.get(params.jobId);
+    async answer({ params, principal }, deps) {
+      const { id } = requireJob(await deps.imports.get(params.jobId), principal, endsImport, 'import job');
       return { jobId: id, message: cancelMessage(await deps.jobs.cancel(id), 'import') };
     },
   }),
@@ -157,14 +163,17 @@ export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw' }
   report('GET /import/uploads', 'List Active Import Uploads', {
     data: Type.Object({ uploads: Type.Array(UploadSchema) }),
     errors: [503],
-    answer: async (_x, { uploads }) => ({ uploads: (await uploads.list()).map(uploadView) }),
+    description: 'Those of the caller; all of them for administrators.',
+    answer: async ({ principal }, { uploads }) => ({
+      uploads: (await uploads.list(principal)).map(uploadView),
+    }),
   }),
   action('POST /import/uploads/{uploadId}/cancel', 'Cancel Import Upload', {
     params: byUpload,
     data: Type.Object({ uploadId: S, message: S }),
     errors: [400, 404, 409, 503],
-    async answer({ params: { uploadId } }, { uploads }) {
-      await uploads.cancel(uploadId);
+    async answer({ params: { uploadId }, principal }, { uploads }) {
+      await uploads.cancel(uploadId, principal);
       return { uploadId, message: 'The upload is being cancelled.' };
     },
   }),
@@ -172,12 +181,13 @@ export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw' }
     params: byUpload,
     data: UploadSchema,
     errors: [400, 404, 503],
-    answer: async ({ params }, { uploads }) => uploadView(await uploads.get(params.uploadId)),
+    answer: async ({ params, principal }, { uploads }) =>
+      uploadView(await uploads.get(params.uploadId, principal)),
   }),
 ]);
 
 async function upload(x: Exchange, deps: AdminDeps): Promise<Reply> {
-  const watch = deps.uploads.open(Number(x.header('content-length') ?? 0));
+  const watch = deps.uploads.open(Number(x.header('content-length') ?? 0), submitterOf(x.principal));
   const rules = {
     directory: deps.imports.uploads,
     maxBytes: LIMITS.uploadBytes,

@@ -1,6 +1,7 @@
-import type { ParamValues } from '../../../core/operation.js';
+import type { ParamValues, Principal } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
 import { BACKEND } from '../../../services/jobs/kinds.js';
+import { isInTenant, requireJob } from '../../../services/jobs/ownership.js';
 import type { JobQuery, JobRow } from '../../../stores/jobs.js';
 import type { AdminDeps } from '../deps.js';
 import {
@@ -64,14 +65,14 @@ export const jobs = group({ tag: 'Console jobs', scope: 'jobs', envelope: 'raw' 
     params: listParams,
     data: JobPage,
     errors: [400, 503],
-    answer: ({ params }, deps) => page(params, deps),
+    answer: ({ params, principal }, deps) => page(params, principal, deps),
   }),
   report('GET /jobs/{jobId}', 'Get Console Job Detail', {
     params: byId,
     data: JobDetail,
     errors: unavailable,
-    async answer({ params }, deps) {
-      const job = await deps.jobs.get(params.jobId);
+    async answer({ params, principal }, deps) {
+      const job = await jobFor(params.jobId, principal, deps);
       const { store } = deps.jobs;
       const [artifacts, steps] = await Promise.all([store.artifactCounts([job.id]), store.steps(job.id)]);
       return detailView(await facts(job, artifacts, deps), steps);
@@ -81,8 +82,8 @@ export const jobs = group({ tag: 'Console jobs', scope: 'jobs', envelope: 'raw' 
     params: { ...byId, limit: limit(500, 100), cursor: cursor('job-logs') },
     data: JobLogs,
     errors: unavailable,
-    async answer({ params }, deps) {
-      const job = await deps.jobs.get(params.jobId);
+    async answer({ params, principal }, deps) {
+      const job = await jobFor(params.jobId, principal, deps);
       const after = Number(params.cursor?.[0] ?? 0);
       const rows = await deps.jobs.store.logs(job.id, after, params.limit + 1);
       const page = rows.slice(0, params.limit);
@@ -94,8 +95,8 @@ export const jobs = group({ tag: 'Console jobs', scope: 'jobs', envelope: 'raw' 
     params: { ...byId, limit: limit(200, 100), cursor: cursor('job-artifacts') },
     data: JobArtifacts,
     errors: unavailable,
-    async answer({ params }, deps) {
-      const job = await deps.jobs.get(params.jobId);
+    async answer({ params, principal }, deps) {
+      const job = await jobFor(params.jobId, principal, deps);
       const skip = Number(params.cursor?.[0] ?? 0);
       const rows = await deps.jobs.store.artifacts(job.id);
       const end = skip + params.limit;
@@ -107,8 +108,8 @@ export const jobs = group({ tag: 'Console jobs', scope: 'jobs', envelope: 'raw' 
     params: byId,
     data: JobActions,
     errors: unavailable,
-    async answer({ params }, deps) {
-      const job = await deps.jobs.get(params.jobId);
+    async answer({ params, principal }, deps) {
+      const job = await jobFor(params.jobId, principal, deps);
       return {
         ...reference(job),
         actions: actionViews({ job, retryRefusal: await deps.jobs.retryRefusal(job) }),
@@ -119,8 +120,9 @@ export const jobs = group({ tag: 'Console jobs', scope: 'jobs', envelope: 'raw' 
     params: byId,
     data: JobActed,
     errors: [404, 409, 503],
-    async answer({ params }, deps) {
-      const job = await deps.jobs.cancel(params.jobId);
+    async answer({ params, principal }, deps) {
+      const { id } = await jobFor(params.jobId, principal, deps);
+      const job = await deps.jobs.cancel(id);
       const message = cancelMessage(job, 'job');
       return { ...reference(job), action: 'cancel', status: job.state, message };
     },
@@ -129,8 +131,9 @@ export const jobs = group({ tag: 'Console jobs', scope: 'jobs', envelope: 'raw' 
     params: byId,
     data: JobActed,
     errors: [404, 409, 503],
-    async answer({ params }, deps) {
-      const job = await deps.jobs.retry(params.jobId);
+    async answer({ params, principal }, deps) {
+      const { id } = await jobFor(params.jobId, principal, deps);
+      const job = await deps.jobs.retry(id);
       return { ...reference(job), action: 'retry', status: job.state, message: 'The job is queued again.' };
     },
   }),
@@ -138,17 +141,26 @@ export const jobs = group({ tag: 'Console jobs', scope: 'jobs', envelope: 'raw' 
     params: byId,
     data: JobSteps,
     errors: unavailable,
-    async answer({ params }, deps) {
-      const job = await deps.jobs.get(params.jobId);
+    async answer({ params, principal }, deps) {
+      const job = await jobFor(params.jobId, principal, deps);
       const steps = await deps.jobs.store.steps(job.id);
       return { ...reference(job), state: 'available', steps: steps.map(stepView) };
     },
   }),
 ]);
 
-async function page(params: ParamValues<typeof listParams>, deps: AdminDeps) {
+/** Throws `not-found`, also for a job of another tenant. */
+async function jobFor(id: string, principal: Principal, { jobs }: AdminDeps): Promise<JobRow> {
+  return requireJob(await jobs.get(id), principal, isInTenant);
+}
+
+async function page(
+  params: ParamValues<typeof listParams>,
+  { tenantId: tenant }: Principal,
+  deps: AdminDeps,
+) {
   if (asksForAbsent(params)) return { items: [] };
-  const rows = await deps.jobs.store.list(query(params, deps));
+  const rows = await deps.jobs.store.list({ ...query(params, deps), tenant });
   const lines = rows.slice(0, params.limit);
   const artifacts = await deps.jobs.store.artifactCounts(lines.map(({ id }) => id));
   const last = lines.at(-1);

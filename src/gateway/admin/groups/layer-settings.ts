@@ -13,6 +13,7 @@ import type { AdminDeps } from '../deps.js';
 
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../envelope.js';
 import { implement, jsonBody } from '../kit.js';
+import { requireWhole } from '../layer-rights.js';
 import { layerId } from '../layers.js';
 import { NAME } from '../rule-schemas.js';
 
@@ -75,6 +76,8 @@ export const fields = {
     async answer({ params, body, principal }, deps) {
       const collection = requireFeatures(params.layerId, deps);
       requireFields(body.fields, collection);
+      if (changesHidden(body.fields, deps.layers.settingsOf(collection).fields))
+        requireWhole([collection], 'read', principal, deps);
       const named = new Map(body.fields.map((one) => [one.name, settingsOf(one)]));
       const others = (deps.layers.settingsOf(collection).fields ?? []).filter(({ name }) => !named.has(name));
       const changed = [...others, ...named.values()].filter((one) => Object.keys(one).length > 1);
@@ -113,6 +116,7 @@ export const filter = {
       const filterOfBody = body?.permanentFilter ?? undefined;
       const permanent = filterOfBody && { language: 'arcgis-sql' as const, ...filterOfBody };
       if (permanent) requireFilter(permanent, collection);
+      requireWhole([collection], 'read', principal, deps);
       await deps.layers.put(collection, { filter: permanent }, actorOf(principal));
       return filterView(collection, deps);
     },
@@ -262,6 +266,15 @@ function settingsOf({
     ...(typeof order === 'number' ? { order } : {}),
     ...(domain ? { domain } : {}),
   };
+}
+
+/** Whether a field is hidden from everybody by the change, or shown again. */
+function changesHidden(
+  changes: readonly Static<typeof FieldChange>[],
+  before: readonly FieldSettings[] = [],
+): boolean {
+  const isHidden = (name: string) => before.some((one) => one.name === name && one.hidden === true);
+  return changes.some(({ name, hidden }) => (hidden ?? false) !== isHidden(name));
 }
 
 function requireFields(changes: readonly Static<typeof FieldChange>[], { source }: VectorCollection): void {

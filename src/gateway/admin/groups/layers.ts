@@ -9,6 +9,7 @@ import { anyCaseBody } from '../any-case.js';
 import { Acknowledgement, AcknowledgementSchema, OptionalStringSchema } from '../envelope.js';
 import { action, group, report } from '../kit.js';
 import { copyOf, copyReport, copyView } from '../layer-copies.js';
+import { requireLayers } from '../layer-rights.js';
 import { layerId } from '../layers.js';
 import { filter } from '../params.js';
 import { LayerSchema, type LayerView } from '../published-layer.js';
@@ -117,9 +118,11 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
     body: anyCaseBody(Enabled),
     data: LayerSchema,
     errors: [400, 404, 409],
-    async answer({ params, body, principal }, { connections, layerCopies, publishedLayers: layers }) {
+    async answer({ params, body, principal }, deps) {
+      const { connections, layerCopies, publishedLayers: layers } = deps;
       const connection = await connections.get(params.id);
       const { id } = connection;
+      if (body.enabled) requireLayers([params.layerId], 'read', principal, deps);
       if (connections.isRemote(connection)) {
         const copy = await layerCopies.get(id, params.layerId, params.serviceName);
         const [changed] = await layerCopies.enable([copy], body.enabled, actorOf(principal));
@@ -136,14 +139,29 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
     body: anyCaseBody(Enabled),
     data: Type.Array(LayerSchema),
     errors: [400, 404, 409],
-    async answer({ params, body, principal }, { connections, layerCopies, publishedLayers: layers }) {
+    async answer({ params, body, principal }, deps) {
+      const { connections, layerCopies, publishedLayers: layers } = deps;
       const connection = await connections.get(params.id);
       const { id } = connection;
       if (connections.isRemote(connection)) {
         const copies = await layerCopies.list(id, params.serviceName ?? SERVICE);
+        if (body.enabled)
+          requireLayers(
+            copies.map(({ collection }) => collection.layerId),
+            'read',
+            principal,
+            deps,
+          );
         return (await layerCopies.enable(copies, body.enabled, actorOf(principal))).map(copyView);
       }
       const all = await layers.ofService(id, params.serviceName ?? SERVICE);
+      if (body.enabled)
+        requireLayers(
+          all.map(({ body: layer }) => layer.layerId),
+          'read',
+          principal,
+          deps,
+        );
       return (await layers.enable(all, body.enabled, actorOf(principal))).map(view);
     },
   }),

@@ -1,8 +1,9 @@
 import { extname } from 'node:path';
 import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors.js';
-import { actorOf } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
+import { isInTenant, requireJob } from '../../../services/jobs/ownership.js';
+import { submitterOf } from '../../../services/jobs/submitter.js';
 import {
   EXTENSIONS,
   type MultidimCoverage,
@@ -80,7 +81,11 @@ export const multidimCoverages = group(
       params: { jobId: pathString('jobId', 'Id of the scan job.') },
       data: ScanJob,
       errors: [404, 503],
-      answer: async ({ params }, deps) => jobView(await deps.rasters.multidim.job(params.jobId), deps),
+      answer: async ({ params, principal }, deps) =>
+        jobView(
+          requireJob(await deps.rasters.multidim.job(params.jobId), principal, isInTenant, 'scan job'),
+          deps,
+        ),
     }),
     action('POST /multidim-coverages/{id}/refresh', 'Refresh Multidimensional Coverage Metadata', {
       params: byId,
@@ -88,8 +93,8 @@ export const multidimCoverages = group(
       status: 202,
       errors: [404, 503],
       async answer({ params, principal, correlationId }, deps) {
-        const owner = actorOf(principal);
-        return jobView(await deps.rasters.multidim.refresh(params.id, { owner, correlationId }), deps);
+        const options = { ...submitterOf(principal), correlationId };
+        return jobView(await deps.rasters.multidim.refresh(params.id, options), deps);
       },
     }),
   ],

@@ -1,7 +1,8 @@
 import Type from 'typebox';
 import { badParameter } from '../../../core/errors.js';
-import type { Param } from '../../../core/operation.js';
+import type { Param, Principal } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
+import { isInTenant, requireJob } from '../../../services/jobs/ownership.js';
 import type { JobRow } from '../../../stores/jobs.js';
 import type { AdminDeps } from '../deps.js';
 import {
@@ -59,8 +60,8 @@ export const operations = group({ tag: 'Operations', scope: 'operations', envelo
     params: { type: typeParam('type', 'query') },
     data: Type.Object({ Operations: Items, TotalCount: I, FilteredByType: Type.Union([I, Type.Null()]) }),
     errors: [400],
-    async answer({ params }, deps) {
-      const jobs = await active(params.type, deps);
+    async answer({ params, principal }, deps) {
+      const jobs = await active(params.type, principal, deps);
       return { Operations: jobs, TotalCount: jobs.length, FilteredByType: params.type ?? null };
     },
   }),
@@ -68,8 +69,8 @@ export const operations = group({ tag: 'Operations', scope: 'operations', envelo
     params: { operationType: typeParam('operationType', 'path') },
     data: Type.Object({ OperationType: I, Operations: Items, TotalCount: I }),
     errors: [400],
-    async answer({ params }, deps) {
-      const jobs = await active(params.operationType, deps);
+    async answer({ params, principal }, deps) {
+      const jobs = await active(params.operationType, principal, deps);
       return { OperationType: params.operationType, Operations: jobs, TotalCount: jobs.length };
     },
   }),
@@ -77,14 +78,16 @@ export const operations = group({ tag: 'Operations', scope: 'operations', envelo
     params: byId,
     data: Type.Object(Progress),
     errors: [404],
-    answer: async ({ params }, deps) => progressView(await deps.jobs.get(params.operationId)),
+    answer: async ({ params, principal }, deps) =>
+      progressView(requireJob(await deps.jobs.get(params.operationId), principal, isInTenant)),
   }),
   action('POST /operations/{operationId}/cancel', 'Cancel Operation', {
     params: byId,
     data: Type.Object({ OperationId: Type.String(), Type: I, Message: Type.String() }),
     errors: [400, 404, 409, 503],
-    async answer({ params }, deps) {
-      const job = await deps.jobs.cancel(params.operationId);
+    async answer({ params, principal }, deps) {
+      const { id } = requireJob(await deps.jobs.get(params.operationId), principal, isInTenant);
+      const job = await deps.jobs.cancel(id);
       const message = cancelMessage(job, 'operation');
       return { OperationId: job.id, Type: typeOf(job, deps), Message: message };
     },
@@ -110,8 +113,8 @@ function typeParam(name: string, where: 'query' | 'path'): Param<number | undefi
   };
 }
 
-async function active(type: number | undefined, deps: AdminDeps) {
-  const rows = await deps.jobs.store.list({ states: ['Queued', 'Running'], limit: MOST });
+async function active(type: number | undefined, { tenantId: tenant }: Principal, deps: AdminDeps) {
+  const rows = await deps.jobs.store.list({ states: ['Queued', 'Running'], tenant, limit: MOST });
   const items = rows.map((job) => ({ operationId: job.id, type: typeOf(job, deps), ...progressView(job) }));
   return type === undefined ? items : items.filter((item) => item.type === type);
 }

@@ -70,7 +70,7 @@ export const resumableUploads = group({ tag: 'Import', scope: 'import', envelope
     },
     reply: (x, deps) =>
       speakTus(async () => {
-        const upload = await deps.resumableUploads.get(x.params.uploadId);
+        const upload = await deps.resumableUploads.get(x.params.uploadId, submitterOf(x.principal));
         return { ...json(viewOf(upload)), headers: progressOf(upload) };
       }),
   }),
@@ -93,7 +93,7 @@ export const resumableUploads = group({ tag: 'Import', scope: 'import', envelope
     reply: (x, deps) =>
       speakTus(async () => {
         requireVersion(x.params.version);
-        await deps.resumableUploads.remove(x.params.uploadId);
+        await deps.resumableUploads.remove(x.params.uploadId, submitterOf(x.principal));
         return { status: 204 };
       }),
   }),
@@ -117,7 +117,7 @@ async function begin(x: Exchange & { params: BeginParams }, deps: AdminDeps): Pr
     fileName,
     mediaType: fields.get('filetype')?.slice(0, 100) ?? null,
     length,
-    input: importOf(x, parseUploadForm(fields), fileName),
+    input: importOf(x, parseUploadForm(fields), fileName, deps),
     submitter: submitterOf(x.principal),
   });
   const location = `${BASE_PATH}/import/resumable/${upload.id}`;
@@ -132,7 +132,8 @@ async function go(
   if (x.header('content-type')?.toLowerCase() !== MEDIA_TYPE)
     throw new ApiError('unsupported-media-type', `Send the bytes as ${MEDIA_TYPE}.`);
   const offset = requireBytes('Upload-Offset', x.params.offset);
-  const upload = await deps.resumableUploads.write(x.params.uploadId, offset, x.upload);
+  const { uploadId } = x.params;
+  const upload = await deps.resumableUploads.write(uploadId, submitterOf(x.principal), offset, x.upload);
   return { status: 204, headers: progressOf(upload) };
 }
 

@@ -13,7 +13,7 @@ import {
   WEB_ADDRESS,
 } from '../../../core/layer-settings.js';
 import { LIMITS } from '../../../core/limits.js';
-import { actorOf } from '../../../core/operation.js';
+import { actorOf, type Principal } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { mergeOf, mergeProblem } from '../../../core/raster-sources.js';
 import { MERGES } from '../../../core/rasters.js';
@@ -23,6 +23,7 @@ import type { AdminDeps } from '../deps.js';
 
 import { action, group, jsonBody, report } from '../kit.js';
 import { layerExport } from '../layer-export.js';
+import { layersOfAccess, requireWhole } from '../layer-rights.js';
 import { layerId } from '../layers.js';
 import { AccessChange, AccessPolicy, MapServer, TimeInfoChange, TimeInfoSchema } from '../service-schemas.js';
 import { changedTime, requireTimeFields } from '../time-info.js';
@@ -133,6 +134,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
             : problem(`enabledProtocols/${n}`, `is none of ${PROTOCOLS.join(', ')}`),
         ),
       );
+      requireWhole(layersOf(params.serviceName, deps), 'read', principal, deps);
       const protocols = PROTOCOLS.filter((one) => names.includes(one));
       const change = { protocols: protocols.length === PROTOCOLS.length ? undefined : protocols };
       await deps.layers.putService(params.serviceName, change, actorOf(principal));
@@ -165,7 +167,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
       const { serviceName: name } = params;
       requireService(name, deps);
       const before = deps.rules.current.accessOfNamed(name);
-      await putAccess(deps, serviceAccessId(name), body, before, actorOf(principal));
+      await putAccess(deps, serviceAccessId(name), body, before, principal);
       return settingsOf(name, deps);
     },
   }),
@@ -193,7 +195,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
     errors: [400, 404, 501],
     async answer({ params, body, principal }, deps) {
       const collection = requireLayerOf(params.serviceName, params.layerId, deps);
-      await putMetadata(collection, body, deps, actorOf(principal));
+      await putMetadata(collection, body, deps, principal);
       return layerView(deps.catalog().byLayerId(params.layerId) ?? collection, deps);
     },
   }),
@@ -253,11 +255,15 @@ async function putMetadata(
   collection: Collection,
   change: LayerChange,
   deps: AdminDeps,
-  by: string,
+  principal: Principal,
 ): Promise<void> {
   const { accessPolicy, rasterMosaic, timeInfo, title, description, keywords, enabled, ...words } = change;
   const { layers } = deps;
   const before = layers.settingsOf(collection);
+  // Nothing is written where a part of the change is not the caller's to make.
+  if (enabled) requireWhole([collection], 'read', principal, deps);
+  const access = deps.rules.current.accessOf(collection);
+  if (accessPolicy) requireAccessRight(collection.id, accessPolicy, access, principal, deps);
   const mergeStrategy = rasterMosaic
     ? strategyOf(rasterMosaic.mergeStrategy, collection, before.mergeStrategy)
     : undefined;
@@ -275,9 +281,8 @@ async function putMetadata(
       ...Object.fromEntries(WORDS.map((member) => [member, changed(before.about?.[member], words[member])])),
     },
   };
-  await layers.put(collection, settings, by);
-  if (accessPolicy)
-    await putAccess(deps, collection.id, accessPolicy, deps.rules.current.accessOf(collection), by);
+  await layers.put(collection, settings, actorOf(principal));
+  if (accessPolicy) await putAccess(deps, collection.id, accessPolicy, access, principal);
 }
 
 /** Undefined for null, which clears it. Throws 400 for a layer without rasters, and for values that cannot be merged. */
@@ -316,18 +321,42 @@ function requireUrls(words: Pick<LayerChange, 'licenseUrl' | 'sourceUrl'>): void
   );
 }
 
-/** Once this resolves, all processes keep to it. */
-async function putAccess(
-  { state, rules, settle }: AdminDeps,
+/** Nobody opens a layer that they may not read, or lets others write what they may not write. */
+function requireAccessRight(
   id: string,
   change: AccessChange,
   before: DataAccess,
-  by: string,
+  principal: Principal,
+  deps: AdminDeps,
+): void {
+  const layers = layersOfAccess(id, deps.rules.current, deps.catalog());
+  requireWhole(layers, 'read', principal, deps);
+  if (changesWriting(change, before)) requireWhole(layers, 'write', principal, deps);
+}
+
+function changesWriting(change: AccessChange, before: DataAccess): boolean {
+  const { allowAnonymousWrite = before.allowAnonymousWrite, allowedWriteRoles = before.allowedWriteRoles } =
+    change;
+  return (
+    allowAnonymousWrite !== before.allowAnonymousWrite ||
+    JSON.stringify(allowedWriteRoles) !== JSON.stringify(before.allowedWriteRoles)
+  );
+}
+
+/** Once this resolves, all processes keep to it. */
+async function putAccess(
+  deps: AdminDeps,
+  id: string,
+  change: AccessChange,
+  before: DataAccess,
+  principal: Principal,
 ): Promise<void> {
+  const { state, rules, settle } = deps;
   requireRoles(change, rules.current);
+  requireAccessRight(id, change, before, principal, deps);
   const members = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
   const access: DataAccess = { ...before, ...members };
-  await state.documents.announcing('access').put(RULE_KINDS.access, id, access, by);
+  await state.documents.announcing('access').put(RULE_KINDS.access, id, access, actorOf(principal));
   await settle();
 }
 

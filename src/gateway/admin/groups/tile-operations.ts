@@ -3,7 +3,9 @@ import type { WrittenContainer } from '../../../core/archives.js';
 import type { Box } from '../../../core/box.js';
 import { ApiError } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
+import type { Principal } from '../../../core/operation.js';
 import { flag, pathString } from '../../../core/params.js';
+import { isInTenant, requireJob } from '../../../services/jobs/ownership.js';
 import { submitterOf } from '../../../services/jobs/submitter.js';
 import {
   isArchiving,
@@ -12,7 +14,9 @@ import {
   type TileJobInput,
   type TileOperation,
 } from '../../../services/tile-jobs/input.js';
+import type { TileJobs } from '../../../services/tile-jobs/service.js';
 import { usualFormat } from '../../../services/tile-jobs/work.js';
+import type { JobRow } from '../../../stores/jobs.js';
 import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import { cancelMessage } from '../job-views.js';
@@ -63,8 +67,8 @@ export const tileOperations = group({ tag: 'Tile operations', scope: 'tile-opera
         params: { activeOnly: flag('activeOnly', true, 'Only jobs that have not ended.') },
         data: Type.Object({ Jobs: Type.Array(TileJob), TotalCount: I }),
         errors: [503],
-        async answer({ params }, { tileJobs }) {
-          const rows = await tileJobs.list(params.activeOnly, MOST);
+        async answer({ params, principal }, { tileJobs }) {
+          const rows = await tileJobs.list(params.activeOnly, MOST, principal.tenantId);
           return { Jobs: rows.map((row) => tileJobView(row, tileJobs.catalog)), TotalCount: rows.length };
         },
       }),
@@ -91,8 +95,8 @@ export const tileOperations = group({ tag: 'Tile operations', scope: 'tile-opera
         params: byId,
         data: TileJob,
         errors: [404, 503],
-        answer: async ({ params }, { tileJobs }) =>
-          tileJobView(await tileJobs.get(params.jobId), tileJobs.catalog),
+        answer: async ({ params, principal }, { tileJobs }) =>
+          tileJobView(await jobFor(params.jobId, principal, tileJobs), tileJobs.catalog),
       }),
     },
   ),
@@ -100,8 +104,8 @@ export const tileOperations = group({ tag: 'Tile operations', scope: 'tile-opera
     params: byId,
     data: Type.Object({ JobId: S, Message: S }),
     errors: [400, 404, 503],
-    async answer({ params }, { tileJobs, jobs }) {
-      const { id } = await tileJobs.get(params.jobId);
+    async answer({ params, principal }, { tileJobs, jobs }) {
+      const { id } = await jobFor(params.jobId, principal, tileJobs);
       const job = await jobs.cancel(id).catch(conflictIsBadRequest);
       const message = cancelMessage(job, 'job');
       return { JobId: id, Message: message };
@@ -112,8 +116,8 @@ export const tileOperations = group({ tag: 'Tile operations', scope: 'tile-opera
     status: 202,
     data: Type.Object({ OriginalJobId: S, RetryJobId: S, StatusUrl: S }),
     errors: [400, 503],
-    async answer({ params }, { tileJobs, jobs }) {
-      const { id } = await tileJobs.get(params.jobId).catch(conflictIsBadRequest);
+    async answer({ params, principal }, { tileJobs, jobs }) {
+      const { id } = await jobFor(params.jobId, principal, tileJobs).catch(conflictIsBadRequest);
       await jobs.retry(id).catch(conflictIsBadRequest);
       return { OriginalJobId: id, RetryJobId: id, StatusUrl: statusUrl(id) };
     },
@@ -130,6 +134,11 @@ export const tileOperations = group({ tag: 'Tile operations', scope: 'tile-opera
     },
   }),
 ]);
+
+/** Throws `not-found`, also for a job of another tenant. */
+async function jobFor(id: string, principal: Principal, tileJobs: TileJobs): Promise<JobRow> {
+  return requireJob(await tileJobs.get(id), principal, isInTenant, 'tile job');
+}
 
 /** The contract answers 400 where others say 404 or 409. */
 function conflictIsBadRequest(error: unknown): never {

@@ -41,6 +41,13 @@ export interface Kind {
   list(deps: AdminDeps): Promise<Entry[]>;
   /** Names of those that stand in the configuration: they are in no manifest. */
   configured?(deps: AdminDeps): Promise<string[]>;
+  /** Throws `forbidden` for a caller who may not change the object from one spec to the other: see `layer-rights.ts`. */
+  requireRight?(
+    name: string,
+    change: { readonly before: object | undefined; readonly after: object | undefined },
+    principal: Principal,
+    deps: AdminDeps,
+  ): void;
   /** Throws `invalid-body` for what the schema cannot say. What it returns is given to `write`. */
   prepare?(entry: Entry, targets: Targets, deps: AdminDeps): unknown;
   /** Readies what an object stands on for its removal, before the transaction. What it returns is given to `write`. */

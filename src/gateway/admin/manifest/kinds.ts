@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Static } from 'typebox';
 import { isDrawable } from '../../../core/abilities.js';
-import { BUILT_IN_ROLES, labelsOf, type Role } from '../../../core/access.js';
+import {
+  BUILT_IN_ROLES,
+  type DataAccess,
+  labelsOf,
+  OPEN,
+  type Role,
+  type RuleScope,
+  SERVICE,
+} from '../../../core/access.js';
 import { problem } from '../../../core/body-problems.js';
 import { ApiError } from '../../../core/errors.js';
 import type { LayerSettings } from '../../../core/layer-settings.js';
@@ -13,6 +21,7 @@ import { RULE_KINDS } from '../../../services/access/rules.js';
 import { checkLayer } from '../../../services/layers/checks.js';
 import { LAYER_KIND, SERVICE_KIND } from '../../../services/layers/layers.js';
 import type { Topic } from '../../../stores/announcements.js';
+import { layersOfAccess, layersOfRule, requireWhole } from '../layer-rights.js';
 import { requireMask, requireRowPolicy } from '../rule-checks.js';
 import { layerCopy } from './copies.js';
 import { type Kind, wrong } from './kind.js';
@@ -30,7 +39,7 @@ import {
 
 /** Objects that are documents of the state, by their ids. */
 function documentKind(
-  about: Pick<Kind, 'kind' | 'scope' | 'schema' | 'prepare'>,
+  about: Pick<Kind, 'kind' | 'scope' | 'schema' | 'prepare' | 'requireRight'>,
   documentsOf: string,
   topic: Topic,
 ): Kind {
@@ -74,6 +83,7 @@ const rowPolicy = documentKind(
     kind: 'RowPolicy',
     scope: 'row-level-security',
     schema: RowPolicySpec,
+    requireRight: requireRuleRight,
     prepare: ({ spec }, targets) => requireRowPolicy(spec as Static<typeof RowPolicySpec>, targets),
   },
   RULE_KINDS.rows,
@@ -85,6 +95,7 @@ const fieldMask = documentKind(
     kind: 'FieldMask',
     scope: 'field-masks',
     schema: FieldMaskSpec,
+    requireRight: requireRuleRight,
     prepare({ spec }, targets) {
       const { treatment = 'hide', length = null, ...mask } = spec as Static<typeof FieldMaskSpec>;
       requireMask({ ...mask, treatment, length }, targets);
@@ -99,6 +110,7 @@ const accessPolicy = documentKind(
     kind: 'AccessPolicy',
     scope: 'services',
     schema: AccessSpec,
+    requireRight: requireAccessRight,
     prepare({ spec }, { rules }) {
       const { allowedRoles, allowedWriteRoles } = spec as Static<typeof AccessSpec>;
       const unknown = [...allowedRoles, ...allowedWriteRoles].find((name) => !rules.current.role(name));
@@ -116,7 +128,7 @@ const rateLimit = documentKind(
 );
 
 const service = documentKind(
-  { kind: 'Service', scope: 'services', schema: ServiceSpec },
+  { kind: 'Service', scope: 'services', schema: ServiceSpec, requireRight: requireServiceRight },
   SERVICE_KIND,
   'layer',
 );
@@ -126,6 +138,7 @@ const layerSettings = documentKind(
     kind: 'Layer',
     scope: 'layer-metadata',
     schema: LayerSpec,
+    requireRight: requireLayerRight,
     prepare({ name, spec }, { catalog }) {
       const collection = catalog().byId(name);
       if (!collection) throw wrong(problem('name', 'is no layer that is published'));
@@ -195,6 +208,47 @@ export const KINDS: readonly Kind[] = [
   fieldMask,
   rateLimit,
 ];
+
+type RightCheck = NonNullable<Kind['requireRight']>;
+
+/** Policies for rows and masks. */
+function requireRuleRight(...[, { before, after }, principal, deps]: Parameters<RightCheck>): void {
+  for (const rule of [before, after] as (RuleScope | undefined)[])
+    if (rule) requireWhole(layersOfRule(rule, deps.catalog()), 'read', principal, deps);
+}
+
+function requireAccessRight(...[name, { before, after }, principal, deps]: Parameters<RightCheck>): void {
+  const layers = layersOfAccess(name, deps.rules.current, deps.catalog());
+  requireWhole(layers, 'read', principal, deps);
+  const [was, becomes] = [before, after].map((one) => {
+    const { allowAnonymousWrite, allowedWriteRoles } = (one ?? OPEN) as DataAccess;
+    return JSON.stringify([allowAnonymousWrite, allowedWriteRoles]);
+  });
+  if (was !== becomes) requireWhole(layers, 'write', principal, deps);
+}
+
+/** Protocols of a service. */
+function requireServiceRight(...[name, { before, after }, principal, deps]: Parameters<RightCheck>): void {
+  if (!isChanged('protocols', before, after)) return;
+  const layers = deps.catalog().collections.filter(({ service = SERVICE }) => service === name);
+  requireWhole(layers, 'read', principal, deps);
+}
+
+/** Permanent filters, fields, the service of the layer, and whether it is on any surface. */
+function requireLayerRight(...[name, { before, after }, principal, deps]: Parameters<RightCheck>): void {
+  const collection = deps.catalog().byId(name);
+  const isAccess = ['filter', 'fields', 'enabled', 'service'].some((member) =>
+    isChanged(member, before, after),
+  );
+  if (collection && isAccess) requireWhole([collection], 'read', principal, deps);
+}
+
+function isChanged(member: string, before: object | undefined, after: object | undefined): boolean {
+  const [was, becomes] = [before, after].map((one) =>
+    JSON.stringify((one as Record<string, unknown> | undefined)?.[member]),
+  );
+  return was !== becomes;
+}
 
 /** Throws `forbidden` for who may not change such objects otherwise. */
 export function requireRight({ kind, scope }: Kind, principal: Principal): void {

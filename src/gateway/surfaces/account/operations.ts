@@ -3,11 +3,13 @@ import { ApiError } from '../../../core/errors.js';
 import type { BodySpec, Operation, Principal, Reply } from '../../../core/operation.js';
 import { defineOperation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
+import type { Bearers } from '../../../services/access/bearers.js';
 import { requireHeld } from '../../../services/access/permissions.js';
 import { requireBound } from '../../../services/access/restrictions.js';
 import type { RuleSet } from '../../../services/access/rules.js';
 import type { Sessions } from '../../../services/access/sessions.js';
 import type { Users } from '../../../services/access/users.js';
+import { endSessions, signOut } from '../../auth/sign-out.js';
 import { requireRoles, roleLabels, UserSchema, userView } from '../../auth/user-views.js';
 import { endedSession, sessionCookie } from './cookies.js';
 import { type AccountPageDeps, accountPages } from './pages.js';
@@ -16,6 +18,7 @@ import { type AccountPageDeps, accountPages } from './pages.js';
 export interface AccountDeps extends AccountPageDeps {
   readonly users: Users;
   readonly sessions: Sessions;
+  readonly tokens: Pick<Bearers, 'find' | 'end'>;
   rules(): RuleSet;
 }
 
@@ -61,7 +64,7 @@ export function accountOperations(deps: AccountDeps): Operation[] {
     ...accountPages(deps),
     whoAmI(),
     signIn(deps),
-    signOut(deps),
+    signOutOperation(deps),
     ownPassword(deps),
     addUser(deps),
     changeUser(deps),
@@ -103,16 +106,19 @@ function signIn({ users, sessions }: AccountDeps): Operation {
     id: 'account.signIn',
     path: '/account/sign-in',
     summary: 'Sign in with a password',
-    description: 'Begins a session, which a cookie holds for twelve hours at most.',
+    description:
+      'Begins a session, which a cookie holds for twelve hours at most. A session that the request came with ends.',
     params: {},
     body: json(Type.Object({ name: Type.String({ maxLength: 200 }), password: Password })),
     responses: {
       204: { description: 'Signed in; the answer sets the cookie.' },
       401: { description: 'The name or the password is wrong.' },
+      429: { description: 'Too many wrong passwords came from this address.' },
     },
     async run(x) {
-      const user = await users.withPassword(x.body.name, x.body.password);
+      const user = await users.withPassword(x.body.name, x.body.password, x.clientAddress);
       if (!user) throw wrongPassword();
+      await endSessions(x, sessions);
       const { secret, session } = await sessions.open({ user });
       return { status: 204, headers: { 'set-cookie': sessionCookie(x.baseUrl, secret, session.expiresAt) } };
     },
@@ -125,7 +131,7 @@ function wrongPassword(): ApiError {
   return new ApiError('unauthenticated', 'The name or the password is wrong.', { headers });
 }
 
-function signOut({ sessions }: AccountDeps): Operation {
+function signOutOperation(deps: AccountDeps): Operation {
   return defineOperation({
     ...ACCOUNT,
     method: 'POST',
@@ -134,11 +140,13 @@ function signOut({ sessions }: AccountDeps): Operation {
     id: 'account.signOut',
     path: '/account/sign-out',
     summary: 'Sign out',
+    description: 'Ends the session or the bearer token that the request was made with.',
     params: {},
+    ...{ takesToken: true, openQuery: true },
     responses: { 204: { description: 'Nobody is signed in any more.' } },
-    async run({ principal, baseUrl }) {
-      if (principal.sessionHash !== undefined) await sessions.end(principal.sessionHash);
-      return { status: 204, headers: { 'set-cookie': endedSession(baseUrl) } };
+    async run(x) {
+      await signOut(x, deps);
+      return { status: 204, headers: { 'set-cookie': endedSession(x.baseUrl) } };
     },
   });
 }
@@ -158,10 +166,12 @@ function ownPassword({ users }: AccountDeps): Operation {
     responses: {
       204: { description: 'The new password holds.' },
       403: { description: 'The caller is no user, or the current password is wrong.' },
+      429: { description: 'Too many wrong passwords came from this address.' },
     },
-    async run({ body, principal }) {
+    async run({ body, principal, clientAddress }) {
       const user = principal.kind === 'user' ? await users.get(principal.id) : undefined;
-      const isOwn = user && (await users.withPassword(user.name, body.current))?.id === user.id;
+      const found = user && (await users.withPassword(user.name, body.current, clientAddress));
+      const isOwn = found?.id === principal.id;
       if (!isOwn) throw new ApiError('forbidden', 'The current password is wrong, or you have none here.');
       await users.setPassword(principal.id, body.password, principal.sessionHash);
       return { status: 204 };

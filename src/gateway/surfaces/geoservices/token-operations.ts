@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { LIMITS } from '../../../core/limits.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
+import type { Bearers } from '../../../services/access/bearers.js';
 import { signSessionToken } from '../../../services/access/session-tokens.js';
 import type { Sessions } from '../../../services/access/sessions.js';
 import type { SigningKeys } from '../../../services/access/signing-keys.js';
@@ -11,8 +12,9 @@ import { type Members, textOf, wholeNumber } from './members.js';
 
 export interface TokenDeps {
   readonly users: Pick<Users, 'withPassword'>;
-  readonly sessions: Pick<Sessions, 'open' | 'find'>;
-  readonly signing: Pick<SigningKeys, 'sign' | 'verify'>;
+  readonly sessions: Pick<Sessions, 'open'>;
+  readonly signing: Pick<SigningKeys, 'sign'>;
+  readonly tokens: Pick<Bearers, 'find'>;
 }
 
 /** Where tokens come from, below the address of the server. */
@@ -52,7 +54,7 @@ async function tokenReply(x: Exchange, deps: TokenDeps): Promise<Reply> {
   const expires = before === undefined ? undefined : await endOf(before, deps);
   if (expires !== undefined) return jsonReply({ token: before, expires, ssl }, format);
   const [name, password] = [textOf(members, 'username', 200), textOf(members, 'password', 2000)];
-  const user = name && password ? await users.withPassword(name, password) : undefined;
+  const user = name && password ? await users.withPassword(name, password, x.clientAddress) : undefined;
   if (!user) {
     const details = ['Invalid username or password.'];
     return jsonReply({ error: { code: 400, message: 'Unable to generate token.', details } }, format);
@@ -71,9 +73,7 @@ function minutesOf(members: Members): number {
 }
 
 /** Milliseconds since 1970 at which a token of ours ends; undefined for one that holds no more. */
-async function endOf(token: string, { sessions, signing }: TokenDeps): Promise<number | undefined> {
-  const claims = await signing.verify(token).catch(() => undefined);
-  const { sid, exp } = claims ?? {};
-  const session = typeof sid === 'string' ? await sessions.find(sid) : undefined;
-  return session && exp! * 1000;
+async function endOf(token: string, { tokens }: TokenDeps): Promise<number | undefined> {
+  const bearer = await tokens.find(token);
+  return bearer && 'user' in bearer && bearer.isOfSession ? bearer.expiresAt : undefined;
 }

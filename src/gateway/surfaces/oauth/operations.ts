@@ -36,6 +36,7 @@ function token(deps: OAuthDeps): Operation {
     responses: {
       200: { description: 'The token.', content: { 'application/json': Type.Object({}) } },
       401: { description: 'The client or its secret is wrong.' },
+      429: { description: 'Too many wrong secrets came from this address.' },
     },
     run: (x) => tokenReply(x, (x.body ?? {}) as TokenRequest, deps),
   });

@@ -27,13 +27,15 @@ const GRANT = 'client_credentials';
 
 /** Answers a token request. */
 export async function tokenReply(
-  x: Pick<Exchange, 'header' | 'baseUrl'>,
+  x: Pick<Exchange, 'header' | 'baseUrl' | 'clientAddress'>,
   request: TokenRequest,
   deps: OAuthDeps,
 ): Promise<Reply> {
   const credentials = credentialsOf(x.header('authorization'), request);
   if (credentials === 'both') return refusal('invalid_request', 'Send the client secret in one place.');
-  const client = credentials && (await deps.clients.withSecret(credentials.id, credentials.secret));
+  const { clients } = deps;
+  const client =
+    credentials && (await clients.withSecret(credentials.id, credentials.secret, x.clientAddress));
   if (!client) return refusal('invalid_client', 'The client or its secret is wrong.');
   const { grant_type: grant } = request;
   if (grant === undefined) return refusal('invalid_request', 'grant_type is missing.');

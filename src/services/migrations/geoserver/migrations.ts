@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { ApiError, notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Pools } from '../../../core/tasks.js';
-import type { JobRow } from '../../../stores/jobs.js';
+import type { JobQuery, JobRow } from '../../../stores/jobs.js';
 import { exists } from '../../exists.js';
 import type { SubmitOptions } from '../../jobs/engine.js';
 import type { JobContext, JobOutcome } from '../../jobs/kinds.js';
@@ -82,9 +82,9 @@ export class GeoServerMigrations {
     return (await this.#deps.jobs.submit(KIND, request, options)).job;
   }
 
-  /** Newest first. */
-  async list(): Promise<MigrationView[]> {
-    const rows = await this.#deps.jobs.store.list({ kinds: [KIND], limit: LIST });
+  /** Those of these callers, newest first. */
+  async list(callers: Pick<JobQuery, 'owner' | 'tenant'>): Promise<MigrationView[]> {
+    const rows = await this.#deps.jobs.store.list({ ...callers, kinds: [KIND], limit: LIST });
     return Promise.all(rows.map((job) => this.#viewOf(job)));
   }
 

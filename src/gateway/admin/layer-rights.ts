@@ -1,0 +1,84 @@
+import { ANY, type RuleScope, SERVICE } from '../../core/access.js';
+import type { CatalogSnapshot, Collection } from '../../core/collection.js';
+import { ApiError, notFound } from '../../core/errors.js';
+import type { Principal } from '../../core/operation.js';
+import type { AccessAction, AccessPolicy } from '../../services/access/access.js';
+import { isWithin } from '../../services/access/policy.js';
+import { type RuleSet, serviceAccessId } from '../../services/access/rules.js';
+
+/**
+ * Rights to layers that management operations ask for beside their permissions. Who changes what others may see of a layer
+ * must be able to read all of it, and who replaces a layer must be able to write all of it: else a permission of the
+ * management API would open what its holder may not have.
+ */
+
+/** What decides about rights, of `AdminDeps` and of what a manifest is checked against. */
+export interface Rights {
+  readonly access: AccessPolicy;
+  catalog(): CatalogSnapshot;
+}
+
+/** Throws `forbidden` unless the caller has all rows and attributes of the layers, `not-found` outside of its tenant. */
+export function requireWhole(
+  collections: readonly Collection[],
+  action: AccessAction,
+  principal: Principal,
+  { access }: Pick<Rights, 'access'>,
+): void {
+  for (const collection of collections) {
+    const { allowed, filter, fields } = access(principal, collection, action);
+    if (allowed && filter === undefined && fields === undefined) continue;
+    if (!isWithin(principal, collection)) throw notFound('layer', collection.id);
+    throw new ApiError(
+      'forbidden',
+      `Changing the layer '${collection.id}' needs the right to ${action} all of its rows and attributes.`,
+    );
+  }
+}
+
+/** As `requireWhole`, for the collections of these ids that an import replaces. Those that are not there are free. */
+export function requireReplaceable(
+  ids: readonly string[],
+  principal: Principal,
+  { access, catalog }: Rights,
+): void {
+  const wanted = new Set(ids.map((id) => id.toLowerCase()));
+  const replaced = catalog().collections.filter(({ id }) => wanted.has(id.toLowerCase()));
+  requireWhole(replaced, 'write', principal, { access });
+}
+
+/** As `requireWhole`, for layers by their numbers. */
+export function requireLayers(
+  layerIds: readonly number[],
+  action: AccessAction,
+  principal: Principal,
+  { access, catalog }: Rights,
+): void {
+  const present = layerIds.flatMap((id) => catalog().byLayerId(id) ?? []);
+  requireWhole(present, action, principal, { access });
+}
+
+/** Layers that a policy for rows or a mask is about. One for a layer that is gone counts as one for all of its service. */
+export function layersOfRule(
+  { service, layer }: Pick<RuleScope, 'service' | 'layer'>,
+  catalog: CatalogSnapshot,
+): Collection[] {
+  const named = layer === ANY ? undefined : (catalog.byId(layer) ?? catalog.byLayerId(Number(layer)));
+  if (named) return [named];
+  return catalog.collections.filter(({ service: own = SERVICE }) => service === ANY || own === service);
+}
+
+/** Layers whose access is what is kept under an id: a layer, or those that say nothing of their own. */
+export function layersOfAccess(
+  id: string,
+  rules: Pick<RuleSet, 'accessIdOf'>,
+  catalog: CatalogSnapshot,
+): Collection[] {
+  const named = catalog.byId(id) ?? catalog.byLayerId(Number(id));
+  if (named) return [named];
+  return catalog.collections.filter(
+    (one) =>
+      rules.accessIdOf(one) === id ||
+      (serviceAccessId(one.service ?? SERVICE) === id && rules.accessIdOf(one) === ANY),
+  );
+}

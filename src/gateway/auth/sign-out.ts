@@ -1,0 +1,40 @@
+import type { Exchange } from '../../core/operation.js';
+import type { Bearers } from '../../services/access/bearers.js';
+import { type Sessions, sessionHash } from '../../services/access/sessions.js';
+import type { StoredSession } from '../../stores/sessions.js';
+import { cookieOf, PLAIN_COOKIE, SECURE_COOKIE, tokenOf } from './credentials.js';
+
+export interface SignOutDeps {
+  readonly sessions: Pick<Sessions, 'find' | 'end'>;
+  readonly tokens: Pick<Bearers, 'end'>;
+}
+
+type Request = Pick<Exchange, 'header' | 'principal' | 'query'>;
+
+/** Ends what a request was made with: its session, and its bearer token in any of the ways to send it. */
+export async function signOut(x: Request, deps: SignOutDeps): Promise<StoredSession | undefined> {
+  const authorization = x.header('authorization');
+  const token = tokenOf(authorization, '') ?? tokenOf(x.header('x-esri-authorization'), x.query);
+  const { sessionHash: own } = x.principal;
+  const session = own === undefined ? undefined : await deps.sessions.find(own);
+  if (own !== undefined) await deps.sessions.end(own);
+  // A page of another site can have a browser send the cookie, but no header.
+  if (authorization !== undefined) await endSessions(x, deps.sessions);
+  if (token !== undefined) await deps.tokens.end(token);
+  return session;
+}
+
+/**
+ * Ends the sessions whose cookies came with a request to sign in: who has planted a cookie in the browser, or used it before,
+ * is not signed in by it any longer.
+ */
+export async function endSessions(
+  x: Pick<Exchange, 'header'>,
+  sessions: Pick<Sessions, 'end'>,
+): Promise<void> {
+  const cookies = x.header('cookie') ?? '';
+  for (const name of [SECURE_COOKIE, PLAIN_COOKIE]) {
+    const secret = cookieOf(cookies, name);
+    if (secret !== undefined) await sessions.end(sessionHash(secret));
+  }
+}

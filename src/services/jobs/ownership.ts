@@ -1,0 +1,57 @@
+import { ANY } from '../../core/access.js';
+import { notFound } from '../../core/errors.js';
+import { actorOf, type Principal } from '../../core/operation.js';
+import type { JobQuery, JobRow } from '../../stores/jobs.js';
+import { permits } from '../access/permissions.js';
+
+/** What tells whose something is. */
+interface Owned {
+  readonly owner: string;
+  /** Null and absent: of no tenant. */
+  readonly tenant?: string | null | undefined;
+}
+
+/** Whether the caller began it. */
+export function isOwn({ owner }: Owned, principal: Principal): boolean {
+  return owner === actorOf(principal);
+}
+
+/** Whether it exists for the caller: a caller of a tenant knows nothing of other tenants. */
+export function isInTenant({ tenant }: Owned, { tenantId }: Principal): boolean {
+  return tenantId === undefined || tenant === tenantId;
+}
+
+/** Whether an upload, or a file that a job made, exists for the caller: its owner, and administrators (`*`). */
+export function isOwnFile(one: Owned, principal: Principal): boolean {
+  return isOwn(one, principal) || (principal.permissions.includes(ANY) && isInTenant(one, principal));
+}
+
+/** Whether an import job exists for the caller: its own, and any for who may look at all jobs. */
+export function isOwnImport(one: Owned, principal: Principal): boolean {
+  return isOwn(one, principal) || (permits(principal, 'admin:jobs:read') && isInTenant(one, principal));
+}
+
+/** The same as a condition of a query. */
+export function importsOf(principal: Principal): Pick<JobQuery, 'owner' | 'tenant'> {
+  if (permits(principal, 'admin:jobs:read')) return { tenant: principal.tenantId };
+  return { owner: actorOf(principal) };
+}
+
+/** Whether the caller may end an import: its own one, or any as who manages jobs. */
+export function endsImport(one: Owned, principal: Principal): boolean {
+  return isOwn(one, principal) || (permits(principal, 'admin:jobs:write') && isInTenant(one, principal));
+}
+
+/**
+ * The same job, where one of the rules above says that it exists for the caller. Throws what is thrown for an id that no
+ * job has: `what` names the kind there.
+ */
+export function requireJob(
+  job: JobRow,
+  principal: Principal,
+  rule: (job: JobRow, principal: Principal) => boolean,
+  what = 'job',
+): JobRow {
+  if (!rule(job, principal)) throw notFound(what, job.id);
+  return job;
+}
