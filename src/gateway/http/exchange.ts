@@ -220,6 +220,11 @@ export class HttpExchange implements Exchange {
     return this.#controller.signal;
   }
 
+  /** Ends what still works for the request: it has failed, and other parts of its response are worth nothing. */
+  abandon(): void {
+    this.#controller?.abort();
+  }
+
   timing(stage: string, milliseconds: number): void {
     // `toFixed` is slow.
     const dur = Math.round(milliseconds * 100) / 100;
