@@ -85,7 +85,9 @@ export async function measureFloods(script: string): Promise<void> {
   };
   const targets: Targets = { large: named('buildings'), slowView: named('slow').id };
   const floods = floodsOf(targets);
-  const names = [QUIET, ...floods.map(({ name }) => name), JOBS].filter((name) => !only || name === only);
+  const names = [QUIET, ...floods.map(({ name }) => name), JOBS].filter(
+    (name) => !only || only.split(',').includes(name),
+  );
   const outcomes = new Map<string, Outcome[]>(names.map((name) => [name, []]));
   const asks = asksOf({ quick: named('quick').id, large: targets.large.id });
   const weak = await weakKey(server.origin);

@@ -115,7 +115,7 @@ function filterSteps(filter: Expression | undefined): number {
 function operandSteps(operand: Operand): number {
   if (typeof operand !== 'object') return 0;
   // A list is looked up in an index of its values.
-  if (isArray(operand)) return 1;
+  if (isArray(operand)) return Math.log2(operand.length + 1) / 2;
   if (isGeometry(operand)) return TEXT_STEPS;
   if (!isCall(operand)) return 0;
   const { op, args } = operand;

@@ -53,7 +53,8 @@ export async function runTask<N extends TaskName>(
     metrics.scenesLost.cell().inc((output as Loss | null)?.lost?.length ?? 0);
     return output;
   } catch (error) {
-    if (error instanceof TaskFailure && error.code === 'queue-full') admission = 'refused';
+    if (error instanceof TaskFailure && (error.code === 'queue-full' || error.code === 'too-many'))
+      admission = 'refused';
     throw error;
   } finally {
     const ms = performance.now() - started;

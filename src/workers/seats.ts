@@ -12,6 +12,8 @@ export interface SeatOptions {
   readonly common: number;
   /** Further seats for callers with a key, while the common ones are taken. */
   readonly reserved: number;
+  /** Callers with a key take these before the common ones, except for heavy tasks. */
+  readonly reservedFirst?: boolean;
   /** Heavy tasks that run at the same time; callers with a key may run one more. */
   readonly heavy: number;
 }
@@ -36,13 +38,14 @@ export class Seats {
 
   /** The seat that a task may take now; undefined: it has to wait. */
   free({ caller, heavy }: Sitter): Seat | undefined {
-    const { common, reserved, heavy: maxHeavy } = this.options;
+    const { common, reserved, reservedFirst, heavy: maxHeavy } = this.options;
     const isKeyed = caller.class === 'keyed';
     if (heavy && this.#heavy >= maxHeavy + (isKeyed ? 1 : 0)) return undefined;
+    const hasReserved = isKeyed && this.#reserved.size < reserved;
+    if (hasReserved && reservedFirst && !heavy) return 'reserved';
     if (this.#common < common) return 'common';
-    if (!isKeyed || this.#reserved.size >= reserved) return undefined;
     // A caller that floods the server with heavy tasks leaves these seats to the others.
-    return heavy && this.#runsOf(caller) > 0 ? undefined : 'reserved';
+    return hasReserved && !(heavy && this.#runsOf(caller) > 0) ? 'reserved' : undefined;
   }
 
   sit(sitter: Sitter, seat: Seat): void {

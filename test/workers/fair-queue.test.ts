@@ -121,6 +121,13 @@ describe('seats', () => {
     expect(started(seats).map(({ name }) => name)).toEqual(['a3']);
   });
 
+  it('may give callers with a key the reserved one first, where their task is light', () => {
+    const seats = new FairLane<LaneTask>({ common: 1, reserved: 1, reservedFirst: true, heavy: 1 });
+    const free = (heavy: boolean) => seats.seats.free(task(keyed('k'), '', heavy));
+    expect([free(false), free(true)]).toEqual(['reserved', 'common']);
+    expect(seats.seats.free(task(anonymous('a')))).toBe('common');
+  });
+
   it('lets heavy tasks take a part of them, and one more of callers with a key', () => {
     const seats = lane();
     for (const name of ['a1', 'a2']) seats.queue.push(task(anonymous(name), name, true));

@@ -259,10 +259,14 @@ export class VectorPool {
     const tables = new TableLoad();
     if (name === FILES) {
       const common = this.#threads.length;
-      return { tasks: new FairLane({ common, reserved: 1, heavy: Math.max(1, common - 1) }), tables };
+      // The reserved thread goes first: it gets more of the processors than others that compute.
+      const reserved = { reserved: 1, reservedFirst: true };
+      return { tasks: new FairLane({ common, ...reserved, heavy: Math.max(1, common - 1) }), tables };
     }
     const common = this.#threads.reduce((sum, { perDatabase }) => sum + perDatabase, 0);
-    const seats = { common, reserved: this.#reserved.perDatabase, heavy: Math.max(1, common >> 1) };
+    // A thread of everyone may begin to read a large file while it waits for a database: its answer would wait as well.
+    const reserved = { reserved: this.#reserved.perDatabase, reservedFirst: true };
+    const seats = { common, ...reserved, heavy: Math.max(1, common >> 1) };
     const ofTable = Math.max(1, common - Math.max(1, Math.floor(common * RESERVED_PART)));
     const mayStart = ({ table }: Waiting) => table === '' || tables.count(table) < ofTable;
     return { tasks: new FairLane(seats, mayStart), tables };
