@@ -17,11 +17,12 @@ export async function withPools<T>(
 ): Promise<T> {
   const runDir = mkdtempSync(join(tmpdir(), 'graticule-'));
   const engine = startEngine(runDir, remoteHosts);
-  const connections = vectorThreads + 1;
+  const connections = vectorThreads + 2;
   const pools = createPools({
     vectorThreads,
     maxQueue: 64,
     maxWaitMs: Infinity,
+    heavyPerAddress: Infinity,
     connections,
     remoteHosts,
     processBytes: LIMITS.processMemoryBytes,

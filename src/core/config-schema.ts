@@ -22,6 +22,9 @@ const section = <T extends Record<string, TSchema>>(properties: T) =>
 const bounded = (description: string, minimum: number, maximum: number) =>
   Type.Optional(Type.Integer({ description, minimum, maximum }));
 
+const jobDeadline = (jobs: string, minutes: number) =>
+  whole(`Minutes that a run of ${jobs} may take before the job fails. 0: any time.`, minutes, 0, 20_160);
+
 const jobLimit = (jobs: string) =>
   bounded(`${jobs} that run at a time on all servers together; as many as have room when absent.`, 1, 1000);
 
@@ -131,9 +134,33 @@ export const ConfigSchema = section({
       10,
       60_000,
     ),
+    heavyPerAddress: whole(
+      'Heavy requests of one IP address (one /64 network of IPv6) that may run or wait at the same time in each gateway process. Requests with a key have no such limit. More get 429.',
+      LIMITS.heavyPerAddress,
+      1,
+      100_000,
+    ),
   }),
   jobs: section({
-    atOnce: whole('Jobs that each process runs at a time; with 0 it leaves them to others.', 2, 0, 64),
+    atOnce: whole(
+      'Jobs that each process runs at a time; with 0 it leaves them to others. One owner gets all but one of these places, and long jobs (processes, tiles, scans) leave one to imports and exports (docs/state.md).',
+      3,
+      0,
+      64,
+    ),
+    deadlines: section({
+      import: jobDeadline('imports of vector files', 720),
+      'import-raster': jobDeadline('imports of rasters', 1440),
+      'import-tiles': jobDeadline('imports of tile packages', 720),
+      'import-wmts': jobDeadline('imports of tiles of a WMTS', 2880),
+      export: jobDeadline('exports of layers', 720),
+      merge: jobDeadline('merges of files into collections', 720),
+      process: jobDeadline('executions of processes', 720),
+      'multidim-scan': jobDeadline('scans of multidimensional coverages', 720),
+      'tiles.cache': jobDeadline('seedings and drops of cached tiles', 10_080),
+      'tiles.archive': jobDeadline('exports of tiles', 10_080),
+      'tiles.publish': jobDeadline('exports of tiles that are published', 10_080),
+    }),
     limits: section({
       import: jobLimit('Imports of vector files'),
       'import-raster': jobLimit('Imports of rasters'),

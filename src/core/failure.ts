@@ -18,6 +18,8 @@ export const TASK_FAILURE_CODES = [
   'cancelled',
   'deadline-exceeded',
   'queue-full',
+  /** The caller has too many requests of the kind that run. */
+  'too-many',
   'worker-lost',
   'internal',
 ] as const;

@@ -175,6 +175,13 @@ export const LIMITS = {
   requestDeadlineMs: 30_000,
   /** Milliseconds after which PostGIS undoes an edit of which it hears nothing. */
   idleTransactionMs: 5000,
+  /** Evaluations of a condition on a row, and pixels of an image, above which a task counts as heavy. */
+  heavySteps: 1_000_000,
+  heavyPixels: 4_194_304,
+  /** Heavy requests of one address that may run or wait at the same time, where no key comes with them. */
+  heavyPerAddress: 8,
+  /** Estimated steps above which the request of an anonymous client is refused. */
+  anonymousSteps: 100_000_000,
   /** Queued tasks per pool before requests are answered 503. */
   poolQueue: 512,
   /** Milliseconds that a task may be expected to wait for a worker before requests are answered 503. */
@@ -391,10 +398,14 @@ export const LIMITS = {
   /** Replicas of a service, those of one owner, and milliseconds after their last synchronisation at which they end. */
   serviceReplicas: 10_000,
   ownerReplicas: 100,
+  /** Replicas of a service that one address has without a key. */
+  addressReplicas: 20,
   replicaMs: 7 * 86_400_000,
   /** Bytes of what a replica gets at once, and how many such answers are made at a time. */
   replicaBytes: 33_554_432,
   replicaTurns: 2,
+  /** Of them, those of callers without a key. */
+  anonymousReplicaTurns: 1,
   /** Features that changed since a generation, and bytes of what they were and are. */
   replicaChanges: 50_000,
   replicaChangeBytes: 67_108_864,

@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox';
+import type { Caller } from './callers.js';
 import type { Compression } from './content-coding.js';
 import type { ApiError } from './errors.js';
 import type { JsonBounds } from './json-bounds.js';
@@ -195,6 +196,8 @@ export interface Exchange<P extends Params = Params, B = unknown, M = unknown> {
   readonly query: string;
   /** Public origin (and path prefix) for links, without a trailing slash. */
   readonly baseUrl: string;
+  /** Who the request's tasks are done for. */
+  readonly caller?: Caller;
   /** IP address of the client, behind trusted proxies too; empty when the connection was lost before it was read. */
   readonly clientAddress: string;
   readonly correlationId: string;

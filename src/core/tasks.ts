@@ -15,6 +15,7 @@ import type {
   ArchiveTilesResult,
   ArchiveTilesTask,
 } from './archives.js';
+import type { Caller } from './callers.js';
 import type { ClassBreaksResult, ClassBreaksTask } from './class-breaks.js';
 import type { ConnectionTotals } from './connection-counts.js';
 import type { CsvInspection } from './csv.js';
@@ -155,6 +156,10 @@ export type TaskInput<N extends TaskName> = Tasks[N]['input'];
 export type TaskOutput<N extends TaskName> = Tasks[N]['output'];
 
 export interface TaskOptions {
+  /** On whose behalf; `BACKGROUND` when absent. */
+  caller?: Caller;
+  /** It is estimated to take much time or memory: set by the pools. */
+  heavy?: boolean;
   /** Aborting drops a queued task at once; a running one stops at its next safe point. */
   signal?: AbortSignal;
   /** Aborting asks a running task to end early; its answer is waited for all the same. */

@@ -95,6 +95,8 @@ export interface VectorSource {
   crs: string;
   /** Attribute columns without id and geometry. */
   fields: Field[];
+  /** Rows when the table was last described, for estimates; absent where nobody counted them. */
+  rows?: number;
   /** False when rows cannot be changed: a view, a copy of a foreign file, no permission to write. */
   writable: boolean;
 }

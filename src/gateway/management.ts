@@ -35,6 +35,7 @@ import { Exports } from '../services/exports/service.js';
 import type { Geocoding } from '../services/geocoding/service.js';
 import { ImportService } from '../services/import.js';
 import { JobEngine } from '../services/jobs/engine.js';
+import { sharePlaces } from '../services/jobs/places.js';
 import type { Layers } from '../services/layers/layers.js';
 import { Merges } from '../services/merges.js';
 import { MigrationBatches } from '../services/migrations/batches.js';
@@ -139,6 +140,10 @@ export function startManagement(options: ManagementOptions): Management {
   const { config, state, cluster, keys, pools, catalog, log, derivations } = options;
   const jobs = new JobEngine(state.jobs, {
     concurrency: config.jobs.atOnce,
+    places: sharePlaces(config.jobs.atOnce),
+    deadlinesMs: Object.fromEntries(
+      Object.entries(config.jobs.deadlines).map(([kind, minutes]) => [kind, minutes * 60_000]),
+    ),
     limits: { kinds: config.jobs.limits, perOwner: config.jobs.perOwner, perTenant: config.jobs.perTenant },
     folder: config.state.url === '' ? undefined : folderName(options.dataDir),
     onError: (error: unknown) => log.write('job.engine.failed', exception(error)),

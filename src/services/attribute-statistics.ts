@@ -1,3 +1,4 @@
+import type { Caller } from '../core/callers.js';
 import { readable, type VectorCollection } from '../core/collection.js';
 import { plainFields } from '../core/field-masks.js';
 import type { StatisticsResult } from '../core/field-statistics.js';
@@ -21,10 +22,10 @@ const entries = new WeakMap<VectorCollection, Entry>();
 export async function attributeStatistics(
   pools: Pools,
   visible: VectorCollection,
-  signal: AbortSignal,
+  { signal, caller }: { signal: AbortSignal; caller?: Caller },
 ): Promise<StatisticsResult> {
   let entry = entries.get(visible);
-  if (!entry || entry.expires < Date.now()) entries.set(visible, (entry = begin(pools, visible)));
+  if (!entry || entry.expires < Date.now()) entries.set(visible, (entry = begin(pools, visible, caller)));
   const joined = entry;
   joined.waiting++;
   const leave = () => {
@@ -39,14 +40,14 @@ export async function attributeStatistics(
   }
 }
 
-function begin(pools: Pools, visible: VectorCollection): Entry {
+function begin(pools: Pools, visible: VectorCollection, caller: Caller | undefined): Entry {
   const controller = new AbortController();
   const { source, fields, filter } = readable(visible);
   const names = plainFields(visible.source.fields)
     .filter(({ type }) => type !== 'binary')
     .map(({ name }) => name)
     .slice(0, LIMITS.statisticsFields);
-  const result = runTask({ signal: controller.signal, timing() {} }, pools, 'vector.statistics', {
+  const result = runTask({ caller, signal: controller.signal, timing() {} }, pools, 'vector.statistics', {
     source,
     filter,
     fields: fields === undefined ? names : names.filter((name) => fields.includes(name)),

@@ -1,3 +1,4 @@
+import type { Caller } from '../core/callers.js';
 import { TaskFailure } from '../core/failure.js';
 import { LIMITS } from '../core/limits.js';
 import type { Hold } from '../core/presence.js';
@@ -13,6 +14,8 @@ export interface TaskContext {
   /** Aborted when nobody waits for the result any more; absent when somebody always does. */
   readonly signal?: AbortSignal;
   readonly span?: unknown;
+  /** Whom the task is done for; the server itself when absent. */
+  readonly caller?: Caller;
   /** Of a request that others may be told is lost. */
   readonly hold?: Hold;
   timing(stage: string, milliseconds: number): void;
@@ -44,13 +47,14 @@ export async function runTask<N extends TaskName>(
   try {
     const bounds = toTheEnd ? { stop } : { signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs };
     output = await inTaskSpan(x.span as RequestSpan | undefined, { name, input, layerId }, (traced) =>
-      pools.run(name, input, { begun, ...bounds, ...traced }),
+      pools.run(name, input, { begun, caller: x.caller, ...bounds, ...traced }),
     );
     outcome = 'ok';
     metrics.scenesLost.cell().inc((output as Loss | null)?.lost?.length ?? 0);
     return output;
   } catch (error) {
-    if (error instanceof TaskFailure && error.code === 'queue-full') admission = 'refused';
+    if (error instanceof TaskFailure && (error.code === 'queue-full' || error.code === 'too-many'))
+      admission = 'refused';
     throw error;
   } finally {
     const ms = performance.now() - started;

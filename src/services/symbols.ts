@@ -85,5 +85,5 @@ function replyOf(body: Uint8Array, mediaType: string): Reply {
 
 /** Several clients may wait for one answer, so none of them may cancel it by going away. */
 function withoutSignal(x: TaskContext): TaskContext {
-  return { span: x.span, timing: (stage, ms) => x.timing(stage, ms) };
+  return { span: x.span, caller: x.caller, timing: (stage, ms) => x.timing(stage, ms) };
 }

@@ -25,7 +25,18 @@ export interface JobSearch {
   /** Those of the kinds whose jobs only wait for others: they are no share of their owner. */
   readonly waiting?: readonly string[];
   readonly limits?: JobLimits;
+  /** Shares of the instance that are used up: see `FullShares` in src/services/jobs/places.ts. */
+  readonly held?: HeldShares | undefined;
 }
+
+/** Owners none of whose jobs, or none of whose long jobs, an instance takes. */
+export interface HeldShares {
+  readonly owners: readonly string[];
+  readonly ownersOfLong: readonly string[];
+  readonly longKinds: readonly string[];
+}
+
+const NOTHING_HELD: HeldShares = { owners: [], ownersOfLong: [], longKinds: [] };
 
 /** A job that an instance may run now. */
 export interface Claim {
@@ -64,7 +75,15 @@ export class JobRuns {
    * the tenant, and then the owner, of whom the fewest run.
    */
   claim(search: JobSearch): Promise<Claim | undefined> {
-    const { kinds, leaseMs, running = [], folder, limits = NO_LIMITS, waiting = [] } = search;
+    const {
+      kinds,
+      leaseMs,
+      running = [],
+      folder,
+      limits = NO_LIMITS,
+      waiting = [],
+      held = NOTHING_HELD,
+    } = search;
     return this.db.transaction().execute(async (trx) => {
       const { now, forUpdateOfFree } = vocabularyOf(trx);
       // Nobody else counts before the transaction ends.
@@ -81,6 +100,8 @@ export class JobRuns {
           jobs.where((w) => w.or([w('folder', 'is', null), w('folder', '=', folder!)])),
         )
         .where(withinLimits(shares, limits, waiting))
+        .where((w) => w.or([w('kind', 'in', waiting), w('owner', 'not in', held.owners)]))
+        .where((w) => w.or([w('kind', 'not in', held.longKinds), w('owner', 'not in', held.ownersOfLong)]))
         .where((w) =>
           w.or([
             w('state', '=', 'Queued'),

@@ -24,6 +24,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0013-attachments': { up: attachments },
   '0015-job-shares': { up: jobShares },
   '0016-merge-strategies': { up: mergeStrategies },
+  '0018-replica-counts': { up: replicaCounts },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -323,6 +324,11 @@ async function mergeStrategies(db: StateDb): Promise<void> {
       .where('id', '=', id)
       .execute();
   }
+}
+
+/** Whom a replica counts for, where that is not its owner. */
+async function replicaCounts(db: StateDb): Promise<void> {
+  await runAll(db, ['ALTER TABLE replicas ADD COLUMN counted_for TEXT']);
 }
 
 async function jobShares(db: StateDb): Promise<void> {

@@ -38,13 +38,16 @@ export interface Replica {
   readonly endedAt: number | null;
 }
 
-export type NewReplica = Pick<Replica, 'name' | 'service' | 'owner' | 'syncModel' | 'epsg' | 'layers'>;
+export type NewReplica = Pick<Replica, 'name' | 'service' | 'owner' | 'syncModel' | 'epsg' | 'layers'> & {
+  /** Network of the address that creates it without a key. */
+  readonly address?: string | undefined;
+};
 
 /** Offline copies, and the uploads that they made. */
 export class ReplicaStore {
   constructor(private readonly db: StateDb) {}
 
-  /** Undefined when the service, or the owner, has as many as it may have. */
+  /** Undefined when the service, the owner, or without a key the address, has as many as it may have. */
   add(replica: NewReplica): Promise<Replica | undefined> {
     return this.db.transaction().execute(async (trx) => {
       await lock(trx, 'replicas', replica.service);
@@ -58,6 +61,7 @@ export class ReplicaStore {
           name: replica.name,
           service: replica.service,
           owner: replica.owner,
+          counted_for: replica.address ?? null,
           sync_model: replica.syncModel,
           epsg: replica.epsg,
           layers_json: JSON.stringify(replica.layers),
@@ -151,7 +155,10 @@ export class ReplicaStore {
   }
 }
 
-async function isFull(db: StateDb, { service, owner }: NewReplica): Promise<boolean> {
+/** Part of the replicas of a service that callers without a key may have. */
+const ANONYMOUS_PART = 1 / 2;
+
+async function isFull(db: StateDb, { service, owner, address }: NewReplica): Promise<boolean> {
   const replicas = () =>
     db
       .selectFrom('replicas')
@@ -159,8 +166,17 @@ async function isFull(db: StateDb, { service, owner }: NewReplica): Promise<bool
       .where('service', '=', service)
       .where('ended_at', 'is', null);
   const all = await replicas().executeTakeFirstOrThrow();
-  const own = await replicas().where('owner', '=', owner).executeTakeFirstOrThrow();
-  return Number(all.count) >= LIMITS.serviceReplicas || Number(own.count) >= LIMITS.ownerReplicas;
+  if (Number(all.count) >= LIMITS.serviceReplicas) return true;
+  if (address === undefined) {
+    const own = await replicas().where('owner', '=', owner).executeTakeFirstOrThrow();
+    return Number(own.count) >= LIMITS.ownerReplicas;
+  }
+  const strangers = await replicas().where('counted_for', 'is not', null).executeTakeFirstOrThrow();
+  const own = await replicas().where('counted_for', '=', address).executeTakeFirstOrThrow();
+  return (
+    Number(strangers.count) >= LIMITS.serviceReplicas * ANONYMOUS_PART ||
+    Number(own.count) >= LIMITS.addressReplicas
+  );
 }
 
 /** Uploads are remembered as long as the feed may tell of their edits, expired replicas for as long again. */

@@ -342,6 +342,8 @@ export interface ReplicaTable {
   service: string;
   /** Id of the principal that created it. */
   owner: string;
+  /** Network of the address that created it without a key, which its limit counts by; null: that of the owner. */
+  counted_for: string | null;
   sync_model: SyncModel;
   /** Spatial reference of its coordinates. */
   epsg: number;

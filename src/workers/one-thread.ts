@@ -1,8 +1,10 @@
 import { Piscina } from 'piscina';
+import { BACKGROUND, type Caller } from '../core/callers.js';
 import { TaskFailure } from '../core/failure.js';
 import type { PoolStatus, TaskInput, TaskName, TaskOptions, TaskOutput } from '../core/tasks.js';
 import { Cancellation, type CancellationFlag } from './cancellation.js';
 import { type Answer, failureFrom } from './failure.js';
+import { FairLane, type LaneTask } from './fair-lane.js';
 import { busy } from './pace.js';
 
 /** Milliseconds without work after which the thread ends. */
@@ -31,21 +33,35 @@ export interface OneThreadOptions {
   concurrency?: number;
 }
 
+/** A task until it ends. */
+interface Turn extends LaneTask {
+  giveUp(failure: TaskFailure): void;
+}
+
+function cancelled(): TaskFailure {
+  return new TaskFailure('cancelled', 'The task was cancelled.');
+}
+
 /**
  * One thread for what is wanted now and then, there only while it has work: archives take minutes to write, and glyphs are
  * made once, for which no thread that answers requests has the time.
  */
 export class OneThreadPool<Names extends TaskName> {
   readonly #pool: Piscina;
-  #running = 0;
+  readonly #lane: FairLane<Turn>;
 
   constructor(private readonly options: OneThreadOptions) {
+    const { concurrency = 1, threads = 1 } = options;
+    const common = concurrency * threads;
+    // Threads that wait for others take one more; those that compute do one thing after the other.
+    const reserved = concurrency > 1 ? 1 : 0;
+    this.#lane = new FairLane({ common, reserved, heavy: Number.POSITIVE_INFINITY });
     this.#pool = new Piscina({
       filename: options.worker.href,
       workerData: options.workerData,
       minThreads: options.isKept ? 1 : 0,
-      maxThreads: options.threads ?? 1,
-      concurrentTasksPerWorker: options.concurrency ?? 1,
+      maxThreads: threads,
+      concurrentTasksPerWorker: concurrency + reserved,
       idleTimeout: IDLE_MS,
       atomics: 'disabled',
       recordTiming: false,
@@ -55,15 +71,14 @@ export class OneThreadPool<Names extends TaskName> {
   async run<N extends Names>(
     name: N,
     input: TaskInput<N>,
-    { signal }: TaskOptions = {},
+    { signal, caller = BACKGROUND }: TaskOptions = {},
   ): Promise<TaskOutput<N>> {
-    if (signal?.aborted) throw new TaskFailure('cancelled', 'The task was cancelled.');
-    if (this.#running > (this.options.maxQueue ?? Number.POSITIVE_INFINITY)) throw busy(0);
+    if (signal?.aborted) throw cancelled();
+    const turn = await this.#turn(caller, signal);
     const cancellation = new Cancellation();
     const message: OneThreadMessage<N> = { name, input, flag: cancellation.shared };
     const stop = () => cancellation.request();
     signal?.addEventListener('abort', stop, { once: true });
-    this.#running++;
     try {
       const answer = (await this.#pool.run(message)) as Answer<TaskOutput<N>>;
       if (answer.ok) return answer.value;
@@ -72,17 +87,57 @@ export class OneThreadPool<Names extends TaskName> {
       if (error instanceof TaskFailure) throw error;
       throw new TaskFailure('worker-lost', 'A worker stopped unexpectedly.', String(error));
     } finally {
-      this.#running--;
       signal?.removeEventListener('abort', stop);
+      this.#lane.ended(turn);
+      this.#next();
     }
+  }
+
+  /** Resolves when it is the caller's turn. Rejects when the queue is full, or the task is cancelled first. */
+  #turn(caller: Caller, signal: AbortSignal | undefined): Promise<Turn> {
+    const { queue } = this.#lane;
+    return new Promise((resolve, reject) => {
+      const leave = () => turn.giveUp(cancelled());
+      const turn: Turn = {
+        caller,
+        heavy: false,
+        start: () => {
+          signal?.removeEventListener('abort', leave);
+          resolve(turn);
+        },
+        giveUp: (failure) => {
+          queue.remove(turn);
+          signal?.removeEventListener('abort', leave);
+          reject(failure);
+        },
+      };
+      const { maxQueue = Number.POSITIVE_INFINITY } = this.options;
+      if (this.#lane.seats.free(turn) === undefined && queue.size >= maxQueue) {
+        const displaced = queue.displaced(caller);
+        if (!displaced) return reject(busy(0));
+        displaced.giveUp(busy(0));
+      }
+      signal?.addEventListener('abort', leave, { once: true });
+      queue.push(turn);
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    while (this.#lane.next());
   }
 
   /** A thread that is not there for lack of work is healthy. */
   status(): PoolStatus {
     const workers = this.#pool.threads.length;
-    const { concurrency = 1, threads = 1 } = this.options;
-    const running = Math.min(concurrency * threads, this.#running);
-    return { name: this.options.name, workers, queued: this.#running - running, running, healthy: true };
+    const { queue, seats } = this.#lane;
+    return {
+      name: this.options.name,
+      workers,
+      queued: queue.size,
+      running: seats.running,
+      healthy: true,
+    };
   }
 
   close(): Promise<void> {

@@ -6,6 +6,7 @@ import { LIMITS } from '../core/limits.js';
 import type { StorageTasks } from '../core/storage.js';
 import type { SymbolTasks } from '../core/symbols.js';
 import type { Pools, TaskInput, TaskName, TaskOptions, TaskOutput } from '../core/tasks.js';
+import { Admission } from './admission.js';
 import type { ArchiveTaskName } from './archive/worker.js';
 import { EnginePool } from './engine/client.js';
 import type { EngineTaskName } from './engine/wire.js';
@@ -20,6 +21,8 @@ export interface PoolsOptions {
   maxQueue: number;
   /** Expected wait, in milliseconds, beyond which a task is refused. */
   maxWaitMs: number;
+  /** Heavy requests of one address that may run or wait at the same time, without a key. */
+  heavyPerAddress: number;
   /** Connections to each PostGIS database. */
   connections: number;
   /** Hosts that remote archives may be read from; none when absent. */
@@ -76,6 +79,7 @@ export function createPools(options: PoolsOptions): Pools {
     ...{
       name: 'geometry',
       size: threads,
+      reserved: 1,
       maxBytes: LIMITS.geometryMemoryBytes,
       maxQueue: LIMITS.geometryQueue,
     },
@@ -93,9 +97,12 @@ export function createPools(options: PoolsOptions): Pools {
       return geocoding.run(name, input, taskOptions);
     return engines.run(name as EngineTaskName, input, taskOptions);
   };
+  const admission = new Admission(options.heavyPerAddress);
   return {
     run<N extends TaskName>(name: N, input: TaskInput<N>, taskOptions?: TaskOptions): Promise<TaskOutput<N>> {
-      return run(name, input as never, taskOptions) as Promise<TaskOutput<N>>;
+      return admission.run(name, input, taskOptions, (admitted) =>
+        run(name, input as never, admitted),
+      ) as Promise<TaskOutput<N>>;
     },
     status: () => [
       vector.status(),

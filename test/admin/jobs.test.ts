@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ApiError } from '../../src/core/errors.js';
 import { JobEngine, type JobNews } from '../../src/services/jobs/engine.js';
 import type { JobContext, JobKind } from '../../src/services/jobs/kinds.js';
+import { sharePlaces } from '../../src/services/jobs/places.js';
 import { jobQueue, uploadQueue } from '../../src/services/telemetry/store-metrics.js';
 import { JobRuns } from '../../src/stores/job-runs.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
@@ -217,6 +218,54 @@ describeStates('job engine', (temporary) => {
     expect(most).toBeGreaterThan(1);
     expect(most).toBeLessThanOrEqual(4);
     await other.stop();
+  });
+
+  it('lets the long jobs of one owner hold up nobody', async () => {
+    jobs = new JobEngine(t.state.jobs, { concurrency: 3, pollMs: 30, places: sharePlaces(3) });
+    const ran: string[] = [];
+    const run = (context: JobContext<never>) => {
+      ran.push((context.input as { name: string }).name);
+      return forever(context);
+    };
+    const row = { title: 'L', console: 'Geoprocessing', operationType: 9, resumable: true } as const;
+    jobs.register<never, unknown>({ ...row, kind: 'long', isLong: true, run });
+    const add = async (kind: string, name: string, owner: string) =>
+      (await jobs.submit(kind, { name }, { owner })).job.id;
+    await add('long', 'weak 1', 'weak');
+    await add('long', 'weak 2', 'weak');
+    await add('long', 'other', 'other');
+    await add('long', 'third', 'third');
+    kind(run);
+    await expect.poll(() => ran.length).toBe(2);
+    // Rows of one millisecond have no order of their own.
+    const owners = (names: string[]) => new Set(names.map((name) => name.slice(0, 4)));
+    expect(owners(ran).size).toBe(2);
+    // The place that is left is for what people wait for, of an owner with a long job too.
+    await add('k', 'import', 'weak');
+    await expect.poll(() => ran.length).toBe(3);
+    expect(ran[2]).toBe('import');
+  });
+
+  it('leaves a place to the others where one owner has many jobs', async () => {
+    jobs = new JobEngine(t.state.jobs, { concurrency: 3, pollMs: 30, places: sharePlaces(3) });
+    const ran: unknown[] = [];
+    kind((context) => {
+      ran.push(context.input);
+      return forever(context);
+    });
+    await Promise.all([submit(1), submit(2), submit(3)]);
+    await expect.poll(() => ran.length).toBe(2);
+    await jobs.submit('k', 'other', { owner: 'you' });
+    await expect.poll(() => ran.length).toBe(3);
+    expect(ran[2]).toBe('other');
+  });
+
+  it('fails a job that runs longer than its kind may', async () => {
+    jobs = new JobEngine(t.state.jobs, { pollMs: 30, deadlinesMs: { k: 100 } });
+    kind(forever);
+    const end = await jobs.finished(await submit());
+    expect(end).toMatchObject({ state: 'Failed', failure_code: 'deadline-exceeded' });
+    expect(end.failure_message).toContain('jobs.deadlines.k');
   });
 
   it('runs what a job waits for beside it where one may run at a time', async () => {

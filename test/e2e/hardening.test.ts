@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { dial } from './support/http.js';
 
 /** Loaded by every process of the server: gateways get a rejection that nobody waits for. */
 const STRAY = `
@@ -64,6 +65,25 @@ describe('what the server keeps to itself', () => {
     expect(engines.length).toBeGreaterThan(0);
     for (const environment of engines) expect(environment).not.toContain(server.adminKey);
     expect(environments('graticule: gateway').join()).toContain(server.adminKey);
+  });
+});
+
+describe('a client that never reads', () => {
+  it('is disconnected when it sends more requests', async () => {
+    const path = '/ogc/tiles/collections/1/tiles/WebMercatorQuad/0/0/0';
+    expect((await ask(path)).statusCode).toBe(200);
+    const socket = await dial(server.url);
+    socket.pause();
+    socket.on('error', () => undefined);
+    let sent = 0;
+    const request = `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`;
+    // Far more than the buffers of both ends hold.
+    while (!socket.destroyed && sent < 5000) {
+      socket.write(request);
+      sent++;
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    expect(sent).toBeLessThan(5000);
   });
 });
 

@@ -5,10 +5,31 @@ import { raw } from './support/http.js';
 /** More work than the server may let wait: one thread, and a queue that may hold 40 milliseconds of it. */
 let server: TestServer;
 beforeAll(async () => {
-  const env = { SVC_WORKERS__VECTOR_THREADS: '1', SVC_WORKERS__WAIT_MS: '40', SVC_WORKERS__ENGINES: '1' };
+  const env = {
+    ...{ SVC_WORKERS__VECTOR_THREADS: '1', SVC_WORKERS__WAIT_MS: '40', SVC_WORKERS__ENGINES: '1' },
+    SVC_WORKERS__HEAVY_PER_ADDRESS: '2',
+  };
   server = await startServer({ env });
 }, 60_000);
 afterAll(() => server.stop());
+
+it('refuses more heavy requests of one address than may run without a key', async () => {
+  const map = (i: number) => `/ogc/maps/collections/countries/map?width=2600&height=${2600 + i}`;
+  const ask = (i: number, headers: Record<string, string> = {}) => raw(server.url + map(i), { headers });
+  const key = { 'x-api-key': server.adminKey };
+  const [strangers, keyed] = await Promise.all([
+    Promise.all(Array.from({ length: 6 }, (_, i) => ask(i))),
+    Promise.all([6, 7, 8].map((i) => ask(i, key))),
+  ]);
+  const refused = strangers.filter(({ status }) => status === 429);
+  expect(refused.length).toBeGreaterThan(0);
+  for (const { headers, body } of refused) {
+    expect(headers['retry-after']).toBe('2');
+    expect(JSON.parse(body.toString()).detail).toMatch(/has 2 heavy requests in progress/);
+  }
+  expect(strangers.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
+  expect(keyed.filter(({ status }) => status === 429)).toEqual([]);
+});
 
 const vectorTile = (i: number) =>
   `/ogc/tiles/tiles/WebMercatorQuad/7/${30 + (i >> 5)}/${60 + (i & 31)}?collections=states_provinces`;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exceptionText } from '../../src/core/exception-text.js';
 import { TaskFailure } from '../../src/core/failure.js';
-import { defineOperation } from '../../src/core/operation.js';
+import { defineOperation, type Exchange } from '../../src/core/operation.js';
 import type { HttpServer } from '../../src/gateway/http/server.js';
 import type { Properties } from '../../src/services/telemetry/log.js';
 import { applicationErrors } from '../../src/services/telemetry/metrics.js';
@@ -58,11 +58,12 @@ describe('what the log says of what was thrown', () => {
 
 describe('a request that fails unexpectedly', () => {
   const lines: [string, Properties | undefined][] = [];
+  const ended: string[] = [];
   let server: HttpServer;
   let url: string;
 
   beforeAll(async () => {
-    const failing = (name: string, run: () => never) =>
+    const failing = (name: string, run: (x: Exchange) => never) =>
       defineOperation({
         id: `test.${name}`,
         method: 'GET',
@@ -72,7 +73,7 @@ describe('a request that fails unexpectedly', () => {
         summary: 'Fails',
         permission: 'public',
         responses: {},
-        run: async () => run(),
+        run: async (x) => run(x),
       });
     const operations = [
       failing('here', () => {
@@ -85,6 +86,10 @@ describe('a request that fails unexpectedly', () => {
         throw 'the secret text';
       }),
       failing('busy', () => {
+        throw new TaskFailure('queue-full', 'The server is busy.');
+      }),
+      failing('parts', ({ signal }) => {
+        signal.addEventListener('abort', () => void ended.push('the other part'));
         throw new TaskFailure('queue-full', 'The server is busy.');
       }),
     ];
@@ -134,6 +139,11 @@ describe('a request that fails unexpectedly', () => {
     expect(lines[0]![1]).not.toHaveProperty('@x');
     const failed = applicationErrors.samples().map(({ labels }) => labels['operation']);
     expect(failed).not.toContain('test.busy');
+  });
+
+  it('ends the other parts of the work', async () => {
+    expect((await raw(`${url}/parts`)).status).toBe(503);
+    expect(ended).toEqual(['the other part']);
   });
 });
 

@@ -54,7 +54,7 @@ beforeAll(async () => {
     source: inspect(WORLD_MAP).find(({ source }) => source.table === 'countries')!.source as GeoPackageSource,
   };
   const { VectorPool: Pool } = (await import(built)) as { VectorPool: typeof VectorPool };
-  pool = new Pool({ threads: 1, maxQueue: 4, maxWaitMs: 30_000, connections: 2 });
+  pool = new Pool({ threads: 1, maxQueue: 4, maxWaitMs: 30_000, connections: 4 });
 });
 afterAll(async () => {
   closeAll();
@@ -88,18 +88,36 @@ describe('one thread', () => {
     const abort = new AbortController();
     const first = codeOf(pool.run('vector.items', slow, { signal: abort.signal }));
     const second = codeOf(pool.run('vector.items', slow, { deadlineMs: 1500 }));
+    // Of the four connections one is for callers with a key, and one is for other tables.
     await untilWaiting(2);
-    // Both connections are taken: the third waits in the queue, a file does not, nor does a question for life.
-    const third = codeOf(pool.run('vector.items', quick));
+    const third = codeOf(pool.run('vector.items', slow, { signal: abort.signal }));
+    expect((await pool.run('vector.items', quick)).returned).toBe(1);
     expect((await pool.run('vector.items', file)).returned).toBe(10);
     expect(await pool.run('vector.ping', { database: postgres.url })).toBeNull();
     expect(pool.status()).toMatchObject({ queued: 1, running: 2 });
     expect(await second).toBe('deadline-exceeded');
-    expect(await third).toBe('ok');
     abort.abort();
     expect(await first).toBe('cancelled');
+    expect(await third).toBe('cancelled');
     await untilWaiting(0);
     expect((await pool.run('vector.items', quick)).returned).toBe(1);
+  });
+
+  it('gives a slow table half of the connections, and callers with a key one of their own', async () => {
+    const abort = new AbortController();
+    const caller = { class: 'keyed', id: 'k' } as const;
+    const { signal } = abort;
+    const strangers = [1, 2, 3].map(() => codeOf(pool.run('vector.items', slow, { signal })));
+    await untilWaiting(1);
+    // Two more connections are for everyone; a heavy task of a key goes beside those of strangers.
+    const key = codeOf(pool.run('vector.items', slow, { signal, caller }));
+    await untilWaiting(2);
+    expect((await pool.run('vector.items', quick)).returned).toBe(1);
+    expect((await pool.run('vector.items', quick, { caller })).returned).toBe(1);
+    expect(pool.status()).toMatchObject({ queued: 2, running: 2 });
+    abort.abort();
+    expect(await Promise.all([...strangers, key])).toEqual(Array(4).fill('cancelled'));
+    await untilWaiting(0);
   });
 
   it('refuses what its queue cannot hold', async () => {
@@ -107,11 +125,11 @@ describe('one thread', () => {
     const many = Array.from({ length: 10 }, () =>
       codeOf(pool.run('vector.items', slow, { signal: abort.signal })),
     );
-    await untilWaiting(2);
+    await untilWaiting(1);
     abort.abort();
     const codes = await Promise.all(many);
-    expect(codes.filter((code) => code === 'queue-full')).toHaveLength(4);
-    expect(codes.filter((code) => code === 'cancelled')).toHaveLength(6);
+    expect(codes.filter((code) => code === 'queue-full')).toHaveLength(5);
+    expect(codes.filter((code) => code === 'cancelled')).toHaveLength(5);
     await untilWaiting(0);
   });
 });

@@ -100,7 +100,7 @@ describe('statistics', () => {
     attributeStatistics(
       pools,
       findCollection(visible.of(principal), 'open') as VectorCollection,
-      new AbortController().signal,
+      new AbortController(),
     );
 
   it('are of the rows and attributes that may be read, and no others', async () => {
@@ -129,7 +129,7 @@ describe('statistics', () => {
     const one = collection('slow', 9);
     const [first, second] = [new AbortController(), new AbortController()];
     const both = Promise.allSettled(
-      [first, second].map(({ signal }) => attributeStatistics(slow, one, signal)),
+      [first, second].map((request) => attributeStatistics(slow, one, request)),
     );
     first.abort();
     expect([readings, ended]).toEqual([1, []]);

@@ -18,6 +18,7 @@ import {
 } from './ast.js';
 import { Cql2Error, excerpt, NO_PREDICATE } from './error.js';
 import { type FunctionDefinition, functionNamed, type Kind } from './functions.js';
+import { mergeComparisons } from './merge.js';
 import { closeNames } from './names.js';
 import {
   ARITHMETIC,
@@ -120,7 +121,7 @@ class Checker {
     if (!arityOf(op) && !definition) throw new Cql2Error(`there is no function '${excerpt(op)}'`);
     const checked: Call = { op: definition?.name ?? op, args: call.args.map((arg) => this.operand(arg)) };
     if (definition) this.#function(definition, checked.args);
-    return definition ? checked : this.#operator(checked);
+    return definition ? checked : mergeComparisons(this.#operator(checked), this.options);
   }
 
   #operator(call: Call): Call {

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import type { Caller } from '../../core/callers.js';
 import { type Format, JSON_FORMAT } from '../../core/media.js';
 import {
   ANONYMOUS,
@@ -10,6 +11,7 @@ import {
 } from '../../core/operation.js';
 import type { Hold } from '../../core/presence.js';
 import type { LimitHeaders } from '../../services/access/rate-limits.js';
+import { requestCaller } from '../../services/access/request-caller.js';
 import type { RequestSpan } from '../../services/telemetry/spans.js';
 import { RequestBody } from './body.js';
 import { type Forwarding, peerAddress } from './forwarding.js';
@@ -81,6 +83,8 @@ export class HttpExchange implements Exchange {
   #controller: AbortController | undefined;
   #timings = '';
   #peer: string | undefined;
+  #caller: Caller | undefined;
+  #callerOf: Principal | undefined;
   /** What stands before the path, and is a part of the links. */
   readonly #prefix: string;
   /** The id that the client gave. */
@@ -119,6 +123,15 @@ export class HttpExchange implements Exchange {
 
   get clientAddress(): string {
     return this.forwarding.clientAddress((name) => this.header(name), this.#peerAddress);
+  }
+
+  /** One object as long as the principal stays the same: a token in a form names it late. */
+  get caller(): Caller {
+    if (this.#callerOf !== this.principal) {
+      this.#callerOf = this.principal;
+      this.#caller = requestCaller(this.principal, this.clientAddress);
+    }
+    return this.#caller!;
   }
 
   /** Whether the connection is that of a proxy which is believed. */
@@ -205,6 +218,11 @@ export class HttpExchange implements Exchange {
     this.#controller ??= new AbortController();
     if (this.aborted) this.#controller.abort();
     return this.#controller.signal;
+  }
+
+  /** Ends what still works for the request: it has failed, and other parts of its response are worth nothing. */
+  abandon(): void {
+    this.#controller?.abort();
   }
 
   timing(stage: string, milliseconds: number): void {

@@ -18,6 +18,7 @@ const TASK_FAILURES: Record<TaskFailureCode, ErrorCode> = {
   cancelled: 'unavailable',
   'deadline-exceeded': 'deadline-exceeded',
   'queue-full': 'unavailable',
+  'too-many': 'too-many-requests',
   'worker-lost': 'unavailable',
   internal: 'internal',
 };
@@ -31,7 +32,7 @@ export function asApiError(error: unknown): ApiError {
   if (failure) {
     const code = TASK_FAILURES[failure.code];
     const detail = code === 'internal' ? 'The request could not be completed.' : failure.message;
-    const later = code === 'unavailable' || code === 'deadline-exceeded';
+    const later = code === 'unavailable' || code === 'deadline-exceeded' || code === 'too-many-requests';
     const headers = later ? { 'retry-after': retrySeconds(failure.retryAfterMs) } : undefined;
     return new ApiError(code, detail, { cause: failure, headers });
   }

@@ -112,25 +112,41 @@ function write(
     writeHead(x, reply, encoding, size);
   } else if (size <= LIMITS.sendBuffer) {
     x.responded = true;
+    let done = true;
     if (x.attached) {
       // When the socket is lost while a body that exceeds the cork buffer is written, the library leaves the
       // response unfinished; without an abort handler it then aborts the process.
       if (size > CORK_BYTES) x.res.onAborted(nothing);
       // The library corks the handler's own turn.
       head(x, reply, encoding);
-      x.res.end(body);
+      done = end(x, body, size);
     } else {
       const close = !x.reusable;
       x.res.cork(() => {
         head(x, reply, encoding);
-        x.res.end(body, close);
+        if (close) x.res.end(body, true);
+        else done = end(x, body, size);
       });
+    }
+    if (!done) {
+      x.detach();
+      return awaitReader(x, { body, size, status: reply.status }, sent);
     }
   } else {
     sendLarge(x, reply, body, encoding, size, sent);
     return;
   }
   sent(x, reply.status, size);
+}
+
+/**
+ * Ends a response, unless the client has not read the ones before it: `end` would let them grow in memory without a bound.
+ * While a response waits for its reader, the library closes the connection with the next request.
+ */
+function end({ res }: HttpExchange, body: string | Uint8Array, size: number): boolean {
+  if (size > 0) return res.tryEnd(body, size)[1];
+  res.end(body);
+  return true;
 }
 
 /**
@@ -163,34 +179,47 @@ function sendLarge(
   x.detach();
   x.responded = true;
   const data = typeof body === 'string' ? Buffer.from(body) : body;
+  let done = false;
+  x.res.cork(() => {
+    head(x, reply, encoding);
+    done = end(x, data, size);
+    if (!done) awaitReader(x, { body: data, size, status: reply.status }, sent);
+  });
+  if (done) sent(x, reply.status, size);
+}
+
+/** A body of which the client has not read all that the socket takes. */
+interface UnreadBody {
+  body: string | Uint8Array;
+  /** Bytes. */
+  size: number;
+  status: number;
+}
+
+/** Offers the rest of a body whenever the client has read some of it, until all is out or the connection is gone. */
+function awaitReader(x: HttpExchange, { body, size, status }: UnreadBody, sent: Sent): void {
   const { res } = x;
-  let offset = 0;
+  const data = typeof body === 'string' ? Buffer.from(body) : body;
   const sending: Sending = { bytes: size, cut: () => res.close() };
-  const finish = (status: number, bytes: number) => {
+  let offset = 0;
+  const finish = (ended: number, bytes: number) => {
     x.onGone = undefined;
     backlog.remove(sending);
-    sent(x, status, bytes);
-  };
-  const step = (): boolean => {
-    const [ok, done] = res.tryEnd(data.subarray(offset), size);
-    if (done) finish(reply.status, size);
-    return ok;
+    sent(x, ended, bytes);
   };
   x.onGone = () => finish(499, offset);
-  res.cork(() => {
-    head(x, reply, encoding);
-    if (step()) return;
-    res.onWritable((bytesOut) => {
-      offset = bytesOut;
-      backlog.progressed(sending);
-      let ok = false;
-      res.cork(() => {
-        ok = step();
-      });
-      return ok;
+  res.onWritable((bytesOut) => {
+    offset = bytesOut;
+    backlog.progressed(sending);
+    let ok = false;
+    res.cork(() => {
+      const [isTaken, done] = res.tryEnd(data.subarray(offset), size);
+      ok = isTaken;
+      if (done) finish(status, size);
     });
-    backlog.add(sending);
+    return ok;
   });
+  backlog.add(sending);
 }
 
 /** Sends parts as they come, pausing the producer while the client is slow. */

@@ -205,6 +205,7 @@ export class HttpServer {
   #fail(x: HttpExchange, thrown: unknown): void {
     // The client went away; what that did to the work is nobody's fault.
     if (x.aborted) return this.#finish(x, 499, 0);
+    x.abandon();
     const error = asApiError(thrown);
     if (error.status >= 500 && error.code !== 'not-implemented') this.#report(x, error);
     const { operation } = x as { operation: Operation | undefined };

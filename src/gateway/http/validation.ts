@@ -186,7 +186,7 @@ async function parse(
       if (bytes > LIMITS.turnBodyBytes) await turn();
       return readBody(Buffer.concat(parts, bytes), reading);
     }
-    const options = { deadlineMs: LIMITS.requestDeadlineMs, signal: x.signal };
+    const options = { deadlineMs: LIMITS.requestDeadlineMs, signal: x.signal, caller: x.caller };
     const value = await pools.run('vector.body', { parts, reading }, options);
     await turn();
     return value;

@@ -88,6 +88,7 @@ function startWorkers({ config, runDir }: GatewayOptions, dataDir: string): Pool
     vectorThreads: config.workers.vectorThreads,
     maxQueue: config.workers.queue,
     maxWaitMs: config.workers.waitMs,
+    heavyPerAddress: config.workers.heavyPerAddress,
     connections: config.postgis.connections,
     remoteHosts: remoteHosts(config),
     processBytes: config.processes.memory,

@@ -8,6 +8,7 @@ import { exactText } from '../../core/json.js';
 import { LIMITS } from '../../core/limits.js';
 import { SERVICE_ID } from '../../core/service.js';
 import type { Pools } from '../../core/tasks.js';
+import { requestCaller } from '../access/request-caller.js';
 import { FRAME_CRS, jsonFrame, objectIdOf } from './frames.js';
 import { type Scope, scopesOf } from './scope.js';
 import type { Session } from './session.js';
@@ -172,11 +173,11 @@ class SnapshotRows {
   readonly #pages: AsyncGenerator<{ rows: FeatureText[]; bytes: number; scope: Scope }>;
 
   constructor(
-    { pools, subscription }: SnapshotPlan,
+    plan: SnapshotPlan,
     scopes: ReadonlyMap<number, Scope>,
     private readonly maxBytes: number,
   ) {
-    this.#pages = pagesOf(pools, subscription, scopes);
+    this.#pages = pagesOf(plan, scopes);
   }
 
   async next(): Promise<{ row: FeatureText; scope: Scope }[]> {
@@ -198,12 +199,18 @@ class SnapshotRows {
   }
 }
 
-async function* pagesOf(pools: Pools, subscription: Subscription, scopes: ReadonlyMap<number, Scope>) {
-  for (const scope of scopes.values())
-    for await (const page of pages(pools, subscription, scope)) yield { ...page, scope };
+async function* pagesOf(plan: SnapshotPlan, scopes: ReadonlyMap<number, Scope>) {
+  for (const scope of scopes.values()) for await (const page of pages(plan, scope)) yield { ...page, scope };
 }
 
-async function* pages(pools: Pools, { interest }: Subscription, { collection, filter, fields }: Scope) {
+/** Stands for the address of all sessions without a key: they are one caller together. */
+const STREAMS = 'streams';
+
+async function* pages(
+  { pools, subscription: { interest }, session }: SnapshotPlan,
+  { collection, filter, fields }: Scope,
+) {
+  const caller = requestCaller(session.principal, STREAMS);
   const source = collection.rule?.stored ?? collection.source;
   const box = interest.bbox && bboxFilter(source.geometryColumn, interest.bbox, CRS84.proj);
   const whole = and(filter === undefined ? undefined : (JSON.parse(filter) as Expression), box);
@@ -224,7 +231,7 @@ async function* pages(pools: Pools, { interest }: Subscription, { collection, fi
         limit: PAGE,
         offset: 0,
       },
-      { deadlineMs: LIMITS.requestDeadlineMs },
+      { deadlineMs: LIMITS.requestDeadlineMs, caller },
     );
     // Features stay text: objects of them would be most of what the event loop has to do, and to collect.
     yield { rows: featureTexts(page.features), bytes: page.features.byteLength };

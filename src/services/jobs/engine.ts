@@ -9,6 +9,7 @@ import { recordJobSpan } from '../telemetry/spans.js';
 import * as metrics from '../telemetry/store-metrics.js';
 import { BACKEND, type JobKind } from './kinds.js';
 import { PartRun } from './part-run.js';
+import { fullShares, type JobPlaces } from './places.js';
 import { JobRun } from './run.js';
 import type { Submitter } from './submitter.js';
 
@@ -21,6 +22,10 @@ export interface JobEngineOptions {
   pollMs?: number;
   /** How many jobs run at a time on all servers together. */
   limits?: JobLimits;
+  /** How the places of this instance are shared; first come, first served when absent. */
+  places?: JobPlaces;
+  /** Milliseconds that a run of a kind may take; any time when absent. */
+  deadlinesMs?: Readonly<Record<string, number>>;
   /** Names the data folder among those of the servers of one state; absent when the state lies in it. */
   folder?: string;
   onError?(error: unknown): void;
@@ -269,10 +274,11 @@ export class JobEngine {
     const { concurrency, leaseMs, limits, folder } = this.#options;
     const waiting = this.kinds.filter(({ waits }) => waits).map(({ kind }) => kind);
     while (this.#timer && concurrency > 0) {
-      const kinds = this.#free();
+      const held = this.#held();
+      const kinds = this.#free().filter((kind) => !(held?.long && this.#isLong(kind)));
       if (kinds.length === 0) return;
       const running = [...this.#running.keys()];
-      const claim = await this.#runs.claim({ kinds, waiting, leaseMs, running, limits, folder });
+      const claim = await this.#runs.claim({ kinds, waiting, leaseMs, running, limits, folder, held });
       if (!claim) return;
       this.#begun++;
       this.#begin(claim);
@@ -309,8 +315,25 @@ export class JobEngine {
       .map(({ kind }) => kind);
   }
 
+  #isLong(kind: string): boolean {
+    return this.#kinds.get(kind)?.isLong === true;
+  }
+
+  /** Shares of this instance that are used up. Jobs which only wait for others have none. */
+  #held() {
+    const { places } = this.#options;
+    if (!places) return undefined;
+    const working = [...this.#running.values()].filter(({ run }) => !run.kind.waits);
+    const placed = working.map(({ run: { kind, submitter } }) => ({
+      owner: submitter.owner,
+      isLong: kind.isLong === true,
+    }));
+    const longKinds = this.kinds.filter(({ isLong }) => isLong).map(({ kind }) => kind);
+    return { ...fullShares(placed, places), longKinds };
+  }
+
   #begin({ job, takenOver }: Claim): void {
-    const { leaseMs, onError } = this.#options;
+    const { leaseMs, onError, deadlinesMs = {} } = this.#options;
     const kind = this.#kinds.get(job.kind)!;
     const refusal = job.cancel_requested_at === null ? unfit(job, kind, takenOver) : undefined;
     const onProgress = (progress: Progress) => this.#tell(job.id, { ...progress, state: 'Running' });
@@ -319,6 +342,7 @@ export class JobEngine {
       runs: this.#runs,
       parts: this.#parts,
       leaseMs,
+      deadlineMs: deadlinesMs[job.kind],
       onProgress,
       onParts: () => this.#look(),
       onError,

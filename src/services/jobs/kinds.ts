@@ -19,6 +19,8 @@ export interface JobKind<I = unknown, R = unknown> {
   readonly resumable: boolean;
   /** Jobs of kinds with the same lane run one at a time in each process; absent: as many as there is room for. */
   readonly lane?: string;
+  /** It may keep processors busy for hours: some places of each process stay free of such jobs. */
+  readonly isLong?: boolean;
   /** Its run only waits for other jobs: it takes no room of those that work. */
   readonly waits?: boolean;
   /** Its input is a file that a client sent. */
@@ -100,7 +102,7 @@ export interface PartContext<I = unknown> {
 }
 
 /** Why a run's signal was aborted. */
-export type StopReason = 'cancelled' | 'shutdown' | 'lease-lost';
+export type StopReason = 'cancelled' | 'deadline' | 'shutdown' | 'lease-lost';
 
 /** Reason of the abort signal of a run. */
 export class JobStopped extends Error {

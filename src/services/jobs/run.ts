@@ -19,6 +19,8 @@ export interface RunOptions {
   runs: JobRuns;
   parts: JobParts;
   leaseMs: number;
+  /** Milliseconds that the run may take; any time when absent. */
+  deadlineMs?: number | undefined;
   /** Called when there are parts to do. */
   onParts(): void;
   /** Told of each progress, at once. */
@@ -82,12 +84,15 @@ export class JobRun implements JobContext {
 
   /** Runs to an end and records it. Undefined: the job was handed on, or taken away. Never rejects. */
   async settle(): Promise<JobRow | undefined> {
+    const { deadlineMs } = this.options;
+    const late = deadlineMs ? setTimeout(() => this.stop('deadline'), deadlineMs) : undefined;
     try {
       return await this.#end(await this.#outcome());
     } catch (error) {
       this.options.onError(error);
       return undefined;
     } finally {
+      clearTimeout(late);
       await this.#lease.close();
     }
   }
@@ -107,8 +112,15 @@ export class JobRun implements JobContext {
       if (reason === 'cancelled') {
         return { state: 'Cancelled', failure: { code: 'cancelled', message: 'Cancelled.' } };
       }
+      if (reason === 'deadline') return { state: 'Failed', failure: this.#lateness() };
       return { state: 'Failed', failure: failureOf(error, this.options.onError) };
     }
+  }
+
+  #lateness(): { code: string; message: string } {
+    const minutes = Math.round((this.options.deadlineMs ?? 0) / 60_000);
+    const message = `The job ran for ${minutes} minutes, which jobs.deadlines.${this.kind.kind} allows at most.`;
+    return { code: 'deadline-exceeded', message };
   }
 
   async #end(outcome: Outcome | 'shutdown' | 'lease-lost'): Promise<JobRow | undefined> {

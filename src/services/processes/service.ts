@@ -314,6 +314,7 @@ export class Processes {
       console: 'Geoprocessing',
       operationType: 9,
       resumable: true,
+      isLong: true,
       ofFolder: true,
       run: (context) =>
         runProcess(context, this.#folderOf(context.id), {

@@ -46,7 +46,11 @@ export function vectorCollection(
     origin,
     readAt,
     // Edits are told to streams in longitudes and latitudes.
-    source: isCopy || storageCrs.isPlane ? { ...layer.source, writable: false } : layer.source,
+    source: {
+      ...layer.source,
+      rows: layer.featureCount,
+      ...(isCopy || storageCrs.isPlane ? { writable: false } : {}),
+    },
     featureCount: layer.featureCount,
     cursor: layer.cursor,
     countEstimated: layer.countEstimated,

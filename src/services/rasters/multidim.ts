@@ -50,6 +50,7 @@ export class MultidimCoverages {
       console: 'ExtractTransformLoad',
       operationType: 1,
       resumable: true,
+      isLong: true,
       ofFolder: true,
       run: (context: JobContext<{ id: number }>) => this.#rescan(context),
     });

@@ -91,6 +91,7 @@ export interface ChangeRequest {
 /** Offline copies of layers: they are created, told of changes, and send their own. */
 export class Replicas {
   readonly #turns = new Turns(LIMITS.replicaTurns);
+  readonly #anonymousTurns = new Turns(LIMITS.anonymousReplicaTurns);
   readonly #feedEnd: FeedEnd;
 
   constructor(private readonly deps: ReplicasDeps) {
@@ -104,7 +105,7 @@ export class Replicas {
     draft: ReplicaDraft,
   ): Promise<{ replica: Replica | undefined; layers: LayerData[] }> {
     const { pools } = this.deps;
-    const release = await this.#turns.take();
+    const release = await this.#turn(x);
     try {
       const collections = draft.layers.map(({ collection }) => collection);
       const generation = await this.#feedEnd.reach(x, collections);
@@ -121,12 +122,24 @@ export class Replicas {
     }
   }
 
+  /** Callers without a key wait for their own turn first, so that one stays free of them. */
+  async #turn({ caller }: ReplicaContext): Promise<() => void> {
+    if (caller?.class !== 'anonymous') return this.#turns.take();
+    const releaseOwn = await this.#anonymousTurns.take();
+    const release = await this.#turns.take();
+    return () => {
+      release();
+      releaseOwn();
+    };
+  }
+
   async #register(x: ReplicaContext, draft: ReplicaDraft, generation: number): Promise<Replica | undefined> {
     if (draft.syncModel === 'none') return undefined;
     const { name, service, syncModel, crs, layers } = draft;
     const replica = await this.deps.replicas.add({
       ...{ name, service, syncModel },
       owner: x.principal.id,
+      address: x.caller?.class === 'anonymous' ? x.caller.id : undefined,
       epsg: crs.epsg,
       layers: layers.map(({ collection, filter }) => ({
         ...{ layerId: collection.layerId, collection: collection.id, generation },
@@ -230,7 +243,7 @@ export class Replicas {
   ): Promise<LayerChanges[]> {
     if (layers.length === 0) return [];
     const { pools, feed } = this.deps;
-    const release = await this.#turns.take();
+    const release = await this.#turn(x);
     try {
       const collections = layers.map(({ view }) => view.collection);
       const to = await this.#feedEnd.reach(x, collections);

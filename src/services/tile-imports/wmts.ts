@@ -76,6 +76,7 @@ export class WmtsImports {
       console: 'TileCache',
       operationType: 3,
       resumable: true,
+      isLong: true,
       ofFolder: true,
       run: (context) => this.#run(context),
       cleanup: async (_, id) => {

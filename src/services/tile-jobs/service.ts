@@ -160,6 +160,7 @@ export class TileJobs {
       console: 'TileCache',
       resumable: true,
       lane: 'tiles',
+      isLong: true,
       maxAttempts: TILE_JOB_ATTEMPTS,
       ofFolder: kind !== CACHE_JOB || this.#deps.cacheReach !== 'all',
       partsAnywhere: kind !== CACHE_JOB,

@@ -3,8 +3,10 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { BACKGROUND, type Caller, type CallerClass } from '../../core/callers.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { PoolStatus, TaskInput, TaskOptions, TaskOutput, TaskWork } from '../../core/tasks.js';
+import { FairQueue } from '../fair-queue.js';
 import { busy, Pace } from '../pace.js';
 import { EngineLink } from './link.js';
 import { ENGINE_TASKS, type EngineTaskName } from './wire.js';
@@ -30,6 +32,8 @@ interface Job {
   input: unknown;
   onProgress?: (fraction: number) => void;
   traceparent?: string;
+  caller: Caller;
+  heavy?: boolean;
   onWork?: (work: TaskWork) => void;
   /** On the clock of `performance.now()`. */
   deadline: number | undefined;
@@ -43,6 +47,8 @@ interface Job {
 
 const SOCKET_NAME = /^engine-.+\.sock$/;
 const RESCAN_MS = 1_000;
+/** Part of the places of an engine that is for callers with a key. */
+const RESERVED_PART = 1 / 4;
 /** A task that was lost with its engine twice may be what crashes them. */
 const MAX_LOSSES = 2;
 
@@ -54,14 +60,17 @@ const MAX_LOSSES = 2;
 export class EnginePool {
   readonly #options: Required<EnginePoolOptions>;
   readonly #links = new Map<string, EngineLink>();
-  readonly #queue: Job[] = [];
+  readonly #queue = new FairQueue<Job>();
   readonly #retries: Job[] = [];
   readonly #retrying = new Set<EngineLink>();
   readonly #watcher: FSWatcher | null;
   readonly #rescanTimer: NodeJS.Timeout;
   #absentSince: number | null = performance.now();
   #served = false;
-  readonly #pace = new Pace();
+  readonly #paces = { keyed: new Pace(), anonymous: new Pace(), background: new Pace() };
+  /** Tasks that engines have, by class, and by engine those of callers without a key. */
+  readonly #atEngines = { keyed: 0, anonymous: 0, background: 0 };
+  readonly #unkeyed = new Map<EngineLink, number>();
   #closed = false;
 
   constructor({
@@ -84,14 +93,13 @@ export class EnginePool {
     input: TaskInput<N>,
     options: TaskOptions = {},
   ): Promise<TaskOutput<N>> {
-    const { signal, deadlineMs, onProgress, traceparent, onWork } = options;
+    const { signal, deadlineMs, onProgress, traceparent, onWork, caller = BACKGROUND, heavy } = options;
     if (!ENGINE_TASKS.has(task))
       return Promise.reject(new TaskFailure('invalid-input', `Engines do not run ${task}.`));
     if (this.#closed) return Promise.reject(new TaskFailure('worker-lost', 'The server is shutting down.'));
     if (signal?.aborted) return Promise.reject(cancelled());
-    const wait = this.#pace.waitMs(this.#waiting + this.#running);
-    if (this.#waiting >= this.#options.maxQueue || wait > this.#options.maxWaitMs)
-      return Promise.reject(busy(wait));
+    const wait = this.#paces[caller.class].waitMs(this.#queue.ahead(caller) + this.#atEngines[caller.class]);
+    if (wait > this.#options.maxWaitMs || !this.#makeRoom(caller)) return Promise.reject(busy(wait));
     return new Promise<TaskOutput<N>>((resolve, reject) => {
       const deadline = deadlineMs === undefined ? undefined : performance.now() + deadlineMs;
       const job: Job = {
@@ -99,6 +107,8 @@ export class EnginePool {
         input,
         onProgress,
         traceparent,
+        caller,
+        heavy,
         onWork,
         deadline,
         losses: 0,
@@ -121,6 +131,14 @@ export class EnginePool {
     });
   }
 
+  /** Whether one more task of a caller may wait: in a full queue somebody else's gives up its place, or nobody's. */
+  #makeRoom(caller: Caller): boolean {
+    if (this.#waiting < this.#options.maxQueue) return true;
+    const displaced = this.#queue.displaced(caller);
+    if (displaced) this.#drop(displaced, busy(0));
+    return displaced !== undefined;
+  }
+
   /** Tasks that engines have: they run one or a few of them at once. */
   get #running(): number {
     let running = 0;
@@ -129,7 +147,7 @@ export class EnginePool {
   }
 
   get #waiting(): number {
-    return this.#queue.length + this.#retries.length;
+    return this.#queue.size + this.#retries.length;
   }
 
   status(): PoolStatus[] {
@@ -183,6 +201,7 @@ export class EnginePool {
       if (present.has(path) || link.inFlight > 0) continue;
       link.close();
       this.#links.delete(path);
+      this.#unkeyed.delete(link);
     }
     this.#noticeAbsence();
   }
@@ -207,51 +226,66 @@ export class EnginePool {
   }
 
   #failWaiting(message: string): void {
-    const waiting = [...this.#retries.splice(0), ...this.#queue.splice(0)];
+    const waiting = [...this.#retries.splice(0), ...this.#queue];
+    for (const job of waiting) this.#queue.remove(job);
     for (const job of waiting) job.reject(new TaskFailure('worker-lost', message));
   }
 
   #drop(job: Job, failure: TaskFailure): void {
-    for (const queue of [this.#queue, this.#retries]) {
-      const index = queue.indexOf(job);
-      if (index >= 0) queue.splice(index, 1);
-    }
+    this.#queue.remove(job);
+    const retry = this.#retries.indexOf(job);
+    if (retry >= 0) this.#retries.splice(retry, 1);
     job.recall?.();
     job.reject(failure);
   }
 
   #dispatch(): void {
     if (this.#closed) return;
-    for (let link = this.#free(true); this.#retries.length > 0 && link; link = this.#free(true)) {
+    for (
+      let link = this.#free('keyed', true);
+      this.#retries.length > 0 && link;
+      link = this.#free('keyed', true)
+    ) {
       this.#retrying.add(link);
       this.#start(this.#retries.shift()!, link);
     }
-    for (let link = this.#free(false); this.#queue.length > 0 && link; link = this.#free(false)) {
-      this.#start(this.#queue.shift()!, link);
+    while (this.#queue.size > 0) {
+      const job = this.#queue.next(({ caller }) => this.#free(caller.class) !== undefined);
+      if (!job) return;
+      this.#start(job, this.#free(job.caller.class)!);
     }
   }
 
-  /** The least loaded engine with a free place. */
-  #free(forRetry: boolean): EngineLink | undefined {
+  /** The least loaded engine with a free place for a class of callers. */
+  #free(name: CallerClass, forRetry = false): EngineLink | undefined {
+    const { maxInFlight } = this.#options;
+    const maxUnkeyed = maxInFlight - Math.floor(maxInFlight * RESERVED_PART);
     let best: EngineLink | undefined;
     for (const link of this.#links.values()) {
-      if (!link.ready || link.inFlight >= this.#options.maxInFlight) continue;
+      if (!link.ready || link.inFlight >= maxInFlight) continue;
       if (forRetry && this.#retrying.has(link)) continue;
+      if (name !== 'keyed' && (this.#unkeyed.get(link) ?? 0) >= maxUnkeyed) continue;
       if (!best || link.inFlight < best.inFlight) best = link;
     }
     return best;
   }
 
   #start(job: Job, link: EngineLink): void {
+    const { caller } = job;
+    this.#count(caller, link, 1);
+    let isCounted = true;
     const left = () => {
+      if (isCounted) this.#count(caller, link, -1);
+      isCounted = false;
       job.recall = undefined;
       if (job.losses > 0) this.#retrying.delete(link);
     };
     const ended = () => {
-      this.#pace.ended(this.#waiting + this.#running);
       left();
+      const { class: name } = caller;
+      this.#paces[name].ended(this.#queue.sizeOf(name) + this.#atEngines[name]);
     };
-    const { task, input, onProgress, traceparent, onWork } = job;
+    const { task, input, onProgress, traceparent, onWork, heavy } = job;
     const deadlineMs = job.deadline === undefined ? undefined : job.deadline - performance.now();
     try {
       const recall = link.send({
@@ -260,6 +294,8 @@ export class EnginePool {
         deadlineMs,
         onProgress,
         traceparent,
+        caller,
+        heavy,
         onWork,
         resolve: (value) => {
           ended();
@@ -270,7 +306,7 @@ export class EnginePool {
           job.reject(error as TaskFailure);
         },
         lost: (reason, started) => {
-          this.#pace.interrupted();
+          for (const pace of Object.values(this.#paces)) pace.interrupted();
           left();
           if (started) job.losses += 1;
           this.#lost(job, reason);
@@ -293,8 +329,14 @@ export class EnginePool {
       job.reject(new TaskFailure('worker-lost', 'The worker that ran the task was lost.', reason));
       return;
     }
-    (job.losses > 0 ? this.#retries : this.#queue).push(job);
+    if (job.losses > 0) this.#retries.push(job);
+    else this.#queue.push(job);
     this.#dispatch();
+  }
+
+  #count({ class: name }: Caller, link: EngineLink, change: 1 | -1): void {
+    this.#atEngines[name] += change;
+    if (name !== 'keyed') this.#unkeyed.set(link, (this.#unkeyed.get(link) ?? 0) + change);
   }
 }
 

@@ -72,6 +72,8 @@ export class Connection {
     input,
     deadlineMs,
     traceparent,
+    caller,
+    heavy,
   }: Extract<Message, { kind: 'request' }>): Promise<void> {
     if (this.#running.has(id)) {
       this.socket.destroy();
@@ -83,7 +85,9 @@ export class Connection {
       if (this.#draining) throw new TaskFailure('worker-lost', 'The engine is shutting down.');
       const onProgress = this.#progressOf(id);
       const start = traceparent === undefined ? undefined : preciseNow();
-      const value = await this.runTask(task, input, { signal: abort.signal, deadlineMs, onProgress });
+      const value = await this.runTask(task, input, {
+        ...{ signal: abort.signal, deadlineMs, onProgress, caller, heavy },
+      });
       this.#sendResult(id, value, start === undefined ? undefined : workSince(start));
     } catch (error) {
       this.#send({ kind: 'failure', id, failure: failureMessage(error) });

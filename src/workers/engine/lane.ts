@@ -1,12 +1,18 @@
 /** A queue in front of something that runs a few tasks at once and cannot be interrupted. */
 
+import { BACKGROUND, type Caller } from '../../core/callers.js';
 import { TaskFailure } from '../../core/failure.js';
 import { Cancellation } from '../cancellation.js';
+import { FairLane, type LaneTask } from '../fair-lane.js';
 
 export interface LaneOptions {
   name: string;
-  /** Tasks that run at once. */
+  /** Tasks that run at the same time. */
   concurrency: number;
+  /** Further ones of callers with a key; none when absent. */
+  reserved?: number;
+  /** Heavy ones among them; as many as there is room for when absent. */
+  heavy?: number;
   /** Tasks that may wait; one more fails with `queue-full`. */
   maxQueue: number;
   /** How long a task may go on running after it was given up, before the lane counts as stuck. */
@@ -16,44 +22,50 @@ export interface LaneOptions {
 }
 
 export interface LaneTaskOptions {
+  /** `BACKGROUND` when absent. */
+  caller?: Caller;
+  heavy?: boolean;
   signal?: AbortSignal;
   deadlineMs?: number;
 }
 
-interface Entry {
-  start(): void;
+interface Entry extends LaneTask {
+  begin(): void;
+  giveUp(failure: TaskFailure): void;
 }
 
 /**
- * Runs tasks in the order they came. A waiting task is dropped at once when it is cancelled or its deadline passes.
+ * Runs tasks as their callers take turns. A waiting task is dropped at once when it is cancelled or its deadline passes.
  * A running one cannot be stopped from outside: its caller is answered at once all the same, the cancellation is
  * raised for it to see, and its place stays taken until it really ends.
  */
 export class Lane {
-  readonly #waiting: Entry[] = [];
-  #running = 0;
+  readonly #lane: FairLane<Entry>;
 
-  constructor(private readonly options: LaneOptions) {}
+  constructor(private readonly options: LaneOptions) {
+    const { concurrency: common, reserved = 0, heavy = Number.POSITIVE_INFINITY } = options;
+    this.#lane = new FairLane({ common, reserved, heavy });
+  }
 
   get queued(): number {
-    return this.#waiting.length;
+    return this.#lane.queue.size;
   }
 
   get running(): number {
-    return this.#running;
+    return this.#lane.seats.running;
   }
 
   run<T>(
     body: (cancellation: Cancellation) => Promise<T>,
-    { signal, deadlineMs }: LaneTaskOptions = {},
+    { signal, deadlineMs, caller = BACKGROUND, heavy = false }: LaneTaskOptions = {},
   ): Promise<T> {
     const { concurrency, maxQueue, name } = this.options;
     if (signal?.aborted) return Promise.reject(cancelled());
     if (deadlineMs !== undefined && deadlineMs <= 0) return Promise.reject(tooLate());
-    if (this.#running >= concurrency && this.#waiting.length >= maxQueue) {
-      return Promise.reject(
-        new TaskFailure('queue-full', 'The server is busy: too many tasks are waiting.', `lane ${name}`),
-      );
+    if (this.running >= concurrency && this.queued >= maxQueue) {
+      const displaced = this.#lane.queue.displaced(caller);
+      if (!displaced) return Promise.reject(full(name));
+      displaced.giveUp(full(name));
     }
     return new Promise<T>((resolve, reject) => {
       const cancellation = new Cancellation();
@@ -64,7 +76,7 @@ export class Lane {
         unhook();
         reject(failure);
         cancellation.request();
-        if (!started) this.#forget(entry);
+        if (!started) this.#lane.queue.remove(entry);
         else if (!ended) stuckTimer = this.#watch(failure);
       };
       const onAbort = () => giveUp(cancelled());
@@ -74,37 +86,30 @@ export class Lane {
         signal?.removeEventListener('abort', onAbort);
       };
       const entry: Entry = {
-        start: () => {
+        caller,
+        heavy,
+        giveUp,
+        begin: () => {
           started = true;
-          this.#running += 1;
           body(cancellation)
             .then(resolve, reject)
             .finally(() => {
               ended = true;
               unhook();
               clearTimeout(stuckTimer);
-              this.#running -= 1;
+              this.#lane.ended(entry);
               this.#startNext();
             });
         },
       };
       signal?.addEventListener('abort', onAbort, { once: true });
-      this.#waiting.push(entry);
+      this.#lane.queue.push(entry);
       this.#startNext();
     });
   }
 
   #startNext(): void {
-    while (this.#running < this.options.concurrency) {
-      const entry = this.#waiting.shift();
-      if (!entry) return;
-      entry.start();
-    }
-  }
-
-  #forget(entry: Entry): void {
-    const index = this.#waiting.indexOf(entry);
-    if (index >= 0) this.#waiting.splice(index, 1);
+    for (let next = this.#lane.next(); next; next = this.#lane.next()) next.task.begin();
   }
 
   #watch(failure: TaskFailure): NodeJS.Timeout {
@@ -112,6 +117,10 @@ export class Lane {
     const reason = `a ${name} task still runs ${graceMs} ms after it was given up (${failure.code})`;
     return setTimeout(() => onStuck(reason), graceMs).unref();
   }
+}
+
+function full(name: string): TaskFailure {
+  return new TaskFailure('queue-full', 'The server is busy: too many tasks are waiting.', `lane ${name}`);
 }
 
 function cancelled(): TaskFailure {

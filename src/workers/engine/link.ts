@@ -1,6 +1,7 @@
 /** The gateway's side of one engine connection. */
 
 import { connect, type Socket } from 'node:net';
+import type { Caller } from '../../core/callers.js';
 import type { TaskWork } from '../../core/tasks.js';
 import { failureFrom } from '../failure.js';
 import { FrameReader, FrameWriter } from './frames.js';
@@ -21,6 +22,8 @@ export interface LinkRequest {
   deadlineMs?: number;
   onProgress?: (fraction: number) => void;
   traceparent?: string;
+  caller?: Caller;
+  heavy?: boolean;
   onWork?: (work: TaskWork) => void;
   resolve(value: unknown): void;
   reject(error: Error): void;
@@ -66,10 +69,11 @@ export class EngineLink {
   send(request: LinkRequest): () => void {
     const id = this.#nextId;
     this.#nextId = this.#nextId === 0xffffffff ? 1 : this.#nextId + 1;
-    const { task, input, deadlineMs, traceparent } = request;
+    const { task, input, deadlineMs, traceparent, caller, heavy } = request;
     this.#requests.set(id, request);
     try {
-      this.#writer!.send({ kind: 'request', id, task, input, deadlineMs, traceparent });
+      const about = { deadlineMs, traceparent, caller, heavy };
+      this.#writer!.send({ kind: 'request', id, task, input, ...about });
     } catch (error) {
       this.#requests.delete(id);
       throw error;

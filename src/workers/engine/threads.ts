@@ -13,6 +13,10 @@ import type { EngineTaskName } from './wire.js';
 
 /** Half of libuv's threads. */
 const DISTANT_CONCURRENCY = 2;
+/** Heavy tasks at the same time, which leave half of libuv's threads to the others. */
+const MAX_HEAVY = 2;
+/** Further tasks of each lane, of callers with a key. */
+const RESERVED = 2;
 
 export interface EngineThreadsOptions {
   /** Concurrent tasks of the raster thread. */
@@ -66,19 +70,23 @@ export class EngineThreads {
     const { rasterConcurrency, mapConcurrency, maxQueue, graceMs, onStuck } = options;
     this.#rasterLane = new Lane({
       name: 'raster',
-      concurrency: rasterConcurrency,
+      ...{ concurrency: rasterConcurrency, reserved: RESERVED, heavy: MAX_HEAVY },
       maxQueue,
       graceMs,
       onStuck,
     });
     this.#distantLane = new Lane({
       name: 'distant',
-      concurrency: DISTANT_CONCURRENCY,
+      ...{ concurrency: DISTANT_CONCURRENCY, reserved: 1, heavy: 1 },
       maxQueue,
       graceMs,
       onStuck,
     });
-    this.#mapLane = new Lane({ name: 'map', concurrency: mapConcurrency, maxQueue, graceMs, onStuck });
+    this.#mapLane = new Lane({
+      name: 'map',
+      ...{ concurrency: mapConcurrency, reserved: RESERVED, heavy: MAX_HEAVY },
+      ...{ maxQueue, graceMs, onStuck },
+    });
   }
 
   /** GDAL's: a server of vector data needs neither its memory nor the half second of processor time that loading takes. */
@@ -88,7 +96,7 @@ export class EngineThreads {
     return (this.#rasterThread ??= singleThread(
       'raster',
       file,
-      rasterConcurrency + DISTANT_CONCURRENCY,
+      rasterConcurrency + DISTANT_CONCURRENCY + 2 * RESERVED,
       onLost,
     ));
   }
@@ -97,7 +105,7 @@ export class EngineThreads {
   get #map(): Piscina {
     const { mapConcurrency, onLost } = this.#options;
     const file = new URL('../map/worker.js', import.meta.url);
-    return (this.#mapThread ??= singleThread('map', file, mapConcurrency, onLost));
+    return (this.#mapThread ??= singleThread('map', file, mapConcurrency + RESERVED, onLost));
   }
 
   /** Tasks that native code works on now, those included that nobody waits for any more. */

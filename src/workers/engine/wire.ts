@@ -7,6 +7,7 @@
  */
 
 import { addExtension, Packr, Unpackr } from 'msgpackr';
+import { CALLER_CLASSES, type Caller } from '../../core/callers.js';
 import type { FailureMessage } from '../../core/failure.js';
 import type { TaskName, TaskWork } from '../../core/tasks.js';
 
@@ -70,6 +71,8 @@ export type Message =
       input: unknown;
       deadlineMs?: number;
       traceparent?: string;
+      caller?: Caller;
+      heavy?: boolean;
     }
   | { kind: 'result'; id: number; value: unknown; work?: TaskWork }
   | { kind: 'failure'; id: number; failure: FailureMessage }
@@ -215,10 +218,16 @@ function checkFields(kind: MessageKind, fields: Json): void {
   if (kind === 'request') {
     if (typeof fields.task !== 'string' || !ENGINE_TASKS.has(fields.task))
       throw new WireError('unknown task');
+    if (fields.caller !== undefined && !isCaller(fields.caller)) throw new WireError('malformed caller');
     const deadline = fields.deadlineMs;
     if (deadline !== undefined && !Number.isFinite(deadline)) throw new WireError('malformed deadline');
   }
   if (kind === 'hello' && fields.version !== PROTOCOL_VERSION)
     throw new WireError('protocol version differs');
   if (kind === 'progress' && !Number.isFinite(fields.fraction)) throw new WireError('malformed progress');
+}
+
+function isCaller(value: unknown): value is Caller {
+  const { class: name, id } = (value ?? {}) as Partial<Caller>;
+  return typeof id === 'string' && CALLER_CLASSES.some((one) => one === name);
 }

@@ -1,9 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import type { Socket } from 'node:net';
+import { BACKGROUND, type Caller } from '../../core/callers.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { FeatureProcessTasks } from '../../core/feature-processes.js';
 import type { PoolStatus, TaskInput, TaskOptions, TaskOutput, TaskUsage } from '../../core/tasks.js';
 import { type Answer, failureFrom } from '../failure.js';
+import { FairLane, type LaneTask } from '../fair-lane.js';
 import type { FromHost, ToHost } from './host.js';
 
 type Name = keyof FeatureProcessTasks;
@@ -15,6 +17,8 @@ export interface ProcessPoolOptions {
   size: number;
   /** Bytes of memory that a task may need. */
   maxBytes: number;
+  /** Further ones of callers with a key; none when absent. */
+  reserved?: number;
   /** Tasks that wait for a process at most; jobs have a queue of their own before it. */
   maxQueue?: number;
   /** Milliseconds without work after which a process ends; a minute when absent. */
@@ -33,21 +37,23 @@ const COMPLAINTS = 2000;
 /** Processes that do tasks of jobs, there only while they have work. */
 export class ProcessPool {
   readonly #hosts = new Set<Host>();
-  readonly #waiting: { begin(): void; leave(): void }[] = [];
-  #running = 0;
+  readonly #lane: FairLane<Turn>;
   #isClosed = false;
 
-  constructor(private readonly options: ProcessPoolOptions) {}
+  constructor(private readonly options: ProcessPoolOptions) {
+    const { size: common, reserved = 0 } = options;
+    this.#lane = new FairLane({ common, reserved, heavy: Number.POSITIVE_INFINITY });
+  }
 
   async run<N extends Name>(
     name: N,
     input: TaskInput<N>,
-    { signal: gone, deadlineMs, onUsage }: TaskOptions = {},
+    { signal: gone, deadlineMs, onUsage, caller }: TaskOptions = {},
   ): Promise<TaskOutput<N>> {
     const late = deadlineMs === undefined ? undefined : AbortSignal.timeout(deadlineMs);
     const signal = late && gone ? AbortSignal.any([gone, late]) : (late ?? gone);
     try {
-      return await this.#run(name, input, { signal, onUsage });
+      return await this.#run(name, input, { signal, onUsage, caller });
     } catch (error) {
       if (!late?.aborted) throw error;
       throw new TaskFailure('deadline-exceeded', 'The request took too long.');
@@ -57,9 +63,9 @@ export class ProcessPool {
   async #run<N extends Name>(
     name: N,
     input: TaskInput<N>,
-    { signal, onUsage }: Pick<TaskOptions, 'signal' | 'onUsage'>,
+    { signal, onUsage, caller = BACKGROUND }: Pick<TaskOptions, 'signal' | 'onUsage' | 'caller'>,
   ): Promise<TaskOutput<N>> {
-    await this.#turn(signal);
+    const turn = await this.#turn(caller, signal);
     try {
       if (this.#isClosed) throw cancelled();
       const host = [...this.#hosts].find(({ isIdle }) => isIdle) ?? this.#start();
@@ -67,46 +73,56 @@ export class ProcessPool {
       if (answer.ok) return answer.value;
       throw failureFrom(answer.failure);
     } finally {
-      this.#running -= 1;
-      this.#waiting.shift()?.begin();
+      this.#lane.ended(turn);
+      this.#next();
     }
   }
 
   /** A process that is not there for lack of work is healthy. */
   status(): PoolStatus {
-    const [workers, queued] = [this.#hosts.size, this.#waiting.length];
-    return { name: this.options.name ?? 'process', workers, queued, running: this.#running, healthy: true };
+    const { queue, seats } = this.#lane;
+    const counts = { workers: this.#hosts.size, queued: queue.size, running: seats.running };
+    return { name: this.options.name ?? 'process', ...counts, healthy: true };
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const { leave } of this.#waiting.splice(0)) leave();
+    for (const { giveUp } of [...this.#lane.queue]) giveUp(cancelled());
     await Promise.all([...this.#hosts].map((host) => host.kill()));
   }
 
-  /** Takes a place, or waits for one. Rejects when the task is cancelled first. */
-  async #turn(signal: AbortSignal | undefined): Promise<void> {
-    if (signal?.aborted || this.#isClosed) throw cancelled();
-    if (this.#running < this.options.size) {
-      this.#running += 1;
-      return;
-    }
-    if (this.#waiting.length >= (this.options.maxQueue ?? Infinity))
-      throw new TaskFailure('queue-full', 'Too many requests wait already.');
-    await new Promise<void>((resolve, reject) => {
-      const begin = () => {
-        signal?.removeEventListener('abort', leave);
-        this.#running += 1;
-        resolve();
+  /** Resolves when it is the caller's turn. Rejects when the queue is full, or the task is cancelled first. */
+  #turn(caller: Caller, signal: AbortSignal | undefined): Promise<Turn> {
+    if (signal?.aborted || this.#isClosed) return Promise.reject(cancelled());
+    const { queue } = this.#lane;
+    return new Promise((resolve, reject) => {
+      const leave = () => turn.giveUp(cancelled());
+      const turn: Turn = {
+        caller,
+        heavy: false,
+        start: () => {
+          signal?.removeEventListener('abort', leave);
+          resolve(turn);
+        },
+        giveUp: (failure) => {
+          queue.remove(turn);
+          signal?.removeEventListener('abort', leave);
+          reject(failure);
+        },
       };
-      const leave = () => {
-        const place = this.#waiting.findIndex((one) => one.leave === leave);
-        if (place >= 0) this.#waiting.splice(place, 1);
-        reject(cancelled());
-      };
-      this.#waiting.push({ begin, leave });
+      if (this.#lane.seats.free(turn) === undefined && queue.size >= (this.options.maxQueue ?? Infinity)) {
+        const displaced = queue.displaced(caller);
+        if (!displaced) return reject(full());
+        displaced.giveUp(full());
+      }
       signal?.addEventListener('abort', leave, { once: true });
+      queue.push(turn);
+      this.#next();
     });
+  }
+
+  #next(): void {
+    while (this.#lane.next());
   }
 
   /** Throws `worker-lost` where the system has no room for a process. */
@@ -120,6 +136,11 @@ export class ProcessPool {
       throw new TaskFailure('worker-lost', 'A process could not be started.', String(error));
     }
   }
+}
+
+/** A task until it ends. */
+interface Turn extends LaneTask {
+  giveUp(failure: TaskFailure): void;
 }
 
 interface Work {
@@ -226,6 +247,10 @@ class Host {
     const { channel } = this.#child;
     for (const one of [this.#child, channel]) isHeld ? one?.ref() : one?.unref();
   }
+}
+
+function full(): TaskFailure {
+  return new TaskFailure('queue-full', 'Too many requests wait already.');
 }
 
 function cancelled(): TaskFailure {

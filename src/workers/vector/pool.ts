@@ -1,24 +1,39 @@
 import { Piscina } from 'piscina';
+import { BACKGROUND, type Caller } from '../../core/callers.js';
 import { ConnectionCounts, sumOfCounts } from '../../core/connection-counts.js';
 import { type Retention, USUAL_RETENTION } from '../../core/events.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { PoolStatus, TaskInput, TaskOptions, TaskOutput } from '../../core/tasks.js';
+import { tableNameOf, type VectorSource } from '../../core/vector-source.js';
 import type { VectorTileResult, VectorTileTask } from '../../core/vector-tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { type Answer, failureFrom } from '../failure.js';
-import { busy, Pace } from '../pace.js';
+import { FairLane } from '../fair-lane.js';
+import { KEYED_NICENESS, WORKER_NICENESS } from '../niceness.js';
+import { busy } from '../pace.js';
+import type { Seat } from '../seats.js';
 import { OverviewQueue } from './overviews.js';
 import { FILES, type LaneName, laneOf, placeFor, ThreadLoad } from './placing.js';
 import { packed } from './sources.js';
+import { TableLoad } from './table-load.js';
 import type { VectorMessage, VectorTaskName, VectorThreadData } from './worker.js';
 
 interface Waiting {
   name: VectorTaskName;
   input: unknown;
   lane: LaneName;
+  caller: Caller;
+  begun: boolean;
+  /** Estimated so, or a statement of a slow table; constant from the start of the task. */
+  readonly heavy: boolean;
+  /** Table of a database that it reads; empty where that is not one table. */
+  table: string;
   /** Only for tasks that can be stopped while they run. */
   cancellation: Cancellation | undefined;
   traceparent: string | undefined;
+  /** To be called when it starts. */
+  start(): void;
+  started: boolean;
   settle(answer: Answer): void;
   fail(error: TaskFailure): void;
   done: boolean;
@@ -30,7 +45,10 @@ export interface VectorPoolOptions {
   maxQueue: number;
   /** Expected wait, in milliseconds, beyond which a task is refused with `queue-full`. */
   maxWaitMs: number;
-  /** Connections to each PostGIS database, over all threads; each thread has at least one. */
+  /**
+   * Connections to each PostGIS database, over all threads; each thread has at least one. A quarter is for callers with a
+   * key.
+   */
   connections: number;
   /** Where overviews of tables lie; none are made without it. */
   overviews?: string;
@@ -46,7 +64,10 @@ class Thread {
   readonly counts = new ConnectionCounts();
   #pool: Piscina | undefined;
 
-  constructor(private readonly dataOf: (counts: ConnectionCounts) => VectorThreadData) {}
+  constructor(
+    readonly perDatabase: number,
+    private readonly dataOf: (counts: ConnectionCounts) => VectorThreadData,
+  ) {}
 
   get pool(): Piscina {
     return (this.#pool ??= thread(this.dataOf(this.counts)));
@@ -65,36 +86,49 @@ class Thread {
 /** More than we ever give a thread: who runs where and when is decided here. */
 const NO_LIMIT = 10_000;
 
+/** Part of the connections to a database that is for callers with a key, and that one table leaves to the others. */
+const RESERVED_PART = 1 / 4;
+
+interface Lane {
+  readonly tasks: FairLane<Waiting>;
+  readonly tables: TableLoad;
+}
+
 /**
  * Threads that read and encode vector data. Tasks wait in our own queue, so that abort and deadline drop what has not
  * begun, and never tear down a thread inside SQLite; a database is asked to stop. Threads read one file at a time, and
- * wait for as many answers of a database as they have connections to it.
+ * wait for as many answers of a database as they have connections to it. One more thread, with connections of its own, is
+ * for callers with a key while the others are taken.
  */
 export class VectorPool {
   readonly #threads: Thread[];
-  readonly #perDatabase: number;
-  /** Tasks that wait, by lane, oldest first. A lane without any has no entry. */
-  readonly #queues = new Map<LaneName, Waiting[]>();
+  readonly #reserved: Thread;
+  readonly #lanes = new Map<LaneName, Lane>();
   readonly #options: VectorPoolOptions;
   readonly #overviews: OverviewQueue;
   readonly #counts: readonly ConnectionCounts[];
-  readonly #paces = new Map<LaneName, Pace>();
   #queued = 0;
   #running = 0;
 
   constructor(options: VectorPoolOptions) {
     this.#options = options;
-    this.#perDatabase = Math.max(1, Math.floor(options.connections / options.threads));
+    const { connections, threads } = options;
+    const reserved = Math.max(1, Math.floor(connections * RESERVED_PART));
+    const perThread = Math.max(1, Math.floor((connections - reserved) / threads));
     const { remoteHosts = [], overviews, retention = USUAL_RETENTION } = options;
-    const dataOf = (counts: ConnectionCounts): VectorThreadData => ({
-      connections: this.#perDatabase,
-      counts: counts.shared,
-      ...{ remoteHosts, overviews, retention },
-    });
+    const dataOf =
+      (perDatabase: number, niceness: number) =>
+      (counts: ConnectionCounts): VectorThreadData => ({
+        connections: perDatabase,
+        counts: counts.shared,
+        ...{ remoteHosts, overviews, retention, niceness },
+      });
+    const common = dataOf(perThread, WORKER_NICENESS);
     const ofOverviews = new ConnectionCounts();
-    this.#overviews = new OverviewQueue(dataOf(ofOverviews));
-    this.#threads = Array.from({ length: options.threads }, () => new Thread(dataOf));
-    this.#counts = [ofOverviews, ...this.#threads.map(({ counts }) => counts)];
+    this.#overviews = new OverviewQueue(common(ofOverviews));
+    this.#threads = Array.from({ length: threads }, () => new Thread(perThread, common));
+    this.#reserved = new Thread(reserved, dataOf(reserved, KEYED_NICENESS));
+    this.#counts = [ofOverviews, this.#reserved.counts, ...this.#threads.map(({ counts }) => counts)];
   }
 
   run<N extends VectorTaskName>(
@@ -105,9 +139,10 @@ export class VectorPool {
     if (options.signal?.aborted || options.stop?.aborted)
       return Promise.reject(new TaskFailure('cancelled', 'The request was cancelled.'));
     const lane = laneOf(name, input);
-    const wait = this.#paceOf(lane).waitMs(this.#queues.get(lane)?.length ?? 0);
-    const full = this.#queued >= this.#options.maxQueue || wait > this.#options.maxWaitMs;
-    if (full && !options.begun) return Promise.reject(busy(wait));
+    const { caller = BACKGROUND, begun = false } = options;
+    const wait = this.#laneOf(lane).tasks.waitMs(caller);
+    const full = wait > this.#options.maxWaitMs || !this.#makeRoom(caller);
+    if (full && !begun) return Promise.reject(busy(wait));
     return new Promise((resolve, reject) => {
       this.#enqueue(this.#waiting(name, input, lane, options, resolve as (value: unknown) => void, reject));
       this.#next(lane);
@@ -125,17 +160,31 @@ export class VectorPool {
     let timer: NodeJS.Timeout | undefined;
     const abort = () => task.fail(new TaskFailure('cancelled', 'The request was cancelled.'));
     // One that has begun tells itself whether it ended early.
-    const stop = () => (this.#queues.get(lane)?.includes(task) ? abort() : task.cancellation?.request());
+    const stop = () => (task.started ? task.cancellation?.request() : abort());
     const finish = () => {
       task.done = true;
       clearTimeout(timer);
       options.signal?.removeEventListener('abort', abort);
       options.stop?.removeEventListener('abort', stop);
     };
+    const { tables } = this.#laneOf(lane);
+    const table = tableOf(lane, input);
+    let heavy: boolean | undefined;
     const task: Waiting = {
       name,
       input,
       lane,
+      table,
+      caller: options.caller ?? BACKGROUND,
+      begun: options.begun ?? false,
+      get heavy() {
+        return heavy ?? (options.heavy === true || (table !== '' && tables.isSlow(table)));
+      },
+      start: () => {
+        heavy = task.heavy;
+        task.started = true;
+      },
+      started: false,
       traceparent: options.traceparent,
       cancellation: lane === FILES && !options.stop ? undefined : new Cancellation(),
       done: false,
@@ -168,52 +217,79 @@ export class VectorPool {
     return task;
   }
 
+  /** Whether one more task of a caller may wait: in a full queue somebody else's gives up its place, or nobody's. */
+  #makeRoom(caller: Caller): boolean {
+    if (this.#queued < this.#options.maxQueue) return true;
+    for (const { tasks } of this.#lanes.values()) {
+      const displaced = tasks.queue.displaced(caller);
+      displaced?.fail(busy(0));
+      if (displaced) return true;
+    }
+    return false;
+  }
+
   #enqueue(task: Waiting): void {
-    const queue = this.#queues.get(task.lane);
-    if (queue) queue.push(task);
-    else this.#queues.set(task.lane, [task]);
+    this.#laneOf(task.lane).tasks.queue.push(task);
     this.#queued++;
   }
 
   /** Takes a task out of its queue; false when it is not in there any more. */
   #withdraw(task: Waiting): boolean {
-    const queue = this.#queues.get(task.lane) ?? [];
-    const place = queue.indexOf(task);
-    if (place < 0) return false;
-    queue.splice(place, 1);
-    if (queue.length === 0) this.#queues.delete(task.lane);
+    if (!this.#laneOf(task.lane).tasks.queue.remove(task)) return false;
     this.#queued--;
     return true;
   }
 
-  /** Starts what can start in this lane, first come first served. */
-  #next(lane: LaneName): void {
-    for (let task = this.#queues.get(lane)?.[0]; task; task = this.#queues.get(lane)?.[0]) {
-      const thread = this.#placeFor(lane);
-      if (!thread) return;
-      this.#withdraw(task);
-      void this.#start(task, thread);
+  /** Starts what can start in this lane, in the order of the callers' turns. */
+  #next(name: LaneName): void {
+    const { tasks } = this.#laneOf(name);
+    for (let next = tasks.next(); next; next = tasks.next()) {
+      this.#queued--;
+      void this.#start(next.task, this.#placeFor(name, next.seat));
     }
   }
 
-  #paceOf(lane: LaneName): Pace {
-    let pace = this.#paces.get(lane);
-    if (!pace) this.#paces.set(lane, (pace = new Pace()));
-    return pace;
+  #laneOf(name: LaneName): Lane {
+    let lane = this.#lanes.get(name);
+    if (!lane) this.#lanes.set(name, (lane = this.#newLane(name)));
+    return lane;
   }
 
-  #placeFor(lane: LaneName): Thread | undefined {
-    return placeFor(this.#threads, lane, lane === FILES ? 1 : this.#perDatabase);
+  #newLane(name: LaneName): Lane {
+    const tables = new TableLoad();
+    if (name === FILES) {
+      const common = this.#threads.length;
+      // The reserved thread goes first: it gets more of the processors than others that compute.
+      const reserved = { reserved: 1, reservedFirst: true };
+      return { tasks: new FairLane({ common, ...reserved, heavy: Math.max(1, common - 1) }), tables };
+    }
+    const common = this.#threads.reduce((sum, { perDatabase }) => sum + perDatabase, 0);
+    // A thread of everyone may begin to read a large file while it waits for a database: its answer would wait as well.
+    const reserved = { reserved: this.#reserved.perDatabase, reservedFirst: true };
+    const seats = { common, ...reserved, heavy: Math.max(1, common >> 1) };
+    const ofTable = Math.max(1, common - Math.max(1, Math.floor(common * RESERVED_PART)));
+    const mayStart = ({ table }: Waiting) => table === '' || tables.count(table) < ofTable;
+    return { tasks: new FairLane(seats, mayStart), tables };
+  }
+
+  #placeFor(lane: LaneName, seat: Seat): Thread {
+    if (seat === 'reserved') return this.#reserved;
+    const [{ perDatabase }] = this.#threads as [Thread];
+    return placeFor(this.#threads, lane, lane === FILES ? 1 : perDatabase)!;
   }
 
   async #start(task: Waiting, { pool, load }: Thread): Promise<void> {
     const { name, input, lane, cancellation, traceparent } = task;
     const message: VectorMessage = { name, input: packed(input), flag: cancellation?.shared };
     if (traceparent !== undefined) message.traceparent = traceparent;
+    const { tasks, tables } = this.#laneOf(lane);
     this.#running++;
     load.began(lane);
+    const end = task.table === '' ? undefined : tables.began(task.table);
+    let isWhole = false;
     try {
       const answer = (await pool.run(message, { transferList: memoryOf(task) })) as Answer;
+      isWhole = answer.ok;
       if (name === 'vector.tile' && answer.ok) this.#noteHeavy(input as VectorTileTask, answer.value);
       task.settle(answer);
     } catch (error) {
@@ -221,8 +297,9 @@ export class VectorPool {
     } finally {
       this.#running--;
       load.ended(lane);
+      end?.(isWhole);
+      tasks.ended(task);
       this.#next(lane);
-      this.#paceOf(lane).ended(this.#queues.get(lane)?.length ?? 0);
     }
   }
 
@@ -243,10 +320,19 @@ export class VectorPool {
   }
 
   async close(): Promise<void> {
-    for (const task of [...this.#queues.values()].flat())
-      task.fail(new TaskFailure('cancelled', 'The server is stopping.'));
-    await Promise.all([this.#overviews.close(), ...this.#threads.map((one) => one.close())]);
+    for (const { tasks } of this.#lanes.values())
+      for (const task of [...tasks.queue]) task.fail(new TaskFailure('cancelled', 'The server is stopping.'));
+    const threads = [...this.#threads, this.#reserved];
+    await Promise.all([this.#overviews.close(), ...threads.map((one) => one.close())]);
   }
+}
+
+/** The table of a database whose statement a task is. */
+function tableOf(lane: LaneName, input: unknown): string {
+  if (lane === FILES) return '';
+  const { source, layers } = input as { source?: VectorSource; layers?: VectorTileTask['layers'] };
+  const [table, ...others] = layers ? layers.map((layer) => layer.source) : source ? [source] : [];
+  return table && others.length === 0 ? tableNameOf(table) : '';
 }
 
 /** Memory that moves to the thread with a task. */

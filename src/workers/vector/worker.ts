@@ -16,7 +16,6 @@ import { locatorInfo } from '../geocoding/index-file.js';
 import { placeById, reverseGeocode } from '../geocoding/reverse.js';
 import { suggest } from '../geocoding/suggest.js';
 import { mergeRows } from '../merges/rows.js';
-import { WORKER_NICENESS } from '../niceness.js';
 import { buildOverview } from '../overviews/build.js';
 import { keepOverviewsIn } from '../overviews/file.js';
 import { allowHosts } from '../providers/archive/remote.js';
@@ -69,6 +68,7 @@ export interface VectorThreadData {
   /** Hosts that remote archives may be read from. */
   remoteHosts: readonly string[];
   retention: Retention;
+  niceness: number;
 }
 
 export interface VectorMessage {
@@ -80,14 +80,14 @@ export interface VectorMessage {
   flag?: CancellationFlag;
 }
 
-const { connections, counts, remoteHosts, overviews, retention } = workerData as VectorThreadData;
+const { connections, counts, remoteHosts, overviews, retention, niceness } = workerData as VectorThreadData;
 limitConnections(connections, counts);
 allowHosts(remoteHosts);
 keepOverviewsIn(overviews);
 keepEvents(retention);
 
 // Linux gives each thread a priority of its own: encoding yields to the event loop when cores are short.
-setPriority(WORKER_NICENESS);
+setPriority(niceness);
 
 const TASKS: {
   [N in VectorTaskName]: (

@@ -141,7 +141,7 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
     }),
     envelope: 'raw',
     errors: [400, 404, 503],
-    async answer({ params }, { connections, sourceLayers, pools }) {
+    async answer({ params, caller }, { connections, sourceLayers, pools }) {
       const connection = await connections.get(params.id);
       const provider = providerOf(connection.body);
       if (isServiceKind(provider)) return { tables: serviceTables(await connections.service(connection)) };
@@ -153,7 +153,7 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
       if (!isDatabaseConnection(connection))
         return { tables: (await sourceLayers.list(connection.id)).flatMap(sourceTables) };
       const database = await connections.urlOf(connection);
-      const { tables } = await pools.run('vector.tables', { database }, { deadlineMs: TABLES_MS });
+      const { tables } = await pools.run('vector.tables', { database }, { deadlineMs: TABLES_MS, caller });
       return { tables };
     },
   }),

@@ -107,7 +107,7 @@ async function discover(
   const source = sourceUrl('url', text);
   const request = requestOf(source, credentials ?? {}, timeoutSeconds * 1000);
   const discovery = await pools
-    .run('ingest.discover', request, { signal: x.signal })
+    .run('ingest.discover', request, { signal: x.signal, caller: x.caller })
     .catch((error: unknown) => {
       throw remoteFailure('url', error);
     });

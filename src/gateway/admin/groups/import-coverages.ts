@@ -161,7 +161,7 @@ async function planOf(
   const { version, coverageSelection, inventory } = x.body;
   const task = { ...requestFor(x.body), protocol, version, ids: coverageSelection ?? inventoried(inventory) };
   try {
-    return await pools.run('ingest.coveragePlan', task, { signal: x.signal });
+    return await pools.run('ingest.coveragePlan', task, { signal: x.signal, caller: x.caller });
   } catch (error) {
     if (error instanceof TaskFailure && error.code === 'source-missing')
       throw wrong('coverageSelection', `cannot be met: ${error.message}`);

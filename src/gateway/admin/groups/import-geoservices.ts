@@ -64,14 +64,16 @@ export const discoverGeoServices = action(
 );
 
 async function discover(
-  { body, signal }: Exchange<Record<never, never>, Static<typeof Body>>,
+  { body, signal, caller }: Exchange<Record<never, never>, Static<typeof Body>>,
   { pools }: AdminDeps,
 ): Promise<Static<typeof Service>> {
   const { serviceUrl, timeoutSeconds = 30, credentials = {} } = body;
   const request = requestOf(serviceOf(serviceUrl), credentialsOf(credentials), timeoutSeconds * 1000);
-  const service = await pools.run('ingest.geoservices', request, { signal }).catch((error: unknown) => {
-    throw remoteFailure('serviceUrl', error);
-  });
+  const service = await pools
+    .run('ingest.geoservices', request, { signal, caller })
+    .catch((error: unknown) => {
+      throw remoteFailure('serviceUrl', error);
+    });
   return viewOf(service);
 }
 

@@ -120,9 +120,9 @@ async function start(x: WfsExchange, deps: AdminDeps): Promise<Reply> {
   return json(resultOf(body, plan, { views, reports, began }) satisfies Static<typeof Result>);
 }
 
-function planOf({ body, signal }: WfsExchange, { pools }: AdminDeps): Promise<WfsPlan> {
+function planOf({ body, signal, caller }: WfsExchange, { pools }: AdminDeps): Promise<WfsPlan> {
   const task = { ...requestFor(body), version: body.version };
-  return pools.run('ingest.wfsPlan', task, { signal }).catch((error: unknown) => {
+  return pools.run('ingest.wfsPlan', task, { signal, caller }).catch((error: unknown) => {
     throw remoteFailure('serviceUrl', error);
   });
 }

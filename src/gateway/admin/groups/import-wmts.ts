@@ -144,10 +144,10 @@ async function run(x: WmtsExchange, deps: AdminDeps): Promise<Reply> {
   } satisfies Static<typeof Result>);
 }
 
-function planOf({ body, signal }: WmtsExchange, { pools }: AdminDeps): Promise<RemoteTileSet[]> {
+function planOf({ body, signal, caller }: WmtsExchange, { pools }: AdminDeps): Promise<RemoteTileSet[]> {
   const url = sourceUrl('serviceUrl', body.serviceUrl).href;
   const task = { url, timeoutMs: requestMs(body), version: body.version };
-  return pools.run('ingest.wmtsPlan', task, { signal }).catch((error: unknown) => {
+  return pools.run('ingest.wmtsPlan', task, { signal, caller }).catch((error: unknown) => {
     throw remoteFailure('serviceUrl', error);
   });
 }

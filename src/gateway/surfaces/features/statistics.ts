@@ -32,7 +32,7 @@ export function statisticsOperation(deps: SurfaceDeps): Operation {
     },
     async run(x) {
       const { visible } = viewOf(deps, x.principal, x.params.collectionId);
-      const statistics = await attributeStatistics(deps.pools, visible, x.signal);
+      const statistics = await attributeStatistics(deps.pools, visible, x);
       const self = `${x.baseUrl}${x.path}`;
       const links = META_FORMATS.map((format) => ({
         href: `${self}?f=${format.name}`,

@@ -53,7 +53,8 @@ async function featureSet(
   path: string,
   members: Members,
 ): Promise<string> {
-  const [layer] = await pools.run('vector.inspect', { kind: 'geopackage', path }, { signal: x.signal });
+  const { signal, caller } = x;
+  const [layer] = await pools.run('vector.inspect', { kind: 'geopackage', path }, { signal, caller });
   const versions = { version: path, origin: path };
   const collection = vectorCollection(layer!, path, versions)('result', 0) as VectorCollection;
   const { 'env:outSR': outSR, returnZ } = members;

@@ -208,7 +208,7 @@ async function featuresOf(
   output: string,
 ): Promise<AsyncIterable<Uint8Array>> {
   const { path } = await processes.file(jobId, output, x.principal);
-  const [layer] = await pools.run('vector.inspect', { kind: 'geopackage', path });
+  const [layer] = await pools.run('vector.inspect', { kind: 'geopackage', path }, { caller: x.caller });
   const { source } = layer!;
   const { fields } = source;
   const task = partTask({ source, filter: undefined }, { format: 'geojson', crs: CRS84, fields });

@@ -1,0 +1,71 @@
+import type { Caller } from '../core/callers.js';
+
+/** A task that takes a seat while it runs. */
+export interface Sitter {
+  readonly caller: Caller;
+  /** It is estimated to take much time or memory. Constant while the task runs. */
+  readonly heavy: boolean;
+}
+
+export interface SeatOptions {
+  /** Seats for everyone. */
+  readonly common: number;
+  /** Further seats for callers with a key, while the common ones are taken. */
+  readonly reserved: number;
+  /** Callers with a key take these before the common ones, except for heavy tasks. */
+  readonly reservedFirst?: boolean;
+  /** Heavy tasks that run at the same time; callers with a key may run one more. */
+  readonly heavy: number;
+}
+
+export type Seat = 'common' | 'reserved';
+
+/**
+ * Seats in front of something that runs a few tasks at the same time and cannot interrupt them. Callers without a key never
+ * take all of them, and heavy tasks leave some to light ones.
+ */
+export class Seats {
+  #common = 0;
+  #heavy = 0;
+  readonly #reserved = new Set<Sitter>();
+  readonly #byCaller = new Map<string, number>();
+
+  constructor(private readonly options: SeatOptions) {}
+
+  get running(): number {
+    return this.#common + this.#reserved.size;
+  }
+
+  /** The seat that a task may take now; undefined: it has to wait. */
+  free({ caller, heavy }: Sitter): Seat | undefined {
+    const { common, reserved, reservedFirst, heavy: maxHeavy } = this.options;
+    const isKeyed = caller.class === 'keyed';
+    if (heavy && this.#heavy >= maxHeavy + (isKeyed ? 1 : 0)) return undefined;
+    const hasReserved = isKeyed && this.#reserved.size < reserved;
+    if (hasReserved && reservedFirst && !heavy) return 'reserved';
+    if (this.#common < common) return 'common';
+    // A caller that floods the server with heavy tasks leaves these seats to the others.
+    return hasReserved && !(heavy && this.#runsOf(caller) > 0) ? 'reserved' : undefined;
+  }
+
+  sit(sitter: Sitter, seat: Seat): void {
+    if (seat === 'reserved') this.#reserved.add(sitter);
+    else this.#common++;
+    if (sitter.heavy) this.#heavy++;
+    this.#byCaller.set(keyOf(sitter.caller), this.#runsOf(sitter.caller) + 1);
+  }
+
+  leave(sitter: Sitter): void {
+    if (!this.#reserved.delete(sitter)) this.#common--;
+    if (sitter.heavy) this.#heavy--;
+    const left = this.#runsOf(sitter.caller) - 1;
+    if (left > 0) this.#byCaller.set(keyOf(sitter.caller), left);
+    else this.#byCaller.delete(keyOf(sitter.caller));
+  }
+
+  #runsOf(caller: Caller): number {
+    return this.#byCaller.get(keyOf(caller)) ?? 0;
+  }
+}
+
+const keyOf = ({ class: name, id }: Caller) => `${name} ${id}`;

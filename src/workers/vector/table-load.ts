@@ -1,0 +1,39 @@
+import { LRUCache } from 'lru-cache';
+
+/** Milliseconds after which a statement counts as slow. */
+const SLOW_MS = 1000;
+const MAX_TABLES = 10_000;
+
+/** The statements of one database by the table or view that they read: a slow view leaves connections to the others. */
+export class TableLoad {
+  readonly #running = new Map<string, number[]>();
+  /** Tables whose last statement was slow. */
+  readonly #slow = new LRUCache<string, true>({ max: MAX_TABLES });
+
+  /** Whether statements of a table take long: the last one did, or one that runs has. */
+  isSlow(table: string): boolean {
+    const [oldest = Number.POSITIVE_INFINITY] = this.#running.get(table) ?? [];
+    return this.#slow.has(table) || performance.now() - oldest > SLOW_MS;
+  }
+
+  count(table: string): number {
+    return this.#running.get(table)?.length ?? 0;
+  }
+
+  /** Returns what ends the statement. One that was ended early does not tell how long it takes. */
+  began(table: string): (isWhole: boolean) => void {
+    const start = performance.now();
+    const running = this.#running.get(table);
+    if (running) running.push(start);
+    else this.#running.set(table, [start]);
+    return (isWhole) => this.#ended(table, start, isWhole);
+  }
+
+  #ended(table: string, start: number, isWhole: boolean): void {
+    const running = this.#running.get(table)!;
+    running.splice(running.indexOf(start), 1);
+    if (running.length === 0) this.#running.delete(table);
+    if (performance.now() - start > SLOW_MS) this.#slow.set(table, true);
+    else if (isWhole) this.#slow.delete(table);
+  }
+}
