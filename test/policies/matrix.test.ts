@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ANY_STATUS, OPERATIONS, type Operation } from './support/operations.js';
 import type { Audience, Known, Layer } from './support/oracle.js';
-import { executeAs, PROCESS_CASES, WITHOUT_LAYERS } from './support/processes.js';
+import { executeAs, executeTask, PROCESS_CASES, TASK_CASES, WITHOUT_LAYERS } from './support/processes.js';
 import { startWorld, type World } from './support/world.js';
 
 /**
@@ -147,6 +147,28 @@ describe('the matrix of policies', () => {
     console.log(
       `matrix: ${EXECUTING.length} callers x ${PROCESS_CASES.length} processes x 2 stores = ${executed} jobs`,
     );
+    expect(wrong.slice(0, 60)).toEqual([]);
+  });
+
+  it('gives no hidden row to GP tasks', async () => {
+    const wrong: string[] = [];
+    for (const audience of ['claimless', 'limited'] as const) {
+      const known = world.oracle.known(audience, 'sites');
+      for (const { id, inputs, showsRows } of TASK_CASES) {
+        const own = inputs(world.layer('pg_sites'), world.layer('pg_others'));
+        const { status, text } = await executeTask(world, audience, id, own);
+        const leaks = known.hidden
+          .filter((secret) => text.includes(secret))
+          .map((secret) => `leaks ${secret}`);
+        const isWrong = known.rows.length > 0 && status !== 'successful';
+        const lacks = showsRows ? known.rows.filter(({ token }) => !text.includes(token)) : [];
+        wrong.push(
+          ...[...leaks, ...(isWrong ? [text.slice(0, 300)] : [])].map((one) => `${audience} ${id}: ${one}`),
+        );
+        wrong.push(...lacks.map(({ token }) => `${audience} ${id}: lacks ${token}`));
+      }
+    }
+    console.log(`matrix: 2 callers x ${TASK_CASES.length} GP tasks = ${2 * TASK_CASES.length} answers`);
     expect(wrong.slice(0, 60)).toEqual([]);
   });
 

@@ -220,3 +220,31 @@ async function filesOf(
   }
   return files.join('\n');
 }
+
+/** Executes a GP task as a caller, with the inputs of a case: layers are named by their addresses. */
+export async function executeTask(
+  { fetch, url, layer }: Pick<World, 'fetch' | 'url' | 'layer'>,
+  audience: Known['audience'],
+  id: string,
+  inputs: Record<string, unknown>,
+): Promise<Outcome> {
+  const addressed = Object.entries(inputs).map(([name, value]) => {
+    const { collection } = (typeof value === 'object' ? value : {}) as { collection?: string };
+    const address = collection && `${url}/rest/services/default/FeatureServer/${layer(collection).layerId}`;
+    const text = typeof value === 'string' ? value : JSON.stringify(address ? { url: address } : value);
+    return [name, text] as const;
+  });
+  const path = `/rest/services/Processes/GPServer/${id}/execute`;
+  const response = await fetch(audience, path, {
+    method: 'POST',
+    body: { f: 'json', ...Object.fromEntries(addressed) },
+  });
+  const text = Buffer.from(await response.arrayBuffer()).toString('latin1');
+  return { status: text.includes('"error"') ? 'failed' : 'successful', text };
+}
+
+/** Cases whose inputs a GP task takes from feature layers alone. */
+export const TASK_CASES = PROCESS_CASES.filter(
+  ({ id, process, isRefused }) =>
+    process === undefined && !isRefused && /^(geometry|analytics|conversion\.feature-select)/.test(id),
+);
