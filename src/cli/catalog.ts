@@ -44,7 +44,6 @@ export async function withCatalog<T>(
     return await withPools(
       async (pools) => {
         const databases = new Databases(pools);
-        const layerIdOf = (id: string) => state.collections.idOf(id);
         // Without a server nobody opens the passwords of connections.
         const registered = () => registeredIn(state, async () => undefined);
         const storage = openStorage(config, pools);
@@ -54,7 +53,8 @@ export async function withCatalog<T>(
           imagery: new StacImagery(pools),
           dataDir,
           storage,
-          layerIdOf,
+          layerIdOf: (id, holder) => state.collections.idOf(id, holder),
+          holders: () => state.collections.holders(),
           registered,
         });
         try {

@@ -16,8 +16,33 @@ export interface StoredCollection {
 export class CollectionStore {
   constructor(readonly db: StateDb) {}
 
-  /** The integer of a slug, the same forever; made on first use. */
-  async idOf(slug: string): Promise<number> {
+  /** The integer of a slug, the same forever; made on first use. `holder` names the source that has the slug now. */
+  async idOf(slug: string, holder?: string): Promise<number> {
+    const id = await this.#numberOf(slug);
+    if (holder !== undefined) await this.#hold(slug, holder);
+    return id;
+  }
+
+  /** Slugs by the sources that have them. */
+  async holders(): Promise<Map<string, string>> {
+    const rows = await this.db
+      .selectFrom('collection_ids')
+      .select(['slug', 'holder'])
+      .orderBy('id')
+      .execute();
+    return new Map(rows.flatMap(({ slug, holder }) => (holder === null ? [] : [[holder, slug]])));
+  }
+
+  async #hold(slug: string, holder: string): Promise<void> {
+    await this.db
+      .updateTable('collection_ids')
+      .set({ holder })
+      .where('slug', '=', slug)
+      .where((w) => w.or([w('holder', 'is', null), w('holder', '<>', holder)]))
+      .execute();
+  }
+
+  async #numberOf(slug: string): Promise<number> {
     const row = await this.find(slug);
     if (row !== undefined) return row;
     return within(this.db, async (trx) => {

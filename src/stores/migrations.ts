@@ -25,6 +25,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0015-job-shares': { up: jobShares },
   '0016-merge-strategies': { up: mergeStrategies },
   '0018-replica-counts': { up: replicaCounts },
+  '0019-collection-holders': { up: collectionHolders },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -329,6 +330,11 @@ async function mergeStrategies(db: StateDb): Promise<void> {
 /** Whom a replica counts for, where that is not its owner. */
 async function replicaCounts(db: StateDb): Promise<void> {
   await runAll(db, ['ALTER TABLE replicas ADD COLUMN counted_for TEXT']);
+}
+
+/** The source that a slug was given to, so that another one of the same name does not take it. */
+async function collectionHolders(db: StateDb): Promise<void> {
+  await runAll(db, ['ALTER TABLE collection_ids ADD COLUMN holder TEXT']);
 }
 
 async function jobShares(db: StateDb): Promise<void> {

@@ -5,6 +5,8 @@ import type { Generated } from 'kysely';
 export interface CollectionIdTable {
   id: Generated<number>;
   slug: string;
+  /** Names the source that has the slug. */
+  holder: Generated<string | null>;
 }
 
 export interface CollectionTable {

@@ -32,6 +32,7 @@ beforeEach(async () => {
     imagery: new StacImagery(pools),
     dataDir: '/nonexistent',
     layerIdOf: async () => 1,
+    holders: async () => new Map(),
     registered: async () => ({ rasters: [], slugOf: async () => undefined }),
   });
   catalog.follow({ replaced: (before, after) => replaced.push([before, after]) });

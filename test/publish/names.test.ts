@@ -1,19 +1,63 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { CatalogSnapshot, type Collection } from '../../src/core/collection.js';
 import { hostProblem } from '../../src/services/connections/hosts.js';
 import { withLayers } from '../../src/services/publish/catalog-layers.js';
 import { assignIds } from '../../src/services/publish/names.js';
 
 const collection = (id: string, layerId: number, file: string) => ({ id, layerId, file }) as Collection;
-const draft = (name: string) => ({
+const draft = (name: string, file = 'a.gpkg') => ({
   name,
-  group: 'folder',
-  make: (id: string, layerId: number) => collection(id, layerId, 'a.gpkg'),
+  group: file.split('.')[0]!,
+  make: (id: string, layerId: number) => collection(id, layerId, file),
+});
+
+/** Names as the state keeps them. */
+function names() {
+  const held = new Map<string, string>();
+  return {
+    layerIdOf: async (id: string, holder?: string) => {
+      if (holder === undefined) return 1;
+      for (const [one, slug] of held) if (slug === id) held.delete(one);
+      held.set(holder, id);
+      return 1;
+    },
+    holders: async () => new Map(held),
+  };
+}
+const idsOf = async (drafts: ReturnType<typeof draft>[], kept: ReturnType<typeof names>) =>
+  (await assignIds(drafts, kept)).map(({ id }) => id);
+
+describe('a collection keeps its id, by which rules name it', () => {
+  it('when another source of its name comes, and goes', async () => {
+    const kept = names();
+    expect(await idsOf([draft('parcels', 'b.gpkg')], kept)).toEqual(['parcels']);
+    const both = [draft('parcels', 'a.gpkg'), draft('parcels', 'b.gpkg')];
+    expect(await idsOf(both, kept)).toEqual(['a-parcels', 'parcels']);
+    expect(await idsOf(both, kept)).toEqual(['a-parcels', 'parcels']);
+    expect(await idsOf([draft('parcels', 'a.gpkg')], kept)).toEqual(['a-parcels']);
+  });
+
+  it('also one that was never alone', async () => {
+    const kept = names();
+    const both = [draft('parcels', 'a.gpkg'), draft('parcels', 'b.gpkg')];
+    expect(await idsOf(both, kept)).toEqual(['a-parcels', 'b-parcels']);
+    expect(await idsOf([both[1]!], kept)).toEqual(['b-parcels']);
+  });
+
+  it('until its source is gone: then another one may have it', async () => {
+    const kept = names();
+    await idsOf([draft('parcels', 'a.gpkg')], kept);
+    expect(await idsOf([draft('parcels', 'c.gpkg')], kept)).toEqual(['parcels']);
+    expect(await idsOf([draft('parcels', 'a.gpkg'), draft('parcels', 'c.gpkg')], kept)).toEqual([
+      'a-parcels',
+      'parcels',
+    ]);
+  });
 });
 
 it('a source that comes with the id of a published layer gets another one', async () => {
   const ids = ['roads', 'roads-2'];
-  const made = await assignIds([draft('Roads'), draft('rivers')], async () => 1, new Set(ids));
+  const made = await assignIds([draft('Roads'), draft('rivers')], names(), new Set(ids));
   expect(made.map(({ id }) => id)).toEqual(['roads-3', 'rivers']);
 });
 

@@ -89,7 +89,8 @@ export async function startData(foundation: Foundation): Promise<Data> {
     databases,
     dataDir,
     storage,
-    layerIdOf: (id) => state.collections.idOf(id),
+    layerIdOf: (id, holder) => state.collections.idOf(id, holder),
+    holders: () => state.collections.holders(),
     registered: () => registeredIn(state, (id) => published.connections.storeFinder(id)),
   });
   const current = () => catalog.current;

@@ -46,7 +46,7 @@ export async function publish(
   const contents = await placed([...mosaics, ...others]);
   const assigned = await assignIds(
     contents.flatMap((one) => one.collections),
-    deps.layerIdOf,
+    deps,
     deps.taken,
   );
   const stray = statedOfNothing(

@@ -2,23 +2,54 @@ import type { Collection } from '../../core/collection.js';
 import { slug } from './slug.js';
 import type { Draft } from './source.js';
 
-/** Readable ids: the layer's name, with that of its file or schema in front when two layers share it. */
+/** Ids of collections that outlive their catalog: rules and settings name layers by them. */
+export interface CollectionNames {
+  /** Number of an id. `holder` names the source that has the id from now on. */
+  layerIdOf(id: string, holder?: string): Promise<number>;
+  /** Ids by the sources that have them. */
+  holders(): Promise<ReadonlyMap<string, string>>;
+}
+
+/**
+ * Readable ids: the layer's name, with that of its file or schema in front when two layers share it. A source keeps the id
+ * that it has, whatever comes beside it: under another id, rules for the layer would not apply to it any more.
+ */
 export async function assignIds(
   drafts: readonly Draft[],
-  layerIdOf: (id: string) => Promise<number>,
+  { layerIdOf, holders }: CollectionNames,
   taken: ReadonlySet<string> = new Set(),
 ): Promise<Collection[]> {
-  const uses = new Map<string, number>();
-  for (const draft of drafts) uses.set(slug(draft.name), (uses.get(slug(draft.name)) ?? 0) + 1);
+  const held = await holders();
+  const named = drafts.map((draft) => ({ draft, holder: holderOf(draft) }));
+  const ids = new Map<Draft, string>();
   const names = new Set(taken);
-  const collections: Collection[] = [];
-  for (const draft of drafts) {
-    const plain = slug(draft.name);
-    const base = uses.get(plain)! > 1 ? slug(`${draft.group}-${draft.name}`) : plain;
-    let id = base;
-    for (let n = 2; names.has(id); n++) id = `${base}-${n}`;
+  for (const { draft, holder } of named) {
+    const id = held.get(holder);
+    if (id === undefined || names.has(id)) continue;
     names.add(id);
-    collections.push(draft.make(id, await layerIdOf(id)));
+    ids.set(draft, id);
+  }
+  const uses = new Map<string, number>();
+  for (const { name } of drafts) uses.set(slug(name), (uses.get(slug(name)) ?? 0) + 1);
+  const collections: Collection[] = [];
+  for (const { draft, holder } of named) {
+    const id = ids.get(draft) ?? freeId(draft, uses, names);
+    names.add(id);
+    // Only what changes is written.
+    collections.push(draft.make(id, await layerIdOf(id, held.get(holder) === id ? undefined : holder)));
   }
   return collections;
+}
+
+function freeId(draft: Draft, uses: ReadonlyMap<string, number>, names: ReadonlySet<string>): string {
+  const plain = slug(draft.name);
+  const base = uses.get(plain)! > 1 ? slug(`${draft.group}-${draft.name}`) : plain;
+  let id = base;
+  for (let n = 2; names.has(id); n++) id = `${base}-${n}`;
+  return id;
+}
+
+/** The file or the database that a draft comes from, and its layer there. */
+function holderOf({ name, group, make }: Draft): string {
+  return JSON.stringify([make('', 0).file, group, name]);
 }

@@ -6,13 +6,12 @@ import type { Databases } from '../databases.js';
 import type { Registered } from '../rasters/layers.js';
 import type { StacImagery } from '../stac-imagery/searches.js';
 import type { MakeCollection } from './collections.js';
+import type { CollectionNames } from './names.js';
 
 export const INSPECT_DEADLINE_MS = 60_000;
 
-export interface PublishDeps {
+export interface PublishDeps extends CollectionNames {
   pools: Pools;
-  /** Stable integer id of a collection. */
-  layerIdOf(id: string): Promise<number>;
   databases: Databases;
   /** Sources that are imagery of STAC APIs. */
   imagery: Pick<StacImagery, 'read' | 'keep'>;
