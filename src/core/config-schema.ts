@@ -174,6 +174,12 @@ export const ConfigSchema = section({
     }),
     perOwner: jobLimit('Jobs of one user, key or client'),
     perTenant: jobLimit('Jobs of all callers of one tenant'),
+    importSeconds: whole(
+      'Maximum seconds for reading the file of an import, and for unpacking it; the import fails afterwards.',
+      LIMITS.importReadMs / 1000,
+      1,
+      604_800,
+    ),
   }),
   processes: section({
     approval: Type.Array(Type.String(), {
@@ -246,7 +252,7 @@ export const ConfigSchema = section({
   remote: section({
     allow: Type.Array(Type.String(), {
       description:
-        'Hosts that remote archives and rasters may be read from: names, *.example.org, addresses and networks. Addresses that are not public must be listed themselves.',
+        'Hosts that remote archives and rasters may be read from: names, *.example.org, addresses and networks, each with or without a port (example.org:8443, 10.0.0.0/8:8080, [::1]:9000). Addresses that are not public must be listed themselves.',
       default: [],
     }),
   }),

@@ -24,9 +24,17 @@ export interface CsvTextColumn {
   reason: string;
 }
 
+/** Beginnings of texts that spreadsheets take for formulas. */
+const FORMULA = /^[=+\-@\t\r]/;
+
 /** The first record of features as CSV: `id`, `geometry` (WKT), then the fields. */
-export function csvHeader(fields: readonly { readonly name: string }[]): string {
-  return `${['id', 'geometry', ...fields.map((field) => field.name)].map(csvValue).join(',')}\r\n`;
+export function csvHeader(
+  fields: readonly { readonly name: string }[],
+  { guardsFormulas = false }: { guardsFormulas?: boolean | undefined } = {},
+): string {
+  const names = ['id', 'geometry', ...fields.map(({ name }) => name)];
+  const shown = guardsFormulas ? names.map((name) => (FORMULA.test(name) ? `'${name}` : name)) : names;
+  return `${shown.map(csvValue).join(',')}\r\n`;
 }
 
 function csvValue(text: string): string {

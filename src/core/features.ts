@@ -56,6 +56,8 @@ export interface FeatureOutput {
   fields?: string[];
   /** True: geometries are left out (null in GeoJSON). */
   skipGeometry?: boolean;
+  /** Of `csv`: texts that spreadsheets take for formulas get an apostrophe in front. */
+  guardsFormulas?: boolean;
   /** For `esri-json` and `esri-pbf`: heights are kept. */
   z?: boolean;
   /** Not for `csv` and `gml`: positions of lines and rings that lie no farther from what is left, in units of the CRS. */

@@ -444,6 +444,10 @@ export const LIMITS = {
   importFeatures: 100_000_000,
   importBatch: 65_536,
   importMemoryBytes: 4_294_967_296,
+  /** Milliseconds for looking into a tile package that is a database. */
+  packageReadMs: 600_000,
+  /** Milliseconds for reading the file of an import, where the configuration does not say it. */
+  importReadMs: 7_200_000,
   /** Bytes of a file that is previewed, features of its sample, and uploads that are remembered. */
   previewBytes: 268_435_456,
   previewFeatures: 100,

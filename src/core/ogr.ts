@@ -48,10 +48,18 @@ export interface TranslateTask {
   sourceCrs?: string;
   /** CRS to project to; absent: that of the source. */
   targetCrs?: string;
+  /** Maximum features to write; all when absent. */
+  maxFeatures?: number;
+}
+
+/** A file that somebody sent: reading it can take for ever, such as an endless view of a GeoPackage. */
+export interface ForeignFile {
+  /** Milliseconds of work after which the process that reads it is killed; any time when absent. */
+  limitMs?: number;
 }
 
 /** Unpacks the data set of a ZIP archive, or a file that gzip has compressed. */
-export interface UnpackTask {
+export interface UnpackTask extends ForeignFile {
   path: string;
   /** All vector data of the archive, in place of one data set: a shapefile or file geodatabase if there is any. */
   every?: boolean;
@@ -79,7 +87,8 @@ export interface TranslateResult {
  * takes as long as to read it, for formats whose columns only their rows tell.
  */
 export interface StageTask
-  extends Pick<TranslateTask, 'path' | 'layer' | 'output' | 'table' | 'sourceCrs' | 'targetCrs'> {
+  extends ForeignFile,
+    Pick<TranslateTask, 'path' | 'layer' | 'output' | 'table' | 'sourceCrs' | 'targetCrs'> {
   /** The file comes from an archive, whose layers the name may not be of: then the first one is meant. */
   isUnpacked: boolean;
 }
@@ -96,6 +105,15 @@ export type StageProblem =
   | { problem: 'no-layer'; names: string[] }
   | { problem: 'no-crs' }
   | { problem: 'too-many-features' };
+
+/** What a preview tells of a foreign file. */
+export interface OgrPreview {
+  layers: OgrLayerInfo[];
+  /** The layer that an import reads; absent when the file has none. */
+  layer?: OgrLayerInfo;
+  /** Attributes of its first feature, as JSON. */
+  sample: string;
+}
 
 /** What OGR found in a vector file that is not a GeoPackage. */
 export interface OgrLayerInfo {

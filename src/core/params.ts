@@ -130,6 +130,20 @@ export function positiveNumber(name: string, description: string): Param<number 
 }
 
 /** One of some words, optional. */
+/** Whether cells of CSV that spreadsheets take for formulas are guarded. */
+export const csvFormulas: Param<boolean> = {
+  name: 'csv-formulas',
+  in: 'query',
+  description:
+    'Of CSV: guard puts an apostrophe in front of texts that begin with =, +, -, @, a tab or a carriage return, which spreadsheets would take for formulas. Default: keep.',
+  schema: Type.Enum(['keep', 'guard'], { default: 'keep' }),
+  parse(raw) {
+    if (raw === undefined || raw === 'keep') return false;
+    if (raw === 'guard') return true;
+    throw badParameter('csv-formulas', `'${raw.slice(0, 60)}' is neither keep nor guard`);
+  },
+};
+
 export function choice<T extends string>(
   name: string,
   words: readonly T[],

@@ -2,6 +2,7 @@ import type { Position } from 'geojson';
 import type { Box } from './box.js';
 import type { Color } from './color-ramps.js';
 import type { StoreCredentials } from './object-stores.js';
+import type { ForeignFile } from './ogr.js';
 import type { PictureComparison, PictureComparisonTask } from './parity.js';
 import type { RasterLook } from './raster-look.js';
 import type { RasterProcessResult, RasterProcessTask } from './raster-processes.js';
@@ -367,7 +368,7 @@ export interface BandHistogram {
 }
 
 /** Imports a raster as a cloud optimized GeoTIFF with overviews and statistics. */
-export interface RasterImportTask {
+export interface RasterImportTask extends ForeignFile {
   /** A GeoTIFF, PNG or JPEG. */
   path: string;
   /** File to create; must not exist. Removed again when the task fails. */

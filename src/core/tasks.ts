@@ -40,6 +40,7 @@ import type { MapTask } from './maps.js';
 import type { MergeTasks } from './merges.js';
 import type {
   OgrLayerInfo,
+  OgrPreview,
   StagedLayer,
   StageProblem,
   StageTask,
@@ -143,8 +144,8 @@ export interface Tasks
   /** Any OGR file into a GeoPackage or a file of another format, with progress. */
   'ogr.translate': { input: TranslateTask; output: TranslateResult };
   'ogr.inspect': { input: { path: string }; output: OgrLayerInfo[] };
-  /** Attributes of the first feature of a layer, as JSON. */
-  'ogr.sample': { input: { path: string; layer: string }; output: string };
+  /** Layers of a foreign file, and attributes of the first feature of the one that an import would read. */
+  'ogr.preview': { input: { path: string }; output: OgrPreview };
   /** How a CSV file is read, and why. */
   'ogr.inspectCsv': { input: { path: string }; output: CsvInspection };
   'ogr.unpack': { input: UnpackTask; output: UnpackResult };

@@ -157,8 +157,9 @@ export function startManagement(options: ManagementOptions): Management {
     ...{ pools, edits: options.edits, dataDir: options.dataDir, catalog: () => catalog.current },
     callers: { visible: options.visible, access: options.access },
   });
+  const readMs = config.jobs.importSeconds * 1000;
   const imports = new ImportService({
-    pools,
+    ...{ pools, readMs },
     jobs,
     dataDir: options.dataDir,
     publish: (collection) => publish(`${collection.id} was imported`),
@@ -245,7 +246,7 @@ export function startManagement(options: ManagementOptions): Management {
   const tilePackages = new TilePackages({ pools, jobs, tilesets });
   const wmtsImports = new WmtsImports({ pools, jobs, tilesets, sealing });
   const rasters = manageRasters({
-    state,
+    ...{ state, readMs },
     catalog: () => catalog.current,
     dataDir: options.dataDir,
     storage: options.storage,

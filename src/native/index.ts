@@ -84,6 +84,7 @@ interface NativeAddon {
   transformBox(minx: number, miny: number, maxx: number, maxy: number, from: string, to: string): Box;
   transformPoints(points: Float64Array, from: string, to: string): void;
   describeCrs(text: string, identifies: boolean): CrsDescription;
+  namesFile(text: string): boolean;
   gzip(data: Uint8Array, level: number): Buffer;
   gunzip(data: Uint8Array, maxBytes: number): Buffer;
   gunzippedSize(data: Uint8Array, maxBytes: number): number;
@@ -269,6 +270,11 @@ export function describeCrs(text: string): Readonly<CrsDescription> {
 /** The same of a CRS that a client spells out: without a code where the text has none, which takes no time, and not remembered. */
 export function readCrs(text: string): Readonly<CrsDescription> {
   return addon().describeCrs(text, false);
+}
+
+/** Whether the definition of a CRS names a file by a path or URL, which PROJ would open. */
+export function namesFile(crs: string): boolean {
+  return addon().namesFile(crs);
 }
 
 /** Code of the errors of what holds more than it may, as Node's zlib has it. */

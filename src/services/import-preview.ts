@@ -58,10 +58,8 @@ async function describe(
   pools: Pick<Pools, 'run'>,
   options: TaskOptions,
 ): Promise<ImportPreview> {
-  const layers = await pools.run('ogr.inspect', { path }, options);
-  const layer = layers.find(({ hasGeometry }) => hasGeometry !== false) ?? layers[0];
+  const { layers, layer, sample } = await pools.run('ogr.preview', { path }, options);
   if (!layer) throw new ApiError('invalid-request', 'The file has no layer.');
-  const sample = await pools.run('ogr.sample', { path, layer: layer.name }, options);
   return {
     format: await formatOf(file, path),
     detectedSrid: sridOf(layer),

@@ -27,6 +27,7 @@ import type { JobContext, JobKind, JobOutcome } from './jobs/kinds.js';
 import type { Merges, StagedRows } from './merges.js';
 import { isGzipped, isZipped } from './publish/formats.js';
 import { RESERVED_NAMES } from './table-name.js';
+import { removeUpload } from './upload-files.js';
 
 export interface ImportDeps {
   pools: Pools;
@@ -45,6 +46,8 @@ export interface ImportDeps {
   forget?(id: string, job: string): Promise<void>;
   /** Says that a collection is a copy of no others. */
   clearSources?(id: string): Promise<void>;
+  /** Milliseconds for reading a file; `LIMITS.importReadMs` when absent. */
+  readMs?: number;
   /** Takes rows over into collections; none can be, when absent. */
   merges?: Merges;
 }
@@ -90,9 +93,11 @@ export class ImportService {
   readonly #store: string;
   readonly #staging: string;
   readonly #deps: ImportDeps;
+  readonly #readMs: number;
 
   constructor(deps: ImportDeps) {
     this.#deps = deps;
+    this.#readMs = deps.readMs ?? LIMITS.importReadMs;
     const directory = resolve(deps.dataDir);
     this.uploads = join(directory, 'uploads');
     this.#staging = join(directory, 'staging');
@@ -198,7 +203,7 @@ export class ImportService {
 
   /** Removes an uploaded file that no job came to own. */
   async discard(file: string): Promise<void> {
-    await rm(file, { force: true });
+    await removeUpload(file);
   }
 
   /** Imports of these callers, newest first; only those that have not ended when `active`. */
@@ -345,7 +350,8 @@ export class ImportService {
     const output = this.#unpackedPath(id);
     await rm(output, { recursive: true, force: true });
     if (bare) return this.#tabulate(input.file, output);
-    const task = { path: input.file, output, ...(input.layer === undefined ? {} : { layer: input.layer }) };
+    const layer = input.layer === undefined ? {} : { layer: input.layer };
+    const task = { path: input.file, output, limitMs: this.#readMs, ...layer };
     const work = () => this.#deps.pools.run('ogr.unpack', task, { signal });
     const { path } = await context.step('unpack', 'Unpacking the archive', work);
     tell(context, UNPACKED);
@@ -371,7 +377,7 @@ export class ImportService {
     await mkdir(this.#staging, { recursive: true });
     await removeDatabase(staging);
     const task = {
-      ...{ path, isUnpacked, output: staging, table: STAGING_TABLE },
+      ...{ path, isUnpacked, output: staging, table: STAGING_TABLE, limitMs: this.#readMs },
       ...(layer === undefined ? {} : { layer }),
       ...(sourceCrs ? { sourceCrs } : {}),
       ...(targetCrs ? { targetCrs } : {}),
@@ -409,7 +415,7 @@ export class ImportService {
     await this.clear(id);
     await this.#deps.merges?.discard(id);
     const upload = uploadPath(input);
-    if (upload !== undefined && !keepsUpload(outcome)) await rm(upload, { force: true });
+    if (upload !== undefined && !keepsUpload(outcome)) await removeUpload(upload);
     await this.trim();
   }
 

@@ -3,8 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
+import Database from '../../src/native/sqlite.js';
+import { describeDatabase } from '../../src/workers/archive/package/database.js';
 import { Directory } from '../../src/workers/providers/archive/pmtiles-directory.js';
 import { directory } from '../../src/workers/providers/archive/write/pmtiles-directory.js';
+import { withinTime } from '../../src/workers/providers/time-limit.js';
 import { archive } from '../../src/workers/vector/archive.js';
 import { archiveTile } from '../support/archive-tile.js';
 
@@ -86,5 +89,53 @@ describe('a hostile PMTiles directory', () => {
   it('leaves the file quarantined when it is the root', async () => {
     const path = file({ root: packed(2n ** 45n) });
     await expect(archive({ path, container: 'pmtiles' })).rejects.toMatchObject(damaged);
+  });
+});
+
+describe('tile packages that are databases', () => {
+  const ENDLESS = 'WITH RECURSIVE t(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM t)';
+  function database(ending: string, ...statements: string[]): string {
+    const path = join(folder, `${++n}${ending}`);
+    const db = new Database(path);
+    for (const sql of statements) db.exec(sql);
+    db.close();
+    return path;
+  }
+  const METADATA =
+    "CREATE TABLE metadata (name TEXT, value TEXT); INSERT INTO metadata VALUES ('format', 'png')";
+
+  const TILES = `CREATE TABLE stored (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB);
+    CREATE UNIQUE INDEX tile_index ON stored (zoom_level, tile_column, tile_row);
+    INSERT INTO stored VALUES (0, 0, 0, x'89504e470d0a1a0a')`;
+
+  it('end with their time, whatever their views do', () => {
+    const failure = { code: 'too-large', message: 'Reading the file takes longer than 0.3 seconds.' };
+    const tiles = 'CREATE VIEW tiles AS SELECT * FROM stored';
+    const view = `CREATE VIEW metadata AS ${ENDLESS} SELECT i AS name, i AS value FROM t`;
+    const path = database('.mbtiles', view, TILES, tiles);
+    const start = performance.now();
+    expect(() => describeDatabase(path, 300)).toThrow(expect.objectContaining(failure));
+    expect(performance.now() - start).toBeGreaterThan(290);
+    const fine = database('.mbtiles', METADATA, TILES, tiles);
+    expect(describeDatabase(fine, 60_000)).toMatchObject({ format: 'png', parts: [{ zoom: 0, tiles: 1 }] });
+  });
+
+  it('give themselves no more time, and take none from what follows', () => {
+    const db = new Database(':memory:');
+    db.pragma('trusted_schema = OFF');
+    db.exec('CREATE VIEW longer AS SELECT gr_end_in(NULL) AS x');
+    expect(() => withinTime(db, 60_000, () => db.prepare('SELECT x FROM longer').get())).toThrow(
+      /unsafe use of gr_end_in/,
+    );
+    const endless = `${ENDLESS} SELECT count(*) FROM t`;
+    expect(() => withinTime(db, 50, () => db.prepare(endless).get())).toThrow(
+      /takes longer than 0.05 seconds/,
+    );
+    expect(db.prepare('SELECT 7 AS x').pluck().get()).toBe(7);
+    expect(withinTime(db, 60_000, () => db.prepare('SELECT 8 AS x').pluck().get())).toBe(8);
+    db.close();
+    // A connection that is closed takes its time along.
+    const closed = new Database(':memory:');
+    expect(() => withinTime(closed, 50, () => closed.close())).toThrow();
   });
 });

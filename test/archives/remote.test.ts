@@ -197,6 +197,25 @@ describe('the allow-list', () => {
     [['example.org'], 'http://2130706433/a', false],
     [['example.org'], 'http://0x7f.1/a', false],
     [['::1'], 'http://[::1]:9/a', true],
+    [['127.0.0.1:9000'], 'http://127.0.0.1:9000/a', true],
+    [['127.0.0.1:9000'], 'http://127.0.0.1:9001/a', false],
+    [['127.0.0.1:80'], 'http://127.0.0.1/a', true],
+    [['127.0.0.1:443'], 'http://127.0.0.1/a', false],
+    [['127.0.0.1:443'], 'https://127.0.0.1/a', true],
+    [['10.0.0.0/8:8080'], 'http://10.1.2.3:8080/a', true],
+    [['10.0.0.0/8:8080'], 'http://10.1.2.3/a', false],
+    [['10.0.0.0/8:8080', '10.1.0.0/16'], 'http://10.1.2.3/a', true],
+    [['[::1]:9000'], 'http://[::1]:9000/a', true],
+    [['[::1]:9000'], 'http://[::1]:9/a', false],
+    [['[::1]'], 'http://[::1]:9/a', true],
+    [['[fd00::]/8:9000'], 'http://[fd12::7]:9000/a', true],
+    [['[fd00::]/8:9000'], 'http://[fd12::7]:9/a', false],
+    [['fd00::/8'], 'http://[fd12::7]:9/a', true],
+    [['localhost:80'], 'http://localhost/a', true],
+    [['localhost:80'], 'http://localhost:80/a', true],
+    [['localhost:443'], 'https://localhost/a', true],
+    [['localhost:80'], 'https://localhost/a', false],
+    [['*.example.org:80'], 'http://a.example.org/a', true],
     [['example.org'], 'http://[::ffff:127.0.0.1]/a', false],
     [['example.org'], 'https://user:secret@example.org/a', false],
     [['example.org'], 'ftp://example.org/a', false],
@@ -207,6 +226,26 @@ describe('the allow-list', () => {
     if (passes) expect(check).not.toThrow();
     else expect(check).toThrow(/cannot be read/);
   });
+});
+
+it('leads names to addresses on the port that these are listed with', async () => {
+  const found = (entries: string[], url: string) =>
+    new Promise((resolve) => {
+      const at = new URL(url);
+      new AllowedHosts(entries).lookupOf(at)(at.hostname, {}, (error, address) =>
+        resolve(error ? 'refused' : address),
+      );
+    });
+  const both = ['localhost', '127.0.0.1:9000', '[::1]:9000'];
+  expect(await found(both, 'http://localhost:9000/')).not.toBe('refused');
+  expect(await found(both, 'http://localhost:9001/')).toBe('refused');
+  expect(await found(['localhost'], 'http://localhost:9000/')).toBe('refused');
+  // Receivers over HTTPS may be anywhere in public, and elsewhere where they are listed.
+  const receiver = (entries: string[], url: string) =>
+    new AllowedHosts(entries).problemOfReceiver(new URL(url));
+  expect(receiver([], 'https://8.8.8.8/')).toBeUndefined();
+  expect(receiver(['10.0.0.1:8443'], 'https://10.0.0.1:8443/')).toBeUndefined();
+  expect(receiver(['10.0.0.1:8443'], 'https://10.0.0.1/')).toContain('not in remote.allow');
 });
 
 it('is a source of a server like a file', async () => {

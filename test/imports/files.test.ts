@@ -1,3 +1,7 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { multipart } from '../admin/support/multipart.js';
 import { startServer, type TestServer } from '../support/server.js';
@@ -14,6 +18,20 @@ import {
 } from './support.js';
 
 /** Previews, downloads and the progress of uploads, through all of a server. */
+
+/** The towns as a zipped shapefile with a definition of its CRS. */
+function shapefile(prj: string): Buffer {
+  const folder = mkdtempSync(join(tmpdir(), 'graticule-prj-'));
+  try {
+    writeFileSync(join(folder, 'in.geojson'), TOWNS);
+    execFileSync('ogr2ogr', ['-f', 'ESRI Shapefile', join(folder, 'towns.shp'), join(folder, 'in.geojson')]);
+    writeFileSync(join(folder, 'towns.prj'), prj);
+    const names = readdirSync(folder).filter((name) => name.startsWith('towns.'));
+    return zip(names.map((name) => ({ name, content: readFileSync(join(folder, name)) })));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
 
 let server: TestServer;
 let remote: Remote;
@@ -119,6 +137,31 @@ describe('preview', () => {
       format: 'Wkt',
       totalFeatureCount: 2,
     });
+    expect(leftovers(server)).toEqual([]);
+  });
+
+  it('opens no file that a CRS names, and leaves nothing of what drivers write', async () => {
+    const wkt = (grid: string) =>
+      `GEOGCS["a",DATUM["b",SPHEROID["c",6378137,298.25],EXTENSION["PROJ4_GRIDS","${grid}"]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433],EXTENSION["PROJ4","+proj=longlat +ellps=GRS80 +nadgrids=${grid} +no_defs"]]`;
+    for (const path of ['/etc/passwd', '@/proc/self/environ', 'http://127.0.0.1:9/grid.tif'])
+      for (const route of ['/import/preview', '/import/upload']) {
+        const { status, body } = await send(
+          route,
+          { TableName: 'named_file', TargetSrid: '3857' },
+          shapefile(wkt(path)),
+          'towns.zip',
+        );
+        expect([route, path, status >= 400 && status < 500]).toEqual([route, path, true]);
+        expect(body.detail).toContain('names a file');
+      }
+    const gml = `<?xml version="1.0"?><ogr:FeatureCollection xmlns:ogr="http://ogr.maptools.org/" xmlns:gml="http://www.opengis.net/gml">
+      <gml:featureMember><ogr:town fid="town.0"><ogr:geometryProperty><gml:Point srsName="EPSG:4326"><gml:coordinates>1,2</gml:coordinates></gml:Point></ogr:geometryProperty><ogr:name>a</ogr:name></ogr:town></gml:featureMember>
+    </ogr:FeatureCollection>`;
+    expect((await send('/import/preview', {}, gml, 'towns.gml')).body).toMatchObject({
+      totalFeatureCount: 1,
+    });
+    const imported = await send('/import/upload', { TableName: 'of_gml' }, gml, 'towns.gml');
+    expect(imported.body).toMatchObject({ success: true, featureCount: 1 });
     expect(leftovers(server)).toEqual([]);
   });
 

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { describeCrs, geometryToGeoJSON, transformBox, transformPoints } from '../../src/native/index.js';
+import {
+  describeCrs,
+  geometryToGeoJSON,
+  namesFile,
+  transformBox,
+  transformPoints,
+} from '../../src/native/index.js';
 import { decode, HALF_WORLD, openDatabase, type Position, wkb } from './support.js';
 
 const db = openDatabase();
@@ -155,6 +161,61 @@ describe('transformBox and gr_transform_box', () => {
     box.forEach((v) => {
       expect(Math.abs(v)).toBeCloseTo(HALF_WORLD, 3);
     });
+  });
+});
+
+describe('definitions that name files', () => {
+  const wkt = describeCrs('EPSG:4326').wkt1!;
+  const withExtension = (text: string) =>
+    wkt.replace(/,AUTHORITY\["EPSG","4326"\]\]$/, `,EXTENSION["PROJ4","${text}"]]`);
+  const bound = (file: string) => `BOUNDCRS[SOURCECRS[${describeCrs('EPSG:4267').wkt}],
+    TARGETCRS[${describeCrs('EPSG:4326').wkt}],
+    ABRIDGEDTRANSFORMATION["a",METHOD["NTv2"],PARAMETERFILE["Latitude and longitude difference file","${file}"]]]`;
+  const json = (file: string) =>
+    JSON.stringify({
+      type: 'BoundCRS',
+      parameters: [{ name: 'Latitude and longitude difference file', value: file }],
+    });
+  const paths = ['/etc/passwd', '@/etc/passwd', '../grid.gsb', './grid.gsb', '~/grid', 'null,/etc/passwd'];
+  const urls = ['https://example.org/grid.tif', '@http://example.org/a', '\\\\host\\share'];
+
+  it('open none', () => {
+    for (const path of [...paths, ...urls]) {
+      const texts = [
+        `+proj=longlat +ellps=GRS80 +nadgrids=${path} +no_defs +type=crs`,
+        `+proj=longlat +ellps=GRS80 +NADGRIDS = "${path}" +type=crs`,
+        `+proj=longlat +datum=WGS84 +geoidgrids=${path} +type=crs`,
+        `+proj=pipeline +step +proj=hgridshift +grids=${path}`,
+        `+proj=defmodel +model=${path}`,
+        `+init=${path}:4326 +type=crs`,
+        `init=${path}:4326`,
+        withExtension(`+proj=longlat +nadgrids=${path} +wktext`),
+        bound(path),
+        json(path),
+        `VERT_CS["v",VERT_DATUM["d",2005,EXTENSION["PROJ4_GRIDS","${path}"]],UNIT["m",1.0]]`,
+      ];
+      for (const text of texts) {
+        expect([text, namesFile(text)]).toEqual([text, true]);
+        expect(() => describeCrs(text)).toThrow(/unknown coordinate reference system/);
+        expect(() => transform([1, 2], text, 'EPSG:3857')).toThrow(/unknown coordinate reference system/);
+      }
+    }
+  });
+
+  it('are no others', () => {
+    const plain = [
+      ...['EPSG:4326', 'EPSG:3857', 'EPSG:27700', 'EPSG:2056'].flatMap((code) => {
+        const { wkt, wkt1 = wkt, projjson = wkt } = describeCrs(code);
+        return [code, wkt, wkt1, projjson];
+      }),
+      ...['urn:ogc:def:crs:EPSG::4326', 'http://www.opengis.net/def/crs/OGC/1.3/CRS84'],
+      '+proj=merc +a=6378137 +b=6378137 +lat_ts=0 +lon_0=0 +x_0=0 +y_0=0 +k=1 +units=m +nadgrids=@null +wktext +no_defs',
+      '+proj=longlat +ellps=bessel +nadgrids=BETA2007.gsb +type=crs',
+      withExtension('+proj=longlat +datum=WGS84 +nadgrids=@null'),
+      bound('BETA2007.gsb'),
+      '+init=epsg:4326 +type=crs',
+    ];
+    for (const text of plain) expect([text, namesFile(text)]).toEqual([text, false]);
   });
 });
 

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { XMLValidator } from 'fast-xml-parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
 import { adminClient } from './support/admin-client.js';
@@ -14,6 +15,10 @@ const MANY = 50_001;
 let server: TestServer;
 let places: number;
 let many: number;
+let oddLayer: number;
+/** Names of fields that a careless writer of XML or CSV would not survive, and texts that spreadsheets compute. */
+const ODD_NAMES = ['a<b', 'c&d', 'say "e"', "f>'g'", '=h', '<script>alert(1)</script>', ']]>'];
+const ODD_TEXTS = ['=1+1', '+4', '-5', '@x', '\tt', '\rr', 'plain', 'a=b', '', '="a",b'];
 const admin = adminClient(() => server);
 
 beforeAll(async () => {
@@ -39,6 +44,13 @@ beforeAll(async () => {
   const sql =
     'SELECT name, CAST(day AS date) AS day, CAST(date_like AS character(20)) AS date_like, big, size, secret, CAST(empty AS integer) AS empty FROM places';
   ogr('ogr2ogr', '-preserve_fid', '-nln', 'places', '-sql', sql, file, source);
+  const odd = join(folder, 'odd.json');
+  const oddFeatures = ODD_TEXTS.map((text, i) => ({
+    ...{ type: 'Feature', geometry: { type: 'Point', coordinates: [i, i] } },
+    properties: Object.fromEntries(ODD_NAMES.map((name) => [name, text])),
+  }));
+  writeFileSync(odd, JSON.stringify({ type: 'FeatureCollection', features: oddFeatures }));
+  ogr('ogr2ogr', '-update', '-nln', 'odd', file, odd);
   ogr('ogr2ogr', '-update', '-nln', 'many', '-sql', 'SELECT size FROM places', file, source);
   const db = new Database(file);
   const rows = db.prepare('SELECT geom FROM many LIMIT 1').get() as { geom: Buffer };
@@ -57,11 +69,76 @@ beforeAll(async () => {
     Number(collections.find(({ name }: { name: string }) => name === wanted).id);
   places = idOf('places');
   many = idOf('many');
+  oddLayer = idOf('odd');
 });
 afterAll(async () => {
   await server?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
+
+describe('odd names of fields', () => {
+  const requireXml = (text: string) => expect(XMLValidator.validate(text)).toBe(true);
+  const get = async (url: string) => {
+    const answer = await ask(url.startsWith('http') ? url : server.url + url);
+    const text = await answer.text();
+    expect([url, answer.status]).toEqual([url, 200]);
+    return text;
+  };
+
+  it('are names in KML and GML, and no markup', async () => {
+    const kml = await get(path(oddLayer, 'format=kml'));
+    requireXml(kml);
+    const file = join(folder, 'odd.kml');
+    writeFileSync(file, kml);
+    const { features } = JSON.parse(ogr('ogr2ogr', '-f', 'GeoJSON', '/vsistdout/', file)) as {
+      features: { properties: object }[];
+    };
+    expect(Object.keys(features[0]!.properties)).toEqual(expect.arrayContaining(ODD_NAMES));
+    expect(kml).not.toContain('<script>');
+    requireXml(await get('/ogc/features/collections/odd/items?f=gml'));
+    const page = await get('/ogc/features/collections/odd/items?f=html');
+    expect(page).not.toContain('<script>alert(1)');
+    for (const rest of [
+      'FeatureServer/0/query?where=1%3D1&outFields=*&f=html',
+      'MapServer/generateKml?docName=x&layers=0&layerOptions=nonComposite',
+    ])
+      expect(await (await ask(`${server.url}/rest/services/default/${rest}`)).text()).not.toContain(
+        '<script>alert(1)',
+      );
+  });
+
+  it('and texts are no formulas in CSV, where they are to be none', async () => {
+    const items = '/ogc/features/collections/odd/items?f=csv&limit=100';
+    const exported = path(oddLayer, 'format=csv');
+    for (const url of [items, exported]) {
+      const plain = records(await get(url));
+      expect(plain[0]!.slice(2)).toEqual(expect.arrayContaining(ODD_NAMES));
+      expect(plain.slice(1).map((record) => record.at(-1))).toEqual(ODD_TEXTS);
+      const guarded = records(await get(`${url}&csv-formulas=guard`));
+      expect(guarded[0]!.slice(2)).toEqual(
+        expect.arrayContaining(ODD_NAMES.map((name) => (name === '=h' ? "'=h" : name))),
+      );
+      expect(guarded.slice(1).map((record) => record.at(-1))).toEqual(
+        ODD_TEXTS.map((text) => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)),
+      );
+      // Ids and coordinates are numbers: nothing is done to them.
+      expect(guarded.slice(1).map(([id, geometry]) => [id, geometry])).toEqual(
+        plain.slice(1).map(([id, geometry]) => [id, geometry]),
+      );
+      expect((await ask(`${url === items ? server.url : ''}${url}&csv-formulas=maybe`)).status).toBe(400);
+    }
+  });
+});
+
+/** Records of CSV (RFC 4180). */
+function records(text: string): string[][] {
+  const all: string[][] = [];
+  for (const line of text.match(/(?:"(?:[^"]|"")*"|[^"\n])*\r\n/g) ?? []) {
+    const cells = line.slice(0, -2).match(/(?:^|,)(?:"(?:[^"]|"")*"|[^,]*)/g) ?? [];
+    all.push(cells.map((cell) => cell.replace(/^,/, '').replace(/^"|"$/g, '').replaceAll('""', '"')));
+  }
+  return all;
+}
 
 const ogr = (program: string, ...args: string[]) => execFileSync(program, args, { encoding: 'utf8' });
 const path = (layer: number, query: string) =>

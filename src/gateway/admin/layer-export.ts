@@ -4,7 +4,7 @@ import type { Collection } from '../../core/collection.js';
 import { badParameter, notFound } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Exchange, Param, Reply } from '../../core/operation.js';
-import { bboxParam, list, text } from '../../core/params.js';
+import { bboxParam, csvFormulas, list, text } from '../../core/params.js';
 import { json } from '../../core/reply.js';
 import { EXPORT_FORMATS, EXPORT_NAMES, type ExportName } from '../../services/exports/formats.js';
 import { type ExportRequest, fileName, isLong, planExport } from '../../services/exports/plan.js';
@@ -48,6 +48,7 @@ const params = {
     MAX_FIELDS,
     'Names of the attributes that are written; all when absent, or *.',
   ),
+  csvFormulas,
   outSR: text(
     'outSR',
     {
@@ -117,6 +118,7 @@ function requestOf({
   bbox,
   outFields,
   outSR,
+  csvFormulas: guardsFormulas,
 }: {
   [K in keyof typeof params]: ReturnType<(typeof params)[K]['parse']>;
 }): ExportRequest {
@@ -126,6 +128,7 @@ function requestOf({
     ...(bbox ? { bbox } : {}),
     ...(outFields ? { outFields } : {}),
     ...(outSR ? { outSR } : {}),
+    ...(guardsFormulas ? { guardsFormulas } : {}),
   };
 }
 

@@ -115,6 +115,12 @@ napi_value describeCrs(napi_env env, napi_callback_info info) {
   return result;
 }
 
+/** (definition of a CRS) -> boolean */
+napi_value namesFile(napi_env env, napi_callback_info info) {
+  const Arguments<1> arguments(env, info);
+  return toBoolean(env, graticule::namesFile(requireText(env, arguments[0], "crs")));
+}
+
 /** (bytes: Uint8Array, level: 0 to 12) -> gzip member (RFC 1952). */
 napi_value gzip(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);

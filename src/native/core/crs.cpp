@@ -1,5 +1,7 @@
 #include "crs.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstring>
 
 #include "pj_holder.h"
@@ -12,6 +14,20 @@ namespace {
 constexpr int kMinConfidence = 90;
 
 std::string textOf(const char* text) { return text == nullptr ? std::string() : std::string(text); }
+
+/** Whether a part of a definition holds what only paths and URLs have; an escape of JSON may be any of it. */
+bool hasPath(const std::string& part) {
+  return part.find_first_of("/\\~") != std::string::npos || part.find("..") != std::string::npos ||
+         part.find("//") != std::string::npos;
+}
+
+/** Where the value ends that begins at `at`: with its string of WKT, else with the text. */
+size_t endOfValue(const std::string& text, size_t at) {
+  const bool isInWkt = text.rfind('[', at) != std::string::npos || text.rfind('(', at) != std::string::npos;
+  if (!isInWkt) return text.size();
+  const size_t end = std::min(text.find("\"]", at), text.find("\")", at));
+  return std::min(end, text.size());
+}
 
 struct Axis {
   const char* name = "";
@@ -99,6 +115,35 @@ PJ* horizontalOf(PJ_CONTEXT* context, const PJ* crs) {
     current = inner;
   }
   return current;
+}
+
+bool namesFile(const std::string& text) {
+  std::string lower(text.size(), '\0');
+  std::transform(text.begin(), text.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  // +nadgrids, +geoidgrids, +grids, +xy_grids, +file, +init and the like.
+  for (const char* key : {"grids", "init", "file", "model"}) {
+    const size_t length = std::strlen(key);
+    for (size_t at = lower.find(key); at != std::string::npos; at = lower.find(key, at + length)) {
+      size_t sign = at + length;
+      while (sign < lower.size() && std::isspace(static_cast<unsigned char>(lower[sign])) != 0) ++sign;
+      if (sign >= lower.size() || lower[sign] != '=') continue;
+      if (hasPath(lower.substr(sign, endOfValue(lower, sign) - sign))) return true;
+    }
+  }
+  // WKT: names of parameters have no slash.
+  for (const char* key : {"parameterfile", "proj4_grids"}) {
+    for (size_t at = lower.find(key); at != std::string::npos; at = lower.find(key, at + 1)) {
+      if (hasPath(lower.substr(at, endOfValue(lower, at) - at))) return true;
+    }
+  }
+  // PROJJSON: parameters that are files have a string as their value.
+  if (lower.find('{') == std::string::npos) return false;
+  for (size_t at = lower.find("\"value\""); at != std::string::npos; at = lower.find("\"value\"", at + 1)) {
+    const size_t begin = lower.find_first_not_of(" \t\r\n:", at + 7);
+    if (begin == std::string::npos || lower[begin] != '"') continue;
+    if (hasPath(lower.substr(begin + 1, std::min(lower.find('"', begin + 1), lower.size()) - begin - 1))) return true;
+  }
+  return false;
 }
 
 bool describeCrs(PJ_CONTEXT* context, const std::string& text, CrsDescription& out, std::string& error, bool identifies) {

@@ -39,6 +39,12 @@ struct CrsDescription {
 bool describeCrs(PJ_CONTEXT* context, const std::string& text, CrsDescription& description, std::string& error,
                  bool identifies = true);
 
+/**
+ * Whether a definition names a file by a path: PROJ would open it as a grid or as a list of definitions, whatever it is.
+ * Plain names of grids are looked up among those of PROJ.
+ */
+bool namesFile(const std::string& text);
+
 /** The horizontal CRS inside compound and bound ones, to be destroyed by the caller; null when there is none. */
 PJ* horizontalOf(PJ_CONTEXT* context, const PJ* crs);
 

@@ -1,5 +1,7 @@
 #include "csv.h"
 
+#include <cstring>
+
 #include "number.h"
 #include "text.h"
 #include "wkb.h"
@@ -32,9 +34,19 @@ bool mustQuote(const char* text, size_t size) {
   return false;
 }
 
-void appendText(ByteBuffer& out, const char* text, size_t size) {
-  if (!mustQuote(text, size)) return appendSanitised(out, text, size);
+/** Whether spreadsheets take a text for a formula, by how it begins. */
+bool isFormula(const char* text, size_t size) {
+  return size > 0 && std::memchr("=+-@\t\r", text[0], 6) != nullptr;
+}
+
+void appendText(ByteBuffer& out, const char* text, size_t size, bool guards) {
+  const bool guarded = guards && isFormula(text, size);
+  if (!mustQuote(text, size)) {
+    if (guarded) out.push('\'');
+    return appendSanitised(out, text, size);
+  }
   out.push('"');
+  if (guarded) out.push('\'');
   const char* end = text + size;
   for (const char* p = text; p != end;) {
     const void* found = std::memchr(p, '"', static_cast<size_t>(end - p));
@@ -115,6 +127,7 @@ bool WktWriter::writeSequence(const Sequence& s, size_t least, ByteBuffer& out) 
 void CsvFeatureWriter::begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector) {
   reprojector_ = std::move(reprojector);
   wkt_.begin(options.format, reprojector_.get());
+  guardsFormulas_ = options.guardsFormulas;
   types_.clear();
   for (const FeatureOptions::Field& f : options.fields) types_.push_back(f.type);
   out_.clear();
@@ -143,7 +156,7 @@ void CsvFeatureWriter::property(size_t i, const Value& value) {
 void CsvFeatureWriter::field(FieldType type, const Value& value) {
   switch (value.kind) {
     case Value::Kind::Null: return;
-    case Value::Kind::Text: return appendText(out_, value.bytes, value.size);
+    case Value::Kind::Text: return appendText(out_, value.bytes, value.size, guardsFormulas_);
     case Value::Kind::Blob: return appendBase64(out_, reinterpret_cast<const uint8_t*>(value.bytes), value.size);
     case Value::Kind::Real:
       if (std::isfinite(value.real)) out_.commit(putShortest(out_.reserve(kMaxNumberSize), value.real));

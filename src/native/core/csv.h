@@ -27,9 +27,9 @@ class WktWriter {
 };
 
 /**
- * Writes records of id, geometry and fields, each ended by CRLF. Text is quoted where it must be, and never changed:
- * what a spreadsheet may take for a formula is the spreadsheet's affair. NULL is an empty field, empty text is "".
- * Booleans are true and false, bytes are base64.
+ * Writes records of id, geometry and fields, each ended by CRLF. Text is quoted where it must be. It is not changed, unless
+ * the options ask for a guard: then text that a spreadsheet takes for a formula gets an apostrophe in front. NULL is an
+ * empty field, empty text is "". Booleans are true and false, bytes are base64.
  */
 class CsvFeatureWriter {
  public:
@@ -52,6 +52,7 @@ class CsvFeatureWriter {
   WktWriter wkt_;
   Geometry geometry_;
   ByteBuffer out_;
+  bool guardsFormulas_ = false;
 };
 
 }  // namespace graticule

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <new>
 
+#include "crs.h"
 #include "pj_holder.h"
 
 namespace graticule {
@@ -197,7 +198,7 @@ PJ* createCrs(PJ_CONTEXT* context, const std::string& text, std::string& error) 
   // Codes, URNs, URLs, WKT, PROJJSON and PROJ strings all have one of these; a bare word would make PROJ look for
   // any name that resembles it.
   const bool definition = text.find_first_of(":[{=") != std::string::npos && text.find('\0') == std::string::npos;
-  PJ* pj = definition ? proj_create(context, text.c_str()) : nullptr;
+  PJ* pj = definition && !namesFile(text) ? proj_create(context, text.c_str()) : nullptr;
   if (pj != nullptr && proj_is_crs(pj) != 0) return pj;
   proj_destroy(pj);
   error = "unknown coordinate reference system: " + shorten(text);

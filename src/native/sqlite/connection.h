@@ -18,6 +18,7 @@
 #include "../core/gml.h"
 #include "../core/reprojector.h"
 #include "../core/tile_layer.h"
+#include "watchdog.h"
 
 SQLITE_EXTENSION_INIT3
 
@@ -85,6 +86,7 @@ struct Connection {
   /** The CRS that distances were last measured in. */
   std::string measuredCrs;
   CrsMeasure measure;
+  Watchdog watchdog;
 };
 
 using ConnectionRef = std::shared_ptr<Connection>;
@@ -208,6 +210,7 @@ void crosses(sqlite3_context* context, int argc, sqlite3_value** argv);
 void contains(sqlite3_context* context, int argc, sqlite3_value** argv);
 void distanceMetres(sqlite3_context* context, int argc, sqlite3_value** argv);
 void beforeDeadline(sqlite3_context* context, int argc, sqlite3_value** argv);
+void endIn(sqlite3_context* context, int argc, sqlite3_value** argv);
 void translate(sqlite3_context* context, int argc, sqlite3_value** argv);
 void process(sqlite3_context* context, int argc, sqlite3_value** argv);
 void geometryType(sqlite3_context* context, int argc, sqlite3_value** argv);

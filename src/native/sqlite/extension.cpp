@@ -11,7 +11,6 @@ namespace {
 using Function = void (*)(sqlite3_context*, int, sqlite3_value**);
 using Final = void (*)(sqlite3_context*);
 
-constexpr int kFlags = SQLITE_UTF8 | SQLITE_INNOCUOUS;
 
 struct Definition {
   const char* name;
@@ -20,6 +19,8 @@ struct Definition {
   Function step;
   Final final;
   bool deterministic = true;
+  /** Not for views and triggers, which are part of a file. */
+  bool direct = false;
 };
 
 constexpr Definition kDefinitions[] = {
@@ -49,6 +50,7 @@ constexpr Definition kDefinitions[] = {
     {"gr_percentile_cont", 3, nullptr, percentileContStep, percentileContFinal},
     {"gr_percentile_disc", 3, nullptr, percentileDiscStep, percentileDiscFinal},
     {"gr_before", 1, beforeDeadline, nullptr, nullptr, false},
+    {"gr_end_in", 1, endIn, nullptr, nullptr, false, true},
     {"gr_valid_geometry", 1, validGeometry, nullptr, nullptr},
     {"gr_transform_box", 6, transformBox, nullptr, nullptr},
     {"gr_s_intersects", 2, intersects, nullptr, nullptr},
@@ -73,7 +75,8 @@ int registerFunctions(sqlite3* db) {
   const auto connection = std::make_shared<Connection>();
   for (const Definition& d : kDefinitions) {
     // SQLite calls dropReference() also when the registration fails.
-    const int flags = kFlags | (d.deterministic ? SQLITE_DETERMINISTIC : 0);
+    const int flags = SQLITE_UTF8 | (d.direct ? SQLITE_DIRECTONLY : SQLITE_INNOCUOUS) |
+                      (d.deterministic ? SQLITE_DETERMINISTIC : 0);
     const int rc = sqlite3_create_function_v2(db, d.name, d.arguments, flags, new ConnectionRef(connection), d.scalar,
                                               d.step, d.final, dropReference);
     if (rc != SQLITE_OK) return rc;

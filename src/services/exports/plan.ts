@@ -21,6 +21,8 @@ export interface ExportRequest {
   /** Names of attributes; all when absent. */
   outFields?: string[];
   outSR?: string;
+  /** Of CSV: texts that spreadsheets take for formulas get an apostrophe in front. */
+  guardsFormulas?: boolean;
 }
 
 /** How a collection is read for an export. */
@@ -46,7 +48,9 @@ export function planExport(collection: VectorCollection, request: ExportRequest)
   const fields = chosenFields(collection, request.outFields);
   const query = queryOf(collection, request);
   const format = formatOf(request.format);
-  const task = partTask(query, { format: request.format === 'csv' ? 'csv' : 'geojson', crs, fields });
+  const isCsv = request.format === 'csv';
+  const part = partTask(query, { format: isCsv ? 'csv' : 'geojson', crs, fields });
+  const task = isCsv && request.guardsFormulas ? { ...part, guardsFormulas: true } : part;
   if (format.driver === 'ESRI Shapefile' && collection.source.geometryType === 'GeometryCollection')
     throw badParameter('format', 'cannot be shapefile: it has no geometry collections');
   return { format: request.format, collection, query, fields, crs, task };

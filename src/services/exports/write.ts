@@ -61,7 +61,7 @@ async function* exportBytes(
   progress: (features: number) => void = () => {},
 ): AsyncGenerator<Uint8Array> {
   const isCsv = plan.task.format === 'csv';
-  yield Buffer.from(isCsv ? csvHeader(plan.fields) : geoJsonHead(plan));
+  yield Buffer.from(isCsv ? csvHeader(plan.fields, plan.task) : geoJsonHead(plan));
   let features = 0;
   for await (const part of parts) {
     if (part.returned === 0) continue;

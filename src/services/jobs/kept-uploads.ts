@@ -2,6 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LIMITS } from '../../core/limits.js';
 import type { JobRow, JobStore } from '../../stores/jobs.js';
+import { removeUpload } from '../upload-files.js';
 import type { JobOutcome } from './kinds.js';
 
 /** Failures that another attempt with the same file may be spared; all others are the file's or the request's own. */
@@ -37,7 +38,7 @@ export async function trimUploads(
     files += 1;
     bytes += size;
     const old = Date.now() - (job.completed_at ?? job.updated_at) > LIMITS.keptUploadMs;
-    if (old || files > LIMITS.keptUploads || bytes > LIMITS.keptUploadBytes) await rm(path, { force: true });
+    if (old || files > LIMITS.keptUploads || bytes > LIMITS.keptUploadBytes) await removeUpload(path);
   }
 }
 

@@ -234,7 +234,10 @@ export class ProcessSources {
 
   /** Makes a table of a file of any format that is imported. */
   async #translate(path: string, output: string, what: string, signal: AbortSignal): Promise<void> {
-    const task = { path, output, table: REMOTE_TABLE, isUnpacked: false };
+    const task = {
+      ...{ path, output, table: REMOTE_TABLE, isUnpacked: false },
+      limitMs: LIMITS.importReadMs,
+    };
     const stage = await this.deps.pools.run('ogr.stage', task, { signal });
     if ('problem' in stage)
       throw new TaskFailure('invalid-input', `${what}: there are no features that can be read.`);

@@ -13,6 +13,7 @@ import { failedJobs, keepsUpload, trimUploads } from '../jobs/kept-uploads.js';
 import type { JobContext, JobKind, JobOutcome } from '../jobs/kinds.js';
 import { INSPECT_DEADLINE_MS } from '../publish/source.js';
 import type { Storage } from '../storage/storage.js';
+import { removeUpload } from '../upload-files.js';
 import type { RasterBaggage } from './layers.js';
 import { removeOrphans } from './orphans.js';
 import type { RegisteredRasters } from './registered.js';
@@ -43,6 +44,8 @@ export interface RasterImportDeps {
   pools: Pools;
   jobs: JobEngine;
   dataDir: string;
+  /** Milliseconds for reading a file; `LIMITS.importReadMs` when absent. */
+  readMs?: number;
   storage: Storage;
 }
 
@@ -85,7 +88,7 @@ export class RasterImports {
 
   /** Removes a received file that no job came to own. */
   async discard(file: string): Promise<void> {
-    await rm(file, { force: true });
+    await removeUpload(file);
   }
 
   finished(id: string, signal: AbortSignal): Promise<JobRow> {
@@ -222,6 +225,7 @@ export class RasterImports {
     const task = {
       path: file,
       output: path,
+      limitMs: this.deps.readMs ?? LIMITS.importReadMs,
       ...(crs ? { crs } : {}),
       ...(geoTransform ? { geoTransform } : {}),
     };
@@ -241,7 +245,7 @@ export class RasterImports {
   }
 
   async #cleanup({ file }: RasterImportInput, id: string, outcome: JobOutcome): Promise<void> {
-    if (!keepsUpload(outcome)) await rm(file, { force: true });
+    if (!keepsUpload(outcome)) await removeUpload(file);
     await this.#trim();
     const place = `${id}.tif`;
     if (await this.#registration(place)) return;

@@ -11,6 +11,7 @@ import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import { keepsUpload, trimUploads } from '../jobs/kept-uploads.js';
 import type { JobContext, JobKind, JobOutcome } from '../jobs/kinds.js';
 import { tileGrid } from '../tile-jobs/describe.js';
+import { removeUpload } from '../upload-files.js';
 import type { Tilesets } from './tilesets.js';
 
 export interface PackageInput {
@@ -140,7 +141,7 @@ export class TilePackages {
   }
 
   async #cleanup({ file }: PackageInput, id: string, outcome: JobOutcome): Promise<void> {
-    if (!keepsUpload(outcome)) await rm(file, { force: true });
+    if (!keepsUpload(outcome)) await removeUpload(file);
     await trimUploads(this.deps.jobs.store, KIND, (input) => (input as PackageInput).file);
     await this.deps.pools.run('archive.discard', { output: this.#pathOf(id) });
     await rm(this.#pathOf(id), { force: true });

@@ -31,7 +31,7 @@ export function post({ url, method, headers, body, allowed, signal }: Post): Pro
     const call = (secure ? httpsRequest : httpRequest)(url, {
       method,
       agent: agents[secure ? 'https:' : 'http:'],
-      lookup: allowed.lookup,
+      lookup: allowed.lookupOf(url),
       headers,
       signal: AbortSignal.any([signal, late]),
     });

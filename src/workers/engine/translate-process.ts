@@ -5,6 +5,7 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { TaskFailure } from '../../core/failure.js';
+import type { ForeignFile } from '../../core/ogr.js';
 import type { TaskInput, TaskOutput } from '../../core/tasks.js';
 import { type Answer, failureFrom } from '../failure.js';
 import type { FromTranslator, TranslatorTask } from '../raster/translation.js';
@@ -13,6 +14,7 @@ import type { EngineTaskOptions } from './threads.js';
 import type { FromStarter, ToStarter } from './translate-starter.js';
 
 const TASKS: ReadonlySet<string> = new Set<TranslatorTask>([
+  'ogr.preview',
   'ogr.stage',
   'ogr.translate',
   'ogr.unpack',
@@ -24,6 +26,14 @@ export const isTranslatorTask = (task: string): task is TranslatorTask => TASKS.
 
 /** Imports are long and disk-bound: more at once would only slow the reads. */
 const lane = new Lane({ name: 'import', concurrency: 2, maxQueue: 64, graceMs: 60_000, onStuck: () => {} });
+/** Somebody waits for the answer: a preview does not wait for imports. */
+const previews = new Lane({
+  name: 'preview',
+  concurrency: 2,
+  maxQueue: 16,
+  graceMs: 60_000,
+  onStuck: () => {},
+});
 
 /** The processes of one engine. To be made before GDAL is loaded. */
 export class Translators {
@@ -53,7 +63,7 @@ export class Translators {
     const stop = new AbortController();
     const onAbort = () => stop.abort();
     options.signal?.addEventListener('abort', onAbort, { once: true });
-    return lane
+    return (task === 'ogr.preview' ? previews : lane)
       .run(() => this.#translate(task, input, stop.signal, onProgress), options)
       .finally(() => {
         options.signal?.removeEventListener('abort', onAbort);
@@ -73,6 +83,13 @@ export class Translators {
       let result: Answer<TaskOutput<N>> | undefined;
       const kill = () => this.#send({ id, kill: true });
       signal.addEventListener('abort', kill, { once: true });
+      const { limitMs } = input as Partial<ForeignFile>;
+      let isLate = false;
+      const end = () => {
+        isLate = true;
+        kill();
+      };
+      const clock = limitMs === undefined ? undefined : setTimeout(end, limitMs);
       this.#heard.set(id, (heard) => {
         if ('message' in heard) {
           const message = heard.message as FromTranslator<N>;
@@ -81,9 +98,14 @@ export class Translators {
           return;
         }
         this.#heard.delete(id);
+        clearTimeout(clock);
         signal.removeEventListener('abort', kill);
         if (result?.ok) resolve(result.value);
         else if (result) reject(failureFrom(result.failure));
+        else if (isLate)
+          reject(
+            new TaskFailure('too-large', `Reading the file takes longer than ${limitMs! / 1000} seconds.`),
+          );
         else if (signal.aborted) reject(new TaskFailure('cancelled', 'The task was cancelled.'));
         else if (heard.outgrown)
           reject(new TaskFailure('too-large', 'It needs more memory than an import or a process may use.'));

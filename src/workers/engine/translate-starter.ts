@@ -103,7 +103,8 @@ class Translator {
     translators.delete(this);
     if (!this.#work) return;
     const { id, order } = this.#work;
-    if (this.#child.pid) await removePart(partPath(order.input.output, this.#child.pid));
+    if (this.#child.pid && 'output' in order.input)
+      await removePart(partPath(order.input.output, this.#child.pid));
     // What crashed it may be left from a file before: only a new process tells.
     if (this.#served > 0 && !this.#killed) return start(this.#work);
     send({ id, ended: `${end}: ${this.#complaints}`, outgrown: this.#outgrown });

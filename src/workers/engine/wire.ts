@@ -39,7 +39,7 @@ export const ENGINE_TASKS: ReadonlySet<string> = new Set<EngineTaskName>([
   'map.render',
   'ogr.inspect',
   'ogr.inspectCsv',
-  'ogr.sample',
+  'ogr.preview',
   'ogr.stage',
   'ogr.translate',
   'ogr.unpack',

@@ -90,7 +90,7 @@ function responseTo(
     form,
     json,
   }: Pick<RemoteRequest, 'form' | 'json'> & { headers: Readonly<Record<string, string>> },
-  { lookup }: AllowedHosts,
+  allowed: AllowedHosts,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const secure = url.protocol === 'https:';
@@ -99,7 +99,7 @@ function responseTo(
   return new Promise((resolve, reject) => {
     const call = (secure ? httpsRequest : httpRequest)(url, {
       agent: agents[secure ? 'https:' : 'http:'],
-      lookup,
+      lookup: allowed.lookupOf(url),
       signal,
       ...(body === undefined ? {} : { method: 'POST' }),
       headers: {

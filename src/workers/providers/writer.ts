@@ -22,6 +22,7 @@ export function writerOptions(
     precision: output.precision,
     maxBytes: output.maxBytes,
     tolerance: output.tolerance,
+    guardsFormulas: output.guardsFormulas,
     ...(output.format.startsWith('esri-')
       ? {
           ...{ id: source.idColumn, skipGeometry: output.skipGeometry, z: output.z },

@@ -4,7 +4,7 @@ import gdal, { type CoordinateTransformation, type SpatialReference } from 'gdal
 import type { Box } from '../../core/box.js';
 import { isUndefinedCrs } from '../../core/crs.js';
 import { TaskFailure } from '../../core/failure.js';
-import { transformPoints } from '../../native/index.js';
+import { namesFile, transformPoints } from '../../native/index.js';
 
 export interface Crs {
   srs: SpatialReference;
@@ -36,6 +36,8 @@ function parseCrs(text: string): Crs {
   // Anything but codes, PROJ strings and WKT could be taken for a file name or URL.
   if (!code && !/^\s*(\+proj=|[A-Z_]+\s*\[)/i.test(text))
     throw new TaskFailure('invalid-input', 'Unknown coordinate reference system.');
+  if (namesFile(text))
+    throw new TaskFailure('invalid-input', 'The coordinate reference system names a file: that is not read.');
   try {
     return describe(gdal.SpatialReference.fromUserInput(text), code ? text : undefined);
   } catch (error) {

@@ -1,3 +1,4 @@
+import { escapeHtml } from '../../core/html.js';
 import type { ExportDraft, TranslateTask } from '../../core/ogr.js';
 import type { FieldType } from '../../core/vector-source.js';
 import { crsOf } from './crs.js';
@@ -51,13 +52,18 @@ export function draftArguments(
 function selection({ fields, idField, isEmpty }: ExportDraft, layer: string, isKml: boolean): string {
   const columns = fields.map(({ name, type }) => {
     const column = quote(name);
+    const shown = isKml ? quote(kmlName(name)) : column;
     const cast = isKml && type === 'integer' ? DIGITS : CASTS[type];
-    return cast === undefined ? column : `CAST(${column} AS ${cast}) AS ${column}`;
+    if (cast !== undefined) return `CAST(${column} AS ${cast}) AS ${shown}`;
+    return shown === column ? column : `${column} AS ${shown}`;
   });
-  const id = idField === undefined ? [] : [`FID AS ${quote(idField)}`];
+  const id = idField === undefined ? [] : [`FID AS ${quote(isKml ? kmlName(idField) : idField)}`];
   const list = [...id, ...columns].join(', ') || 'FID';
   return `SELECT ${list} FROM ${quote(layer)}${isEmpty ? ' WHERE FID = -1' : ''}`;
 }
+
+/** A name as an attribute of XML: GDAL's driver of KML writes names of fields as they are. */
+const kmlName = (name: string) => escapeHtml(name.replace(/\p{Cc}/gu, ' '));
 
 /** Sources of single geometries may have multi ones too, except in formats that have no types for them. */
 function geometryName({ geometryType, hasZ }: ExportDraft, isShapefile: boolean): string {

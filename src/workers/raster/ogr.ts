@@ -1,6 +1,6 @@
 /** Vector files through OGR: task `ogr.inspect`, and opening for the translation. */
 
-import { open } from 'node:fs/promises';
+import { access, open, rm } from 'node:fs/promises';
 import type { FieldDefn, Layer } from 'gdal-async';
 import type { Box } from '../../core/box.js';
 import { isCsv } from '../../core/csv.js';
@@ -24,11 +24,28 @@ export async function openVector(path: string): Promise<Dataset> {
   await refuseArchive(path);
   try {
     if (isCsv(path)) return await openCsv(path);
-    return await openWith(path, await vectorDrivers(path));
+    return await withoutSchema(path, async () => openWith(path, await vectorDrivers(path)));
   } catch (error) {
     throw unreadable('The file is not a vector file of a supported format, or is damaged.', error);
   }
 }
+
+/** Opens a file of GML. GDAL writes what it finds of the schema beside such a file: nobody asked for that. */
+async function withoutSchema(path: string, work: () => Promise<Dataset>): Promise<Dataset> {
+  const schema = path.replace(/\.[^./]*$/, '.gfs');
+  if (await exists(schema)) return work();
+  try {
+    return await work();
+  } finally {
+    await rm(schema, { force: true });
+  }
+}
+
+const exists = (path: string) =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
 
 /** A file geodatabase is a folder. */
 const GEODATABASE = /\.gdb$/i;

@@ -1,11 +1,18 @@
 import { parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
+import type { OgrPreview } from '../../core/ogr.js';
 import { unreadable } from './gdal.js';
-import { openVector } from './ogr.js';
+import { inspectLayers, openVector } from './ogr.js';
 import { isParquet, withParquet } from './parquet/file.js';
 
-/** Body of task `ogr.sample`. Values that JSON does not have are texts. */
-export async function sample({ path, layer }: { path: string; layer: string }): Promise<string> {
+/** Body of task `ogr.preview`. Values that JSON does not have are texts. */
+export async function preview({ path }: { path: string }): Promise<OgrPreview> {
+  const layers = await inspectLayers({ path });
+  const layer = layers.find(({ hasGeometry }) => hasGeometry !== false) ?? layers[0];
+  return layer ? { layers, layer, sample: await sample(path, layer.name) } : { layers, sample: '{}' };
+}
+
+async function sample(path: string, layer: string): Promise<string> {
   if (isParquet(path)) return sampleOfParquet(path);
   const dataset = await openVector(path);
   try {

@@ -13,6 +13,9 @@ import { coordinatesOfTable } from './spreadsheet.js';
 import { translate, translateOpened } from './translate.js';
 import { requireNewFile } from './translation.js';
 
+/** One more than an import takes: what does not end must not fill the disk. */
+const maxFeatures = LIMITS.importFeatures + 1;
+
 /** What tells whether a layer can be imported. */
 interface Candidate {
   name: string;
@@ -32,13 +35,13 @@ export async function stage(
     const layers = (await inspectParquet(task.path)).map(({ name, hasGeometry, crs, featureCount }) => ({
       ...{ name, isSpatial: hasGeometry !== false, hasCrs: crs !== null, features: featureCount },
     }));
-    return stageLayer(task, layers, (layer) => translate({ ...task, layer }, part, onProgress));
+    return stageLayer(task, layers, (layer) => translate({ ...task, layer, maxFeatures }, part, onProgress));
   }
   const source = await openVector(task.path);
   try {
     const layers = await candidatesOf(source);
     return await stageLayer(task, layers, (layer) =>
-      translateOpened(source, { ...task, layer }, part, onProgress),
+      translateOpened(source, { ...task, layer, maxFeatures }, part, onProgress),
     );
   } finally {
     source.close();

@@ -5,6 +5,7 @@ import { gdal } from './gdal.js';
 import { importRaster } from './import.js';
 import { partPath, removePart } from './parts.js';
 import { processRaster } from './process.js';
+import { preview } from './sample.js';
 import { stage } from './stage.js';
 import { translate } from './translate.js';
 import {
@@ -18,6 +19,7 @@ import { unpack } from './unpack.js';
 process.title = 'graticule: engine import';
 
 const BODIES = {
+  'ogr.preview': preview,
   'ogr.stage': stage,
   'ogr.translate': translate,
   'ogr.unpack': unpack,
@@ -39,10 +41,11 @@ process.once('disconnect', async () => {
 process.on('message', async ({ task, input }: TranslatorOrder<TranslatorTask>) => {
   const body = BODIES[task] as (
     input: unknown,
-    part: string,
+    part: string | undefined,
     onProgress: (fraction: number) => void,
   ) => Promise<never>;
-  const file = partPath(input.output, process.pid);
+  // A preview writes nothing.
+  const file = 'output' in input ? partPath(input.output, process.pid) : undefined;
   part = file;
   const send = (message: FromTranslator<never>) => void process.send?.(message);
   const result = await answer(() => body(input, file, (progress) => send({ progress })));

@@ -143,6 +143,7 @@ async function translateArguments(task: TranslateTask, source: Dataset, layer: L
     return [...exportArguments(task.format, task.table, sourceCrs), ...rowArguments(layer, task.idColumn)];
   return [
     ...['-f', 'GPKG', '-nln', task.table, '-gt', TRANSACTION_ROWS],
+    ...(task.maxFeatures === undefined ? [] : ['-limit', String(task.maxFeatures)]),
     ...['-lco', 'FID=fid', '-lco', 'GEOMETRY_NAME=geom', '-lco', 'SPATIAL_INDEX=NO'],
     ...(coordinates || !hasIds(layer) ? [] : ['-preserve_fid']),
     ...projection(task, own, sourceCrs),

@@ -9,6 +9,7 @@ import { unreadable } from './gdal.js';
 
 /** Tasks that run in such a process. */
 export type TranslatorTask =
+  | 'ogr.preview'
   | 'ogr.stage'
   | 'ogr.translate'
   | 'ogr.unpack'

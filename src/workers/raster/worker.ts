@@ -19,7 +19,6 @@ import { inspect } from './inspect.js';
 import { layers } from './layers.js';
 import { inspectLayers } from './ogr.js';
 import { position } from './position.js';
-import { sample } from './sample.js';
 
 /** Pixels of a map as a georeferenced TIFF: GDAL writes it for the map thread, which cannot. */
 export interface EncodeTiffTask {
@@ -46,7 +45,6 @@ const TASKS = {
   'raster.encode-tiff': ({ rgba, width, height, bbox, crs }: EncodeTiffTask) =>
     encodeImage({ rgba, width, height }, 'tiff', { box: bbox, crs }),
   'ogr.inspect': (input: TaskInput<'ogr.inspect'>) => inspectLayers(input),
-  'ogr.sample': (input: TaskInput<'ogr.sample'>) => sample(input),
   'ogr.inspectCsv': (input: TaskInput<'ogr.inspectCsv'>) => inspectCsv(input),
 };
 

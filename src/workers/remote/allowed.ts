@@ -32,24 +32,33 @@ const SPECIAL = new Networks([
   'ff00::/8',
 ]);
 
+/** An entry of the list: absent ports stand for all. */
+interface AllowedName {
+  readonly name: string;
+  readonly port: string | undefined;
+}
+
+interface AllowedNetwork {
+  readonly networks: Networks;
+  readonly port: string | undefined;
+}
+
 /**
- * Which hosts may be asked. Entries are host names, `*.example.org` for all names below, and addresses or networks
- * (`10.0.0.0/8`), each perhaps with a port. Addresses that are not public must be listed themselves, whatever name
- * leads there.
+ * Hosts that may be requested. Entries are host names, `*.example.org` for all names below, and addresses or networks
+ * (`10.0.0.0/8`, `[fd00::]/8`), each with or without a port. Addresses that are not public must be listed themselves,
+ * whatever name leads there.
  */
 export class AllowedHosts {
-  readonly #names: { name: string; port: string | undefined }[] = [];
-  readonly #listed = new Networks();
+  readonly #names: AllowedName[] = [];
+  readonly #networks: AllowedNetwork[] = [];
 
   constructor(entries: readonly string[]) {
     for (const entry of entries) this.#add(entry.trim().toLowerCase());
   }
 
   #add(entry: string): void {
-    const [, bracketed, plain, port] =
-      /^(?:\[([^\]]+)\]|([^:]+|[0-9a-f:]+:[0-9a-f:/]*))(?::(\d+))?$/.exec(entry) ?? [];
-    const host = bracketed ?? plain ?? entry;
-    if (Networks.isEntry(host)) this.#listed.add(host);
+    const { host, port } = partsOf(entry);
+    if (Networks.isEntry(host)) this.#networks.push({ networks: new Networks([host]), port });
     else this.#names.push({ name: host, port });
   }
 
@@ -63,7 +72,7 @@ export class AllowedHosts {
   problemOfReceiver(url: URL): string | undefined {
     const host = hostOf(url);
     const open = url.protocol === 'https:' && url.username === '' && url.password === '';
-    return open && (isIP(host) === 0 || this.#mayConnect(host)) ? undefined : this.problemOf(url);
+    return open && (isIP(host) === 0 || !SPECIAL.has(host)) ? undefined : this.problemOf(url);
   }
 
   /** Why a URL may not be asked; undefined when it may. */
@@ -71,36 +80,55 @@ export class AllowedHosts {
     if (url.protocol !== 'https:' && url.protocol !== 'http:') return `${url.protocol} is not spoken`;
     if (url.username !== '' || url.password !== '') return 'a URL must hold no credentials';
     const host = hostOf(url);
+    const port = portOf(url);
     const listed =
-      isIP(host) === 0 ? this.#names.some((entry) => matches(entry, host, url.port)) : this.#listed.has(host);
+      isIP(host) === 0 ? this.#names.some((entry) => matches(entry, host, port)) : this.#isListed(host, port);
     return listed ? undefined : `${host} is not in remote.allow`;
   }
 
-  /** Resolves a name that `check` let pass, to addresses that may be connected to: those that are used, no others. */
-  readonly lookup: LookupFunction = (hostname, options, done) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses) => {
-      if (error) return done(error, '');
-      const usable = addresses.filter(({ address }) => this.#mayConnect(address));
-      if (usable.length === 0) return done(refused(`${hostname} leads to an address that is not public`), '');
-      if ((options as { all?: boolean }).all)
-        (done as unknown as (e: null, all: typeof usable) => void)(null, usable);
-      else done(null, usable[0]!.address, usable[0]!.family);
-    });
-  };
+  /** Resolves the name of a URL that `check` let pass, to addresses that may be connected to on its port, and no others. */
+  lookupOf(url: URL): LookupFunction {
+    const port = portOf(url);
+    return (hostname, options, done) => {
+      lookup(hostname, { ...options, all: true }, (error, addresses) => {
+        if (error) return done(error, '');
+        const usable = addresses.filter(({ address }) => this.#mayConnect(address, port));
+        if (usable.length === 0)
+          return done(refused(`${hostname} leads to an address that is not public`), '');
+        if ((options as { all?: boolean }).all)
+          (done as unknown as (e: null, all: typeof usable) => void)(null, usable);
+        else done(null, usable[0]!.address, usable[0]!.family);
+      });
+    };
+  }
 
-  #mayConnect(address: string): boolean {
-    return this.#listed.has(address) || !SPECIAL.has(address);
+  #mayConnect(address: string, port: string): boolean {
+    return !SPECIAL.has(address) || this.#isListed(address, port);
+  }
+
+  #isListed(address: string, port: string): boolean {
+    return this.#networks.some((entry) => fits(entry, port) && entry.networks.has(address));
   }
 }
 
+/** `[::1]:9000`, `[fd00::]/8:9000`, `10.0.0.0/8:8080`, `example.org:443`, or the same without a port; also `fd00::/8`. */
+function partsOf(entry: string): { host: string; port: string | undefined } {
+  const [, address, bits = '', ofAddress] = /^\[([^\]]+)\](\/\d+)?(?::(\d+))?$/.exec(entry) ?? [];
+  if (address !== undefined) return { host: address + bits, port: ofAddress };
+  const [, host = entry, port] = /^([^:]+)(?::(\d+))?$/.exec(entry) ?? [];
+  return { host, port };
+}
+
+/** A URL does not name the port that its scheme has by default. */
+const portOf = ({ port, protocol }: URL) => port || (protocol === 'https:' ? '443' : '80');
+
+const fits = ({ port }: { port: string | undefined }, at: string) => port === undefined || port === at;
+
 const hostOf = (url: URL) => url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
 
-function matches(
-  { name, port }: { name: string; port: string | undefined },
-  host: string,
-  at: string,
-): boolean {
-  if (port !== undefined && port !== at) return false;
+function matches(entry: AllowedName, host: string, at: string): boolean {
+  const { name } = entry;
+  if (!fits(entry, at)) return false;
   return name.startsWith('*.') ? host.endsWith(name.slice(1)) : host === name;
 }
 

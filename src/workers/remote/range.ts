@@ -83,7 +83,7 @@ function ask(url: URL, range: Range, { allowed, end, headersFor }: Asking): Prom
     const header = `bytes=${range.offset}-${range.offset + range.length - 1}`;
     const call = (secure ? httpsRequest : httpRequest)(url, {
       agent: agents[secure ? 'https:' : 'http:'],
-      lookup: allowed.lookup,
+      lookup: allowed.lookupOf(url),
       headers: {
         ...headersFor(url, header),
         range: header,

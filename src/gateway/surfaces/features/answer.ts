@@ -10,6 +10,7 @@ import { CSV_FORMAT, GML_FORMAT } from './formats.js';
 import { GML_TAIL, gmlHead } from './gml.js';
 import { type Page, type PageEnd, readEnd, readParts } from './items.js';
 import { pageLinks } from './page-links.js';
+import { guardsFormulas } from './params.js';
 
 /** What stands around the features of a page. */
 interface Frame {
@@ -57,7 +58,8 @@ async function* streamed(x: Exchange, pools: Pools, page: Page, frame: Frame): A
 }
 
 function frameOf(x: Exchange, page: Page): Frame {
-  if (x.format === CSV_FORMAT) return { head: csvHeader(page.fields), joint: '', tail: () => '' };
+  if (x.format === CSV_FORMAT)
+    return { head: csvHeader(page.fields, { guardsFormulas: guardsFormulas(x) }), joint: '', tail: () => '' };
   if (x.format === GML_FORMAT) return { head: gmlHead(x), joint: '', tail: () => GML_TAIL };
   return {
     head: `{"type":"FeatureCollection",${crsMember(page.crs)}"features":[`,

@@ -11,7 +11,7 @@ import { runTask } from '../../../services/run-task.js';
 import { parseQuery } from '../../http/query.js';
 import { readToken } from '../page-token.js';
 import { storeFormat } from './formats.js';
-import type { itemsParams } from './params.js';
+import { guardsFormulas, type itemsParams } from './params.js';
 import { chosenFields, selection, sortKeys } from './selection.js';
 import type { View } from './view.js';
 
@@ -94,7 +94,7 @@ export function planPage(
 
 /** How a store is to write features of this view. */
 export function outputOf(
-  x: Pick<Exchange, 'baseUrl'>,
+  x: Pick<Exchange, 'baseUrl' | 'format' | 'params'>,
   view: View,
   format: Format,
   crs: Crs,
@@ -106,6 +106,7 @@ export function outputOf(
     crs: crs.proj,
     swapAxes: crs.northFirst,
     precision: coordinatePrecision(crs),
+    ...(guardsFormulas(x) ? { guardsFormulas: true } : {}),
     ...(whole ? {} : { fields: fields.map(({ name }) => name) }),
     ...(storeFormat(format) === 'gml'
       ? { gml: { type: xmlName(view.collection.id), srsName: uriOf(crs, x.baseUrl) } }

@@ -1,9 +1,10 @@
 import Type from 'typebox';
 import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
-import type { Param } from '../../../core/operation.js';
+import type { Exchange, Param } from '../../../core/operation.js';
 import {
   bboxParam,
+  csvFormulas,
   datetimeParam,
   limitParam,
   list,
@@ -12,10 +13,16 @@ import {
   text,
 } from '../../../core/params.js';
 import { crsParam, filterParams } from '../crs-params.js';
+import { CSV_FORMAT } from './formats.js';
 
 export const collectionId = pathString('collectionId', 'Identifier of a collection.');
 export const featureId = pathString('featureId', 'Identifier of a feature.');
 export const crs = crsParam('crs', 'CRS of the coordinates in the answer; CRS84 by default.');
+
+/** Whether an answer guards formulas: of CSV alone, and of operations with that parameter. */
+export function guardsFormulas({ format, params }: Pick<Exchange, 'format' | 'params'>): boolean {
+  return format === CSV_FORMAT && (params as { csvFormulas?: boolean }).csvFormulas === true;
+}
 
 /**
  * The limit as it came: an HTML page shows fewer features unless the client names a number. The document states no maximum,
@@ -68,5 +75,6 @@ export const itemsParams = {
   ids: list('ids', LIMITS.itemsMax, 'Only features with these ids.'),
   properties: list('properties', 1000, 'Only these properties of each feature.'),
   sortby,
+  csvFormulas,
   token: text('token', { description: 'Where a next or prev link goes on; opaque.' }, { maxLength: 4096 }),
 };

@@ -35,13 +35,13 @@ function ask(
   url: URL,
   options: { method: string; headers: Record<string, string> },
   body: string | undefined,
-  { lookup }: AllowedHosts,
+  allowed: AllowedHosts,
 ): Promise<Response> {
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const signal = AbortSignal.timeout(LIMITS.providerMs);
   return new Promise((resolve, reject) => {
     const fail = (cause: Error) => reject(unreachable(`${url.host} does not answer`, cause));
-    const call = request(url, { ...options, lookup, signal });
+    const call = request(url, { ...options, lookup: allowed.lookupOf(url), signal });
     call.on('error', fail);
     call.on('response', (response) => {
       const parts: Buffer[] = [];

@@ -1,5 +1,7 @@
 import type { ArchiveFormat, WrittenTile } from '../../../core/archives.js';
+import { LIMITS } from '../../../core/limits.js';
 import type { PackagePart, TilePackage } from '../../../core/tile-packages.js';
+import { sqliteExtensionPath } from '../../../native/index.js';
 import Database from '../../../native/sqlite.js';
 import { inspectMBTiles } from '../../providers/archive/mbtiles.js';
 import {
@@ -10,6 +12,7 @@ import {
   unsupported,
 } from '../../providers/archive/stored.js';
 import { quote } from '../../providers/geopackage/connection.js';
+import { isOver, outOfTime, withinTime } from '../../providers/time-limit.js';
 import { Coverage, declaredExtent, zoomsOf } from './tiling.js';
 
 /** Archives that are databases: MBTiles, and tiles of a GeoPackage (OGC 12-128r18, 2.2). */
@@ -22,13 +25,17 @@ const PART_COLUMNS = 128;
 const MBTILES = 'mbtiles';
 const GEOPACKAGE = 'geopackage';
 
-export function describeDatabase(path: string): TilePackage {
-  return path.endsWith('.gpkg') ? describeGeoPackage(path) : describeMBTiles(path);
+/** `limitMs`: see `withinTime`. */
+export function describeDatabase(path: string, limitMs: number = LIMITS.packageReadMs): TilePackage {
+  return path.endsWith('.gpkg') ? describeGeoPackage(path, limitMs) : describeMBTiles(path, limitMs);
 }
 
-function describeMBTiles(path: string): TilePackage {
-  const { format, extent84, title, description, attribution, vectorLayers } = inspectMBTiles(path);
-  return reading(path, (db) => ({
+function describeMBTiles(path: string, limitMs: number): TilePackage {
+  const { format, extent84, title, description, attribution, vectorLayers } = inspectMBTiles(
+    path,
+    (db, work) => withinTime(db, limitMs, work),
+  );
+  return reading(path, limitMs, (db) => ({
     format,
     storageFormat: MBTILES,
     extent84,
@@ -49,8 +56,8 @@ interface TileTable {
   srid: number;
 }
 
-function describeGeoPackage(path: string): TilePackage {
-  return reading(path, (db) => {
+function describeGeoPackage(path: string, limitMs: number): TilePackage {
+  return reading(path, limitMs, (db) => {
     const table = tileTableOf(db);
     const zooms = matrixZooms(db, table);
     const name = table.table_name;
@@ -145,6 +152,9 @@ export function* databaseTiles(
   const db = new Database(path, { readonly: true, fileMustExist: true });
   try {
     db.pragma('trusted_schema = OFF');
+    db.loadExtension(sqliteExtensionPath());
+    // Closing takes it back.
+    db.prepare('SELECT gr_end_in(?)').get(LIMITS.importReadMs);
     const sql = `SELECT tile_column, tile_row, tile_data FROM ${quote(name)}
       WHERE zoom_level = ? AND tile_column >= ? AND tile_column < ? AND length(tile_data) > 0`;
     const rows = db
@@ -159,16 +169,18 @@ export function* databaseTiles(
       if (fromTop < 0 || fromTop > top || at > top) throw damaged('it has tiles outside of the world');
       yield { zoom, row: fromTop, column: at, data };
     }
+  } catch (error) {
+    throw isOver(error) ? outOfTime(LIMITS.importReadMs) : error;
   } finally {
     db.close();
   }
 }
 
-function reading<T>(path: string, read: (db: Db) => T): T {
+function reading<T>(path: string, limitMs: number, read: (db: Db) => T): T {
   const db = new Database(path, { readonly: true, fileMustExist: true });
   try {
     db.pragma('trusted_schema = OFF');
-    return read(db);
+    return withinTime(db, limitMs, () => read(db));
   } finally {
     db.close();
   }

@@ -51,26 +51,33 @@ const FORMATS: Record<string, ArchiveFormat> = {
 const opened = keptOpen(openArchive, ({ db }) => db.close(), KEEP_OPEN);
 
 /** Metadata of an archive (MBTiles 1.3); what it leaves out is derived from the tiles. */
-export function inspectMBTiles(path: string): ArchiveInfo {
+export function inspectMBTiles(path: string, within: Within = (_db, work) => work()): ArchiveInfo {
   return guarded(() => {
     const { db } = opened.get(path);
-    const metadata = metadataOf(db);
-    const format = formatOf(db, metadata.get('format'));
-    const { minZoom, maxZoom } = zoomsOf(db, metadata);
-    const bounds = validBounds((metadata.get('bounds') ?? '').split(',').map(Number));
-    return {
-      path,
-      container: 'mbtiles',
-      format,
-      minZoom,
-      maxZoom,
-      extent84: bounds ?? boundsOfTiles(db),
-      title: metadataText(metadata.get('name')),
-      description: metadataText(metadata.get('description')),
-      attribution: metadataText(metadata.get('attribution')),
-      vectorLayers: vectorLayers(parseJson(metadata.get('json'))),
-    };
+    return within(db, () => describe(path, db));
   });
+}
+
+/** Runs work on a database, in a time that the caller gives it. */
+type Within = <T>(db: Db, work: () => T) => T;
+
+function describe(path: string, db: Db): ArchiveInfo {
+  const metadata = metadataOf(db);
+  const format = formatOf(db, metadata.get('format'));
+  const { minZoom, maxZoom } = zoomsOf(db, metadata);
+  const bounds = validBounds((metadata.get('bounds') ?? '').split(',').map(Number));
+  return {
+    path,
+    container: 'mbtiles',
+    format,
+    minZoom,
+    maxZoom,
+    extent84: bounds ?? boundsOfTiles(db),
+    title: metadataText(metadata.get('name')),
+    description: metadataText(metadata.get('description')),
+    attribution: metadataText(metadata.get('attribution')),
+    vectorLayers: vectorLayers(parseJson(metadata.get('json'))),
+  };
 }
 
 /** Gives tiles as they are stored; length 0 where there is none. Rows are counted from the south in the file. */

@@ -1,0 +1,40 @@
+import { TaskFailure } from '../../core/failure.js';
+import { sqliteExtensionPath } from '../../native/index.js';
+import type Database from '../../native/sqlite.js';
+
+/**
+ * Runs work on a foreign file, whose views may have no end: its statements are interrupted when the time is over. Fails
+ * with `too-large` then. The connection can be used afterwards.
+ */
+export function withinTime<T>(db: Database.Database, limitMs: number, work: () => T): T {
+  db.loadExtension(sqliteExtensionPath());
+  const end = db.prepare('SELECT gr_end_in(?)');
+  end.get(limitMs);
+  try {
+    return work();
+  } catch (error) {
+    throw isOver(error) ? outOfTime(limitMs) : error;
+  } finally {
+    takeBack(end);
+  }
+}
+
+export function isOver(error: unknown): boolean {
+  return (error as { code?: unknown }).code === 'SQLITE_INTERRUPT';
+}
+
+export function outOfTime(limitMs: number): TaskFailure {
+  return new TaskFailure('too-large', `Reading the file takes longer than ${limitMs / 1000} seconds.`);
+}
+
+/** Where the time is over, this statement may be interrupted as well. */
+function takeBack(end: Database.Statement): void {
+  for (;;) {
+    try {
+      end.get(null);
+      return;
+    } catch (error) {
+      if (!isOver(error)) throw error;
+    }
+  }
+}
