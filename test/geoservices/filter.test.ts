@@ -37,7 +37,7 @@ describe('where', () => {
     ['a = 1', 'a = 1'],
     ["Name = N'it''s N''x'''", "Name = 'it''s N''x'''"],
     ["Name = 'C:\\'", "Name = 'C:\\\\'"],
-    ["Name = N'\\' OR Name = ' OR 1 = 1'", "Name = '\\\\' OR Name = ' OR 1 = 1'"],
+    ["Name = N'\\' OR Name = ' OR 1 = 1'", "Name IN ('\\\\', ' OR 1 = 1')"],
     ["Name LIKE '10\\%'", "Name LIKE '10\\\\%'"],
     ["Name LIKE '1!_0!!%\\' ESCAPE '!'", "Name LIKE '1\\\\_0\\\\!%\\\\\\\\'"],
     ["Name not like N'it''''s' escape '''' OR a = 1", "Name NOT LIKE 'it\\\\''s' OR a = 1"],
