@@ -77,6 +77,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await data.events.close();
       await server.close(graceMs);
       await management.close();
+      await data.edits.close();
       data.display.close();
       data.databases.close();
       data.imagery.close();

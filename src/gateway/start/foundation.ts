@@ -94,6 +94,7 @@ function startWorkers({ config, runDir }: GatewayOptions, dataDir: string): Pool
     retention: retentionOf(config),
     runDir,
     overviews: join(dataDir, 'overviews'),
+    dataDir,
     onEnginesBack: (absenceMs) => errorRecovery.cell('engine').observe(absenceMs),
   });
 }

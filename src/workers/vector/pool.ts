@@ -38,6 +38,8 @@ export interface VectorPoolOptions {
   remoteHosts?: readonly string[];
   /** How long outboxes keep events. */
   retention?: Retention;
+  /** Data folder, for the ledger of SQLite files; none is kept without it. */
+  dataDir?: string;
 }
 
 /** One of the threads, which begins with its first task: a server that has little to do pays for few of them. */
@@ -85,11 +87,11 @@ export class VectorPool {
   constructor(options: VectorPoolOptions) {
     this.#options = options;
     this.#perDatabase = Math.max(1, Math.floor(options.connections / options.threads));
-    const { remoteHosts = [], overviews, retention = USUAL_RETENTION } = options;
+    const { remoteHosts = [], overviews, retention = USUAL_RETENTION, dataDir } = options;
     const dataOf = (counts: ConnectionCounts): VectorThreadData => ({
       connections: this.#perDatabase,
       counts: counts.shared,
-      ...{ remoteHosts, overviews, retention },
+      ...{ remoteHosts, overviews, retention, dataDir },
     });
     const ofOverviews = new ConnectionCounts();
     this.#overviews = new OverviewQueue(dataOf(ofOverviews));
