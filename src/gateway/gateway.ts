@@ -176,7 +176,7 @@ interface Served {
 }
 
 function serve(
-  { config, pools, state, log }: Foundation,
+  { config, pools, state, log, dataFolder }: Foundation,
   { operations, access, idempotency }: Served,
 ): HttpServer {
   const { vendor, publicUrl, trustProxy, port, tls } = config.server;
@@ -193,6 +193,7 @@ function serve(
       certificates: access.certificates.callers,
       permits,
       count: access.count,
+      lost: () => dataFolder.lost(),
       audit: auditTrail({ state, onError: (error) => log.write('audit.failed', { Error: String(error) }) }),
     }),
     log,

@@ -94,9 +94,12 @@ export class FileLedger {
   /** Gives a file a write-ahead log, which changes its first page. */
   addLog(path: string, db: Database.Database): void {
     this.#locked(() => {
-      const { generation } = this.#settle(path, false);
+      const { generation, overwritten } = this.#settle(path, false);
+      // A file that was not whole yet when it was settled. Those who knew the former one would keep SQLite waiting.
+      const isMarked = overwritten === 1 && hasSharedMemory(path);
+      if (isMarked) markWalMode(path);
       db.pragma('journal_mode = WAL');
-      this.#note(path, { generation, overwritten: 0, hasLog: true });
+      this.#note(path, { generation: generation + (isMarked ? 1 : 0), overwritten: 0, hasLog: true });
     });
   }
 
