@@ -3,6 +3,7 @@ import { TaskFailure } from '../../core/failure.js';
 import type { FileFinding } from '../../core/file-findings.js';
 import Database from '../../native/sqlite.js';
 import { describeFile, emptyLog, FileLedger, type SettledFile, stateOf } from '../file-ledger.js';
+import { discardLog, logBytes } from '../write-ahead-log.js';
 import { statsOf } from './kept-open.js';
 
 interface Entry<T> {
@@ -131,13 +132,27 @@ export function openDatabase(path: string, options: Database.Options): Database.
     const db = new Database(path, options);
     // SQLite looks for the log by its name when it first reads: the file must still have that name then.
     if (describeFile(path).inode === inode) {
-      db.pragma('data_version');
-      return db;
+      try {
+        db.pragma('data_version');
+        return db;
+      } catch (error) {
+        db.close();
+        if (attempt === MAX_ATTEMPTS || !mendIndex(path, error)) throw error;
+        continue;
+      }
     }
     db.close();
     if (attempt === MAX_ATTEMPTS)
       throw new TaskFailure('store-unavailable', 'Another program is replacing the file of this collection.');
   }
+}
+
+/** Clears shared memory that speaks of frames of a log which is empty: a writer may have ended while the log was dropped. */
+function mendIndex(path: string, error: unknown): boolean {
+  const { code } = error as { code?: string };
+  if (!code?.startsWith('SQLITE_IOERR') || logBytes(path) > 0) return false;
+  discardLog(path);
+  return true;
 }
 
 /** Gives a file a write-ahead log, so that it is read while it is written. */
