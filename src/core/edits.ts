@@ -114,6 +114,23 @@ export interface EditFailure {
 
 export type EditOutcome = { ok: true; id: string } | EditFailure;
 
+/** Commits to a file that are the server's. */
+export interface FileWrites {
+  /** Changes when the file is replaced, and not when it is written to. */
+  content: string;
+  /** Number of commits to the file before them and after them. */
+  before: number;
+  after: number;
+}
+
+/** What became of the write-ahead log of a file. */
+export interface EmptiedLog {
+  /** False when readers or writers are in the way. */
+  isEmpty: boolean;
+  /** The commits that the file had by then. */
+  writes?: FileWrites;
+}
+
 /** What a committed edit did to a collection. */
 export interface CollectionChange {
   /** Cursor of the edit's last event: grows with every edit of the store. */
@@ -122,6 +139,8 @@ export interface CollectionChange {
   features?: number;
   /** Box around the new geometries in CRS84; absent when there are none. */
   extent84?: Box;
+  /** The edit among all commits to its file; absent in databases. */
+  writes?: FileWrites;
   /** Boxes in CRS84 around all that changed, as it was and as it is; absent when it is not known where that lies. */
   areas?: readonly Box[];
 }

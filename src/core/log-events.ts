@@ -52,6 +52,10 @@ export const LOG_EVENTS = {
   'catalog.doubtful': warning(1201, 'a source is published although something is wrong with it'),
   'catalog.extent.failed': warning(1202, 'the extent of a collection could not be measured'),
   'catalog.layers.failed': warning(1203, 'the tables of published layers could not be looked at'),
+  'catalog.log.foreign': warning(
+    1204,
+    'a file was replaced, and the write-ahead log of the former file was set aside',
+  ),
   'style.unreadable': warning(1210, 'a style of a file cannot be drawn'),
   'style.partial': warning(1211, 'a style of a file is drawn in part'),
   'stac.index.failed': warning(1220, 'the index of STAC items could not be made'),

@@ -19,7 +19,7 @@ import type { Caller } from './callers.js';
 import type { ClassBreaksResult, ClassBreaksTask } from './class-breaks.js';
 import type { ConnectionTotals } from './connection-counts.js';
 import type { CsvInspection } from './csv.js';
-import type { EditResult, EditTask } from './edits.js';
+import type { EditResult, EditTask, EmptiedLog } from './edits.js';
 import type { EventsResult, EventsTask, MatchResult, MatchTask } from './events.js';
 import type { BinsResult, BinsTask } from './feature-bins.js';
 import type { GroupCountTask, GroupsResult, GroupsTask, TopResult, TopTask } from './feature-groups.js';
@@ -33,6 +33,7 @@ import type {
   ItemsTask,
   ItemTask,
 } from './features.js';
+import type { FileFinding } from './file-findings.js';
 import type { GeocodingTasks } from './geocoding.js';
 import type { IngestTasks } from './ingest.js';
 import type { BodyReading } from './json-bounds.js';
@@ -123,6 +124,10 @@ export interface Tasks
   'vector.styleProblems': { input: { json: string }; output: StyleProblem[] };
   /** Changes features; once it has begun it runs to its end, whatever becomes of the caller. */
   'vector.edit': { input: EditTask; output: EditResult };
+  /** Moves the write-ahead log of an edited file into the file. */
+  'vector.emptyLog': { input: { path: string }; output: EmptiedLog };
+  /** Logs that did not belong to their files, since the last call. */
+  'vector.fileFindings': { input: Record<string, never>; output: FileFinding[] };
   /** Events of an outbox, oldest first. */
   'vector.events': { input: EventsTask; output: EventsResult };
   /** Tells which features of events pass which filters. */

@@ -77,6 +77,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await data.events.close();
       await server.close(graceMs);
       await management.close();
+      await data.edits.close();
       data.display.close();
       data.databases.close();
       data.imagery.close();
@@ -175,7 +176,7 @@ interface Served {
 }
 
 function serve(
-  { config, pools, state, log }: Foundation,
+  { config, pools, state, log, dataFolder }: Foundation,
   { operations, access, idempotency }: Served,
 ): HttpServer {
   const { vendor, publicUrl, trustProxy, port, tls } = config.server;
@@ -192,6 +193,7 @@ function serve(
       certificates: access.certificates.callers,
       permits,
       count: access.count,
+      lost: () => dataFolder.lost(),
       audit: auditTrail({ state, onError: (error) => log.write('audit.failed', { Error: String(error) }) }),
     }),
     log,

@@ -8,6 +8,7 @@ const Database: typeof BetterSqlite3 = createRequire(import.meta.url)(sqlitePack
 // The package's types are members of its class; so they are here.
 declare namespace Database {
   type Database = BetterSqlite3.Database;
+  type Options = BetterSqlite3.Options;
   type Statement<BindParameters extends unknown[] = unknown[], Result = unknown> = BetterSqlite3.Statement<
     BindParameters,
     Result

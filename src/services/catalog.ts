@@ -10,7 +10,7 @@ import {
   type RasterCollection,
   type VectorCollection,
 } from '../core/collection.js';
-import type { CollectionChange } from '../core/edits.js';
+import type { CollectionChange, FileWrites } from '../core/edits.js';
 import { isPath } from '../core/sources.js';
 import type { LayerStyle } from '../core/style/model.js';
 import { type CatalogLayers, NO_LAYERS, withLayers } from './publish/catalog-layers.js';
@@ -36,6 +36,8 @@ const RETRY_MS = 15_000;
 const KEPT_EDITS = 4096;
 
 export interface CatalogDeps extends Omit<PublishDeps, 'versionOf' | 'statedCrs' | 'taken'> {
+  /** See `FileWrites.content`; undefined where it is not known. */
+  contentOf?(path: string): string | undefined;
   /** Where jobs publish archives; absent where the data folder has them all. */
   storage?: Pick<Storage, 'isShared' | 'keys' | 'locate'>;
 }
@@ -54,6 +56,8 @@ interface Reading {
   readonly settings: DataSettings;
   /** Counts readings in the order in which they began. */
   readonly begun: number;
+  /** Contents of the files that were read, by path. */
+  readonly contents: Map<string, string>;
 }
 
 /** The published collections of this process. Readers take `current`; a reload swaps it in one assignment. */
@@ -68,13 +72,16 @@ export class Catalog {
   /** By id, as they were read, with the edits since: without settings, styles and judgements. */
   readonly #plain = new Map<string, Collection>();
   #watcher: FSWatcher | undefined;
+  #changed: (path: string) => void = () => {};
+  /** Contents of files that edits told of before anybody read them. */
+  readonly #foreign = new Map<string, string>();
   #retries: NodeJS.Timeout | undefined;
   /** Edits by collection and cursor. */
   readonly #edits = new Map<string, Map<number, CollectionChange>>();
   /** Styles that were put, by layer. */
   readonly #styles = new Map<number, LayerStyle>();
   readonly #styled = new WeakMap<Collection, StyledCollection>();
-  readonly #files = new FileVersions();
+  readonly #files: FileVersions;
   readonly #deps: CatalogDeps;
   readonly #followers: CatalogFollower[] = [];
   #replacedAt = new Date();
@@ -90,6 +97,7 @@ export class Catalog {
 
   constructor(deps: CatalogDeps) {
     this.#deps = deps;
+    this.#files = new FileVersions(deps.contentOf);
   }
 
   get current(): CatalogSnapshot {
@@ -118,7 +126,7 @@ export class Catalog {
   async prepare(settings = this.#readings.get(this.#published)?.settings): Promise<CatalogSnapshot> {
     if (!settings) throw new Error('nothing was published before');
     this.#begun += 1;
-    const reading: Reading = { settings, begun: this.#begun };
+    const reading: Reading = { settings, begun: this.#begun, contents: new Map() };
     const { sources, ...rest } = settings;
     const own = OWN_FOLDERS.map((folder) => join(this.#deps.dataDir, folder));
     const snapshot = await publish(
@@ -127,7 +135,11 @@ export class Catalog {
         ...this.#deps,
         taken: this.#layers.ids,
         statedCrs: rest.crs ?? {},
-        versionOf: (path) => this.#files.of(path),
+        versionOf: (path) => {
+          const version = this.#files.of(path);
+          reading.contents.set(path, this.#files.contentAt(path)!);
+          return version;
+        },
       },
       this.#current.generation + 1,
       rest,
@@ -208,7 +220,11 @@ export class Catalog {
   #withEdits(collection: Collection): Collection {
     const edits = this.#edits.get(collection.id);
     if (!edits || !hasFeatures(collection)) return collection;
-    for (const cursor of edits.keys()) if (cursor <= collection.cursor) edits.delete(cursor);
+    const content = this.#contentOf(collection.file);
+    // A file that took the place of another one counts its edits anew.
+    for (const [cursor, { writes }] of edits)
+      if (cursor <= collection.cursor || (writes && content && writes.content !== content))
+        edits.delete(cursor);
     return [...edits.values()].reduce(edited, collection);
   }
 
@@ -285,16 +301,41 @@ export class Catalog {
     const plain = this.#plain.get(id);
     const published = this.#published.byId(id);
     if (!hasFeatures(collection) || !hasFeatures(plain) || !hasFeatures(published)) return true;
-    this.#files.leftByUs(collection.file);
-    if (change.cursor <= published.cursor) return true;
     const edits = this.#edits.get(id) ?? new Map<number, CollectionChange>();
     this.#edits.set(id, edits);
+    if (change.writes) {
+      this.#files.leftByUs(collection.file, change.writes);
+      // The file was replaced: what is shown of it counts for nothing, and the next reading is of the new one.
+      if (change.writes.content !== (this.#contentOf(published.file) ?? change.writes.content)) {
+        edits.set(change.cursor, change);
+        this.#tellForeign(collection.file, change.writes.content);
+        return true;
+      }
+    }
+    if (change.cursor <= published.cursor) return true;
     if (edits.has(change.cursor)) return false;
     edits.set(change.cursor, change);
     if (edits.size > KEPT_EDITS) edits.delete(edits.keys().next().value!);
     this.#replace(edited(plain, change));
     for (const follower of this.#followers) follower.changed?.(collection, change);
     return true;
+  }
+
+  /** The content of which a file is published. */
+  #contentOf(file: string): string | undefined {
+    return this.#readings.get(this.#published)?.contents.get(file);
+  }
+
+  /** Edits that go on keep the watcher from its rest. */
+  #tellForeign(file: string, content: string): void {
+    if (this.#foreign.get(file) === content) return;
+    this.#foreign.set(file, content);
+    this.#changed(file);
+  }
+
+  /** The edits of a file were moved from its log into the file. */
+  rest(file: string, writes: FileWrites): void {
+    this.#files.leftByUs(file, writes);
   }
 
   /**
@@ -314,6 +355,7 @@ export class Catalog {
    * a reload adds are watched from then on.
    */
   watch(changed: (path: string) => void): void {
+    this.#changed = changed;
     let timer: NodeJS.Timeout | undefined;
     const paths = new Set<string>();
     const settle = () => {

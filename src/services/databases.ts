@@ -9,6 +9,8 @@ import { errorRecovery } from './telemetry/process-metrics.js';
 const CHECK_MS = 2000;
 const PING_DEADLINE_MS = 5000;
 const DISCOVER_DEADLINE_MS = 60_000;
+/** Milliseconds for which a start or a reload waits for the tables of a database that has not listed any yet. */
+const FIRST_MS = 3000;
 const STATUS_MS = 2000;
 /** A check that is younger is taken for the state of now. */
 const FRESH_MS = 500;
@@ -25,6 +27,10 @@ interface DatabaseState {
   /** When it went down. */
   downSince: number;
   checking?: Promise<void>;
+  /** True while its tables are read for longer than a start waits. */
+  isSlow: boolean;
+  /** What was found after that wait; taken by the next reading. */
+  late?: DiscoveredDatabase;
 }
 
 export interface DatabaseStatus {
@@ -47,7 +53,10 @@ export class Databases {
   readonly #pools: Pools;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(pools: Pools) {
+  constructor(
+    pools: Pools,
+    private readonly firstMs = FIRST_MS,
+  ) {
     this.#pools = pools;
   }
 
@@ -68,17 +77,52 @@ export class Databases {
   async discover(url: string): Promise<DiscoveredDatabase> {
     const database = this.#databases.get(url) ?? newState();
     this.#databases.set(url, database);
+    const { late } = database;
+    if (late) {
+      database.late = undefined;
+      database.contents = late;
+      return late;
+    }
+    if (database.isSlow) throw slow();
     try {
       const options = { deadlineMs: DISCOVER_DEADLINE_MS };
-      database.contents = await this.#pools.run('vector.discover', { database: url }, options);
+      const reading = this.#pools.run('vector.discover', { database: url }, options);
+      database.contents = await (database.contents ? reading : this.#first(database, reading));
       note(database, undefined);
       return database.contents;
     } catch (error) {
+      if (database.isSlow) throw error;
       note(database, error);
       database.awaited = !database.up;
       if (database.contents && !database.up) return database.contents;
       throw error;
     }
+  }
+
+  /** Waits a short time: views that are slow to count must not delay other sources. What comes later is kept. */
+  async #first(database: DatabaseState, reading: Promise<DiscoveredDatabase>): Promise<DiscoveredDatabase> {
+    const end = new AbortController();
+    const timer = setTimeout(this.firstMs, undefined, { signal: end.signal }).catch(() => undefined);
+    const contents = await Promise.race([reading, timer]).finally(() => end.abort());
+    if (contents) return contents;
+    database.isSlow = true;
+    reading
+      .then(
+        (found) => {
+          note(database, undefined);
+          database.late = found;
+          database.awaited = true;
+        },
+        (error: unknown) => {
+          note(database, error);
+          // It is asked again when it answers pings.
+          database.awaited = true;
+        },
+      )
+      .finally(() => {
+        database.isSlow = false;
+      });
+    throw slow();
   }
 
   /**
@@ -134,7 +178,14 @@ export class Databases {
 }
 
 function newState(): DatabaseState {
-  return { up: true, reason: '', awaited: false, checkedAt: 0, downSince: 0 };
+  return { up: true, reason: '', awaited: false, checkedAt: 0, downSince: 0, isSlow: false };
+}
+
+function slow(): TaskFailure {
+  return new TaskFailure(
+    'deadline-exceeded',
+    'The database has not listed its tables in time. They are published as soon as it has.',
+  );
 }
 
 /** Failures that say nothing of the database leave its state as it was. */

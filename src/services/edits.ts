@@ -1,5 +1,5 @@
 import type { VectorCollection } from '../core/collection.js';
-import type { CollectionChange, EditResult, EditTask } from '../core/edits.js';
+import type { CollectionChange, EditResult, EditTask, FileWrites } from '../core/edits.js';
 import { TaskFailure } from '../core/failure.js';
 import { LIMITS } from '../core/limits.js';
 import type { MergeResult, MergeTask } from '../core/merges.js';
@@ -14,8 +14,18 @@ export interface EditNote {
   readonly change: CollectionChange;
 }
 
+/** Edits of a file were moved from its log into the file. */
+export interface RestedNote {
+  readonly rested: string;
+  readonly writes: FileWrites;
+}
+
 /** How often an edit is begun whose process was away meanwhile. */
 const MAX_ATTEMPTS = 5;
+
+/** Milliseconds after the last edit of a file at which its log is emptied; that the next attempt waits when readers are in the way. */
+const REST_MS = 1000;
+const RETRY_MS = 5000;
 
 interface Lane {
   last: Promise<unknown>;
@@ -28,6 +38,8 @@ interface Lane {
  */
 export class Edits {
   readonly #lanes = new Map<string, Lane>();
+  /** Files whose logs are not empty yet. */
+  readonly #resting = new Map<string, NodeJS.Timeout>();
 
   constructor(
     private readonly pools: Pools,
@@ -35,7 +47,38 @@ export class Edits {
     private readonly committed: (note: EditNote) => void,
     /** Called with the numbers of the features that an edit has deleted, or without where nobody names these. Never rejects. */
     private readonly deleted: (collection: string, ids?: readonly string[]) => Promise<void> = async () => {},
+    /** Called when edits of a file have come to rest and were moved into the file itself. */
+    private readonly rested: (note: RestedNote) => void = () => {},
   ) {}
+
+  /** Moves the edits of all files from their logs into the files. */
+  async close(): Promise<void> {
+    const files = [...this.#resting.keys()];
+    await Promise.all(files.map((file) => this.#emptyLog(file)));
+    for (const timer of this.#resting.values()) clearTimeout(timer);
+    this.#resting.clear();
+  }
+
+  #rest(file: string, afterMs: number): void {
+    clearTimeout(this.#resting.get(file));
+    this.#resting.set(file, setTimeout(() => void this.#emptyLog(file), afterMs).unref());
+  }
+
+  /** Whoever replaces a file leaves its log behind; an empty one does no harm. */
+  async #emptyLog(file: string): Promise<void> {
+    // The end of a lane sets the next time.
+    if (this.#lanes.has(file)) return;
+    clearTimeout(this.#resting.get(file));
+    try {
+      const { isEmpty, writes } = await this.pools.run('vector.emptyLog', { path: file });
+      if (writes) this.rested({ rested: file, writes });
+      if (!isEmpty) return this.#rest(file, RETRY_MS);
+      if (!this.#lanes.has(file)) this.#resting.delete(file);
+    } catch {
+      // The file is gone, or cannot be written: its next edit tells.
+      this.#resting.delete(file);
+    }
+  }
 
   async run(
     x: TaskContext,
@@ -101,7 +144,10 @@ export class Edits {
       return await turn;
     } finally {
       lane.waiting--;
-      if (lane.waiting === 0) this.#lanes.delete(file);
+      if (lane.waiting === 0) {
+        this.#lanes.delete(file);
+        this.#rest(file, REST_MS);
+      }
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Alert } from './alerts.js';
 import type { CacheScope } from './cache/cache-control.js';
 import type { AnnouncedNote, AppliedNote, MembersNote } from './cluster/cluster.js';
-import type { EditNote } from './edits.js';
+import type { EditNote, RestedNote } from './edits.js';
 import type { AnswerNote, AskNote } from './peers.js';
 
 /** Cached answers were dropped by an operator. */
@@ -26,4 +26,4 @@ export type ClusterNote = AppliedNote | AnnouncedNote | MembersNote;
 export type Note = CacheNote | FedNote | AlertNote | AskNote | AnswerNote | ClusterNote;
 
 /** What caches must know of. */
-export type CacheNote = EditNote | DropNote;
+export type CacheNote = EditNote | DropNote | RestedNote;

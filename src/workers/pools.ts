@@ -35,16 +35,18 @@ export interface PoolsOptions {
   runDir: string;
   /** Where overviews of large tables are kept; none are made without it. */
   overviews?: string;
+  /** Data folder, for the ledger of SQLite files; none is kept without it. */
+  dataDir?: string;
   /** Hears for how many milliseconds there was no engine, once there is one again. */
   onEnginesBack?(absenceMs: number): void;
 }
 
 /** The pools of a gateway process: vector threads, writer of archives and maker of glyphs here, GDAL and Mapnik in the engines. */
 export function createPools(options: PoolsOptions): Pools {
-  const { maxQueue, maxWaitMs, runDir, connections, remoteHosts, overviews, retention } = options;
+  const { maxQueue, maxWaitMs, runDir, connections, remoteHosts, overviews, retention, dataDir } = options;
   const threads = options.vectorThreads || availableParallelism();
   const vector = new VectorPool({
-    ...{ threads, maxQueue, maxWaitMs, connections, remoteHosts, overviews, retention },
+    ...{ threads, maxQueue, maxWaitMs, connections, remoteHosts, overviews, retention, dataDir },
   });
   const engines = new EnginePool({ runDir, maxQueue, maxWaitMs, onReturn: options.onEnginesBack });
   const archives = new OneThreadPool<ArchiveTaskName>({

@@ -17,7 +17,16 @@ const LAUNCHER = [
   '-euc',
   `mount --make-rprivate /
 mount --bind "$0" "$0"
+checkout="$PWD"
+mkdir "$0/checkout"
+mount --bind "$checkout" "$0/checkout"
 mount -t tmpfs -o mode=1777 tmp /tmp
+# A checkout below /tmp is there all the same, and can be read.
+mkdir -p "$checkout"
+mount --move "$0/checkout" "$checkout"
+rmdir "$0/checkout"
+mount -o remount,bind,ro "$checkout"
+cd "$checkout"
 for place in $(findmnt -rno TARGET | grep -vE '^/(proc|sys|dev|tmp)(/|$)' | grep -vxF "$0"); do
   mount -o remount,bind,ro "$place"
 done

@@ -25,6 +25,7 @@ const DOORS = [
   'src/workers/pools.ts',
   'src/workers/failure.ts',
   'src/workers/state/link.ts',
+  'src/workers/file-ledger.ts',
   'src/workers/tile-store/link.ts',
   'src/workers/engine/settings.ts',
   'src/workers/engine/rooms.ts',

@@ -108,7 +108,9 @@ describe.each(Object.keys(STORES))('%s: the transaction of a merge', (name) => {
     expect(answer).toMatchObject({ inserted: 1, change: { features: 1, cursor: expect.any(Number) } });
     const events = await eventCount();
     rmSync(task.spool);
-    expect(await merge(task)).toEqual(answer);
+    // Nothing was written the second time.
+    const { writes: _, ...change } = answer.change!;
+    expect(await merge(task)).toEqual({ ...answer, change });
     expect(await codes()).toEqual(['a', 'b']);
     expect(await eventCount()).toBe(events);
   });

@@ -8,6 +8,7 @@ const DEPS: ProbeDeps = {
   metricsPath: undefined,
   poolStatus: () => [],
   pingState: async () => {},
+  dataFolder: () => ({}),
   databaseStatus: async () => [],
   catalogStatus: () => ({ generation: 1, collections: 0, quarantined: 0, warnings: [], problems: [] }),
   cacheRefresh: () => ({}),

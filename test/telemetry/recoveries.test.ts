@@ -62,3 +62,22 @@ it('a note to others is in the backlog until it has left, and counts as dropped 
   expect(backlog.value).toBe(before.backlog);
   expect(dropped.value).toBe(before.dropped + 1);
 });
+
+it('a database whose tables take long is published once they are listed, and delays nothing else', async () => {
+  let list: (contents: object) => void = () => {};
+  const run = (name: string) =>
+    name === 'vector.ping' ? Promise.resolve(null) : new Promise((resolve) => (list = resolve));
+  const databases = new Databases({ run } as unknown as Pools, 10);
+  const discover = () => databases.discover('postgresql://host/slow');
+  await expect(discover()).rejects.toMatchObject({ code: 'deadline-exceeded' });
+  // A reload meanwhile neither waits nor asks again.
+  await expect(discover()).rejects.toMatchObject({ code: 'deadline-exceeded' });
+  expect(await databases.status()).toMatchObject([{ published: false }]);
+  const returned = new Promise((resolve) => databases.watch(resolve));
+  const contents = { layers: [], rasters: [], problems: [] };
+  list(contents);
+  expect(await returned).toBe('postgresql://host/slow');
+  expect(await discover()).toBe(contents);
+  expect(await databases.status()).toMatchObject([{ published: true }]);
+  databases.close();
+});

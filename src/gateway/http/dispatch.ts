@@ -66,6 +66,8 @@ export interface DispatchOptions {
   /** Whether a principal holds a permission label. */
   permits(principal: Principal, permission: string): boolean;
   audit: Auditing;
+  /** Why what is written now would be lost; absent or undefined: it is kept. */
+  lost?(): string | undefined;
   /** Counts a request; absent: there are no limits. See `RateLimits.count`. */
   count?(request: CountedRequest): LimitHeaders | Promise<LimitHeaders> | undefined;
   /** Carries out requests with an Idempotency-Key. */
@@ -371,6 +373,15 @@ export class Dispatcher {
 
   #perform(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
     if (!operation.audited) return operation.run(x);
+    const lost = this.#options.lost?.();
+    if (lost !== undefined)
+      throw new ApiError(
+        'unavailable',
+        'The server cannot keep changes now: its data folder was deleted or replaced.',
+        {
+          cause: new Error(lost),
+        },
+      );
     const request = auditedRequest(x);
     x.detach();
     return this.#options.audit.run(request, async () => operation.run(x));

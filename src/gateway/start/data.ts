@@ -37,6 +37,7 @@ import { exception } from '../../services/telemetry/log.js';
 import { labelLayers } from '../../services/telemetry/task-metrics.js';
 import { VisibleCatalog } from '../../services/visible-catalog.js';
 import { folderName } from '../../stores/private-files.js';
+import { FileLedger } from '../../workers/file-ledger.js';
 import { AllowedHosts } from '../../workers/remote/allowed.js';
 import { type Foundation, retentionOf } from './foundation.js';
 import { tellQuarantined } from './quarantine.js';
@@ -82,7 +83,9 @@ export async function startData(foundation: Foundation): Promise<Data> {
   const { config, dataDir, storage, log, pools, state, cluster, peers, tell, onConversion } = foundation;
   const databases = new Databases(pools);
   const imagery = new StacImagery(pools);
+  const ledger = new FileLedger(dataDir, 0);
   const catalog = new Catalog({
+    contentOf: (path) => contentIn(ledger, path),
     pools,
     imagery,
     ...(onConversion ? { onConversion } : {}),
@@ -119,7 +122,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
     announcements: state.announcements,
     tell,
   });
-  const versions = new DataVersions();
+  const versions = new DataVersions(undefined, (path) => void ledger.settle(path));
   const events = await startDataEvents(foundation, { catalog, visible, versions, caching });
   const allowed = new AllowedHosts(config.remote.allow);
   const attachmentParts = {
@@ -133,6 +136,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
       events.edited(note.collection);
     },
     (id, ids) => forgetDeleted(attachmentParts, log, id, ids),
+    (note) => caching.rested(note),
   );
   const derivations = new Derivations(
     state.documents,
@@ -307,6 +311,7 @@ function followCatalog(
     { changed: (collection, change) => extents.edited(collection, change) },
   );
   if (!first) return;
+  catalog.follow({ replaced: () => void reportFindings(pools, log) });
   catalog.follow(
     { replaced: (_, after) => stac.follow(after) },
     { replaced: (before, after) => tellQuarantined(before, after, alerts) },
@@ -318,4 +323,26 @@ function followCatalog(
   });
   catalog.follow({ replaced: (_, after) => findings.look(rules.current, after) });
   rules.follow(({ after }) => findings.look(after, catalog.current));
+}
+
+/** Logs which write-ahead logs did not belong to their files. */
+async function reportFindings(pools: Foundation['pools'], log: Foundation['log']): Promise<void> {
+  const findings = await pools.run('vector.fileFindings', {}).catch(() => []);
+  for (const { path, kind, bytes, kept } of findings)
+    log.write(
+      'catalog.log.foreign',
+      { File: path, Kind: kind, Bytes: bytes, Kept: kept },
+      `${path} was ${kind} while ${bytes} bytes of edits were in its log; they are not in the new file` +
+        (kept === null ? '' : `, and are kept in ${kept}`),
+    );
+}
+
+/** The content that a file has now, as those name it who edit it. */
+function contentIn(ledger: FileLedger, path: string): string | undefined {
+  try {
+    ledger.settle(path);
+  } catch {
+    // Another thread is about it: the next reading tells.
+  }
+  return ledger.contentOf(path);
 }

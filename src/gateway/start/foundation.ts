@@ -4,6 +4,7 @@ import type { Pools } from '../../core/tasks.js';
 import { version } from '../../core/version.js';
 import { AlertStream } from '../../services/alerts.js';
 import { Cluster } from '../../services/cluster/cluster.js';
+import { DataFolder } from '../../services/data-folder.js';
 import type { Note } from '../../services/notes.js';
 import type { Peers } from '../../services/peers.js';
 import { remoteHosts } from '../../services/storage/hosts.js';
@@ -13,6 +14,7 @@ import { exception, type Log } from '../../services/telemetry/log.js';
 import { watchEventLoop, watchPools } from '../../services/telemetry/metrics.js';
 import { errorRecovery, watchCollections, watchResources } from '../../services/telemetry/process-metrics.js';
 import { instanceName } from '../../stores/instance.js';
+import { STATE_FILE } from '../../stores/private-files.js';
 import { openStateOf, type State } from '../../stores/state.js';
 import { createPools } from '../../workers/pools.js';
 
@@ -36,6 +38,7 @@ export interface GatewayOptions {
 export interface Foundation extends GatewayOptions {
   /** Absolute. */
   readonly dataDir: string;
+  readonly dataFolder: DataFolder;
   /** Names this process among those that share the state database. */
   readonly instance: string;
   readonly state: State;
@@ -73,6 +76,7 @@ export async function layFoundation(
     ...options,
     tell,
     dataDir,
+    dataFolder: new DataFolder(dataDir, config.state.url === '' ? [STATE_FILE] : []),
     instance,
     state,
     cluster,
@@ -95,6 +99,7 @@ function startWorkers({ config, runDir }: GatewayOptions, dataDir: string): Pool
     retention: retentionOf(config),
     runDir,
     overviews: join(dataDir, 'overviews'),
+    dataDir,
     onEnginesBack: (absenceMs) => errorRecovery.cell('engine').observe(absenceMs),
   });
 }

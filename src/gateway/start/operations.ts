@@ -33,7 +33,7 @@ export function workerOperations(foundation: Foundation, data: Data, access: Acc
 }
 
 function surfaceDeps(
-  { config, pools, state, dataDir }: Foundation,
+  { config, pools, state, dataDir, dataFolder }: Foundation,
   data: Data,
   { authenticator, identity }: Access,
 ): Omit<SurfaceDeps, 'processes' | 'waitFor'> {
@@ -71,6 +71,7 @@ function surfaceDeps(
     metricsPath: observability.enabled ? observability.prometheus.path : undefined,
     poolStatus: () => pools.status(),
     pingState: () => state.check(),
+    dataFolder: () => dataFolder.problems(),
     databaseStatus: () => databases.status(),
     outboxStatus: () => events.outboxStatus(),
     catalogStatus: () => catalogStatus(catalog.current),

@@ -4,7 +4,7 @@ import Database from '../../native/sqlite.js';
 interface Watched {
   readonly db: Database.Database;
   readonly version: Database.Statement;
-  readonly inode: number;
+  readonly inode: string;
   /** Versions mean something to their connection only: they are told apart by this. */
   readonly base: number;
   /** When the path was last seen to lead to this inode, by `performance.now()`. */
@@ -26,7 +26,11 @@ export class DataVersions {
   readonly #files = new Map<string, Watched>();
   #opened = 0;
 
-  constructor(private readonly maxFiles = MAX_FILES) {}
+  constructor(
+    private readonly maxFiles = MAX_FILES,
+    /** Called before a file is opened: removes a log that is not its own. */
+    private readonly settle: (path: string) => void = () => {},
+  ) {}
 
   /** Two equal answers mean that nobody committed to the file in between. Undefined when that cannot be known. */
   of(path: string): number | undefined {
@@ -48,13 +52,15 @@ export class DataVersions {
     const now = performance.now();
     const current = this.#files.get(path);
     if (current && now - current.lookedAt < INODE_MS) return current;
-    const inode = statSync(path).ino;
+    const { dev, ino } = statSync(path);
+    const inode = `${dev}/${ino}`;
     if (current?.inode === inode) {
       current.lookedAt = now;
       return current;
     }
     this.#forget(path);
     if (this.#files.size >= this.maxFiles) this.#forget(this.#files.keys().next().value!);
+    this.settle(path);
     const db = new Database(path, { readonly: true, fileMustExist: true, timeout: 0 });
     const version = db.prepare('PRAGMA data_version').pluck();
     const file = { db, version, inode, base: ++this.#opened * CONNECTION_VERSIONS, lookedAt: now };

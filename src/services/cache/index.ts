@@ -4,7 +4,7 @@ import type { Config } from '../../core/config.js';
 import type { AnnouncementStore } from '../../stores/announcements.js';
 import type { Catalog } from '../catalog.js';
 import type { Cluster } from '../cluster/cluster.js';
-import type { EditNote } from '../edits.js';
+import type { EditNote, RestedNote } from '../edits.js';
 import type { CacheNote } from '../notes.js';
 import type { Log } from '../telemetry/log.js';
 import type { CacheControl, CacheScope } from './cache-control.js';
@@ -31,6 +31,8 @@ export interface Caching {
   readonly control: CacheControl;
   /** Takes over an edit of this gateway, or one that events tell of, and tells all others. */
   edited(note: EditNote): void;
+  /** Takes over that the log of an edited file was moved into the file, and tells all others. */
+  rested(note: RestedNote): void;
   /** Takes over what another gateway tells. */
   hear(note: CacheNote): void;
   /** Follows a reload of the catalog. */
@@ -65,6 +67,7 @@ export async function startCaching({
   };
   const hear = (note: CacheNote) => {
     if ('change' in note) take(note);
+    else if ('rested' in note) catalog.rest(note.rested, note.writes);
     else void drop(note.dropped, parts).catch(() => {});
   };
   cluster.announcements.on('cache', async (scopes) => {
@@ -96,6 +99,10 @@ export async function startCaching({
     }),
     edited(note) {
       if (take(note)) tellAll(note);
+    },
+    rested(note) {
+      hear(note);
+      tell(note);
     },
     replaced(before, after) {
       levels.replaced(after);

@@ -1,19 +1,35 @@
 import { createHash } from 'node:crypto';
 import { realpathSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
+import { commitCount } from '../../core/commit-count.js';
 import { isCsv } from '../../core/csv.js';
+import type { FileWrites } from '../../core/edits.js';
 import { TaskFailure } from '../../core/failure.js';
 import { worldFilesOf } from '../../core/world-files.js';
 import { isCopied, RASTER, TABLES } from './formats.js';
 import { sidecarsOf } from './sidecar-crs.js';
+
+interface FileVersion {
+  /** The state in which the file has its version. */
+  state: string;
+  readonly version: string;
+  /** See `FileWrites.content`. */
+  readonly content: string;
+  /** Commits that the version has, as far as they are known. */
+  commits: number | undefined;
+  /** Commits of ours beyond these, before which there was another. */
+  readonly later: FileWrites[];
+}
 
 /**
  * Versions of published files: what tells a changed file from an unchanged one without reading it. A file that edits
  * of ours changed keeps its version, because whoever keeps something of the file is told where they were.
  */
 export class FileVersions {
-  /** By path: the state in which the file has its version. */
-  readonly #versions = new Map<string, { state: string; version: string }>();
+  /** By path. */
+  readonly #versions = new Map<string, FileVersion>();
+
+  constructor(private readonly contentOf: (path: string) => string | undefined = () => undefined) {}
 
   /** The version of a file. Throws when there is none. */
   of(path: string): string {
@@ -22,21 +38,39 @@ export class FileVersions {
     const current = this.#versions.get(path);
     if (current?.state === state) return current.version;
     const version = createHash('sha1').update(`${path}\u0000${state}`).digest('hex').slice(0, 12);
-    this.#versions.set(path, { state, version });
+    const content = this.#contentOf(path);
+    this.#versions.set(path, { state, version, content, commits: commitCount(path), later: [] });
     return version;
   }
 
-  /** Takes the state that a file is in now for one that an edit of ours left. */
-  leftByUs(path: string): void {
+  /** Takes the state that a file is in now for one that we left, unless another program wrote to it in between. */
+  leftByUs(path: string, writes: FileWrites): void {
     const version = this.#versions.get(path);
     const state = currentState(path);
-    if (version && state) version.state = state;
+    if (!version || !state || version.content !== writes.content) return;
+    version.commits ??= writes.before;
+    // Those of several processes are told in any order.
+    version.later.push(writes);
+    version.later.sort((one, other) => one.before - other.before);
+    while (version.later[0] && version.later[0].before <= version.commits)
+      version.commits = Math.max(version.commits, version.later.shift()!.after);
+    if (version.later.length === 0) version.state = state;
+  }
+
+  /** The content that a file had when its version was made. */
+  contentAt(path: string): string | undefined {
+    return this.#versions.get(path)?.content;
   }
 
   /** Whether a file is in the state in which it was read, or in which we left it. */
   isKnown(path: string): boolean {
     const state = currentState(path);
     return state !== undefined && this.#versions.get(realpathSync(path))?.state === state;
+  }
+
+  #contentOf(path: string): string {
+    const { dev, ino } = statSync(path);
+    return this.contentOf(path) ?? `${dev}/${ino}#0`;
   }
 }
 

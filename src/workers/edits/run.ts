@@ -51,8 +51,8 @@ async function inTransaction(
       if (presence && !isPresent(presence)) throw absent();
       if (events.length > 0) {
         const cursor = await session.record(events);
-        await session.commit();
-        return { outcomes, change: changeOf(events, cursor) };
+        const writes = await session.commit();
+        return { outcomes, change: { ...changeOf(events, cursor), ...(writes && { writes }) } };
       }
       await session.rollback();
       return { outcomes };

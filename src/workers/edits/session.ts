@@ -1,4 +1,11 @@
-import type { Calculation, EditFailure, EditOrigin, EditOutcome, FeatureEvent } from '../../core/edits.js';
+import type {
+  Calculation,
+  EditFailure,
+  EditOrigin,
+  EditOutcome,
+  FeatureEvent,
+  FileWrites,
+} from '../../core/edits.js';
 import type { FieldError } from '../../core/errors.js';
 import type { FieldValue } from '../../core/feature-values.js';
 
@@ -63,8 +70,8 @@ export interface EditSession {
   delete(id: string): Promise<void>;
   /** Writes events, of which there is at least one, and returns the cursor of the last. To be called last: others wait for it. */
   record(events: readonly NewEvent[]): Promise<number>;
-  /** Makes all durable. */
-  commit(): Promise<void>;
+  /** Makes all durable. Returns what was written to a file. */
+  commit(): Promise<FileWrites | undefined>;
   rollback(): Promise<void>;
 }
 

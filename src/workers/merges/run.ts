@@ -55,8 +55,9 @@ async function inSession(
     }
     await session.keepReceipt(JSON.stringify(written));
     cancellation?.check();
-    await session.edits.commit();
-    return written;
+    const writes = await session.edits.commit();
+    const { change } = written;
+    return change && writes ? { ...written, change: { ...change, writes } } : written;
   } finally {
     spool.close();
   }

@@ -49,7 +49,8 @@ export function keptOpen<T>(
   return { get, closeAll };
 }
 
-function statsOf(path: string): Stats {
+/** Throws `source-missing` for a file that is gone. */
+export function statsOf(path: string): Stats {
   try {
     return statSync(path);
   } catch (error) {

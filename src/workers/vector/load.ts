@@ -11,6 +11,7 @@ import {
   ROW_COLUMN,
 } from '../providers/geopackage/create.js';
 import { moveLayerStyles, putLayerStyle, removeLayerStyles } from '../providers/geopackage/layer-styles.js';
+import { emptyLogOf } from '../providers/kept-sqlite.js';
 
 type Db = Database.Database;
 
@@ -49,7 +50,8 @@ export function load(task: LoadTask): { features: number } {
     const features = db.transaction(() => copy(db, task)).immediate();
     db.exec('DETACH staging');
     // Readers are in other threads: let them see the rows without the log in between.
-    db.pragma(task.unpublished ? 'journal_mode = WAL' : 'wal_checkpoint(PASSIVE)');
+    if (task.unpublished) db.pragma('journal_mode = WAL');
+    else emptyLogOf(task.store, db);
     rmSync(task.staging, { force: true });
     return { features };
   } finally {
@@ -75,7 +77,7 @@ function changeStore(store: string, change: (db: Db) => void): null {
   const db = connect(store, false);
   try {
     db.transaction(() => change(db)).immediate();
-    db.pragma('wal_checkpoint(PASSIVE)');
+    emptyLogOf(store, db);
     return null;
   } finally {
     db.close();

@@ -56,6 +56,8 @@ export interface VectorPoolOptions {
   remoteHosts?: readonly string[];
   /** How long outboxes keep events. */
   retention?: Retention;
+  /** Data folder, for the ledger of SQLite files; none is kept without it. */
+  dataDir?: string;
 }
 
 /** One of the threads, which begins with its first task: a server that has little to do pays for few of them. */
@@ -115,13 +117,13 @@ export class VectorPool {
     const { connections, threads } = options;
     const reserved = Math.max(1, Math.floor(connections * RESERVED_PART));
     const perThread = Math.max(1, Math.floor((connections - reserved) / threads));
-    const { remoteHosts = [], overviews, retention = USUAL_RETENTION } = options;
+    const { remoteHosts = [], overviews, retention = USUAL_RETENTION, dataDir } = options;
     const dataOf =
       (perDatabase: number, niceness: number) =>
       (counts: ConnectionCounts): VectorThreadData => ({
         connections: perDatabase,
         counts: counts.shared,
-        ...{ remoteHosts, overviews, retention, niceness },
+        ...{ remoteHosts, overviews, retention, niceness, dataDir },
       });
     const common = dataOf(perThread, WORKER_NICENESS);
     const ofOverviews = new ConnectionCounts();

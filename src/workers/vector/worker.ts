@@ -21,7 +21,8 @@ import { keepOverviewsIn } from '../overviews/file.js';
 import { allowHosts } from '../providers/archive/remote.js';
 import type { FeatureStore } from '../providers/feature-store.js';
 import { closeAll } from '../providers/geopackage/connection.js';
-import { closeWriters } from '../providers/geopackage/writer.js';
+import { closeWriters, emptyWriteAheadLog } from '../providers/geopackage/writer.js';
+import { keepLedgerIn, takeFindings } from '../providers/kept-sqlite.js';
 import { capture } from '../providers/postgis/capture.js';
 import { limitConnections } from '../providers/postgis/database.js';
 import { discover, ping } from '../providers/postgis/discover.js';
@@ -69,6 +70,8 @@ export interface VectorThreadData {
   remoteHosts: readonly string[];
   retention: Retention;
   niceness: number;
+  /** Data folder, for the ledger of SQLite files; none is kept without it. */
+  dataDir: string | undefined;
 }
 
 export interface VectorMessage {
@@ -80,11 +83,13 @@ export interface VectorMessage {
   flag?: CancellationFlag;
 }
 
-const { connections, counts, remoteHosts, overviews, retention, niceness } = workerData as VectorThreadData;
+const { connections, counts, remoteHosts, overviews, retention, niceness, dataDir } =
+  workerData as VectorThreadData;
 limitConnections(connections, counts);
 allowHosts(remoteHosts);
 keepOverviewsIn(overviews);
 keepEvents(retention);
+keepLedgerIn(dataDir);
 
 // Linux gives each thread a priority of its own: encoding yields to the event loop when cores are short.
 setPriority(niceness);
@@ -122,6 +127,8 @@ const TASKS: {
   'vector.styleProblems': async ({ json }) =>
     (await import('../../core/style/check.js')).layerProblems(JSON.parse(json)),
   'vector.edit': (task) => storeOf(task.source).edit(task),
+  'vector.emptyLog': ({ path }) => emptyWriteAheadLog(path),
+  'vector.fileFindings': takeFindings,
   'vector.mergeRows': mergeRows,
   'vector.merge': merge,
   'vector.events': (task, cancellation) => storeOf(task.source).events(task, cancellation),

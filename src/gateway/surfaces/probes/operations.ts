@@ -13,6 +13,8 @@ export interface ProbeDeps {
   poolStatus(): PoolStatus[];
   /** Resolves when the state database answers. */
   pingState(): Promise<void>;
+  /** What stops the data folder from keeping what is written to it. */
+  dataFolder(): { lost?: string; full?: string };
   databaseStatus(): Promise<{ name: string; up: boolean; published: boolean; reason: string }[]>;
   /** For how long events of each store could not be taken over; 0 where they can. */
   outboxStatus(): { name: string; failingMs: number }[];
@@ -159,7 +161,15 @@ function snakeCased(value: unknown): unknown {
 async function readinessChecks(deps: ProbeDeps): Promise<Check[]> {
   const pools = deps.poolStatus().map(({ name, healthy }): Check => ({ name: `pool:${name}`, healthy }));
   const [state, databases] = await Promise.all([stateCheck(deps), databaseChecks(deps)]);
-  return [state, ...pools, ...databases, outboxCheck(deps)];
+  return [state, ...folderChecks(deps), ...pools, ...databases, outboxCheck(deps)];
+}
+
+function folderChecks(deps: ProbeDeps): Check[] {
+  const { lost, full } = deps.dataFolder();
+  return [
+    { name: 'data-folder', healthy: lost === undefined, ...(lost === undefined ? {} : { detail: lost }) },
+    { name: 'disk', healthy: full === undefined, ...(full === undefined ? {} : { detail: full }) },
+  ];
 }
 
 /** One failure may pass; who cannot read an outbox for long has subscribers who hear nothing. */

@@ -2,8 +2,8 @@ import type { ArchiveFormat, ArchiveInfo, ArchiveTile, ArchiveTileAddress } from
 import type { Box } from '../../../core/box.js';
 import { TaskFailure } from '../../../core/failure.js';
 import { LIMITS } from '../../../core/limits.js';
-import Database from '../../../native/sqlite.js';
-import { keptOpen } from '../kept-open.js';
+import type Database from '../../../native/sqlite.js';
+import { keptSqlite, openDatabase } from '../kept-sqlite.js';
 import {
   damaged,
   imageFormat,
@@ -48,7 +48,7 @@ const FORMATS: Record<string, ArchiveFormat> = {
   'image/webp': 'webp',
 };
 
-const opened = keptOpen(openArchive, ({ db }) => db.close(), KEEP_OPEN);
+const opened = keptSqlite(openArchive, ({ db }) => db, KEEP_OPEN.max);
 
 /** Metadata of an archive (MBTiles 1.3); what it leaves out is derived from the tiles. */
 export function inspectMBTiles(path: string, within: Within = (_db, work) => work()): ArchiveInfo {
@@ -105,7 +105,7 @@ function guarded<T>(read: () => T): T {
 }
 
 function openArchive(path: string): MBTiles {
-  const db = new Database(path, { readonly: true, fileMustExist: true, timeout: 10_000 });
+  const db = openDatabase(path, { readonly: true, fileMustExist: true, timeout: 10_000 });
   try {
     db.pragma('trusted_schema = OFF');
     db.pragma(`cache_size = -${CACHE_KIB}`);

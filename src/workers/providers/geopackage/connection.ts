@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import { TaskFailure } from '../../../core/failure.js';
 import { sqliteExtensionPath } from '../../../native/index.js';
 import Database from '../../../native/sqlite.js';
-import { keptOpen } from '../kept-open.js';
+import { keptSqlite, openDatabase } from '../kept-sqlite.js';
 import { addMasks } from './masks.js';
 
 type Db = Database.Database;
@@ -17,11 +18,11 @@ const MAX_OPEN = 24;
 const MAX_STATEMENTS = 64;
 const CACHE_KIB = 8192;
 
-/** Read-only connections. By inode: a store that is written to stays open, a replaced file does not. */
-const opened = keptOpen<Open>(
+/** Read-only connections. A store that is written to stays open, a replaced file does not. */
+const opened = keptSqlite<Open>(
   (path) => ({ db: connect(path, true), statements: new LRUCache({ max: MAX_STATEMENTS }) }),
-  ({ db }) => db.close(),
-  { max: MAX_OPEN, stamp: ({ ino }) => ino },
+  ({ db }) => db,
+  MAX_OPEN,
 );
 
 /** A read-only connection to a GeoPackage, kept open; reopened when the file was replaced. */
@@ -46,7 +47,8 @@ export function statement(path: string, sql: string): Database.Statement {
 /** Opens a GeoPackage with the native functions loaded. Schemas of foreign files are not trusted. */
 export function connect(path: string, readonly: boolean): Db {
   try {
-    const db = new Database(path, { readonly, fileMustExist: readonly, timeout: 10_000 });
+    const options = { readonly, fileMustExist: readonly, timeout: 10_000 };
+    const db = existsSync(path) ? openDatabase(path, options) : new Database(path, options);
     db.pragma('trusted_schema = OFF');
     db.pragma(`cache_size = -${CACHE_KIB}`);
     db.loadExtension(sqliteExtensionPath());

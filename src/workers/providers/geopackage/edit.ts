@@ -4,7 +4,7 @@ import { passesAll } from '../../../core/cql2/ast.js';
 import type { Kind } from '../../../core/cql2/functions.js';
 import { and } from '../../../core/cql2/index.js';
 import { kindOf } from '../../../core/cql2/types.js';
-import type { Calculation, EditResult, EditTask } from '../../../core/edits.js';
+import type { Calculation, EditResult, EditTask, FileWrites } from '../../../core/edits.js';
 import { featureText } from '../../../core/feature-text.js';
 import type { FieldValue } from '../../../core/feature-values.js';
 import type { Field, GeoPackageSource } from '../../../core/vector-source.js';
@@ -28,7 +28,7 @@ import { GeoPackageFilterWriter } from './filter-sql.js';
 import { featureSql, rowName, selectFields, storedOptions } from './items.js';
 import { recordEvents } from './outbox.js';
 import { rowOf } from './window.js';
-import { rtreeOf, type TableFacts, type Writer, writer } from './writer.js';
+import { beginOn, requireCommitted, rtreeOf, type TableFacts, type Writer, writesBegun } from './writer.js';
 
 /** Edits rows of a GeoPackage and writes the events, in one transaction of its only writer. */
 export function edit(task: EditTask): Promise<EditResult> {
@@ -52,7 +52,7 @@ export class GeoPackageSession implements EditSession {
   #extent: Box | undefined;
 
   private constructor(
-    private readonly writer: Writer,
+    readonly writer: Writer,
     private readonly task: SessionTask,
   ) {
     this.#source = task.source as GeoPackageSource;
@@ -63,11 +63,7 @@ export class GeoPackageSession implements EditSession {
   }
 
   static begin(task: SessionTask): GeoPackageSession {
-    return guarded(() => {
-      const session = new GeoPackageSession(writer((task.source as GeoPackageSource).path), task);
-      session.#run('BEGIN IMMEDIATE');
-      return session;
-    });
+    return guarded(() => new GeoPackageSession(beginOn((task.source as GeoPackageSource).path), task));
   }
 
   async savepoint(): Promise<void> {
@@ -180,9 +176,12 @@ export class GeoPackageSession implements EditSession {
     return guarded(() => recordEvents(this.writer, this.#source.table, this.task.origin, events));
   }
 
-  async commit(): Promise<void> {
+  async commit(): Promise<FileWrites | undefined> {
     this.#noteContents();
+    const writes = writesBegun(this.#source.path, this.writer);
     this.#run('COMMIT');
+    requireCommitted(this.#source.path);
+    return writes;
   }
 
   async rollback(): Promise<void> {

@@ -11,13 +11,13 @@ import { guarded } from './edit-errors.js';
 import { passingRows } from './filter.js';
 import { recordGap } from './outbox.js';
 import type { Query } from './window.js';
-import { rtreeOf, type Writer, writer } from './writer.js';
+import { rtreeOf, type Writer } from './writer.js';
 
 /** Writes the rows of a merge in one transaction of the only writer of a GeoPackage. */
 export function merge(task: MergeTask, cancellation?: Cancellation): Promise<MergeResult> {
   const begin = async () => {
     const edits = GeoPackageSession.begin(task);
-    return new GeoPackageMerge(edits, writer((task.source as GeoPackageSource).path), task);
+    return new GeoPackageMerge(edits, edits.writer, task);
   };
   return runMerge(task, begin, cancellation);
 }

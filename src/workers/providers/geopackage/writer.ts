@@ -1,8 +1,19 @@
 import { LRUCache } from 'lru-cache';
+import { commitCount } from '../../../core/commit-count.js';
+import type { EmptiedLog, FileWrites } from '../../../core/edits.js';
 import { TaskFailure } from '../../../core/failure.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
 import type Database from '../../../native/sqlite.js';
-import { keptOpen } from '../kept-open.js';
+import { contentName } from '../../file-ledger.js';
+import {
+  addWriteAheadLog,
+  boundLog,
+  emptyLogOf,
+  keptSqlite,
+  requireCurrent,
+  requireQuiet,
+  settleFile,
+} from '../kept-sqlite.js';
 import { connect, quote } from './connection.js';
 import { createOutbox } from './outbox.js';
 
@@ -13,6 +24,8 @@ const MAX_OPEN = 8;
 const MAX_STATEMENTS = 64;
 /** Milliseconds for which another writer of the file is waited for. */
 const BUSY_MS = 10_000;
+/** Attempts to begin on a file that changes each time. */
+const MAX_ATTEMPTS = 5;
 
 /** What an edit must know of a table beyond its source. */
 export interface TableFacts {
@@ -29,7 +42,11 @@ export class Writer {
   readonly #tables = new Map<string, TableFacts>();
   #schemaVersion: unknown;
 
-  constructor(readonly db: Db) {}
+  constructor(
+    readonly db: Db,
+    /** Number of commits before the connection made its tables, and after it. */
+    readonly opening: { before: number | undefined; after: number | undefined },
+  ) {}
 
   /** A prepared statement, kept. */
   statement(sql: string): Database.Statement {
@@ -55,14 +72,49 @@ export class Writer {
   }
 }
 
-const opened = keptOpen<Writer>(openWriter, ({ db }) => db.close(), {
-  max: MAX_OPEN,
-  stamp: ({ ino }) => ino,
-});
+const opened = keptSqlite<Writer>(openWriter, ({ db }) => db, MAX_OPEN);
 
 /** The writing connection of this thread to a file. */
 export function writer(path: string): Writer {
   return opened.get(path);
+}
+
+/** Begins a transaction on the file that has the name now: a file may be replaced while others write to it. */
+export function beginOn(path: string): Writer {
+  for (let attempt = 1; ; attempt++) {
+    const file = writer(path);
+    file.statement('BEGIN IMMEDIATE').run();
+    if (opened.isUntouched(path)) return file;
+    file.statement('ROLLBACK').run();
+    if (attempt === MAX_ATTEMPTS)
+      throw new TaskFailure('store-unavailable', 'Another program writes to the file of this collection.');
+  }
+}
+
+/** What the open transaction is among the commits to its file. Undefined where these cannot be counted. */
+export function writesBegun(path: string, { opening }: Writer): FileWrites | undefined {
+  // The file is not looked at anew while it is written to.
+  const settled = opened.settled(path);
+  const commits = commitCount(path);
+  if (!settled || commits === undefined) return undefined;
+  const before = commits === opening.after ? (opening.before ?? commits) : commits;
+  return { content: contentName(settled), before, after: commits + 1 };
+}
+
+/** Call after each commit. Throws when it went to a file that was replaced meanwhile. */
+export function requireCommitted(path: string): void {
+  requireCurrent(opened, path);
+  boundLog(path, opened.get(path).db);
+}
+
+/** Moves the log of a file into the file; false when readers or writers are in the way. */
+export function emptyWriteAheadLog(path: string): EmptiedLog {
+  const isEmpty = emptyLogOf(path, opened.get(path).db);
+  // The file is in another state now.
+  opened.get(path);
+  const [settled, commits] = [opened.settled(path), commitCount(path)];
+  if (!settled || commits === undefined) return { isEmpty };
+  return { isEmpty, writes: { content: contentName(settled), before: commits, after: commits } };
 }
 
 /** Closes every writing connection of this thread. */
@@ -70,12 +122,18 @@ export const { closeAll: closeWriters } = opened;
 
 /** Readers go on while a write-ahead log is written; with FULL each commit is on the disk before it returns. */
 function openWriter(path: string): Writer {
+  requireQuiet(path, settleFile(path));
   const db = connect(path, false);
   try {
     db.pragma(`busy_timeout = ${BUSY_MS}`);
-    db.pragma('journal_mode = WAL');
+    addWriteAheadLog(path, db);
     db.pragma('synchronous = FULL');
+    // The ledger must know of each checkpoint.
+    db.pragma('wal_autocheckpoint = 0');
+    db.prepare('SELECT 1 FROM sqlite_master').get();
+    const before = commitCount(path);
     createOutbox(db);
+    return new Writer(db, { before, after: commitCount(path) });
   } catch (error) {
     db.close();
     throw new TaskFailure(
@@ -84,7 +142,6 @@ function openWriter(path: string): Writer {
       `${path}: ${String(error)}`,
     );
   }
-  return new Writer(db);
 }
 
 function readFacts(db: Db, source: GeoPackageSource): TableFacts {

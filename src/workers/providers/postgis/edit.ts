@@ -211,7 +211,7 @@ export class PostgisSession implements EditSession {
     return guarded(recordEvents(this.connection, `${schema}.${table}`, this.task.origin, events));
   }
 
-  async commit(): Promise<void> {
+  async commit(): Promise<undefined> {
     await this.#query('COMMIT').catch(asUnknown);
   }
 

@@ -1,0 +1,10 @@
+/** A SQLite file that took the place of another one whose write-ahead log was still there. */
+export interface FileFinding {
+  path: string;
+  /** `replaced`: another file has its name; `overwritten`: the same file has another content. */
+  kind: 'replaced' | 'overwritten';
+  /** Bytes of the log that did not belong to it. */
+  bytes: number;
+  /** Copy of that log; null when there was no room for one. */
+  kept: string | null;
+}

@@ -1,0 +1,52 @@
+import { statfsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What stops a data folder from keeping what is written to it. */
+export interface FolderProblems {
+  /** Set while the folder, or a file that the server has open in it, is not the one of the start. */
+  lost?: string;
+  /** Set while its disk is full. */
+  full?: string;
+}
+
+/** Bytes that must be free: a commit, its log and a temporary file need some. */
+const MIN_FREE = 16 << 20;
+
+/** The data folder of a running server. */
+export class DataFolder {
+  readonly #inodes: ReadonlyMap<string, string>;
+
+  /** `files`: names of files in the folder that the server keeps open. */
+  constructor(
+    private readonly path: string,
+    files: readonly string[],
+  ) {
+    const paths = [path, ...files.map((name) => join(path, name))];
+    this.#inodes = new Map(paths.map((one) => [one, inodeOf(one) ?? '']));
+  }
+
+  problems(): FolderProblems {
+    const lost = this.lost();
+    if (lost !== undefined) return { lost };
+    const { bavail, bsize } = statfsSync(this.path);
+    const free = bavail * bsize;
+    if (free >= MIN_FREE) return {};
+    return { full: `the disk of ${this.path} is full: ${free} bytes are free, ${MIN_FREE} are needed` };
+  }
+
+  /** Why what is written would be lost; undefined if it would not. */
+  lost(): string | undefined {
+    for (const [path, inode] of this.#inodes) {
+      const now = inodeOf(path);
+      if (now === undefined)
+        return `${path} was deleted while the server runs: restore it and restart the server`;
+      if (now !== inode) return `${path} was replaced while the server runs: restart the server`;
+    }
+    return undefined;
+  }
+}
+
+function inodeOf(path: string): string | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats && `${stats.dev}/${stats.ino}`;
+}

@@ -1,0 +1,242 @@
+import { mkdirSync, type Stats, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FileFinding } from '../core/file-findings.js';
+import Database from '../native/sqlite.js';
+import {
+  discardLog,
+  hasSharedMemory,
+  keepLogAside,
+  logBytes,
+  markWalMode,
+  pageOneHash,
+  removeLog,
+  speaksOfPageOne,
+} from './write-ahead-log.js';
+
+/** A SQLite file as it is on the disk now. */
+export interface SettledFile {
+  /** Device and inode. */
+  readonly inode: string;
+  /** Changes with every write to the file itself; writes to its log leave it. */
+  readonly state: string;
+  /** Raised each time the file turned out to be another one. */
+  readonly generation: number;
+  /** 1 while the content is another program's that wrote over the file; 0 once the server has written to it. */
+  readonly overwritten: 0 | 1;
+}
+
+interface Row extends SettledFile {
+  /** Hash of the first page; empty for a file without a log. */
+  readonly page_one: string;
+}
+
+/** What is noted of a file beside what the disk says. */
+interface Known extends Pick<Row, 'generation' | 'overwritten'> {
+  hasLog: boolean;
+}
+
+const FOLDER = 'write-ahead-logs';
+const FILE = 'ledger.db';
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS files (
+    path TEXT PRIMARY KEY, inode TEXT NOT NULL, state TEXT NOT NULL, page_one TEXT NOT NULL, generation INTEGER NOT NULL,
+    overwritten INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS findings (
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL, kind TEXT NOT NULL, bytes INTEGER NOT NULL, kept TEXT
+  );`;
+/** Milliseconds for which another thread or process is waited for. */
+const BUSY_MS = 10_000;
+const LONG_LOG = 1 << 20;
+
+/**
+ * Remembers which SQLite files have a write-ahead log and which inode and content the log belongs to. SQLite finds a log
+ * by its name only: it would apply the log of a file that was replaced to the file in its place.
+ */
+export class FileLedger {
+  readonly #db: Database.Database;
+  readonly #folder: string;
+
+  /** `busyMs`: milliseconds to wait for another thread. Throws when the folder cannot be written. */
+  constructor(dataDir: string, busyMs = BUSY_MS) {
+    this.#folder = join(dataDir, FOLDER);
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    this.#db = new Database(join(this.#folder, FILE), { timeout: busyMs });
+    this.#db.pragma('journal_mode = WAL');
+    this.#db.pragma('synchronous = FULL');
+    this.#db.exec(TABLES);
+  }
+
+  /**
+   * Call before a file is opened, and when its state has changed. Removes the log of another file under this name.
+   * `isOurs`: nobody else can have written to the log since the ledger was last told of the file.
+   */
+  settle(path: string, isOurs = false): SettledFile {
+    const current = describeFile(path);
+    const row = this.#row(path);
+    if (!row) return { ...current, generation: 0, overwritten: 0 };
+    if (row.state === current.state) return row;
+    return this.#locked(() => this.#settle(path, isOurs));
+  }
+
+  /** Call when a file is open: from now on its log is known to be its own. */
+  claim(path: string, hasLog: boolean): SettledFile {
+    const isKnown = (row: Row | undefined) => row && (!hasLog || row.page_one !== '');
+    if (isKnown(this.#row(path))) return this.settle(path);
+    return this.#locked(() => {
+      const row = this.#row(path);
+      const settled = row && this.#settle(path, false);
+      if (settled && isKnown(this.#row(path))) return settled;
+      return this.#note(path, { generation: 0, overwritten: 0, ...settled, hasLog });
+    });
+  }
+
+  /** Gives a file a write-ahead log, which changes its first page. */
+  addLog(path: string, db: Database.Database): void {
+    this.#locked(() => {
+      const { generation, overwritten } = this.#settle(path, false);
+      // A file that was not whole yet when it was settled. Those who knew the former one would keep SQLite waiting.
+      const isMarked = overwritten === 1 && hasSharedMemory(path);
+      if (isMarked) markWalMode(path);
+      db.pragma('journal_mode = WAL');
+      this.#note(path, { generation: generation + (isMarked ? 1 : 0), overwritten: 0, hasLog: true });
+    });
+  }
+
+  /**
+   * Moves the log of a file into the file and empties it. False when a reader or a writer is in the way, or the file was
+   * replaced.
+   */
+  checkpoint(path: string, db: Database.Database): boolean {
+    // Most of a long log is moved while others may use the ledger.
+    if (logBytes(path) > LONG_LOG) db.pragma('wal_checkpoint(PASSIVE)');
+    return this.#locked(() => {
+      const before = this.#row(path);
+      const now = this.#settle(path, false);
+      if (before && now.generation !== before.generation) return false;
+      const isEmpty = emptyLog(db);
+      this.#note(path, { generation: now.generation, overwritten: 0, hasLog: true });
+      return isEmpty;
+    });
+  }
+
+  /** Names the content of a file: the name changes when the file is replaced, and not when it is written to. */
+  contentOf(path: string): string | undefined {
+    const row = this.#row(path);
+    return row && contentName(row);
+  }
+
+  /** What was found since the last call. */
+  takeFindings(): FileFinding[] {
+    const columns = 'path, kind, bytes, kept';
+    if (!this.#db.prepare('SELECT 1 FROM findings LIMIT 1').get()) return [];
+    return this.#db.prepare(`DELETE FROM findings RETURNING ${columns}`).all() as FileFinding[];
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #settle(path: string, isOurs: boolean): SettledFile {
+    const current = describeFile(path);
+    const row = this.#row(path);
+    if (!row) return { ...current, generation: 0, overwritten: 0 };
+    if (row.state === current.state) return row;
+    if (row.inode !== current.inode) return this.#drop(path, 'replaced', row);
+    if (row.page_one !== '' && speaksOfPageOne(path, row.page_one, isOurs))
+      return this.#note(path, { ...row, hasLog: true });
+    return this.#drop(path, 'overwritten', row);
+  }
+
+  #drop(path: string, kind: FileFinding['kind'], { generation, page_one }: Row): SettledFile {
+    let [bytes, kept] = [0, null as string | null];
+    const drop = () => {
+      bytes = logBytes(path);
+      if (bytes > 0) kept = keepLogAside(path, this.#folder);
+      if (kind === 'replaced') removeLog(path);
+      else discardLog(path);
+    };
+    if (kind === 'replaced') drop();
+    else withoutWriters(path, drop);
+    if (bytes > 0)
+      this.#db
+        .prepare('INSERT INTO findings (path, kind, bytes, kept) VALUES (?, ?, ?, ?)')
+        .run(path, kind, bytes, kept);
+    const isOverwritten = kind === 'overwritten';
+    return this.#note(path, {
+      generation: generation + 1,
+      overwritten: isOverwritten ? 1 : 0,
+      hasLog: isOverwritten && page_one !== '',
+    });
+  }
+
+  #note(path: string, { generation, overwritten, hasLog }: Known): SettledFile {
+    const { inode, state } = describeFile(path);
+    this.#db
+      .prepare('INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)')
+      .run(path, inode, state, hasLog ? pageOneHash(path) : '', generation, overwritten);
+    return { inode, state, generation, overwritten };
+  }
+
+  #row(path: string): Row | undefined {
+    return this.#db
+      .prepare('SELECT inode, state, page_one, generation, overwritten FROM files WHERE path = ?')
+      .get(path) as Row | undefined;
+  }
+
+  /** Runs while no other thread or process does the same. */
+  #locked<T>(work: () => T): T {
+    return this.#db.transaction(work).immediate();
+  }
+}
+
+/** Runs while nobody writes to a file that others wrote over. Who had begun before ends first. */
+function withoutWriters(path: string, work: () => void): void {
+  if (!hasSharedMemory(path)) return work();
+  // Those who have the file open know it by its log. In the other mode their locks and ours would not meet.
+  markWalMode(path);
+  const db = new Database(path, { timeout: BUSY_MS });
+  try {
+    // A file of which only a part is there yet has no tables to be locked: its end is another change.
+    attempt(() => db.exec('BEGIN IMMEDIATE'));
+    work();
+  } finally {
+    attempt(() => db.exec('ROLLBACK'));
+    db.close();
+  }
+}
+
+function attempt(step: () => void): void {
+  try {
+    step();
+  } catch {}
+}
+
+/** Moves the log of the file of a connection into the file; false when a reader or a writer is in the way. */
+export function emptyLog(db: Database.Database): boolean {
+  const busyMs = db.pragma('busy_timeout', { simple: true }) as number;
+  db.pragma('busy_timeout = 0');
+  try {
+    const [result] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+    return result!.busy === 0;
+  } catch {
+    return false;
+  } finally {
+    db.pragma(`busy_timeout = ${busyMs}`);
+  }
+}
+
+/** See `FileLedger.contentOf`. */
+export function contentName({ inode, generation }: Pick<SettledFile, 'inode' | 'generation'>): string {
+  return `${inode}#${generation}`;
+}
+
+/** Inode and state of a file. Throws when there is none. */
+export function describeFile(path: string): Pick<SettledFile, 'inode' | 'state'> {
+  return stateOf(statSync(path));
+}
+
+export function stateOf({ dev, ino, size, mtimeMs }: Stats): Pick<SettledFile, 'inode' | 'state'> {
+  const inode = `${dev}/${ino}`;
+  return { inode, state: `${inode}/${size}/${mtimeMs}` };
+}

@@ -1,0 +1,197 @@
+import { statSync } from 'node:fs';
+import { TaskFailure } from '../../core/failure.js';
+import type { FileFinding } from '../../core/file-findings.js';
+import Database from '../../native/sqlite.js';
+import { describeFile, emptyLog, FileLedger, type SettledFile, stateOf } from '../file-ledger.js';
+import { discardLog, logBytes } from '../write-ahead-log.js';
+import { statsOf } from './kept-open.js';
+
+interface Entry<T> {
+  file: T;
+  settled: SettledFile;
+}
+
+export interface KeptSqlite<T> {
+  /** The open file; opened again when it was replaced. Throws `source-missing` when there is none. */
+  get(path: string): T;
+  /** Whether nobody has written to the file itself since `get`. */
+  isUntouched(path: string): boolean;
+  /** Whether the open file still is the one under its name: call after a commit. */
+  isCurrent(path: string): boolean;
+  /** What is known of an open file. */
+  settled(path: string): SettledFile | undefined;
+  /** Closes every file of this thread. */
+  closeAll(): void;
+}
+
+/** Attempts to open a file that others replace again and again. */
+const MAX_ATTEMPTS = 5;
+
+let ledger: FileLedger | undefined;
+
+/** From now on this thread opens SQLite files by the ledger of a data folder; without a folder it keeps none. */
+export function keepLedgerIn(dataDir: string | undefined): void {
+  ledger = dataDir === undefined ? undefined : new FileLedger(dataDir);
+}
+
+/** Logs that did not belong to their files, since the last call. */
+export function takeFindings(): FileFinding[] {
+  return ledger?.takeFindings() ?? [];
+}
+
+/**
+ * Opens SQLite files once per thread and keeps the most recently used ones. A file that is written to stays open; one that
+ * was replaced, by a rename or in place, is opened again, without the log of the former one.
+ */
+export function keptSqlite<T>(
+  open: (path: string) => T,
+  databaseOf: (file: T) => Database.Database,
+  max: number,
+): KeptSqlite<T> {
+  const files = new Map<string, Entry<T>>();
+  const drop = (path: string) => {
+    const entry = files.get(path);
+    files.delete(path);
+    if (entry) databaseOf(entry.file).close();
+  };
+  const get = (path: string): T => {
+    const entry = files.get(path);
+    if (entry && isUnchanged(path, entry)) {
+      // Re-inserting keeps the map in order of use.
+      files.delete(path);
+      files.set(path, entry);
+      return entry.file;
+    }
+    drop(path);
+    const opened = openSettled(path, open, databaseOf);
+    files.set(path, opened);
+    while (files.size > max) drop(files.keys().next().value!);
+    return opened.file;
+  };
+  return {
+    get,
+    isUntouched: (path) => files.get(path)?.settled.state === stateOf(statsOf(path)).state,
+    isCurrent: (path) => {
+      const entry = files.get(path);
+      return entry !== undefined && isUnchanged(path, entry, true);
+    },
+    settled: (path) => files.get(path)?.settled,
+    closeAll: () => {
+      for (const path of [...files.keys()]) drop(path);
+    },
+  };
+}
+
+/** Whether an open file is the one under its name; one that only was written to is. */
+function isUnchanged<T>(path: string, entry: Entry<T>, isOurs = false): boolean {
+  const { state } = stateOf(statsOf(path));
+  if (state === entry.settled.state) return true;
+  const settled = settleFile(path, isOurs);
+  if (settled.inode !== entry.settled.inode || settled.generation !== entry.settled.generation) return false;
+  entry.settled = settled;
+  return true;
+}
+
+function openSettled<T>(
+  path: string,
+  open: (path: string) => T,
+  databaseOf: (file: T) => Database.Database,
+): Entry<T> {
+  for (let attempt = 1; ; attempt++) {
+    const { inode } = settleFile(path);
+    const file = open(path);
+    try {
+      const settled = claimFile(path, databaseOf(file));
+      if (settled.inode === inode || attempt === MAX_ATTEMPTS) return { file, settled };
+    } catch (error) {
+      databaseOf(file).close();
+      throw error;
+    }
+    databaseOf(file).close();
+  }
+}
+
+/** Call before a SQLite file of others is opened: removes a log that is not its own. */
+export function settleFile(path: string, isOurs = false): SettledFile {
+  statsOf(path);
+  return ledger?.settle(path, isOurs) ?? { ...describeFile(path), generation: 0, overwritten: 0 };
+}
+
+function claimFile(path: string, db: Database.Database): SettledFile {
+  return ledger ? ledger.claim(path, hasLog(db)) : settleFile(path);
+}
+
+function hasLog(db: Database.Database): boolean {
+  return db.pragma('journal_mode', { simple: true }) === 'wal';
+}
+
+/** Opens a SQLite file of others; a file that is replaced meanwhile does not get the log of the former one. */
+export function openDatabase(path: string, options: Database.Options): Database.Database {
+  for (let attempt = 1; ; attempt++) {
+    const { inode } = settleFile(path);
+    const db = new Database(path, options);
+    // SQLite looks for the log by its name when it first reads: the file must still have that name then.
+    if (describeFile(path).inode === inode) {
+      try {
+        db.pragma('data_version');
+        return db;
+      } catch (error) {
+        db.close();
+        if (attempt === MAX_ATTEMPTS || !mendIndex(path, error)) throw error;
+        continue;
+      }
+    }
+    db.close();
+    if (attempt === MAX_ATTEMPTS)
+      throw new TaskFailure('store-unavailable', 'Another program is replacing the file of this collection.');
+  }
+}
+
+/** Clears shared memory that speaks of frames of a log which is empty: a writer may have ended while the log was dropped. */
+function mendIndex(path: string, error: unknown): boolean {
+  const { code } = error as { code?: string };
+  if (!code?.startsWith('SQLITE_IOERR') || logBytes(path) > 0) return false;
+  discardLog(path);
+  return true;
+}
+
+/** Gives a file a write-ahead log, so that it is read while it is written. */
+export function addWriteAheadLog(path: string, db: Database.Database): void {
+  if (ledger && !hasLog(db)) ledger.addLog(path, db);
+  else db.pragma('journal_mode = WAL');
+}
+
+/** Bytes of a log above which it is moved into its file though edits go on. */
+const MAX_LOG_BYTES = 4 << 20;
+
+/** Moves the log of an edited file into the file; false when a reader or a writer is in the way. */
+export function emptyLogOf(path: string, db: Database.Database): boolean {
+  return ledger ? ledger.checkpoint(path, db) : emptyLog(db);
+}
+
+/** Keeps the log of a file from growing. */
+export function boundLog(path: string, db: Database.Database): void {
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+  if (log && log.size > MAX_LOG_BYTES) emptyLogOf(path, db);
+}
+
+/** Milliseconds for which a file that others wrote over must be quiet before it is edited. */
+const QUIET_MS = 1000;
+
+/** Throws while another program still writes a file anew. */
+export function requireQuiet(path: string, settled: SettledFile): void {
+  if (!settled.overwritten || Date.now() - statsOf(path).mtimeMs > QUIET_MS) return;
+  throw new TaskFailure(
+    'store-unavailable',
+    'Another program is replacing the file of this collection. Send the edit again.',
+  );
+}
+
+/** Throws when a file was replaced after its edit began: what was committed went to the former file. */
+export function requireCurrent(files: KeptSqlite<unknown>, path: string): void {
+  if (files.isCurrent(path)) return;
+  throw new TaskFailure(
+    'store-unavailable',
+    'The file of this collection was replaced during the edit, and the new file does not have the edit. Send it again.',
+  );
+}

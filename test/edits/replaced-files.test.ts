@@ -1,0 +1,278 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import Database from '../../src/native/sqlite.js';
+import { connect } from '../../src/workers/providers/geopackage/connection.js';
+import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/create.js';
+import { eventually } from '../e2e/support/http.js';
+import { family } from '../e2e/support/processes.js';
+import { startServer, type TestServer } from '../support/server.js';
+import { repetitions } from '../support/soak.js';
+import { type Editor, sender } from './support.js';
+
+/** An edited GeoPackage that is replaced, by a rename or in place, is the new one: the log of the former one is not applied. */
+
+const folder = mkdtempSync(join(tmpdir(), 'graticule-replaced-'));
+const file = join(folder, 'town.gpkg');
+const draft = join(folder, 'draft');
+const OLD_ROWS = 300;
+
+let server: TestServer;
+let send: Editor['send'];
+let dataDir: string;
+
+/** Writes a GeoPackage of one table whose rows all have a name. */
+function makeTown(path: string, rows: number, name: string, mode: 'WAL' | 'DELETE' = 'DELETE'): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+  const db = connect(path, false);
+  prepareStore(db);
+  db.exec(`
+    CREATE TABLE spots (fid INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, geom POINT, name TEXT, note TEXT);
+    INSERT INTO gpkg_contents (table_name, data_type, identifier, srs_id) VALUES ('spots', 'features', 'spots', 4326);
+    INSERT INTO gpkg_geometry_columns VALUES ('spots', 'geom', 'POINT', 4326, 0, 0);
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})
+      INSERT INTO spots (name, note) SELECT '${name}', printf('%0200d', i) FROM n;`);
+  createSpatialIndex(db, 'spots', 'geom', 'fid');
+  db.pragma(`journal_mode = ${mode}`);
+  db.close();
+}
+
+const spot = (name: string) => ({
+  type: 'Feature',
+  geometry: { type: 'Point', coordinates: [7, 46] },
+  properties: { name, note: name.padEnd(300, '.') },
+});
+
+/** Rows by name, as another program reads them. */
+function rowsByName(): Record<string, number> {
+  const script = `
+    const db = new (require('better-sqlite3'))(process.argv[1], { readonly: true });
+    const check = db.pragma('integrity_check', { simple: true });
+    if (check !== 'ok') throw new Error(check);
+    console.log(JSON.stringify(db.prepare("SELECT name, count(*) AS n FROM spots GROUP BY name").all()));`;
+  const text = execFileSync(process.execPath, ['-e', script, file], { encoding: 'utf8' });
+  return Object.fromEntries(JSON.parse(text).map(({ name, n }: { name: string; n: number }) => [name, n]));
+}
+
+async function served(): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  const { status, body } = await send('GET', 'spots/items?limit=1000');
+  expect(status).toBe(200);
+  for (const { properties } of body.features) counts[properties.name] = (counts[properties.name] ?? 0) + 1;
+  expect(body.numberMatched).toBe(body.features.length);
+  return counts;
+}
+
+async function start(args: string[] = []): Promise<void> {
+  server = await startServer({ sources: [file], args, dataDir });
+  send = sender(server.url, server.adminKey);
+}
+
+/** Sends edits until one is taken, as a client does that is answered 503; how many were taken is one. */
+async function insert(name: string): Promise<void> {
+  await eventually(async () => expect((await send('POST', 'spots/items', spot(name))).status).toBe(201));
+}
+
+const REPLACEMENTS = {
+  'by a rename': (path: string) => renameSync(path, file),
+  'in place': (path: string) => copyFileSync(path, file),
+};
+const ways = Object.entries(REPLACEMENTS);
+const logSize = () => statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+
+/** Ends a server with all its processes, as a loss of power to them. */
+async function kill(): Promise<void> {
+  const ended = once(server.process, 'exit');
+  for (const pid of family(server.process.pid!)) process.kill(pid, 'SIGKILL');
+  await ended;
+}
+
+beforeAll(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'graticule-replaced-data-'));
+});
+afterAll(() => {
+  for (const path of [folder, dataDir]) rmSync(path, { recursive: true, force: true });
+});
+
+describe.each([[[]], [['--processes', '2']]])('a server with %j', (args) => {
+  beforeAll(async () => {
+    makeTown(file, OLD_ROWS, 'old');
+    await start(args);
+  });
+  afterAll(async () => {
+    const log = server?.log();
+    await server?.stop();
+    // No gateway was lost meanwhile.
+    expect(log).not.toMatch(/gateway \d+ ended/);
+  });
+
+  const rounds = Array.from({ length: repetitions(import.meta.url, 20, 1) }, (_, i) => i + 1);
+
+  it('moves edits into the file when they come to rest', async () => {
+    const reloads = () => server.log().split('"@i":1120').length;
+    await insert('edit');
+    const before = reloads();
+    await eventually(async () => expect(logSize()).toBe(0));
+    expect(rowsByName()['edit']).toBe(1);
+    await pause(1500);
+    // The file that changed is not taken for one that another program changed.
+    expect(reloads()).toBe(before);
+  });
+
+  describe.each(ways)('replaced %s', (_way, replace) => {
+    it.each(rounds)('right after an edit, time %i', async (round) => {
+      const rows = 500 + round;
+      makeTown(draft, rows, 'new', round % 2 ? 'DELETE' : 'WAL');
+      for (let i = 0; i < 5; i++) await insert('before');
+      expect(logSize()).toBeGreaterThan(0);
+      replace(draft);
+      await insert('after');
+      await eventually(async () => expect(await served()).toEqual({ new: rows, after: 1 }));
+      for (let i = 0; i < 5; i++) await insert('after');
+      await eventually(async () => expect(await served()).toEqual({ new: rows, after: 6 }));
+      await eventually(async () => expect(logSize()).toBe(0));
+      expect(rowsByName()).toEqual({ new: rows, after: 6 });
+      await eventually(async () => expect(server.log()).toContain('"@i":1204'));
+    });
+
+    it.each(rounds)('at rest, time %i', async (round) => {
+      await insert('before');
+      await eventually(async () => expect(logSize()).toBe(0));
+      const rows = 700 + round;
+      makeTown(draft, rows, 'new', round % 2 ? 'WAL' : 'DELETE');
+      replace(draft);
+      await eventually(async () => expect(await served()).toEqual({ new: rows }));
+      await insert('after');
+      await eventually(async () => expect(await served()).toEqual({ new: rows, after: 1 }));
+      expect(rowsByName()).toEqual({ new: rows, after: 1 });
+    });
+
+    it.each(rounds)('while edits go on, time %i', async (round) => {
+      const rows = 400 + round;
+      makeTown(draft, rows, 'new', round % 2 ? 'DELETE' : 'WAL');
+      let goesOn = true;
+      const taken = { before: 0, after: 0, unknown: 0 };
+      let name: 'before' | 'after' = 'before';
+      const write = async () => {
+        while (goesOn) {
+          const mine = name;
+          // Who is not answered does not know.
+          const { status } = await send('POST', 'spots/items', spot(mine)).catch(() => ({ status: 0 }));
+          if (status === 201) taken[mine] += 1;
+          if (status === 0) taken.unknown += 1;
+        }
+      };
+      const reader = async () => {
+        while (goesOn) await send('GET', 'spots/items?limit=10').catch(() => {});
+      };
+      const running = [write(), write(), reader(), reader()];
+      // Where in an edit, or in a checkpoint, the file is replaced is left to chance.
+      await pause(300 + Math.random() * 300);
+      replace(draft);
+      name = 'after';
+      try {
+        await eventually(async () => expect(taken.after).toBeGreaterThan(20));
+      } finally {
+        goesOn = false;
+      }
+      await Promise.all(running);
+      const { before = 0, after, ...others } = await eventually(served);
+      expect(others).toEqual({ new: rows });
+      expect({ after, unknown: taken.unknown }).toEqual({ after: taken.after, unknown: 0 });
+      // An edit that was sent before and waited in the lane may be in the new file.
+      expect(before).toBeLessThanOrEqual(2);
+      await eventually(async () => expect(logSize()).toBe(0));
+      expect(rowsByName()).toEqual({ new: rows, after, ...(before ? { before } : {}) });
+    });
+  });
+});
+
+describe('a server that was killed', () => {
+  beforeEach(() => {
+    dataDir = mkdtempSync(join(tmpdir(), 'graticule-replaced-data-'));
+  });
+  afterEach(async () => {
+    await server?.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  const rounds = Array.from({ length: repetitions(import.meta.url, 20, 1) }, (_, i) => i + 1);
+  const edited = async () => {
+    makeTown(file, OLD_ROWS, 'old');
+    await start();
+    for (let i = 0; i < 5; i++) await insert('edit');
+    await kill();
+    expect(logSize()).toBeGreaterThan(0);
+  };
+
+  it.each(rounds)('has what it acknowledged, time %i', async () => {
+    await edited();
+    await start();
+    expect(await served()).toEqual({ old: OLD_ROWS, edit: 5 });
+    expect(server.log()).not.toContain('"@i":1204');
+  });
+
+  it.each(ways.flatMap(([way, replace]) => rounds.map((round) => [way, round, replace] as const)))(
+    'does not apply its log to a file that was replaced %s meanwhile, time %i',
+    async (_way, round, replace) => {
+      await edited();
+      makeTown(draft, 500 + round, 'new');
+      replace(draft);
+      await start();
+      expect(await served()).toEqual({ new: 500 + round });
+      await insert('after');
+      expect(rowsByName()).toEqual({ new: 500 + round, after: 1 });
+      await eventually(async () => expect(server.log()).toContain('"@i":1204'));
+      const copies = readdirSync(join(dataDir, 'write-ahead-logs')).filter((name) => name.endsWith('.wal'));
+      expect(copies.length).toBeGreaterThan(0);
+    },
+  );
+});
+
+it('serves an archive that replaced one which another program had written', async () => {
+  const archive = join(folder, 'tiles.mbtiles');
+  const make = (path: string, tiles: number) => {
+    const db = new Database(path);
+    db.pragma('journal_mode = WAL');
+    db.exec(`CREATE TABLE metadata (name TEXT, value TEXT); CREATE TABLE tiles
+      (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB, PRIMARY KEY (zoom_level, tile_column, tile_row));
+      INSERT INTO metadata VALUES ('name', 'n'), ('format', 'png'), ('minzoom', '0'), ('maxzoom', '9');`);
+    const insertTile = db.prepare('INSERT INTO tiles VALUES (9, ?, 0, ?)');
+    const png = Buffer.from('89504e470d0a1a0a', 'hex');
+    db.transaction(() => {
+      for (let i = 0; i < tiles; i++)
+        insertTile.run(i, Buffer.concat([png, Buffer.alloc(2000, tiles % 256)]));
+    })();
+    return db;
+  };
+  make(archive, 100).close();
+  server = await startServer({ sources: [archive] });
+  const id = (
+    (await (await fetch(`${server.url}/ogc/tiles/collections`)).json()) as { collections: { id: string }[] }
+  ).collections[0]!.id;
+  const at = async (column: number) => {
+    const url = `${server.url}/ogc/tiles/collections/${id}/tiles/WebMercatorQuad/9/511/${column}`;
+    const response = await fetch(url, { headers: { 'x-api-key': server.adminKey } });
+    return [
+      response.status,
+      Buffer.from(await response.arrayBuffer())
+        .subarray(8, 9)
+        .toString('hex'),
+    ];
+  };
+  expect(await at(1)).toEqual([200, '64']);
+  // Another program writes, and its log stays because the server has the file open.
+  const other = new Database(archive);
+  other.exec('UPDATE tiles SET tile_data = zeroblob(2000)');
+  other.close();
+  expect(statSync(`${archive}-wal`).size).toBeGreaterThan(0);
+  make(join(folder, 'next.mbtiles'), 200).close();
+  renameSync(join(folder, 'next.mbtiles'), archive);
+  await eventually(async () => expect(await at(1)).toEqual([200, 'c8']));
+  expect(await at(199)).toEqual([200, 'c8']);
+  await server.stop();
+});
