@@ -126,6 +126,11 @@ export function isUnmeasured(collection: Collection): boolean {
   return hasFeatures(collection) && collection.featureCount === undefined;
 }
 
+/** Resolves when it is known what rules leave of the collections, or that it cannot be found out. Never rejects. */
+export async function measure(collections: readonly (Collection | undefined)[]): Promise<void> {
+  await Promise.all(collections.map((one) => (hasFeatures(one) ? one.rule?.measure?.() : undefined)));
+}
+
 export interface RasterCollection extends CollectionBase {
   readonly kind: 'raster';
   readonly raster: RasterInfo;

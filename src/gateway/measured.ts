@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hasFeatures } from '../core/abilities.js';
-import { type CatalogSnapshot, type Collection, isUnmeasured } from '../core/collection.js';
+import { type CatalogSnapshot, type Collection, isUnmeasured, measure } from '../core/collection.js';
 import type { Exchange, Operation, Principal, Reply } from '../core/operation.js';
 
 /** Operations that say how many features a collection has, or where they lie. */
@@ -65,8 +64,10 @@ function waiting(operation: Operation, visible: (principal: Principal) => Catalo
 
 async function measured(collections: readonly Collection[]): Promise<void> {
   const timer = new AbortController();
-  const all = Promise.all(collections.map((one) => (hasFeatures(one) ? one.rule?.measure?.() : undefined)));
-  await Promise.race([all, sleep(WAIT_MS, undefined, { signal: timer.signal }).catch(() => {})]);
+  await Promise.race([
+    measure(collections),
+    sleep(WAIT_MS, undefined, { signal: timer.signal }).catch(() => {}),
+  ]);
   timer.abort();
 }
 

@@ -227,6 +227,26 @@ describe('a seed job', () => {
   });
 });
 
+describe('a layer with a permanent filter and a hidden field', () => {
+  it('is archived and seeded where its rows are', async () => {
+    const layerId = ids.get('states_provinces')!;
+    const admin = '/api/v1/admin';
+    const settings = `${admin}/metadata/layers/${layerId}`;
+    const permanentFilter = { expression: "iso_a2 = 'CH'" };
+    for (const [path, body] of [
+      ['filter', { permanentFilter }],
+      ['fields', { fields: [{ name: 'fips', hidden: true }] }],
+    ] as const)
+      expect((await call('PUT', `${settings}/${path}`, body)).status).toBe(200);
+    for (const operation of ['archive', 'seed']) {
+      const job = await ended(await start({ operation, layerId, minZoom: 0, maxZoom: 6 }));
+      expect(job).toMatchObject({ Status: 2, ErrorMessage: null });
+      // The tiles around Switzerland, and not those of the world.
+      expect(job.TotalTiles).toBeLessThan(40);
+    }
+  });
+});
+
 describe('WebP', () => {
   it.each(['pmtiles', 'mbtiles'])('is archived and published as %s, and seeded', async (container) => {
     const body = { layerId: ids.get('l7_etms'), minZoom: 10, maxZoom: 12, format: 'webp', container };

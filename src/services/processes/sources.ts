@@ -3,6 +3,7 @@ import { hasCoverage, hasFeatures, isDrawable } from '../../core/abilities.js';
 import {
   type CatalogSnapshot,
   type Collection,
+  measure,
   type RasterCollection,
   readable,
   type VectorCollection,
@@ -132,11 +133,7 @@ export class ProcessSources {
 
   /** Waits until the extents of collections are known that the caller sees only a part of. */
   async measure(ids: readonly string[], principal: Principal): Promise<void> {
-    const measurements = ids.map((id) => {
-      const collection = this.#named({ id }, principal);
-      return hasFeatures(collection) ? collection.rule?.measure?.() : undefined;
-    });
-    await Promise.all(measurements);
+    await measure(ids.map((id) => this.find(id, principal)));
   }
 
   /** A collection that maps draw, by its id. Throws 400 naming the input. */

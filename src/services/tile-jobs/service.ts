@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, join, parse, resolve } from 'node:path';
 import { ARCHIVE_MEDIA_TYPES } from '../../core/archives.js';
-import type { CatalogSnapshot } from '../../core/collection.js';
+import { type CatalogSnapshot, measure } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { Principal } from '../../core/operation.js';
@@ -116,7 +116,7 @@ export class TileJobs {
   async submit(input: TileJobInput, principal: Principal, options: SubmitOptions): Promise<JobRow> {
     this.#requireReadable(input, principal);
     if (isMaking(input.operation) || isArchiving(input.operation)) {
-      const work = tileWork(input, this.catalog);
+      const work = await this.#workOf(input);
       if (isArchiving(input.operation)) checkContainer(input.container, work);
       if (input.operation === 'publish' && input.container === 'gpkg')
         throw new ApiError('invalid-request', 'An archive is published as pmtiles or mbtiles.');
@@ -128,6 +128,12 @@ export class TileJobs {
     const { job } = await this.#deps.jobs.submit(kindOf(input), input, { resources, ...options });
     await this.#noteQueue();
     return job;
+  }
+
+  /** The extents of layers with a permanent filter are known once somebody has asked for them. */
+  async #workOf(input: TileJobInput): Promise<TileWork> {
+    await measure(input.collections.map((id) => this.catalog.byId(id)));
+    return tileWork(input, this.catalog);
   }
 
   #requireReadable({ collections }: TileJobInput, principal: Principal): void {
@@ -200,7 +206,7 @@ export class TileJobs {
   }
 
   async #seed(context: JobContext<TileJobInput>): Promise<TileJobState> {
-    const work = tileWork(context.input, this.catalog);
+    const work = await this.#workOf(context.input);
     const isShared = this.#deps.cacheReach !== 'process' && context.input.maxTiles === undefined;
     const seed = isShared ? () => this.#seedTogether(context, work, 1) : () => this.#seedAlone(context, work);
     const { tally, failures } = await context.step('seed', `Making up to ${work.total} tiles`, seed);
@@ -239,10 +245,10 @@ export class TileJobs {
     return { tally, failures: parts.flatMap(({ failures }) => failures).slice(0, TOLD_FAILURES) };
   }
 
-  #seedPart(context: PartContext<TileJobInput>): Promise<PartResult> {
+  async #seedPart(context: PartContext<TileJobInput>): Promise<PartResult> {
     const { from, to } = context.part as TilePart;
     const count = counting(0);
-    return seedTiles(tileWork(context.input, this.catalog), {
+    return seedTiles(await this.#workOf(context.input), {
       ...this.#seeding(context),
       from,
       to,
@@ -294,7 +300,7 @@ export class TileJobs {
   async #write(context: JobContext<TileJobInput>, path: string): Promise<TileJobState> {
     const { input, signal } = context;
     const { pools } = this.#deps;
-    const work = tileWork(input, this.catalog);
+    const work = await this.#workOf(input);
     const isShared =
       this.#deps.cacheReach === 'all' && input.maxTiles === undefined && work.total > PART_TILES;
     if (isShared)

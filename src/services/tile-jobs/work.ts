@@ -1,6 +1,6 @@
 import { hasFeatures, hasStoredTiles } from '../../core/abilities.js';
 import type { Box } from '../../core/box.js';
-import type { CatalogSnapshot, Collection } from '../../core/collection.js';
+import { type CatalogSnapshot, type Collection, isUnmeasured } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import {
@@ -30,6 +30,7 @@ export interface TileWork {
   readonly total: number;
 }
 
+const WORLD: Box = [-180, -90, 180, 90];
 const FORMATS: readonly Format[] = [...VECTOR_FORMATS, ...[PNG_FORMAT, WEBP_FORMAT, JPEG_FORMAT]];
 
 /** The format that tiles of these collections are made in when none is named. */
@@ -55,7 +56,9 @@ export function tileWork(selection: TileSelection, catalog: CatalogSnapshot): Ti
   if (minZoom > maxZoom || maxZoom > last)
     refused(`Zooms of ${set.id} are 0 to ${last}, the first not above the last.`);
   const format = formatOf(selection.format || usualFormat(collections), collections, set);
-  const extent = collections.reduce<Box | undefined>((sum, c) => union(sum, c.extent84), undefined);
+  // Where it could not be found out what a rule leaves, tiles may be anywhere.
+  const extentOf = (one: Collection) => (isUnmeasured(one) ? WORLD : one.extent84);
+  const extent = collections.reduce<Box | undefined>((sum, one) => union(sum, extentOf(one)), undefined);
   if (!extent) return refused('The collections hold nothing.');
   const area = selection.bbox ? intersection(extent, selection.bbox) : extent;
   const zooms = Array.from({ length: area ? maxZoom - minZoom + 1 : 0 }, (_, i) => minZoom + i);
