@@ -49,13 +49,11 @@ const spot = (name: string) => ({
 
 /** Rows by name, as another program reads them. */
 function rowsByName(): Record<string, number> {
-  const script = `
-    const db = new (require('better-sqlite3'))(process.argv[1], { readonly: true });
-    const check = db.pragma('integrity_check', { simple: true });
-    if (check !== 'ok') throw new Error(check);
-    console.log(JSON.stringify(db.prepare("SELECT name, count(*) AS n FROM spots GROUP BY name").all()));`;
-  const text = execFileSync(process.execPath, ['-e', script, file], { encoding: 'utf8' });
-  return Object.fromEntries(JSON.parse(text).map(({ name, n }: { name: string; n: number }) => [name, n]));
+  const read = (sql: string) =>
+    JSON.parse(execFileSync('sqlite3', ['-readonly', '-json', file, sql], { encoding: 'utf8' }) || '[]');
+  expect(read('PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+  const rows: { name: string; n: number }[] = read('SELECT name, count(*) AS n FROM spots GROUP BY name');
+  return Object.fromEntries(rows.map(({ name, n }) => [name, n]));
 }
 
 async function served(): Promise<Record<string, number>> {
