@@ -131,7 +131,10 @@ describeStates('state database', (temporary, database) => {
     const settings = { title: 'Scenes', mosaicOrder: 'oldest' };
     await t.state.documents.create('layer settings', 'scenes', settings, 'me');
     await t.state.documents.create('d', 'other', settings, 'me');
-    await t.run("DELETE FROM kysely_migration WHERE name = '0016-merge-strategies'");
+    // Later steps are undone, so that they can follow again.
+    await t.run('ALTER TABLE replicas DROP COLUMN counted_for');
+    await t.run('ALTER TABLE collection_ids DROP COLUMN holder');
+    await t.run("DELETE FROM kysely_migration WHERE name >= '0016'");
     const again = await t.again();
     const bodies = await Promise.all([
       again.documents.get('layer settings', 'scenes'),
@@ -156,7 +159,7 @@ describe('the file of a state', () => {
     await t.close();
     // A further step makes another number; a change of an earlier one must not.
     expect(hash('sha256', JSON.stringify(tables), 'hex')).toBe(
-      'ec0f1292aed47f514eb56963b92c1731b1eef087c48f0539f3f68a0697c98bda',
+      '974b4718fa359d8d3285b2050e29a768b5fbc9062f0c5f3ca3126fb1c7a6758c',
     );
   });
 
