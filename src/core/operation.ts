@@ -94,6 +94,11 @@ export interface Principal {
   readonly layers?: readonly string[];
 }
 
+/** Values of a claim. Its type can be any text, also the name of something that all objects have. */
+export function claimValues(claims: NonNullable<Principal['claims']>, type: string): readonly string[] {
+  return Object.hasOwn(claims, type) ? claims[type]! : [];
+}
+
 /** Names a caller where something is kept of it: `api-key:1`. */
 export function actorOf({ kind, id }: Pick<Principal, 'kind' | 'id'>): string {
   return `${kind}:${id}`;

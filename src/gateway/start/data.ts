@@ -102,7 +102,10 @@ export async function startData(foundation: Foundation): Promise<Data> {
     cluster.announcements,
     new Sealing(config.security.stateKey),
   );
-  const access = rulePolicy(() => rules.current);
+  const access = rulePolicy(
+    () => rules.current,
+    (id) => catalog.current.byId(id),
+  );
   const visible = new VisibleCatalog(
     current,
     {

@@ -1,9 +1,10 @@
 import { hasFeatures } from '../../core/abilities.js';
-import { type LayerName, SERVICE } from '../../core/access.js';
+import { SERVICE } from '../../core/access.js';
 import type { Collection } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import type { DocumentStore } from '../../stores/documents.js';
-import { DERIVATION_KIND, type RuleSet } from './rules.js';
+import { hiddenBySettings } from './hidden.js';
+import { DERIVATION_KIND, type RuledLayer, type RuleSet, type SourceLayer } from './rules.js';
 
 /** The collections that published copies were made of. */
 export class Derivations {
@@ -21,7 +22,7 @@ export class Derivations {
    * Says what a collection is made of, before it is published: the access rules of each source apply to it. Resolves when
    * every process knows. Without sources it is a collection of its own.
    */
-  async record(id: string, sources: readonly LayerName[], by: string): Promise<void> {
+  async record(id: string, sources: readonly SourceLayer[], by: string): Promise<void> {
     if (sources.length > 0) await this.#documents.put(DERIVATION_KIND, id, { sources }, by);
     else if (this.rules().sourcesOf(id).length === 0) return;
     else await this.#documents.remove(DERIVATION_KIND, id);
@@ -29,16 +30,16 @@ export class Derivations {
   }
 
   /** What a copy of these collections is made of: they, and what they were made of. */
-  sourcesOf(collections: readonly Collection[]): LayerName[] {
-    const names = collections.flatMap((collection) => [
-      layerNameOf(collection),
-      ...this.rules().sourcesOf(collection.id),
-    ]);
+  sourcesOf(layers: readonly (Collection | RuledLayer)[]): SourceLayer[] {
+    const names = layers.flatMap((layer) => [nameSource(layer), ...this.rules().sourcesOf(layer.id)]);
     return [...new Map(names.map((name) => [name.id, name])).values()];
   }
 }
 
-const layerNameOf = ({ id, layerId, service = SERVICE }: Collection): LayerName => ({ id, layerId, service });
+function nameSource(layer: Collection | RuledLayer): SourceLayer {
+  const { id, layerId, service = SERVICE } = layer;
+  return { id, layerId, service, ...('kind' in layer ? { hidden: hiddenBySettings(layer) } : {}) };
+}
 
 /** Throws `forbidden`: a copy of a part would be published as the collection, or tell where the part ends. */
 export function requireAllOf(visible: Collection): void {

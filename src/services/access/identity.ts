@@ -33,7 +33,8 @@ export function identityOfLabels(
   labels: readonly string[],
 ): Identity {
   const roles: string[] = [];
-  const claims: Record<string, string[]> = {};
+  // Types of claims can be names of what all objects have.
+  const claims: Record<string, string[]> = Object.create(null);
   let tenantId: string | undefined;
   for (const label of labels) {
     const [kind, value] = split(label, ':');

@@ -4,7 +4,6 @@ import {
   DATA_OPERATIONS,
   type DataAccess,
   type FieldMask,
-  type LayerName,
   type RowPolicy,
   type RuleScope,
   SERVICE,
@@ -22,12 +21,13 @@ import {
   type Scalar,
 } from '../../core/cql2/index.js';
 import { isTreatable, MAX_TRUNCATED } from '../../core/field-masks.js';
-import { ANONYMOUS, type Principal } from '../../core/operation.js';
+import { ANONYMOUS, claimValues, type Principal } from '../../core/operation.js';
 import type { Field, FieldType, Mask } from '../../core/vector-source.js';
 import type { Access, AccessPolicy } from './access.js';
+import { hiddenBySettings } from './hidden.js';
 import { permits } from './permissions.js';
 import { requireFilter, rowFilterOf } from './row-filter.js';
-import { NO_RULES, type RuledLayer, type RuleSet } from './rules.js';
+import { NO_RULES, type RuledLayer, type RuleSet, type SourceLayer } from './rules.js';
 
 const NONE: Access = { allowed: false };
 const ALL: Access = { allowed: true };
@@ -39,15 +39,21 @@ export const PROCESS_PERMISSIONS = { execute: 'processes:execute', read: 'proces
 export const WRITE_FEATURES = 'features:write';
 
 /** The one access decision of a server, by the rules in force. */
-export function rulePolicy(rules: () => RuleSet): AccessPolicy {
+export function rulePolicy(
+  rules: () => RuleSet,
+  published: (id: string) => Collection | undefined = () => undefined,
+): AccessPolicy {
   return (principal, collection, action) => {
     const current = rules();
     const access = current.accessOf(collection);
     if (!isWithin(principal, collection) || !mayRead(principal, collection, access)) return NONE;
     if (action === 'write' && !mayWrite(principal, collection, access)) return NONE;
     if (isAdministrator(principal)) return ALL;
-    if (!current.sourcesOf(collection.id).every((source) => readsAll(principal, source, current)))
-      return NONE;
+    const reads = (source: SourceLayer) => {
+      const present = published(source.id);
+      return isShownAs(source, present) && readsAll(principal, present ?? source, current);
+    };
+    if (!current.sourcesOf(collection.id).every(reads)) return NONE;
     return restricted(principal, collection, current);
   };
 }
@@ -58,7 +64,7 @@ export const defaultPolicy: AccessPolicy = rulePolicy(() => NO_RULES);
 /** Names what rules look at: principals of one audience read the same. */
 export function audienceOf(principal: Principal, { claimTypes }: RuleSet): string {
   const { kind, permissions, roles, claims, layers } = principal;
-  const compared = claims && claimTypes.map((type) => claims[type] ?? null);
+  const compared = claims && claimTypes.map((type) => claimValues(claims, type));
   return JSON.stringify([kind === 'anonymous', permissions, roles, compared, layers]);
 }
 
@@ -114,17 +120,23 @@ function holds(
   ].some((label) => permits(principal, label));
 }
 
+/** Whether a source shows everybody what it showed when the copy was made: its settings may hide more by now. */
+function isShownAs({ hidden }: SourceLayer, present: Collection | undefined): boolean {
+  if (!present || hidden === undefined) return true;
+  return !present.isDisabled && hiddenBySettings(present) === hidden;
+}
+
 /** Whether nothing of a layer is kept from the caller. It need not be published any more. */
-function readsAll(principal: Principal, layer: LayerName, rules: RuleSet): boolean {
+function readsAll(principal: Principal, layer: RuledLayer, rules: RuleSet): boolean {
   if (!mayRead(principal, layer, rules.accessOf(layer))) return false;
-  const applies = ({ role }: RuleScope) => appliesTo(role, principal, layer);
-  return !rules.rowPolicies(layer).some(applies) && !rules.masks(layer).some(applies);
+  return [rules.rowPolicies(layer), rules.masks(layer)].every(
+    (all) => applying<RuleScope>(all, principal, layer).length === 0,
+  );
 }
 
 function restricted(principal: Principal, published: Collection, rules: RuleSet): Access {
-  const applies = ({ role }: RuleScope) => appliesTo(role, principal, published);
-  const rows = rules.rowPolicies(published).filter(applies);
-  const masks = rules.masks(published).filter(applies);
+  const rows = applying(rules.rowPolicies(published), principal, published);
+  const masks = applying(rules.masks(published), principal, published);
   if (rows.length === 0 && masks.length === 0) return ALL;
   // Rules about rows and fields cannot be kept where there are none: such a layer is closed.
   if (!hasFeatures(published)) return rows.length > 0 ? NONE : ALL;
@@ -139,11 +151,21 @@ function restricted(principal: Principal, published: Collection, rules: RuleSet)
   };
 }
 
-/** `*` is everybody; `anonymous` is everybody whose credentials give no role, and no right to the layer. */
-function appliesTo(role: string, principal: Principal, collection: RuledLayer): boolean {
+/**
+ * The rules of a layer that apply to a caller: those of `*`, those of its roles, and those of `anonymous` where neither a role
+ * with rules of its own nor a grant says what it may have.
+ */
+function applying<R extends RuleScope>(
+  rules: readonly R[],
+  principal: Principal,
+  layer: RuledLayer,
+): readonly R[] {
   const { roles = [] } = principal;
-  if (role === ANY || roles.includes(role)) return true;
-  return role === 'anonymous' && roles.length === 0 && !holdsAny(principal, collection);
+  const own = rules.filter(({ role }) => roles.includes(role));
+  const isStranger = own.length === 0 && !holdsAny(principal, layer);
+  return rules.filter(
+    ({ role }) => role === ANY || roles.includes(role) || (isStranger && role === 'anonymous'),
+  );
 }
 
 const holdsAny = (principal: Principal, collection: RuledLayer) =>
@@ -180,7 +202,7 @@ function passesOf(
   const { filter, claimType } = policy;
   const field = fieldOf(policy, collection);
   if (field === 'unusable') return undefined;
-  const own = field && condition(policy, field, claims[claimType ?? ''] ?? []);
+  const own = field && condition(policy, field, claimValues(claims, claimType ?? ''));
   if (!filter) return own;
   try {
     const passes = rowFilterOf(filter, collection, claims, scalarOf);

@@ -1,5 +1,5 @@
 import { ApiError } from '../../core/errors.js';
-import type { Principal } from '../../core/operation.js';
+import { claimValues, type Principal } from '../../core/operation.js';
 import { identityOfLabels } from './identity.js';
 import { isAdministrator } from './policy.js';
 import type { RuleSet } from './rules.js';
@@ -60,11 +60,11 @@ function requireClaims(
   type: string,
   rules: RuleSet,
 ): void {
-  const given = valuesOf(claims, type);
+  const given = claimValues(claims, type);
   if (given.length === 0) return;
   // Users have names and ids of their own.
   if (OWN_CLAIMS.has(type)) return;
-  const held = valuesOf(own, type);
+  const held = claimValues(own, type);
   const beyond = given.find((value) => !held.includes(value));
   const isLimited = held.length > 0 || roles.some((role) => rules.limitingRoles.has(role));
   if (beyond !== undefined && isLimited)
@@ -74,8 +74,5 @@ function requireClaims(
 }
 
 const OWN_CLAIMS: ReadonlySet<string> = new Set(['sub', 'name']);
-
-const valuesOf = (claims: Readonly<Record<string, readonly string[]>>, type: string): readonly string[] =>
-  Object.hasOwn(claims, type) ? claims[type]! : [];
 
 const forbidden = (message: string) => new ApiError('forbidden', message);

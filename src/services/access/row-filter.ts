@@ -11,6 +11,7 @@ import {
   type Scalar,
 } from '../../core/cql2/index.js';
 import { CRS84 } from '../../core/crs.js';
+import { claimValues } from '../../core/operation.js';
 import { type Field, hasIntegerIds, type VectorSource } from '../../core/vector-source.js';
 
 /**
@@ -70,7 +71,7 @@ export function rowFilterOf(
   scalarOf: (field: Field, text: string) => Scalar | undefined,
 ): Expression {
   const tree = bound(treeOf(text), comparedIn(source), (type, field) => {
-    const values = Object.hasOwn(claims, type) ? claims[type]! : [];
+    const values = claimValues(claims, type);
     const scalars = values.map((value) => (field ? scalarOf(field, value) : value));
     return scalars.filter((value) => value !== undefined);
   });

@@ -29,8 +29,14 @@ export const RULE_KINDS = {
 /** Kind of the documents that name the sources of copies, by the ids of these. */
 export const DERIVATION_KIND = 'derivation';
 
+/** A source of a copy, as it was when the copy was made. */
+export interface SourceLayer extends LayerName {
+  /** What its settings hid from everybody (`hiddenBySettings`); absent where that is not known. */
+  readonly hidden?: string;
+}
+
 interface Derivation {
-  readonly sources: readonly LayerName[];
+  readonly sources: readonly SourceLayer[];
 }
 
 interface Rules {
@@ -115,7 +121,7 @@ export class RuleSet {
   }
 
   /** The layers that a collection is a copy of. */
-  sourcesOf(id: string): readonly LayerName[] {
+  sourcesOf(id: string): readonly SourceLayer[] {
     return this.#derivations.get(id)?.sources ?? [];
   }
 

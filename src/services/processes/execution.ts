@@ -1,7 +1,7 @@
-import type { LayerName } from '../../core/access.js';
 import { GEOTIFF_FORMAT } from '../../core/media.js';
 import type { Principal } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
+import type { SourceLayer } from '../access/rules.js';
 import { EXPORT_FORMATS } from '../exports/formats.js';
 import type { ImportService } from '../import.js';
 import type { JobContext } from '../jobs/kinds.js';
@@ -36,7 +36,7 @@ export interface ExecutionInput {
   outputs: Readonly<Record<string, OutputRequest>>;
   response: 'document' | 'raw';
   /** The layers that a published output is a copy of. */
-  derivedFrom?: readonly LayerName[];
+  derivedFrom?: readonly SourceLayer[];
   /** It reads what this principal may read then. */
   principal: Principal;
   /** The span of the request that submitted it (W3C Trace Context). */

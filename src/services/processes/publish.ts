@@ -1,8 +1,8 @@
 import { copyFile, rm } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import type { LayerName } from '../../core/access.js';
 import { RESULT_TABLE } from '../../core/feature-processes.js';
 import type { Derivations } from '../access/derivations.js';
+import type { SourceLayer } from '../access/rules.js';
 import type { ImportService } from '../import.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { type Storage, taken } from '../storage/storage.js';
@@ -27,7 +27,7 @@ export interface Publication {
   collection: string;
   title: string;
   /** The layers that it is a copy of. */
-  sources: readonly LayerName[];
+  sources: readonly SourceLayer[];
   by: string;
 }
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { LayerName } from '../../core/access.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import type { JobPriority } from '../../core/job-priority.js';
@@ -11,6 +10,7 @@ import type { Pools } from '../../core/tasks.js';
 import type { JobLogRow, JobQuery, JobRow } from '../../stores/jobs.js';
 import { requireAllOf } from '../access/derivations.js';
 import { permits } from '../access/permissions.js';
+import type { SourceLayer } from '../access/rules.js';
 import { exists } from '../exists.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import { removeStrays } from '../jobs/kept-uploads.js';
@@ -175,7 +175,7 @@ export class Processes {
     process: ProcessDefinition,
     execution: Pick<Execution, 'values'> & Executed<SourceValue | SourceReference>,
     principal: Principal,
-  ): Promise<LayerName[]> {
+  ): Promise<SourceLayer[]> {
     const references = sourcesOf(execution);
     const names = [
       ...references.flatMap((one) => (one.kind === 'collection' ? [one.id] : [])),

@@ -10,6 +10,7 @@ import type { VectorLayerInfo } from '../../core/vector-tasks.js';
 import type { CollectionStore } from '../../stores/collections.js';
 import type { DocumentStore, StoredDocument } from '../../stores/documents.js';
 import type { Derivations } from '../access/derivations.js';
+import type { SourceLayer } from '../access/rules.js';
 import { CONNECTION, type Connection, providerOf, type StoredConnection } from '../connections/connection.js';
 import { type Connections, PUBLISHED_LAYER } from '../connections/connections.js';
 import { slug } from './slug.js';
@@ -138,11 +139,8 @@ export class PublishedLayers {
     const id = slug(layerName);
     const layerId = await this.deps.collections.idOf(id);
     const body: PublishedLayer = { ...layer, layerId, connectionId: connection.id, info, inspectedAt };
-    await this.#nameSources(
-      id,
-      { ...info.source, database: await this.deps.connections.urlOf(connection) },
-      by,
-    );
+    const database = this.deps.connections.publicUrlOf(connection);
+    await this.deps.derivations.record(id, await this.sourcesOf(id, { ...info.source, database }), by);
     const stored = await this.#documents.together([CONNECTION, connection.id], async (store) => {
       const isThere =
         this.deps.connections.isSource(connection) ||
@@ -199,14 +197,33 @@ export class PublishedLayers {
     await this.deps.derivations.record(id, [], 'system');
   }
 
-  /** A layer of a table that another collection shows is a copy of it: no way round the rules of that one. */
-  async #nameSources(id: string, source: VectorSource, by: string): Promise<void> {
-    const { catalog, derivations } = this.deps;
+  /**
+   * The layers that show the same table as a source, those that are switched off among them: a further layer of the table is a
+   * copy of them, and no way round their rules.
+   */
+  async sourcesOf(id: string, source: VectorSource): Promise<SourceLayer[]> {
+    const { catalog, connections, derivations } = this.deps;
     const table = tableOf(source);
     const shown = catalog().collections.filter(
       (one) => one.id !== id && hasFeatures(one) && tableOf(one.rule?.stored ?? one.source) === table,
     );
-    await derivations.record(id, derivations.sourcesOf(shown), by);
+    const urls = new Map((await connections.list()).map((one) => [one.id, connections.publicUrlOf(one)]));
+    const others = (await this.list()).flatMap(({ id: other, body }) => {
+      const database = urls.get(body.connectionId);
+      const isSame =
+        other !== id && database !== undefined && tableOf({ ...body.info.source, database }) === table;
+      return isSame ? [{ id: other, layerId: body.layerId, service: body.serviceName }] : [];
+    });
+    return derivations.sourcesOf([...others, ...shown]);
+  }
+
+  /** Before a connection leads to another database: its layers become copies of those that show the same tables there. */
+  async nameSources(connection: StoredConnection, by: string): Promise<void> {
+    const database = this.deps.connections.publicUrlOf(connection);
+    for (const { id, body } of await this.list(connection.id)) {
+      const sources = await this.sourcesOf(id, { ...body.info.source, database });
+      if (sources.length > 0) await this.deps.derivations.record(id, sources, by);
+    }
   }
 
   /** Measures extents anew; undefined where a layer has none, or cannot be read. Rejects when none can be read. */
@@ -291,6 +308,8 @@ function missing(layerId: number): never {
 /** Names the table of a source, whoever signs in to its database. Undefined for what is no table of one. */
 function tableOf({ database, schema, table }: VectorSource): string | undefined {
   if (database === undefined) return undefined;
-  const { host, pathname } = new URL(database);
-  return JSON.stringify([host, pathname, schema, table]);
+  const { hostname, port, pathname } = new URL(database);
+  const host = hostname.toLowerCase();
+  const place = /^(localhost|127\.[\d.]+|\[::1\]|)$/.test(host) ? 'localhost' : host;
+  return JSON.stringify([place, port || '5432', pathname, schema, table]);
 }

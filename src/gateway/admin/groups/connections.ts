@@ -103,9 +103,12 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
             deps,
           );
           const change = { ...target, isActive, ...(description === undefined ? {} : { description }) };
+          const by = actorOf(x.principal);
+          if (isDatabaseConnection(before))
+            await deps.publishedLayers.nameSources({ ...before, body: { ...before.body, ...change } }, by);
           const changed = await connections.update(
             before,
-            actorOf(x.principal),
+            by,
             () => change,
             credentialOf(x.body, deps),
             ifMatch(x),

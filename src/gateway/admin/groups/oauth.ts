@@ -1,11 +1,13 @@
 import Type, { type Static } from 'typebox';
 import { problem, requireSound } from '../../../core/body-problems.js';
-import { actorOf } from '../../../core/operation.js';
+import { actorOf, type Principal } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { keyStatus } from '../../../services/access/api-keys.js';
+import type { OAuthClients } from '../../../services/access/oauth-clients.js';
 import { GRANT_TYPES, type StoredClient, type StoredScope } from '../../../services/access/oauth-clients.js';
 import { isGrant, requireHeld } from '../../../services/access/permissions.js';
 import { holderOf, requireBound } from '../../../services/access/restrictions.js';
+import type { RuleSet } from '../../../services/access/rules.js';
 import type { AdminDeps } from '../deps.js';
 import { viewsOf } from '../documents.js';
 import {
@@ -129,6 +131,7 @@ export const oauth = group({ tag: 'OAuth clients and scopes', scope: 'oauth', en
           requireLabels(labels, permissions());
           requireHeld(principal, labels);
           requireBound(principal, holderOf(labels), rules.current);
+          await requireClientsBound({ scope, labels }, principal, identity.clients, rules.current);
           const definition = { description, permissions: [...new Set(labels)] };
           return scopeView(await identity.clients.defineScope(scope, definition, actorOf(principal)));
         },
@@ -140,8 +143,8 @@ export const oauth = group({ tag: 'OAuth clients and scopes', scope: 'oauth', en
     data: Scope,
     errors: [404],
     async answer({ params: { scope }, principal }, { identity: { clients }, rules }) {
-      // A client that loses a scope may lose what limits it.
       requireBound(principal, holderOf(await clients.labelsOf([scope])), rules.current);
+      await requireClientsBound({ scope, labels: [] }, principal, clients, rules.current);
       return scopeView(await clients.removeScope(scope));
     },
   }),
@@ -211,4 +214,18 @@ function clientView(client: StoredClient, usedAt: number | null = null): Static<
 
 function scopeView({ id, body }: StoredScope): Static<typeof Scope> {
   return { scope: id, description: body.description, permissions: [...body.permissions] };
+}
+
+/** Throws `forbidden` where a scope with these labels leaves a client less limited than the caller. */
+async function requireClientsBound(
+  { scope, labels }: { readonly scope: string; readonly labels: readonly string[] },
+  principal: Principal,
+  clients: OAuthClients,
+  rules: RuleSet,
+): Promise<void> {
+  for (const { body } of await clients.list()) {
+    if (!body.allowedScopes.includes(scope)) continue;
+    const others = await clients.labelsOf(body.allowedScopes.filter((one) => one !== scope));
+    requireBound(principal, holderOf([...others, ...labels]), rules);
+  }
 }

@@ -10,7 +10,7 @@ import {
 } from '../../../core/access.js';
 import { problem, refuse, requireSound } from '../../../core/body-problems.js';
 import { notFound } from '../../../core/errors.js';
-import { actorOf, type Exchange } from '../../../core/operation.js';
+import { actorOf, type Exchange, type Principal } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { isGrant, requireHeld } from '../../../services/access/permissions.js';
 import { RULE_KINDS } from '../../../services/access/rules.js';
@@ -96,6 +96,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
             ...(name === undefined ? {} : { name }),
             ...(description === undefined ? {} : { description }),
           });
+          if (name !== undefined) await requireOver(x, deps);
           return view(await changeRole(x, deps, change));
         },
       }),
@@ -104,6 +105,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
         data: AcknowledgementSchema,
         errors: [404, 412],
         async answer(x, deps) {
+          await requireOver(x, deps);
           if (!(await rulesOf(deps).remove(KIND, x.params.id, ifMatch(x)))) throw notFound(KIND, x.params.id);
           await deps.settle();
           return new Acknowledgement('The role is deleted.');
@@ -131,6 +133,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
           const { permissions } = x.body;
           requireSound(permissions.map((grant, n) => grantProblem(grant, n, deps)));
           requireHeld(x.principal, permissions.flatMap(labelsOf));
+          await requireOver(x, deps);
           const changed = await changeRole(x, deps, (role) => ({ ...role, permissions }));
           return [...changed.body.permissions];
         },
@@ -138,6 +141,18 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
     },
   ),
 ]);
+
+/**
+ * Throws `forbidden` for a role that grants what the caller lacks: under another name it would be given to others, and nobody
+ * takes away what they could not give.
+ */
+async function requireOver(
+  { params, principal }: { readonly params: { readonly id: string }; readonly principal: Principal },
+  deps: AdminDeps,
+): Promise<void> {
+  const { permissions } = await roleOf(params.id, deps);
+  requireHeld(principal, permissions.flatMap(labelsOf));
+}
 
 async function changeRole(
   x: Pick<Exchange, 'header' | 'principal'> & { readonly params: { readonly id: string } },

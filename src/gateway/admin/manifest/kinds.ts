@@ -69,6 +69,10 @@ const role: Kind = {
       throw wrong(problem('name', 'is that of a built-in role'));
     requireHeld(principal, (spec as Static<typeof RoleSpec>).permissions.flatMap(labelsOf));
   },
+  requireRight(_name, { before }, principal) {
+    // Nobody takes away what they could not give.
+    if (before) requireHeld(principal, (before as Static<typeof RoleSpec>).permissions.flatMap(labelsOf));
+  },
   async write({ documents }, name, spec, by) {
     const announcing = documents.announcing('access');
     const before = (await documents.list<Role>(RULE_KINDS.role)).find(({ body }) => body.name === name);
@@ -240,7 +244,10 @@ function requireLayerRight(...[name, { before, after }, principal, deps]: Parame
   const isAccess = ['filter', 'fields', 'enabled', 'service'].some((member) =>
     isChanged(member, before, after),
   );
-  if (collection && isAccess) requireWhole([collection], 'read', principal, deps);
+  if (!collection) return;
+  if (isAccess) requireWhole([collection], 'read', principal, deps);
+  // Another service may let others write.
+  if (isChanged('service', before, after)) requireWhole([collection], 'write', principal, deps);
 }
 
 function isChanged(member: string, before: object | undefined, after: object | undefined): boolean {

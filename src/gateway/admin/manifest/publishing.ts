@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox';
 import { problem } from '../../../core/body-problems.js';
 import { ApiError } from '../../../core/errors.js';
 import type { TableChoice } from '../../../core/table-tasks.js';
+import { DERIVATION_KIND, type SourceLayer } from '../../../services/access/rules.js';
 import {
   CONNECTION,
   type Connection,
@@ -175,17 +176,21 @@ export const publishedLayer: Kind = {
     const layerId = (await deps.state.collections.find(name)) ?? asked;
     const body: PublishedLayer = { ...rest, choice: table, connectionId: source.id, layerId, ...inspection };
     const url = deps.connections.publicUrlOf(source);
+    const sources = await deps.publishedLayers.sourcesOf(name, { ...body.info.source, database: url });
     if (rest.enabled)
       targets.collections.set(
         name,
         layerCollection({ id: name, body }, { info: body.info, readAt: body.inspectedAt }, url),
       );
-    return body;
+    return { body, sources };
   },
   async write({ collections, documents }, name, spec, by, prepared) {
     const store = documents.announcing('publishing');
     if (!spec) return void (await store.remove(PUBLISHED_LAYER, name));
-    const layer = prepared as PublishedLayer;
+    const { body: layer, sources } = prepared as { body: PublishedLayer; sources: readonly SourceLayer[] };
+    const access = documents.announcing('access');
+    if (sources.length > 0) await access.put(DERIVATION_KIND, name, { sources }, by);
+    else await access.remove(DERIVATION_KIND, name);
     if (layer.layerId > 0) await collections.take(layer.layerId, name);
     const layerId = await collections.idOf(name);
     await store.put(PUBLISHED_LAYER, name, { ...layer, layerId }, by);

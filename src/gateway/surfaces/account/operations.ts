@@ -9,6 +9,7 @@ import { requireBound } from '../../../services/access/restrictions.js';
 import type { RuleSet } from '../../../services/access/rules.js';
 import type { Sessions } from '../../../services/access/sessions.js';
 import type { Users } from '../../../services/access/users.js';
+import type { StoredUser } from '../../../stores/users.js';
 import { endSessions, signOut } from '../../auth/sign-out.js';
 import { requireRoles, roleLabels, UserSchema, userView } from '../../auth/user-views.js';
 import { endedSession, sessionCookie } from './cookies.js';
@@ -254,7 +255,7 @@ function userPassword({ users, rules }: AccountDeps): Operation {
 function overUsers({ users, rules }: Pick<AccountDeps, 'users' | 'rules'>) {
   return async (principal: Principal, id: string) => {
     const user = await users.get(id);
-    requireHeld(principal, roleLabels(user.roles));
+    requireHeld(principal, heldLabels(user));
     requireBound(principal, user, rules());
     return user;
   };
@@ -267,11 +268,19 @@ function requireRights(
   rules: RuleSet,
 ): void {
   requireRoles(roles, rules);
+  requireHeld(principal, heldLabels({ roles, claims, tenantId: tenantId ?? null }));
+}
+
+/** Labels of all that a user is. */
+function heldLabels({
+  roles,
+  claims,
+  tenantId,
+}: Pick<StoredUser, 'roles' | 'claims' | 'tenantId'>): string[] {
   const claimLabels = Object.entries(claims).flatMap(([type, values]) =>
     values.map((value) => `claim:${type}=${value}`),
   );
-  const tenant = tenantId ? [`tenant:${tenantId}`] : [];
-  requireHeld(principal, [...roleLabels(roles), ...claimLabels, ...tenant]);
+  return [...roleLabels(roles), ...claimLabels, ...(tenantId ? [`tenant:${tenantId}`] : [])];
 }
 
 function reply(status: number, document: unknown): Reply {
