@@ -44,6 +44,7 @@ export function rulePolicy(rules: () => RuleSet): AccessPolicy {
     const current = rules();
     const access = current.accessOf(collection);
     if (!isWithin(principal, collection) || !mayRead(principal, collection, access)) return NONE;
+    if (current.isLost(collection) && !isAdministrator(principal)) return NONE;
     if (action === 'write' && !mayWrite(principal, collection, access)) return NONE;
     if (isAdministrator(principal)) return ALL;
     if (!current.sourcesOf(collection.id).every((source) => readsAll(principal, source, current)))
@@ -116,7 +117,7 @@ function holds(
 
 /** Whether nothing of a layer is kept from the caller. It need not be published any more. */
 function readsAll(principal: Principal, layer: LayerName, rules: RuleSet): boolean {
-  if (!mayRead(principal, layer, rules.accessOf(layer))) return false;
+  if (rules.isLost(layer) || !mayRead(principal, layer, rules.accessOf(layer))) return false;
   const applies = ({ role }: RuleScope) => appliesTo(role, principal, layer);
   return !rules.rowPolicies(layer).some(applies) && !rules.masks(layer).some(applies);
 }
