@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -124,6 +124,8 @@ describe('a state that is lost', () => {
 
   it('keeps layers closed that it restricted, and says so', async () => {
     expect(await putAccess('parcels', { allowAnonymous: false })).toBe(200);
+    // The list is written before the answer.
+    expect(readFileSync(join(dataDir, 'restricted.json'), 'utf8')).toContain('"parcels"');
     expect((await admin('POST', '/roles', { name: 'clerk', permissions: [] })).status).toBe(201);
     const scope = { service: '*', role: 'clerk', attribute: 'name' };
     const rows = await admin('POST', '/rls-policies', { ...scope, layer: 'spots', claimType: 'name' });
