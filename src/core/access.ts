@@ -91,6 +91,12 @@ export const OPEN: DataAccess = {
 
 const everywhere = (operation: string): Grant => ({ service: ANY, layer: ANY, operation });
 
+/** Callers with a grant read and write. */
+export const CLOSED: DataAccess = { ...OPEN, allowAnonymous: false };
+
+/** Access of layers without an access policy of their own or of their service, by the setting `access.default`. */
+export const DEFAULT_ACCESS = { open: OPEN, closed: CLOSED } as const;
+
 /** Roles that are there from the start, and cannot be changed. */
 export const BUILT_IN_ROLES: readonly BuiltInRole[] = [
   builtIn(1, 'reader', 'Reads every layer that is open to grants.', [everywhere('read')]),

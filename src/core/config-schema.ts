@@ -249,6 +249,16 @@ export const ConfigSchema = section({
       { format: 'storage-url' },
     ),
   }),
+  access: section({
+    default: Type.Union(
+      (['open', 'closed'] as const).map((one) => Type.Literal(one)),
+      {
+        description:
+          'Access of layers without an access policy of their own or of their service: `open` lets everybody read them, `closed` only callers with a grant; docs/access.md.',
+        default: 'open',
+      },
+    ),
+  }),
   remote: section({
     allow: Type.Array(Type.String(), {
       description:

@@ -85,6 +85,11 @@ export const LOG_EVENTS = {
   'access.count.failed': warning(1604, 'requests could not be counted in the state'),
   'access.certificate.expiring': warning(1605, 'a client certificate that comes in ends soon'),
   'access.layer.closed': error(1610, 'a layer is closed for a role: a rule names an attribute that is gone'),
+  'access.state.lost': error(
+    1611,
+    'layers are closed: the state that restricted them is not the present one',
+  ),
+  'access.marker.failed': error(1612, 'the list of restricted layers could not be written'),
 
   'log.lines.dropped': warning(1700, 'blocks of log lines were dropped'),
   'telemetry.export.failed': warning(

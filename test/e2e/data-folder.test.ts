@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { geoPackageStore, sender } from '../edits/support.js';
 import { startServer, type TestServer } from '../support/server.js';
 
-/** A data folder that is deleted, or whose disk is full, while the server runs. */
+/** A data folder that is deleted, or whose disk is full, while the server runs, and one whose state is lost. */
 
 const isRoot = process.getuid?.() === 0;
 const parent = mkdtempSync(join(tmpdir(), 'graticule-folder-'));
@@ -69,4 +69,114 @@ it.skipIf(!isRoot)('a full disk turns readiness red', async () => {
   expect(await ready()).toEqual(['disk']);
   rmSync(filler);
   expect(await ready()).toEqual([]);
+});
+
+describe('a state that is lost', () => {
+  const LAYERS = ['anything', 'parcels', 'spots', 'untended'];
+  const OPENED = { allowAnonymous: true };
+
+  const admin = (method: string, path: string, body?: unknown) =>
+    send(server.adminKey, method, `/api/v1/admin${path}`, body);
+
+  async function send(key: string | undefined, method: string, path: string, body?: unknown) {
+    const response = await fetch(server.url + path, {
+      method,
+      headers: { 'content-type': 'application/json', ...(key === undefined ? {} : { 'x-api-key': key }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, text: await response.text() };
+  }
+
+  /** Statuses of the items of each layer. */
+  async function statuses(key?: string) {
+    const read = (id: string) => send(key, 'GET', `/ogc/features/collections/${id}/items?f=json`);
+    const replies = await Promise.all(LAYERS.map(read));
+    return replies.map(({ status }) => status);
+  }
+
+  async function makeKey(...permissions: string[]) {
+    const { text } = await admin('POST', '/api-keys', { name: 'reader', permissions });
+    return JSON.parse(text).data.key as string;
+  }
+
+  async function metadataPath(id: string) {
+    const { text } = await send(server.adminKey, 'GET', '/ogc/tiles/collections?f=json');
+    const collections = JSON.parse(text).collections as { id: string; name: string }[];
+    return `/services/default/layers/${collections.find(({ name }) => name === id)!.id}/metadata`;
+  }
+
+  const putAccess = async (id: string, accessPolicy: object) =>
+    (await admin('PUT', await metadataPath(id), { accessPolicy })).status;
+
+  /** Stops the server, deletes its state, and starts it again. */
+  async function loseState(env: Record<string, string> = {}) {
+    await server.stop();
+    for (const name of ['state.db', 'state.db-wal', 'state.db-shm'])
+      rmSync(join(dataDir, name), { force: true });
+    server = await startServer({ sources: store.sources, dataDir, env });
+  }
+
+  const losses = () =>
+    server
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('"@i":1611'));
+
+  it('keeps layers closed that it restricted, and says so', async () => {
+    expect(await putAccess('parcels', { allowAnonymous: false })).toBe(200);
+    // The list is written before the answer.
+    expect(readFileSync(join(dataDir, 'restricted.json'), 'utf8')).toContain('"parcels"');
+    expect((await admin('POST', '/roles', { name: 'clerk', permissions: [] })).status).toBe(201);
+    const scope = { service: '*', role: 'clerk', attribute: 'name' };
+    const rows = await admin('POST', '/rls-policies', { ...scope, layer: 'spots', claimType: 'name' });
+    const mask = await admin('POST', '/field-mask-policies', { ...scope, layer: 'untended' });
+    expect([rows.status, mask.status]).toEqual([201, 201]);
+    expect(await statuses()).toEqual([200, 401, 200, 200]);
+
+    await loseState();
+    expect(await ready()).toEqual([]);
+    expect(await statuses()).toEqual([200, 401, 401, 401]);
+    expect(await statuses(await makeKey('read:default'))).toEqual([200, 403, 403, 403]);
+    expect(await statuses(server.adminKey)).toEqual([200, 200, 200, 200]);
+    expect(losses()).toEqual([expect.stringContaining('parcels, spots, untended')]);
+  });
+
+  it('opens layers by access policies that administrators set, for good', async () => {
+    const publisher = await makeKey('admin:services:write', 'admin:read', 'read:default');
+    const path = `/api/v1/admin${await metadataPath('parcels')}`;
+    expect((await send(publisher, 'PUT', path, { accessPolicy: OPENED })).status).toBe(403);
+    const service = '/api/v1/admin/services/default/access-policy';
+    expect((await send(publisher, 'PUT', service, OPENED)).status).toBe(403);
+    // A member that is left out keeps its value: closed.
+    expect(await putAccess('parcels', {})).toBe(200);
+    expect(await putAccess('spots', OPENED)).toBe(200);
+    expect(await statuses()).toEqual([200, 401, 200, 401]);
+    expect(await statuses(await makeKey('read:default'))).toEqual([200, 200, 200, 403]);
+    await server.stop();
+    server = await startServer({ sources: store.sources, dataDir });
+    expect(await statuses()).toEqual([200, 401, 200, 401]);
+    expect(await putAccess('untended', OPENED)).toBe(200);
+    expect(await putAccess('parcels', OPENED)).toBe(200);
+    expect(await statuses()).toEqual([200, 200, 200, 200]);
+  });
+
+  it('keeps services and disabled layers closed, and layers are closed by access.default', async () => {
+    const policy = '/services/default/access-policy';
+    expect((await admin('PUT', policy, { allowAnonymous: false })).status).toBe(200);
+    expect((await admin('PUT', await metadataPath('anything'), { enabled: false })).status).toBe(200);
+    await loseState();
+    expect(await statuses()).toEqual([401, 401, 401, 401]);
+    expect((await admin('PUT', policy, OPENED)).status).toBe(200);
+    expect(await statuses()).toEqual([401, 200, 200, 200]);
+    expect(await putAccess('anything', OPENED)).toBe(200);
+    expect(await statuses()).toEqual([200, 200, 200, 200]);
+
+    await loseState({ SVC_ACCESS__DEFAULT: 'closed' });
+    const before = losses().length;
+    expect(await statuses()).toEqual([401, 401, 401, 401]);
+    expect(await statuses(await makeKey('read:default'))).toEqual([200, 200, 200, 200]);
+    expect(await putAccess('spots', OPENED)).toBe(200);
+    expect(await statuses()).toEqual([401, 401, 200, 401]);
+    expect(losses()).toHaveLength(before);
+  });
 });

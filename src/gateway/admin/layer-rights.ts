@@ -3,8 +3,9 @@ import type { CatalogSnapshot, Collection } from '../../core/collection.js';
 import { ApiError, notFound } from '../../core/errors.js';
 import type { Principal } from '../../core/operation.js';
 import type { AccessAction, AccessPolicy } from '../../services/access/access.js';
+import { serviceAccessId } from '../../services/access/marker.js';
 import { isWithin } from '../../services/access/policy.js';
-import { type RuleSet, serviceAccessId } from '../../services/access/rules.js';
+import type { RuleSet } from '../../services/access/rules.js';
 
 /**
  * Rights to layers that management operations ask for beside their permissions. Who changes what others may see of a layer

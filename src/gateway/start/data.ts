@@ -1,7 +1,9 @@
 import { join } from 'node:path';
+import { DEFAULT_ACCESS } from '../../core/access.js';
 import type { AccessPolicy } from '../../services/access/access.js';
 import { Derivations } from '../../services/access/derivations.js';
-import { FindingWatch } from '../../services/access/findings.js';
+import { FindingWatch, LossWatch } from '../../services/access/findings.js';
+import { MARKER_FILE, MarkerFile } from '../../services/access/marker-file.js';
 import { audienceOf, isKeptFromStrangers, rulePolicy } from '../../services/access/policy.js';
 import { AccessRules } from '../../services/access/rules.js';
 import { Sealing } from '../../services/access/sealing.js';
@@ -84,6 +86,12 @@ export async function startData(foundation: Foundation): Promise<Data> {
   const databases = new Databases(pools);
   const imagery = new StacImagery(pools);
   const ledger = new FileLedger(dataDir, 0);
+  const sealing = new Sealing(config.security.stateKey);
+  const marker = new MarkerFile({
+    ...{ path: join(dataDir, MARKER_FILE), sealing },
+    ...{ documents: state.documents, collections: state.collections },
+    onError: (error) => log.write('access.marker.failed', exception(error)),
+  });
   const catalog = new Catalog({
     contentOf: (path) => contentIn(ledger, path),
     pools,
@@ -92,16 +100,13 @@ export async function startData(foundation: Foundation): Promise<Data> {
     databases,
     dataDir,
     storage,
-    layerIdOf: (id, holder) => state.collections.idOf(id, holder),
-    holders: () => state.collections.holders(),
+    ...namesFollowedBy(state.collections, marker),
     registered: () => registeredIn(state, (id) => published.connections.storeFinder(id)),
   });
   const current = () => catalog.current;
-  const rules = new AccessRules(
-    state.documents,
-    cluster.announcements,
-    new Sealing(config.security.stateKey),
-  );
+  const rules = new AccessRules(state.documents, cluster.announcements, sealing, {
+    ...{ marker, defaultAccess: DEFAULT_ACCESS[config.access.default] },
+  });
   const access = rulePolicy(
     () => rules.current,
     (id) => catalog.current.byId(id),
@@ -178,6 +183,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
       catalog,
       pools,
       settle: () => cluster.settle(),
+      changed: () => rules.mark(),
     }),
     edits,
     geocoding: new Geocoding({
@@ -208,6 +214,21 @@ export async function startData(foundation: Foundation): Promise<Data> {
   followCatalog(foundation, data);
   cluster.announcements.on('catalog', () => catalog.refresh());
   return data;
+}
+
+/** Names of collections; the marker learns where they come from before they are published. */
+function namesFollowedBy(collections: Foundation['state']['collections'], marker: MarkerFile) {
+  return {
+    async layerIdOf(id: string, holder?: string) {
+      if (holder !== undefined) marker.learnSource(id, holder);
+      return collections.idOf(id, holder);
+    },
+    async holders() {
+      const held = await collections.holders();
+      for (const [holder, id] of held) marker.learnSource(id, holder);
+      return held;
+    },
+  };
 }
 
 /** What an edit leaves when the state does not answer, the next sweep removes. */
@@ -326,6 +347,11 @@ function followCatalog(
   });
   catalog.follow({ replaced: (_, after) => findings.look(rules.current, after) });
   rules.follow(({ after }) => findings.look(after, catalog.current));
+  const losses = new LossWatch((message) => {
+    log.write('access.state.lost', {}, message);
+    alerts.notify({ kind: 'layer-closed', severity: 'error', subject: 'state', message });
+  });
+  rules.follow(({ after }) => losses.look(after.lost));
 }
 
 /** Logs which write-ahead logs did not belong to their files. */

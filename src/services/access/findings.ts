@@ -1,4 +1,5 @@
 import { type CatalogSnapshot, whole } from '../../core/collection.js';
+import type { LostRestrictions } from './marker.js';
 import { isLost, isUsable } from './policy.js';
 import type { RuleSet } from './rules.js';
 
@@ -43,4 +44,29 @@ export class FindingWatch {
     for (const one of findings) if (!this.#last.has(one.message)) this.tell(one);
     this.#last = new Set(findings.map(({ message }) => message));
   }
+}
+
+/** Maximum names in a message. */
+const MAX_NAMES = 20;
+
+/** Reports the layers that are closed because their state was lost, once for as long as that lasts. */
+export class LossWatch {
+  #last: ReadonlySet<string> = new Set();
+
+  constructor(private readonly tell: (message: string) => void) {}
+
+  look(lost: LostRestrictions): void {
+    const names = lost.names();
+    if (names.some((name) => !this.#last.has(name))) this.tell(describeLoss(lost, names));
+    this.#last = new Set(names);
+  }
+}
+
+function describeLoss({ marks }: LostRestrictions, names: readonly string[]): string {
+  const cause = marks.some(({ state }) => state === null)
+    ? 'The seal of restricted.json does not fit (the file was changed, or security.stateKey was), or another state wrote it.'
+    : 'Another state than the present one restricted layers.';
+  const shown = names.slice(0, MAX_NAMES).join(', ');
+  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
+  return `${cause} Only administrators have access to: ${shown}${more}. Restore the former state, or set an access policy for each layer (for all layers of a service: for the service).`;
 }

@@ -47,6 +47,7 @@ export function rulePolicy(
     const current = rules();
     const access = current.accessOf(collection);
     if (!isWithin(principal, collection) || !mayRead(principal, collection, access)) return NONE;
+    if (current.isLost(collection) && !isAdministrator(principal)) return NONE;
     if (action === 'write' && !mayWrite(principal, collection, access)) return NONE;
     if (isAdministrator(principal)) return ALL;
     const reads = (source: SourceLayer) => {
@@ -128,7 +129,7 @@ function isShownAs({ hidden }: SourceLayer, present: Collection | undefined): bo
 
 /** Whether nothing of a layer is kept from the caller. It need not be published any more. */
 function readsAll(principal: Principal, layer: RuledLayer, rules: RuleSet): boolean {
-  if (!mayRead(principal, layer, rules.accessOf(layer))) return false;
+  if (rules.isLost(layer) || !mayRead(principal, layer, rules.accessOf(layer))) return false;
   return [rules.rowPolicies(layer), rules.masks(layer)].every(
     (all) => applying<RuleScope>(all, principal, layer).length === 0,
   );

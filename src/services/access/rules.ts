@@ -1,6 +1,7 @@
 import {
   ANY,
   BUILT_IN_ROLES,
+  CLOSED,
   type DataAccess,
   type FieldMask,
   type LayerName,
@@ -15,6 +16,7 @@ import type { Collection } from '../../core/collection.js';
 import type { DocumentStore, StoredDocument } from '../../stores/documents.js';
 import type { Announcements } from '../cluster/announcements.js';
 import { HashKey } from './hash-key.js';
+import { type LostRestrictions, NOTHING_LOST, type RuleDocuments, serviceAccessId } from './marker.js';
 import { claimsIn } from './row-filter.js';
 import type { Sealing } from './sealing.js';
 
@@ -39,20 +41,17 @@ interface Derivation {
   readonly sources: readonly SourceLayer[];
 }
 
-interface Rules {
+interface Rules extends RuleDocuments {
   readonly roles: readonly Role[];
   readonly rows: readonly RowPolicy[];
   readonly masks: readonly FieldMask[];
-  /** By layer, or by `serviceAccessId`. */
-  readonly access: ReadonlyMap<string, DataAccess>;
   readonly derivations?: ReadonlyMap<string, Derivation>;
+  /** Access of layers without an access policy of their own or of their service; open when absent. */
+  readonly defaultAccess?: DataAccess;
+  /** What a lost state restricted. */
+  readonly lost?: LostRestrictions;
   /** What masks hash with; absent where none does, or it cannot be read. */
   readonly hashKey?: string | undefined;
-}
-
-/** Under which id the access of a service is kept; no collection is called like it. */
-export function serviceAccessId(service: string): string {
-  return service === SERVICE ? ANY : `service/${service}`;
 }
 
 /** What rules look at in a collection. */
@@ -65,6 +64,9 @@ export class RuleSet {
   readonly #masks: ByLayer<FieldMask>;
   readonly #access: ReadonlyMap<string, DataAccess>;
   readonly #derivations: ReadonlyMap<string, Derivation>;
+  readonly #defaultAccess: DataAccess;
+  /** Restrictions of another state that nobody has set again in this one. */
+  readonly lost: LostRestrictions;
   /** Types of claims that policies compare with. */
   readonly claimTypes: readonly string[];
   /** Those of them whose values are not only looked for in a list. */
@@ -83,6 +85,8 @@ export class RuleSet {
     this.#masks = new ByLayer(rules.masks);
     this.#access = rules.access;
     this.#derivations = rules.derivations ?? new Map();
+    this.#defaultAccess = rules.defaultAccess ?? OPEN;
+    this.lost = rules.lost ?? NOTHING_LOST;
     this.hashKey = rules.hashKey;
     this.claimTypes = [...new Set(rules.rows.flatMap(claimsOf))].sort();
     const isListed = ({ filter, comparison }: RowPolicy) => !filter && comparison === 'in';
@@ -101,17 +105,24 @@ export class RuleSet {
   }
 
   get accessOfService(): DataAccess {
-    return this.#access.get(ANY) ?? OPEN;
+    return this.#access.get(ANY) ?? (this.lost.hasService(SERVICE) ? CLOSED : this.#defaultAccess);
   }
 
   /** Who reads and writes a service that says it, else the default one. */
   accessOfNamed(service: string): DataAccess {
-    return this.#access.get(serviceAccessId(service)) ?? this.accessOfService;
+    const own = this.#access.get(serviceAccessId(service));
+    return own ?? (this.lost.hasService(service) ? CLOSED : this.accessOfService);
   }
 
   /** Who reads and writes a collection: as its layer says, else its service, else the default one. */
   accessOf(layer: RuledLayer): DataAccess {
-    return this.#access.get(this.accessIdOf(layer)) ?? OPEN;
+    if (this.isLost(layer)) return CLOSED;
+    return this.#access.get(this.accessIdOf(layer)) ?? this.#defaultAccess;
+  }
+
+  /** True if a lost state restricted a collection. Only administrators have access then. */
+  isLost({ id, layerId, service = SERVICE }: RuledLayer): boolean {
+    return this.lost.hasLayer(id, service) && !this.#access.has(id) && !this.#access.has(String(layerId));
   }
 
   /** Under which id the access of a collection is kept; that of the default service where nothing is kept. */
@@ -175,6 +186,13 @@ export interface RuleChange {
   readonly subjects: AccessSubjects;
 }
 
+export interface RuleOptions {
+  /** Access of layers without an access policy; open when absent. */
+  readonly defaultAccess?: DataAccess;
+  /** Keeps the restrictions beside the data, and returns those of lost states. */
+  readonly marker?: { update(rules: RuleDocuments): Promise<LostRestrictions> };
+}
+
 /** The rules in force, kept as documents and followed by every process of the state. */
 export class AccessRules {
   #current = NO_RULES;
@@ -182,8 +200,14 @@ export class AccessRules {
   readonly #hashKey: HashKey;
   readonly #listeners = new Set<(change: RuleChange) => void>();
   readonly #others: (() => Promise<void>)[] = [];
+  #rules: RuleDocuments | undefined;
 
-  constructor(documents: DocumentStore, announcements: Pick<Announcements, 'on'>, sealing: Sealing) {
+  constructor(
+    documents: DocumentStore,
+    announcements: Pick<Announcements, 'on'>,
+    sealing: Sealing,
+    private readonly options: RuleOptions = {},
+  ) {
     this.#documents = documents;
     this.#hashKey = new HashKey(documents, sealing);
     announcements.on('access', (subjects) => this.load(subjects as AccessSubjects));
@@ -204,6 +228,11 @@ export class AccessRules {
     this.#others.push(load);
   }
 
+  /** Writes the marker again after settings of layers have changed. Before the first load there is nothing to write. */
+  async mark(): Promise<void> {
+    if (this.#rules) await this.options.marker?.update(this.#rules);
+  }
+
   async load(subjects: AccessSubjects = 'all'): Promise<void> {
     const others = Promise.all(this.#others.map((one) => one()));
     const list = <T>(kind: string) => this.#documents.list<T>(kind);
@@ -217,15 +246,21 @@ export class AccessRules {
     await others;
     const hashes = masks.some(({ body }) => body.treatment === 'hash');
     const hashKey = hashes ? await this.#hashKey.read() : undefined;
-    const before = this.#current;
-    const after = new RuleSet(before.version + 1, {
+    const { defaultAccess = OPEN, marker } = this.options;
+    const rules: Rules = {
       roles: roles.map(bodyOf),
       rows: rows.map(bodyOf),
       masks: masks.map(bodyOf),
       access: new Map(access.map(({ id, body }) => [id, body])),
       derivations: new Map(derivations.map(({ id, body }) => [id, body])),
+      defaultAccess,
       hashKey,
-    });
+    };
+    // A restriction counts as applied when its marker is written: the data would be open without the state.
+    this.#rules = rules;
+    const lost = await marker?.update(rules);
+    const before = this.#current;
+    const after = new RuleSet(before.version + 1, { ...rules, ...(lost ? { lost } : {}) });
     this.#current = after;
     for (const changed of this.#listeners) changed({ before, after, subjects });
   }

@@ -1,4 +1,12 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
 import { ApiError } from '../../core/errors.js';
 
 const CIPHER = 'aes-256-gcm';
@@ -42,6 +50,20 @@ export class Sealing {
         cause,
       });
     }
+  }
+
+  /** Returns what shows that a text for one `use` is unchanged: an HMAC, or a plain hash without a key. */
+  authenticate(text: string, use: string): string {
+    if (!this.#key) return PLAIN + createHash('sha256').update(text).digest('base64url');
+    const key = new Uint8Array(hkdfSync('sha256', this.#key, '', use, 32));
+    return SEALED + createHmac('sha256', key).update(text).digest('base64url');
+  }
+
+  /** A plain hash fits with a key as well, so that the key can be set later. */
+  isAuthentic(text: string, use: string, seal: string): boolean {
+    const plain = seal.startsWith(PLAIN) ? new Sealing('') : this;
+    const [wanted, given] = [plain.authenticate(text, use), seal].map((one) => Buffer.from(one, 'utf8'));
+    return wanted!.length === given!.length && timingSafeEqual(wanted!, given!);
   }
 }
 

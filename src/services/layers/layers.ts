@@ -23,6 +23,8 @@ export interface LayersDeps {
   readonly pools: Pick<Pools, 'run'>;
   /** Waits until every process has taken over what was put. */
   settle(): Promise<unknown>;
+  /** Called before changed settings count as applied. */
+  changed?(): Promise<void>;
 }
 
 interface Settled {
@@ -67,6 +69,7 @@ export class Layers {
     this.#layers = new Map(layers.map(({ id, body }) => [id, body]));
     this.#services = new Map(services.map(({ id, body }) => [id, body]));
     this.#show();
+    await this.#deps.changed?.();
   }
 
   settingsOf({ id }: Pick<Collection, 'id'>): LayerSettings {

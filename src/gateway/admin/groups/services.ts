@@ -17,7 +17,8 @@ import { actorOf, type Principal } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { mergeOf, mergeProblem } from '../../../core/raster-sources.js';
 import { MERGES } from '../../../core/rasters.js';
-import { RULE_KINDS, type RuleSet, serviceAccessId } from '../../../services/access/rules.js';
+import { serviceAccessId } from '../../../services/access/marker.js';
+import { RULE_KINDS, type RuleSet } from '../../../services/access/rules.js';
 import { mapSettings } from '../../../services/layers/map-settings.js';
 import type { AdminDeps } from '../deps.js';
 
