@@ -487,3 +487,102 @@ describe('callers who are limited', () => {
     expect((await send('POST', '/api/v1/admin/oidc-providers', provider, own)).status).not.toBe(201);
   });
 });
+
+describe('rights that nobody takes', () => {
+  const key = async (...permissions: string[]) => {
+    const { status, json } = await asAdmin('POST', '/api-keys', { name: 'a key', permissions });
+    expect(status).toBe(201);
+    return { 'x-api-key': (json['data'] as unknown as { key: string }).key };
+  };
+  const role = async (name: string, operation?: string) => {
+    const { json } = await asAdmin('POST', '/roles', { name });
+    const { roleId } = json['data'] as unknown as { roleId: string };
+    const permissions = operation ? [{ service: '*', layer: '*', operation }] : [];
+    expect((await asAdmin('PUT', `/roles/${roleId}/permissions`, { permissions })).status).toBe(200);
+    return `/api/v1/admin/roles/${roleId}`;
+  };
+
+  it('roles that grant more keep their name, their grants and themselves', async () => {
+    const boss = await role('boss', '*');
+    const helper = await role('helper', 'admin:jobs:read');
+    const own = await key('admin:roles:write', 'role:helper');
+    expect((await send('PUT', helper, { name: 'helper2' }, own)).status).toBe(200);
+    expect((await send('PUT', boss, { name: 'helper' }, own)).status).toBe(403);
+    expect((await send('PUT', `${boss}/permissions`, { permissions: [] }, own)).status).toBe(403);
+    expect((await send('DELETE', boss, undefined, own)).status).toBe(403);
+    const resource = {
+      apiVersion: 'v1',
+      kind: 'Role',
+      metadata: { name: 'boss' },
+      spec: { permissions: [] },
+    };
+    const manifest = { resources: [resource] };
+    const applied = await send('POST', '/api/v1/admin/metadata/manifest/apply', manifest, {
+      ...(await key('admin:roles:write', 'admin:manifest:write')),
+    });
+    expect(applied.status).toBeGreaterThanOrEqual(400);
+    expect((await send('PUT', `${boss}/permissions`, { permissions: [] }, await key('*'))).status).toBe(200);
+  });
+
+  it('claims of any name are values, not what all objects have', async () => {
+    for (const type of ['constructor', '__proto__', 'toString'])
+      expect((await send('GET', '/account', undefined, await key(`claim:${type}=x`))).status).toBe(200);
+    const about = {
+      service: '*',
+      layer: 'countries',
+      role: '*',
+      attribute: 'NAME',
+      claimType: 'constructor',
+    };
+    const { status, json } = await asAdmin('POST', '/rls-policies', about);
+    expect(status).toBe(201);
+    const { policyId } = json['data'] as unknown as { policyId: string };
+    const items = await send('GET', '/ogc/features/collections/countries/items?limit=1', undefined, {});
+    expect([items.status, items.json['features']]).toEqual([200, []]);
+    expect((await asAdmin('DELETE', `/rls-policies/${policyId}`)).status).toBe(200);
+  });
+
+  it('passwords are set only by who has the claims of the user', async () => {
+    const { json } = await send(
+      'POST',
+      '/api/v1/users',
+      { name: 'swiss', password: 'correct horse battery', claims: { country: ['CH'] } },
+      { 'x-api-key': server.adminKey },
+    );
+    const path = `/api/v1/users/${json['userId']}`;
+    const own = await key('admin:users:write');
+    const password = { password: 'another horse battery' };
+    expect((await send('PUT', `${path}/password`, password, own)).status).toBe(403);
+    expect((await send('PATCH', path, { isActive: false }, own)).status).toBe(403);
+    const same = await key('admin:users:write', 'claim:country=CH');
+    expect((await send('PUT', `${path}/password`, password, same)).status).toBe(204);
+  });
+
+  it('a role without rights is not one beyond the policies of anonymous', async () => {
+    const about = { service: '*', layer: 'countries', role: 'anonymous', filter: "iso_a2 = 'CH'" };
+    const { json } = await asAdmin('POST', '/rls-policies', about);
+    const { policyId } = json['data'] as unknown as { policyId: string };
+    await role('grantless');
+    const count = async (headers: Record<string, string>) => {
+      const path = '/ogc/features/collections/countries/items?limit=3';
+      return ((await send('GET', path, undefined, headers)).json['features'] as unknown as object[]).length;
+    };
+    expect(await count({})).toBe(1);
+    for (const name of ['grantless', 'bogus']) expect(await count(await key(`role:${name}`))).toBe(1);
+    expect(await count(await key('role:reader'))).toBe(3);
+    await asAdmin('DELETE', `/rls-policies/${policyId}`);
+  });
+
+  it('a client keeps what limits it when a scope is deleted or defined again', async () => {
+    await asAdmin('POST', '/tenants', { tenantId: 'kept' });
+    const own = await key('admin:oauth:write', 'tenant:kept', 'read:default');
+    const scopes = '/api/v1/admin/oauth-scopes';
+    const tenant = { scope: 'tenant', permissions: ['tenant:kept'] };
+    expect((await send('PUT', scopes, tenant, own)).status).toBe(200);
+    await addScope('reading', ['read:default']);
+    const client = { name: 'x', allowedScopes: ['tenant', 'reading'] };
+    expect((await send('POST', '/api/v1/admin/oauth-clients', client, own)).status).toBe(201);
+    expect((await send('DELETE', `${scopes}/tenant`, undefined, own)).status).toBe(403);
+    expect((await asAdmin('DELETE', '/oauth-scopes/tenant')).status).toBe(200);
+  });
+});
