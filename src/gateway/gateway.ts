@@ -30,7 +30,7 @@ export interface Gateway {
   readonly firstKey: FirstKey;
   /** Takes over what another gateway tells. */
   hear(note: Note): void;
-  /** Answers what runs, takes nothing new, releases everything. */
+  /** Answers requests in flight within `graceMs`, refuses new ones, releases everything. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -69,13 +69,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     hear: hearAll,
     async close(graceMs) {
       unwatch();
+      server.refuse();
+      management.endWaits();
       data.extents.close();
-      idempotency.close();
       foundation.alerts.close();
-      await cluster.close();
-      await webhooks.close();
+      // Streams are requests in flight: they end first. Edits in flight need the cluster.
       await data.events.close();
       await server.close(graceMs);
+      idempotency.close();
+      await cluster.close();
+      await webhooks.close();
       await management.close();
       await data.edits.close();
       data.display.close();
