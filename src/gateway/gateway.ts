@@ -10,6 +10,7 @@ import { type DataSettings, dataSettings } from '../services/publish/settings.js
 import { exception } from '../services/telemetry/log.js';
 import { readAreas } from '../services/tiles/extent.js';
 import { startWebhooks, type Webhooks } from '../services/webhooks/index.js';
+import { AuditBacklog } from '../stores/audit-backlog.js';
 import { auditTrail } from './admin/audit-trail.js';
 import { Dispatcher } from './http/dispatch.js';
 import { Forwarding } from './http/forwarding.js';
@@ -57,7 +58,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await publish(foundation, data, settings);
   management.start();
   const webhooks = sendWebhooks(foundation, data);
-  const server = serve(foundation, { operations, access, idempotency });
+  const { backlog, server } = await startServing(foundation, { operations, access, idempotency });
   hearAll = (note) => hear(note, foundation, data);
   await cluster.start();
   const port = await server.listen(config.server.host, config.server.port);
@@ -77,6 +78,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await data.events.close();
       await server.close(graceMs);
       idempotency.close();
+      backlog.close();
       await cluster.close();
       await webhooks.close();
       await management.close();
@@ -172,15 +174,25 @@ async function keepCertificate(server: HttpServer, { config, log }: Foundation):
   });
 }
 
+async function startServing(foundation: Foundation, served: Omit<Served, 'backlog'>) {
+  const { dataDir, state, log } = foundation;
+  const onError = (error: unknown) => log.write('audit.failed', { Error: String(error) });
+  const backlog = new AuditBacklog(dataDir, state.audit, onError);
+  // Rows that the last run left come before those of this one.
+  await backlog.drain(true);
+  return { backlog, server: serve(foundation, { ...served, backlog }) };
+}
+
 interface Served {
   operations: readonly Operation[];
   access: Access;
   idempotency: Idempotency;
+  backlog: AuditBacklog;
 }
 
 function serve(
   { config, pools, state, log, dataFolder }: Foundation,
-  { operations, access, idempotency }: Served,
+  { operations, access, idempotency, backlog }: Served,
 ): HttpServer {
   const { vendor, publicUrl, trustProxy, port, tls } = config.server;
   // Browsers ask people for a certificate when servers do.
@@ -197,7 +209,11 @@ function serve(
       permits,
       count: access.count,
       lost: () => dataFolder.lost(),
-      audit: auditTrail({ state, onError: (error) => log.write('audit.failed', { Error: String(error) }) }),
+      audit: auditTrail({
+        state,
+        backlog,
+        onError: (error) => log.write('audit.failed', { Error: String(error) }),
+      }),
     }),
     log,
     vendor,
