@@ -14,6 +14,7 @@ const SOAKS = {
     'src/workers/edits',
     'src/core/events.ts',
   ],
+  'test/admin/audit-backlog.test.ts': ['src/stores/audit', 'src/gateway/admin/audit-trail.ts'],
   'test/e2e/crash.test.ts': ['src/workers/edits', 'src/services/edits.ts', 'src/workers/providers'],
   'test/edits/replaced-files.test.ts': [
     'src/workers/edits',

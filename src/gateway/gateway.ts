@@ -10,6 +10,7 @@ import { type DataSettings, dataSettings } from '../services/publish/settings.js
 import { exception } from '../services/telemetry/log.js';
 import { readAreas } from '../services/tiles/extent.js';
 import { startWebhooks, type Webhooks } from '../services/webhooks/index.js';
+import { AuditBacklog } from '../stores/audit-backlog.js';
 import { auditTrail } from './admin/audit-trail.js';
 import { Dispatcher } from './http/dispatch.js';
 import { Forwarding } from './http/forwarding.js';
@@ -30,7 +31,7 @@ export interface Gateway {
   readonly firstKey: FirstKey;
   /** Takes over what another gateway tells. */
   hear(note: Note): void;
-  /** Answers what runs, takes nothing new, releases everything. */
+  /** Answers requests in flight within `graceMs`, refuses new ones, releases everything. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -57,7 +58,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await publish(foundation, data, settings);
   management.start();
   const webhooks = sendWebhooks(foundation, data);
-  const server = serve(foundation, { operations, access, idempotency });
+  const { backlog, server } = await startServing(foundation, { operations, access, idempotency });
   hearAll = (note) => hear(note, foundation, data);
   await cluster.start();
   const port = await server.listen(config.server.host, config.server.port);
@@ -69,13 +70,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     hear: hearAll,
     async close(graceMs) {
       unwatch();
+      server.refuse();
+      management.endWaits();
       data.extents.close();
-      idempotency.close();
       foundation.alerts.close();
-      await cluster.close();
-      await webhooks.close();
+      // Streams are requests in flight: they end first. Edits in flight need the cluster.
       await data.events.close();
       await server.close(graceMs);
+      idempotency.close();
+      backlog.close();
+      await cluster.close();
+      await webhooks.close();
       await management.close();
       await data.edits.close();
       data.display.close();
@@ -169,15 +174,25 @@ async function keepCertificate(server: HttpServer, { config, log }: Foundation):
   });
 }
 
+async function startServing(foundation: Foundation, served: Omit<Served, 'backlog'>) {
+  const { dataDir, state, log } = foundation;
+  const onError = (error: unknown) => log.write('audit.failed', { Error: String(error) });
+  const backlog = new AuditBacklog(dataDir, state.audit, onError);
+  // Rows that the last run left come before those of this one.
+  await backlog.drain(true);
+  return { backlog, server: serve(foundation, { ...served, backlog }) };
+}
+
 interface Served {
   operations: readonly Operation[];
   access: Access;
   idempotency: Idempotency;
+  backlog: AuditBacklog;
 }
 
 function serve(
   { config, pools, state, log, dataFolder }: Foundation,
-  { operations, access, idempotency }: Served,
+  { operations, access, idempotency, backlog }: Served,
 ): HttpServer {
   const { vendor, publicUrl, trustProxy, port, tls } = config.server;
   // Browsers ask people for a certificate when servers do.
@@ -194,7 +209,11 @@ function serve(
       permits,
       count: access.count,
       lost: () => dataFolder.lost(),
-      audit: auditTrail({ state, onError: (error) => log.write('audit.failed', { Error: String(error) }) }),
+      audit: auditTrail({
+        state,
+        backlog,
+        onError: (error) => log.write('audit.failed', { Error: String(error) }),
+      }),
     }),
     log,
     vendor,

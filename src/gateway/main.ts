@@ -130,7 +130,12 @@ async function prepareReload(
   };
 }
 
+let isDraining = false;
+
+/** A signal to the process group and the supervisor's message can both come. */
 async function drain(gateway: Gateway | undefined, log: Log | undefined): Promise<void> {
+  if (isDraining) return;
+  isDraining = true;
   await gateway?.close(DRAIN_MS);
   log?.flush();
   process.exit(0);

@@ -35,6 +35,7 @@ import { Exports } from '../services/exports/service.js';
 import type { Geocoding } from '../services/geocoding/service.js';
 import { ImportService } from '../services/import.js';
 import { JobEngine } from '../services/jobs/engine.js';
+import { JobContinues } from '../services/jobs/job-continues.js';
 import { sharePlaces } from '../services/jobs/places.js';
 import type { Layers } from '../services/layers/layers.js';
 import { Merges } from '../services/merges.js';
@@ -127,9 +128,16 @@ export interface ManagementOptions {
 
 export interface Management {
   readonly processes: Processes;
-  /** Resolves with a job once it has ended, or as it is after so many milliseconds, or when the signal is aborted. */
+  /**
+   * Resolves with a job once it has ended, or as it is after so many milliseconds, when the signal is aborted or when the
+   * server stops.
+   */
   waitFor(job: JobRow, ms: number, signal?: AbortSignal): Promise<JobRow>;
   readonly operations: readonly Operation[];
+  /** Ends the waits of requests for jobs. */
+  endWaits(): void;
+  /** True once requests wait for no job. */
+  isStopping(): boolean;
   /** Begins to run jobs. */
   start(): void;
   close(): Promise<void>;
@@ -378,8 +386,8 @@ export function startManagement(options: ManagementOptions): Management {
   };
   const waitFor = (job: JobRow, ms: number, signal?: AbortSignal) => {
     const end = AbortSignal.any([AbortSignal.timeout(ms), ...(signal ? [signal] : [])]);
-    return jobs.finished(job.id, end).catch((error: unknown) => {
-      if (end.aborted) return jobs.get(job.id);
+    return jobs.finishedForRequest(job.id, end).catch((error: unknown) => {
+      if (end.aborted || error instanceof JobContinues) return jobs.get(job.id);
       throw error;
     });
   };
@@ -388,7 +396,11 @@ export function startManagement(options: ManagementOptions): Management {
     clearInterval(sweeping);
     return jobs.stop();
   };
-  return { operations, processes, waitFor, start, close };
+  return {
+    ...{ operations, processes, waitFor, start, close },
+    endWaits: () => jobs.endWaits(),
+    isStopping: () => jobs.isStopping,
+  };
 }
 
 function isTableOf(collection: Collection | undefined, store: string): boolean {

@@ -136,6 +136,26 @@ export class AuditStore {
     });
   }
 
+  /**
+   * Adds the rows that are not there yet, in one transaction: a commit whose outcome was not known may have written some.
+   * Rows that agree in every column, the time in milliseconds included, count as one.
+   */
+  async appendMissing(events: readonly AuditEvent[]): Promise<void> {
+    await this.db.transaction().execute(async (trx) => {
+      const runner = runnerOf(trx);
+      const lock = runner.vocabulary.lock('audit');
+      if (lock) await runner.run(lock);
+      const times = [...new Set(events.map(({ at }) => at))];
+      const rows = await trx.selectFrom('audit').selectAll().where('at', 'in', times).execute();
+      const seen = new Set(rows.map(identify));
+      const missing = events.filter((event) => {
+        const key = identify(storable(event));
+        return !seen.has(key) && seen.add(key);
+      });
+      if (missing.length > 0) await appendAuditRows(runner, missing);
+    });
+  }
+
   async #write(): Promise<void> {
     this.#writing = true;
     while (this.#waiting.length > 0) {
@@ -187,6 +207,24 @@ export class AuditStore {
       if (page.length < PAGE) return { rowsChecked };
     }
   }
+}
+
+/** All that tells one event from another, as a key. */
+function identify(event: AuditEvent): string {
+  const { at, event_type, action, actor, outcome, resource_type, resource_id, correlation_id, details } =
+    event;
+  const values = [
+    at,
+    event_type,
+    action,
+    actor,
+    outcome,
+    resource_type,
+    resource_id,
+    correlation_id,
+    details,
+  ];
+  return JSON.stringify(values);
 }
 
 function flaw(row: AuditRow, previous: { id: number; hash: string }): string | undefined {

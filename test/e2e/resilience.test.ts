@@ -1,7 +1,11 @@
+import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { multipart } from '../admin/support/multipart.js';
+import { geoPackageStore } from '../edits/support.js';
 import { type ServerSetup, startServer, type TestServer } from '../support/server.js';
 import { repetitions } from '../support/soak.js';
 import { eventually, json, raw } from './support/http.js';
@@ -206,5 +210,103 @@ describe('the catalog', () => {
     writeFileSync(config, 'logging:\n  level: Information\n');
     supervisor.kill('SIGHUP');
     await eventually(async () => expect(log()).toContain('the catalog was reloaded'));
+  });
+});
+
+describe('a server that is told to stop', () => {
+  const key = 'test-key-of-the-administrator-1';
+  const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+  const town = (name: string) => ({
+    type: 'Feature',
+    geometry: { type: 'Point', coordinates: [1, 2] },
+    properties: { name },
+  });
+
+  /** A POST whose body is sent up to its last bytes; `end` sends them. */
+  function unfinishedPost(url: string, body: string) {
+    const length = String(Buffer.byteLength(body));
+    const options = { method: 'POST', headers: { ...headers, 'content-length': length } };
+    const sent = request(url, options);
+    const answer = new Promise<{ status: number; headers: IncomingHttpHeaders }>((resolve, reject) => {
+      sent.on('error', reject);
+      sent.on('response', (response) => {
+        response.resume();
+        response.on('end', () => resolve({ status: response.statusCode!, headers: response.headers }));
+      });
+    });
+    sent.write(body.slice(0, -5));
+    return { answer, end: () => sent.end(body.slice(-5)) };
+  }
+
+  it('answers what is in flight: waits with their jobs, edits in full, and the rest with 503', async () => {
+    const store = geoPackageStore();
+    try {
+      const dataDir = folder();
+      const setup = { sources: store.sources, dataDir };
+      // Jobs stay queued: whoever waits for one waits until the server stops.
+      const { url, process: supervisor } = await start({ ...setup, env: { SVC_JOBS__AT_ONCE: '0' } });
+      const items = `${url}/ogc/features/collections/spots/items`;
+      const edit = unfinishedPost(items, JSON.stringify(town('in flight')));
+      const endless = unfinishedPost(items, JSON.stringify(town('never whole')));
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      expect((await raw(`${url}/healthz/live`, { agent })).status).toBe(200);
+
+      const execution = JSON.stringify({ inputs: { doubleInput: 3 } });
+      const early: string[] = [];
+      const post = async (path: string, body: string | Buffer, more: Record<string, string> = {}) => {
+        const answer = await raw(`${url}${path}`, { method: 'POST', headers: { ...headers, ...more }, body });
+        early.push(`${path}: ${answer.status} ${answer.body}`);
+        return answer;
+      };
+      const form = new URLSearchParams({ doubleInput: '3.5' }).toString();
+      const upload = multipart([
+        { name: 'tableName', content: 'stopped_upload' },
+        { name: 'file', filename: 'town.geojson', content: JSON.stringify(town('uploaded')) },
+      ]);
+      const remote = { serviceUrl: 'https://features.invalid/', collectionId: 'towns', targetSchema: 'main' };
+      const waits = Promise.all([
+        post('/ogc/processes/processes/echo/execution', execution, { prefer: 'wait=60' }),
+        post('/rest/services/Processes/GPServer/echo/execute', form, {
+          'content-type': 'application/x-www-form-urlencoded',
+        }),
+        post('/api/v1/admin/import/upload', upload.body, { 'content-type': upload.contentType }),
+        post('/api/v1/admin/import/ogc-api-features/collection', JSON.stringify(remote)),
+      ]);
+      const jobs = async () => (await json(`${url}/api/v1/admin/jobs`, { headers })).items;
+      await eventually(async () => expect([(await jobs()).length, early]).toEqual([4, []]));
+
+      const ended = once(supervisor, 'exit');
+      supervisor.kill('SIGTERM');
+      const answers = await waits;
+      expect(answers.map(({ status }) => status)).toEqual([201, 201, 202, 201]);
+      const locations = answers.map((answer) => new URL(answer.headers.location!, url).pathname);
+      expect(new Set(locations).size).toBe(4);
+
+      const late = await raw(`${url}/healthz/live`, { agent });
+      expect([late.status, late.headers['connection'], late.headers['retry-after']]).toEqual([
+        ...[503, 'close', '5'],
+      ]);
+      edit.end();
+      expect(await edit.answer).toMatchObject({ status: 201, headers: { connection: 'close' } });
+      expect(await endless.answer).toMatchObject({
+        ...{ status: 503, headers: { connection: 'close', 'retry-after': '5' } },
+      });
+      agent.destroy();
+      expect(await ended).toEqual([0, null]);
+
+      const again = await start(setup);
+      const names = (await json(`${again.url}/ogc/features/collections/spots/items`)).features;
+      expect(names.map(({ properties }: { properties: { name: string } }) => properties.name)).toEqual([
+        'in flight',
+      ]);
+      const ends = ['successful', 'esriJobSucceeded', 'Completed', 'Failed'];
+      await eventually(async () => {
+        const found = await Promise.all(locations.map((path) => json(again.url + path, { headers })));
+        expect(found.map(({ status, jobStatus }) => status ?? jobStatus)).toEqual(ends);
+      });
+      expect(await collections(again.url)).toContain('stopped_upload');
+    } finally {
+      await store.release();
+    }
   });
 });

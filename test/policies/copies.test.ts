@@ -134,6 +134,25 @@ describe('copies of a closed layer', () => {
     await close('countries', true);
   });
 
+  it('follow what the settings of the layer hide, and its service', async () => {
+    const layer = `/metadata/layers/${layerIds['countries']}`;
+    const open = [200, 200, 200, 200];
+    expect(await statuses('chosen')).toEqual(open);
+    for (const [path, hiding, showing] of [
+      [
+        'fields',
+        { fields: [{ name: 'FIPS_10_', hidden: true }] },
+        { fields: [{ name: 'FIPS_10_', hidden: false }] },
+      ],
+      ['filter', { permanentFilter: { expression: "iso_a2 = 'CH'" } }, null],
+    ] as const) {
+      expect((await admin('PUT', `${layer}/${path}`, hiding)).status).toBe(200);
+      expect(await statuses('chosen'), path).toEqual([401, 403, 403, 200]);
+      expect((await admin('PUT', `${layer}/${path}`, showing)).status).toBe(200);
+      expect(await statuses('chosen'), path).toEqual(open);
+    }
+  });
+
   it('stay closed after a restart of the processes', async () => {
     await close('countries', false);
     server.process.kill('SIGHUP');

@@ -1,7 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../../core/errors.js';
+import { TaskFailure } from '../../core/failure.js';
 import type { Operation, Principal, Reply } from '../../core/operation.js';
 import type { AuditEvent } from '../../stores/audit.js';
+import type { AuditBacklog } from '../../stores/audit-backlog.js';
 import { AuditScope, inAuditScope } from '../../stores/audit-scope.js';
 import type { State } from '../../stores/state.js';
 import type { AuditedRequest, Auditing, CredentialScheme } from '../http/dispatch.js';
@@ -9,6 +11,8 @@ import { EventLimiter } from './event-limiter.js';
 
 export interface AuditTrailOptions {
   state: State;
+  /** Where rows wait that the state refuses. */
+  backlog: Pick<AuditBacklog, 'isEmpty' | 'keep' | 'drain'>;
   /** Told of rows that could not be written and on which no answer hangs. */
   onError(error: unknown): void;
 }
@@ -19,6 +23,9 @@ const HOUR_MS = 3_600_000;
 /** Sign-ins that are remembered. */
 const MAX_SIGN_INS = 10_000;
 
+const UNRECORDED =
+  'The change was made, but the server could not record it: neither the state database nor the data folder can be written. Do not send it again.';
+
 interface Facts {
   status: number;
   resourceId?: string | undefined;
@@ -26,10 +33,26 @@ interface Facts {
 }
 
 /** Writes what happened; docs/auditing.md says what is an event. */
-export function auditTrail({ state, onError }: AuditTrailOptions): Auditing {
+export function auditTrail({ state, backlog, onError }: AuditTrailOptions): Auditing {
   const limiter = new EventLimiter();
   const signIns = new LRUCache<string, number>({ max: MAX_SIGN_INS });
   const append = (request: AuditedRequest, facts: Facts) => state.audit.append(auditEvent(request, facts));
+  /** Writes the row of an edit, which stands already: the row waits on the disk while the state refuses it. */
+  const record = async (event: AuditEvent) => {
+    try {
+      // Rows that wait come first, so that the trail keeps their order.
+      await backlog.drain();
+      if (backlog.isEmpty) return await state.audit.append(event);
+    } catch (error) {
+      onError(error);
+    }
+    try {
+      await backlog.keep(event);
+    } catch (error) {
+      onError(error);
+      throw new TaskFailure('outcome-unknown', UNRECORDED);
+    }
+  };
   return {
     async run(request, work) {
       const success = ({ resourceId, details }: AuditScope) =>
@@ -45,15 +68,15 @@ export function auditTrail({ state, onError }: AuditTrailOptions): Auditing {
         reply = await inAuditScope(scope, work);
       } catch (error) {
         scope.end();
-        await append(request, facts(error instanceof ApiError ? error.status : 500));
+        const event = auditEvent(request, facts(error instanceof ApiError ? error.status : 500));
+        await (request.operation.surface === 'admin' ? state.audit.append(event) : record(event));
         throw error;
       }
       if (scope.behind.size > 0) reply = withBehind(reply, scope.behind);
       const targets = scope.end();
       if (targets && (reply.status ?? 200) < 400) return reply;
-      const appended = append(request, facts(reply.status ?? 200));
-      // A feature that was edited is edited: the answer says so even when its row cannot be written.
-      await (request.operation.surface === 'admin' ? appended : appended.catch(onError));
+      const event = auditEvent(request, facts(reply.status ?? 200));
+      await (request.operation.surface === 'admin' ? state.audit.append(event) : record(event));
       return reply;
     },
     refused(request, status) {

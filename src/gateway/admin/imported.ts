@@ -5,6 +5,7 @@ import type { Exchange, Reply } from '../../core/operation.js';
 import { json } from '../../core/reply.js';
 import { importFormatOf } from '../../services/import-formats.js';
 import type { ImportInput, ImportResult } from '../../services/import-input.js';
+import { JobContinues } from '../../services/jobs/job-continues.js';
 import { nameOf } from '../../services/publish/formats.js';
 import type { Upload as UploadedFile } from '../../services/upload.js';
 import type { Upload } from '../../services/uploads.js';
@@ -76,7 +77,12 @@ export async function importFile(x: Exchange, deps: AdminDeps, received: Receive
   });
   watch.passOn(job.id);
   if (form.forceBackground || file.size > LIMITS.importForegroundBytes) return queued(job, watch);
-  return imported(await deps.jobs.finished(job.id, x.signal), file.path, watch);
+  try {
+    return imported(await deps.jobs.finishedForRequest(job.id, x.signal), file.path, watch);
+  } catch (error) {
+    if (error instanceof JobContinues) return queued(job, watch);
+    throw error;
+  }
 }
 
 /** Until the job is durable the file is ours to remove. */
@@ -112,7 +118,7 @@ function titleOf(fileName: string): string {
 function queued({ id }: JobRow, { id: uploadId }: Upload): Reply {
   const message = 'The file is imported in the background.';
   const reply: Static<typeof Queued> = { jobId: id, ...importLinks(id), message, uploadId };
-  return json(reply, 'application/json', 202);
+  return { ...json(reply, 'application/json', 202), headers: { location: reply.statusUrl } };
 }
 
 function imported(job: JobRow, path: string, { id: uploadId }: Upload): Reply {

@@ -10,6 +10,7 @@ import type {
   ResponseDoc,
 } from '../../core/operation.js';
 import { isWithin } from '../../services/access/policy.js';
+import { JobContinues } from '../../services/jobs/job-continues.js';
 import type { AdminDeps } from './deps.js';
 import { dataSchema, type Envelope, errorDocs, wrap } from './envelope.js';
 
@@ -237,6 +238,25 @@ function responsesOf(
 }
 
 function runOf(implementation: Implementation, envelope: Envelope, deps: AdminDeps): Operation['run'] {
+  const run = plainRunOf(implementation, envelope, deps);
+  return (x) => {
+    const reply = run(x);
+    return reply instanceof Promise ? reply.catch(replyOfContinuedJob) : reply;
+  };
+}
+
+/** The reply to a request whose job outlives it: 201 and where the job is. Throws everything else. */
+function replyOfContinuedJob(error: unknown): Reply {
+  if (!(error instanceof JobContinues)) throw error;
+  const { jobId } = error;
+  const statusUrl = `${BASE_PATH}/jobs/${jobId}`;
+  const message =
+    'The server is stopping. The job continues after its next start; no step after it was started.';
+  const body = JSON.stringify({ jobId, statusUrl, message });
+  return { status: 201, mediaType: 'application/json', headers: { location: statusUrl }, body };
+}
+
+function plainRunOf(implementation: Implementation, envelope: Envelope, deps: AdminDeps): Operation['run'] {
   if ('reply' in implementation)
     return (x) => {
       requireOwnLayer(x, deps);

@@ -37,7 +37,7 @@ export async function makeTilesAhead(
         ...bounds,
       } as const;
       const { id } = await tileJobs.submit(input, principal, options);
-      const job = await jobs.finished(id, signal);
+      const job = await jobs.finishedForRequest(id, signal);
       if (job.state !== 'Succeeded') return { count, warnings: [LATER] };
       const { tally } = JSON.parse(job.result_json!) as TileJobState;
       count += tally?.tiles ?? 0;

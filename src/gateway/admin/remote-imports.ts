@@ -28,13 +28,16 @@ export function ownerOf(x: Exchange): SubmitOptions {
   return { ...submitterOf(x.principal), correlationId: x.correlationId };
 }
 
-/** The job once it has ended. It is cancelled when the client goes away: nobody would hear what became of it. */
+/**
+ * The job once it has ended. It is cancelled when the client goes away: nobody would hear what became of it. Rejects with
+ * `JobContinues` when the server stops.
+ */
 export async function finishedOrCancelled(x: Exchange, { jobs }: AdminDeps, id: string): Promise<JobRow> {
   const cancel = () => void jobs.cancel(id).catch(() => {});
   x.signal.addEventListener('abort', cancel, { once: true });
   if (x.signal.aborted) cancel();
   try {
-    return await jobs.finished(id);
+    return await jobs.finishedForRequest(id);
   } finally {
     x.signal.removeEventListener('abort', cancel);
   }

@@ -66,6 +66,8 @@ export class HttpExchange implements Exchange {
   plainPath = false;
   /** Whether the connection may go on after the answer. */
   keepAlive = true;
+  /** Whether the server closes the connection after the answer because it stops. */
+  closeAfterReply = false;
   aborted = false;
   responded = false;
   /** Called when the connection is lost after `detach`. */
@@ -206,7 +208,8 @@ export class HttpExchange implements Exchange {
 
   /** False when part of the request body has not been taken off the wire, or where it ends is in doubt. */
   get reusable(): boolean {
-    return this.keepAlive && (this.#requestBody === undefined || this.#requestBody.complete);
+    if (this.closeAfterReply || !this.keepAlive) return false;
+    return this.#requestBody === undefined || this.#requestBody.complete;
   }
 
   /** The request body, while the client is still sending it. */

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ApiError } from '../../core/errors.js';
 import { ApiError as Failure } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
@@ -39,6 +40,10 @@ export interface ServerOptions {
   pages?: BrowserPages;
 }
 
+/** Milliseconds in which kept connections, once nothing is in flight, still get an answer to a request under way. */
+const LINGER_MS = 200;
+const RETRY_SECONDS = '5';
+
 /** Certificates whose connections may go on beside each other. */
 const MOST_APPS = 3;
 
@@ -70,6 +75,9 @@ export class HttpServer {
   #listening: { socket: us_listen_socket; host: string; port: number } | undefined;
   #redirect: { app: TemplatedApp; socket: us_listen_socket } | undefined;
   #idle: (() => void) | undefined;
+  /** Requests that are not answered yet. Those answered in the handler's own turn are never in it. */
+  readonly #inFlight = new Set<HttpExchange>();
+  #refuses = false;
   /** Made once, not once a request. */
   readonly #sent = (x: HttpExchange, status: number, bytes: number, error?: unknown) => {
     if (error !== undefined) this.#report(x, asApiError(error));
@@ -136,22 +144,32 @@ export class HttpServer {
     return app;
   }
 
-  /** Stops accepting, waits for running requests up to `graceMs`, then closes every connection. */
-  async close(graceMs: number): Promise<void> {
+  /** Accepts no connection from now on, and answers new requests on those that are open with 503. */
+  refuse(): void {
+    if (this.#refuses) return;
+    this.#refuses = true;
     if (this.#redirect) {
       closeListener(this.#redirect.socket);
       this.#redirect.app.close();
     }
     if (this.#listening) closeListener(this.#listening.socket);
     this.#listening = undefined;
+    for (const x of this.#inFlight) x.closeAfterReply = true;
+  }
+
+  /** Waits for requests in flight up to `graceMs`, answers the rest with 503, then closes every connection. */
+  async close(graceMs: number): Promise<void> {
+    this.refuse();
     if (this.#active.value > 0) {
       await Promise.race([
         new Promise<void>((resolve) => {
           this.#idle = resolve;
         }),
-        new Promise<void>((resolve) => setTimeout(resolve, graceMs).unref()),
+        pause(graceMs, undefined, { ref: false }),
       ]);
     }
+    for (const x of this.#inFlight) if (!x.responded) this.#fail(x, unfinishedError(x));
+    await pause(LINGER_MS);
     for (const app of this.#apps) app.close();
   }
 
@@ -160,15 +178,29 @@ export class HttpServer {
     this.#active.value++;
     x.span = startRequestSpan(x);
     try {
+      if (this.#refuses) {
+        x.closeAfterReply = true;
+        // What is answered in this turn would keep its connection.
+        x.detach();
+        throw stoppingError('The server is stopping. Send the request again.');
+      }
       if (x.path.length + x.query.length > LIMITS.urlBytes) {
         throw new Failure('uri-too-long', `The request line is longer than ${LIMITS.urlBytes} bytes.`);
       }
       const reply = this.#options.dispatcher.dispatch(x);
       if (reply instanceof Promise) {
         x.detach();
+        this.#inFlight.add(x);
         reply.then(
-          (ready) => this.#answer(x, ready),
-          (error: unknown) => this.#fail(x, error),
+          (ready) => {
+            this.#inFlight.delete(x);
+            if (x.responded) ready.sent?.();
+            else this.#answer(x, ready);
+          },
+          (error: unknown) => {
+            this.#inFlight.delete(x);
+            if (!x.responded) this.#fail(x, error);
+          },
         );
       } else {
         this.#answer(x, reply);
@@ -318,6 +350,19 @@ export class HttpServer {
     }
     return cells;
   }
+}
+
+function stoppingError(detail: string): Failure {
+  return new Failure('unavailable', detail, { headers: { 'retry-after': RETRY_SECONDS } });
+}
+
+/** The failure of a request that the server could not finish before it stops. */
+function unfinishedError({ operation }: HttpExchange): Failure {
+  if (!(operation as Operation | undefined)?.audited)
+    return stoppingError('The server is stopping, and could not finish the request. Send it again.');
+  return stoppingError(
+    'The server is stopping, and could not finish the request. Check whether it took effect before you send it again.',
+  );
 }
 
 /** Value of the `service_type` label. */

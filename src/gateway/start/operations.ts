@@ -17,14 +17,16 @@ const PUBLIC_DIR = fileURLToPath(new URL('../../public', import.meta.url));
 const PLACES_FILE = fileURLToPath(new URL('../../places.json', import.meta.url));
 const BASEMAP_FILE = fileURLToPath(new URL('../../basemap.mbtiles', import.meta.url));
 
+type JobMembers = 'processes' | 'waitFor' | 'isStopping';
+
 /** Every operation but those of the management API. */
 export function dataOperations(
   foundation: Foundation,
   data: Data,
   access: Access,
-  { processes, waitFor }: Pick<Management, 'processes' | 'waitFor'>,
+  { processes, waitFor, isStopping }: Pick<Management, JobMembers>,
 ): Operation[] {
-  return surfaceOperations({ ...surfaceDeps(foundation, data, access), processes, waitFor });
+  return surfaceOperations({ ...surfaceDeps(foundation, data, access), processes, waitFor, isStopping });
 }
 
 /** What a worker answers. */
@@ -36,7 +38,7 @@ function surfaceDeps(
   { config, pools, state, dataDir, dataFolder }: Foundation,
   data: Data,
   { authenticator, identity }: Access,
-): Omit<SurfaceDeps, 'processes' | 'waitFor'> {
+): Omit<SurfaceDeps, JobMembers> {
   const { catalog, visible, caching, databases, events, styles } = data;
   const { licensing, observability } = config;
   return {

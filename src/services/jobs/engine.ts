@@ -7,6 +7,7 @@ import type { JobLimits } from '../../stores/job-shares.js';
 import type { JobRow, JobState, JobStore } from '../../stores/jobs.js';
 import { recordJobSpan } from '../telemetry/spans.js';
 import * as metrics from '../telemetry/store-metrics.js';
+import { JobContinues } from './job-continues.js';
 import { BACKEND, type JobKind } from './kinds.js';
 import { PartRun } from './part-run.js';
 import { fullShares, type JobPlaces } from './places.js';
@@ -75,6 +76,8 @@ export class JobEngine {
   #again = false;
   /** Jobs that were begun here. */
   #begun = 0;
+  /** Aborted once the server stops: requests wait for no job from then on. */
+  readonly #stopping = new AbortController();
 
   constructor(
     readonly store: JobStore,
@@ -107,6 +110,15 @@ export class JobEngine {
     this.#depthTimer ??= setInterval(() => this.#showDepths(), DEPTHS_MS).unref();
     this.#showDepths();
     this.#look();
+  }
+
+  /** Ends the waits of requests; the jobs run on until `stop`. */
+  endWaits(): void {
+    this.#stopping.abort(new Error('the server is stopping'));
+  }
+
+  get isStopping(): boolean {
+    return this.#stopping.signal.aborted;
   }
 
   /** Stops the runs and hands their jobs on. Resolves when every run has stopped. */
@@ -204,6 +216,17 @@ export class JobEngine {
       const job = await this.get(id);
       if (job.state !== 'Queued' && job.state !== 'Running') return job;
       await news;
+    }
+  }
+
+  /** As `finished`, for a request. Rejects with `JobContinues` when the server stops before the job has ended. */
+  async finishedForRequest(id: string, signal?: AbortSignal): Promise<JobRow> {
+    const stop = this.#stopping.signal;
+    try {
+      return await this.finished(id, signal ? AbortSignal.any([stop, signal]) : stop);
+    } catch (error) {
+      if (error === stop.reason) throw new JobContinues(id);
+      throw error;
     }
   }
 

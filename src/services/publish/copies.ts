@@ -32,7 +32,7 @@ import {
 export interface CopiesDeps extends CopySourceDeps {
   readonly documents: DocumentStore;
   readonly collections: Pick<CollectionStore, 'idOf'>;
-  readonly jobs: Pick<JobEngine, 'finished' | 'store'>;
+  readonly jobs: Pick<JobEngine, 'finished' | 'finishedForRequest' | 'store'>;
   readonly imports: Pick<ImportService, 'refuse' | 'remove' | 'submitRemote'>;
   readonly layers: Pick<Layers, 'put' | 'settingsOf'>;
   catalog(): CatalogSnapshot;
@@ -139,7 +139,7 @@ export class LayerCopies {
     };
     const jobId = await submit().catch(withdraw);
     // Whatever keeps its end from being seen: the job goes on.
-    const job = await this.deps.jobs.finished(jobId);
+    const job = await this.deps.jobs.finishedForRequest(jobId);
     if (job.state !== 'Succeeded') await withdraw(failureOf(job));
     return this.get(connection.id, await this.deps.collections.idOf(id));
   }
@@ -248,7 +248,7 @@ export class LayerCopies {
     const { schema, table, srid, layerName: title } = stored.body;
     const source = await copySource(this.deps, connection, { schema, table }, { srid: srid ?? DEGREES });
     const jobId = await this.#submit('refreshJobId', stored, { source, srid, title }, by);
-    const job = await this.deps.jobs.finished(jobId);
+    const job = await this.deps.jobs.finishedForRequest(jobId);
     if (job.state !== 'Succeeded') throw failureOf(job);
     return (JSON.parse(job.result_json!) as ImportResult).features;
   }

@@ -91,8 +91,9 @@ export class RasterImports {
     await removeUpload(file);
   }
 
-  finished(id: string, signal: AbortSignal): Promise<JobRow> {
-    return this.deps.jobs.finished(id, signal);
+  /** See `JobEngine.finishedForRequest`. */
+  finishedForRequest(id: string, signal: AbortSignal): Promise<JobRow> {
+    return this.deps.jobs.finishedForRequest(id, signal);
   }
 
   /** Throws `not-found`. */

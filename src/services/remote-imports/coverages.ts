@@ -51,7 +51,7 @@ export class CoverageImports {
     const { signal, ...rest } = options;
     const ask = (task: DownloadTask) => this.deps.pools.run('ingest.coverage', task, { signal });
     const { id, layerId, bytes } = await this.begin(request, target, rest, ask);
-    const job = await this.deps.imports.finished(id, signal);
+    const job = await this.deps.imports.finishedForRequest(id, signal);
     if (job.state !== 'Succeeded') return { job };
     const { rasterId } = JSON.parse(job.result_json!) as RasterImportOutcome;
     return {

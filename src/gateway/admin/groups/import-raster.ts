@@ -139,7 +139,7 @@ async function upload(x: Exchange, deps: AdminDeps): Promise<Reply> {
     await imports.discard(file.path);
     throw error;
   }
-  const ended = await imports.finished(job.id, x.signal);
+  const ended = await imports.finishedForRequest(job.id, x.signal);
   if (ended.state !== 'Succeeded') throw failure(ended);
   const { rasterId } = JSON.parse(ended.result_json!) as RasterImportOutcome;
   const raster = await imports.get(rasterId);

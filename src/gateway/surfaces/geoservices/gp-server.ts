@@ -59,6 +59,7 @@ export function gpServerOperations(deps: ProcessesDeps): Operation[] {
     ...submission(deps, 'execute', 'Execute a task, and wait for it', async (x, process, members) => {
       const job = await submit(x, deps, process, members);
       const end = await endOf(job, x, deps);
+      if (isOpen(end)) return continuedReply(x, process, end, members);
       if (end.state !== 'Succeeded')
         throw new ApiError('unprocessable', end.failure_message ?? 'The task was cancelled.');
       const names = outputsOf(process, end);
@@ -103,16 +104,20 @@ export function gpServerOperations(deps: ProcessesDeps): Operation[] {
 }
 
 /**
- * The job once it has ended; it is dismissed where that takes too long, and where the client leaves, unless it may come
- * again for the answer. Throws `deadline-exceeded`.
+ * The job once it has ended, or as it is when the server stops: then it continues after the next start. It is dismissed
+ * when it takes too long, and when the client leaves, unless the client can repeat the request. Throws `deadline-exceeded`.
  */
-async function endOf(job: JobRow, x: Exchange, { processes, waitFor }: ProcessesDeps): Promise<JobRow> {
+async function endOf(
+  job: JobRow,
+  x: Exchange,
+  { processes, waitFor, isStopping }: ProcessesDeps,
+): Promise<JobRow> {
   const end = await waitFor(
     job,
     EXECUTE_MS,
     x.header('idempotency-key') === undefined ? x.signal : undefined,
   );
-  if (end.state !== 'Queued' && end.state !== 'Running') return end;
+  if (!isOpen(end) || isStopping()) return end;
   const late = await processes.dismiss(job.id, x.principal).catch((error: unknown) => {
     // It has ended meanwhile.
     if (error instanceof ApiError && error.code === 'conflict') return processes.job(job.id, x.principal);
@@ -120,6 +125,15 @@ async function endOf(job: JobRow, x: Exchange, { processes, waitFor }: Processes
   });
   if (late.state === 'Succeeded' || late.state === 'Failed') return late;
   throw new ApiError('deadline-exceeded', 'The task takes too long to be waited for: use submitJob.');
+}
+
+const isOpen = ({ state }: JobRow) => state === 'Queued' || state === 'Running';
+
+/** The reply to `execute` when the server stops before the job has ended: the document of `submitJob`. */
+function continuedReply(x: Exchange, { id }: ProcessDefinition, job: JobRow, members: Members): Reply {
+  const location = `${x.baseUrl}${ROOT}/${encodeURIComponent(id)}/jobs/${job.id}`;
+  const document = { jobId: job.id, jobStatus: statusOf(job) };
+  return { ...jsonReply(document, documentFormat(members)), status: 201, headers: { location } };
 }
 
 const serviceDocument = (tasks: readonly string[]) => ({

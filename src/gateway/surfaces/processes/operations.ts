@@ -19,8 +19,9 @@ import { COMMON, ERRORS, type JobDeps, jobOperations, STATUS } from './jobs.js';
 import { resultsReply } from './results.js';
 
 export type ProcessesDeps = JobDeps & {
-  /** Resolves with a job once it has ended, or as it is after so many milliseconds. */
+  /** Resolves with a job once it has ended, or as it is after so many milliseconds, or when the server stops. */
   waitFor(job: JobRow, ms: number, signal?: AbortSignal): Promise<JobRow>;
+  isStopping(): boolean;
   /** The catalog as a principal may read it. */
   visible(principal: Principal): CatalogSnapshot;
 };
