@@ -82,6 +82,13 @@ export class ResumableUploads {
     return isWhole(upload) && upload.jobId === null ? this.#finish(upload) : upload;
   }
 
+  /** The import that an upload of this caller becomes. Throws `not-found`. */
+  async inputOf(id: string, { owner }: Submitter): Promise<ResumableUpload['input']> {
+    const { input, submitter } = await this.#read(id);
+    if (submitter.owner !== owner) throw notFound('upload', id);
+    return input;
+  }
+
   async list(): Promise<ResumableUpload[]> {
     const reads = (await this.#ids()).map((id) => this.#read(id).catch(() => undefined));
     return (await Promise.all(reads)).filter((upload) => upload !== undefined);

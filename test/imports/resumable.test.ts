@@ -293,6 +293,32 @@ describe('a resumable upload', () => {
     expect((await replace({})).status).toBe(201);
   });
 
+  it('replaces nothing that has come since it began, without the right to that', async () => {
+    const file = points(3);
+    const begin = async (caller: Record<string, string>, more = '') => {
+      const begun = await tus('POST', ENDPOINT, {
+        'upload-length': String(file.length),
+        'upload-metadata': metadata('coming') + more,
+        ...caller,
+      });
+      expect(begun.status).toBe(201);
+      return new URL(begun.headers.get('location')!, server.url).pathname;
+    };
+    const own = await importKey();
+    const early = await begin(own, `,OverwriteExisting ${base64('true')}`);
+    const send = (path: string, caller: Record<string, string>) =>
+      tus(
+        'PATCH',
+        path,
+        { 'content-type': 'application/offset+octet-stream', 'upload-offset': '0', ...caller },
+        file,
+      );
+    expect((await send(await begin({}), {})).status).toBe(204);
+    await expect.poll(() => matched('coming'), { timeout: 60_000 }).toBe(3);
+    expect((await send(early, own)).status).toBe(403);
+    expect((await tus('HEAD', early, own)).status).toBe(403);
+  });
+
   it('is for those who may import', async () => {
     const answer = await fetch(server.url + ENDPOINT, {
       method: 'POST',

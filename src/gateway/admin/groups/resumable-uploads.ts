@@ -13,6 +13,7 @@ import type { AdminDeps } from '../deps.js';
 import { errorDocs, OptionalStringSchema, TimestampSchema, timestamp } from '../envelope.js';
 import { importLinks, importOf } from '../imported.js';
 import { action, BASE_PATH, group, report } from '../kit.js';
+import { requireReplaceable } from '../layer-rights.js';
 import { parseUploadForm } from '../upload-form.js';
 
 /** Uploads that go on after a connection broke: the protocol tus 1.0.0 with its extensions creation, expiration and termination. */
@@ -70,6 +71,7 @@ export const resumableUploads = group({ tag: 'Import', scope: 'import', envelope
     },
     reply: (x, deps) =>
       speakTus(async () => {
+        await requireStillReplaceable(x, deps);
         const upload = await deps.resumableUploads.get(x.params.uploadId, submitterOf(x.principal));
         return { ...json(viewOf(upload)), headers: progressOf(upload) };
       }),
@@ -133,8 +135,18 @@ async function go(
     throw new ApiError('unsupported-media-type', `Send the bytes as ${MEDIA_TYPE}.`);
   const offset = requireBytes('Upload-Offset', x.params.offset);
   const { uploadId } = x.params;
+  await requireStillReplaceable(x, deps);
   const upload = await deps.resumableUploads.write(uploadId, submitterOf(x.principal), offset, x.upload);
   return { status: 204, headers: progressOf(upload) };
+}
+
+/** What an import replaces may have come, or been closed, since its upload began. Throws `forbidden`. */
+async function requireStillReplaceable(
+  { params, principal }: Exchange & { params: { uploadId: string } },
+  deps: AdminDeps,
+): Promise<void> {
+  const { replace, table } = await deps.resumableUploads.inputOf(params.uploadId, submitterOf(principal));
+  if (replace) requireReplaceable([table], principal, deps);
 }
 
 /** Every answer of the protocol says its version, failures too. */
