@@ -54,7 +54,7 @@ beforeEach(async () => {
     catalog: () => new CatalogSnapshot(ids.map(collection), [], 0),
     jobs: {
       store: t.state.jobs,
-      async finished(id: string) {
+      async finishedForRequest(id: string) {
         await finish(id);
         return (await t.state.jobs.get(id))!;
       },
