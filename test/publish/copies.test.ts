@@ -58,6 +58,9 @@ beforeEach(async () => {
         await finish(id);
         return (await t.state.jobs.get(id))!;
       },
+      finished(id: string) {
+        return this.finishedForRequest(id);
+      },
     },
     imports: {
       refuse({ table, replace }: { table: string; replace?: boolean }) {
