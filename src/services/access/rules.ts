@@ -196,6 +196,7 @@ export interface RuleOptions {
 /** The rules in force, kept as documents and followed by every process of the state. */
 export class AccessRules {
   #current = NO_RULES;
+  #lost: Rules['lost'];
   readonly #documents: DocumentStore;
   readonly #hashKey: HashKey;
   readonly #listeners = new Set<(change: RuleChange) => void>();
@@ -256,9 +257,18 @@ export class AccessRules {
       defaultAccess,
       hashKey,
     };
-    // A restriction counts as applied when its marker is written: the data would be open without the state.
     this.#rules = rules;
+    // What was lost is not known before the first look at the marker. Later changes apply at once, as those of the catalog do.
+    if (this.#current !== NO_RULES) this.#apply(rules, this.#lost, subjects);
+    // A change is settled when its marker is written: the data would be open without the state.
     const lost = await marker?.update(rules);
+    const marksOf = (restrictions: Rules['lost']) => JSON.stringify(restrictions?.marks ?? []);
+    if (this.#current === NO_RULES || marksOf(lost) !== marksOf(this.#lost))
+      this.#apply(rules, lost, subjects);
+  }
+
+  #apply(rules: Rules, lost: Rules['lost'], subjects: AccessSubjects): void {
+    this.#lost = lost;
     const before = this.#current;
     const after = new RuleSet(before.version + 1, { ...rules, ...(lost ? { lost } : {}) });
     this.#current = after;

@@ -113,6 +113,12 @@ export class PublishedLayers {
 
   async #nameCheck(layerName: string): Promise<TableCheck> {
     const id = slug(layerName);
+    // Rules name layers by their ids or their numbers.
+    if (/^\d+$/.test(id))
+      return {
+        ...{ code: 'layer-name', severity: 'error' as const, actual: id },
+        message: `The name '${id}' could be the number of another layer. Add a letter to it.`,
+      };
     return (await this.#isTaken(id))
       ? {
           ...{ code: 'layer-name', severity: 'error' as const, actual: id },

@@ -7,6 +7,5 @@ export function slug(name: string): string {
     .replace(/[^a-z0-9_]+/g, '-')
     .replace(/^-+|-+$/g, '')
     .slice(0, 64);
-  // Rules name layers by their ids or their numbers: an id of digits alone would be the number of another layer.
-  return /^\d*$/.test(plain) ? `layer${plain && `-${plain}`}` : plain;
+  return plain || 'layer';
 }

@@ -168,6 +168,8 @@ export const publishedLayer: Kind = {
     if (!isDatabaseConnection(source)) throw wrong(problem('spec/connection', 'is no database'));
     if (slug(rest.layerName) !== name)
       throw wrong(problem('metadata/name', `must be ${slug(rest.layerName)}, as of the layer's name`));
+    if (/^\d+$/.test(name))
+      throw wrong(problem('metadata/name', `'${name}' could be the number of another layer: add a letter`));
     const isPublished = (await deps.state.documents.get(PUBLISHED_LAYER, name)) !== undefined;
     if (!isPublished && deps.catalog().byId(name))
       throw wrong(problem('metadata/name', 'is that of a collection which is there already'));
