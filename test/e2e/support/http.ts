@@ -94,7 +94,7 @@ export async function exchange(url: string, bytes: string | Buffer, waitMs = 500
 }
 
 /** Asks again until `check` accepts; rejects with the last reason after `withinMs`. */
-export async function eventually<T>(check: () => Promise<T>, withinMs = 15_000): Promise<T> {
+export async function eventually<T>(check: () => Promise<T>, withinMs = 60_000): Promise<T> {
   const until = Date.now() + withinMs;
   for (;;) {
     try {
