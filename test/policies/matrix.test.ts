@@ -53,6 +53,10 @@ async function ask(operation: Operation, at: Layer, other: Layer, audience: Audi
 
 const NOWHERE: Layer = { id: 'nowhere', layerId: 0 };
 
+/** Digits of ids and of other numbers are no amount. */
+const holds = (text: string, secret: string) =>
+  /^\d+$/.test(secret) ? new RegExp(`(?<![\\w.])${secret}(?![\\w.])`).test(text) : text.includes(secret);
+
 const LEAKS = 'leaks ';
 const isLeak = (complaint: string) => complaint.startsWith(LEAKS);
 
@@ -64,7 +68,7 @@ function complaints(operation: Operation, { status, text }: Answer, known: Known
   // What a request names comes back in links and in errors.
   const asked = JSON.stringify(operation.request(NOWHERE, NOWHERE));
   const leaks = known.hidden
-    .filter((secret) => text.includes(secret) && !asked.includes(secret))
+    .filter((secret) => holds(text, secret) && !asked.includes(secret))
     .map((secret) => `${LEAKS}${secret}`);
   if (status >= 400) return leaks;
   return [...leaks, ...operation.missing(text, known)];
@@ -135,7 +139,7 @@ describe('the matrix of policies', () => {
           const { status, text } = await executeAs(world, known, process, body);
           executed += 1;
           const at = `${store} ${audience} ${id}`;
-          for (const secret of known.hidden) if (text.includes(secret)) wrong.push(`${at}: leaks ${secret}`);
+          for (const secret of known.hidden) if (holds(text, secret)) wrong.push(`${at}: leaks ${secret}`);
           if (isRefused ? status !== '400' : known.rows.length > 0 && status !== 'successful')
             wrong.push(`${at}: ${status} ${text.slice(-300)}`);
           else if (showsRows)
@@ -158,7 +162,7 @@ describe('the matrix of policies', () => {
         const own = inputs(world.layer('pg_sites'), world.layer('pg_others'));
         const { status, text } = await executeTask(world, audience, id, own);
         const leaks = known.hidden
-          .filter((secret) => text.includes(secret))
+          .filter((secret) => holds(text, secret))
           .map((secret) => `leaks ${secret}`);
         const isWrong = known.rows.length > 0 && status !== 'successful';
         const lacks = showsRows ? known.rows.filter(({ token }) => !text.includes(token)) : [];
