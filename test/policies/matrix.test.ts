@@ -161,9 +161,7 @@ describe('the matrix of policies', () => {
       for (const { id, inputs, showsRows } of TASK_CASES) {
         const own = inputs(world.layer('pg_sites'), world.layer('pg_others'));
         const { status, text } = await executeTask(world, audience, id, own);
-        const leaks = known.hidden
-          .filter((secret) => holds(text, secret))
-          .map((secret) => `leaks ${secret}`);
+        const leaks = known.hidden.filter((secret) => holds(text, secret)).map((secret) => `leaks ${secret}`);
         const isWrong = known.rows.length > 0 && status !== 'successful';
         const lacks = showsRows ? known.rows.filter(({ token }) => !text.includes(token)) : [];
         wrong.push(
