@@ -105,7 +105,11 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
           const change = { ...target, isActive, ...(description === undefined ? {} : { description }) };
           const by = actorOf(x.principal);
           if (isDatabaseConnection(before))
-            await deps.publishedLayers.nameSources({ ...before, body: { ...before.body, ...change } }, by);
+            await deps.publishedLayers.nameSources(
+              before,
+              { ...before, body: { ...before.body, ...change } },
+              by,
+            );
           const changed = await connections.update(
             before,
             by,

@@ -3,13 +3,13 @@ import { SERVICE } from '../../../core/access.js';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import { actorOf } from '../../../core/operation.js';
 import type { TableChoice, TableReport } from '../../../core/table-tasks.js';
+import type { RuledLayer } from '../../../services/access/rules.js';
 import type { NewLayer, StoredLayer } from '../../../services/publish/layers.js';
 import { anyCaseBody } from '../any-case.js';
-
 import { Acknowledgement, AcknowledgementSchema, OptionalStringSchema } from '../envelope.js';
 import { action, group, report } from '../kit.js';
 import { copyOf, copyReport, copyView } from '../layer-copies.js';
-import { requireLayers } from '../layer-rights.js';
+import { requireWholeOf, ruledLayer } from '../layer-rights.js';
 import { layerId } from '../layers.js';
 import { filter } from '../params.js';
 import { LayerSchema, type LayerView } from '../published-layer.js';
@@ -104,11 +104,12 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
     data: LayerSchema,
     status: 201,
     errors: [400, 404, 409, 422, 503],
-    async answer({ params, body, principal }, { connections, layerCopies, publishedLayers: layers }) {
+    async answer({ params, body, principal }, { connections, layerCopies, publishedLayers: layers, rules }) {
       const connection = await connections.get(params.id);
       if (connections.isRemote(connection))
         return copyView(await layerCopies.publish(connection, copyOf(layerOf(body)), actorOf(principal)));
-      return view(await layers.publish(connection, layerOf(body), actorOf(principal)));
+      const permit = (sources: readonly RuledLayer[]) => requireWholeOf(sources, 'read', principal, rules);
+      return view(await layers.publish(connection, layerOf(body), actorOf(principal), permit));
     },
   }),
   action('PUT /connections/{id}/layers/{layerId}/enabled', 'Set Layer Enabled', {
@@ -122,13 +123,14 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
       const { connections, layerCopies, publishedLayers: layers } = deps;
       const connection = await connections.get(params.id);
       const { id } = connection;
-      if (body.enabled) requireLayers([params.layerId], 'read', principal, deps);
       if (connections.isRemote(connection)) {
         const copy = await layerCopies.get(id, params.layerId, params.serviceName);
+        if (body.enabled) requireWholeOf([copy.collection], 'read', principal, deps.rules);
         const [changed] = await layerCopies.enable([copy], body.enabled, actorOf(principal));
         return copyView(changed!);
       }
       const layer = await layers.get(id, params.layerId, params.serviceName);
+      if (body.enabled) requireWholeOf([ruledLayer(layer)], 'read', principal, deps.rules);
       const [changed] = await layers.enable([layer], body.enabled, actorOf(principal));
       return view(changed!);
     },
@@ -145,23 +147,12 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
       const { id } = connection;
       if (connections.isRemote(connection)) {
         const copies = await layerCopies.list(id, params.serviceName ?? SERVICE);
-        if (body.enabled)
-          requireLayers(
-            copies.map(({ collection }) => collection.layerId),
-            'read',
-            principal,
-            deps,
-          );
+        const collections = copies.map(({ collection }) => collection);
+        if (body.enabled) requireWholeOf(collections, 'read', principal, deps.rules);
         return (await layerCopies.enable(copies, body.enabled, actorOf(principal))).map(copyView);
       }
       const all = await layers.ofService(id, params.serviceName ?? SERVICE);
-      if (body.enabled)
-        requireLayers(
-          all.map(({ body: layer }) => layer.layerId),
-          'read',
-          principal,
-          deps,
-        );
+      if (body.enabled) requireWholeOf(all.map(ruledLayer), 'read', principal, deps.rules);
       return (await layers.enable(all, body.enabled, actorOf(principal))).map(view);
     },
   }),

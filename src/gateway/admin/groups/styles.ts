@@ -24,6 +24,7 @@ import {
   wrap,
 } from '../envelope.js';
 import { action, group, implement, report, setting } from '../kit.js';
+import { requireWhole } from '../layer-rights.js';
 import { layerId, requireBounded } from '../layers.js';
 import {
   diagnosticHeaders,
@@ -141,7 +142,7 @@ export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped
     params: { layerId },
     body: { ...anyCaseBody(SuggestBody), required: false },
     data: Suggested,
-    errors: [400, 404, 503],
+    errors: [400, 403, 404, 503],
     answer: suggest,
   }),
 ]);
@@ -231,8 +232,11 @@ function unreadable(detectedVersion: SldVersion | undefined, diagnostics: readon
   return { status: 422, mediaType: 'application/json', body };
 }
 
-async function suggest(x: StyleExchange<SuggestBody | undefined>, { styles, pools }: AdminDeps) {
+async function suggest(x: StyleExchange<SuggestBody | undefined>, deps: AdminDeps) {
+  const { styles, pools } = deps;
   const collection = styles.styled(x.params.layerId);
+  // Legends show values of the sampled rows.
+  requireWhole([collection], 'read', x.principal, deps);
   if (!hasFeatures(collection))
     throw new ApiError('invalid-request', 'Styles are suggested for layers of features.');
   const { classCount = 5, ...preferred } = x.body ?? {};

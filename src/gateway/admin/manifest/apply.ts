@@ -232,7 +232,7 @@ async function requireMeaning(
     const { action, kind, name, after } = step;
     if (action === 'skipped') continue;
     requireRight(kind, principal);
-    kind.requireRight?.(name, { before: step.before, after }, principal, deps);
+    await kind.requireRight?.(name, { before: step.before, after }, principal, deps);
     if (!after) continue;
     const n = places.get(keyOf(kind.kind, name));
     if (configured.has(keyOf(kind.kind, name))) {

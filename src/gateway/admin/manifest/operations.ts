@@ -7,6 +7,7 @@ import {
 } from '../../../services/telemetry/spec-metrics.js';
 import { TimestampSchema, timestamp } from '../envelope.js';
 import { action, group, report } from '../kit.js';
+import { requireAllLayers } from '../layer-rights.js';
 import { OWNERS } from '../owner.js';
 import { requireGenuine } from '../releases/signature.js';
 import { API_VERSION, drifted, fingerprint, owners, plan, resources, type Step } from './apply.js';
@@ -84,7 +85,9 @@ export const manifest = group({ tag: 'Manifest', scope: 'manifest', envelope: 'w
     description:
       'Connections, published layers, services, settings of layers, styles, roles, policies and limits; no secrets, keys or users.',
     data: ManifestSchema,
-    async answer(_x, deps) {
+    errors: [403],
+    async answer({ principal }, deps) {
+      requireAllLayers(principal);
       const all = await resources(deps);
       const drift = await drifted(deps, all);
       return {
@@ -105,6 +108,7 @@ export const manifest = group({ tag: 'Manifest', scope: 'manifest', envelope: 'w
     errors: [400, 403, 409, 413, 422, 503],
     async answer({ body, principal }, deps) {
       const { dryRun = false, prune = false } = body;
+      requireAllLayers(principal);
       const start = performance.now();
       specApplies.cell().inc();
       if (body.release) requireGenuine(body.release, body.resources, deps.releases);
