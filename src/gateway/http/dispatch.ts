@@ -212,7 +212,11 @@ export class Dispatcher {
 
   /** A token that a form holds is known once the form is read: only then who asks is known, and counted. */
   #identifyByForm(x: HttpExchange, { takesToken, ownCredentials }: Operation): Promise<void> | undefined {
-    const { token } = (takesToken && !ownCredentials ? (x.body ?? {}) : {}) as { token?: unknown };
+    if (!takesToken || ownCredentials) return undefined;
+    return this.#identifyByMember(x, ((x.body ?? {}) as { token?: unknown }).token);
+  }
+
+  #identifyByMember(x: HttpExchange, token: unknown): Promise<void> | undefined {
     if (typeof token !== 'string' || token === '' || x.headerOf(X_API_KEY) || authorizationOf(x))
       return undefined;
     return this.#identifyByToken(x, token);
@@ -320,6 +324,8 @@ export class Dispatcher {
       const plainPath = loggedPath(path) === `"${path}"`;
       x.memo = this.#remember(x, { prepared, params, f, accept, format, value: undefined, plainPath });
     }
+    if (operation.body?.streamed && operation.takesToken)
+      x.identify = async (token) => this.#identifyByMember(x, token);
     if (!prepared.readBody) return this.#run(x, operation);
     x.detach();
     return prepared.readBody(x).then((body) => {
