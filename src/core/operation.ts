@@ -215,6 +215,11 @@ export interface Exchange<P extends Params = Params, B = unknown, M = unknown> {
   /** Aborted when the client goes away. */
   readonly signal: AbortSignal;
   header(name: string): string | undefined;
+  /**
+   * Identifies the caller by a token in the `streamed` body, unless credentials came with the head of the request. Throws
+   * `unauthenticated`.
+   */
+  identify?(token: string): Promise<void>;
   /** Adds an entry to the Server-Timing header. Milliseconds. */
   timing(stage: string, milliseconds: number): void;
 }

@@ -21,7 +21,7 @@ void appendReal(ByteBuffer& out, double value) {
 
 void appendText(ByteBuffer& out, FieldType type, const Value& value) {
   int64_t instant = 0;
-  if (type == FieldType::DateTime && readInstant(value.bytes, value.size, instant)) return appendInteger(out, instant);
+  if (readTime(type, value, instant)) return appendInteger(out, instant);
   if (type == FieldType::Number && isNumberText(value)) return out.append(value.bytes, value.size);
   appendJsonString(out, value.bytes, value.size);
 }
@@ -91,6 +91,22 @@ bool readZone(const char* text, size_t size, int& minutes) {
 }
 
 }  // namespace
+
+bool readTime(FieldType type, const Value& value, int64_t& milliseconds) {
+  if (type == FieldType::DateTime) return readInstant(value.bytes, value.size, milliseconds);
+  return type == FieldType::Date && readDay(value.bytes, value.size, milliseconds);
+}
+
+bool readDay(const char* text, size_t size, int64_t& milliseconds) {
+  int century = 0, year = 0, month = 0, day = 0;
+  if (size != 10 || text[4] != '-' || text[7] != '-') return false;
+  if (!readPair(text, century) || !readPair(text + 2, year) || !readPair(text + 5, month) || !readPair(text + 8, day)) {
+    return false;
+  }
+  if (month < 1 || month > 12 || day < 1 || day > 31) return false;
+  milliseconds = daysOf(century * 100 + year, month, day) * 86400000;
+  return true;
+}
 
 bool readInstant(const char* text, size_t size, int64_t& milliseconds) {
   int century = 0, year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;

@@ -198,9 +198,16 @@ void GeoJsonFeatureWriter::begin(const FeatureOptions& options, std::shared_ptr<
   thinner_.begin(options.tolerance, reprojector_.get());
   keys_.clear();
   types_.clear();
+  idKey_.clear();
+  if (!options.idProperty.empty()) {
+    out_.clear();
+    appendJsonString(out_, options.idProperty.data(), options.idProperty.size());
+    out_.push(':');
+    idKey_.assign(reinterpret_cast<const char*>(out_.data()), out_.size());
+  }
   for (const FeatureOptions::Field& field : options.fields) {
     out_.clear();
-    if (!keys_.empty()) out_.push(',');
+    if (!keys_.empty() || !idKey_.empty()) out_.push(',');
     appendJsonString(out_, field.name.data(), field.name.size());
     out_.push(':');
     keys_.emplace_back(reinterpret_cast<const char*>(out_.data()), out_.size());
@@ -212,13 +219,10 @@ void GeoJsonFeatureWriter::begin(const FeatureOptions& options, std::shared_ptr<
 void GeoJsonFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, size_t size) {
   if (!out_.empty()) out_.push(',');
   out_.appendLiteral("{\"type\":\"Feature\",");
-  if (id.kind == Value::Kind::Integer) {
+  const bool hasId = id.kind == Value::Kind::Integer || id.kind == Value::Kind::Text;
+  if (hasId) {
     out_.appendLiteral("\"id\":");
-    appendInteger(out_, id.integer);
-    out_.push(',');
-  } else if (id.kind == Value::Kind::Text) {
-    out_.appendLiteral("\"id\":");
-    appendJsonString(out_, id.bytes, id.size);
+    appendId(id);
     out_.push(',');
   }
   out_.appendLiteral("\"geometry\":");
@@ -229,6 +233,21 @@ void GeoJsonFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, si
     out_.appendLiteral("null");
   }
   out_.appendLiteral(",\"properties\":{");
+  if (idKey_.empty()) return;
+  out_.append(idKey_.data(), idKey_.size());
+  if (hasId) {
+    appendId(id);
+  } else {
+    out_.appendLiteral("null");
+  }
+}
+
+void GeoJsonFeatureWriter::appendId(const Value& id) {
+  if (id.kind == Value::Kind::Integer) {
+    appendInteger(out_, id.integer);
+  } else {
+    appendJsonString(out_, id.bytes, id.size);
+  }
 }
 
 void GeoJsonFeatureWriter::property(size_t field, const Value& value) {
