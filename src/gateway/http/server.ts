@@ -5,6 +5,7 @@ import { ApiError as Failure } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Operation, Reply } from '../../core/operation.js';
 import type { CertificateFiles } from '../../services/certificate.js';
+import type { Share } from '../../services/telemetry/instruments.js';
 import { exception, type Log, type RequestKind } from '../../services/telemetry/log.js';
 import * as metrics from '../../services/telemetry/metrics.js';
 import { startRequestSpan } from '../../services/telemetry/spans.js';
@@ -243,7 +244,8 @@ export class HttpServer {
     const { operation } = x as { operation: Operation | undefined };
     const inBand = operation ? operation.failure?.(error) : this.#options.strayFailure?.(x, error);
     metrics.requestErrors
-      .cell(
+      .cellIn(
+        shareOf(operation, error.status),
         serviceType(operation),
         operation?.id ?? 'unknown',
         String(error.status),
@@ -330,6 +332,7 @@ export class HttpServer {
       const endpoint = operation?.path ?? 'unmatched';
       const verb = operation?.method ?? (method.length <= 7 ? method : 'OTHER');
       const code = String(status);
+      const share = shareOf(operation, status);
       cells = {
         kind: {
           method: verb,
@@ -338,9 +341,10 @@ export class HttpServer {
           operation: operation?.id ?? 'unknown',
           quiet: operation?.quiet ?? false,
         },
-        duration: metrics.httpRequestDuration.cell(verb, endpoint, code),
-        total: metrics.httpRequests.cell(verb, endpoint, code),
-        serving: metrics.servingDuration.cell(
+        duration: metrics.httpRequestDuration.cellIn(share, verb, endpoint, code),
+        total: metrics.httpRequests.cellIn(share, verb, endpoint, code),
+        serving: metrics.servingDuration.cellIn(
+          share,
           operation?.protocol ?? 'Unknown',
           operation?.id ?? 'unknown',
           `${code[0]}xx`,
@@ -363,6 +367,16 @@ function unfinishedError({ operation }: HttpExchange): Failure {
   return stoppingError(
     'The server is stopping, and could not finish the request. Check whether it took effect before you send it again.',
   );
+}
+
+const CLIENT_GONE = 499;
+const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
+
+/** Whose label sets a request uses: anonymous requests must not take those of what is served. */
+function shareOf(operation: Operation | undefined, status: number): Share {
+  if (operation === undefined || REFUSALS.has(status)) return 'refused';
+  if (operation.surface === 'admin') return 'admin';
+  return status >= 400 && status < CLIENT_GONE ? 'wrong' : 'rest';
 }
 
 /** Value of the `service_type` label. */
