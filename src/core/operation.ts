@@ -124,6 +124,8 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** Entity tag without quotes; `W/` first for a weak one. */
   readonly etag?: string;
+  /** True: the tag names what is stored, for If-Match. The answer shows more, so that If-None-Match does not apply to it. */
+  readonly isStoredTag?: boolean;
   readonly cacheControl?: string;
   /** Names by which a CDN before the server can be told to forget the answer. */
   readonly cacheTags?: readonly string[];
@@ -236,6 +238,8 @@ export interface BodySpec<S extends TSchema = TSchema> {
   readonly jsonMembers?: readonly string[];
   /** Makes what was read fit the schema, on the event loop: it looks at the outermost members only. */
   readonly fit?: (value: unknown) => unknown;
+  /** Members bind in any case at every depth, and members that the schema does not name are dropped: see `memberBinder`. */
+  readonly bindsAnyCase?: boolean;
   /** Bytes; `LIMITS.bodyBytes` when absent. */
   readonly maxBytes?: number;
   /** What a client is told to do that has more. */
@@ -270,6 +274,8 @@ export interface Operation {
   readonly callbacks?: Readonly<Record<string, string>>;
   /** True: a request with an Idempotency-Key is carried out once, and whoever repeats it gets the first answer. */
   readonly repeatable?: boolean;
+  /** Whether answers have an ETag beyond that of their surface; `checked`: requests are refused by If-Match, too (412). */
+  readonly entityTag?: 'sent' | 'checked';
   /** True: the operation looks at the Authorization header itself, and nobody is known by it. */
   readonly ownCredentials?: boolean;
   /** True: an audit row is written with the outcome. Only for operations that change something. */

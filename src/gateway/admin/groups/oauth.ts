@@ -10,6 +10,7 @@ import { holderOf, requireBound } from '../../../services/access/restrictions.js
 import type { RuleSet } from '../../../services/access/rules.js';
 import type { AdminDeps } from '../deps.js';
 import { viewsOf } from '../documents.js';
+import { tagged } from '../entity-tags.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,
@@ -90,7 +91,7 @@ export const oauth = group({ tag: 'OAuth clients and scopes', scope: 'oauth', en
           requireHeld(principal, labels);
           requireBound(principal, holderOf(labels), deps.rules.current);
           const { client, secret } = await clients.create(about, actorOf(principal));
-          return { client: clientView(client), clientSecret: secret };
+          return tagged({ client: clientView(client), clientSecret: secret }, client.etag);
         },
       }),
       get: implement({
@@ -140,6 +141,7 @@ export const oauth = group({ tag: 'OAuth clients and scopes', scope: 'oauth', en
   ),
   action('DELETE /oauth-scopes/{scope}', 'Delete OAuth Scope', {
     params: { scope: pathString('scope', 'Name of the scope.') },
+    shownBy: '/oauth-scopes',
     data: Scope,
     errors: [404],
     async answer({ params: { scope }, principal }, { identity: { clients }, rules }) {
@@ -201,8 +203,8 @@ function isRedirect(text: string): boolean {
 }
 
 function clientView(client: StoredClient, usedAt: number | null = null): Static<typeof Client> {
-  const { id, body, createdAt, createdBy, updatedAt } = client;
-  return {
+  const { id, etag, body, createdAt, createdBy, updatedAt } = client;
+  const view = {
     ...{ id, clientId: id, name: body.name, clientType: body.clientType },
     ...{ allowedGrantTypes: [...body.allowedGrantTypes], allowedScopes: [...body.allowedScopes] },
     ...{ redirectUris: [...body.redirectUris], secretPrefix: body.secretPrefix },
@@ -210,6 +212,7 @@ function clientView(client: StoredClient, usedAt: number | null = null): Static<
     ...{ updatedAt: timestamp(updatedAt), expiresAt: optionalTimestamp(body.expiresAt) },
     lastUsedAt: optionalTimestamp(usedAt),
   };
+  return tagged(view, etag);
 }
 
 function scopeView({ id, body }: StoredScope): Static<typeof Scope> {

@@ -15,8 +15,9 @@ import { pathString } from '../../../core/params.js';
 import { isGrant, requireHeld } from '../../../services/access/permissions.js';
 import { RULE_KINDS } from '../../../services/access/rules.js';
 import type { StoredDocument } from '../../../stores/documents.js';
+import { ifMatch } from '../conditional.js';
 import type { AdminDeps } from '../deps.js';
-import { ifMatch } from '../documents.js';
+import { givenTag, tagged } from '../entity-tags.js';
 import {
   Acknowledgement,
   AcknowledgementSchema,
@@ -121,7 +122,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
         params: byId,
         data: Type.Array(GrantSchema),
         errors: [404],
-        answer: async ({ params }, deps) => (await roleOf(params.id, deps)).permissions,
+        answer: async ({ params }, deps) => grantsOf(await roleOf(params.id, deps)),
       }),
       set: implement({
         description: 'Replaces all grants.',
@@ -135,7 +136,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
           requireHeld(x.principal, permissions.flatMap(labelsOf));
           await requireOver(x, deps);
           const changed = await changeRole(x, deps, (role) => ({ ...role, permissions }));
-          return [...changed.body.permissions];
+          return grantsOf(view(changed));
         },
       }),
     },
@@ -192,12 +193,20 @@ function grantProblem({ service, layer, operation }: Grant, n: number, { permiss
     : problem(`permissions/${n}/operation`, 'is neither read, write nor a permission of this server');
 }
 
-function view({ id, body, createdAt, updatedAt }: StoredDocument<Role>): RoleView {
+/** The grants of a role change with the role: they have its entity tag. */
+function grantsOf(role: RoleView): RoleView['permissions'] {
+  const grants = [...role.permissions];
+  const tag = givenTag(role);
+  return tag === undefined ? grants : tagged(grants, tag);
+}
+
+function view({ id, etag, body, createdAt, updatedAt }: StoredDocument<Role>): RoleView {
   const { name, description, permissions } = body;
-  return {
+  const role = {
     ...{ roleId: id, name, description, isBuiltIn: false, permissions: [...permissions] },
     ...{ createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) },
   };
+  return tagged(role, etag);
 }
 
 function builtInView({ id, name, description, permissions }: BuiltInRole): RoleView {

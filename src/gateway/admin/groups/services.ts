@@ -101,6 +101,7 @@ const LayerMetadata = Type.Object({
   sourceUrl: OptionalText,
 });
 
+const SETTINGS = '/services/{serviceName}/settings';
 const serviceName = pathString('serviceName', `Name of a service: ${SERVICE}, or one that layers belong to.`);
 
 /** Services, which are groups of layers with settings of their own, and words about layers. */
@@ -109,7 +110,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
     data: Type.Array(ServiceSummary),
     answer: async (_x, deps) => serviceNames(deps).map((name) => summaryOf(name, deps)),
   }),
-  report('GET /services/{serviceName}/settings', 'Get Service Settings', {
+  report(`GET ${SETTINGS}`, 'Get Service Settings', {
     params: { serviceName },
     data: Settings,
     errors: [404],
@@ -122,6 +123,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
     description:
       'Layers of the service are on these surfaces and no others, in no listing and under no address; the body may be the list itself.',
     params: { serviceName },
+    shownBy: SETTINGS,
     body: jsonBody(Type.Union([Protocols, Type.Object({ enabledProtocols: Protocols })])),
     data: Settings,
     errors: [400, 404],
@@ -146,6 +148,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
     description:
       'How maps are made where a request does not say it: size, resolution, format, background; and the largest size, and the most features of a layer in a map.',
     params: { serviceName },
+    shownBy: SETTINGS,
     body: jsonBody(Type.Partial(MapServer)),
     data: Settings,
     errors: [400, 404],
@@ -161,6 +164,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
   action('PUT /services/{serviceName}/access-policy', 'Update Service Access Policy', {
     description: 'A member that is left out keeps its value; an empty list of roles clears it.',
     params: { serviceName },
+    shownBy: SETTINGS,
     body: jsonBody(AccessChange),
     data: Settings,
     errors: [400, 404],
@@ -175,6 +179,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
   action('PUT /services/{serviceName}/timeinfo', 'Update Service Time Info', {
     description: 'Fields that hold when features of its layers begin and end; layers may say others.',
     params: { serviceName },
+    shownBy: SETTINGS,
     body: jsonBody(TimeInfoChange),
     data: Settings,
     errors: [400, 404],
@@ -191,6 +196,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
     description:
       'Null, as leaving out, keeps a member; an empty text or list clears it. title, description, keywords and enabled are ours.',
     params: { serviceName, layerId },
+    current: ({ params }, deps) => layerView(requireLayerOf(params.serviceName, params.layerId, deps), deps),
     body: jsonBody(LayerChange),
     data: LayerMetadata,
     errors: [400, 404, 501],
