@@ -151,14 +151,25 @@ describe('a scorecard', () => {
     expect(read.headers.get('content-disposition')).toContain('attachment');
   });
 
+  it('of another program is kept with the fingerprint that the server computes', async () => {
+    const stated = sha256('as another program has it');
+    const answer = await post({ fingerprint: stated, ...CARD });
+    expect(answer.status, answer.text).toBe(200);
+    const { body } = await admin('GET', '/migration/runs/carded/scorecard');
+    const { fingerprint, ...card } = body as Record<string, unknown>;
+    expect(card).toEqual({ ...CARD, statedFingerprint: stated });
+    const inOrder = Object.fromEntries(Object.entries(card).sort(([a], [b]) => (a < b ? -1 : 1)));
+    expect(fingerprint).toBe(sha256(JSON.stringify(inOrder)));
+    expect(answer.body).toMatchObject({ reconciliationScorecardFingerprint: fingerprint });
+  });
+
   it('may stand in any order, and is refused when it is another or contradicts itself', async () => {
     const { fingerprint, ...rest } = signed(CARD);
     const turned = Object.fromEntries(Object.entries(rest).reverse());
     expect((await post({ ...turned, fingerprint })).status).toBe(200);
     const { dataReconciliation: data } = CARD;
     const faults: [string, object][] = [
-      ['/fingerprint', { ...rest, fingerprint: sha256('') }],
-      ['/fingerprint', { ...rest, fingerprint, verdict: 'pass' }],
+      ['/fingerprint', { ...rest, fingerprint: 'none' }],
       ['/runId', signed({ ...CARD, runId: 'run-1' })],
       ['/verdict', signed({ ...CARD, verdict: 'good' })],
       ['/dataReconciliation/layerCount', signed({ ...CARD, dataReconciliation: { ...data, passCount: 2 } })],

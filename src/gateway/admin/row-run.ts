@@ -64,8 +64,8 @@ function tagReader({ group, row, implementation, deps }: RowContext): TagReader 
 
 /** The tag of a reply that an implementation made itself. */
 function replyTag({ status, mediaType, body, etag }: Reply): string | undefined {
-  const isJson = status === 200 && mediaType === 'application/json' && typeof body === 'string';
-  return etag ?? (isJson ? hashTag(body) : undefined);
+  const isJson = status === 200 && /\bjson$/.test(mediaType ?? '');
+  return etag ?? (isJson && typeof body === 'string' ? hashTag(body) : undefined);
 }
 
 function replyMaker(

@@ -191,7 +191,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
   }),
   action('POST /migration/runs/{runId}/scorecard', 'Record Migration Run Reconciliation Scorecard', {
     description:
-      'The fingerprint is the SHA-256 of the scorecard without it, as JSON whose members stand in the order of their names, without white space.',
+      'The fingerprint of a run is the SHA-256 of the scorecard without its fingerprint, as JSON whose members are in the order of their names, without white space. If a scorecard states another one, the server recomputes it and keeps the other as statedFingerprint.',
     params: byId,
     body: jsonBody(Scorecard),
     data: Run,
@@ -199,15 +199,16 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
     async answer({ params: { runId }, body, principal }, { state }) {
       const { body: run } = await required<RunRecord>(state.documents, RUNS, runId);
       requireScorecard(body, run);
+      const card = withFingerprint(body);
       return changed(
         state.documents,
         runId,
         async (store, by) => {
-          await store.put(SCORECARDS, runId, body, by);
+          await store.put(SCORECARDS, runId, card, by);
           return (before) => ({
             ...before,
             hasReconciliationScorecard: true,
-            reconciliationScorecardFingerprint: body.fingerprint,
+            reconciliationScorecardFingerprint: card.fingerprint,
           });
         },
         actorOf(principal),
@@ -308,7 +309,6 @@ function requireScorecard(card: Static<typeof Scorecard>, run: RunRecord): void 
   const parity = card.capabilityParity;
   const constructs =
     parity.automatedCount + parity.assistedCount + parity.manualReviewCount + parity.unsupportedCount;
-  const fingerprint = fingerprintWithin(card);
   requireSound([
     card.runId === run.runId ? undefined : problem('runId', 'is not that of the path'),
     card.sourceKind === run.sourceKind ? undefined : problem('sourceKind', 'is not that of the run'),
@@ -327,10 +327,14 @@ function requireScorecard(card: Static<typeof Scorecard>, run: RunRecord): void 
     classification === 'fail' && card.verdict !== 'fail'
       ? problem('verdict', 'must be fail: the data does')
       : undefined,
-    card.fingerprint === fingerprint
-      ? undefined
-      : problem('fingerprint', `is not that of the scorecard, which is ${fingerprint}`),
   ]);
+}
+
+/** Returns the scorecard with its fingerprint: other programs compute theirs in other ways, which cannot be checked. */
+function withFingerprint(card: Static<typeof Scorecard>): Static<typeof Scorecard> {
+  if (card.fingerprint === fingerprintWithin(card)) return card;
+  const restated = { ...card, statedFingerprint: card.fingerprint };
+  return { ...restated, fingerprint: fingerprintWithin(restated) };
 }
 
 function attachment(body: string, fingerprint: string, name: string): Reply {

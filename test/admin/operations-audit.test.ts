@@ -1,0 +1,194 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.js';
+import { CASES, type OperationCase } from './support/audit-cases.js';
+import { inOtherCase, type Schema, withNulls } from './support/audit-schema.js';
+import { type Answer, AuditWorld, BASE, type Sending } from './support/audit-world.js';
+
+/**
+ * Every operation of the management API as drivers call it: valid, invalid, members in another case, nulls, a stale tag,
+ * without and with too few rights. The operations are those of the interface document: one without a case fails.
+ */
+
+interface OperationDocument {
+  readonly security?: unknown;
+  readonly 'x-not-implemented'?: boolean;
+  readonly parameters: readonly { name: string; in: string; required: boolean; schema: Schema }[];
+  readonly requestBody?: { content: Record<string, { schema: Schema }> };
+  readonly responses: Record<
+    string,
+    { headers?: Record<string, unknown>; content?: Record<string, unknown> }
+  >;
+}
+
+const OPERATIONS = readFileSync('test/contract/operations.txt', 'utf8')
+  .split('\n')
+  .map((line) => /^(GET|POST|PUT|PATCH|DELETE) (\S+)/.exec(line))
+  .filter((match) => match !== null)
+  .map(([, method, path]) => `${method} ${path}`);
+/** Operations of Graticule beside those of the contract. */
+const OWN = Object.keys(CASES).filter((name) => !OPERATIONS.includes(name));
+const NAMES = [...OPERATIONS, 'GET /metadata/manifest', ...OWN];
+
+let server: TestServer;
+let w: AuditWorld;
+let weak: string;
+let documents: Map<string, OperationDocument>;
+
+beforeAll(async () => {
+  server = await startServer({
+    sources: ['demo/data/world_map.gpkg'],
+    env: { SVC_REMOTE__ALLOW: '[]', SVC_LOG__LEVEL: 'Error' },
+  });
+  w = new AuditWorld(server);
+  await w.open();
+  weak = await w.secret(['read:default/countries']);
+  const { body } = await w.send('GET', '/openapi.json');
+  documents = new Map(
+    Object.entries<Record<string, OperationDocument>>(body.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, one]): [string, OperationDocument] => [
+        `${method.toUpperCase()} ${path.slice(BASE.length)}`,
+        one,
+      ]),
+    ),
+  );
+});
+afterAll(() => server?.stop());
+
+const isChange = (method: string) => ['PUT', 'PATCH', 'DELETE'].includes(method);
+
+/** One way of calling an operation. */
+class Caller {
+  readonly method: string;
+  readonly template: string;
+  readonly document: OperationDocument;
+  readonly about: OperationCase;
+
+  constructor(name: string) {
+    [this.method, this.template] = name.split(' ') as [string, string];
+    this.document = documents.get(name)!;
+    this.about = CASES[name] ?? {};
+  }
+
+  get status(): number {
+    return this.about.status ?? 200;
+  }
+
+  get schema(): Schema | undefined {
+    return this.document.requestBody?.content['application/json']?.schema;
+  }
+
+  async path(template = this.template, values?: Record<string, string>): Promise<string> {
+    const all = values ?? (await this.about.path?.(w)) ?? {};
+    const path = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(all[name] ?? 'x'));
+    const query = new URLSearchParams(this.about.query).toString();
+    return query === '' ? path : `${path}?${query}`;
+  }
+
+  async call(path: string, sending: Sending = {}): Promise<Answer> {
+    const { body, bytes, headers } = this.about;
+    const content = bytes ? { bytes: bytes() } : body ? { body: await body(w) } : {};
+    return w.send(this.method, path, { ...content, ...sending, headers: { ...headers, ...sending.headers } });
+  }
+
+  /** The tag of what a path shows now; undefined where the case says that there is none. */
+  async tag(values: Record<string, string>): Promise<string | null | undefined> {
+    const { tag, shownBy = this.template } = this.about;
+    if (tag === null) return undefined;
+    if (tag) return tag(w, await this.path(this.template, values));
+    return (await w.send('GET', await this.path(shownBy, values))).etag;
+  }
+}
+
+it('has a case for every operation of the interface document', () => {
+  expect([...documents.keys()].filter((name) => !NAMES.includes(name))).toEqual([]);
+  expect(NAMES.filter((name) => !documents.has(name))).toEqual([]);
+  const isSimple = ({ parameters, requestBody }: OperationDocument, name: string) =>
+    !/[{]/.test(name) && !requestBody && parameters.every(({ required }) => !required);
+  const lacking = [...documents].filter(
+    ([name, one]) => !one['x-not-implemented'] && !isSimple(one, name) && !CASES[name],
+  );
+  expect(lacking.map(([name]) => name)).toEqual([]);
+});
+
+describe.each(NAMES)('%s', (name) => {
+  it('does what a driver may expect', async () => {
+    const caller = new Caller(name);
+    const { method, document, about, status } = caller;
+    const values = (await about.path?.(w)) ?? {};
+    const path = await caller.path(caller.template, values);
+    if (document['x-not-implemented']) {
+      expect((await caller.call(path)).status).toBe(501);
+      return;
+    }
+    expect(Object.keys(document.responses)).toContain('429');
+
+    // Rights.
+    if (document.security) {
+      expect([401, (await caller.call(path, { key: '' })).status]).toEqual([401, 401]);
+      expect([403, (await caller.call(path, { key: weak })).status]).toEqual([403, 403]);
+    }
+
+    // What is wrong.
+    const wrong = await caller.call(`${path}${path.includes('?') ? '&' : '?'}noSuchParameter=1`);
+    expect(wrong).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('noSuchParameter') },
+    });
+    if (caller.schema) {
+      const invalid = await caller.call(await caller.path(), { body: 'no object' });
+      expect(['invalid body', invalid.status]).toEqual(['invalid body', 400]);
+    }
+
+    // What is right, however it is spelled.
+    const plain = await caller.call(path);
+    expect(['valid', plain.status, plain.status === status ? '' : plain.body]).toEqual(['valid', status, '']);
+    const { schema } = caller;
+    if (schema && about.body) {
+      for (const [way, change] of [
+        ['in another case', inOtherCase],
+        ['with nulls', withNulls],
+      ] as const) {
+        const body = change(await about.body(w), schema);
+        const answer = await caller.call(await caller.path(), { body });
+        expect([way, answer.status, detailOf(answer)]).toEqual([way, plain.status, detailOf(plain)]);
+      }
+    }
+    if (method === 'GET' && plain.status === 200 && typeof plain.body === 'object')
+      expect(['an ETag', plain.etag]).toEqual(['an ETag', expect.stringMatching(/^"[^"]+"$/)]);
+
+    if (isChange(method)) await expectConditional(caller, plain);
+  });
+});
+
+/** Says what failed, without the ids of things. */
+function detailOf({ status, body }: Answer): string {
+  if (status < 400) return '';
+  const detail =
+    typeof body === 'string' ? body : (body?.detail ?? body?.errorMessage ?? body?.message ?? '');
+  return detail.replace(/[0-9a-f-]{36}|\b\w+-?\d+\b/g, '…');
+}
+
+async function expectConditional(caller: Caller, plain: Answer): Promise<void> {
+  const { document, about, method } = caller;
+  expect(document.parameters.map((one) => one.name)).toContain('If-Match');
+  expect(Object.keys(document.responses)).toContain('412');
+  const values = (await about.path?.(w)) ?? {};
+  const path = await caller.path(caller.template, values);
+  const stale = await caller.call(path, { headers: { 'if-match': '"nope"' } });
+  // What is not there has no tag.
+  expect(['stale', stale.status]).toEqual([
+    'stale',
+    plain.status === 404 ? expect.toSatisfy(isRefusal) : 412,
+  ]);
+  if (plain.status >= 300) return;
+  if (method !== 'DELETE')
+    expect(['a tag after the change', plain.etag]).toEqual([expect.any(String), expect.any(String)]);
+  const tag = await caller.tag(values);
+  if (tag === undefined) return;
+  expect(['a tag before', tag]).toEqual(['a tag before', expect.any(String)]);
+  const right = await caller.call(path, { headers: { 'if-match': tag! } });
+  expect(['right', right.status, right.status < 300 ? '' : right.body]).toEqual(['right', plain.status, '']);
+}
+
+const isRefusal = (status: number) => status === 404 || status === 412;
