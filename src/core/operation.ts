@@ -124,8 +124,6 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** Entity tag without quotes; `W/` first for a weak one. */
   readonly etag?: string;
-  /** True: the tag names what is stored, for If-Match. The answer shows more, so that If-None-Match does not apply to it. */
-  readonly isStoredTag?: boolean;
   readonly cacheControl?: string;
   /** Names by which a CDN before the server can be told to forget the answer. */
   readonly cacheTags?: readonly string[];

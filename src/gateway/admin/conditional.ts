@@ -1,14 +1,15 @@
 import { ApiError } from '../../core/errors.js';
 import type { Exchange, Reply } from '../../core/operation.js';
 import { ifMatchTags } from '../http/entity-tag.js';
+import { stateOf } from './entity-tags.js';
 
 /** Reads the entity tag of the resource that a request changes. Throws `not-found` without the resource. */
 export type TagReader = (x: Exchange) => Promise<string | undefined>;
 
-/** The entity tags that If-Match allows; undefined without the header and for `*`. */
+/** The stored states whose tags If-Match names; undefined without the header and for `*`. */
 export function ifMatch(x: Pick<Exchange, 'header'>): readonly string[] | undefined {
   const tags = ifMatchTags(x.header('if-match') ?? '*');
-  return tags === '*' ? undefined : tags;
+  return tags === '*' ? undefined : tags.map(stateOf);
 }
 
 /** Throws `precondition-failed` for a request whose If-Match names another state of the resource than the present one. */
@@ -16,7 +17,7 @@ export async function requireMatch(x: Exchange, readTag: TagReader | undefined):
   if (x.header('if-match') === undefined) return;
   const allowed = ifMatch(x);
   const tag = await readTag?.(x);
-  if (allowed === undefined || (tag !== undefined && allowed.includes(tag))) return;
+  if (allowed === undefined || (tag !== undefined && allowed.includes(stateOf(tag)))) return;
   const now =
     tag === undefined
       ? 'this resource has no entity tag. Send the request without If-Match'

@@ -13,7 +13,7 @@ import { BASE_PATH } from './base-path.js';
 import { Turns } from './conditional.js';
 import type { AdminDeps } from './deps.js';
 import { dataSchema, type Envelope, errorDocs } from './envelope.js';
-import { isChange, runOf } from './row-run.js';
+import { isChange, runOf, sendsTag } from './row-run.js';
 
 /**
  * The management API has four shapes. A group is a table of rows made by the four functions of their names;
@@ -210,7 +210,7 @@ function operationOf(about: Group, row: Row, deps: AdminDeps, turns: Turns): Adm
     responses: { ...responsesOf(implementation, envelope), ...errorDocs(errors ?? []) },
     built: true,
     socket,
-    entityTag: tagOf(method),
+    ...(isChange(method) ? { entityTag: 'checked' } : sendsTag(about, row) ? { entityTag: 'sent' } : {}),
     run: runOf({ group: about, row, implementation, deps }, turns),
   };
 }
@@ -242,9 +242,6 @@ function responsesOf(
     [status]: { description: 'Success.', content: { 'application/json': dataSchema(data, envelope) } },
   };
 }
-
-const tagOf = (method: Method): Operation['entityTag'] =>
-  isChange(method) ? 'checked' : method === 'GET' ? 'sent' : undefined;
 
 /** `List Admin API Keys` -> `listAdminApiKeys`. */
 export function camel(words: string): string {

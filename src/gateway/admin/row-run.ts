@@ -5,7 +5,7 @@ import { JobContinues } from '../../services/jobs/job-continues.js';
 import { BASE_PATH } from './base-path.js';
 import { requireMatch, type TagReader, type Turns } from './conditional.js';
 import type { AdminDeps } from './deps.js';
-import { entityTag, givenTag, hashTag } from './entity-tags.js';
+import { entityTag, hashTag, isTagged } from './entity-tags.js';
 import { wrap } from './envelope.js';
 import type { Group, Implementation, Row } from './kit.js';
 
@@ -19,6 +19,15 @@ interface RowContext {
 
 /** Methods that change one resource, and therefore check If-Match. */
 export const isChange = (method: Method) => method === 'PUT' || method === 'PATCH' || method === 'DELETE';
+
+/** Whether a row shows a resource or a list of resources, with its entity tag; reports of what goes on have none. */
+export function sendsTag({ rows }: Group, { method, path, shape }: Row): boolean {
+  if (method !== 'GET') return false;
+  return shape !== 'report' || rows.some((one) => isChange(one.method) && shownPath(one) === path);
+}
+
+/** Path of the GET that shows what a row changes. */
+const shownPath = ({ path, implementation }: Row) => implementation?.shownBy ?? path;
 
 /** Returns what runs a row: it checks If-Match before a change, and sends the entity tag of what the answer shows. */
 export function runOf(context: RowContext, turns: Turns): Operation['run'] {
@@ -42,7 +51,7 @@ export function runOf(context: RowContext, turns: Turns): Operation['run'] {
     // An upload that was cut off must not hold up the one that continues it.
     const done = implementation.body?.streamed
       ? change(x)
-      : turns.run(resourceName(implementation.shownBy ?? row.path, x), () => change(x));
+      : turns.run(resourceName(shownPath(row), x), () => change(x));
     return done.catch(replyOfContinuedJob);
   };
 }
@@ -54,9 +63,9 @@ function resourceName(path: string, { params }: Exchange): string {
 
 /** Returns what reads the tag of the resource that a row changes; undefined where nothing shows the resource. */
 function tagReader({ group, row, implementation, deps }: RowContext): TagReader | undefined {
-  const { current, shownBy = row.path } = implementation;
+  const { current } = implementation;
   if (current) return async (x) => entityTag(await current(x as never, deps));
-  const shown = group.rows.find((one) => one.method === 'GET' && one.path === shownBy)?.implementation;
+  const shown = group.rows.find((one) => one.method === 'GET' && one.path === shownPath(row))?.implementation;
   if (!shown) return undefined;
   if ('answer' in shown) return async (x) => entityTag(await shown.answer(x as never, deps));
   return async (x) => replyTag(await shown.reply(x as never, deps));
@@ -75,7 +84,7 @@ function replyMaker(
   const { implementation, row, deps } = context;
   if ('answer' in implementation) return answerMaker(context, readTag);
   const make = implementation.reply as (x: Exchange, deps: AdminDeps) => Reply | Promise<Reply>;
-  if (row.method === 'GET')
+  if (sendsTag(context.group, row))
     return (x) => {
       const reply = make(x, deps);
       return reply instanceof Promise ? reply.then(withOwnTag) : withOwnTag(reply);
@@ -97,18 +106,17 @@ function answerMaker(
 ): (x: Exchange) => Promise<Reply> {
   const { status = 200, answer, location } = implementation as Extract<Implementation, { answer: unknown }>;
   const envelope = implementation.envelope ?? group.envelope;
-  const showsItem = row.method === 'GET' || showsSame(group, row);
+  const showsItem = sendsTag(group, row) || (row.method !== 'GET' && showsSame(group, row));
   const rereads = row.method === 'PUT' || row.method === 'PATCH';
   return async (x) => {
     const data = await answer(x as never, deps);
     const place = location?.(data as never);
     const headers: Record<string, string> = place === undefined ? {} : { location: BASE_PATH + place };
-    const given = givenTag(data);
-    const etag = given ?? (rereads ? await readTag?.(x) : showsItem ? entityTag(data) : undefined);
+    const isShown = showsItem || (row.method !== 'GET' && isTagged(data));
+    const etag = rereads ? await readTag?.(x) : isShown ? entityTag(data) : undefined;
     if (status === 204) return withTag({ status, headers }, etag);
     const body = JSON.stringify(wrap(data, envelope));
-    const reply = withTag({ status, mediaType: 'application/json', body, headers }, etag);
-    return given === undefined ? reply : { ...reply, isStoredTag: true };
+    return withTag({ status, mediaType: 'application/json', body, headers }, etag);
   };
 }
 

@@ -164,7 +164,8 @@ function responseDocuments(operation: Operation) {
     for (const [status, document] of Object.entries(documents))
       if (Number(status) < 300)
         documents[status] = { ...document, headers: { ...document.headers, ...ETAG } };
-  if (operation.method === 'GET' && WITH_ENTITY_TAGS.has(operation.surface))
+  const hasTag = WITH_ENTITY_TAGS.has(operation.surface) || operation.entityTag === 'sent';
+  if (operation.method === 'GET' && hasTag)
     documents['304'] ??= { description: 'What the client has is still right (If-None-Match)' };
   return documents;
 }

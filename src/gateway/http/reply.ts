@@ -55,7 +55,7 @@ export function sendReply(x: HttpExchange, reply: Reply, sent: Sent, fail: Fail)
 
 /** The coding of what the client has already, and may go on with. */
 function unchangedForm(x: HttpExchange, reply: Reply): ContentCoding | undefined {
-  if (reply.etag === undefined || reply.isStoredTag || reply.status !== 200) return undefined;
+  if (reply.etag === undefined || reply.status !== 200) return undefined;
   const condition = x.headerOf(IF_NONE_MATCH);
   if (!condition || !isRead(x)) return undefined;
   const acceptEncoding = x.headerOf(ACCEPT_ENCODING);

@@ -1,43 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { AuditWorld, Sending } from './audit-world.js';
-import { multipart } from './multipart.js';
+import { ELSEWHERE, form, id, nothing, type OperationCase } from './audit-case.js';
+import { IMPORT_CASES } from './audit-import-cases.js';
+import type { AuditWorld } from './audit-world.js';
 
-type Maybe<T> = T | Promise<T>;
-
-/** How an operation is called so that it answers `status`. */
-export interface OperationCase {
-  /** Values of the path; called anew for each request, so that what is deleted was there. */
-  readonly path?: (w: AuditWorld) => Maybe<Record<string, string>>;
-  readonly query?: Readonly<Record<string, string>>;
-  readonly body?: (w: AuditWorld) => Maybe<unknown>;
-  readonly bytes?: () => NonNullable<Sending['bytes']>;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** 200 when absent. */
-  readonly status?: number;
-  /** Path of the GET that shows what the operation changes, where it is another one. */
-  readonly shownBy?: string;
-  /** The tag of the resource, where no GET shows it; null where it has none. */
-  readonly tag?: ((w: AuditWorld, path: string) => Promise<string | null>) | null;
-}
-
-const id = (make: (w: AuditWorld) => Promise<string>, name = 'id') => ({
-  path: async (w: AuditWorld) => ({ [name]: await make(w) }),
-});
-const nothing = (...names: string[]) => ({
-  path: () => Object.fromEntries(names.map((name) => [name, randomUUID()])),
-  status: 404,
-});
 const layer = { path: (w: AuditWorld) => ({ layerId: String(w.layers['countries']) }) };
 const service = { path: () => ({ serviceName: 'default' }), shownBy: '/services/{serviceName}/settings' };
-const form = (parts: Record<string, string>, file: [name: string, content: string, field?: string]) => () => {
-  const [filename, content, name = 'file'] = file;
-  const texts = Object.entries(parts).map(([part, text]) => ({ name: part, content: text }));
-  const { contentType, body } = multipart([...texts, { name, content, filename }]);
-  return { type: contentType, content: new Uint8Array(body) };
-};
-const POINTS = 'id,lon,lat\n1,7,47\n';
-/** No host of this name is in remote.allow: operations that read other servers refuse it when they have read the body. */
-const ELSEWHERE = 'http://elsewhere.invalid/service';
 const putTag =
   (body: (w: AuditWorld) => unknown) =>
   async (w: AuditWorld, path: string): Promise<string | null> =>
@@ -45,8 +12,10 @@ const putTag =
 const newMapping = (w: AuditWorld) => w.newMapping();
 const certificate = '/security/client-certificates';
 
-/** Operations that answer 200 to a call without path, query and body need no case. */
-export const CASES: Readonly<Record<string, OperationCase>> = {
+/** Operations that answer 200 to a call without path, query and body need no case. */ export const CASES: Readonly<
+  Record<string, OperationCase>
+> = {
+  ...IMPORT_CASES,
   'POST /api-keys': { body: (w) => ({ name: w.name('key'), permissions: ['admin:read'] }), status: 201 },
   'POST /api-keys/{id}/rotate': id((w) => w.apiKey()),
   'POST /api-keys/{id}/revoke': id((w) => w.apiKey()),
@@ -86,108 +55,6 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
     bytes: form({ locatorName: 'audit' }, ['places.csv', 'name,lon,lat\nAudit,7,47\n', 'referenceData']),
   },
   'GET /identity/providers/{providerType}/test': { path: () => ({ providerType: 'Generic' }), status: 404 },
-  'POST /import/preview': { bytes: form({}, ['points.csv', POINTS]) },
-  'GET /import/jobs/{jobId}': nothing('jobId'),
-  'POST /import/jobs/{jobId}/cancel': nothing('jobId'),
-  'POST /import/upload': {
-    bytes: form({ TABLENAME: 'audit', overwriteexisting: 'true', sourceSRID: '4326' }, [
-      'points.csv',
-      POINTS,
-    ]),
-  },
-  'POST /import/uploads/{uploadId}/cancel': nothing('uploadId'),
-  'GET /import/uploads/{uploadId}/progress': nothing('uploadId'),
-  'POST /import/preview-url': { body: () => ({ sourceUrl: `${ELSEWHERE}/a.geojson` }), status: 400 },
-  'POST /import/upload-url': {
-    body: () => ({ sourceUrl: `${ELSEWHERE}/a.geojson`, tableName: 'a' }),
-    status: 400,
-  },
-  'POST /import/raster': { bytes: form({ layerId: '1' }, ['a.txt', 'no raster']), status: 400 },
-  'PATCH /import/raster/{rasterId}': {
-    path: () => ({ rasterId: '4711' }),
-    body: () => ({ name: 'x' }),
-    status: 404,
-  },
-  'DELETE /import/raster/{rasterId}': { path: () => ({ rasterId: '4711' }), status: 404 },
-  'POST /import/tile-package': {
-    query: { tilesetId: 'audit', fileName: 'audit.tpkx' },
-    bytes: () => ({ type: 'application/octet-stream', content: 'no package' }),
-    status: 400,
-  },
-  'POST /import/scan': { body: () => ({ sourceKind: 'geoserver', sourceUrl: ELSEWHERE }), status: 400 },
-  'POST /import/platform-b/discover': { body: () => ({ geoServerRestUrl: ELSEWHERE }), status: 400 },
-  'POST /import/platform-b/start': {
-    body: () => ({
-      geoServerRestUrl: ELSEWHERE,
-      dryRun: true,
-      importOptions: { workspaceNameMappings: { A: 'b' } },
-    }),
-    status: 202,
-  },
-  'GET /import/platform-b/jobs/{jobId}': nothing('jobId'),
-  'POST /import/platform-b/jobs/{jobId}/cancel': nothing('jobId'),
-  'POST /import/geoservices/discover': {
-    body: () => ({ serviceUrl: ELSEWHERE, credentials: { mode: 'none' } }),
-    status: 400,
-  },
-  'POST /import/geoservices/start': {
-    body: () => ({ serviceUrl: ELSEWHERE, tableName: 'a', layerId: 0, credentials: { mode: 'none' } }),
-    status: 400,
-  },
-  'GET /import/geoservices/jobs/{jobId}': nothing('jobId'),
-  'POST /import/geoservices/jobs/{jobId}/cancel': nothing('jobId'),
-  'POST /import/migrations': {
-    body: () => ({
-      sourceKind: 'arcgis-geoservices-rest',
-      layers: [{ sourceResourceId: 'a', serviceUrl: ELSEWHERE, layerId: 0, tableName: 'a' }],
-    }),
-    status: 400,
-  },
-  'GET /import/migrations/{batchId}': nothing('batchId'),
-  'POST /import/ogc-api-features/collection': {
-    body: () => ({ serviceUrl: ELSEWHERE, collectionId: 'c', targetSchema: 'main' }),
-    status: 400,
-  },
-  'POST /import/ogc-tiles/export': { body: () => ({ serviceUrl: ELSEWHERE, dryRun: true }), status: 400 },
-  'POST /import/ogc-wcs/import': { body: () => ({ serviceUrl: ELSEWHERE, inventory: {} }), status: 400 },
-  'POST /import/ogc-wfs/start': { body: () => ({ serviceUrl: ELSEWHERE, dryRun: true }), status: 400 },
-  'POST /import/ogc/coverages/import': {
-    body: () => ({ serviceUrl: ELSEWHERE, inventory: {}, serviceType: 'WCS' }),
-    status: 400,
-  },
-  'GET /import/platform-a/migrations/{runId}/manifest': nothing('runId'),
-  'POST /import/platform-a/migrations/{runId}/manifest': {
-    path: (w) => ({ runId: w.name('a-') }),
-    body: () => ({
-      sourceUrl: ELSEWHERE,
-      manifest: {
-        ...{ artifactKind: 'svc.migration.manifest', artifactVersion: '1.0', sourceKind: 'arcgis' },
-        source: { baseUrl: ELSEWHERE },
-        summary: {
-          ...{ sourceResourceCount: 0, targetResourceCount: 0, styleActionCount: 0 },
-          ...{ manualReviewCount: 0, unsupportedCount: 0 },
-        },
-        targetResources: [],
-      },
-    }),
-  },
-  'GET /import/platform-a/migrations/{runId}/parity': nothing('runId'),
-  'POST /import/platform-a/migrations/{runId}/parity': {
-    path: (w) => ({ runId: w.name('a-') }),
-    body: () => ({
-      parity: {
-        ...{ artifactKind: 'svc.migration.arcgis-parity', artifactVersion: '1.0', sourceKind: 'arcgis' },
-        ...{ source: { baseUrl: ELSEWHERE }, classification: 'pass', reasons: [], resourceProbes: [] },
-      },
-    }),
-    status: 409,
-  },
-  'POST /import/toolbox/translation/validate': {
-    body: () => ({
-      ...{ toolboxName: 't', sourceFormat: 'pyt' },
-      tools: [{ toolName: 'Buffer', parameterMappings: [], unsupportedConstructs: [] }],
-    }),
-  },
   'GET /jobs/{jobId}': id((w) => w.tileJob(), 'jobId'),
   'GET /jobs/{jobId}/logs': id((w) => w.tileJob(), 'jobId'),
   'GET /jobs/{jobId}/artifacts': id((w) => w.tileJob(), 'jobId'),
@@ -496,19 +363,4 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
   'POST /zarr-stores/{id}/refresh': { path: () => ({ id: '4711' }), status: 404 },
   'GET /tile-operations/jobs/{jobId}/archive': nothing('jobId'),
   'GET /operations/{jobId}/export': nothing('jobId'),
-  'GET /import/jobs/{jobId}/rejected-rows': nothing('jobId'),
-  'POST /import/resumable': {
-    headers: {
-      ...{ 'tus-resumable': '1.0.0', 'upload-length': '10' },
-      'upload-metadata': `filename ${btoa('a.csv')},TableName ${btoa('resumable')}`,
-    },
-    status: 201,
-  },
-  'GET /import/resumable/{uploadId}': nothing('uploadId'),
-  'PATCH /import/resumable/{uploadId}': {
-    ...nothing('uploadId'),
-    headers: { 'tus-resumable': '1.0.0', 'upload-offset': '0' },
-    bytes: () => ({ type: 'application/offset+octet-stream', content: 'x' }),
-  },
-  'DELETE /import/resumable/{uploadId}': { ...nothing('uploadId'), headers: { 'tus-resumable': '1.0.0' } },
 };

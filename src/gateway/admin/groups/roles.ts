@@ -17,7 +17,7 @@ import { RULE_KINDS } from '../../../services/access/rules.js';
 import type { StoredDocument } from '../../../stores/documents.js';
 import { ifMatch } from '../conditional.js';
 import type { AdminDeps } from '../deps.js';
-import { givenTag, tagged } from '../entity-tags.js';
+import { sameState, tagged } from '../entity-tags.js';
 import {
   Acknowledgement,
   AcknowledgementSchema,
@@ -193,12 +193,8 @@ function grantProblem({ service, layer, operation }: Grant, n: number, { permiss
     : problem(`permissions/${n}/operation`, 'is neither read, write nor a permission of this server');
 }
 
-/** The grants of a role change with the role: they have its entity tag. */
-function grantsOf(role: RoleView): RoleView['permissions'] {
-  const grants = [...role.permissions];
-  const tag = givenTag(role);
-  return tag === undefined ? grants : tagged(grants, tag);
-}
+/** The grants of a role change with the role. */
+const grantsOf = (role: RoleView): RoleView['permissions'] => sameState([...role.permissions], role);
 
 function view({ id, etag, body, createdAt, updatedAt }: StoredDocument<Role>): RoleView {
   const { name, description, permissions } = body;
