@@ -274,6 +274,13 @@ export interface Operation {
   readonly repeatable?: boolean;
   /** Whether answers have an ETag beyond that of their surface; `checked`: requests are refused by If-Match, too (412). */
   readonly entityTag?: 'sent' | 'checked';
+  /** True: each answer names its request in the header X-Correlation-Id, too. */
+  readonly correlates?: boolean;
+  /**
+   * True: the cookie of a session counts also where neither Origin nor Sec-Fetch-Site comes with it, as from programs. Only
+   * for operations by which the page of another site, whose browser sends neither, would gain nothing.
+   */
+  readonly takesSessionOfPrograms?: boolean;
   /** True: the operation looks at the Authorization header itself, and nobody is known by it. */
   readonly ownCredentials?: boolean;
   /** True: an audit row is written with the outcome. Only for operations that change something. */

@@ -270,3 +270,49 @@ describe('entity tags', () => {
     expect(gone.status).toBe(404);
   });
 });
+
+describe('what the contract leaves free', () => {
+  it('is accepted: labels, names of roles and limits, protocols', async () => {
+    const key = await w.send('POST', '/api-keys', {
+      body: { name: 'free', permissions: ['billing:export'] },
+    });
+    expect(key).toMatchObject({
+      status: 201,
+      body: { data: { apiKey: { permissions: ['billing:export'] } } },
+    });
+    expect((await w.send('GET', '/roles', { key: key.body.data.key })).status).toBe(403);
+    const name = 'GIS Editors (Zürich)';
+    const role = await w.send('POST', '/roles', { body: { name } });
+    expect(role).toMatchObject({ status: 201, body: { data: { name } } });
+    const grants = [{ service: '*', layer: '*', operation: 'admin:roles:read' }];
+    await w.send('PUT', `/roles/${role.body.data.roleId}/permissions`, { body: { permissions: grants } });
+    expect((await w.send('GET', '/roles', { key: await w.secret([`role:${name}`]) })).status).toBe(200);
+    expect((await w.send('POST', '/roles', { body: { name: 'two\nlines' } })).status).toBe(400);
+    const limit = { ...w.newRateLimit(), name: 'Grenze „eins“', scope: 'endpoint', key: '/rest/info' };
+    const policy = await w.send('POST', '/rate-limits', { body: limit });
+    expect(policy).toMatchObject({ status: 201, body: { data: { name: limit.name } } });
+    const { headers } = await fetch(`${server.url}/rest/info?f=json`);
+    expect(headers.get('ratelimit')).toMatch(/^"Grenze \?eins\?";r=\d+;t=\d+$/);
+    await w.send('DELETE', `/rate-limits/${policy.body.data.policyId}`);
+  });
+
+  it('names requests on jobs in X-Correlation-Id, those that fail too', async () => {
+    const ask = (path: string, key = server.adminKey) =>
+      fetch(`${server.url}${BASE}${path}`, { headers: { 'x-api-key': key, 'x-request-id': 'mine-1' } });
+    for (const [path, key, status] of [
+      ['/jobs', server.adminKey, 200],
+      ['/jobs/none', server.adminKey, 404],
+      ['/jobs/none/diagnostics', server.adminKey, 404],
+      ['/jobs', 'no key', 401],
+    ] as const) {
+      const response = await ask(path, key);
+      expect([path, response.status, response.headers.get('x-correlation-id')]).toEqual([
+        path,
+        status,
+        'mine-1',
+      ]);
+    }
+    expect((await ask('/roles')).headers.get('x-correlation-id')).toBeNull();
+    expect(documents.get('GET /jobs/{jobId}')!.responses['404']!.headers).toHaveProperty('X-Correlation-Id');
+  });
+});

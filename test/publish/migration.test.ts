@@ -197,6 +197,29 @@ describe('performance evidence', () => {
     expect((await admin('GET', '/migration/performance-evidence/history?limit=201')).status).toBe(400);
     expect((await admin('GET', '/migration/performance-evidence/nothing')).status).toBe(404);
   });
+
+  it('is that of benchmarks, as they were recorded', async () => {
+    const record = (body: object) => admin('POST', '/migration/performance-evidence', body);
+    const about = { sourceFamily: 'geopackage', fixtureSize: 'large', status: 'Pass' };
+    const artifact = { ratio: 0.9, Rounds: [{ Ms: 1 }], a: null };
+    const older = await record({ ...about, generatedAt: '2026-01-01T00:00:00Z', artifact: {} });
+    const made = await record({ ...about, artifact, other: 1 });
+    expect(made.status, made.text).toBe(201);
+    const { evidenceId } = made.body as { evidenceId: string };
+    expect(made.headers.get('location')).toBe(`/api/v1/admin/migration/performance-evidence/${evidenceId}`);
+    expect(made.body).toEqual({
+      ...{ ...about, evidenceId, artifact, generatedAt: expect.any(String) },
+      fingerprint: sha256('{"Rounds":[{"Ms":1}],"a":null,"ratio":0.9}'),
+    });
+    const read = (path: string) => admin('GET', `/migration/performance-evidence/${path}`);
+    expect((await read('latest')).body).toEqual(made.body);
+    expect((await read(evidenceId)).body).toEqual(made.body);
+    expect((await read('history?sourceFamily=GeoPackage&size=large')).body).toMatchObject({
+      items: [made.body, older.body],
+      count: 2,
+    });
+    expect((await record({ ...about, status: 'Good', artifact })).status).toBe(400);
+  });
 });
 
 describe('artifacts of platform-a', () => {

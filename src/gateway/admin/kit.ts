@@ -38,6 +38,8 @@ interface Common<P extends Params, S extends TSchema> {
   readonly socket?: boolean;
   /** Everybody may ask: what comes depends on who does, or leads to knowing that. */
   readonly open?: boolean;
+  /** See `Operation.takesSessionOfPrograms`. */
+  readonly takesSessionOfPrograms?: boolean;
   /** Path of the row that shows what this one changes, where that is another path of the group: its entity tag counts. */
   readonly shownBy?: `/${string}`;
 }
@@ -83,6 +85,8 @@ export interface GroupAbout {
   /** Word of the permission labels and operation ids: `admin:{scope}:read`. */
   readonly scope: string;
   readonly envelope: Envelope;
+  /** Answers have X-Correlation-Id. */
+  readonly correlates?: boolean;
 }
 
 export interface Group extends GroupAbout {
@@ -196,9 +200,11 @@ function operationOf(about: Group, row: Row, deps: AdminDeps, turns: Turns): Adm
     repeatable: !reads && method === 'POST',
     shape,
     scope: about.scope,
+    ...(about.correlates ? { correlates: true } : {}),
   } as const;
   if (!implementation) return { ...common, ...reserved(method, path, summary) };
   const { description, params, body, errors, socket = false, open = false } = implementation;
+  const { takesSessionOfPrograms = false } = implementation;
   const envelope = implementation.envelope ?? about.envelope;
   return {
     ...common,
@@ -210,6 +216,7 @@ function operationOf(about: Group, row: Row, deps: AdminDeps, turns: Turns): Adm
     responses: { ...responsesOf(implementation, envelope), ...errorDocs(errors ?? []) },
     built: true,
     socket,
+    takesSessionOfPrograms,
     ...(isChange(method) ? { entityTag: 'checked' } : sendsTag(about, row) ? { entityTag: 'sent' } : {}),
     run: runOf({ group: about, row, implementation, deps }, turns),
   };

@@ -127,6 +127,14 @@ export const Evidence = Type.Object({
   artifact: Json,
 });
 
+export const NewEvidence = Type.Object({
+  sourceFamily: word(64),
+  fixtureSize: word(64),
+  status: Type.Enum(['Pass', 'Warn', 'Fail']),
+  generatedAt: time,
+  artifact: Json,
+});
+
 export const EvidencePage = Type.Object({
   items: Type.Array(Evidence),
   count,

@@ -153,6 +153,14 @@ interface ResponseDocument {
 const ETAG = {
   ETag: { description: 'Entity tag of the resource, for If-Match', schema: { type: 'string' } },
 };
+const CORRELATION_ID = {
+  'X-Correlation-Id': { description: 'Id of the request', schema: { type: 'string' } },
+};
+
+/** Headers that answers have beside those that every answer has. */
+function headerDocuments({ entityTag, correlates }: Operation, status: number): Record<string, unknown> {
+  return { ...(entityTag && status < 300 ? ETAG : {}), ...(correlates ? CORRELATION_ID : {}) };
+}
 
 function responseDocuments(operation: Operation) {
   const documents: Record<string, ResponseDocument> = {};
@@ -160,10 +168,10 @@ function responseDocuments(operation: Operation) {
     documents[status] = responseDocument(Number(status), withFormats(operation, Number(status), response));
   }
   for (const status of impliedStatuses(operation)) documents[status] = withProblem(documents[status], status);
-  if (operation.entityTag !== undefined)
-    for (const [status, document] of Object.entries(documents))
-      if (Number(status) < 300)
-        documents[status] = { ...document, headers: { ...document.headers, ...ETAG } };
+  for (const [status, document] of Object.entries(documents)) {
+    const headers = headerDocuments(operation, Number(status));
+    if (Object.keys(headers).length > 0) documents[status] = { ...document, headers };
+  }
   const hasTag = WITH_ENTITY_TAGS.has(operation.surface) || operation.entityTag === 'sent';
   if (operation.method === 'GET' && hasTag)
     documents['304'] ??= { description: 'What the client has is still right (If-None-Match)' };

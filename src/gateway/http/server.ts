@@ -216,7 +216,8 @@ export class HttpServer {
     this.#send(x, presentReply(x, pages && !x.aborted ? browserReply(x, reply, pages) : reply));
   }
 
-  #send(x: HttpExchange, reply: Reply): void {
+  #send(x: HttpExchange, made: Reply): void {
+    const reply = correlatedReply(x, made);
     if (x.unreadBody) void x.unreadBody.drop().then(() => this.#write(x, reply));
     else this.#write(x, reply);
   }
@@ -385,6 +386,13 @@ function serviceType(operation: Operation | undefined): string {
   if (operation.surface === 'admin') return 'Admin';
   if (operation.surface === 'geoservices') return operation.protocol;
   return operation.protocol.startsWith('OGC') || operation.protocol === 'STAC' ? 'OGC' : 'Generic';
+}
+
+/** The reply with the id of its request, where the operation names it. */
+function correlatedReply(x: HttpExchange, reply: Reply): Reply {
+  const { operation } = x as { operation: Operation | undefined };
+  if (!operation?.correlates) return reply;
+  return { ...reply, headers: { ...reply.headers, 'x-correlation-id': x.correlationId } };
 }
 
 /** Bodies have no place in addresses: what is asked by a body is answered as it is. */

@@ -222,7 +222,7 @@ const isSameSize = (a: Limit, b: Limit) =>
 function ownLimit({ id, name, limit }: Principal): Limit | undefined {
   if (!limit) return undefined;
   const window = { requestsPerWindow: limit.requests, windowDurationSeconds: limit.seconds };
-  return { id, policy: { name: printable(name), scope: 'api-key', key: id, ...window, enabled: true } };
+  return { id, policy: { name, scope: 'api-key', key: id, ...window, enabled: true } };
 }
 
 /** As a header may have it. */
@@ -250,7 +250,7 @@ const share = ({ limit, purse }: Counted) => (purse.left + purse.tokens) / limit
 
 function headersOf({ policy }: Limit, { left, tokens }: Purse): LimitHeaders {
   const { requestsPerWindow: most, windowDurationSeconds: window } = policy;
-  const name = JSON.stringify(policy.name);
+  const name = JSON.stringify(printable(policy.name));
   const remaining = Math.max(0, Math.floor(left + tokens));
   const full = Math.ceil(((most - remaining) / most) * window);
   return { policy: `${name};q=${most};w=${Math.ceil(window)}`, state: `${name};r=${remaining};t=${full}` };

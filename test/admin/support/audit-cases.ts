@@ -60,6 +60,7 @@ const certificate = '/security/client-certificates';
   'GET /jobs/{jobId}/artifacts': id((w) => w.tileJob(), 'jobId'),
   'GET /jobs/{jobId}/actions': id((w) => w.tileJob(), 'jobId'),
   'GET /jobs/{jobId}/steps': id((w) => w.tileJob(), 'jobId'),
+  'GET /jobs/{jobId}/diagnostics': id((w) => w.tileJob(), 'jobId'),
   'POST /jobs/{jobId}/cancel': nothing('jobId'),
   'POST /jobs/{jobId}/retry': nothing('jobId'),
   'GET /connections/{id}/layers': id((w) => w.connection()),
@@ -173,6 +174,13 @@ const certificate = '/security/client-certificates';
     body: (w) => ({ permanentFilter: { expression: `NAME <> '${w.name('x')}'` } }),
   },
   'GET /metadata/layers/{layerId}/validation': layer,
+  'POST /migration/performance-evidence': {
+    body: () => ({
+      ...{ sourceFamily: 'none', fixtureSize: 'small', status: 'Pass', generatedAt: '2001-01-01T00:00:00Z' },
+      artifact: { Own: 1 },
+    }),
+    status: 201,
+  },
   'GET /migration/performance-evidence/latest': { status: 204 },
   'GET /migration/performance-evidence/{evidenceId}': nothing('evidenceId'),
   'POST /migration/runs': { body: (w) => w.newRun() },

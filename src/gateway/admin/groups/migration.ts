@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import { ApiError, notFound } from '../../../core/errors.js';
-import { fingerprintOf, fingerprintWithin } from '../../../core/fingerprint.js';
+import { canonical, fingerprintOf, fingerprintWithin } from '../../../core/fingerprint.js';
 import { actorOf, type Reply } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
 import { json } from '../../../core/reply.js';
@@ -12,6 +13,7 @@ import { action, group, implement, jsonBody, report, resource } from '../kit.js'
 import {
   Evidence,
   EvidencePage,
+  NewEvidence,
   PACK_CHARACTERS,
   RUN_STATES,
   Run,
@@ -42,6 +44,7 @@ interface Pack {
 const byId = { runId: pathString('runId', 'Id of the run.') };
 const MOST_RUNS = 100;
 const MOST_EVIDENCE = 200;
+const ARTIFACT_BYTES = 4 << 20;
 /** A body whose every character is an escape. */
 const PACK_BYTES = PACK_CHARACTERS * 6;
 
@@ -213,6 +216,30 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
         },
         actorOf(principal),
       );
+    },
+  }),
+]);
+
+/** Beyond the contract's list, which reads evidence and has nothing that makes it. */
+export const performanceEvidence = group({ tag: 'Migration', scope: 'migration', envelope: 'raw' }, [
+  action('POST /migration/performance-evidence', 'Record Migration Performance Evidence', {
+    description:
+      'Keeps the results of a benchmark, as `./run bench` or another program wrote them. The fingerprint is the SHA-256 of the artifact, as JSON whose members are in the order of their names, without white space.',
+    body: { ...jsonBody(NewEvidence), maxBytes: ARTIFACT_BYTES },
+    data: Evidence,
+    status: 201,
+    location: ({ evidenceId }: EvidenceRecord) => `/migration/performance-evidence/${evidenceId}`,
+    errors: [400, 413],
+    async answer({ body, principal }, { state }) {
+      const { artifact, generatedAt } = body;
+      const evidence: EvidenceRecord = {
+        ...body,
+        evidenceId: randomUUID(),
+        fingerprint: fingerprintOf(canonical(artifact)),
+        generatedAt: generatedAt ?? timestamp(Date.now()),
+      };
+      await state.documents.create(PERFORMANCE, evidence.evidenceId, evidence, actorOf(principal));
+      return evidence;
     },
   }),
 ]);

@@ -5,7 +5,7 @@ import { pathString } from '../../../core/params.js';
 import { keyStatus } from '../../../services/access/api-keys.js';
 import type { OAuthClients } from '../../../services/access/oauth-clients.js';
 import { GRANT_TYPES, type StoredClient, type StoredScope } from '../../../services/access/oauth-clients.js';
-import { isGrant, requireHeld } from '../../../services/access/permissions.js';
+import { requireHeld } from '../../../services/access/permissions.js';
 import { holderOf, requireBound } from '../../../services/access/restrictions.js';
 import type { RuleSet } from '../../../services/access/rules.js';
 import type { AdminDeps } from '../deps.js';
@@ -127,9 +127,8 @@ export const oauth = group({ tag: 'OAuth clients and scopes', scope: 'oauth', en
         body: jsonBody(ScopeDefinition),
         data: Scope,
         errors: [400],
-        async answer({ body, principal }, { identity, permissions, rules }) {
+        async answer({ body, principal }, { identity, rules }) {
           const { scope, description = '', permissions: labels } = body;
-          requireLabels(labels, permissions());
           requireHeld(principal, labels);
           requireBound(principal, holderOf(labels), rules.current);
           await requireClientsBound({ scope, labels }, principal, identity.clients, rules.current);
@@ -151,16 +150,6 @@ export const oauth = group({ tag: 'OAuth clients and scopes', scope: 'oauth', en
     },
   }),
 ]);
-
-function requireLabels(labels: readonly string[], permissions: ReadonlySet<string>): void {
-  requireSound(
-    labels.map((label, n) =>
-      isGrant(label, permissions)
-        ? undefined
-        : problem(`permissions/${n}`, 'is no permission of this server'),
-    ),
-  );
-}
 
 async function clientOf(body: Static<typeof NewClient>, { identity }: AdminDeps) {
   const { name, clientType = 'confidential', expiresAt } = body;

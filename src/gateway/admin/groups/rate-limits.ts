@@ -21,7 +21,7 @@ const PolicySchema = Type.Object({
 });
 
 const NewPolicy = Type.Object({
-  name: { ...NAME, pattern: '^[\\x20-\\x7e]+$' },
+  name: NAME,
   scope: Type.Enum([...RATE_SCOPES]),
   key: {
     ...NAME,
@@ -73,7 +73,7 @@ export const rateLimits = group({ tag: 'Rate limits', scope: 'rate-limits', enve
       isRule: true,
       create: NewPolicy,
       update: Type.Object({
-        name: Type.Optional({ ...NAME, pattern: '^[\\x20-\\x7e]+$' }),
+        name: Type.Optional(NAME),
         requestsPerWindow: Type.Optional(Requests),
         windowDurationSeconds: Type.Optional(Seconds),
         enabled: Type.Optional(Type.Boolean()),

@@ -40,7 +40,8 @@ const RoleSchema = Type.Object({
 });
 type RoleView = Static<typeof RoleSchema>;
 
-const RoleName = { ...NAME, maxLength: 100, pattern: '^[\\w.@-]+$' };
+/** Free text without control characters. */
+const RoleName = { ...NAME, pattern: '^[^\\p{Cc}]+$' };
 const byId = { id: pathString('id', 'Id of the role.') };
 const KIND = RULE_KINDS.role;
 
@@ -125,7 +126,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
         answer: async ({ params }, deps) => grantsOf(await roleOf(params.id, deps)),
       }),
       set: implement({
-        description: 'Replaces all grants.',
+        description: 'Replaces all grants. An operation that this server does not know grants nothing.',
         params: byId,
         body: jsonBody(Type.Object({ permissions: Type.Array(GrantSchema, { maxItems: 500 }) })),
         data: Type.Array(GrantSchema),
@@ -186,11 +187,11 @@ async function requireFree(name: string, id: string | undefined, { state }: Admi
 
 function grantProblem({ service, layer, operation }: Grant, n: number, { permissions }: AdminDeps) {
   if (operation === '*' || isDataOperation(operation)) return undefined;
-  if (service !== '*' || layer !== '*')
-    return problem(`permissions/${n}`, 'is of the management API, so its service and layer are *');
-  return isGrant(operation, permissions())
-    ? undefined
-    : problem(`permissions/${n}/operation`, 'is neither read, write nor a permission of this server');
+  const isNarrow = service !== '*' || layer !== '*';
+  // It would grant more than it says.
+  return isNarrow && isGrant(operation, permissions())
+    ? problem(`permissions/${n}`, 'is of the management API, so its service and layer are *')
+    : undefined;
 }
 
 /** The grants of a role change with the role. */

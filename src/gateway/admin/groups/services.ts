@@ -9,7 +9,6 @@ import {
   MERGE_STRATEGIES,
   type MergeStrategy,
   PROTOCOLS,
-  type ServiceProtocol,
   WEB_ADDRESS,
 } from '../../../core/layer-settings.js';
 import { LIMITS } from '../../../core/limits.js';
@@ -121,7 +120,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
   }),
   action('PUT /services/{serviceName}/protocols', 'Update Service Protocols', {
     description:
-      'Layers of the service are on these surfaces and no others, in no listing and under no address; the body may be the list itself.',
+      'Layers of the service are on these surfaces and no others, in no listing and under no address; the body may be the list itself. A protocol that the server does not have stays off.',
     params: { serviceName },
     shownBy: SETTINGS,
     body: jsonBody(Type.Union([Protocols, Type.Object({ enabledProtocols: Protocols })])),
@@ -130,15 +129,9 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
     async answer({ params, body, principal }, deps) {
       requireService(params.serviceName, deps);
       const names = Array.isArray(body) ? body : body.enabledProtocols;
-      requireSound(
-        names.map((name, n) =>
-          isProtocol(name)
-            ? undefined
-            : problem(`enabledProtocols/${n}`, `is none of ${PROTOCOLS.join(', ')}`),
-        ),
-      );
       requireWhole(layersOf(params.serviceName, deps), 'read', principal, deps);
-      const protocols = PROTOCOLS.filter((one) => names.includes(one));
+      const asked = new Set(names.map((name) => name.toLowerCase()));
+      const protocols = PROTOCOLS.filter((one) => asked.has(one.toLowerCase()));
       const change = { protocols: protocols.length === PROTOCOLS.length ? undefined : protocols };
       await deps.layers.putService(params.serviceName, change, actorOf(principal));
       return settingsOf(params.serviceName, deps);
@@ -240,10 +233,6 @@ function summaryOf(name: string, deps: AdminDeps): Static<typeof ServiceSummary>
     layerCount: layersOf(name, deps).length,
     enabledProtocols: [...deps.layers.protocolsOf(name)],
   };
-}
-
-function isProtocol(name: string): name is ServiceProtocol {
-  return (PROTOCOLS as readonly string[]).includes(name);
 }
 
 /** Throws 400 for sizes that contradict each other. */
