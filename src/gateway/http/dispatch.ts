@@ -423,7 +423,7 @@ function readerOf({ body }: Operation, pools: DispatchOptions['pools']): BodyRea
  * changed, and no connection is opened, at the behest of another site's page. Throws `forbidden`.
  */
 function requireSameOrigin(x: HttpExchange): void {
-  const mayBeProgram = x.principal.kind === 'certificate' || isByBasic(x);
+  const mayBeProgram = x.principal.kind === 'certificate' || isByBasic(x) || isByProgram(x);
   if (x.principal.sessionHash === undefined && !mayBeProgram) return;
   if (!x.hasBody && !x.upgradable) return;
   const site = x.header('sec-fetch-site');
@@ -435,6 +435,10 @@ function requireSameOrigin(x: HttpExchange): void {
   if (!isOwn || (origin !== undefined && origin !== new URL(x.baseUrl).origin))
     throw new ApiError('forbidden', 'A page of another site asked for this.');
 }
+
+/** Whether a session may be that of a program: a browser sends the cookie for its own site alone, and names the page. */
+const isByProgram = (x: HttpExchange) =>
+  x.operation.takesSessionOfPrograms === true && x.header('referer') === undefined;
 
 /** Whether a password in the header says who asks. */
 const isByBasic = (x: HttpExchange) =>

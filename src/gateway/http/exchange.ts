@@ -200,7 +200,7 @@ export class HttpExchange implements Exchange {
       this.onGone?.();
     });
     if (this.hasBody) this.#requestBody = new RequestBody(this.res);
-    if (headers.has(IDEMPOTENCY_KEY)) this.#requestBody?.startHash();
+    if (headers.has(IDEMPOTENCY_KEY)) this.#requestBody?.startHash(headers.get('content-type'));
   }
 
   get upload(): RequestBody {

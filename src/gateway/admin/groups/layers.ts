@@ -1,13 +1,13 @@
 import Type, { type Static } from 'typebox';
 import { SERVICE } from '../../../core/access.js';
 import { problem, requireSound } from '../../../core/body-problems.js';
-import { actorOf } from '../../../core/operation.js';
+import { actorOf, type Exchange } from '../../../core/operation.js';
 import type { TableChoice, TableReport } from '../../../core/table-tasks.js';
 import type { RuledLayer } from '../../../services/access/rules.js';
 import type { NewLayer, StoredLayer } from '../../../services/publish/layers.js';
-import { anyCaseBody } from '../any-case.js';
+import type { AdminDeps } from '../deps.js';
 import { Acknowledgement, AcknowledgementSchema, OptionalStringSchema } from '../envelope.js';
-import { action, group, report } from '../kit.js';
+import { action, group, jsonBody, report } from '../kit.js';
 import { copyOf, copyReport, copyView } from '../layer-copies.js';
 import { requireWholeOf, ruledLayer } from '../layer-rights.js';
 import { layerId } from '../layers.js';
@@ -100,7 +100,7 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
     description:
       'Validates the table, and publishes it on every protocol and in all processes before this is answered. Without layerName it is called as the table. Of a layer of a service, or a file of a bucket, a copy is published: it is made by a job, whose end the answer waits for.',
     params: byConnection,
-    body: anyCaseBody(Publish),
+    body: jsonBody(Publish),
     data: LayerSchema,
     status: 201,
     errors: [400, 404, 409, 422, 503],
@@ -116,7 +116,8 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
     description:
       'A layer that is switched off is gone from every protocol; its id is kept for it. One of the configuration cannot be switched.',
     params: byLayer,
-    body: anyCaseBody(Enabled),
+    current: currentLayer,
+    body: jsonBody(Enabled),
     data: LayerSchema,
     errors: [400, 404, 409],
     async answer({ params, body, principal }, deps) {
@@ -138,7 +139,8 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
   action('PUT /connections/{id}/layers/enabled', 'Set Service Layers Enabled', {
     description: 'Switches all layers that the connection has in a service, at once.',
     params: { ...byConnection, serviceName: service },
-    body: anyCaseBody(Enabled),
+    shownBy: '/connections/{id}/layers',
+    body: jsonBody(Enabled),
     data: Type.Array(LayerSchema),
     errors: [400, 404, 409],
     async answer({ params, body, principal }, deps) {
@@ -159,7 +161,7 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
   report('POST /connections/{id}/tables/validate', 'Validate Table For Layer Publishing', {
     description: 'All findings at once; geometries are judged by the first 10,000 rows.',
     params: byConnection,
-    body: anyCaseBody(Validate),
+    body: jsonBody(Validate),
     data: Validation,
     errors: [400, 404, 503],
     async answer({ params, body }, { connections, layerCopies, publishedLayers: layers }) {
@@ -211,11 +213,21 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
   }),
 ]);
 
+/** A layer of a connection, as its list shows it. */
+async function currentLayer({ params }: Exchange<typeof byLayer>, deps: AdminDeps): Promise<LayerView> {
+  const { connections, layerCopies, publishedLayers } = deps;
+  const connection = await connections.get(params.id);
+  return connections.isRemote(connection)
+    ? copyView(await layerCopies.get(connection.id, params.layerId, params.serviceName))
+    : view(await publishedLayers.get(connection.id, params.layerId, params.serviceName));
+}
+
 /** Beyond the contract: layers can be deleted. */
 export const layerDeletion = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped' }, [
   action('DELETE /connections/{id}/layers/{layerId}', 'Delete Published Layer', {
     description: 'The table stays as it is, and so does what a copy was made of.',
     params: byLayer,
+    current: currentLayer,
     data: AcknowledgementSchema,
     errors: [400, 404, 409],
     async answer({ params, principal }, { connections, layerCopies, publishedLayers: layers }) {
