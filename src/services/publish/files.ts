@@ -127,10 +127,11 @@ async function readOtherTables(
   hasFeatures: boolean,
 ): Promise<Found> {
   const options = { deadlineMs: INSPECT_DEADLINE_MS };
-  const { tiles, plain } = await deps.pools.run('vector.otherTables', { kind, path }, options);
+  const { tiles, plain, problems } = await deps.pools.run('vector.otherTables', { kind, path }, options);
   const contents = await readLayers(tileLayers(path, tiles), path, version, deps);
   for (const layer of plain) contents.quarantined.push({ path, layer, reason: NO_GEOMETRY });
-  if (!hasFeatures && tiles.length + plain.length === 0)
+  contents.quarantined.push(...problems.map((problem) => ({ path, ...problem })));
+  if (!hasFeatures && tiles.length + plain.length + problems.length === 0)
     contents.quarantined.push({ path, reason: 'The file has no feature tables, and no table of tiles.' });
   return contents;
 }

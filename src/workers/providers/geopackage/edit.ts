@@ -99,9 +99,9 @@ export class GeoPackageSession implements EditSession {
       key,
     ]) as { stored: Buffer | null; shown: Buffer };
     if (!stored?.length) return null;
-    const { id: storedId, geometry, properties } = featureText(stored);
+    const { id: storedId, geometry, properties, loss } = featureText(stored);
     const { geometry: geometry84 } = featureText(shown);
-    return { id: storedId, row: rowName(stored), geometry, geometry84, properties };
+    return { id: storedId, row: rowName(stored), geometry, geometry84, properties, ...(loss && { loss }) };
   }
 
   /** Whether the row is one of those that exist for who asks. */
@@ -195,6 +195,11 @@ export class GeoPackageSession implements EditSession {
       bound(value, fields.get(name)!),
     ]);
     if (geometry !== undefined) {
+      if (geometry !== null && UNWRITTEN.has(this.#facts.geometryType))
+        throw Refusal.member(
+          '/geometry',
+          `cannot be written: the column takes ${this.#facts.geometryType}, and edits write simple features. Leave the geometry out`,
+        );
       columns.push([this.#geometry, geometry && wkbToGeoPackage(geometry, this.#facts.srsId)]);
     }
     return columns;
@@ -262,6 +267,9 @@ export class GeoPackageSession implements EditSession {
     return guarded(() => this.writer.statement(sql).get(...values));
   }
 }
+
+/** Types of columns that take no simple feature (OGC 12-128r18, annex G). */
+const UNWRITTEN = new Set(['CIRCULARSTRING', 'COMPOUNDCURVE', 'POLYHEDRALSURFACE', 'TIN', 'TRIANGLE']);
 
 /** The key that an id names; undefined when it names none. */
 function rowIdOf(id: string): bigint | undefined {

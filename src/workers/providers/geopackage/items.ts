@@ -145,7 +145,8 @@ export function storedOptions(source: GeoPackageSource): string {
 }
 
 function partOptions(source: GeoPackageSource, fields: readonly Field[]): string {
-  const output = { format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT } as const;
+  const { crs } = source;
+  const output = { format: 'geojson', crs, swapAxes: false, precision: EXACT, loss: true } as const;
   return writerOptions(source, output, fields);
 }
 
