@@ -26,7 +26,9 @@ export function vectorCollection(
 ): MakeCollection {
   const storageCrs = crsOfData(layer.source.crs);
   const { extent84, extent } = layer;
-  const warning = [note ?? warningOf(layer), layer.unread].filter((text) => text !== undefined).join(' ');
+  const warning = [note ?? warningOf(layer), ...(layer.remarks ?? [])]
+    .filter((text) => text !== undefined)
+    .join(' ');
   // What is served of a foreign file is a copy: edits of it would never reach the file.
   const isCopy = layer.source.path !== undefined && layer.source.path !== file;
   return (id, layerId) => ({

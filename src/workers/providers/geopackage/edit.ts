@@ -27,7 +27,7 @@ import { passingRows } from './filter.js';
 import { GeoPackageFilterWriter } from './filter-sql.js';
 import { featureSql, rowName, selectFields, storedOptions } from './items.js';
 import { recordEvents } from './outbox.js';
-import { rowOf } from './window.js';
+import { rowIdOf, rowOf } from './window.js';
 import { beginOn, requireCommitted, rtreeOf, type TableFacts, type Writer, writesBegun } from './writer.js';
 
 /** Edits rows of a GeoPackage and writes the events, in one transaction of its only writer. */
@@ -270,11 +270,6 @@ export class GeoPackageSession implements EditSession {
 
 /** Types of columns that take no simple feature (OGC 12-128r18, annex G). */
 const UNWRITTEN = new Set(['CIRCULARSTRING', 'COMPOUNDCURVE', 'POLYHEDRALSURFACE', 'TIN', 'TRIANGLE']);
-
-/** The key that an id names; undefined when it names none. */
-function rowIdOf(id: string): bigint | undefined {
-  return /^(0|-?[1-9]\d{0,17})$/.test(id) ? BigInt(id) : undefined;
-}
 
 /** A computed value as clients send it: timestamps are compared without their Z. */
 function propertyOf(value: Bound, kind: Kind): unknown {

@@ -188,7 +188,7 @@ function layer(
     extent84: extent && extentInDegrees(extent, crs),
     ...(beyond ? { beyond } : {}),
     ...(takenFor ? { takenFor } : {}),
-    ...(unread ? { unread } : {}),
+    ...(unread ? { remarks: [unread] } : {}),
     featureCount,
     cursor: newestCursor(db),
     ...(styles.length > 0 ? { styles } : {}),
