@@ -27,7 +27,7 @@ import { passingRows } from './filter.js';
 import { GeoPackageFilterWriter } from './filter-sql.js';
 import { featureSql, rowName, selectFields, storedOptions } from './items.js';
 import { recordEvents } from './outbox.js';
-import { rowOf } from './window.js';
+import { rowIdOf, rowOf } from './window.js';
 import { beginOn, requireCommitted, rtreeOf, type TableFacts, type Writer, writesBegun } from './writer.js';
 
 /** Edits rows of a GeoPackage and writes the events, in one transaction of its only writer. */
@@ -99,9 +99,9 @@ export class GeoPackageSession implements EditSession {
       key,
     ]) as { stored: Buffer | null; shown: Buffer };
     if (!stored?.length) return null;
-    const { id: storedId, geometry, properties } = featureText(stored);
+    const { id: storedId, geometry, properties, loss } = featureText(stored);
     const { geometry: geometry84 } = featureText(shown);
-    return { id: storedId, row: rowName(stored), geometry, geometry84, properties };
+    return { id: storedId, row: rowName(stored), geometry, geometry84, properties, ...(loss && { loss }) };
   }
 
   /** Whether the row is one of those that exist for who asks. */
@@ -195,6 +195,11 @@ export class GeoPackageSession implements EditSession {
       bound(value, fields.get(name)!),
     ]);
     if (geometry !== undefined) {
+      if (geometry !== null && UNWRITTEN.has(this.#facts.geometryType))
+        throw Refusal.member(
+          '/geometry',
+          `cannot be written: the column takes ${this.#facts.geometryType}, and edits write simple features. Leave the geometry out`,
+        );
       columns.push([this.#geometry, geometry && wkbToGeoPackage(geometry, this.#facts.srsId)]);
     }
     return columns;
@@ -263,10 +268,8 @@ export class GeoPackageSession implements EditSession {
   }
 }
 
-/** The key that an id names; undefined when it names none. */
-function rowIdOf(id: string): bigint | undefined {
-  return /^(0|-?[1-9]\d{0,17})$/.test(id) ? BigInt(id) : undefined;
-}
+/** Types of columns that take no simple feature (OGC 12-128r18, annex G). */
+const UNWRITTEN = new Set(['CIRCULARSTRING', 'COMPOUNDCURVE', 'POLYHEDRALSURFACE', 'TIN', 'TRIANGLE']);
 
 /** A computed value as clients send it: timestamps are compared without their Z. */
 function propertyOf(value: Bound, kind: Kind): unknown {

@@ -14,7 +14,7 @@ import { quote, statement } from './connection.js';
 import { passingInOrder, passingRows } from './filter.js';
 import { shownValue } from './masks.js';
 import { type Order, orderOf, pageKeyOf } from './order.js';
-import { idOf, type Query, rowOf } from './window.js';
+import { idOf, type Query, rowIdOf, rowOf } from './window.js';
 
 /** Columns one SQL function call can take besides options, id and geometry. */
 const MAX_COLUMNS = 90;
@@ -95,10 +95,10 @@ function pageRows(source: GeoPackageSource, task: ItemsTask, order: Order): Quer
 
 /** One feature by id, or null. Ids that are not whole numbers name no feature. */
 export function item(task: ItemTask): ItemResult | null {
-  if (!/^-?\d{1,18}$/.test(task.id)) return null;
+  const id = rowIdOf(task.id);
+  if (id === undefined) return null;
   const source = task.source as GeoPackageSource;
   const fields = selectFields(source, task.fields);
-  const id = BigInt(task.id);
   const sql = featureSql(source, task.format, fields, task.skipGeometry);
   const stored = featureSql(source, 'geojson', selectFields(unmasked(source), undefined));
   // Whoever may not read all fields gets a name that nothing of the others is in.
@@ -145,7 +145,8 @@ export function storedOptions(source: GeoPackageSource): string {
 }
 
 function partOptions(source: GeoPackageSource, fields: readonly Field[]): string {
-  const output = { format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT } as const;
+  const { crs } = source;
+  const output = { format: 'geojson', crs, swapAxes: false, precision: EXACT, loss: true } as const;
   return writerOptions(source, output, fields);
 }
 
