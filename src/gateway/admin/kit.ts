@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox';
 import { ApiError, notFound } from '../../core/errors.js';
+import { stringifyExactly } from '../../core/json.js';
 import type {
   BodySpec,
   Exchange,
@@ -270,7 +271,7 @@ function plainRunOf(implementation: Implementation, envelope: Envelope, deps: Ad
     const headers: Record<string, string> = location === undefined ? {} : { location: BASE_PATH + location };
     if (status === 204) return { status, headers };
     const etag = implementation.etag?.(data as never);
-    const body = JSON.stringify(wrap(data, envelope));
+    const body = stringifyExactly(wrap(data, envelope));
     return { status, mediaType: 'application/json', body, headers, ...(etag === undefined ? {} : { etag }) };
   };
 }

@@ -80,7 +80,4 @@ class EsriJsonFeatureWriter {
   ByteBuffer out_;
 };
 
-/** Reads `YYYY-MM-DD[T ]HH:MM:SS[.fff][Z|+HH:MM]` as milliseconds since 1970; UTC where no zone stands. */
-bool readInstant(const char* text, size_t size, int64_t& milliseconds);
-
 }  // namespace graticule

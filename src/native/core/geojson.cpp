@@ -68,6 +68,15 @@ void appendWhole(ByteBuffer& out, FieldType type, int64_t value) {
   if (type == FieldType::Number) out.appendLiteral(".0");
 }
 
+/** An id that readers in JavaScript would round is a string. */
+void appendId(ByteBuffer& out, int64_t id) {
+  constexpr int64_t kMaxSafe = 9'007'199'254'740'991;
+  const bool isSafe = id <= kMaxSafe && id >= -kMaxSafe;
+  if (!isSafe) out.push('"');
+  appendInteger(out, id);
+  if (!isSafe) out.push('"');
+}
+
 }  // namespace
 
 void GeoJsonGeometryWriter::begin(const CoordinateFormat& format, const Reprojector* reprojector) {
@@ -214,7 +223,7 @@ void GeoJsonFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, si
   out_.appendLiteral("{\"type\":\"Feature\",");
   if (id.kind == Value::Kind::Integer) {
     out_.appendLiteral("\"id\":");
-    appendInteger(out_, id.integer);
+    appendId(out_, id.integer);
     out_.push(',');
   } else if (id.kind == Value::Kind::Text) {
     out_.appendLiteral("\"id\":");

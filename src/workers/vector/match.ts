@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Expression } from '../../core/cql2/ast.js';
 import type { EventImage, MatchResult, MatchSchema, MatchTask } from '../../core/events.js';
-import { parseExact } from '../../core/json.js';
+import { readNumber, toInt64 } from '../../core/exact-number.js';
+import { type JsonText, membersIn } from '../../core/json-text.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Field, GeoPackageSource } from '../../core/vector-source.js';
 import { geojsonToWkb, sqliteExtensionPath, wkbToGeoPackage } from '../../native/index.js';
@@ -127,8 +128,8 @@ function tableSource(table: string, { idColumn, geometryColumn, fields }: MatchS
 }
 
 function rowOf({ id, geometry, attributes }: EventImage, { fields }: MatchSchema): unknown[] {
-  const values = parseExact(attributes) as Record<string, unknown>;
-  return [id, blobOf(geometry), ...fields.map(({ name }) => stored(values[name]))];
+  const values = membersIn(attributes)!;
+  return [id, blobOf(geometry), ...fields.map(({ name }) => stored(values.get(name)))];
 }
 
 function blobOf(geometry: string | null): Buffer | null {
@@ -136,8 +137,10 @@ function blobOf(geometry: string | null): Buffer | null {
   return wkbToGeoPackage(geojsonToWkb(geometry, { from: CRS84, to: CRS84, maxVertices: 1_048_576 }), 4326);
 }
 
-function stored(value: unknown): unknown {
-  if (value === undefined || value === null) return null;
-  if (typeof value === 'boolean') return value ? 1 : 0;
-  return typeof value === 'object' ? JSON.stringify(value) : value;
+function stored(json: JsonText = 'null'): unknown {
+  if (json === 'null') return null;
+  if (json === 'true' || json === 'false') return json === 'true' ? 1 : 0;
+  if (json.startsWith('"')) return JSON.parse(json);
+  const number = readNumber(json);
+  return number === undefined ? json : (toInt64(number) ?? Number(json));
 }
