@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
 import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/create.js';
 import { geoPackageBlob, wkb } from '../native/support.js';
+import { ProcessClient } from '../processes/support.js';
 import { type Town, townOf } from '../replicas/support.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { startServer, type TestServer } from '../support/server.js';
@@ -146,6 +147,11 @@ describe.each(STORES)('%s', (_store, { nums, ids }) => {
     [`sid=${THIRD}.0`, [3]],
     [`sid=1.152921504606846979e18`, [3]],
     [`sid>-${THIRD}`, [1, 2, 3, 4, 5, 6]],
+    [`sid>${THIRD}.5`, [4, 5, 6]],
+    [`${THIRD}.5>=sid`, [1, 2, 3]],
+    [`sid=${THIRD}.5 OR sid IN (${THIRD}.5, ${SIDS[0]})`, [1]],
+    [`NOT sid=${THIRD}.5 AND sid<>-${THIRD}.5`, [1, 2, 3, 4, 5, 6]],
+    [`sid BETWEEN ${SIDS[1]}.5 AND ${SIDS[3]}.5`, [3, 4]],
     [`sid=99999999999999999999`, []],
     [`sid<99999999999999999999`, [1, 2, 3, 4, 5, 6]],
   ])('filters by %s', async (filter, found) => {
@@ -164,6 +170,46 @@ describe.each(STORES)('%s', (_store, { nums, ids }) => {
     const sought = { searchText: '0', searchFields: 'n', layers: `${town.layers[nums]}`, layerDefs };
     const { results } = JSON.parse(await restText('MapServer/find', { ...sought, contains: 'false' }));
     expect(results.map(({ attributes }: { attributes: { fid: string } }) => attributes.fid)).toEqual(['3']);
+  });
+
+  it('lets rows through by claims with all digits', async () => {
+    const policy = { service: '*', layer: nums, role: `reader-${nums}` };
+    await town.admin('POST', '/roles', { name: policy.role });
+    const by = async (rule: object) => {
+      const made = await town.admin('POST', '/rls-policies', { ...policy, ...rule });
+      expect(made.status, JSON.stringify(made.body)).toBe(201);
+      const permissions = [`role:${policy.role}`, `claim:sid=${THIRD}`];
+      const issued = await town.admin('POST', '/api-keys', { name: 'reader', permissions });
+      const response = await fetch(items(`${nums}/items`), {
+        headers: { 'x-api-key': issued.body.data.key },
+      });
+      await town.admin('DELETE', `/rls-policies/${made.body.data.policyId}`);
+      return (await response.json()).features?.map(({ id }: { id: number }) => id);
+    };
+    expect(await by({ attribute: 'sid', claimType: 'sid' })).toEqual([3]);
+    expect(await by({ filter: "sid < claim('sid')" })).toEqual([1, 2]);
+    expect(await by({ filter: `sid IN (${SIDS[0]}, ${SIDS[4]})` })).toEqual([1, 5]);
+  });
+
+  it('hands filters and expressions to processes with all digits', async () => {
+    const client = new ProcessClient(server);
+    const rows = async (process: string, inputs: string) => {
+      const response = await client.execute(process, `{"inputs":${inputs},"response":"document"}`, {
+        prefer: 'wait=60',
+      });
+      const text = await response.text();
+      expect(response.status, text).toBe(200);
+      return text;
+    };
+    const filter = `{"op":"=","args":[{"property":"sid"},${THIRD}]}`;
+    const features = `{"collection":"${nums}","filter":${filter}}`;
+    const expression = `{"op":"=","args":[{"property":"sid"},${THIRD}]}`;
+    const text = await rows(
+      'analytics.calculate-field',
+      `{"features":${features},"name":"same","expression":${expression}}`,
+    );
+    expect(text.match(/"sid": ?\d+/g)).toEqual([expect.stringContaining(THIRD)]);
+    expect(text).toMatch(/"same": ?true/);
   });
 
   it('writes a statistic and distinct values with their digits', async () => {

@@ -37,6 +37,7 @@ import {
 import { SpatialLiterals } from './spatial.js';
 import { readDate, readTimestamp } from './temporal.js';
 import { type FilterSchema, kindOf, kindOfProperty } from './types.js';
+import { compareWhole } from './whole.js';
 
 export interface CheckOptions extends FilterSchema {
   /** Another name of the geometry column; `geometry` unless a field has that name. */
@@ -129,9 +130,9 @@ class Checker {
 
   #operator(call: Call): Call {
     const { op, args } = call;
-    if (isOneOf(COMPARISONS, op)) return { op, args: this.#comparable(op, args) };
-    if (op === 'between') return { op, args: this.#comparable('BETWEEN', args) };
-    if (op === 'in') return this.#inList(call);
+    if (isOneOf(COMPARISONS, op)) return compareWhole({ op, args: this.#comparable(op, args) }, this.options);
+    if (op === 'between') return compareWhole({ op, args: this.#comparable('BETWEEN', args) }, this.options);
+    if (op === 'in') return compareWhole(this.#inList(call), this.options);
     if (isOneOf(TEMPORAL, op)) return { op, args: this.#times(op, args) };
     const name = `'${op}'`;
     if (isOneOf(ARITHMETIC, op)) this.#expectAll(args, ['number'], name);

@@ -73,6 +73,10 @@ export abstract class FilterWriter {
   protected abstract ordered(value: Fragment): Fragment;
   /** Operands that are compared for equality in a type that only the store knows, when it has one for them. */
   protected abstract ownType(operands: readonly Operand[]): Fragment[] | undefined;
+  /** Numbers in a form that tells all their digits apart, where the store does not compare them so as they are. */
+  protected exactNumbers(_operands: readonly Operand[]): Fragment[] | undefined {
+    return undefined;
+  }
   /** Midnight at the begin of a date, and its last moment, as timestamps. */
   protected abstract midnight(date: Fragment): Fragment;
   protected abstract lastMoment(date: Fragment): Fragment;
@@ -120,13 +124,14 @@ export abstract class FilterWriter {
   }
 
   #between(operands: readonly Operand[]): Fragment {
-    const [value, least, most] = this.#alike(operands, false);
+    const [value, least, most] = this.exactNumbers(operands) ?? this.#alike(operands, false);
     return sql`(${value!} BETWEEN ${least!} AND ${most!})`;
   }
 
   #compared(op: Comparison, a: Operand, b: Operand): Fragment {
     const equality = op === '=' || op === '<>';
-    const [left, right] = (equality && this.ownType([a, b])) || this.#alike([a, b], equality);
+    const own = (equality && this.ownType([a, b])) || this.exactNumbers([a, b]);
+    const [left, right] = own ?? this.#alike([a, b], equality);
     return sql`(${left!} ${op} ${right!})`;
   }
 
@@ -153,7 +158,8 @@ export abstract class FilterWriter {
   #inList(value: Operand, list: readonly Operand[]): Fragment {
     if (list.length === 0) return raw('FALSE');
     const operands = [value, ...list];
-    const [left, ...members] = this.ownType(operands) ?? this.#alike(operands, true);
+    const own = this.ownType(operands) ?? this.exactNumbers(operands);
+    const [left, ...members] = own ?? this.#alike(operands, true);
     return sql`(${left!} IN (${joined(members, ', ')}))`;
   }
 

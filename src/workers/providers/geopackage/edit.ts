@@ -26,6 +26,7 @@ import { quote } from './connection.js';
 import { guarded } from './edit-errors.js';
 import { passingRows } from './filter.js';
 import { GeoPackageFilterWriter } from './filter-sql.js';
+import { readRowId } from './integers.js';
 import { featureSql, rowName, selectFields, storedOptions } from './items.js';
 import { recordEvents } from './outbox.js';
 import { rowOf } from './window.js';
@@ -266,7 +267,8 @@ export class GeoPackageSession implements EditSession {
 
 /** The key that an id names; undefined when it names none. */
 function rowIdOf(id: string): bigint | undefined {
-  return /^(0|-?[1-9]\d{0,17})$/.test(id) ? BigInt(id) : undefined;
+  // Written the one way that the server writes it.
+  return /^(0|-?[1-9]\d*)$/.test(id) ? readRowId(id) : undefined;
 }
 
 /** A computed value as clients send it: timestamps are compared without their Z. */

@@ -12,6 +12,7 @@ import { type Field, fieldsNamed, type GeoPackageSource } from '../../../core/ve
 import { readsGeometry, writerOptions } from '../writer.js';
 import { quote, statement } from './connection.js';
 import { passingInOrder, passingRows } from './filter.js';
+import { readRowId } from './integers.js';
 import { shownValue } from './masks.js';
 import { type Order, orderOf, pageKeyOf } from './order.js';
 import { idOf, type Query, rowOf } from './window.js';
@@ -95,10 +96,10 @@ function pageRows(source: GeoPackageSource, task: ItemsTask, order: Order): Quer
 
 /** One feature by id, or null. Ids that are not whole numbers name no feature. */
 export function item(task: ItemTask): ItemResult | null {
-  if (!/^-?\d{1,18}$/.test(task.id)) return null;
+  const id = readRowId(task.id);
+  if (id === undefined) return null;
   const source = task.source as GeoPackageSource;
   const fields = selectFields(source, task.fields);
-  const id = BigInt(task.id);
   const sql = featureSql(source, task.format, fields, task.skipGeometry);
   const stored = featureSql(source, 'geojson', selectFields(unmasked(source), undefined));
   // Whoever may not read all fields gets a name that nothing of the others is in.
