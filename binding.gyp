@@ -46,6 +46,7 @@
         "src/native/core/geos.cpp",
         "src/native/core/gml.cpp",
         "src/native/core/grid_ring.cpp",
+        "src/native/core/instant.cpp",
         "src/native/core/intersects_box.cpp",
         "src/native/core/json.cpp",
         "src/native/core/merge_values.cpp",

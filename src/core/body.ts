@@ -1,5 +1,5 @@
 import { parseFeatures } from './feature-body.js';
-import { utf8 } from './json.js';
+import { exactIn, parseJsonExactly, utf8 } from './json.js';
 import {
   type BodyReading,
   type JsonBounds,
@@ -35,21 +35,22 @@ export function readBody(bytes: Uint8Array, reading: BodyReading): unknown {
   }
 }
 
-function valueIn(bytes: Uint8Array, { form, boundary, bounds, jsonMembers }: BodyReading): unknown {
+function valueIn(bytes: Uint8Array, reading: BodyReading): unknown {
+  const { form, boundary, bounds, jsonMembers, exactMembers = [] } = reading;
   switch (form) {
     case 'bytes':
       return bytes;
     case 'form':
       requireFewFields(bytes);
-      return withJson(formFields(pairsOf(utf8(bytes)), bounds, jsonMembers ?? []), bounds, jsonMembers);
+      return withJson(formFields(pairsOf(utf8(bytes)), bounds, jsonMembers ?? []), reading);
     case 'multipart':
-      return withJson(formFields(partsOf(bytes, boundary), bounds, jsonMembers ?? []), bounds, jsonMembers);
+      return withJson(formFields(partsOf(bytes, boundary), bounds, jsonMembers ?? []), reading);
     case 'features':
       requireBounds(bytes, bounds);
       return parseFeatures(bytes);
     case 'json':
       requireBounds(bytes, bounds);
-      return withJson(JSON.parse(utf8(bytes)), bounds, jsonMembers);
+      return withJson(parseJsonExactly(utf8(bytes), exactMembers), reading);
   }
 }
 
@@ -111,19 +112,20 @@ const isNumbers = (text: string) => /^[-\d,\s]*$/.test(text);
 
 const isJson = (text: string) => /^\s*[[{]/.test(text);
 
-function withJson(body: unknown, bounds: JsonBounds, names: readonly string[] = []): unknown {
+function withJson(body: unknown, reading: BodyReading): unknown {
+  const { jsonMembers: names = [] } = reading;
   if (names.length === 0 || typeof body !== 'object' || body === null) return body;
   const members = body as Record<string, unknown>;
   for (const name of names) {
     const text = Object.hasOwn(members, name) ? members[name] : undefined;
-    if (typeof text === 'string' && isJson(text)) members[name] = memberOf(name, text, bounds);
+    if (typeof text === 'string' && isJson(text)) members[name] = memberOf(name, text, reading);
   }
   return members;
 }
 
-function memberOf(name: string, text: string, bounds: JsonBounds): unknown {
+function memberOf(name: string, text: string, { bounds, exactMembers = [] }: BodyReading): unknown {
   try {
-    return parseBounded(text, bounds);
+    return parseBounded(text, bounds, exactIn(name, exactMembers));
   } catch (error) {
     if (error instanceof JsonBoundsError)
       throw new BodyError(`${name} is too complex: ${error.message}.`, error.tooLarge);

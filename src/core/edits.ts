@@ -3,6 +3,7 @@
 import type { Box } from './box.js';
 import type { Expression, Operand } from './cql2/ast.js';
 import type { FieldError } from './errors.js';
+import type { JsonText } from './json-text.js';
 import type { PresenceMark } from './presence.js';
 import type { VectorSource } from './vector-source.js';
 
@@ -10,8 +11,8 @@ import type { VectorSource } from './vector-source.js';
 export interface FeatureInput {
   /** A GeoJSON geometry as JSON text, or `null`. */
   geometry?: string;
-  /** Values as JSON has them; whole numbers beyond 2^53 may come as text. */
-  properties?: Record<string, unknown>;
+  /** Attributes by name, each as the JSON text that came: no digit of a number is lost before its field is known. */
+  values?: Readonly<Record<string, JsonText>>;
 }
 
 /**
@@ -72,8 +73,8 @@ export interface EditOrigin {
 export interface Calculation {
   /** Which of the rows that exist for who asks; all when absent. */
   filter?: Expression;
-  /** Values that are the same for all, as clients send them. */
-  properties: Readonly<Record<string, unknown>>;
+  /** Values that are the same for all, as in `FeatureInput`. */
+  values: Readonly<Record<string, JsonText>>;
   /** What is computed of each feature: operands that `checkOperand` has made fit for the writers of SQL. */
   expressions: Readonly<Record<string, Operand>>;
   /** No more features than this are changed: the calculation is refused. */

@@ -1,5 +1,6 @@
 import { depthOver } from './feature-values.js';
-import { parseExact, utf8 } from './json.js';
+import { utf8 } from './json.js';
+import { elementsIn, membersIn } from './json-text.js';
 import { LIMITS } from './limits.js';
 
 /** Levels of a batch around the values of its features. */
@@ -7,13 +8,16 @@ const LEVELS_AROUND = 5;
 
 /**
  * Reads a feature, or a batch of them, from UTF-8 JSON: each geometry becomes JSON text, which changes threads quickly,
- * and whole numbers keep all digits. Throws an Error whose message may be shown for what is no JSON or nests too deep.
+ * and so does each of the properties, whose numbers keep all digits. Ids keep theirs as text. Throws an Error whose
+ * message may be shown for what is no JSON or nests too deep.
  */
 export function parseFeatures(json: Uint8Array): unknown {
-  const body = parseExact(utf8(json));
+  const text = utf8(json);
+  const body = JSON.parse(text) as unknown;
   if (!isObject(body)) return body;
-  const features = [body, ...entriesOf(body)];
-  for (const feature of features) {
+  const members = membersIn(text)!;
+  const features = [[body, members] as const, ...entriesOf(body, members)];
+  for (const [feature] of features) {
     const { geometry } = feature;
     if (geometry === undefined || geometry === null) continue;
     if (depthOver(geometry, LIMITS.jsonDepth)) throw new Error('a geometry is nested too deep');
@@ -21,13 +25,31 @@ export function parseFeatures(json: Uint8Array): unknown {
   }
   if (depthOver(body, LIMITS.jsonDepth + LEVELS_AROUND))
     throw new Error(`it is nested deeper than ${LIMITS.jsonDepth} levels`);
+  for (const [feature, texts] of features) keepTexts(feature, texts);
   return body;
 }
 
-/** Features of the operations of a batch. */
-function entriesOf({ operations }: Record<string, unknown>): Record<string, unknown>[] {
+type Members = ReadonlyMap<string, string>;
+
+/** Puts texts in the place of values that lose digits as such. */
+function keepTexts(feature: Record<string, unknown>, texts: Members): void {
+  if (isObject(feature['properties']))
+    feature['properties'] = Object.fromEntries(membersIn(texts.get('properties')!)!);
+  const { id } = feature;
+  if (Number.isInteger(id) && !Number.isSafeInteger(id)) feature['id'] = texts.get('id');
+}
+
+/** Features of the operations of a batch, with their members as text. */
+function entriesOf(
+  { operations }: Record<string, unknown>,
+  members: Members,
+): [feature: Record<string, unknown>, members: Members][] {
   if (!Array.isArray(operations)) return [];
-  return operations.map((operation) => (operation as { feature?: unknown } | null)?.feature).filter(isObject);
+  const texts = elementsIn(members.get('operations')!)!;
+  return operations.flatMap((operation, i) => {
+    const feature = (operation as { feature?: unknown } | null)?.feature;
+    return isObject(feature) ? [[feature, membersIn(membersIn(texts[i]!)!.get('feature')!)!] as const] : [];
+  }) as [Record<string, unknown>, Members][];
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

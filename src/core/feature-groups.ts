@@ -1,6 +1,7 @@
 import type { StatisticType } from './analytics.js';
 import type { Expression } from './cql2/ast.js';
 import { type FeatureQuery, type FeatureRow, fieldOf, type SortKey } from './features.js';
+import type { ObjectId } from './object-id.js';
 import type { Field, VectorSource } from './vector-source.js';
 
 /** Statistics of groups of features, which stores compute: the tasks of the workers and their results. */
@@ -102,7 +103,7 @@ export interface TopTask extends FeatureQuery {
 
 export interface TopResult {
   /** Ids of integers, in the order of the ids. */
-  ids: number[];
+  ids: ObjectId[];
   /** True when there are more than the limit. */
   more: boolean;
 }

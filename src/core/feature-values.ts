@@ -1,9 +1,21 @@
 import type { FieldError } from './errors.js';
+import {
+  type AnyNumber,
+  canonicalDigits,
+  digitsOf,
+  isExactNumber,
+  readNumber,
+  toDouble,
+  toInt64,
+} from './exact-number.js';
+import { compactJson, elementsIn, type JsonText, jsonDepth } from './json-text.js';
+import { LIMITS } from './limits.js';
 import type { Field, FieldType } from './vector-source.js';
 
 /**
  * Checks the properties of a feature against the fields of its source, and turns them into what stores keep.
- * JSON and arrays become JSON text, dates `YYYY-MM-DD`, timestamps RFC 3339 text in UTC, binary values bytes.
+ * JSON and arrays are JSON text, dates `YYYY-MM-DD`, timestamps RFC 3339 text in UTC, binary values bytes. Numbers of
+ * decimal columns that a double does not hold are text of all their digits.
  */
 export type FieldValue = string | number | bigint | boolean | Uint8Array | null;
 
@@ -26,15 +38,15 @@ export interface ReadProperties {
 /** Errors that one answer lists. */
 const MAX_ERRORS = 20;
 
-const INT64_MIN = -(2n ** 63n);
-const INT64_MAX = 2n ** 63n - 1n;
-
-export function readProperties(properties: Record<string, unknown>, rules: ValueRules): ReadProperties {
+export function readProperties(
+  properties: Readonly<Record<string, JsonText>>,
+  rules: ValueRules,
+): ReadProperties {
   const values = new Map<string, FieldValue>();
   const errors: FieldError[] = [];
   const forbidden: string[] = [];
   const fields = new Map(rules.fields.map((field) => [field.name, field]));
-  for (const [name, value] of Object.entries(properties)) {
+  for (const [name, json] of Object.entries(properties)) {
     if (errors.length >= MAX_ERRORS) break;
     const field = fields.get(name);
     const at = `/properties/${pointer(name)}`;
@@ -45,7 +57,7 @@ export function readProperties(properties: Record<string, unknown>, rules: Value
     } else if (rules.writable && !rules.writable.includes(name)) {
       forbidden.push(name);
     } else {
-      const read = readValue(value, field);
+      const read = readValue(json, field);
       if ('detail' in read) errors.push({ name: at, detail: read.detail });
       else values.set(name, read.value);
     }
@@ -62,61 +74,91 @@ type Read = { value: FieldValue } | { detail: string };
 
 const wrong = (detail: string): Read => ({ detail });
 
-function readValue(value: unknown, field: Field): Read {
-  if (value === null) return field.nullable ? { value } : wrong('must not be null');
-  const read = READERS[field.type](value, field);
+function readValue(json: JsonText, field: Field): Read {
+  if (json === 'null') return field.nullable ? { value: null } : wrong('must not be null');
+  const read = READERS[field.type](json, field);
   if ('detail' in read) return read;
   return checkDomain(read, field);
 }
 
 /** Length, enumeration and range, where the store names them. */
-function checkDomain(read: { value: FieldValue }, { maxLength, enumeration, range }: Field): Read {
+function checkDomain(read: { value: FieldValue }, { type, maxLength, enumeration, range }: Field): Read {
   const { value } = read;
-  if (typeof value === 'string' && maxLength !== undefined && [...value].length > maxLength)
+  const isNumber = type === 'integer' || type === 'number';
+  if (!isNumber && typeof value === 'string' && maxLength !== undefined && [...value].length > maxLength)
     return wrong(`must not be longer than ${maxLength} characters`);
-  if (enumeration && !enumeration.some((allowed) => same(allowed, value)))
+  if (enumeration && !enumeration.some((allowed) => same(allowed, value, isNumber)))
     return wrong(`must be one of ${enumeration.slice(0, 20).join(', ')}`);
-  if (range && (typeof value === 'number' || typeof value === 'bigint')) {
+  if (range && isNumber) {
     const [min, max] = range;
-    if (min !== null && value < min) return wrong(`must not be less than ${min}`);
-    if (max !== null && value > max) return wrong(`must not be greater than ${max}`);
+    const number = typeof value === 'bigint' ? value : Number(value);
+    if (min !== null && number < min) return wrong(`must not be less than ${min}`);
+    if (max !== null && number > max) return wrong(`must not be greater than ${max}`);
   }
   return read;
 }
 
-function same(allowed: string | number, value: FieldValue): boolean {
-  return allowed === value || (typeof value === 'bigint' && BigInt(allowed) === value);
+function same(allowed: string | number, value: FieldValue, isNumber: boolean): boolean {
+  if (!isNumber) return allowed === value;
+  return canonicalDigits(String(allowed)) === canonicalDigits(String(value));
 }
 
-type Reader = (value: unknown, field: Field) => Read;
+type Reader = (json: JsonText, field: Field) => Read;
+
+/** A reader of values that lose nothing when they are parsed. */
+const parsed =
+  (read: (value: unknown) => Read): Reader =>
+  (json) =>
+    read(JSON.parse(json));
 
 const READERS: Record<FieldType, Reader> = {
   integer: readInteger,
-  number: (value) =>
-    typeof value === 'number' && Number.isFinite(value) ? { value } : wrong('must be a finite number'),
-  string: readString,
-  boolean: (value) => (typeof value === 'boolean' ? { value } : wrong('must be true or false')),
-  date: readDate,
-  'date-time': readTimestamp,
-  binary: readBinary,
-  json: (value) => readJson(value),
+  number: readNumberValue,
+  string: parsed(readString),
+  boolean: parsed((value) => (typeof value === 'boolean' ? { value } : wrong('must be true or false'))),
+  date: parsed(readDate),
+  'date-time': parsed(readTimestamp),
+  binary: parsed(readBinary),
+  json: readJson,
   array: readArray,
 };
 
-/** Numbers beyond 2^53 come as text of all their digits: JSON numbers would have lost some. */
-function readInteger(value: unknown): Read {
-  if (typeof value === 'number') {
-    if (!Number.isInteger(value)) return wrong('must be a whole number');
-    return Number.isSafeInteger(value)
-      ? { value }
-      : wrong('is too large for a number; send its digits as text');
+/**
+ * The number of a JSON value: a number, or a string of the digits of one that a double does not hold. Undefined for
+ * anything else. Numbers beyond all doubles stay text.
+ */
+function numberIn(json: JsonText): AnyNumber | undefined {
+  if (json.startsWith('"')) {
+    const number = { number: JSON.parse(json) as string };
+    return isExactNumber(number) && typeof readNumber(number.number) !== 'number' ? number : undefined;
   }
-  if (typeof value !== 'string' || !/^-?\d{1,20}$/.test(value)) return wrong('must be a whole number');
-  const integer = BigInt(value);
-  if (integer < INT64_MIN || integer > INT64_MAX) return wrong('must fit into 64 bits');
-  const beyond = integer > BigInt(Number.MAX_SAFE_INTEGER) || integer < BigInt(Number.MIN_SAFE_INTEGER);
-  return beyond ? { value: integer } : wrong('must be a whole number');
+  return readNumber(json) ?? (isExactNumber({ number: json }) ? { number: json } : undefined);
 }
+
+function readInteger(json: JsonText): Read {
+  const number = numberIn(json);
+  const integer = number === undefined ? undefined : toInt64(readNumber(textOf(number)) ?? number);
+  if (integer !== undefined)
+    return { value: Number.isSafeInteger(Number(integer)) ? Number(integer) : integer };
+  const isWhole =
+    number !== undefined && Number.isInteger(toDouble(number)) && !/[.]\d*[1-9]/.test(digitsOf(number));
+  return wrong(isWhole ? 'must fit into 64 bits' : 'must be a whole number');
+}
+
+/** Types of columns that hold doubles, or numbers of fewer digits. */
+const FLOATING = /^(real|double precision|float\d?)/i;
+
+/** Columns of decimals take the digits as they come; all others the nearest double. */
+function readNumberValue(json: JsonText, { sqlType }: Field): Read {
+  const number = numberIn(json);
+  if (number === undefined) return wrong('must be a finite number');
+  const double = toDouble(number);
+  if (sqlType !== undefined && !FLOATING.test(sqlType))
+    return { value: json.startsWith('"') ? textOf(number) : String(double) === json ? double : json };
+  return Number.isFinite(double) ? { value: double } : wrong('must be a finite number');
+}
+
+const textOf = (number: AnyNumber) => (typeof number === 'number' ? String(number) : number.number);
 
 function readString(value: unknown): Read {
   if (typeof value !== 'string') return wrong('must be a string');
@@ -158,21 +200,28 @@ function readBinary(value: unknown): Read {
   return { value: new Uint8Array(Buffer.from(value, 'base64')) };
 }
 
-function readJson(value: unknown): Read {
-  const text = JSON.stringify(value);
-  return text.includes('\\u0000') ? wrong('must not hold a NUL character') : { value: text };
+/** An escape of NUL, which no backslash takes the meaning of. */
+const NUL = /(?<!\\)(?:\\\\)*\\u0000/;
+
+/** JSON stays the text that came, without the white space between its tokens. */
+function readJson(json: JsonText): Read {
+  if (NUL.test(json)) return wrong('must not hold a NUL character');
+  if (jsonDepth(json) > LIMITS.jsonDepth)
+    return wrong(`must not be nested deeper than ${LIMITS.jsonDepth} levels`);
+  return { value: compactJson(json) };
 }
 
-function readArray(value: unknown, field: Field): Read {
-  if (!Array.isArray(value)) return wrong('must be an array');
+function readArray(json: JsonText, field: Field): Read {
+  const elements = elementsIn(json);
+  if (!elements) return wrong('must be an array');
   const item: Field = { name: field.name, type: field.items ?? 'json', nullable: true };
-  for (const [i, member] of value.entries()) {
+  for (const [i, element] of elements.entries()) {
     // Arrays may have more dimensions than one.
-    const read =
-      Array.isArray(member) && item.type !== 'json' ? readArray(member, field) : readValue(member, item);
+    const isNested = element.startsWith('[') && item.type !== 'json';
+    const read = isNested ? readArray(element, field) : readValue(element, item);
     if ('detail' in read) return wrong(`member ${i} ${read.detail}`);
   }
-  return readJson(value);
+  return readJson(json);
 }
 
 /** Whether arrays and objects nest deeper than `levels`. Looks no deeper than that. */
@@ -180,24 +229,4 @@ export function depthOver(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
   return Object.values(value).some((member) => depthOver(member, levels - 1));
-}
-
-/** JSON merge patch (RFC 7396): members of objects are replaced, removed by null, and patched where both are objects. */
-export function mergePatch(target: unknown, patch: unknown): unknown {
-  if (!isObject(patch)) return patch;
-  // Without a prototype `__proto__` is a name like any other.
-  const merged: Record<string, unknown> = Object.assign(Object.create(null), isObject(target) ? target : {});
-  for (const [name, value] of Object.entries(patch)) {
-    if (value === null) delete merged[name];
-    else merged[name] = mergePatch(own(merged, name), value);
-  }
-  return merged;
-}
-
-function own(object: Record<string, unknown>, name: string): unknown {
-  return Object.hasOwn(object, name) ? object[name] : undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 import type { Expression, Operand } from './cql2/ast.js';
 import { literalPattern } from './cql2/pattern.js';
+import { type AnyNumber, readNumber, toDouble } from './exact-number.js';
 import type { FieldType } from './vector-source.js';
 
 /** Conditions on single fields, as a form states them and bars of a chart stand for them, and their CQL2. */
@@ -143,11 +144,9 @@ function literalOf(value: string, type: ClauseType): Operand {
   }
 }
 
-function numberOf(text: string): number {
-  const value = Number(text);
-  if (text.trim() === '' || !Number.isFinite(value)) throw new ClauseProblem('Give a number.');
-  if (Number.isInteger(value) && !Number.isSafeInteger(value) && /^\s*[+-]?\d+\s*$/.test(text))
-    throw new ClauseProblem('Numbers of more than 15 digits cannot be compared exactly here.');
+function numberOf(text: string): AnyNumber {
+  const value = readNumber(text.trim());
+  if (value === undefined) throw new ClauseProblem('Give a number.');
   return value;
 }
 
@@ -161,7 +160,7 @@ function timestampOf(text: string): string {
 }
 
 function boxOf(values: readonly string[]): number[] {
-  const box = values.map(numberOf);
+  const box = values.map((value) => toDouble(numberOf(value)));
   const [west, south, east, north] = box;
   if (box.length !== 4 || south! > north!) throw new ClauseProblem('North must not be less than south.');
   if (Math.abs(south!) > 90 || Math.abs(north!) > 90 || Math.abs(west!) > 180 || Math.abs(east!) > 180)

@@ -1,4 +1,5 @@
 import type { Geometry, Position } from 'geojson';
+import { isExactNumber } from './exact-number.js';
 import type { FeatureText } from './feature-text.js';
 import {
   type EsriGeometryType,
@@ -6,7 +7,9 @@ import {
   esriGeometryType,
   geometryOf,
 } from './geoservices-geometry.js';
-import { parseExact } from './json.js';
+import { parseJsonExactly, stringifyExactly } from './json.js';
+import { compactJson, type JsonText, membersIn } from './json-text.js';
+import { type ObjectId, readObjectId } from './object-id.js';
 import type { Field, FieldType, GeometryType } from './vector-source.js';
 
 /** Features and fields of GeoServices JSON, from what the writers of stores give and as clients send them. */
@@ -25,15 +28,28 @@ export interface EsriFeature {
   geometry?: Record<string, unknown> | null;
 }
 
+/** Features as the writer of `esri-json` gives them, with the digits of all numbers. */
+export function featuresIn(page: Uint8Array): EsriFeature[] {
+  return parseJsonExactly(`[${Buffer.from(page).toString()}]`, 'all') as EsriFeature[];
+}
+
 export function esriFeature(text: FeatureText, layer: EsriLayer, wkid: number): EsriFeature {
-  const properties = parseExact(text.properties) as Record<string, unknown>;
-  const attributes: Record<string, unknown> = { [layer.idColumn]: Number(text.id) };
+  const properties = membersIn(text.properties)!;
+  const attributes: Record<string, unknown> = { [layer.idColumn]: readObjectId(text.id) ?? null };
   for (const field of layer.fields) {
-    const value = properties[field.name];
-    if (value !== undefined) attributes[field.name] = esriValue(value, field.type);
+    const json = properties.get(field.name);
+    if (json !== undefined) attributes[field.name] = esriValueIn(json, field.type);
   }
   const geometry = JSON.parse(text.geometry) as Geometry | null;
   return { attributes, geometry: geometry && esriGeometryOf(geometry, wkid) };
+}
+
+/** The value of a JSON text; what GeoServices have no type for stays the text. */
+function esriValueIn(json: JsonText, type: FieldType): unknown {
+  if (/^[[{]/.test(json)) return json;
+  const value = parseJsonExactly(json, 'all');
+  // Replicas have whole numbers beyond 2^53 as text.
+  return isExactNumber(value) && /^-?\d+$/.test(value.number) ? value.number : esriValue(value, type);
 }
 
 /** Instants and days are milliseconds since 1970, booleans 0 and 1, and what GeoServices have no type for is its JSON text. */
@@ -41,6 +57,7 @@ export function esriValue(value: unknown, type: FieldType): unknown {
   if (value === null || value === undefined) return null;
   if (type === 'date-time' || type === 'date') return Date.parse(value as string);
   if (type === 'boolean') return value ? 1 : 0;
+  if (isExactNumber(value)) return value;
   return typeof value === 'object' ? JSON.stringify(value) : value;
 }
 
@@ -92,8 +109,9 @@ export const esriTypeOf = ({ geometryType }: EsriLayer): EsriGeometryType | unde
 
 /** A feature as a client sent it: its key, where it has one, and what it says. */
 export interface SentFeature {
-  readonly id: number | undefined;
-  readonly properties: Record<string, unknown>;
+  readonly id: ObjectId | undefined;
+  /** Attributes as JSON text, as in `FeatureInput`. */
+  readonly values: Readonly<Record<string, JsonText>>;
   /** Undefined where nothing was said of it. */
   readonly geometry: Geometry | null | undefined;
 }
@@ -104,45 +122,43 @@ export interface SentFeature {
  */
 export function sentFeature(feature: EsriFeature, layer: EsriLayer): SentFeature {
   const fields = new Map(layer.fields.map((field) => [field.name, field]));
-  const properties: Record<string, unknown> = {};
-  let id: number | undefined;
+  const values: Record<string, JsonText> = {};
+  let id: ObjectId | undefined;
   for (const [name, value] of Object.entries(feature.attributes)) {
     const field = fields.get(name);
-    if (name === layer.idColumn) id = objectId(value);
+    if (name === layer.idColumn) id = readObjectId(value);
     // What a mask leaves comes back with the feature: it is no change.
-    else if (!field?.isMasked) properties[name] = field ? storedValue(value, field.type) : value;
+    else if (!field?.isMasked)
+      values[name] = field ? storedValue(value, field.type) : stringifyExactly(value);
   }
   const { geometry } = feature;
   return {
     id,
-    properties,
+    values,
     geometry: geometry === undefined ? undefined : fitting(geometryOf(geometry, layer.hasZ), layer),
   };
-}
-
-/** Numbers below 0 are a client's own, which the server replaces. */
-function objectId(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
 /** Milliseconds of the farthest instants that a date can name. */
 const MAX_TIME = 8.64e15;
 
-function storedValue(value: unknown, type: FieldType): unknown {
+function storedValue(value: unknown, type: FieldType): JsonText {
   if (typeof value === 'number' && (type === 'date-time' || type === 'date') && Math.abs(value) <= MAX_TIME) {
     const text = new Date(value).toISOString();
-    return type === 'date' ? text.slice(0, 10) : text;
+    return JSON.stringify(type === 'date' ? text.slice(0, 10) : text);
   }
-  if (type === 'boolean' && (value === 0 || value === 1)) return value === 1;
-  if ((type === 'json' || type === 'array') && typeof value === 'string') return jsonOr(value);
-  return value;
+  if (type === 'boolean' && (value === 0 || value === 1)) return String(value === 1);
+  if ((type === 'json' || type === 'array') && typeof value === 'string') return jsonIn(value);
+  return stringifyExactly(value);
 }
 
-function jsonOr(text: string): unknown {
+/** The JSON that a text is; a text that is none is a JSON string. */
+function jsonIn(text: string): JsonText {
   try {
-    return JSON.parse(text);
+    JSON.parse(text);
+    return compactJson(text);
   } catch {
-    return text;
+    return JSON.stringify(text);
   }
 }
 

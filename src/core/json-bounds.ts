@@ -1,3 +1,4 @@
+import { type ExactMembers, parseJsonExactly } from './json.js';
 import { LIMITS } from './limits.js';
 
 /** What a JSON text may hold. Looked at before anything is built of it: a value can cost a hundred times its bytes. */
@@ -23,6 +24,8 @@ export interface BodyReading {
   readonly bounds: JsonBounds;
   /** Members whose text may be JSON: it is read with the body where it is an object or an array. */
   readonly jsonMembers?: readonly string[] | undefined;
+  /** Members whose numbers keep their digits: see `parseJsonExactly`. */
+  readonly exactMembers?: readonly string[] | undefined;
 }
 
 /** A text is beyond its bounds. The message may be shown. */
@@ -95,15 +98,15 @@ const TEXT: JsonBounds = {
   string: LIMITS.loopBodyBytes,
 };
 
-/** `JSON.parse` of a short text, such as a parameter. Throws a `JsonBoundsError` or a `SyntaxError`. */
-export function parseJsonText(text: string): unknown {
+/** `parseJsonExactly` of a short text, such as a parameter. Throws a `JsonBoundsError` or a `SyntaxError`. */
+export function parseJsonText(text: string, exact: ExactMembers = []): unknown {
   if (text.length > LIMITS.loopBodyBytes)
     throw new JsonBoundsError(`it is longer than ${LIMITS.loopBodyBytes} characters`, true);
-  return parseBounded(text, TEXT);
+  return parseBounded(text, TEXT, exact);
 }
 
-/** `JSON.parse` of a text within bounds. Throws a `JsonBoundsError` or a `SyntaxError`. */
-export function parseBounded(text: string, bounds: JsonBounds): unknown {
+/** `parseJsonExactly` of a text within bounds. Throws a `JsonBoundsError` or a `SyntaxError`. */
+export function parseBounded(text: string, bounds: JsonBounds, exact: ExactMembers = []): unknown {
   requireBounds(new TextEncoder().encode(text), bounds);
-  return JSON.parse(text);
+  return parseJsonExactly(text, exact);
 }

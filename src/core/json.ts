@@ -1,21 +1,79 @@
-/** A string, or a number. What is neither needs no look: digits only occur in these two. */
-const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-const LONG_INTEGER = /^-?\d{16,}$/;
-/** Most texts hold none, but many hold long fractions: looking first is far quicker than walking over all tokens. */
-const HAS_LONG_INTEGER = /(?<![\d.])\d{16,}(?![\d.eE])/;
+import { isExactNumber, readNumber } from './exact-number.js';
 
-/**
- * `JSON.parse` that keeps every digit: whole numbers of 16 digits and more become text, because a JavaScript number
- * could not hold all of them. Throws a SyntaxError as `JSON.parse` does.
- */
-export function parseExact(text: string): unknown {
-  return JSON.parse(exactText(text));
+/** A string, a number, or punctuation. */
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[{}[\]:,]/gs;
+/** Numbers that a double may not hold have 16 digits and more, or an exponent. */
+const HAS_LONG_NUMBER = /\d[\d.]{15}|\d[eE]/;
+
+/** Members whose numbers keep their digits, by name at any depth, with all that they contain. */
+export type ExactMembers = 'all' | readonly string[];
+
+/** `JSON.parse` after which the numbers of some members that a double does not hold are `ExactNumber`s. Throws a SyntaxError. */
+export function parseJsonExactly(text: string, members: ExactMembers): unknown {
+  const value = JSON.parse(text) as unknown;
+  if (members.length === 0 || !HAS_LONG_NUMBER.test(text)) return value;
+  return JSON.parse(withExactNumbers(text, members === 'all' ? undefined : members));
 }
 
-/** A JSON text with whole numbers of 16 digits and more as text. */
-export function exactText(text: string): string {
-  if (!HAS_LONG_INTEGER.test(text)) return text;
-  return text.replace(TOKENS, (token) => (LONG_INTEGER.test(token) ? `"${token}"` : token));
+/** The exact members of a parameter: all of it where its own name is among them. */
+export const exactIn = (name: string, members: readonly string[]): ExactMembers =>
+  members.includes(name) ? 'all' : members;
+
+function withExactNumbers(text: string, names: readonly string[] | undefined): string {
+  let depth = 0;
+  /** Numbers below this depth are kept: those of the member that was found. */
+  let from = names ? Number.POSITIVE_INFINITY : -1;
+  let string = '';
+  return text.replace(TOKENS, (token) => {
+    const first = token[0]!;
+    if (first === '"') string = token;
+    else if (first === ':') {
+      if (depth <= from && names?.includes(JSON.parse(string) as string)) from = depth - 0.5;
+    } else if (first === '{' || first === '[') depth++;
+    else if (first === '}' || first === ']' || first === ',') {
+      if (first !== ',') depth--;
+      // The end of a member is a comma after it, or the end of its object.
+      if (names && (first === ',' ? depth - 0.5 === from : depth < from)) from = Number.POSITIVE_INFINITY;
+    } else if (depth > from && !isHeld(token)) return `{"number":"${token}"}`;
+    return token;
+  });
+}
+
+/** Whether a double holds all digits of a number. */
+const isHeld = (token: string) => typeof readNumber(token) === 'number';
+
+/** `JSON.stringify` of a JSON value, also of integers as `bigint` and of `ExactNumber`s, which are written digit by digit. */
+export function stringifyExactly(value: unknown, indent = ''): string {
+  return plainText(value, indent) ?? written(value, indent, '\n');
+}
+
+/** What `JSON.stringify` writes, much quicker; undefined where there may be numbers that it cannot write. */
+function plainText(value: unknown, indent: string): string | undefined {
+  try {
+    const text = JSON.stringify(value, null, indent);
+    return /"number":\s*"/.test(text) ? undefined : text;
+  } catch (error) {
+    // A bigint.
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+function written(value: unknown, indent: string, line: string): string {
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  if (isExactNumber(value)) return value.number;
+  const inner = line + indent;
+  const [between, start, end] = indent === '' ? [',', '', ''] : [`,${inner}`, inner, line];
+  if (Array.isArray(value)) {
+    if (value.length === 0) return '[]';
+    return `[${start}${value.map((member) => written(member, indent, inner)).join(between)}${end}]`;
+  }
+  const colon = indent === '' ? ':' : ': ';
+  const members = Object.entries(value).flatMap(([name, member]) =>
+    member === undefined ? [] : [`${JSON.stringify(name)}${colon}${written(member, indent, inner)}`],
+  );
+  return members.length === 0 ? '{}' : `{${start}${members.join(between)}${end}}`;
 }
 
 /** Text of UTF-8 bytes. Throws an Error for what is none. */

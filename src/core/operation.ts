@@ -239,6 +239,8 @@ export interface BodySpec<S extends TSchema = TSchema> {
   readonly form?: 'json' | 'features' | 'bytes';
   /** Members whose text may be JSON: see `BodyReading`. */
   readonly jsonMembers?: readonly string[];
+  /** Members whose numbers keep their digits: see `parseJsonExactly`. */
+  readonly exactMembers?: readonly string[];
   /** Makes what was read fit the schema, on the event loop: it looks at the outermost members only. */
   readonly fit?: (value: unknown) => unknown;
   /** Members bind in any case at every depth, and members that the schema does not name are dropped: see `memberBinder`. */

@@ -288,6 +288,9 @@ const INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\
 export interface TimeRange {
   start: number | undefined;
   end: number | undefined;
+  /** Microseconds beyond those milliseconds; 0 when absent. */
+  startMicros?: number;
+  endMicros?: number;
 }
 
 /** An acquisition batch, by its instant, or a range where everything is by range. */
@@ -296,15 +299,41 @@ export interface Batch extends TimeRange {
   range?: TimeRange;
 }
 
-/** First and last millisecond: a date without a time is a whole day (UTC). */
-function parseInstant(raw: string): { first: number; last: number } {
+/** The first and the last moment of an instant: milliseconds since 1970, and the microseconds beyond. */
+interface Moments {
+  readonly first: number;
+  readonly last: number;
+  readonly firstMicros: number;
+  readonly lastMicros: number;
+}
+
+const MAX_MICROS = 999;
+
+/** A date without a time is a whole day (UTC). */
+function parseInstant(raw: string): Moments {
   const first = INSTANT.test(raw) ? Date.parse(raw) : Number.NaN;
   // Date.parse takes 30 February for 1 March.
   const real =
     !Number.isNaN(first) &&
     new Date(`${raw.slice(0, 10)}T00:00:00Z`).toISOString().startsWith(raw.slice(0, 10));
   if (!real) throw badParameter('datetime', `'${raw.slice(0, 60)}' is not an RFC 3339 date or date-time`);
-  return { first, last: raw.length === 10 ? first + DAY_MS - 1 : first };
+  if (raw.length === 10) return { first, last: first + DAY_MS - 1, firstMicros: 0, lastMicros: MAX_MICROS };
+  const micros = Number(/\.\d{3}(\d{1,3})/.exec(raw)?.[1]?.padEnd(3, '0') ?? 0);
+  return { first, last: first, firstMicros: micros, lastMicros: micros };
+}
+
+function rangeBetween(from: Moments | undefined, to: Moments | undefined): TimeRange {
+  return {
+    ...{ start: from?.first, end: to?.last },
+    ...(from?.firstMicros ? { startMicros: from.firstMicros } : {}),
+    ...(to?.lastMicros ? { endMicros: to.lastMicros } : {}),
+  };
+}
+
+/** Whether a range ends before it starts. */
+function isTurned({ start, end, startMicros = 0, endMicros = 0 }: TimeRange): boolean {
+  if (start === undefined || end === undefined) return false;
+  return start > end || (start === end && startMicros > endMicros);
 }
 
 /** `instant`, `start/end`, `start/..` or `../end` (OGC API Features, 7.15.4). */
@@ -317,16 +346,14 @@ export const datetimeParam: Param<TimeRange | undefined> = {
     if (raw === undefined) return undefined;
     const parts = raw.split('/');
     if (parts.length === 1) {
-      const { first, last } = parseInstant(raw);
-      return { start: first, end: last };
+      const moments = parseInstant(raw);
+      return rangeBetween(moments, moments);
     }
     if (parts.length !== 2) throw badParameter('datetime', 'must be an instant or start/end');
     const [from, to] = parts.map((part) => (part === '' || part === '..' ? undefined : parseInstant(part)));
-    const start = from?.first;
-    const end = to?.last;
-    if (start !== undefined && end !== undefined && start > end)
-      throw badParameter('datetime', 'ends before it starts');
-    return { start, end };
+    const range = rangeBetween(from, to);
+    if (isTurned(range)) throw badParameter('datetime', 'ends before it starts');
+    return range;
   },
 };
 

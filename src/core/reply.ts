@@ -1,9 +1,10 @@
+import { stringifyExactly } from './json.js';
 import type { Reply } from './operation.js';
 
 /** Answers that handlers return; headers common to all are added by the dispatcher. */
 
 export function json(document: unknown, mediaType = 'application/json', status = 200): Reply {
-  return { status, mediaType, body: JSON.stringify(document) };
+  return { status, mediaType, body: stringifyExactly(document) };
 }
 
 export function html(page: string, status = 200): Reply {

@@ -63,7 +63,7 @@ function named<T>(parameter: string, read: () => T): T {
 function jsonOf(text: unknown): unknown {
   if (typeof text !== 'string') return text;
   try {
-    return parseJsonText(text);
+    return parseJsonText(text, 'all');
   } catch (error) {
     throw new Cql2Error(`is not JSON: ${(error as Error).message.slice(0, 120)}`);
   }
@@ -89,15 +89,17 @@ export function during(
   const ends = collection.fields.find(({ bound }) => bound === 'end');
   if (!ends || ends === field) return within(field, range);
   // It has begun before the range ends, and ends after the range begins, or goes on.
-  const begun = within(field, { end: range.end });
-  const lasts = within(ends, { start: range.start });
+  const { start, startMicros, end, endMicros } = range;
+  const begun = within(field, { end, endMicros });
+  const lasts = within(ends, { start, startMicros });
   return and(begun, lasts && { op: 'or', args: [lasts, { op: 'isNull', args: [{ property: ends.name }] }] });
 }
 
-function within(field: Field, { start, end }: Partial<TimeRange>): Expression | undefined {
-  if (start === undefined && end === undefined) return undefined;
-  return temporalFilter(field.name, field.type as 'date' | 'date-time', {
-    ...(start === undefined ? {} : { start }),
-    ...(end === undefined ? {} : { end }),
-  });
+function within(field: Field, range: Moments): Expression | undefined {
+  if (range.start === undefined && range.end === undefined) return undefined;
+  const known = Object.entries(range).filter(([, value]) => value !== undefined);
+  return temporalFilter(field.name, field.type as 'date' | 'date-time', Object.fromEntries(known));
 }
+
+/** A range, or one of its ends. */
+type Moments = { readonly [Member in keyof TimeRange]?: TimeRange[Member] | undefined };

@@ -1,7 +1,8 @@
 import type { VectorCollection } from '../core/collection.js';
-import { oneOf } from '../core/cql2/index.js';
+import { oneOf, type Scalar } from '../core/cql2/index.js';
 import { CRS84 } from '../core/crs.js';
 import type { EditOperation, EditOutcome, FeatureInput } from '../core/edits.js';
+import { exactInteger } from '../core/exact-number.js';
 import { featureTexts } from '../core/feature-text.js';
 import { LIMITS } from '../core/limits.js';
 import { isNumbered, numberedSource } from '../core/numbered.js';
@@ -30,7 +31,7 @@ export async function keyedOperations(
   if (!isNumbered(layer.source)) return [...operations];
   const { key } = layer.source.numbers!;
   const ids = operations.flatMap((one) => (one.type === 'create' ? [] : [one.id]));
-  const keys = new Map(await pairsOf(x, pools, layer, layer.source.idColumn, ids.map(Number)));
+  const keys = new Map(await pairsOf(x, pools, layer, layer.source.idColumn, ids.map(exactInteger)));
   return operations.map((operation) => {
     if (operation.type === 'create') return { ...operation, ...newKey(operation.feature, key.name) };
     const id = keys.get(operation.id) ?? NO_KEY;
@@ -41,17 +42,19 @@ export async function keyedOperations(
 
 /** The key of a new feature is among its attributes, where the client gives one. What is no text stays, for the edit to refuse. */
 function newKey(feature: FeatureInput, name: string): { id?: string; feature: FeatureInput } {
-  const { [name]: key, ...properties } = feature.properties ?? {};
-  if (key === undefined || key === null || key === '') return { feature: { ...feature, properties } };
-  return typeof key === 'string' ? { id: key, feature: { ...feature, properties } } : { feature };
+  const { [name]: json = 'null', ...values } = feature.values ?? {};
+  const key = JSON.parse(json) as unknown;
+  if (key === null || key === '') return { feature: { ...feature, values } };
+  return typeof key === 'string' ? { id: key, feature: { ...feature, values } } : { feature };
 }
 
 /** A key that comes back as it is changes nothing; another one stays, for the edit to refuse. */
 function withoutKey(feature: FeatureInput, { name, sqlType }: Field, id: string): FeatureInput {
-  const { [name]: key, ...properties } = feature.properties ?? {};
+  const { [name]: json, ...values } = feature.values ?? {};
+  const key = json === undefined ? undefined : (JSON.parse(json) as unknown);
   // UUIDs are the same in any case, texts are not.
   const text = sqlType === 'uuid' && typeof key === 'string' ? key.toLowerCase() : key;
-  return text === undefined || text === id ? { ...feature, properties } : feature;
+  return text === undefined || text === id ? { ...feature, values } : feature;
 }
 
 /** The outcomes of operations by numbers, with numbers as ids. */
@@ -83,7 +86,7 @@ async function pairsOf(
   pools: Pools,
   { source: visible, rule }: VectorCollection,
   column: string,
-  values: readonly (string | number)[],
+  values: readonly Scalar[],
 ): Promise<Pair[]> {
   const source = numberedSource(rule?.stored ?? visible);
   const { name } = source.numbers!.key;

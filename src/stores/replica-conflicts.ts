@@ -2,7 +2,9 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import type { Expression } from '../core/cql2/ast.js';
 import type { FeatureInput } from '../core/edits.js';
+import { jsonTexts } from '../core/json-text.js';
 import { LIMITS } from '../core/limits.js';
+import { type ObjectId, readObjectId } from '../core/object-id.js';
 import { auditResource } from './audit-scope.js';
 import type { StateDb } from './database.js';
 import type { ConflictStatus, ReplicaConflictTable } from './schema.js';
@@ -49,6 +51,8 @@ export interface ClientEdit {
 export interface ConflictBody {
   readonly type: ConflictType;
   readonly collection: string;
+  /** The object id with all its digits; absent in conflicts of older servers, whose ids are numbers. */
+  readonly featureId?: string;
   /** Cursor of the feed up to which the server's changes are known. */
   readonly generation: number;
   readonly base: FeatureState | null;
@@ -65,7 +69,7 @@ export interface ConflictBody {
 
 export interface NewConflict {
   readonly layerId: number;
-  readonly objectId: number;
+  readonly objectId: ObjectId;
   readonly body: ConflictBody;
 }
 
@@ -178,13 +182,15 @@ export class ReplicaConflictStore {
 async function addOne(db: StateDb, replicaId: string, conflict: NewConflict): Promise<Conflict> {
   const { layerId, objectId, body } = conflict;
   const digest = digestOf(body);
+  // Databases take a bigint for a number, and keep its digits.
+  const column = objectId as number;
   const ofFeature = () =>
     db
       .selectFrom('replica_conflicts')
       .selectAll()
       .where('replica_id', '=', replicaId)
       .where('layer_id', '=', layerId)
-      .where('object_id', '=', objectId)
+      .where('object_id', '=', column)
       .where('status', '<>', 'resolved');
   const same = await ofFeature().where('digest', '=', digest).executeTakeFirst();
   if (same) return conflictOf(same);
@@ -193,7 +199,7 @@ async function addOne(db: StateDb, replicaId: string, conflict: NewConflict): Pr
     .set({ superseded: 1 })
     .where('replica_id', '=', replicaId)
     .where('layer_id', '=', layerId)
-    .where('object_id', '=', objectId)
+    .where('object_id', '=', column)
     .where('status', '<>', 'resolved')
     .execute();
   const now = Date.now();
@@ -203,7 +209,7 @@ async function addOne(db: StateDb, replicaId: string, conflict: NewConflict): Pr
   const row = await db
     .insertInto('replica_conflicts')
     .values({
-      ...{ id: randomUUID(), replica_id: replicaId, layer_id: layerId, object_id: objectId, digest },
+      ...{ id: randomUUID(), replica_id: replicaId, layer_id: layerId, object_id: column, digest },
       ...{ superseded: 0, outcome_unknown: 0, status: body.settled ? 'resolved' : 'pending' },
       ...{ detected_at: now, body_json: JSON.stringify(body) },
       resolution_json: resolution && JSON.stringify(resolution),
@@ -220,16 +226,26 @@ const digestOf = ({ edit, server, type }: ConflictBody) =>
     .digest('hex');
 
 function conflictOf(row: Selectable<ReplicaConflictTable>): Conflict {
+  const body = bodyIn(row.body_json);
   return {
     id: row.id,
     replicaId: row.replica_id,
     layerId: row.layer_id,
-    objectId: row.object_id,
+    objectId: readObjectId(body.featureId) ?? row.object_id,
     status: row.status,
     superseded: row.superseded === 1,
     outcomeUnknown: row.outcome_unknown === 1,
     detectedAt: row.detected_at,
-    body: JSON.parse(row.body_json) as ConflictBody,
+    body,
     resolution: row.resolution_json === null ? null : (JSON.parse(row.resolution_json) as Resolution),
   };
+}
+
+/** Older servers kept the attributes of the client's feature as values, not as JSON texts. */
+function bodyIn(json: string): ConflictBody {
+  const body = JSON.parse(json) as ConflictBody;
+  const { feature } = body.edit as { feature?: FeatureInput & { properties?: Record<string, unknown> } };
+  if (!feature?.properties) return body;
+  const { properties, ...rest } = feature;
+  return { ...body, edit: { ...body.edit, feature: { ...rest, values: jsonTexts(properties) } } };
 }

@@ -51,7 +51,6 @@ describe('a clause', () => {
   it.each<[Clause, ClauseType]>([
     [{ field: 'x', op: '=', values: [''] }, 'integer'],
     [{ field: 'x', op: '=', values: ['one'] }, 'number'],
-    [{ field: 'x', op: '=', values: ['12345678901234567'] }, 'integer'],
     [{ field: 'd', op: '=', values: ['2020-13-01'] }, 'date'],
     [{ field: 'd', op: '=', values: ['yesterday'] }, 'date-time'],
     [{ field: 's', op: 'contains', values: [''] }, 'string'],

@@ -32,7 +32,7 @@ it('is what an edit is committed under', async () => {
   const presence = new Presence();
   const task = {
     source: { kind: 'postgis', fields: [], geometryType: 'Geometry', idType: 'integer' },
-    operations: [{ type: 'create', feature: { geometry: 'null', properties: {} } }],
+    operations: [{ type: 'create', feature: { geometry: 'null', values: {} } }],
     mode: 'each',
     crs: 'OGC:CRS84',
     swapAxes: false,

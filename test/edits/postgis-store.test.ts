@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EditOperation, EditTask } from '../../src/core/edits.js';
+import { jsonTexts } from '../../src/core/json-text.js';
 import type { VectorLayerInfo } from '../../src/core/vector-tasks.js';
 import { closeAll } from '../../src/workers/providers/postgis/database.js';
 import { discover } from '../../src/workers/providers/postgis/discover.js';
@@ -63,7 +64,7 @@ const POINT = '{"type":"Point","coordinates":[7,46]}';
 const create = (properties: Record<string, unknown> = {}, id?: string, geometry = POINT): EditOperation => ({
   type: 'create',
   id,
-  feature: { geometry, properties },
+  feature: { geometry, values: jsonTexts(properties) },
 });
 
 async function created(table: string, operation: EditOperation): Promise<string> {
@@ -112,7 +113,7 @@ describe('values', () => {
     const operation = {
       type: 'replace',
       id,
-      feature: { geometry: square, properties: read.properties },
+      feature: { geometry: square, values: jsonTexts(read.properties) },
     } as const;
     expect((await edit('types', [operation])).outcomes).toEqual([{ ok: true, id }]);
     expect(await item('types', id)).toEqual(read);

@@ -82,7 +82,7 @@ describe('time', () => {
 
   it('is that of the first instant', () => {
     expect(textOf({ time: `${start},${end}` })).toBe(
-      "T_INTERSECTS(seen, INTERVAL('2026-01-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z'))",
+      "T_INTERSECTS(seen, INTERVAL('2026-01-01T00:00:00.000Z', '2026-02-01T00:00:00.000999Z'))",
     );
   });
 
@@ -93,10 +93,10 @@ describe('time', () => {
       field('ended', 'date', { bound: 'end' }),
     ];
     expect(textOf({ time: `${start},${end}` }, bounds)).toBe(
-      "T_INTERSECTS(begun, INTERVAL('..', '2026-02-01T00:00:00.000Z')) AND (T_INTERSECTS(ended, INTERVAL('2026-01-01', '..')) OR ended IS NULL)",
+      "T_INTERSECTS(begun, INTERVAL('..', '2026-02-01T00:00:00.000999Z')) AND (T_INTERSECTS(ended, INTERVAL('2026-01-01', '..')) OR ended IS NULL)",
     );
     expect(textOf({ time: `null,${end}` }, bounds)).toBe(
-      "T_INTERSECTS(begun, INTERVAL('..', '2026-02-01T00:00:00.000Z'))",
+      "T_INTERSECTS(begun, INTERVAL('..', '2026-02-01T00:00:00.000999Z'))",
     );
   });
 });

@@ -142,7 +142,7 @@ it('readings and calculations go on without new keys while another one looks for
   const { outcomes } = await postgisStore.edit({
     filter: undefined,
     ...{ source: await keyed('dots'), operations: [], mode: 'atomic', crs: 'EPSG:4326', swapAxes: false },
-    calculation: { properties: {}, expressions: { height: { property: 'OBJECTID' } }, most: 10 },
+    calculation: { values: {}, expressions: { height: { property: 'OBJECTID' } }, most: 10 },
     origin: { collection: 'dots', layerId: 1, protocol: 'FeatureServer', requestId: 'r', actor: 'a' },
   });
   expect(outcomes).toEqual([{ ok: true, id: '1' }]);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { WholeSnapshot } from '../../src/client/frames.js';
 import type { EditOperation } from '../../src/core/edits.js';
+import { jsonTexts } from '../../src/core/json-text.js';
 import type { Principal } from '../../src/core/operation.js';
 import type { AccessPolicy } from '../../src/services/access/access.js';
 import { parcel } from '../edits/support.js';
@@ -36,7 +37,7 @@ const listen = async (key: string, members: Record<string, unknown> = {}): Promi
 };
 const feature = (x: number, properties: Record<string, unknown>) => {
   const { geometry } = parcel(x, 46);
-  return { geometry: JSON.stringify(geometry), properties };
+  return { geometry: JSON.stringify(geometry), values: jsonTexts(properties) };
 };
 const create = (x: number, name: string): EditOperation => ({
   type: 'create',
@@ -45,7 +46,7 @@ const create = (x: number, name: string): EditOperation => ({
 const update = (id: string, properties: Record<string, unknown>): EditOperation => ({
   type: 'update',
   id,
-  feature: { properties },
+  feature: { values: jsonTexts(properties) },
 });
 const move = (id: string, x: number, name: string): EditOperation => ({
   type: 'update',

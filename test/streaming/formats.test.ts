@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { jsonTexts } from '../../src/core/json-text.js';
 import { parcel } from '../edits/support.js';
 import { LAYERS, type Streams, streams } from './harness.js';
 import type { Frame, StreamClient } from './support.js';
@@ -34,14 +35,14 @@ it.each(['?format=msgpack', '?format=msgpack&compress=true', '?compress=true&for
     };
     const id = await s.edit('parcels', {
       type: 'create',
-      feature: { geometry: JSON.stringify(geometry), properties },
+      feature: { geometry: JSON.stringify(geometry), values: jsonTexts(properties) },
     });
     await s.edit('parcels', {
       type: 'update',
       id,
-      feature: { properties: { name: 'y'.repeat(20), floors: -1 } },
+      feature: { values: jsonTexts({ name: 'y'.repeat(20), floors: -1 }) },
     });
-    await s.edit('parcels', { type: 'update', id, feature: { properties: { name: 'x' } } });
+    await s.edit('parcels', { type: 'update', id, feature: { values: jsonTexts({ name: 'x' }) } });
     await s.edit('parcels', { type: 'delete', id });
     for (const client of clients) {
       await client.until(() => client.of('feature-change').length === 7);

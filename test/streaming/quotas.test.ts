@@ -114,9 +114,9 @@ describe('a server', () => {
       type: 'create',
       feature: {
         geometry: '{"type":"MultiPolygon","coordinates":[[[[7,46],[8,46],[8,47],[7,46]]]]}',
-        properties: { name: 'new' },
+        values: { name: '"new"' },
       },
-    } as never);
+    });
     const client = await s.connect();
     await client.subscribe('w', { layers: [LAYERS.parcels], mode: 'snapshot' });
     const frame = (await client.next(({ type }) => type === 'snapshot')) as unknown as WholeSnapshot;

@@ -5,6 +5,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Box } from '../../src/core/box.js';
 import type { EditOperation, FeatureInput } from '../../src/core/edits.js';
+import { jsonTexts } from '../../src/core/json-text.js';
 import type { VectorSource } from '../../src/core/vector-source.js';
 import type { TileLayer, VectorTileTask } from '../../src/core/vector-tasks.js';
 import { buildOverview } from '../../src/workers/overviews/build.js';
@@ -208,7 +209,7 @@ describe.each(['GeoPackage', 'PostGIS'])('overviews of a %s', (store) => {
   it('follow edits', async () => {
     const feature: FeatureInput = {
       geometry: JSON.stringify({ type: 'Point', coordinates: [5.01234, 5.01234] }),
-      properties: { name: 'fresh', big: true },
+      values: jsonTexts({ name: 'fresh', big: true }),
     };
     const made = await edit(towns(), { type: 'create', feature });
     const [outcome] = made.outcomes as [{ ok: true; id: string }];

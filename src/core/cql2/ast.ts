@@ -1,4 +1,5 @@
 import type { Geometry } from 'geojson';
+import { type AnyNumber, isExactNumber } from '../exact-number.js';
 
 /**
  * The one filter tree: CQL2 (OGC 21-065r2) in the shape of its JSON encoding. Text is parsed into it, JSON is
@@ -55,7 +56,8 @@ export interface BoxLiteral {
 /** GeoJSON geometry. `crs` is set by `check`: anything PROJ reads; coordinates are x,y ordered. */
 export type GeometryLiteral = Geometry & { readonly crs?: string };
 
-export type Scalar = string | number | boolean;
+/** Numbers keep all their digits: see `ExactNumber`. */
+export type Scalar = string | AnyNumber | boolean;
 
 export type Operand =
   | Scalar
@@ -67,6 +69,14 @@ export type Operand =
   | BoxLiteral
   | GeometryLiteral
   | readonly Operand[];
+
+/** A number literal, whether a double holds it or not. */
+export const isNumber = (value: Operand): value is AnyNumber =>
+  typeof value === 'number' || isExactNumber(value);
+
+/** A literal that is written alone: a string, a number or a boolean. */
+export const isScalar = (value: Operand): value is Scalar =>
+  typeof value !== 'object' || isExactNumber(value);
 
 export const isCall = (value: Operand): value is Call => typeof value === 'object' && 'op' in value;
 

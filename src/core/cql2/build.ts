@@ -1,3 +1,4 @@
+import type { AnyNumber } from '../exact-number.js';
 import {
   ALL_FEATURES,
   type Expression,
@@ -48,27 +49,36 @@ export function bboxFilter(column: string, box: readonly number[], crs: string):
   return { op: 's_intersects', args: [{ property: column }, { bbox: box, crs }] };
 }
 
+interface TemporalRange {
+  readonly start?: number;
+  readonly end?: number;
+  readonly startMicros?: number;
+  readonly endMicros?: number;
+}
+
 /**
- * The instant in the column lies in the interval, both ends included. Ends are milliseconds since 1970 UTC; a missing
- * one is open. A date lies in the interval when any of its day (UTC) does.
+ * The instant in the column lies in the interval, both ends included. Ends are milliseconds since 1970 UTC, with
+ * microseconds beyond them; a missing one is open. A date lies in the interval when any of its day (UTC) does.
  */
 export function temporalFilter(
   column: string,
   type: 'date' | 'date-time',
-  { start, end }: { start?: number; end?: number },
+  { start, end, startMicros = 0, endMicros = 0 }: TemporalRange,
 ): Expression {
-  const instant = (time: number | undefined) => {
+  const instant = (time: number | undefined, micros: number) => {
     if (time === undefined) return '..';
     const text = new Date(time).toISOString();
-    return type === 'date' ? text.slice(0, 10) : text;
+    if (type === 'date') return text.slice(0, 10);
+    return micros === 0 ? text : text.replace('Z', `${String(micros).padStart(3, '0')}Z`);
   };
-  return { op: 't_intersects', args: [{ property: column }, { interval: [instant(start), instant(end)] }] };
+  const interval = [instant(start, startMicros), instant(end, endMicros)] as const;
+  return { op: 't_intersects', args: [{ property: column }, { interval }] };
 }
 
 /** The number lies in the range, both ends included; a missing one is open. */
 export function rangeFilter(
   property: string,
-  { low, high }: { low?: number; high?: number },
+  { low, high }: { low?: AnyNumber; high?: AnyNumber },
 ): Expression | undefined {
   return and(
     low === undefined ? undefined : { op: '>=', args: [{ property }, low] },

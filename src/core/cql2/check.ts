@@ -1,18 +1,21 @@
 import type { Crs } from '../crs.js';
+import { toDouble } from '../exact-number.js';
 import { plainFields } from '../field-masks.js';
 import { LIMITS } from '../limits.js';
 import {
   type Call,
   constantOf,
   type Expression,
+  type GeometryLiteral,
   type IntervalEnd,
   isArray,
   isBox,
   isCall,
   isDate,
-  isGeometry,
   isInterval,
+  isNumber,
   isProperty,
+  isScalar,
   isTimestamp,
   type Operand,
 } from './ast.js';
@@ -34,6 +37,7 @@ import {
 import { SpatialLiterals } from './spatial.js';
 import { readDate, readTimestamp } from './temporal.js';
 import { type FilterSchema, kindOf, kindOfProperty } from './types.js';
+import { compareWhole } from './whole.js';
 
 export interface CheckOptions extends FilterSchema {
   /** Another name of the geometry column; `geometry` unless a field has that name. */
@@ -71,7 +75,7 @@ class Checker {
   }
 
   operand(value: Operand): Operand {
-    if (typeof value !== 'object') return value;
+    if (isScalar(value)) return value;
     if (isArray(value)) return value.map((member) => this.operand(member));
     if (isCall(value)) return this.#call(value);
     if (isProperty(value)) return { property: this.#property(value.property) };
@@ -79,7 +83,7 @@ class Checker {
     if (isTimestamp(value)) return instant(value.timestamp, 'timestamp');
     if (isInterval(value)) return this.#interval(value.interval);
     if (isBox(value)) return this.#literals.box(value);
-    return isGeometry(value) ? this.#literals.geometry(value) : value;
+    return this.#literals.geometry(value satisfies GeometryLiteral);
   }
 
   #property(name: string): string {
@@ -126,9 +130,9 @@ class Checker {
 
   #operator(call: Call): Call {
     const { op, args } = call;
-    if (isOneOf(COMPARISONS, op)) return { op, args: this.#comparable(op, args) };
-    if (op === 'between') return { op, args: this.#comparable('BETWEEN', args) };
-    if (op === 'in') return this.#inList(call);
+    if (isOneOf(COMPARISONS, op)) return compareWhole({ op, args: this.#comparable(op, args) }, this.options);
+    if (op === 'between') return compareWhole({ op, args: this.#comparable('BETWEEN', args) }, this.options);
+    if (op === 'in') return compareWhole(this.#inList(call), this.options);
     if (isOneOf(TEMPORAL, op)) return { op, args: this.#times(op, args) };
     const name = `'${op}'`;
     if (isOneOf(ARITHMETIC, op)) this.#expectAll(args, ['number'], name);
@@ -137,7 +141,7 @@ class Checker {
     else if (op === 'casei' || op === 'accenti') this.#expectAll(args, ['string'], op.toUpperCase());
     else if (op === 'like') this.#like(args);
     else if (isOneOf(SPATIAL, op)) this.#expectAll(args, ['geometry'], name);
-    else if (isOneOf(DISTANCE, op)) this.#distance(op, args);
+    else if (isOneOf(DISTANCE, op)) return { op, args: this.#distance(op, args) };
     else if (isOneOf(ARRAY, op)) this.#arrays(op, args);
     else if (isInterval(args[0]!) || isArray(args[0]!))
       throw new Cql2Error('IS NULL takes no interval and no array');
@@ -178,10 +182,12 @@ class Checker {
       throw new Cql2Error(`the pattern of LIKE is longer than ${LIMITS.filterPattern} characters`);
   }
 
-  #distance(op: string, [a, b, distance]: readonly Operand[]): void {
+  /** The distance becomes a double, as stores measure distances. */
+  #distance(op: string, [a, b, distance]: readonly Operand[]): Operand[] {
     this.#expectAll([a!, b!], ['geometry'], `'${op}'`);
-    if (typeof distance !== 'number' || distance < 0)
+    if (!isNumber(distance!) || toDouble(distance) < 0)
       throw new Cql2Error(`'${op}' takes a distance in metres: a number that is not negative`);
+    return [a!, b!, toDouble(distance)];
   }
 
   #times(op: string, args: readonly Operand[]): Operand[] {

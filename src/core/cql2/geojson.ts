@@ -1,4 +1,5 @@
 import type { Geometry, Position } from 'geojson';
+import { isExactNumber, toDouble } from '../exact-number.js';
 import { LIMITS } from '../limits.js';
 import { Cql2Error } from './error.js';
 
@@ -72,14 +73,23 @@ function spend(budget: Budget, positions: number): void {
 }
 
 function readPosition(value: unknown, pointer: string): Position {
-  if (!Array.isArray(value) || value.length < 2 || value.length > 3 || !value.every(Number.isFinite))
+  const position = doublesIn(value);
+  if (!position || position.length < 2 || position.length > 3)
     throw new Cql2Error('expected a position of two or three numbers', { pointer });
-  return [...value] as Position;
+  return position;
 }
 
 /** Four or six numbers. */
 export function readBox(value: unknown, pointer: string): number[] {
-  if (!Array.isArray(value) || (value.length !== 4 && value.length !== 6) || !value.every(Number.isFinite))
+  const box = doublesIn(value);
+  if (!box || (box.length !== 4 && box.length !== 6))
     throw new Cql2Error('expected four or six numbers', { pointer });
-  return [...value] as number[];
+  return box;
+}
+
+/** A list of finite numbers, at most six; undefined for anything else. */
+function doublesIn(value: unknown): number[] | undefined {
+  if (!Array.isArray(value) || value.length > 6) return undefined;
+  const doubles = value.map((one) => (isExactNumber(one) ? toDouble(one) : one) as unknown);
+  return doubles.every((one): one is number => Number.isFinite(one)) ? doubles : undefined;
 }

@@ -1,4 +1,4 @@
-import { type Call, isCall, isProperty, type Operand } from './ast.js';
+import { type Call, isCall, isProperty, isScalar, type Operand } from './ast.js';
 import { type FilterSchema, kindOf } from './types.js';
 
 /** An operand that is compared with constants. */
@@ -62,7 +62,7 @@ function comparisonOf(part: Operand, op: string, comparison: string): Comparison
 
 /** Texts and numbers, and texts whose case or accents are folded. */
 function isConstant(operand: Operand): boolean {
-  if (typeof operand !== 'object') return typeof operand !== 'boolean';
+  if (isScalar(operand)) return typeof operand !== 'boolean';
   return (
     isCall(operand) && (operand.op === 'casei' || operand.op === 'accenti') && isConstant(operand.args[0]!)
   );
@@ -73,7 +73,7 @@ function keyOf({ value, constants }: Comparison, schema: FilterSchema): string |
   const kind = kindOf(value, schema);
   if (kind !== 'string' && kind !== 'number') return undefined;
   if (!isFold(value) || constants.some((constant) => kindOf(constant, schema) !== kind)) return undefined;
-  const folds = constants.map((constant) => typeof constant === 'object');
+  const folds = constants.map((constant) => !isScalar(constant));
   return JSON.stringify([value, folds.includes(true)]);
 }
 

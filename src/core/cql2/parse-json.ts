@@ -1,3 +1,4 @@
+import { type AnyNumber, isExactNumber, readNumber } from '../exact-number.js';
 import { LIMITS } from '../limits.js';
 import type { Call, Expression, IntervalEnd, IntervalLiteral, Operand } from './ast.js';
 import { asExpression, bound, checkArity } from './bound.js';
@@ -7,8 +8,8 @@ import { isPlainName } from './lexer.js';
 import { ARRAY, CONSTRUCTORS, isOneOf, operatorNamed, RESERVED } from './operators.js';
 
 /**
- * Reads CQL2 JSON (OGC 21-065r2, clause 8.3) that has been parsed already: any value is checked and copied, nothing of
- * it is trusted. Takes bounded time and stack. Throws `Cql2Error` with a JSON pointer.
+ * Reads CQL2 JSON (OGC 21-065r2, clause 8.3) that has been parsed already, by `parseJsonExactly` where its numbers are to
+ * keep their digits: any value is checked and copied, nothing of it is trusted. Takes bounded time and stack. Throws `Cql2Error` with a JSON pointer.
  */
 export function parseJson(value: unknown): Expression {
   return asExpression(parseJsonOperand(value));
@@ -28,7 +29,8 @@ function operand(value: unknown, pointer: string, depth: number): Operand {
     throw new Cql2Error(`the filter is nested more than ${LIMITS.filterDepth} levels deep`);
   if (typeof value === 'string') return readString(value, pointer);
   if (typeof value === 'boolean') return value;
-  if (typeof value === 'number') return readNumber(value, pointer);
+  if (typeof value === 'number' || typeof value === 'bigint') return numberIn(String(value), pointer);
+  if (isExactNumber(value)) return numberIn(value.number, pointer);
   if (Array.isArray(value)) throw new Cql2Error('an array cannot stand here', { pointer });
   if (typeof value === 'object' && value !== null) return objectOperand(value as Members, pointer, depth);
   throw new Cql2Error(`expected an operand, found ${excerpt(String(value))}`, { pointer });
@@ -117,7 +119,9 @@ function readString(value: string, pointer: string): string {
   return value;
 }
 
-function readNumber(value: number, pointer: string): number {
-  if (!Number.isFinite(value)) throw new Cql2Error('a number is too large or not a number', { pointer });
-  return value === 0 ? 0 : value;
+/** A number that `parseJsonExactly` has read, or MessagePack; `JSON.parse` has rounded it to a double already. */
+function numberIn(text: string, pointer: string): AnyNumber {
+  const number = readNumber(text);
+  if (number === undefined) throw new Cql2Error('a number is too large or not a number', { pointer });
+  return number;
 }

@@ -1,14 +1,16 @@
 import type { Geometry, Position } from 'geojson';
+import { digitsOf } from '../exact-number.js';
 import {
   type Call,
   constantOf,
   type Expression,
+  type GeometryLiteral,
   isArray,
   isBox,
   isCall,
   isDate,
-  isGeometry,
   isInterval,
+  isNumber,
   isProperty,
   isTimestamp,
   type Operand,
@@ -29,7 +31,10 @@ export function print(expression: Expression): string {
   return operand(expression);
 }
 
-/** A tree as CQL2 JSON. The CRS that `check` puts into spatial literals is left out: the encoding has no place for it. */
+/**
+ * A tree as CQL2 JSON, for `stringifyExactly`: numbers may be `ExactNumber`s. The CRS that `check` puts into spatial
+ * literals is left out: the encoding has no place for it.
+ */
 export function toJson(expression: Expression): unknown {
   const plain = (key: string, value: Operand) => (key === 'crs' ? undefined : (constantOf(value) ?? value));
   return JSON.parse(JSON.stringify(expression, plain));
@@ -37,9 +42,9 @@ export function toJson(expression: Expression): unknown {
 
 function operand(value: Operand): string {
   if (typeof value === 'string') return quoteString(value);
-  if (typeof value === 'number') return String(value);
+  if (isNumber(value)) return typeof value === 'number' ? String(value) : digitsOf(value);
   const constant = constantOf(value);
-  if (constant !== undefined) return constant ? 'TRUE' : 'FALSE';
+  if (typeof value === 'boolean' || constant !== undefined) return constant ? 'TRUE' : 'FALSE';
   if (isArray(value)) return `(${value.map(operand).join(', ')})`;
   if (isCall(value)) return call(value);
   if (isProperty(value)) return name(value.property);
@@ -47,7 +52,7 @@ function operand(value: Operand): string {
   if (isTimestamp(value)) return `TIMESTAMP(${quoteString(value.timestamp)})`;
   if (isInterval(value)) return `INTERVAL(${value.interval.map(operand).join(', ')})`;
   if (isBox(value)) return `BBOX(${value.bbox.join(', ')})`;
-  return isGeometry(value) ? wellKnownText(value) : '';
+  return wellKnownText(value satisfies GeometryLiteral);
 }
 
 function name(property: string): string {

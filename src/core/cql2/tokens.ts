@@ -1,3 +1,4 @@
+import { type AnyNumber, negate, readNumber, toDouble } from '../exact-number.js';
 import { LIMITS } from '../limits.js';
 import { Cql2Error, excerpt } from './error.js';
 import { type Token, tokenise } from './lexer.js';
@@ -66,18 +67,23 @@ export class Tokens {
   }
 
   /** A number with its sign. */
-  signedNumber(): number {
-    const negative = this.accept('-');
-    if (!negative) this.accept('+');
+  signedNumber(): AnyNumber {
+    const isNegative = this.accept('-');
+    if (!isNegative) this.accept('+');
     const value = this.number();
-    return negative && value !== 0 ? -value : value;
+    return isNegative ? negate(value) : value;
   }
 
-  number(): number {
+  /** A number of a coordinate with its sign: coordinates are doubles. */
+  coordinate(): number {
+    return toDouble(this.signedNumber());
+  }
+
+  number(): AnyNumber {
     if (this.peek().kind !== 'number') this.fail('a number');
     const { text, at } = this.take();
-    const value = Number(text);
-    if (!Number.isFinite(value))
+    const value = readNumber(text);
+    if (value === undefined)
       throw new Cql2Error(`the number at ${at + 1} is too large`, { position: at + 1 });
     return value;
   }

@@ -6,6 +6,7 @@ import {
   isDate,
   isGeometry,
   isInterval,
+  isNumber,
   isProperty,
   isTimestamp,
   type Operand,
@@ -45,7 +46,7 @@ export function kindOfProperty(name: string, schema: FilterSchema): Kind | undef
 /** What an operand is, by looking at it alone. Its property must exist, and its function. */
 export function kindOf(operand: Operand, schema: FilterSchema): Kind {
   if (typeof operand === 'string') return 'string';
-  if (typeof operand === 'number') return 'number';
+  if (isNumber(operand)) return 'number';
   if (typeof operand === 'boolean') return 'boolean';
   if (isArray(operand)) return 'array';
   if (isCall(operand)) return kindOfCall(operand.op);
@@ -53,7 +54,8 @@ export function kindOf(operand: Operand, schema: FilterSchema): Kind {
   if (isDate(operand)) return 'date';
   if (isTimestamp(operand)) return 'timestamp';
   if (isInterval(operand)) return 'interval';
-  return isGeometry(operand) || isBox(operand) ? 'geometry' : 'string';
+  if (isGeometry(operand) || isBox(operand)) return 'geometry';
+  return operand satisfies never;
 }
 
 function kindOfCall(op: string): Kind {

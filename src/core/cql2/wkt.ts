@@ -65,17 +65,17 @@ function memberPoint(tokens: Tokens, hasZ: boolean): Position {
 }
 
 function position(tokens: Tokens, hasZ: boolean): Position {
-  const [x, y] = [tokens.signedNumber(), tokens.signedNumber()];
+  const [x, y] = [tokens.coordinate(), tokens.coordinate()];
   const more = tokens.peek().kind === 'number' || tokens.sees('-') || tokens.sees('+');
-  return hasZ || more ? [x, y, tokens.signedNumber()] : [x, y];
+  return hasZ || more ? [x, y, tokens.coordinate()] : [x, y];
 }
 
 /** Rule `bboxTaggedText`: four or six numbers. */
 export function box(tokens: Tokens): BoxLiteral {
   tokens.take();
   tokens.expect('(');
-  const bbox = [tokens.signedNumber()];
-  while (bbox.length < 6 && tokens.accept(',')) bbox.push(tokens.signedNumber());
+  const bbox = [tokens.coordinate()];
+  while (bbox.length < 6 && tokens.accept(',')) bbox.push(tokens.coordinate());
   if (bbox.length !== 4 && bbox.length !== 6) tokens.fail("','");
   tokens.expect(')');
   return { bbox };

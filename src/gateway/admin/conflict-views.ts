@@ -61,7 +61,9 @@ export const ConflictDetail = Type.Object({
 export function conflictSummary({ service }: Replica, conflict: Conflict): Static<typeof ConflictSummary> {
   const { id, replicaId, layerId, objectId, body, status, detectedAt, resolution } = conflict;
   return {
-    ...{ conflictId: id, serviceId: service, replicaId, layerId, objectId, conflictType: body.type, status },
+    ...{ conflictId: id, serviceId: service, replicaId, layerId, conflictType: body.type, status },
+    // Written digit by digit, also beyond 2^53.
+    objectId: objectId as number,
     detectedAt: timestamp(detectedAt),
     serverGeneration: body.generation,
     clientEditApplied: resolution?.clientEditApplied ?? false,

@@ -1,4 +1,5 @@
 import { notFound } from '../../core/errors.js';
+import { stringifyExactly } from '../../core/json.js';
 import type { Exchange, Method, Operation, Reply } from '../../core/operation.js';
 import { isWithin } from '../../services/access/policy.js';
 import { JobContinues } from '../../services/jobs/job-continues.js';
@@ -115,7 +116,7 @@ function answerMaker(
     const isShown = showsItem || (row.method !== 'GET' && isTagged(data));
     const etag = rereads ? await readTag?.(x) : isShown ? entityTag(data) : undefined;
     if (status === 204) return withTag({ status, headers }, etag);
-    const body = JSON.stringify(wrap(data, envelope));
+    const body = stringifyExactly(wrap(data, envelope));
     return withTag({ status, mediaType: 'application/json', body, headers }, etag);
   };
 }

@@ -114,7 +114,8 @@ export function bodyReader(spec: BodySpec, check: SchemaCheck, pools: Pick<Pools
     const mediaType = checkMediaType(x.header('content-type'), spec);
     const form = FORMS[mediaType] ?? spec.form ?? 'json';
     const boundary = form === 'multipart' ? boundaryOf(x.header('content-type')!) : undefined;
-    const reading = { form, boundary, bounds: bounds.json, jsonMembers: spec.jsonMembers };
+    const { jsonMembers, exactMembers } = spec;
+    const reading = { form, boundary, bounds: bounds.json, jsonMembers, exactMembers };
     const read = await parse(parts, reading, x, pools);
     const fitted = spec.fit ? spec.fit(read) : read;
     const bind = binder();

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "analytics/centroid.h"
+#include "instant.h"
 #include "json.h"
 #include "number.h"
 #include "text.h"
@@ -60,79 +61,7 @@ void appendPart(ByteBuffer& out, const int64_t* numbers, size_t length, size_t d
   out.appendLiteral("]]");
 }
 
-/** Reads two digits. */
-bool readPair(const char* text, int& value) {
-  if (text[0] < '0' || text[0] > '9' || text[1] < '0' || text[1] > '9') return false;
-  value = (text[0] - '0') * 10 + (text[1] - '0');
-  return true;
-}
-
-/** Days since 1970 of a date of the proleptic Gregorian calendar. */
-int64_t daysOf(int64_t year, int month, int day) {
-  year -= month <= 2;
-  const int64_t era = (year >= 0 ? year : year - 399) / 400;
-  const auto yearOfEra = static_cast<int>(year - era * 400);
-  const int dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-  const int dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear;
-  return era * 146097 + dayOfEra - 719468;
-}
-
-/** Minutes that a zone is ahead of UTC. */
-bool readZone(const char* text, size_t size, int& minutes) {
-  minutes = 0;
-  if (size == 0 || (size == 1 && (text[0] == 'Z' || text[0] == 'z'))) return true;
-  if (text[0] != '+' && text[0] != '-') return false;
-  int hours = 0, rest = 0;
-  if (size < 3 || !readPair(text + 1, hours)) return false;
-  const size_t at = size > 3 && text[3] == ':' ? 4 : 3;
-  if (size != 3 && (size != at + 2 || !readPair(text + at, rest))) return false;
-  minutes = (hours * 60 + rest) * (text[0] == '-' ? -1 : 1);
-  return true;
-}
-
 }  // namespace
-
-bool readTime(FieldType type, const Value& value, int64_t& milliseconds) {
-  if (type == FieldType::DateTime) return readInstant(value.bytes, value.size, milliseconds);
-  return type == FieldType::Date && readDay(value.bytes, value.size, milliseconds);
-}
-
-bool readDay(const char* text, size_t size, int64_t& milliseconds) {
-  int century = 0, year = 0, month = 0, day = 0;
-  if (size != 10 || text[4] != '-' || text[7] != '-') return false;
-  if (!readPair(text, century) || !readPair(text + 2, year) || !readPair(text + 5, month) || !readPair(text + 8, day)) {
-    return false;
-  }
-  if (month < 1 || month > 12 || day < 1 || day > 31) return false;
-  milliseconds = daysOf(century * 100 + year, month, day) * 86400000;
-  return true;
-}
-
-bool readInstant(const char* text, size_t size, int64_t& milliseconds) {
-  int century = 0, year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
-  if (size < 19 || text[4] != '-' || text[7] != '-' || text[13] != ':' || text[16] != ':') return false;
-  if (text[10] != 'T' && text[10] != 't' && text[10] != ' ') return false;
-  if (!readPair(text, century) || !readPair(text + 2, year) || !readPair(text + 5, month) ||
-      !readPair(text + 8, day) || !readPair(text + 11, hour) || !readPair(text + 14, minute) ||
-      !readPair(text + 17, second)) {
-    return false;
-  }
-  if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 24 || minute > 59 || second > 60) return false;
-  size_t at = 19;
-  int64_t fraction = 0;
-  if (at < size && text[at] == '.') {
-    int64_t unit = 100;
-    for (++at; at < size && text[at] >= '0' && text[at] <= '9'; ++at) {
-      fraction += unit * (text[at] - '0');
-      unit /= 10;
-    }
-  }
-  int zone = 0;
-  if (!readZone(text + at, size - at, zone)) return false;
-  const int64_t days = daysOf(century * 100 + year, month, day);
-  milliseconds = ((days * 24 + hour) * 60 + minute - zone) * 60000 + second * 1000 + fraction;
-  return true;
-}
 
 void EsriJsonGeometryWriter::begin(const FeatureOptions& options, const Reprojector* reprojector) {
   positions_.begin({options.format.precision, false}, reprojector);
@@ -291,8 +220,8 @@ void EsriJsonFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, s
   if (!out_.empty()) out_.push(',');
   out_.appendLiteral("{\"attributes\":{");
   out_.append(idKey_.data(), idKey_.size());
-  if (id.kind == Value::Kind::Integer) {
-    appendInteger(out_, id.integer);
+  if (int64_t number = 0; readIntegerId(id, number)) {
+    appendInteger(out_, number);
   } else {
     out_.appendLiteral("null");
   }

@@ -80,11 +80,4 @@ class EsriJsonFeatureWriter {
   ByteBuffer out_;
 };
 
-/** Reads `YYYY-MM-DD[T ]HH:MM:SS[.fff][Z|+HH:MM]` as milliseconds since 1970; UTC where no zone stands. */
-bool readInstant(const char* text, size_t size, int64_t& milliseconds);
-/** Milliseconds since 1970 of the midnight in UTC that begins a day, `YYYY-MM-DD`. */
-bool readDay(const char* text, size_t size, int64_t& milliseconds);
-/** The text of a date or an instant in milliseconds since 1970; false for other types and texts. */
-bool readTime(FieldType type, const Value& value, int64_t& milliseconds);
-
 }  // namespace graticule

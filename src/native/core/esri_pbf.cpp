@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "esri_json.h"
+#include "instant.h"
 #include "json.h"
 #include "text.h"
 #include "varint.h"
@@ -54,8 +54,8 @@ void EsriPbfFeatureWriter::begin(const FeatureOptions& options, std::shared_ptr<
 
 void EsriPbfFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, size_t size) {
   feature_.clear();
-  if (id.kind == Value::Kind::Integer) {
-    putInteger(id.integer);
+  if (int64_t number = 0; readIntegerId(id, number)) {
+    putInteger(number);
   } else {
     feature_.appendLiteral("\x0a\0");
   }

@@ -68,6 +68,15 @@ void appendWhole(ByteBuffer& out, FieldType type, int64_t value) {
   if (type == FieldType::Number) out.appendLiteral(".0");
 }
 
+/** An id that readers in JavaScript would round is a string. */
+void appendIdNumber(ByteBuffer& out, int64_t id) {
+  constexpr int64_t kMaxSafe = 9'007'199'254'740'991;
+  const bool isSafe = id <= kMaxSafe && id >= -kMaxSafe;
+  if (!isSafe) out.push('"');
+  appendInteger(out, id);
+  if (!isSafe) out.push('"');
+}
+
 }  // namespace
 
 void GeoJsonGeometryWriter::begin(const CoordinateFormat& format, const Reprojector* reprojector) {
@@ -247,7 +256,7 @@ void GeoJsonFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, si
 
 void GeoJsonFeatureWriter::appendId(const Value& id) {
   if (id.kind == Value::Kind::Integer) {
-    appendInteger(out_, id.integer);
+    appendIdNumber(out_, id.integer);
   } else {
     appendJsonString(out_, id.bytes, id.size);
   }

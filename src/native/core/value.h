@@ -1,6 +1,7 @@
 // One attribute value on its way from a row to an encoder. Text and blobs are borrowed.
 #pragma once
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 
@@ -49,6 +50,18 @@ struct Value {
     return value;
   }
 };
+
+/** The number of an id: ids beyond 2^53 come as text of their digits. False for other ids. */
+inline bool readIntegerId(const Value& id, int64_t& number) {
+  if (id.kind == Value::Kind::Integer) {
+    number = id.integer;
+    return true;
+  }
+  if (id.kind != Value::Kind::Text) return false;
+  const char* const end = id.bytes + id.size;
+  const auto [rest, error] = std::from_chars(id.bytes, end, number);
+  return error == std::errc() && rest == end;
+}
 
 /** Declared type of an attribute column: FieldType of src/core/tasks.ts. */
 enum class FieldType : uint8_t { Integer, Number, String, Boolean, Date, DateTime, Binary, Json, Any };

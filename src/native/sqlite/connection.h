@@ -204,6 +204,7 @@ void generalise(sqlite3_context* context, int argc, sqlite3_value** argv);
 void importance(sqlite3_context* context, int argc, sqlite3_value** argv);
 void cell(sqlite3_context* context, int argc, sqlite3_value** argv);
 void hilbert(sqlite3_context* context, int argc, sqlite3_value** argv);
+void instant(sqlite3_context* context, int argc, sqlite3_value** argv);
 void intersectsBox(sqlite3_context* context, int argc, sqlite3_value** argv);
 void validGeometry(sqlite3_context* context, int argc, sqlite3_value** argv);
 void transformBox(sqlite3_context* context, int argc, sqlite3_value** argv);

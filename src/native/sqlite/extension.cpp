@@ -40,6 +40,7 @@ constexpr Definition kDefinitions[] = {
     {"gr_importance", 1, importance, nullptr, nullptr},
     {"gr_cell", 4, cell, nullptr, nullptr},
     {"gr_hilbert", 5, hilbert, nullptr, nullptr},
+    {"gr_instant", 1, instant, nullptr, nullptr},
     {"gr_intersects_box", 5, intersectsBox, nullptr, nullptr},
     {"gr_translate", 3, translate, nullptr, nullptr},
     {"gr_process", 5, process, nullptr, nullptr},

@@ -5,6 +5,7 @@
 #include "../core/intersects_box.h"
 #include "../core/number.h"
 #include "../core/wkb.h"
+#include "../core/instant.h"
 #include "connection.h"
 
 namespace graticule::sqlite {
@@ -66,6 +67,17 @@ void hilbert(sqlite3_context* context, int, sqlite3_value** argv) {
     const uint32_t y = hilbertCell((box.minY + box.maxY) / 2, world.minY, world.maxY);
     sqlite3_result_int64(context, hilbertIndex(x, y));
   });
+}
+
+void instant(sqlite3_context* context, int, sqlite3_value** argv) {
+  if (sqlite3_value_type(argv[0]) != SQLITE_TEXT) return;
+  const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(argv[0]));
+  if (text == nullptr) return sqlite3_result_error_nomem(context);
+  int64_t microseconds = 0;
+  if (!readMicroseconds(text, static_cast<size_t>(sqlite3_value_bytes(argv[0])), microseconds)) return;
+  char out[kInstantSize];
+  const size_t size = putMicroseconds(out, microseconds);
+  if (size > 0) sqlite3_result_text(context, out, static_cast<int>(size), SQLITE_TRANSIENT);
 }
 
 void intersectsBox(sqlite3_context* context, int, sqlite3_value** argv) {

@@ -20,6 +20,7 @@ import {
   oneOf,
   type Scalar,
 } from '../../core/cql2/index.js';
+import { readNumber, toInt64 } from '../../core/exact-number.js';
 import { isTreatable, MAX_TRUNCATED } from '../../core/field-masks.js';
 import { ANONYMOUS, claimValues, type Principal } from '../../core/operation.js';
 import type { Field, FieldType, Mask } from '../../core/vector-source.js';
@@ -252,10 +253,9 @@ function scalarOf({ type }: Field, text: string): Scalar | undefined {
   // Texts beside instants are read as instants.
   if (type === 'string' || type === 'date' || type === 'date-time') return text;
   if (type === 'boolean') return text === 'true' || text === 'false' ? text === 'true' : undefined;
-  const value = NUMBER.test(text) ? Number(text) : Number.NaN;
-  // A rounded number would be that of another row.
-  if (type === 'integer') return Number.isSafeInteger(value) ? value : undefined;
-  return Number.isFinite(value) ? value : undefined;
+  const value = NUMBER.test(text) ? readNumber(text) : undefined;
+  if (value === undefined || type !== 'integer') return value;
+  return toInt64(value) === undefined ? undefined : value;
 }
 
 const NUMBER = /^-?\d+(\.\d+)?$/;

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { VectorCollection } from '../../core/collection.js';
+import { isScalar } from '../../core/cql2/ast.js';
 import {
   type Call,
   Cql2Error,
@@ -105,7 +106,7 @@ function boundOperand(
   fields: readonly Field[],
   valuesOf: Values,
 ): Operand | undefined {
-  if (typeof operand !== 'object') return operand;
+  if (isScalar(operand)) return operand;
   if (Array.isArray(operand)) return boundList(operand as readonly Operand[], field, fields, valuesOf);
   const type = claimOf(operand);
   if (type !== undefined) {
@@ -126,9 +127,7 @@ function boundList(
   for (const member of list) {
     const type = claimOf(member);
     const values =
-      type === undefined
-        ? [boundOperand(member, field, fields, valuesOf)]
-        : [...new Set(valuesOf(type, field))];
+      type === undefined ? [boundOperand(member, field, fields, valuesOf)] : distinct(valuesOf(type, field));
     if (values.length === 0) return undefined;
     for (const value of values) {
       if (value === undefined) return undefined;
@@ -137,6 +136,11 @@ function boundList(
   }
   return members;
 }
+
+/** Numbers with all digits are objects, which a set takes for different ones. */
+const distinct = (values: readonly Scalar[]): Scalar[] => [
+  ...new Map(values.map((value) => [JSON.stringify(value), value])).values(),
+];
 
 /** The attribute that operands are compared with. */
 function fieldBeside(operands: readonly Operand[], fields: readonly Field[]): Field | undefined {

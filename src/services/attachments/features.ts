@@ -2,6 +2,7 @@ import type { VectorCollection } from '../../core/collection.js';
 import type { Expression } from '../../core/cql2/ast.js';
 import { and, oneOf } from '../../core/cql2/index.js';
 import { CRS84 } from '../../core/crs.js';
+import { exactInteger } from '../../core/exact-number.js';
 import { featureTexts } from '../../core/feature-text.js';
 import type { Pools } from '../../core/tasks.js';
 import { runTask, type TaskContext } from '../run-task.js';
@@ -21,7 +22,7 @@ export async function featuresThere(
     const page = ids.slice(from, from + PAGE);
     const { features } = await runTask(x, pools as Pools, 'vector.items', {
       source,
-      filter: and(filter, oneOf(source.idColumn, page.map(Number)))!,
+      filter: and(filter, oneOf(source.idColumn, page.map(exactInteger)))!,
       ...{ format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: 7 },
       ...{ fields: [], skipGeometry: true, limit: page.length, offset: 0 },
     });

@@ -4,6 +4,7 @@ import type { EditOrigin } from '../../core/edits.js';
 import { ApiError, badParameter, notFound } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import { numberedCollection } from '../../core/numbered.js';
+import type { ObjectId } from '../../core/object-id.js';
 import type { Exchange, Principal } from '../../core/operation.js';
 import type { StoredObject } from '../../core/storage.js';
 import type { Pools } from '../../core/tasks.js';
@@ -31,7 +32,7 @@ export interface AttachmentDeps extends Catalogs {
 export interface FeatureAddress {
   readonly service: string;
   readonly layerId: number;
-  readonly objectId: number;
+  readonly objectId: ObjectId;
 }
 
 /** The part of a request that attachments need. */
@@ -49,7 +50,7 @@ export interface StoredContent {
 /** What of a layer's attachments is asked for. */
 export interface AttachmentSearch {
   /** All features when absent. */
-  readonly objectIds?: readonly number[] | undefined;
+  readonly objectIds?: readonly ObjectId[] | undefined;
   /** Features that pass. */
   readonly filter?: ((view: LayerView) => Expression | undefined) | undefined;
   /** Whether an attachment is meant. */

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { FeatureEvent } from '../../core/edits.js';
 import type { FeedEvent } from '../../core/events.js';
+import { stringifyExactly } from '../../core/json.js';
+import { type ObjectId, readObjectId } from '../../core/object-id.js';
 import { SERVICE_ID } from '../../core/service.js';
 import type { Scope } from './scope.js';
 import { shownAttributes, shownChanges } from './shown.js';
@@ -43,7 +45,7 @@ function bodyText({ cursor, event }: FeedEvent, appearance: Appearance, { fields
     requestId: event.requestId,
   };
   // Of a feature that leaves the view nothing is told: where it went is not to be seen.
-  const parts = [JSON.stringify(head).slice(1, -1)];
+  const parts = [stringifyExactly(head).slice(1, -1)];
   if (appearance !== 'leave') {
     if (event.geometry !== undefined) parts.push(`"geometry":${event.geometry},"geometryCrs":"${FRAME_CRS}"`);
     if (event.attributes !== undefined)
@@ -56,9 +58,9 @@ function bodyText({ cursor, event }: FeedEvent, appearance: Appearance, { fields
 }
 
 /** A number for clients that know features by numbers: the id where it is one, else 48 bits made of it. */
-export function objectIdOf(featureId: FeatureEvent['featureId']): number {
-  const number = Number(featureId);
-  if (/^-?\d+$/.test(featureId) && Number.isSafeInteger(number)) return number;
+export function objectIdOf(featureId: FeatureEvent['featureId']): ObjectId {
+  const id = /^-?\d+$/.test(featureId) ? readObjectId(featureId) : undefined;
+  if (id !== undefined) return id;
   return createHash('sha1').update(featureId).digest().readUIntBE(0, 6);
 }
 

@@ -4,7 +4,7 @@ import { and, bboxFilter, type Expression } from '../../core/cql2/index.js';
 import { CRS84 } from '../../core/crs.js';
 import { type FeatureText, featureTexts } from '../../core/feature-text.js';
 import type { PageKey } from '../../core/features.js';
-import { exactText } from '../../core/json.js';
+import { stringifyExactly } from '../../core/json.js';
 import { LIMITS } from '../../core/limits.js';
 import { SERVICE_ID } from '../../core/service.js';
 import type { Pools } from '../../core/tasks.js';
@@ -249,13 +249,13 @@ function featureMembers({ id, geometry, properties }: FeatureText, { collection 
     objectId: objectIdOf(id),
   };
   const shape = geometry === 'null' ? '' : `,"geometry":${geometry},"geometryCrs":"${FRAME_CRS}"`;
-  return `${JSON.stringify(names).slice(1, -1)}${shape},"attributes":${exactText(properties)}}`;
+  return `${stringifyExactly(names).slice(1, -1)}${shape},"attributes":${properties}}`;
 }
 
 /** A feature as one of a frame that holds them all, as JSON text. */
 function batchedFeature({ id, idText, geometry, properties }: FeatureText, { collection }: Scope): string {
   const { id: sourceId, layerId } = collection;
   const head = JSON.stringify({ id, sourceId, layerId, geometryCrs: FRAME_CRS }).slice(0, -1);
-  const feature = `{"type":"Feature","id":${idText},"geometry":${geometry},"properties":${exactText(properties)}}`;
+  const feature = `{"type":"Feature","id":${idText},"geometry":${geometry},"properties":${properties}}`;
   return `${head},"feature":${feature}}`;
 }

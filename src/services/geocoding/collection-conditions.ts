@@ -7,6 +7,7 @@ import {
   literalPattern,
   NO_FEATURES,
 } from '../../core/cql2/index.js';
+import { readNumber } from '../../core/exact-number.js';
 import type { PlaceField, PlaceFilter, PlaceType, SearchedFields } from '../../core/geocoding.js';
 import type { FieldType, VectorSource } from '../../core/vector-source.js';
 
@@ -43,10 +44,8 @@ export class PlaceConditions {
   #matches(name: string, word: string, pattern: string): Expression {
     const type = this.#typeOf(name);
     if (type === 'string') return like(name, pattern);
-    const number = Number(word);
-    const isNumber = type === 'integer' ? Number.isSafeInteger(number) : Number.isFinite(number);
-    const isComparable = (type === 'integer' || type === 'number') && isNumber && word !== '';
-    return isComparable ? equals(name, number) : NO_FEATURES;
+    const number = type === 'integer' || type === 'number' ? readNumber(word) : undefined;
+    return number === undefined ? NO_FEATURES : equals(name, number);
   }
 
   #typeOf(name: string): FieldType | undefined {

@@ -14,6 +14,7 @@ import type {
   SuggestQuery,
 } from '../../core/geocoding.js';
 import { LIMITS } from '../../core/limits.js';
+import { idLiteral, readObjectId } from '../../core/object-id.js';
 import { windowAround } from '../../core/sphere.js';
 import type { Pools } from '../../core/tasks.js';
 import { hasIntegerIds } from '../../core/vector-source.js';
@@ -77,8 +78,9 @@ export class CollectionGeocoder implements Geocoder {
   async place(x: TaskContext, key: string): Promise<Place | undefined> {
     const { source } = this.collection;
     const isNumber = hasIntegerIds(source);
-    if (isNumber && !/^-?\d{1,15}$/.test(key)) return undefined;
-    const condition = oneOf(source.idColumn, [isNumber ? Number(key) : key]);
+    const id = isNumber ? readObjectId(key) : undefined;
+    if (isNumber && id === undefined) return undefined;
+    const condition = oneOf(source.idColumn, [id === undefined ? key : idLiteral(id)]);
     const { candidates } = await this.#ask(x, condition, { text: '', limit: 1 }, [0, 0]);
     return candidates[0]?.place;
   }

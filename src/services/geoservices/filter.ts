@@ -4,6 +4,7 @@ import { and, type CheckOptions, oneOf } from '../../core/cql2/index.js';
 import type { Crs } from '../../core/crs.js';
 import { badParameter } from '../../core/errors.js';
 import { METRES_OF_UNITS } from '../../core/esri-units.js';
+import { idLiteral, readObjectId } from '../../core/object-id.js';
 import { during } from '../filters.js';
 import { geometryLiteral, jsonOf, spatialReference } from './geometry.js';
 import { scalarText } from './scalar.js';
@@ -67,16 +68,20 @@ function idFilter(ids: unknown, { idColumn, idType }: CheckOptions): Expression 
   if ((idType ?? 'integer') !== 'integer') return oneOf(idColumn, texts);
   return oneOf(
     idColumn,
-    texts.map((id) => {
-      if (!/^-?\d{1,16}$/.test(id) || !Number.isSafeInteger(Number(id)))
-        throw badParameter('objectIds', 'must be whole numbers, separated by commas');
-      return Number(id);
+    texts.map((text) => {
+      const id = readObjectId(text);
+      if (id === undefined)
+        throw badParameter(
+          'objectIds',
+          `'${text.slice(0, 40)}' is not an integer of 64 bits. Separate ids by commas.`,
+        );
+      return idLiteral(id);
     }),
   );
 }
 
 function idTexts(ids: unknown): string[] {
-  const list = typeof ids === 'string' && ids.trim().startsWith('[') ? jsonOf('objectIds', ids) : ids;
+  const list = typeof ids === 'string' && ids.trim().startsWith('[') ? jsonOf('objectIds', ids, 'all') : ids;
   if (Array.isArray(list)) return list.map((id) => scalarText('objectIds', id).trim());
   return scalarText('objectIds', list)
     .split(',')

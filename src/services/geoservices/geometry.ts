@@ -2,6 +2,7 @@ import type { Position } from 'geojson';
 import type { BoxLiteral, GeometryLiteral } from '../../core/cql2/ast.js';
 import { CRS84, type Crs, epsgOf } from '../../core/crs.js';
 import { badParameter } from '../../core/errors.js';
+import type { ExactMembers } from '../../core/json.js';
 import { JsonBoundsError, parseJsonText } from '../../core/json-bounds.js';
 import { LIMITS } from '../../core/limits.js';
 import { closeRing, polygonsOf } from '../../core/rings.js';
@@ -23,10 +24,12 @@ export function spatialReference(parameter: string, value: unknown): Crs {
   return crs;
 }
 
-/** JSON as an object; QGIS leaves the quotes of names out. Throws 400 naming `parameter`. */
-export function jsonOf(parameter: string, text: string): unknown {
+/**
+ * JSON as an object, with the digits of some members; QGIS leaves the quotes of names out. Throws 400 naming `parameter`.
+ */
+export function jsonOf(parameter: string, text: string, exact: ExactMembers = []): unknown {
   try {
-    return parseJsonText(UNQUOTED.test(text) ? text.replaceAll(NAME, '$1"$2":') : text);
+    return parseJsonText(UNQUOTED.test(text) ? text.replaceAll(NAME, '$1"$2":') : text, exact);
   } catch (error) {
     throw badParameter(parameter, error instanceof JsonBoundsError ? error.message : 'is not JSON');
   }

@@ -1,9 +1,11 @@
 import { badParameter } from '../../core/errors.js';
+import { isExactNumber } from '../../core/exact-number.js';
 
 /** Members of JSON that clients send: an object in the place of a text or a number has perhaps neither. */
 
 /** A text or a number as text. Throws 400 naming the parameter for an object, which may have no text. */
 export function scalarText(name: string, value: unknown): string {
+  if (isExactNumber(value)) return value.number;
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')
     throw badParameter(name, 'must hold texts or numbers');
   return String(value);

@@ -7,10 +7,14 @@ const MAX_TIME = 8.64e15;
 /** An instant or `start,end` in milliseconds since 1970, `null` for an open end. Throws 400 naming `time`. */
 export function timeRange(time: string | undefined): TimeRange | undefined {
   if (time === undefined || time.trim() === '') return undefined;
-  const [start, end = start, ...more] = time.split(',').map(instantOf);
-  if (more.length > 0 || (start !== undefined && end !== undefined && start > end))
+  const parts = time.split(',');
+  const [start, last] = parts.map(instantOf);
+  // A default would take the open end of `start,null` for an instant that is missing.
+  const end = parts.length === 1 ? start : last;
+  if (parts.length > 2 || (start !== undefined && end !== undefined && start > end))
     throw badParameter('time', 'must be an instant, or a start and a later end');
-  return { start, end };
+  // A client knows milliseconds alone, so all that shows as the last of them is in the range.
+  return { start, end, ...(end === undefined ? {} : { endMicros: 999 }) };
 }
 
 function instantOf(text: string): number | undefined {

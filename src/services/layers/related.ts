@@ -1,5 +1,6 @@
 import type { VectorCollection } from '../../core/collection.js';
 import type { Scalar } from '../../core/cql2/ast.js';
+import { type AnyNumber, digitsOf, isExactNumber, readNumber } from '../../core/exact-number.js';
 import { plainFields } from '../../core/field-masks.js';
 import type { Relationship } from '../../core/layer-settings.js';
 import { type FieldType, hasIntegerIds } from '../../core/vector-source.js';
@@ -22,11 +23,18 @@ export function typeOf(field: string, { source }: VectorCollection): FieldType |
   return plainFields(source.fields).find(({ name }) => name === field)?.type;
 }
 
-/** A value of a feature as a field of this type has it; undefined when no filter can name it exactly. */
+/** A value of a feature, whose numbers were read with all digits, as a field of this type has it; undefined for none. */
 export function comparable(value: unknown, type: FieldType): Scalar | undefined {
-  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) return undefined;
+  const number = numberIn(value);
   if (type === 'string')
-    return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
-  if (type === 'integer' || type === 'number') return typeof value === 'number' ? value : undefined;
+    return typeof value === 'string' ? value : number === undefined ? undefined : digitsOf(number);
+  if (type === 'integer' || type === 'number') return number;
   return type === 'boolean' && typeof value === 'boolean' ? value : undefined;
+}
+
+/** Ids beyond 2^53 come as text. */
+function numberIn(value: unknown): AnyNumber | undefined {
+  if (typeof value === 'number') return readNumber(String(value));
+  if (isExactNumber(value)) return readNumber(value.number);
+  return typeof value === 'string' && /^-?\d{16,19}$/.test(value) ? readNumber(value) : undefined;
 }

@@ -12,6 +12,7 @@ import {
 } from '../../core/cql2/index.js';
 import { CRS84 } from '../../core/crs.js';
 import { ApiError } from '../../core/errors.js';
+import { parseJsonExactly } from '../../core/json.js';
 import type {
   FieldSettings,
   LayerSettings,
@@ -162,7 +163,7 @@ export function permanentRows(
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonExactly(text, 'all');
   } catch (error) {
     throw new Cql2Error(`is not JSON: ${(error as Error).message.slice(0, 120)}`);
   }

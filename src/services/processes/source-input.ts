@@ -1,5 +1,6 @@
 import { badParameter } from '../../core/errors.js';
 import { GEOJSON_GEOMETRIES } from '../../core/geojson-types.js';
+import { stringifyExactly } from '../../core/json.js';
 import { LIMITS } from '../../core/limits.js';
 import { plainText } from '../../core/percent.js';
 import { featureSetText } from '../geoservices/feature-set.js';
@@ -49,7 +50,7 @@ export function readFeatures(name: string, value: unknown, baseUrl: string): Sou
   if (TYPES.has(String(members['type']))) {
     if (members['type'] === 'FeatureCollection' && !Array.isArray(members['features']))
       throw badParameter(`${at}/features`, 'must be an array');
-    return { kind: 'inline', text: JSON.stringify(value) };
+    return { kind: 'inline', text: stringifyExactly(value) };
   }
   if (members['type'] === undefined && Array.isArray(members['features']))
     return { kind: 'inline', text: featureSetText(`${at}/features`, members), isFeatureSet: true };

@@ -1,5 +1,6 @@
 import type { FeatureInput } from '../../core/edits.js';
 import type { SentFeature } from '../../core/geoservices-features.js';
+import { type ObjectId, readObjectId } from '../../core/object-id.js';
 import type {
   ClientEdit,
   ConflictBody,
@@ -25,8 +26,8 @@ export interface UploadFacts {
   readonly syncId: string;
 }
 
-export function inputOf({ properties, geometry }: SentFeature): FeatureInput {
-  return { properties, ...(geometry === undefined ? {} : { geometry: JSON.stringify(geometry) }) };
+export function inputOf({ values, geometry }: SentFeature): FeatureInput {
+  return { values, ...(geometry === undefined ? {} : { geometry: JSON.stringify(geometry) }) };
 }
 
 /** An update of a feature that others changed; undefined where they mean the same. */
@@ -40,9 +41,9 @@ export function updateConflict(
   const server = stateOf(change.after);
   const { fields } = facts.view.collection.source;
   if (server && meansTheSame(fields, sent, client, server)) return undefined;
-  const changes = fieldChanges(fields, new Set(Object.keys(sent.properties)), { base, client, server });
+  const changes = fieldChanges(fields, new Set(Object.keys(sent.values)), { base, client, server });
   const moved = !sameGeometry(base?.geometry ?? null, client.geometry);
-  return conflict(facts, Number(change.id), {
+  return conflict(facts, readObjectId(change.id)!, {
     type: server ? typeOf(changes, moved || change.geometryChanged) : 'updateDelete',
     ...{ base, client, server },
     fieldChanges: changes,
@@ -62,7 +63,7 @@ function typeOf(changes: readonly FieldChange[], geometryChanged: boolean): Conf
 /** A deletion of a feature that others changed, or deleted too: then nobody has to decide. */
 export function deletionConflict(facts: UploadFacts, change: NetChange): NewConflict {
   const [base, server] = [stateOf(change.before), stateOf(change.after)];
-  return conflict(facts, Number(change.id), {
+  return conflict(facts, readObjectId(change.id)!, {
     type: server ? 'deleteUpdate' : 'deleteDelete',
     ...{ base, server, client: null },
     fieldChanges: server
@@ -83,7 +84,7 @@ export function insertConflict(facts: UploadFacts, sent: SentFeature, row: Row):
   return conflict(facts, sent.id!, {
     type: 'duplicateInsert',
     ...{ base: null, client, server },
-    fieldChanges: fieldChanges(fields, new Set(Object.keys(sent.properties)), { base: null, client, server }),
+    fieldChanges: fieldChanges(fields, new Set(Object.keys(sent.values)), { base: null, client, server }),
     geometryChanged: !sameGeometry(client.geometry, server.geometry),
     edit: { type: 'create', feature: inputOf(sent) },
   });
@@ -96,7 +97,7 @@ type Particulars = Pick<
 
 function conflict(
   { view, bounds, crs, generation, userId, syncId }: UploadFacts,
-  objectId: number,
+  objectId: ObjectId,
   { edit, ...particulars }: Particulars,
 ): NewConflict {
   return {
@@ -104,7 +105,7 @@ function conflict(
     objectId,
     body: {
       ...particulars,
-      collection: view.collection.id,
+      ...{ collection: view.collection.id, featureId: String(objectId) },
       ...{ generation, userId, syncId },
       edit: { ...edit, crs, ...bounds },
     },

@@ -1,10 +1,12 @@
 import { and, oneOf } from '../../core/cql2/index.js';
 import type { Crs } from '../../core/crs.js';
 import { ApiError } from '../../core/errors.js';
+import { exactInteger } from '../../core/exact-number.js';
 import { featureTexts } from '../../core/feature-text.js';
 import type { ItemsTask, PageKey } from '../../core/features.js';
 import { esriFeature } from '../../core/geoservices-features.js';
 import { GeoServicesGeometryError } from '../../core/geoservices-geometry.js';
+import { stringifyExactly } from '../../core/json.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Pools } from '../../core/tasks.js';
 import { runTask, type TaskContext } from '../run-task.js';
@@ -34,7 +36,7 @@ export async function readFeatures(
     return features;
   }
   for (let i = 0; i < ids.length; i += PAGE) {
-    const ofPage = oneOf(view.esri.idColumn, ids.slice(i, i + PAGE).map(Number));
+    const ofPage = oneOf(view.esri.idColumn, ids.slice(i, i + PAGE).map(exactInteger));
     const task = { ...taskOf(view, crs), filter: and(view.filter, ofPage) };
     await readPages(x, pools, view, task, { crs, budget, features });
   }
@@ -82,7 +84,7 @@ async function readPages(
 
 function jsonOf(feature: () => unknown, layerId: number): string {
   try {
-    return JSON.stringify(feature());
+    return stringifyExactly(feature());
   } catch (error) {
     if (!(error instanceof GeoServicesGeometryError)) throw error;
     throw new ApiError('invalid-request', `A geometry of layer ${layerId} cannot be told: ${error.message}.`);

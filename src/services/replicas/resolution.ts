@@ -3,6 +3,7 @@ import { CRS84 } from '../../core/crs.js';
 import type { EditOperation, EditOutcome, FeatureInput } from '../../core/edits.js';
 import { ApiError, badParameter } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
+import { jsonTexts } from '../../core/json-text.js';
 import type { Principal } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
 import type {
@@ -18,7 +19,7 @@ import type { Feed } from '../events/feed.js';
 import type { TaskContext } from '../run-task.js';
 import type { FeedEnd } from './feed-end.js';
 import { type Row, readRow } from './rows.js';
-import { sameGeometry, sameValue } from './states.js';
+import { sameGeometry, sameValue, valuesOf } from './states.js';
 
 export interface Decision {
   readonly action: ResolutionAction;
@@ -152,7 +153,7 @@ function acceptance({ body, objectId }: Conflict): Plan {
     // There is no row any more: it comes back as the client wants it.
     const isSent = feature.geometry !== undefined;
     const whole: FeatureInput = {
-      properties: { ...client!.attributes },
+      values: { ...jsonTexts(client!.attributes), ...feature.values },
       geometry: isSent ? feature.geometry! : JSON.stringify(client!.geometry),
     };
     const operation: EditOperation = { type: 'create', id, feature: whole };
@@ -168,7 +169,7 @@ function acceptance({ body, objectId }: Conflict): Plan {
 
 function merge({ body, objectId }: Conflict, fieldValues: Readonly<Record<string, unknown>>): Plan {
   requireFeature(body.server, 'mergeFields');
-  const feature = { properties: { ...fieldValues } };
+  const feature = { values: jsonTexts(fieldValues) };
   return {
     ...{ operation: { type: 'update', id: String(objectId), feature }, crs: CRS84.proj, bounds: NO_BOUNDS },
     effect: 'writeFeatureState',
@@ -248,10 +249,10 @@ function refusal({ reason, message, errors }: Exclude<EditOutcome, { ok: true }>
 function isDone({ operation }: Plan, row: Row | null, { body }: Conflict): boolean {
   if (operation.type === 'delete') return row === null;
   if (!row) return false;
-  const { properties = {}, geometry } = operation.feature;
+  const { values = {}, geometry } = operation.feature;
   const client = body.client?.geometry ?? null;
   return (
-    Object.entries(properties).every(([name, value]) =>
+    Object.entries(valuesOf(values)).every(([name, value]) =>
       sameValue(value, row.state.attributes[name], undefined),
     ) &&
     (geometry === undefined || sameGeometry(client, row.state.geometry))

@@ -1,9 +1,11 @@
 import type { Geometry } from 'geojson';
 import { CRS84 } from '../../core/crs.js';
 import type { EventImage } from '../../core/events.js';
+import { canonicalDigits, isExactNumber } from '../../core/exact-number.js';
 import type { FeatureText } from '../../core/feature-text.js';
 import type { SentFeature } from '../../core/geoservices-features.js';
-import { parseExact } from '../../core/json.js';
+import { parseJsonExactly, stringifyExactly } from '../../core/json.js';
+import type { JsonText } from '../../core/json-text.js';
 import type { Field } from '../../core/vector-source.js';
 import { transformPoints } from '../../native/index.js';
 import type { FeatureState, FieldChange } from '../../stores/replica-conflicts.js';
@@ -19,15 +21,22 @@ export function stateOfRow({
   geometry,
 }: Pick<FeatureText, 'properties' | 'geometry'>): FeatureState {
   return {
-    attributes: parseExact(properties) as Record<string, unknown>,
+    attributes: parseJsonExactly(properties, 'all') as Record<string, unknown>,
     geometry: JSON.parse(geometry) as unknown,
   };
+}
+
+/** Values of JSON texts; numbers that a double does not hold are `ExactNumber`s. */
+export function valuesOf(texts: Readonly<Record<string, JsonText>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, json]) => [name, parseJsonExactly(json, 'all')]),
+  );
 }
 
 /** The feature as the client wants it: what it did not send is as it was. */
 export function clientState(base: FeatureState | null, sent: SentFeature, crs: string): FeatureState {
   return {
-    attributes: { ...base?.attributes, ...sent.properties },
+    attributes: { ...base?.attributes, ...valuesOf(sent.values) },
     geometry: sent.geometry === undefined ? (base?.geometry ?? null) : in84(sent.geometry, crs),
   };
 }
@@ -85,9 +94,12 @@ export function sameValue(a: unknown, b: unknown, type: Field['type'] | undefine
   if (one === other) return true;
   if (one === null || other === null) return false;
   if (type === 'date-time') return Date.parse(String(one)) === Date.parse(String(other));
-  if (type === 'integer' || type === 'number') return Number(one) === Number(other);
-  return JSON.stringify(one) === JSON.stringify(other);
+  if (type === 'integer' || type === 'number') return digitsIn(one) === digitsIn(other);
+  return stringifyExactly(one) === stringifyExactly(other);
 }
+
+/** A number, or a string of its digits, in the one form of its value. */
+const digitsIn = (value: unknown) => canonicalDigits(isExactNumber(value) ? value.number : String(value));
 
 /** Fields that either side changed. `sent` are those that the client spoke of. */
 export function fieldChanges(
@@ -116,7 +128,7 @@ export function meansTheSame(
   return (
     fields.every(
       ({ name, type }) =>
-        !(name in sent.properties) || sameValue(client.attributes[name], server.attributes[name], type),
+        !(name in sent.values) || sameValue(client.attributes[name], server.attributes[name], type),
     ) &&
     (sent.geometry === undefined || sameGeometry(client.geometry, server.geometry))
   );

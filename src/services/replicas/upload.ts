@@ -1,6 +1,7 @@
 import type { EditOperation, EditOutcome } from '../../core/edits.js';
 import { ApiError } from '../../core/errors.js';
 import type { SentFeature } from '../../core/geoservices-features.js';
+import { type ObjectId, readObjectId } from '../../core/object-id.js';
 import type { Pools } from '../../core/tasks.js';
 import type { NewConflict } from '../../stores/replica-conflicts.js';
 import type { EditBounds } from '../edit-bounds.js';
@@ -16,12 +17,12 @@ import { type Row, readRow, readRows } from './rows.js';
 
 export interface LayerEdits {
   readonly adds: readonly SentFeature[];
-  readonly updates: readonly (SentFeature & { id: number })[];
-  readonly deletes: readonly number[];
+  readonly updates: readonly (SentFeature & { id: ObjectId })[];
+  readonly deletes: readonly ObjectId[];
 }
 
 export interface EditResult {
-  objectId: number | null;
+  objectId: ObjectId | null;
   success: boolean;
   error?: { code: number; description: string };
 }
@@ -71,7 +72,7 @@ const CODES: Readonly<Record<string, number>> = {
 /** One edit of the client on its way, and the place of its result. */
 interface Entry {
   readonly kind: 'add' | 'update' | 'delete';
-  readonly id: number | undefined;
+  readonly id: ObjectId | undefined;
   readonly sent: SentFeature | undefined;
   readonly result: EditResult;
 }
@@ -104,7 +105,7 @@ export async function uploadLayer(
 }
 
 function entriesOf({ adds, updates, deletes }: LayerEdits): Entry[] {
-  const entry = (kind: Entry['kind'], id: number | undefined, sent?: SentFeature): Entry => ({
+  const entry = (kind: Entry['kind'], id: ObjectId | undefined, sent?: SentFeature): Entry => ({
     ...{ kind, id, sent },
     result: { objectId: id ?? null, success: false },
   });
@@ -248,9 +249,7 @@ async function duplicate(
 export function noteOutcome(result: EditResult, outcome: EditOutcome): void {
   if (outcome.ok) {
     result.success = true;
-    const id = Number(outcome.id);
-    // A number that JSON readers would round is none.
-    result.objectId = Number.isSafeInteger(id) ? id : null;
+    result.objectId = readObjectId(outcome.id) ?? null;
   } else {
     const errors = (outcome.errors ?? []).map(({ name, detail }) => `${name} ${detail}`);
     const others = errors.filter((text) => !outcome.message.includes(text));
@@ -261,7 +260,7 @@ export function noteOutcome(result: EditResult, outcome: EditOutcome): void {
 /** Throws 400 for edits that speak of a feature twice, or without saying which. */
 export function requireOnce({ updates, deletes, adds }: LayerEdits, layerId: number): void {
   const ids = [...updates.map(({ id }) => id), ...deletes, ...adds.flatMap(({ id }) => id ?? [])];
-  const before = new Set<number>();
+  const before = new Set<ObjectId>();
   const twice = ids.find((id) => before.size === before.add(id).size);
   if (twice !== undefined)
     throw new ApiError('invalid-parameter', `edits: layer ${layerId} has feature ${twice} twice`);

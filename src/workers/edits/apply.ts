@@ -1,5 +1,5 @@
 import type { EditTask, GeometryLoss } from '../../core/edits.js';
-import { mergePatch } from '../../core/feature-values.js';
+import { membersIn, mergePatchText, sameJson } from '../../core/json-text.js';
 import { deletion, insertion, update } from './events.js';
 import type { PreparedEdit } from './prepare.js';
 import { type EditSession, type NewEvent, Refusal, type RowChange, type StoredFeature } from './session.js';
@@ -19,7 +19,7 @@ export async function apply(session: EditSession, task: EditTask, edit: Prepared
   }
   const isReplaced = operation.type === 'replace';
   if (!task.acceptsLoss) requireNoLoss(before, isReplaced ? (edit.geometry ?? null) : edit.geometry);
-  await session.update(id, isReplaced ? replacement(task, edit) : patch(task, edit, before));
+  await session.update(id, isReplaced ? replacement(task, edit, before) : patch(task, edit, before));
   const after = await session.read(id);
   if (!after) throw movedOut();
   return update(before, after);
@@ -59,10 +59,14 @@ export function movedOut(): Refusal {
   return new Refusal('forbidden', 'The feature would lie outside of what you may change.');
 }
 
-/** A replaced feature keeps nothing that its author may change. */
+/**
+ * A replaced feature keeps nothing that its author may change, but values that came back as they were read: JSON says of
+ * `infinity` that it is null, and has one form for several decimals.
+ */
 function replacement(
   { source, visible, writable }: EditTask,
-  { geometry = null, values }: PreparedEdit,
+  { operation, geometry = null, values }: PreparedEdit,
+  before: StoredFeature,
 ): RowChange {
   const reset = source.fields.filter(
     ({ name, generated }) =>
@@ -71,7 +75,13 @@ function replacement(
       (visible?.includes(name) ?? true) &&
       (writable?.includes(name) ?? true),
   );
-  return { geometry, values, reset: reset.map((field) => field.name) };
+  const sent = 'feature' in operation ? (operation.feature.values ?? {}) : {};
+  const stored = membersIn(before.properties)!;
+  const changed = [...values].filter(([name]) => {
+    const [now, was] = [sent[name], stored.get(name)];
+    return now === undefined || was === undefined || !sameJson(now, was);
+  });
+  return { geometry, values: new Map(changed), reset: reset.map((field) => field.name) };
 }
 
 /** JSON members are patched in depth, all others set. */
@@ -80,11 +90,8 @@ function patch({ source }: EditTask, { geometry, values }: PreparedEdit, before:
     ({ name, type }) => type === 'json' && (values.get(name) as string | null | undefined)?.[0] === '{',
   );
   if (deep.length === 0) return { geometry, values, reset: [] };
-  const stored = JSON.parse(before.properties) as Record<string, unknown>;
+  const stored = membersIn(before.properties)!;
   const merged = new Map(values);
-  for (const { name } of deep) {
-    const sent = JSON.parse(values.get(name) as string);
-    merged.set(name, JSON.stringify(mergePatch(stored[name], sent)));
-  }
+  for (const { name } of deep) merged.set(name, mergePatchText(stored.get(name), values.get(name) as string));
   return { geometry, values: merged, reset: [] };
 }

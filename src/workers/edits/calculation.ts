@@ -1,7 +1,9 @@
 import type { Calculation, EditTask } from '../../core/edits.js';
+import { canonicalDigits } from '../../core/exact-number.js';
 import { TaskFailure } from '../../core/failure.js';
 import { fieldOf } from '../../core/features.js';
-import type { FieldType, VectorSource } from '../../core/vector-source.js';
+import type { JsonText } from '../../core/json-text.js';
+import type { VectorSource } from '../../core/vector-source.js';
 import { apply } from './apply.js';
 import { isFailure, prepareFeature } from './prepare.js';
 import { type Attempts, type EditSession, type NewEvent, Refusal } from './session.js';
@@ -17,8 +19,8 @@ export async function calculate(
   if (features.length > most)
     throw new TaskFailure('too-large', `More than ${most} features pass: a narrower filter is needed.`);
   const events: NewEvent[] = [];
-  for (const { id, properties } of features) {
-    const edit = prepareFeature({ type: 'update', id, feature: { properties } }, task);
+  for (const { id, values } of features) {
+    const edit = prepareFeature({ type: 'update', id, feature: { values } }, task);
     if (isFailure(edit)) throw new Refusal(edit.reason, `Feature ${id}: ${edit.message}`, edit.errors);
     events.push(await apply(session, task, edit));
   }
@@ -26,29 +28,25 @@ export async function calculate(
 }
 
 /**
- * Properties of a feature out of the values of the expressions, in their order. Numbers are rounded for fields of whole
- * numbers, as an assignment in SQL does.
+ * Values of a feature out of those of the expressions, in their order. Numbers are rounded for fields of whole numbers, as
+ * an assignment in SQL does.
  */
-export function calculatedProperties(
+export function calculatedValues(
   source: VectorSource,
-  { properties, expressions }: Calculation,
-  values: readonly unknown[],
-): Record<string, unknown> {
-  const computed = Object.keys(expressions).map((name, i) => [
-    name,
-    asValueOf(fieldOf(source, name)?.type, values[i]),
-  ]);
-  return { ...properties, ...Object.fromEntries(computed) };
+  { values, expressions }: Calculation,
+  results: readonly JsonText[],
+): Record<string, JsonText> {
+  const computed = Object.keys(expressions).map((name, i) => {
+    const result = results[i]!;
+    return [name, fieldOf(source, name)?.type === 'integer' ? roundText(result) : result];
+  });
+  return { ...values, ...Object.fromEntries(computed) };
 }
 
-/** Long whole numbers come as text of their digits, so that none is lost. */
-function asValueOf(type: FieldType | undefined, value: unknown): unknown {
-  if (type !== 'integer' && type !== 'number') return value;
-  const isDigits = typeof value === 'string' && /^-?\d+$/.test(value);
-  const number =
-    isDigits && (type === 'number' || Number.isSafeInteger(Number(value))) ? Number(value) : value;
-  return type === 'integer' && typeof number === 'number' ? rounded(number) : number;
+/** The integer that is nearest to a number; halves go away from zero. Other values are returned unchanged. */
+function roundText(json: JsonText): JsonText {
+  const [, sign, whole, tenth] = /^(-?)(\d+)\.(\d)\d*$/.exec(canonicalDigits(json)) ?? [];
+  if (whole === undefined) return json;
+  const rounded = BigInt(whole) + (tenth! >= '5' ? 1n : 0n);
+  return rounded === 0n ? '0' : `${sign}${rounded}`;
 }
-
-/** Halves go away from zero. */
-const rounded = (value: number) => Math.sign(value) * Math.round(Math.abs(value));

@@ -1,7 +1,7 @@
 import type { Box } from '../../core/box.js';
 import { envelope } from '../../core/box.js';
 import type { FeatureEvent } from '../../core/edits.js';
-import { parseExact } from '../../core/json.js';
+import { membersIn, objectText } from '../../core/json-text.js';
 import type { NewEvent, StoredFeature } from './session.js';
 
 /** Events out of features as they were before a change and as they are after it. */
@@ -25,7 +25,7 @@ export function insertion(after: StoredFeature): NewEvent {
     ...content(after),
     operation: 'insert',
     envelopeAfter: boxOf(after.geometry84),
-    changedAttributes: Object.keys(JSON.parse(after.properties)),
+    changedAttributes: [...membersIn(after.properties)!.keys()],
     geometryChanged: after.geometry !== 'null',
   };
 }
@@ -35,15 +35,14 @@ export function deletion(before: StoredFeature): NewEvent {
     ...content(before),
     operation: 'delete',
     envelopeBefore: boxOf(before.geometry84),
-    changedAttributes: Object.keys(JSON.parse(before.properties)),
+    changedAttributes: [...membersIn(before.properties)!.keys()],
     geometryChanged: before.geometry !== 'null',
   };
 }
 
 export function update(before: StoredFeature, after: StoredFeature): NewEvent {
-  const old = parseExact(before.properties) as Record<string, unknown>;
-  const now = parseExact(after.properties) as Record<string, unknown>;
-  const changed = Object.keys(now).filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]));
+  const [old, now] = [membersIn(before.properties)!, membersIn(after.properties)!];
+  const changed = [...now.keys()].filter((name) => old.get(name) !== now.get(name));
   const geometryChanged = before.geometry !== after.geometry;
   return {
     ...content(after),
@@ -51,7 +50,7 @@ export function update(before: StoredFeature, after: StoredFeature): NewEvent {
     envelopeBefore: boxOf(before.geometry84),
     envelopeAfter: boxOf(after.geometry84),
     geometryBefore: geometryChanged ? before.geometry84 : undefined,
-    attributesBefore: JSON.stringify(Object.fromEntries(changed.map((name) => [name, old[name] ?? null]))),
+    attributesBefore: objectText(changed.map((name) => [name, old.get(name) ?? 'null'])),
     changedAttributes: changed,
     geometryChanged,
   };

@@ -25,9 +25,9 @@ export function prepareFeature(
   operation: EditOperation & { feature: FeatureInput },
   task: FeatureRules,
 ): PreparedEdit | EditFailure {
-  const { geometry, properties = {} } = operation.feature;
+  const { geometry, values = {} } = operation.feature;
   const { visible, writable } = task;
-  const read = readProperties(properties, { fields: task.source.fields, visible, writable });
+  const read = readProperties(values, { fields: task.source.fields, visible, writable });
   const errors: FieldError[] = [...read.errors];
   let wkb: Uint8Array | null | undefined;
   if (geometry !== undefined) {

@@ -9,6 +9,7 @@ import type {
 } from '../../core/edits.js';
 import type { FieldError } from '../../core/errors.js';
 import type { FieldValue } from '../../core/feature-values.js';
+import type { JsonText } from '../../core/json-text.js';
 
 /** A stored feature, as edits look at it. Members are JSON text: no digit is lost on the way to the outbox. */
 export interface StoredFeature {
@@ -32,10 +33,10 @@ export interface Attempts {
   events: readonly NewEvent[];
 }
 
-/** What a store computed of a feature: properties as clients send them. */
+/** What a store computed of a feature, as in `FeatureInput`. */
 export interface CalculatedFeature {
   id: string;
-  properties: Record<string, unknown>;
+  values: Record<string, JsonText>;
 }
 
 /** What an insert or update writes. */

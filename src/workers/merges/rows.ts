@@ -1,12 +1,13 @@
 import type { FieldError } from '../../core/errors.js';
+import { canonicalDigits } from '../../core/exact-number.js';
 import { TaskFailure } from '../../core/failure.js';
 import { featureTexts } from '../../core/feature-text.js';
 import type { FieldValue } from '../../core/feature-values.js';
-import type { PageKey } from '../../core/features.js';
-import { parseExact } from '../../core/json.js';
+import { fieldOf, type PageKey } from '../../core/features.js';
+import { type JsonText, membersIn } from '../../core/json-text.js';
 import { LIMITS } from '../../core/limits.js';
 import type { MergeRowsResult, MergeRowsTask } from '../../core/merges.js';
-import type { GeoPackageSource, VectorSource } from '../../core/vector-source.js';
+import type { Field, GeoPackageSource, VectorSource } from '../../core/vector-source.js';
 import type { Cancellation } from '../cancellation.js';
 import { isFailure, prepareFeature } from '../edits/prepare.js';
 import { inspect } from '../providers/geopackage/inspect.js';
@@ -63,21 +64,28 @@ function take(feature: FileRow, { task, file, columns, spool }: Taking): void {
   const { target, visible, writable, request } = task;
   const { row, id: fileId, geometry } = feature;
   const reject = (reasons: FieldError[]) => spool.reject({ row, id: fileId, reasons });
-  const values = parseExact(feature.properties) as Record<string, unknown>;
-  const properties: Record<string, unknown> = Object.create(null);
-  for (const [column, field] of columns.fields) properties[field.name] = asFieldValue(values[column], field);
-  const operation = { type: 'create', feature: { geometry, properties } } as const;
+  const members = membersIn(feature.properties)!;
+  const values = Object.fromEntries(
+    [...columns.fields].map(([column, field]) => [
+      field.name,
+      asFieldValue(members.get(column) ?? 'null', field),
+    ]),
+  );
+  const operation = { type: 'create', feature: { geometry, values } } as const;
   const edit = prepareFeature(operation, {
     ...{ source: target, visible, writable },
     ...{ crs: file.crs, swapAxes: false },
   });
   if (isFailure(edit)) return reject(edit.errors ?? [{ name: '', detail: edit.message }]);
   const ready: ReadyRow = { row, fileId, geometry: edit.geometry ?? null, values: edit.values };
-  if (columns.id !== undefined) ready.id = idOf(values[columns.id], target);
+  if (columns.id !== undefined) ready.id = idOf(members.get(columns.id), target);
   if (request.mode === 'upsert') {
     const { keyField = '' } = request;
     const name = `/properties/${keyField}`;
-    ready.key = keyOf(keyField === target.idColumn ? ready.id : edit.values.get(keyField));
+    ready.key =
+      keyField === target.idColumn
+        ? keyOf(ready.id)
+        : keyOf(edit.values.get(keyField), fieldOf(target, keyField));
     if (ready.key === undefined) return reject([{ name, detail: 'is the key, and missing' }]);
     const other = spool.rowOf(ready.key);
     if (other !== undefined) return reject([{ name, detail: `is the key of row ${other}, too` }]);
@@ -86,14 +94,18 @@ function take(feature: FileRow, { task, file, columns, spool }: Taking): void {
 }
 
 /** One writing of each value: those of UUIDs do not differ in their case. */
-function idOf(value: unknown, { idType }: VectorSource): string | undefined {
-  if (value === null || value === undefined || value === '') return undefined;
-  return idType === 'uuid' ? String(value).toLowerCase() : String(value);
+function idOf(json: JsonText | undefined, { idType }: VectorSource): string | undefined {
+  if (json === undefined || json === 'null') return undefined;
+  const text = json.startsWith('"') ? (JSON.parse(json) as string) : json;
+  if (text === '') return undefined;
+  return idType === 'uuid' ? text.toLowerCase() : text;
 }
 
-function keyOf(value: FieldValue | undefined): string | undefined {
+/** Numbers by their digits, whether they are numbers or text. */
+function keyOf(value: FieldValue | undefined, field?: Field): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
-  return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
+  const isNumber = field?.type === 'integer' || field?.type === 'number';
+  return isNumber ? canonicalDigits(String(value)) : JSON.stringify(value);
 }
 
 function requireKey({ request: { mode, keyField } }: MergeRowsTask, { fields, id }: Columns): void {

@@ -2,7 +2,7 @@ import { isArray, isCall, isInterval, isProperty, type Operand } from '../../cor
 import { type FeatureProcess, RESULT_TABLE } from '../../core/feature-processes.js';
 import { type GeoPackageSource, hasIntegerIds } from '../../core/vector-source.js';
 import { connect, quote } from '../providers/geopackage/connection.js';
-import { GeoPackageFilterWriter } from '../providers/geopackage/filter-sql.js';
+import { GeoPackageFilterWriter, storedInstantSql } from '../providers/geopackage/filter-sql.js';
 import { inspect } from '../providers/geopackage/inspect.js';
 import { mapFeatures } from './map.js';
 import { attributesOf, type Run } from './run.js';
@@ -32,7 +32,7 @@ function update(run: Run, { name, type, expression }: Calculate): void {
   // Values are of the kinds that the expression was checked with.
   const schema = { ...result, fields: input.source.fields };
   const { sql, values } = new GeoPackageFilterWriter(schema).operand(inResult(expression, run, result));
-  const value = type === 'date-time' ? `(${sql}) || 'Z'` : sql;
+  const value = type === 'date-time' ? storedInstantSql(sql) : sql;
   const db = connect(output, false);
   try {
     db.pragma('journal_mode = MEMORY');

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { isExactNumber, toDouble, toInt64 } from '../../core/exact-number.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { StageFeaturesTask } from '../../core/feature-processes.js';
+import { parseJsonExactly, stringifyExactly } from '../../core/json.js';
 import { LIMITS } from '../../core/limits.js';
 import type { FieldType } from '../../core/vector-source.js';
 import { geojsonToWkb, wkbToGeoPackage } from '../../native/index.js';
@@ -45,7 +47,7 @@ function featuresIn(text: string): Feature[] {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonExactly(text, ['properties']);
   } catch (error) {
     throw new TaskFailure('invalid-input', `The features are no JSON: ${(error as Error).message}`);
   }
@@ -103,6 +105,7 @@ function attributesOf(features: readonly Feature[]): Attribute[] {
 function typeOf(value: unknown): FieldType | undefined {
   if (value === null || value === undefined) return undefined;
   if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'number';
+  if (isExactNumber(value)) return toInt64(value) === undefined ? 'number' : 'integer';
   if (typeof value === 'boolean') return 'boolean';
   return typeof value === 'string' ? 'string' : 'json';
 }
@@ -115,6 +118,7 @@ function commonType(a: FieldType | undefined, b: FieldType | undefined): FieldTy
 
 function storedValue(value: unknown, type: FieldType): AttributeValue {
   if (value === null || value === undefined) return null;
-  if (typeof value === 'object') return JSON.stringify(value);
+  if (isExactNumber(value)) return type === 'string' ? value.number : (toInt64(value) ?? toDouble(value));
+  if (typeof value === 'object') return stringifyExactly(value);
   return type === 'string' ? String(value) : (value as AttributeValue);
 }

@@ -5,7 +5,9 @@ import {
   isCall,
   isDate,
   isInterval,
+  isNumber,
   isProperty,
+  isScalar,
   isTimestamp,
   type Operand,
 } from '../../core/cql2/ast.js';
@@ -21,6 +23,7 @@ import {
   TEMPORAL,
 } from '../../core/cql2/operators.js';
 import { type FilterSchema, kindOf } from '../../core/cql2/types.js';
+import type { AnyNumber } from '../../core/exact-number.js';
 import { balanced, type Fragment, joined, raw, sql } from './fragment.js';
 import { type Span, temporalPredicate } from './temporal-sql.js';
 
@@ -46,7 +49,7 @@ export abstract class FilterWriter {
   /** Any operand but intervals, arrays and spatial literals, which only their own predicates take. */
   operand(value: Operand): Fragment {
     if (typeof value === 'string') return this.text(value);
-    if (typeof value === 'number') return this.number(value);
+    if (isNumber(value)) return this.number(value);
     if (typeof value === 'boolean') return this.predicate(value);
     if (isArray(value)) throw new TypeError('an array outside of an array predicate');
     if (isProperty(value)) return this.column(value.property, kindOf(value, this.schema));
@@ -57,7 +60,7 @@ export abstract class FilterWriter {
   }
 
   protected abstract text(value: string): Fragment;
-  protected abstract number(value: number): Fragment;
+  protected abstract number(value: AnyNumber): Fragment;
   protected abstract date(value: string): Fragment;
   protected abstract timestamp(value: string): Fragment;
   /** A property in the form in which values of its kind are compared. */
@@ -70,6 +73,10 @@ export abstract class FilterWriter {
   protected abstract ordered(value: Fragment): Fragment;
   /** Operands that are compared for equality in a type that only the store knows, when it has one for them. */
   protected abstract ownType(operands: readonly Operand[]): Fragment[] | undefined;
+  /** Numbers in a form that tells all their digits apart, where the store does not compare them so as they are. */
+  protected exactNumbers(_operands: readonly Operand[]): Fragment[] | undefined {
+    return undefined;
+  }
   /** Midnight at the begin of a date, and its last moment, as timestamps. */
   protected abstract midnight(date: Fragment): Fragment;
   protected abstract lastMoment(date: Fragment): Fragment;
@@ -117,13 +124,14 @@ export abstract class FilterWriter {
   }
 
   #between(operands: readonly Operand[]): Fragment {
-    const [value, least, most] = this.#alike(operands, false);
+    const [value, least, most] = this.exactNumbers(operands) ?? this.#alike(operands, false);
     return sql`(${value!} BETWEEN ${least!} AND ${most!})`;
   }
 
   #compared(op: Comparison, a: Operand, b: Operand): Fragment {
     const equality = op === '=' || op === '<>';
-    const [left, right] = (equality && this.ownType([a, b])) || this.#alike([a, b], equality);
+    const own = (equality && this.ownType([a, b])) || this.exactNumbers([a, b]);
+    const [left, right] = own ?? this.#alike([a, b], equality);
     return sql`(${left!} ${op} ${right!})`;
   }
 
@@ -134,7 +142,7 @@ export abstract class FilterWriter {
   #alike(operands: readonly Operand[], equality: boolean): Fragment[] {
     const kinds = operands.map((operand) => kindOf(operand, this.schema));
     const mixed = new Set(kinds).size > 1;
-    const computed = operands.filter((operand) => typeof operand === 'object');
+    const computed = operands.filter((operand) => !isScalar(operand));
     const own = equality && computed.length <= 1 && computed.every(isProperty);
     return operands.map((operand, i) => {
       if (mixed && kinds[i] === 'date') return this.midnight(this.operand(operand));
@@ -150,7 +158,8 @@ export abstract class FilterWriter {
   #inList(value: Operand, list: readonly Operand[]): Fragment {
     if (list.length === 0) return raw('FALSE');
     const operands = [value, ...list];
-    const [left, ...members] = this.ownType(operands) ?? this.#alike(operands, true);
+    const own = this.ownType(operands) ?? this.exactNumbers(operands);
+    const [left, ...members] = own ?? this.#alike(operands, true);
     return sql`(${left!} IN (${joined(members, ', ')}))`;
   }
 

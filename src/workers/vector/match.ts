@@ -1,11 +1,21 @@
 import { LRUCache } from 'lru-cache';
-import type { Expression } from '../../core/cql2/ast.js';
+import {
+  type Expression,
+  isArray,
+  isNumber,
+  isProperty,
+  isScalar,
+  type Operand,
+} from '../../core/cql2/ast.js';
 import type { EventImage, MatchResult, MatchSchema, MatchTask } from '../../core/events.js';
-import { parseExact } from '../../core/json.js';
+import { readNumber, toInt64 } from '../../core/exact-number.js';
+import { type JsonText, membersIn } from '../../core/json-text.js';
 import { LIMITS } from '../../core/limits.js';
+import { sortableDigits } from '../../core/sortable-digits.js';
 import type { Field, GeoPackageSource } from '../../core/vector-source.js';
 import { geojsonToWkb, sqliteExtensionPath, wkbToGeoPackage } from '../../native/index.js';
 import Database from '../../native/sqlite.js';
+import { type Fragment, raw } from '../providers/fragment.js';
 import { quote } from '../providers/geopackage/connection.js';
 import { GeoPackageFilterWriter } from '../providers/geopackage/filter-sql.js';
 
@@ -52,7 +62,7 @@ export function match({ schema, filters, images }: MatchTask): MatchResult {
 
 function passing(table: Table, text: string): number[] {
   // The time that a filter may take is one of its values, so the SQL is kept and the values are made anew.
-  const condition = new GeoPackageFilterWriter(table.source).predicate(JSON.parse(text) as Expression);
+  const condition = new EventFilterWriter(table.source).predicate(JSON.parse(text) as Expression);
   const sql = `SELECT ${IMAGE} FROM ${table.source.table} t WHERE gr_before(?) AND ${condition.sql}`;
   let statement = table.filters.get(sql);
   if (!statement) table.filters.set(sql, (statement = database().prepare(sql).pluck()));
@@ -76,6 +86,7 @@ function newTable(schema: MatchSchema): Table {
     `${quote(idColumn)} NUMERIC`,
     `${quote(geometryColumn)} BLOB`,
     ...fields.map((field) => `${quote(field.name)} ${typeOf(field)}`),
+    ...fields.filter(isDecimal).map(({ name }) => `${digitsColumn(name)} TEXT`),
   ];
   const db = database();
   db.exec(`CREATE TABLE ${name} (${columns.join(', ')})`);
@@ -127,8 +138,33 @@ function tableSource(table: string, { idColumn, geometryColumn, fields }: MatchS
 }
 
 function rowOf({ id, geometry, attributes }: EventImage, { fields }: MatchSchema): unknown[] {
-  const values = parseExact(attributes) as Record<string, unknown>;
-  return [id, blobOf(geometry), ...fields.map(({ name }) => stored(values[name]))];
+  const values = membersIn(attributes)!;
+  return [
+    ...[id, blobOf(geometry)],
+    ...fields.map(({ name }) => stored(values.get(name))),
+    ...fields.filter(isDecimal).map(({ name }) => sortableDigits(values.get(name) ?? 'null') ?? null),
+  ];
+}
+
+/** Columns of decimals, which SQLite has as doubles alone: their digits are in a column beside them, as text that sorts. */
+const isDecimal = ({ type, sqlType }: Field) =>
+  type === 'number' && (sqlType?.startsWith('numeric') ?? false);
+const digitsColumn = (name: string) => quote(`graticule:digits:${name}`);
+
+/** Compares decimals by their digits, as PostgreSQL does. */
+class EventFilterWriter extends GeoPackageFilterWriter {
+  protected override exactNumbers(operands: readonly Operand[]): Fragment[] | undefined {
+    const digits = operands.map((operand) => this.#digitsOf(operand));
+    const isExact = digits.every((one) => one !== undefined) && operands.some((one) => !isNumber(one));
+    return isExact ? (digits as Fragment[]) : undefined;
+  }
+
+  #digitsOf(operand: Operand): Fragment | undefined {
+    if (isNumber(operand)) return this.text(sortableDigits(operand)!);
+    if (isScalar(operand) || isArray(operand) || !isProperty(operand)) return undefined;
+    const field = this.schema.fields.find(({ name }) => name === operand.property);
+    return field && isDecimal(field) ? raw(`t.${digitsColumn(field.name)}`) : undefined;
+  }
 }
 
 function blobOf(geometry: string | null): Buffer | null {
@@ -136,8 +172,10 @@ function blobOf(geometry: string | null): Buffer | null {
   return wkbToGeoPackage(geojsonToWkb(geometry, { from: CRS84, to: CRS84, maxVertices: 1_048_576 }), 4326);
 }
 
-function stored(value: unknown): unknown {
-  if (value === undefined || value === null) return null;
-  if (typeof value === 'boolean') return value ? 1 : 0;
-  return typeof value === 'object' ? JSON.stringify(value) : value;
+function stored(json: JsonText = 'null'): unknown {
+  if (json === 'null') return null;
+  if (json === 'true' || json === 'false') return json === 'true' ? 1 : 0;
+  if (json.startsWith('"')) return JSON.parse(json);
+  const number = readNumber(json);
+  return number === undefined ? json : (toInt64(number) ?? Number(json));
 }

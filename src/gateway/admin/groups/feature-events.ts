@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { badParameter } from '../../../core/errors.js';
 import { epochOf, type FeedEvent, type FeedGap } from '../../../core/events.js';
-import { parseExact } from '../../../core/json.js';
+import { parseJsonExactly } from '../../../core/json.js';
 import { integer } from '../../../core/params.js';
 import { SERVICE_ID } from '../../../core/service.js';
 import { objectIdOf } from '../../../services/events/frames.js';
@@ -93,7 +93,7 @@ function gapView({ cursor, collections }: FeedGap) {
 }
 
 function eventView({ cursor, event }: FeedEvent) {
-  const attributes = parseExact(event.attributes ?? '{}') as Record<string, unknown>;
+  const attributes = parseJsonExactly(event.attributes ?? '{}', 'all') as Record<string, unknown>;
   const changed = event.changedAttributes.map((name) => [name, attributes[name] ?? null] as const);
   const { geometry } = event;
   return {

@@ -3,6 +3,7 @@ import type { CatalogSnapshot, VectorCollection } from '../../../core/collection
 import type { Expression } from '../../../core/cql2/ast.js';
 import { equals, print } from '../../../core/cql2/index.js';
 import { plainFields } from '../../../core/field-masks.js';
+import { parseJsonExactly } from '../../../core/json.js';
 import { GEOJSON_FORMAT, linkType } from '../../../core/media.js';
 import type { Exchange } from '../../../core/operation.js';
 import { comparable, fieldsOf, typeOf } from '../../../services/layers/related.js';
@@ -17,7 +18,10 @@ import type { View } from './view.js';
 export function relatedLinks(x: Exchange, view: View, catalog: CatalogSnapshot, feature: string): Link[] {
   const { relationships = [], source } = view.collection;
   if (relationships.length === 0) return [];
-  const { id, properties } = JSON.parse(feature) as { id: unknown; properties: Record<string, unknown> };
+  const { id, properties } = parseJsonExactly(feature, 'all') as {
+    id: unknown;
+    properties: Record<string, unknown>;
+  };
   const plain = new Set(plainFields(view.fields).map(({ name }) => name));
   return relationships.flatMap((relationship) => {
     const { own, other } = fieldsOf(relationship);

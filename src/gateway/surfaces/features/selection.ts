@@ -11,7 +11,9 @@ import {
 } from '../../../core/cql2/index.js';
 import { type Crs, defaultCrs, normaliseBox } from '../../../core/crs.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
+import { readNumber } from '../../../core/exact-number.js';
 import type { SortKey } from '../../../core/features.js';
+import { idLiteral, readObjectId } from '../../../core/object-id.js';
 import type { TimeRange } from '../../../core/params.js';
 import { type Field, hasIntegerIds } from '../../../core/vector-source.js';
 import { checkFilter, during, parseFilter } from '../../../services/filters.js';
@@ -59,7 +61,10 @@ export function selection(view: View, params: Asked): Expression | undefined {
 /** Ids as values of the key's type; one that cannot be such a value names no feature. */
 function idValues({ collection: { source } }: View, ids: readonly string[]): Scalar[] {
   if (!hasIntegerIds(source)) return [...ids];
-  return ids.filter((id) => /^-?\d{1,16}$/.test(id) && Number.isSafeInteger(Number(id))).map(Number);
+  return ids.flatMap((text) => {
+    const id = readObjectId(text);
+    return id === undefined ? [] : [idLiteral(id)];
+  });
 }
 
 /** `?name=value`: the property equals the value (OGC 17-069r4, 7.15.5). */
@@ -79,8 +84,8 @@ function queryable(view: View, name: string, text: string): Expression {
 
 function scalarOf({ name, type }: Field, text: string): Scalar {
   if (type === 'integer' || type === 'number') {
-    const value = Number(text);
-    if (text.trim() === '' || !Number.isFinite(value)) throw badParameter(name, 'must be a number');
+    const value = readNumber(text.trim());
+    if (value === undefined) throw badParameter(name, 'must be a number');
     return value;
   }
   if (type === 'boolean') {

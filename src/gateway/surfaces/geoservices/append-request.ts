@@ -1,6 +1,8 @@
 import type { VectorCollection } from '../../../core/collection.js';
 import { badParameter } from '../../../core/errors.js';
+import { type AnyNumber, digitsOf, isExactNumber } from '../../../core/exact-number.js';
 import { LIMITS } from '../../../core/limits.js';
+import { idLiteral, readObjectId } from '../../../core/object-id.js';
 import {
   choiceOf,
   flagOf,
@@ -107,17 +109,23 @@ function keyOf({ source }: VectorCollection, name: string | undefined): Matching
 }
 
 /** A key as the field has it; undefined where it cannot be one. */
-export function keyValue(value: unknown, { isWhole }: MatchingField): string | number | undefined {
-  if (!isWhole) return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
-  const number = typeof value === 'string' && /^-?\d{1,16}$/.test(value.trim()) ? Number(value) : value;
-  return Number.isSafeInteger(number) ? (number as number) : undefined;
+export function keyValue(value: unknown, { isWhole }: MatchingField): Key | undefined {
+  if (isWhole) {
+    const id = readObjectId(value);
+    return id === undefined ? undefined : idLiteral(id);
+  }
+  if (isExactNumber(value)) return value.number;
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
+
+/** A text, or an integer of 64 bits. */
+export type Key = string | AnyNumber;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** What two keys that a database takes for one have in common: UUIDs in any case, texts of fixed length with spaces. */
-export function canonicalKey(key: string | number): string {
-  const text = String(key).trimEnd();
+export function canonicalKey(key: Key): string {
+  const text = (typeof key === 'string' ? key : digitsOf(key)).trimEnd();
   return UUID.test(text) ? text.toLowerCase() : text;
 }
 

@@ -2,7 +2,9 @@ import type { VectorCollection } from '../../../core/collection.js';
 import { and, oneOf } from '../../../core/cql2/index.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
 import { TaskFailure } from '../../../core/failure.js';
+import { featuresIn } from '../../../core/geoservices-features.js';
 import { LIMITS } from '../../../core/limits.js';
+import type { ObjectId } from '../../../core/object-id.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
 import type { EditResult } from '../../../services/replicas/upload.js';
 import { runTask } from '../../../services/run-task.js';
@@ -14,6 +16,7 @@ import {
   canonicalKey,
   type FieldMapping,
   fieldMapping,
+  type Key,
   keyValue,
   type MatchingField,
   type SourceLayer,
@@ -33,7 +36,15 @@ import {
 } from './edit-plan.js';
 import { common, documentFormat, membersOf, SERVER } from './feature-server.js';
 import { jsonReply } from './in-band.js';
-import { type Members, numbersOf, objectsOf, requireObject, textOf, wholeNumber } from './members.js';
+import {
+  type Members,
+  numbersOf,
+  objectId,
+  objectsOf,
+  requireObject,
+  textOf,
+  wholeNumber,
+} from './members.js';
 import { queryRequest } from './query-request.js';
 
 const SERVICE = `/rest/services/{serviceId}/${SERVER}`;
@@ -183,14 +194,14 @@ function mapped(feature: Members, mapping: FieldMapping): Members {
 
 function changeOf(
   { attributes, geometry }: Members,
-  { idColumn, id, options }: { idColumn: string; id: number; options: AppendOptions },
+  { idColumn, id, options }: { idColumn: string; id: ObjectId; options: AppendOptions },
 ): Members {
   const changed = { ...(attributes as Members), [idColumn]: id };
   return { attributes: changed, ...(options.geometries ? { geometry } : {}) };
 }
 
 /** Throws 400 for features without a key, and for two with the same. */
-function keysOf(features: readonly Members[], key: MatchingField): (string | number)[] {
+function keysOf(features: readonly Members[], key: MatchingField): Key[] {
   const keys = features.map(({ attributes }) => {
     const value = keyValue((attributes as Members)[key.name], key);
     if (value === undefined) throw badParameter('edits', `has a feature without its key, ${key.name}`);
@@ -206,8 +217,8 @@ async function storedIds(
   x: Exchange,
   { pools }: EditDeps,
   layer: VectorCollection,
-  { key, keys }: { key: string; keys: readonly (string | number)[] },
-): Promise<Map<string, number>> {
+  { key, keys }: { key: string; keys: readonly Key[] },
+): Promise<Map<string, ObjectId>> {
   const { idColumn } = layer.source;
   const { task, query } = queryRequest(layer, { f: 'json', returnGeometry: 'false' });
   const page = await runTask(x, pools, 'vector.items', {
@@ -216,15 +227,12 @@ async function storedIds(
     fields: key === idColumn ? [] : [key],
     ...{ limit: LIMITS.batchOperations + 1, offset: 0 },
   });
-  const ids = new Map<string, number>();
-  const features = JSON.parse(`[${Buffer.from(page.features).toString()}]`) as {
-    attributes: Record<string, string | number>;
-  }[];
-  for (const { attributes } of features) {
-    const value = canonicalKey(attributes[key]!);
+  const ids = new Map<string, ObjectId>();
+  for (const { attributes } of featuresIn(page.features)) {
+    const value = canonicalKey(attributes[key] as Key);
     if (ids.has(value))
       throw badParameter('upsertMatchingField', `is not unique: several features have one ${key}`);
-    ids.set(value, attributes[idColumn] as number);
+    ids.set(value, objectId('edits', attributes[idColumn]));
   }
   return ids;
 }

@@ -10,7 +10,7 @@ import { attachmentGroups, attachmentInfo, editResult } from './attachment-docum
 import { attachmentSearch, keywordsOf } from './attachment-requests.js';
 import { common, documentFormat, FORM_TYPES, f, SERVER } from './feature-server.js';
 import { inBandFailure, jsonReply } from './in-band.js';
-import { type Members, numberOf, numbersOf, wholeNumber } from './members.js';
+import { type Members, numberOf, numbersOf, objectId, wholeNumber } from './members.js';
 import { member } from './query-members.js';
 
 export interface AttachmentSurface {
@@ -43,7 +43,7 @@ function layerOf({ serviceId: service, layerId }: LayerPath) {
 }
 
 function addressOf(path: FeaturePath): FeatureAddress {
-  return { ...layerOf(path), objectId: wholeNumber('objectId', path.objectId) };
+  return { ...layerOf(path), objectId: objectId('objectId', path.objectId) };
 }
 
 function readingOperations({ attachments }: AttachmentSurface): Operation[] {

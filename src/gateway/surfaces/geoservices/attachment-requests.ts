@@ -5,7 +5,7 @@ import { LIMITS } from '../../../core/limits.js';
 import type { AttachmentSearch } from '../../../services/attachments/service.js';
 import { geoServicesFilter } from '../../../services/geoservices/filter.js';
 import type { Attachment } from '../../../stores/attachments.js';
-import { flagOf, type Members, numberOf, numbersOf, textOf } from './members.js';
+import { flagOf, type Members, numberOf, objectIdsOf, textOf } from './members.js';
 
 /** What requests for attachments say. */
 
@@ -27,7 +27,7 @@ export function attachmentSearch(members: Members): {
     throw badParameter('resultOffset', `must not be above ${LIMITS.attachmentOffset}`);
   return {
     search: {
-      objectIds: numbersOf(members, 'objectIds', LIMITS.attachmentsListed),
+      objectIds: objectIdsOf(members, 'objectIds', LIMITS.attachmentsListed),
       filter: filterOf(members),
       fits: fitting(members),
       offset,

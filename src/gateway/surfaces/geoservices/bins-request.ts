@@ -9,7 +9,7 @@ import type { OutputStatistic } from '../../../services/geoservices/having.js';
 import { calendarOf, cutOf, isDescending, lengthOf, offsetOf, TIMES, wholeOf, zoneOf } from './bin-cuts.js';
 import { choiceOf, flagOf, type Members, numberOf, objectOf, textOf } from './members.js';
 import { limitOf, QUERY_FORMATS, type QueryFormat, queryOf } from './query-request.js';
-import { fieldOf, numberOr, type TableField } from './statistics-operations.js';
+import { fieldOf, numberIn, type TableField } from './statistics-operations.js';
 import { comparable, NAME, requireDifferent, statisticOf, statisticsOf } from './statistics-request.js';
 
 /** What a query asks of bins. Each reader throws 400 naming the parameter. */
@@ -131,7 +131,7 @@ function statisticColumns({ source }: VectorCollection, outputs: readonly Output
     const field = { ...fields[place]!, name };
     return {
       field: fieldOf({ field, isCount: statistic.type === 'count' }),
-      value: ({ values }) => numberOr(esriValue(values[place], field.type)),
+      value: ({ values }) => esriValue(numberIn(values[place], field.type), field.type),
     };
   });
 }
@@ -139,7 +139,7 @@ function statisticColumns({ source }: VectorCollection, outputs: readonly Output
 function splitColumn(field: Field, name: string): BinColumn {
   return {
     field: fieldOf({ field: { ...field, name }, isCount: false }),
-    value: ({ split }) => numberOr(esriValue(split, field.type)),
+    value: ({ split }) => esriValue(numberIn(split, field.type), field.type),
   };
 }
 

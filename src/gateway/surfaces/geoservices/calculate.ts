@@ -4,6 +4,7 @@ import { defaultCrs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import { plainFields } from '../../../core/field-masks.js';
 import { sentFeature } from '../../../core/geoservices-features.js';
+import type { JsonText } from '../../../core/json-text.js';
 import { LIMITS } from '../../../core/limits.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import type { Field, FieldType } from '../../../core/vector-source.js';
@@ -70,23 +71,23 @@ function assignments(layer: VectorCollection, members: Members) {
   const list = objectsOf(members, PARAMETER, MOST_ASSIGNMENTS) ?? [];
   if (list.length === 0) throw badParameter(PARAMETER, 'is missing');
   const fields = new Map(layer.source.fields.map((field) => [field.name.toLowerCase(), field]));
-  const properties: Record<string, unknown> = {};
+  const values: Record<string, JsonText> = {};
   const expressions: Record<string, Operand> = {};
   for (const one of list) {
     const name = textOf(one, 'field', MOST_TEXT) ?? '';
     const field = fields.get(name.toLowerCase());
     if (!field || field.generated || field.isMasked)
       throw badParameter(PARAMETER, `names '${name.slice(0, 60)}', which is no field that can be changed`);
-    if (Object.hasOwn(properties, field.name) || Object.hasOwn(expressions, field.name))
+    if (Object.hasOwn(values, field.name) || Object.hasOwn(expressions, field.name))
       throw badParameter(PARAMETER, `names ${field.name} twice`);
     const sql = textOf(one, 'sqlExpression', MOST_TEXT);
     if (sql !== undefined && 'value' in one)
       throw badParameter(PARAMETER, `has both a value and an expression for ${field.name}`);
     if (sql !== undefined) expressions[field.name] = operandOf(layer, field, sql);
-    else if ('value' in one) Object.assign(properties, literal(layer, field, one['value']));
+    else if ('value' in one) Object.assign(values, literal(layer, field, one['value']));
     else throw badParameter(PARAMETER, `has neither value nor sqlExpression for ${field.name}`);
   }
-  return { properties, expressions };
+  return { values, expressions };
 }
 
 function operandOf(layer: VectorCollection, { name, type }: Field, sql: string): Operand {
@@ -100,6 +101,10 @@ function operandOf(layer: VectorCollection, { name, type }: Field, sql: string):
 }
 
 /** A value as clients of GeoServices write it: instants are milliseconds. */
-function literal(layer: VectorCollection, { name }: Field, value: unknown): Record<string, unknown> {
-  return sentFeature({ attributes: { [name]: value } }, esriLayer(layer)).properties;
+function literal(
+  layer: VectorCollection,
+  { name }: Field,
+  value: unknown,
+): Readonly<Record<string, JsonText>> {
+  return sentFeature({ attributes: { [name]: value } }, esriLayer(layer)).values;
 }

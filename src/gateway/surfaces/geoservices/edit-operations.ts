@@ -2,7 +2,9 @@ import type { VectorCollection } from '../../../core/collection.js';
 import { and, type Expression } from '../../../core/cql2/index.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
 import { TaskFailure } from '../../../core/failure.js';
+import { featuresIn } from '../../../core/geoservices-features.js';
 import { LIMITS } from '../../../core/limits.js';
+import type { ObjectId } from '../../../core/object-id.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
 import type { LayerEdits } from '../../../services/replicas/upload.js';
 import { runTask } from '../../../services/run-task.js';
@@ -24,7 +26,7 @@ import {
 } from './edit-plan.js';
 import { common, documentFormat, membersOf, SERVER } from './feature-server.js';
 import { jsonReply } from './in-band.js';
-import { flagOf, type Members, objectsOf } from './members.js';
+import { flagOf, type Members, objectId, objectsOf } from './members.js';
 import { queryRequest } from './query-request.js';
 
 const SERVICE = `/rest/services/{serviceId}/${SERVER}`;
@@ -169,10 +171,8 @@ async function featuresToDelete(
   const { task, query } = queryRequest(layer, { ...members, f: 'json', returnGeometry: 'false' });
   const limit = LIMITS.batchOperations + 1;
   const page = await runTask(x, pools, 'vector.items', { ...task, fields: [], limit, offset: 0 });
-  const features = JSON.parse(`[${Buffer.from(page.features).toString()}]`) as {
-    attributes: Record<string, number>;
-  }[];
-  const deletes = features.map(({ attributes }) => attributes[layer.source.idColumn]!);
+  const { idColumn } = layer.source;
+  const deletes = featuresIn(page.features).map(({ attributes }) => objectId('where', attributes[idColumn]));
   return { deletes, filter: query.filter };
 }
 
@@ -180,7 +180,7 @@ async function featuresToDelete(
 function failedResults({ adds, updates, deletes }: LayerEdits, error: unknown): Results {
   const isTold = error instanceof TaskFailure || error instanceof ApiError;
   const description = isTold ? error.message : 'The edits failed unexpectedly.';
-  const failed = (ids: readonly (number | null)[]) =>
+  const failed = (ids: readonly (ObjectId | null)[]) =>
     ids.map((objectId) => ({
       ...{ objectId, success: false },
       error: { code: 1000, description },

@@ -23,7 +23,7 @@ import { acceptsLoss } from '../geometry-loss.js';
 import { FORM_TYPES, SERVER } from './feature-server.js';
 import { layerCrs } from './layer-documents.js';
 import { layerEdits } from './layer-edits.js';
-import { flagOf, type Members, objectsOf, wholeNumber } from './members.js';
+import { EXACT_MEMBERS, flagOf, type Members, objectId, objectsOf, wholeNumber } from './members.js';
 
 /** Edits of one layer: read, checked against what their caller may do, and run. */
 
@@ -38,6 +38,7 @@ export const editForm = {
     ...['adds', 'updates', 'deletes', 'edits', 'features', 'geometry', 'objectIds'],
     ...['layers', 'fieldMappings', 'calcExpression'],
   ],
+  exactMembers: EXACT_MEMBERS,
   maxBytes: LIMITS.editBytes,
   bounds: { values: LIMITS.editValues, names: LIMITS.editNames },
 };
@@ -92,7 +93,7 @@ export async function runPlan(
   const { adds, updates } = edits;
   const operations = operationsOf(edits);
   const results = operations.map(({ id = null }) => ({
-    objectId: id === null ? null : Number(id),
+    objectId: id === null ? null : objectId('edits', id),
     success: false,
   }));
   if (operations.length > 0) {

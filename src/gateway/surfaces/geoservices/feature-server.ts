@@ -10,7 +10,7 @@ import {
 } from '../../../core/operation.js';
 import { inBandFailure } from './in-band.js';
 import { withCallback } from './jsonp.js';
-import { choiceOf, type Members } from './members.js';
+import { choiceOf, EXACT_MEMBERS, type Members } from './members.js';
 import { member } from './query-members.js';
 
 /** What operations of GeoServices have in common. */
@@ -89,6 +89,7 @@ export function readingOperation(spec: ReadingSpec): Operation[] {
         mediaTypes: FORM_TYPES,
         required: false,
         jsonMembers: ['geometry', 'objectIds', 'addresses', ...(spec.jsonMembers ?? [])],
+        exactMembers: EXACT_MEMBERS,
         maxBytes: LIMITS.bodyBytes,
       },
       run: (x) => run(x, pathOf(x), membersOf(x)),

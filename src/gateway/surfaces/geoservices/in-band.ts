@@ -1,4 +1,5 @@
 import type { ApiError } from '../../../core/errors.js';
+import { stringifyExactly } from '../../../core/json.js';
 import type { Reply } from '../../../core/operation.js';
 import { geoServicesErrors } from '../../../services/telemetry/metrics.js';
 import { InvalidCredentials } from '../../auth/credentials.js';
@@ -26,9 +27,9 @@ export function inBandFailure(server: string, operation: string): (error: ApiErr
   };
 }
 
-/** `pjson` is JSON that people read. */
+/** `pjson` is JSON that people read. Ids beyond 2^53 and `ExactNumber`s are written digit by digit. */
 export function jsonReply(document: unknown, format: 'json' | 'pjson' = 'json'): Reply {
-  return textReply(format === 'pjson' ? JSON.stringify(document, null, 2) : JSON.stringify(document));
+  return textReply(stringifyExactly(document, format === 'pjson' ? '  ' : ''));
 }
 
 /** A document whose text is there already: that of many features. */

@@ -9,11 +9,11 @@ import type { LayerEdits } from '../../../services/replicas/upload.js';
 import {
   listOf,
   type Members,
-  numbersOf,
+  objectId,
+  objectIdsOf,
   objectOf,
   objectsOf,
   requireObject,
-  wholeNumber,
 } from './members.js';
 
 /** Edits of a layer as clients send them. Each reader throws 400 naming the parameter. */
@@ -32,9 +32,13 @@ export function layerEdits(collection: VectorCollection, epsg: number, members: 
   });
   const ids = features['deletes'] === undefined ? 'deleteIds' : 'deletes';
   const deletes = Array.isArray(features[ids])
-    ? listOf(features, ids, LIMITS.replicaEdits)!.map((id) => wholeNumber(`edits.${ids}`, id))
-    : (numbersOf(features, ids, LIMITS.replicaEdits) ?? []);
-  return { adds: read('adds'), updates, deletes: [...new Set(deletes)] };
+    ? listOf(features, ids, LIMITS.replicaEdits)!.map((id) => objectId(`edits.${ids}`, id))
+    : (objectIdsOf(features, ids, LIMITS.replicaEdits) ?? []);
+  // Ids below 0 are a client's own for new features: the server gives them others.
+  const adds = read('adds').map((sent) =>
+    sent.id !== undefined && sent.id < 0 ? { ...sent, id: undefined } : sent,
+  );
+  return { adds, updates, deletes: [...new Set(deletes)] };
 }
 
 function sentOf(collection: VectorCollection, epsg: number, feature: Members): SentFeature {

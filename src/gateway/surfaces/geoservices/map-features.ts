@@ -1,8 +1,8 @@
 import type { VectorCollection } from '../../../core/collection.js';
 import { and, type Expression } from '../../../core/cql2/index.js';
 import type { Crs } from '../../../core/crs.js';
-import { esriFields, esriTypeOf } from '../../../core/geoservices-features.js';
-import { parseExact } from '../../../core/json.js';
+import { isExactNumber } from '../../../core/exact-number.js';
+import { esriFields, esriTypeOf, featuresIn } from '../../../core/geoservices-features.js';
 import type { Exchange } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
 import { esriLayer } from '../../../services/replicas/layer-view.js';
@@ -33,7 +33,7 @@ export async function mapResults(
   const narrowed = and(task.filter, filter);
   const page = { ...task, limit, filter: narrowed };
   const { features } = await runTask(x, pools, 'vector.items', page);
-  const all = parseExact(`[${Buffer.from(features).toString()}]`) as MapFeature[];
+  const all = featuresIn(features) as MapFeature[];
   const result = resultWriter(layer, crs);
   return all.map((feature) => ({ feature, result: result(feature) }));
 }
@@ -56,5 +56,6 @@ function resultWriter(layer: VectorCollection, crs: Crs) {
 
 /** A value as people read it. */
 export function textOf(value: unknown): string {
+  if (isExactNumber(value)) return value.number;
   return value === null || value === undefined ? 'Null' : String(value);
 }

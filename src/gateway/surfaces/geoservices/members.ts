@@ -1,4 +1,6 @@
 import { ApiError, badParameter } from '../../../core/errors.js';
+import { exactIn } from '../../../core/json.js';
+import { type ObjectId, readObjectId } from '../../../core/object-id.js';
 import { jsonOf } from '../../../services/geoservices/geometry.js';
 import { scalarText } from '../../../services/geoservices/scalar.js';
 
@@ -7,6 +9,9 @@ import { scalarText } from '../../../services/geoservices/scalar.js';
  * already. Each reader throws 400 naming the parameter.
  */
 export type Members = Readonly<Record<string, unknown>>;
+
+/** Members of JSON whose numbers keep their digits: attributes, ids, and values that are set. */
+export const EXACT_MEMBERS = ['attributes', 'deletes', 'deleteIds', 'objectIds', 'value'];
 
 const isAbsent = (value: unknown) => value === undefined || value === null || value === '';
 
@@ -40,7 +45,7 @@ export function choiceOf<T extends string>(
   return match;
 }
 
-/** A number of a feature, a layer or a generation. */
+/** A number of a layer or a generation. */
 export function wholeNumber(name: string, value: unknown): number {
   const number = typeof value === 'string' && /^\d{1,16}$/.test(value.trim()) ? Number(value) : value;
   if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 0)
@@ -53,13 +58,31 @@ export function numberOf(members: Members, name: string): number | undefined {
   return isAbsent(value) ? undefined : wholeNumber(name, value);
 }
 
+/** The id of a feature. */
+export function objectId(name: string, value: unknown): ObjectId {
+  const id = readObjectId(value);
+  if (id === undefined) throw badParameter(name, 'must be integers of 64 bits');
+  return id;
+}
+
 /** A list of numbers: `0,1`, or JSON. */
 export function numbersOf(members: Members, name: string, most: number): number[] | undefined {
+  const numbers = listed(members, name, most)?.map((one) => wholeNumber(name, one));
+  return numbers && [...new Set(numbers)];
+}
+
+/** A list of ids of features: `0,1`, or JSON. */
+export function objectIdsOf(members: Members, name: string, most: number): ObjectId[] | undefined {
+  const ids = listed(members, name, most)?.map((one) => objectId(name, one));
+  return ids && [...new Set(ids)];
+}
+
+function listed(members: Members, name: string, most: number): unknown[] | undefined {
   const value = jsonValue(members, name);
   if (value === undefined) return undefined;
   const list = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : [value];
   if (list.length > most) throw badParameter(name, `must not have more than ${most} members`);
-  return [...new Set(list.map((one) => wholeNumber(name, one)))];
+  return list;
 }
 
 export function listOf(members: Members, name: string, most: number): unknown[] | undefined {
@@ -88,7 +111,8 @@ export function requireObject(name: string, value: unknown): Members {
 function jsonValue(members: Members, name: string): unknown {
   const value = members[name];
   if (isAbsent(value)) return undefined;
-  return typeof value === 'string' && /^\s*[[{]/.test(value) ? jsonOf(name, value) : value;
+  const isJson = typeof value === 'string' && /^\s*[[{]/.test(value);
+  return isJson ? jsonOf(name, value, exactIn(name, EXACT_MEMBERS)) : value;
 }
 
 /** What is wrong with a part of a parameter is wrong with the parameter. */

@@ -1,5 +1,6 @@
 import { PbfWriter } from 'pbf';
 import type { Crs } from '../../../core/crs.js';
+import { isExactNumber, toDouble } from '../../../core/exact-number.js';
 import type { Quantisation } from '../../../core/features.js';
 import type { EsriField } from '../../../core/geoservices-features.js';
 import type { EsriGeometryType } from '../../../core/geoservices-geometry.js';
@@ -77,6 +78,8 @@ function writeGroup(
 /** A value of NULL has no member. */
 function writeValue({ value, isDouble }: { value: unknown; isDouble: boolean }, message: PbfWriter): void {
   if (typeof value === 'string') message.writeStringField(1, value);
+  else if (typeof value === 'bigint') writeInteger(message, 8, (value << 1n) ^ (value >> 63n));
+  else if (isExactNumber(value)) message.writeDoubleField(3, toDouble(value));
   else if (typeof value !== 'number' || !Number.isFinite(value)) return;
   else if (isDouble || !Number.isSafeInteger(value)) message.writeDoubleField(3, value);
   else message.writeSVarintField(8, value);
@@ -88,12 +91,32 @@ export function countPbf(count: number): Reply {
   return reply('count', result.finish());
 }
 
-export function idsPbf(idColumn: string, ids: readonly number[]): Reply {
+export function idsPbf(idColumn: string, ids: readonly bigint[]): Reply {
   const result = new PbfWriter();
   result.writeStringField(1, idColumn);
-  result.writePackedVarint(3, ids as number[]);
+  result.writeMessage(3, writeVarints, ids);
   return reply('ids', result.finish());
 }
+
+/** A member that is a varint. The writer of numbers would round integers of 64 bits. */
+function writeInteger(message: PbfWriter, field: number, value: bigint): void {
+  message.writeTag(field, VARINT);
+  writeVarint(message, value);
+}
+
+function writeVarints(values: readonly bigint[], message: PbfWriter): void {
+  for (const value of values) writeVarint(message, value);
+}
+
+function writeVarint(message: PbfWriter, value: bigint): void {
+  message.realloc(MAX_VARINT);
+  let rest = BigInt.asUintN(64, value);
+  for (; rest > 0x7fn; rest >>= 7n) message.buf[message.pos++] = Number(rest & 0x7fn) | 0x80;
+  message.buf[message.pos++] = Number(rest);
+}
+
+/** Bytes of a varint of 64 bits at most. */
+const MAX_VARINT = 10;
 
 /** Lengths first: no byte of the features is written twice. */
 function reply(kind: keyof typeof RESULTS, ...parts: Uint8Array[]): Reply {
@@ -110,6 +133,7 @@ function reply(kind: keyof typeof RESULTS, ...parts: Uint8Array[]): Reply {
   return { status: 200, mediaType: MEDIA_TYPE, body, cacheControl: 'no-store' };
 }
 
+const VARINT = 0;
 const LENGTH_DELIMITED = 2;
 
 function writeUniqueId(name: string, message: PbfWriter): void {

@@ -168,7 +168,7 @@ async function idsReply(
   if (format === 'pbf')
     return idsPbf(
       source.idColumn,
-      lists.flatMap((list) => list.split(',').map(Number)),
+      lists.flatMap((list) => list.split(',').map(BigInt)),
     );
   const head = `"objectIdFieldName":${JSON.stringify(source.idColumn)}`;
   const ids = `"objectIds":[${lists.join(',')}]`;

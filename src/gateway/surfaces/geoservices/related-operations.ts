@@ -1,13 +1,15 @@
 import { hasFeatures, isServed } from '../../../core/abilities.js';
 import type { VectorCollection } from '../../../core/collection.js';
-import type { Scalar } from '../../../core/cql2/ast.js';
+import { isNumber, type Scalar } from '../../../core/cql2/ast.js';
 import { and, oneOf } from '../../../core/cql2/index.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
+import { digitsOf } from '../../../core/exact-number.js';
 import type { ItemsTask } from '../../../core/features.js';
-import { type EsriFeature, esriFields, esriTypeOf } from '../../../core/geoservices-features.js';
+import { type EsriFeature, esriFields, esriTypeOf, featuresIn } from '../../../core/geoservices-features.js';
 import type { Relationship } from '../../../core/layer-settings.js';
 import { LIMITS } from '../../../core/limits.js';
 import { numberedCollection } from '../../../core/numbered.js';
+import type { ObjectId } from '../../../core/object-id.js';
 import type { Exchange, Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import type { FieldType } from '../../../core/vector-source.js';
@@ -17,7 +19,7 @@ import { runTask } from '../../../services/run-task.js';
 import { common, documentFormat, readingOperation, SERVER } from './feature-server.js';
 import { jsonReply } from './in-band.js';
 import { relationshipId, spatialReferenceOf } from './layer-documents.js';
-import { flagOf, type Members, numberOf, numbersOf, wholeNumber } from './members.js';
+import { flagOf, type Members, numberOf, objectId, objectIdsOf, wholeNumber } from './members.js';
 import { member } from './query-members.js';
 import type { QueryDeps } from './query-operations.js';
 import { queryRequest } from './query-request.js';
@@ -67,7 +69,13 @@ async function relatedRecords(x: Exchange, deps: QueryDeps, layer: VectorCollect
   const request = queryRequest(related, { where, outFields, outSR, returnGeometry, orderByFields });
   const { task, crs } = request;
   const names = new Set([related.source.idColumn, ...request.fields.map(({ name }) => name)]);
-  const filter = and(task.filter, oneOf(ends.other, [...origins.keys()]));
+  const filter = and(
+    task.filter,
+    oneOf(
+      ends.other,
+      [...origins.values()].map(({ value }) => value),
+    ),
+  );
   const answer = await read(x, deps, {
     ...task,
     filter,
@@ -107,6 +115,12 @@ function endsOf(relationship: Relationship, layer: VectorCollection, related: Ve
   return { own, ownType, other, otherType };
 }
 
+/** Values that related features have, and the ids of the features that they belong to. */
+type Origins = Map<string, { readonly value: Scalar; readonly ids: ObjectId[] }>;
+
+/** Equal values have one key. */
+const keyOf = (value: Scalar) => (isNumber(value) ? digitsOf(value) : JSON.stringify(value));
+
 /** Ids of the features that are named, by the values that related ones have. */
 async function originsByValue(
   x: Exchange,
@@ -114,17 +128,21 @@ async function originsByValue(
   layer: VectorCollection,
   { own, ownType, otherType }: Ends,
   members: Members,
-): Promise<Map<Scalar, number[]>> {
-  const objectIds = numbersOf(members, 'objectIds', LIMITS.geoServicesRecords);
+): Promise<Origins> {
+  const objectIds = objectIdsOf(members, 'objectIds', LIMITS.geoServicesRecords);
   if (!objectIds || objectIds.length === 0) throw badParameter('objectIds', 'is missing');
   const ids = objectIds.join(',');
   const { task } = queryRequest(layer, { objectIds: ids, returnGeometry: 'false', outFields: own });
   const { features } = await read(x, deps, { ...task, limit: objectIds.length });
-  const origins = new Map<Scalar, number[]>();
+  const origins: Origins = new Map();
   for (const { attributes } of features) {
     const value = comparable(truthOf(attributes[own], ownType), otherType);
-    const id = attributes[layer.source.idColumn] as number;
-    if (value !== undefined) addTo(origins, value, id);
+    if (value === undefined) continue;
+    const id = objectId('objectIds', attributes[layer.source.idColumn]);
+    const key = keyOf(value);
+    const origin = origins.get(key);
+    if (origin) origin.ids.push(id);
+    else origins.set(key, { value, ids: [id] });
   }
   return origins;
 }
@@ -132,13 +150,14 @@ async function originsByValue(
 /** Related features by the ids of those that they belong to. */
 function groupsOf(
   features: readonly EsriFeature[],
-  origins: ReadonlyMap<Scalar, readonly number[]>,
+  origins: Origins,
   { other, otherType }: Ends,
-): Map<number, EsriFeature[]> {
-  const groups = new Map<number, EsriFeature[]>();
+): Map<ObjectId, EsriFeature[]> {
+  const groups = new Map<ObjectId, EsriFeature[]>();
   for (const feature of features) {
     const value = comparable(truthOf(feature.attributes[other], otherType), otherType);
-    for (const id of origins.get(value!) ?? []) addTo(groups, id, feature);
+    if (value === undefined) continue;
+    for (const id of origins.get(keyOf(value))?.ids ?? []) addTo(groups, id, feature);
   }
   return groups;
 }
@@ -154,7 +173,7 @@ const MOST_BYTES = 4_194_304;
 
 async function read(x: Exchange, { pools }: QueryDeps, task: ItemsTask) {
   const { features, more } = await runTask(x, pools, 'vector.items', task);
-  return { more, features: JSON.parse(`[${Buffer.from(features).toString()}]`) as EsriFeature[] };
+  return { more, features: featuresIn(features) };
 }
 
 /** Booleans are told as 0 and 1. */

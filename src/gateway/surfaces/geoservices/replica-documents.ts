@@ -1,4 +1,5 @@
 import { esriFields, esriTypeOf } from '../../../core/geoservices-features.js';
+import { stringifyExactly } from '../../../core/json.js';
 import type { LayerChanges, LayerData, ReplicaDraft } from '../../../services/replicas/service.js';
 import type { Replica } from '../../../stores/replicas.js';
 import type { Wants } from './replica-requests.js';
@@ -97,19 +98,22 @@ const hasChanges = ({ delta }: LayerChanges) =>
 
 function editsText({ layerId, delta, features, results }: LayerChanges, wants: Wants): string {
   const { conflicts: _, ...ofUpload } = results ?? { conflicts: [] };
-  const head = JSON.stringify({ id: layerId, ...ofUpload }).slice(0, -1);
+  const head = stringifyExactly({ id: layerId, ...ofUpload }).slice(0, -1);
   if (!delta) return `${head}}`;
   const adds = wants.adds ? delta.adds : [];
   const updates = wants.updates ? delta.updates : [];
-  const deletes = (wants.deletes ? delta.deletes : []).map(Number);
+  // Ids are text of their digits, which is JSON.
+  const deletes = idsText(wants.deletes ? delta.deletes : []);
   if (!features) {
-    const objectIds = { adds: adds.map(Number), updates: updates.map(Number), deletes };
-    return `${head},"objectIds":${JSON.stringify(objectIds)}}`;
+    const lists = `"adds":${idsText(adds)},"updates":${idsText(updates)},"deletes":${deletes}`;
+    return `${head},"objectIds":{${lists}}}`;
   }
   // One that is gone by now is told of with the next changes.
   const texts = (ids: readonly string[]) => ids.flatMap((id) => features.get(id) ?? []).join(',');
-  return `${head},"features":{"adds":[${texts(adds)}],"updates":[${texts(updates)}],"deleteIds":${JSON.stringify(deletes)}}}`;
+  return `${head},"features":{"adds":[${texts(adds)}],"updates":[${texts(updates)}],"deleteIds":${deletes}}}`;
 }
+
+const idsText = (ids: readonly string[]) => `[${ids.join(',')}]`;
 
 /** An object whose last member is a list of JSON texts. */
 function withList(head: object, name: string, texts: readonly string[]): string {

@@ -8,7 +8,7 @@ import { type Replicas, requireActive } from '../../../services/replicas/service
 import type { SurfaceDeps } from '../common.js';
 import { common, documentFormat, FORM_TYPES, f, SERVER } from './feature-server.js';
 import { jsonReply, textReply } from './in-band.js';
-import { type Members, textOf } from './members.js';
+import { EXACT_MEMBERS, type Members, textOf } from './members.js';
 import { member } from './query-members.js';
 import {
   createdReplica,
@@ -49,6 +49,7 @@ const form = {
   mediaTypes: FORM_TYPES,
   required: true,
   jsonMembers: JSON_MEMBERS,
+  exactMembers: EXACT_MEMBERS,
   maxBytes: LIMITS.editBytes,
   bounds: { values: LIMITS.editValues, names: LIMITS.editNames },
 };

@@ -1,7 +1,9 @@
+import { readNumber } from '../../../core/exact-number.js';
 import type { FeatureRow } from '../../../core/features.js';
 import { type EsriField, esriFieldOf, esriValue } from '../../../core/geoservices-features.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
+import type { FieldType } from '../../../core/vector-source.js';
 import { runTask } from '../../../services/run-task.js';
 import { jsonReply } from './in-band.js';
 import { countPbf, groupsPbf } from './pbf-documents.js';
@@ -55,12 +57,14 @@ export function tableReply(
 
 function attributesOf(values: FeatureRow['values'], columns: readonly GroupColumn[]) {
   return Object.fromEntries(
-    columns.map(({ field: { name, type }, place }) => [name, numberOr(esriValue(values[place], type))]),
+    columns.map(({ field: { name, type }, place }) => [name, esriValue(numberIn(values[place], type), type)]),
   );
 }
 
-/** JSON has no integers of 64 bits: what a double cannot hold loses digits. */
-export const numberOr = (value: unknown) => (typeof value === 'bigint' ? Number(value) : value);
+/** A value of a group; decimals that a double does not hold come as text of their digits. */
+export function numberIn(value: unknown, type: FieldType): unknown {
+  return type === 'number' && typeof value === 'string' ? (readNumber(value) ?? value) : value;
+}
 
 export type TableField = Pick<EsriField, 'name' | 'type' | 'alias' | 'length'>;
 

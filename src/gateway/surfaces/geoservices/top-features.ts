@@ -3,6 +3,7 @@ import { and, oneOf } from '../../../core/cql2/index.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
 import type { TopTask } from '../../../core/feature-groups.js';
 import { LIMITS } from '../../../core/limits.js';
+import { idLiteral } from '../../../core/object-id.js';
 import type { Operation } from '../../../core/operation.js';
 import { requireLayer } from '../../../services/replicas/layer-view.js';
 import { runTask } from '../../../services/run-task.js';
@@ -35,7 +36,7 @@ export function topFeatureOperations(deps: QueryDeps): Operation[] {
           `There are more than ${LIMITS.geoServicesRecordsMax} features: ask for fewer of each group.`,
         );
       // The rows that the principal may read are asked for again, as every answer is.
-      const filter = and(readable(layer).filter, oneOf(layer.source.idColumn, ids));
+      const filter = and(readable(layer).filter, oneOf(layer.source.idColumn, ids.map(idLiteral)));
       const query = { ...request.query, filter };
       return answer(x, deps.pools, layer, { ...request, query, task: { ...request.task, ...query } });
     },

@@ -7,7 +7,7 @@ import type { ProcessDefinition } from '../../../services/processes/definition.j
 import type { Execution, OutputRequest } from '../../../services/processes/execution.js';
 import { planOutputs } from '../../../services/processes/plan.js';
 import { tableName } from '../../../services/table-name.js';
-import { EXECUTE_BOUNDS, fault, noInput, readInputs } from './inputs.js';
+import { EXACT_MEMBERS, EXECUTE_BOUNDS, fault, noInput, readInputs } from './inputs.js';
 import { readPlan } from './plans.js';
 
 const address = Type.Optional(Type.String({ minLength: 1, maxLength: 2000 }));
@@ -44,6 +44,7 @@ export const executeBody = {
   maxBytes: LIMITS.processBodyBytes,
   advice: 'Import the features, or name a file on a host that may be read.',
   bounds: EXECUTE_BOUNDS,
+  exactMembers: EXACT_MEMBERS,
 } satisfies BodySpec;
 
 interface OutputBody {

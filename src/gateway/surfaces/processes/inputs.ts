@@ -13,6 +13,9 @@ import { jobPath } from './documents.js';
 
 /** Inputs of one process, as executions and the steps of plans have them. */
 
+/** Filters, expressions and attributes of features keep the digits of their numbers. */
+export const EXACT_MEMBERS = ['filter', 'expression', 'properties'];
+
 /** What the JSON of an execution may hold. */
 export const EXECUTE_BOUNDS = {
   values: LIMITS.editValues,

@@ -18,7 +18,7 @@ import {
 } from '../../../services/processes/plan.js';
 import type { SourceValue } from '../../../services/processes/source-input.js';
 import { compileSchema, type SchemaCheck } from '../../http/validation.js';
-import { EXECUTE_BOUNDS, fault, LAYER_ALIASES, readInputs } from './inputs.js';
+import { EXACT_MEMBERS, EXECUTE_BOUNDS, fault, LAYER_ALIASES, readInputs } from './inputs.js';
 
 type StepReference = Extract<SourceValue, { kind: 'step' }>;
 type ClientPlan = Plan<SourceValue>;
@@ -71,7 +71,8 @@ function planBody(input: unknown, errors: FieldError[]): PlanBody | undefined {
 /** Within the bounds of bodies. What is no JSON is told by the schema. */
 function planText(text: string): unknown {
   try {
-    return parseBounded(text, { ...EXECUTE_BOUNDS, string: LIMITS.processBodyBytes });
+    const bounds = { ...EXECUTE_BOUNDS, string: LIMITS.processBodyBytes };
+    return parseBounded(text, bounds, EXACT_MEMBERS);
   } catch (error) {
     if (error instanceof JsonBoundsError) throw badParameter(PLAN, error.message);
     return text;

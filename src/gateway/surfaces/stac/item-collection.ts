@@ -1,4 +1,5 @@
 import { contentTag } from '../../../core/content-tag.js';
+import { stringifyExactly } from '../../../core/json.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { StacSearchResult, StacSearchTask } from '../../../core/stac.js';
 import type { Pools } from '../../../core/tasks.js';
@@ -43,7 +44,7 @@ export async function itemCollection(
   const body = Buffer.concat([
     Buffer.from('{"type":"FeatureCollection","stac_version":"1.0.0","features":['),
     result.items,
-    Buffer.from(`],${JSON.stringify(tail).slice(1)}`),
+    Buffer.from(`],${stringifyExactly(tail).slice(1)}`),
   ]);
   return { status: 200, mediaType: GEOJSON, body, etag: contentTag(body), cacheControl: 'no-cache' };
 }

@@ -115,6 +115,7 @@ export function itemOperations(deps: StacDeps): Operation[] {
         schema: SearchBody,
         mediaTypes: ['application/json', 'application/geo+json'],
         required: true,
+        exactMembers: ['filter'],
         maxBytes: LIMITS.searchBytes,
         bounds: { depth: LIMITS.searchDepth, values: LIMITS.searchValues },
       },

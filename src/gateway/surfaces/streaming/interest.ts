@@ -128,7 +128,7 @@ function filterOf(
   try {
     const json = filterLang === 'cql2-json';
     const tree = json
-      ? parseJson(typeof filter === 'string' ? parseJsonText(filter) : filter)
+      ? parseJson(typeof filter === 'string' ? parseJsonText(filter, 'all') : filter)
       : parseText(textOf('filter', filter));
     return check(tree, { ...layer.source, filterCrs: CRS84 });
   } catch (error) {

@@ -1,5 +1,7 @@
 import { Packr } from 'msgpackr';
+import { isExactNumber, toDouble, toInt64 } from '../../../core/exact-number.js';
 import { depthOver } from '../../../core/feature-values.js';
+import { parseJsonExactly } from '../../../core/json.js';
 import { JsonBoundsError } from '../../../core/json-bounds.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Addressee } from '../../../services/events/frames.js';
@@ -33,7 +35,7 @@ export function unpack(frame: Uint8Array): unknown {
 
 /** A frame out of its JSON text. */
 export function packedFrame(text: string): Uint8Array {
-  return packed(JSON.parse(text));
+  return packed(exactlyParsed(text));
 }
 
 /** The frame that `changeFrame` makes as text. Numbers it. */
@@ -60,10 +62,22 @@ function keep(body: string): PackedBody {
 }
 
 function packedBody(body: string): PackedBody {
-  const members = JSON.parse(`{${body}`) as object;
+  const members = exactlyParsed(`{${body}`) as object;
   const map = packed(members);
   const header = map[0] === MAP16 ? 3 : map[0] === MAP32 ? 5 : 1;
   return { pairs: map.subarray(header), count: Object.keys(members).length };
+}
+
+/** Values of JSON, with integers of 64 bits as such: MessagePack has them. It has no decimals but doubles. */
+function exactlyParsed(text: string): unknown {
+  return withIntegers(parseJsonExactly(text, 'all'));
+}
+
+function withIntegers(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (isExactNumber(value)) return toInt64(value) ?? toDouble(value);
+  if (Array.isArray(value)) return value.map(withIntegers);
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withIntegers(member)]));
 }
 
 /** The packer lends parts of one buffer: what is kept is copied. */

@@ -89,7 +89,7 @@ function receive(session: Session, frame: Uint8Array, isBinary: boolean, deps: C
   }
   let value: unknown;
   try {
-    value = isBinary ? unpack(frame) : parseJsonText(utf8(frame));
+    value = isBinary ? unpack(frame) : parseJsonText(utf8(frame), ['filter']);
   } catch (error) {
     if (error instanceof JsonBoundsError)
       return sendError(session, 'invalid-control', `The frame is too complex: ${error.message}.`);

@@ -1,7 +1,8 @@
 /** How a filter is said to a STAC API: as CQL2 where it takes that, else by the query extension where that can say it. */
 
-import { type Expression, isCall, isProperty, type Operand } from '../../../core/cql2/ast.js';
-import { parseText } from '../../../core/cql2/index.js';
+import { type Expression, isCall, isNumber, isProperty, type Operand } from '../../../core/cql2/ast.js';
+import { parseText, toJson } from '../../../core/cql2/index.js';
+import { stringifyExactly } from '../../../core/json.js';
 import { refused } from '../../remote/allowed.js';
 import type { Json } from '../json.js';
 
@@ -10,16 +11,16 @@ type Conformance = (end: RegExp) => boolean;
 /** Parameters of a search by GET, whose values are text there, or by POST. Fails with `source-unreadable` for what the API cannot be told. */
 export function filterParameters(filter: string, isPost: boolean, conforms: Conformance): Json {
   if (conforms(/\bitem-search#filter(:|$)|\/item-search#filter$/))
-    // Bodies have filters as CQL2 JSON, which is what our trees are.
+    // Bodies have filters as CQL2 JSON.
     return isPost
-      ? { filter: parseText(filter), 'filter-lang': 'cql2-json' }
+      ? { filter: toJson(parseText(filter)), 'filter-lang': 'cql2-json' }
       : { filter, 'filter-lang': 'cql2-text' };
   if (!conforms(/\/item-search#query$/))
     throw refused('it does not say that it filters, by CQL2 (item-search#filter) or item-search#query');
   const query = Object.fromEntries(
     [...comparisons(parseText(filter))].map(([name, operators]) => [name, Object.fromEntries(operators)]),
   );
-  return { query: isPost ? query : JSON.stringify(query) };
+  return { query: isPost ? query : stringifyExactly(query) };
 }
 
 /** Operators of the query extension. */
@@ -52,9 +53,11 @@ function comparisons(tree: Expression, all: Comparisons = new Map()): Comparison
 const isExpression = (one: Operand): one is Expression => typeof one === 'object' && isCall(one);
 
 function isPlain(value: Operand | undefined, operator: string): value is Operand {
-  if (operator !== 'in') return typeof value === 'string' || typeof value === 'number';
-  return Array.isArray(value) && value.every((one) => typeof one === 'string' || typeof one === 'number');
+  if (operator !== 'in') return value !== undefined && isTextOrNumber(value);
+  return Array.isArray(value) && value.every(isTextOrNumber);
 }
+
+const isTextOrNumber = (one: Operand) => typeof one === 'string' || isNumber(one);
 
 const beyondQuery = () =>
   refused(

@@ -1,6 +1,7 @@
 /** Pages of a STAC API: GET with a query or POST with JSON, and what leads from one to the next. */
 
 import { TaskFailure } from '../../../core/failure.js';
+import { stringifyExactly } from '../../../core/json.js';
 import { requireBounds } from '../../../core/json-bounds.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { SceneSearchTask } from '../../../core/stac-scenes.js';
@@ -40,7 +41,7 @@ export class Documents {
     const timeoutMs = this.#end - Date.now();
     if (timeoutMs <= 0) throw new TaskFailure('deadline-exceeded', `${host} did not answer in time.`);
     const request = { url, timeoutMs, headers: { accept: 'application/geo+json, application/json;q=0.9' } };
-    const json = body === undefined ? {} : { json: JSON.stringify(body) };
+    const json = body === undefined ? {} : { json: stringifyExactly(body) };
     const answer = await get({ ...request, ...json }, this.asking, LIMITS.stacAnswerBytes);
     this.#bytes += answer.bytes.length;
     if (this.#bytes > LIMITS.stacSearchBytes)
@@ -89,7 +90,7 @@ export function nextRequest(
 
 function checkBody(body: Json): void {
   try {
-    const text = Buffer.from(JSON.stringify(body));
+    const text = Buffer.from(stringifyExactly(body));
     if (text.length > LIMITS.stacNextBytes)
       throw refused(`its link to the next page has a body of more than ${LIMITS.stacNextBytes} bytes`);
     requireBounds(text, { depth: LIMITS.textDepth, values: Infinity, names: Infinity, string: Infinity });

@@ -7,9 +7,10 @@ import { kindOf } from '../../../core/cql2/types.js';
 import type { Calculation, EditResult, EditTask, FileWrites } from '../../../core/edits.js';
 import { featureText } from '../../../core/feature-text.js';
 import type { FieldValue } from '../../../core/feature-values.js';
+import type { JsonText } from '../../../core/json-text.js';
 import type { Field, GeoPackageSource } from '../../../core/vector-source.js';
 import { wkbToGeoPackage } from '../../../native/index.js';
-import { calculatedProperties } from '../../edits/calculation.js';
+import { calculatedValues } from '../../edits/calculation.js';
 import { runEdits } from '../../edits/run.js';
 import {
   type CalculatedFeature,
@@ -131,8 +132,8 @@ export class GeoPackageSession implements EditSession {
     );
     const kinds = operands.map((operand) => kindOf(operand, source));
     return rows.map(([key, ...values]) => {
-      const properties = values.map((value, i) => propertyOf(value, kinds[i]!));
-      return { id: String(key), properties: calculatedProperties(source, calculation, properties) };
+      const results = values.map((value, i) => jsonOf(value, kinds[i]!));
+      return { id: String(key), values: calculatedValues(source, calculation, results) };
     });
   }
 
@@ -272,24 +273,24 @@ export class GeoPackageSession implements EditSession {
 const UNWRITTEN = new Set(['CIRCULARSTRING', 'COMPOUNDCURVE', 'POLYHEDRALSURFACE', 'TIN', 'TRIANGLE']);
 
 /** A computed value as clients send it: timestamps are compared without their Z. */
-function propertyOf(value: Bound, kind: Kind): unknown {
-  if (value === null) return null;
-  if (kind === 'boolean') return Number(value) !== 0;
-  if (kind === 'timestamp') return `${value}Z`;
-  if (typeof value !== 'bigint') return value;
-  return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+function jsonOf(value: Bound, kind: Kind): JsonText {
+  if (value === null) return 'null';
+  if (kind === 'boolean') return String(Number(value) !== 0);
+  if (kind === 'timestamp') return JSON.stringify(`${value}Z`);
+  return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
 }
 
 /** A value as its column keeps it (OGC 12-128r18, table 1). Whole numbers go as such: REAL would lose digits. */
 function bound(value: FieldValue, { type }: Field): Bound {
   if (typeof value === 'boolean') return value ? 1n : 0n;
   if (type === 'integer' && typeof value === 'number') return BigInt(value);
-  if (type === 'date-time' && typeof value === 'string') return milliseconds(value);
+  if (type === 'date-time' && typeof value === 'string') return writtenInstant(value);
   return value;
 }
 
-/** DATETIME is written with milliseconds. */
-function milliseconds(timestamp: string): string {
+/** DATETIME is written with milliseconds, and with microseconds where there are some. */
+function writtenInstant(timestamp: string): string {
   const [seconds, fraction = ''] = timestamp.slice(0, -1).split('.');
-  return `${seconds}.${fraction.slice(0, 3).padEnd(3, '0')}Z`;
+  const digits = fraction.slice(0, 6).replace(/0+$/, '');
+  return `${seconds}.${digits.length > 3 ? digits : digits.padEnd(3, '0')}Z`;
 }

@@ -3,14 +3,23 @@ import { type FoldName, foldOf } from '../../../core/cql2/fold.js';
 import type { Kind } from '../../../core/cql2/functions.js';
 import type { ARRAY, SPATIAL } from '../../../core/cql2/operators.js';
 import { kindOf } from '../../../core/cql2/types.js';
+import { type AnyNumber, toDouble, toInt64 } from '../../../core/exact-number.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { FilterWriter, named, patternParts } from '../filter-writer.js';
 import { balanced, type Fragment, type FragmentValue, joined, raw, sql } from '../fragment.js';
 import { boxesOf, isSpatialLiteral, wkbOf } from '../spatial-literal.js';
 import { quote } from './connection.js';
 
-/** Timestamps are compared as text in UTC: `2020-02-29T12:00:00.000`. What producers write differs, so all are rewritten. */
-const TIME = "'%Y-%m-%dT%H:%M:%f'";
+/**
+ * An instant of a column as text in UTC with microseconds, as which timestamps are compared: `2020-02-29T12:00:00.000000`.
+ * What producers write differs, so all are rewritten; SQLite reads the forms that have no seconds, to milliseconds.
+ */
+export const instantSql = (column: string) =>
+  `coalesce(gr_instant(${column}), strftime('%Y-%m-%dT%H:%M:%f000', ${column}))`;
+
+/** The same as columns keep it: with milliseconds, and with microseconds where it has some. */
+export const storedInstantSql = (instant: string) =>
+  `(SELECT CASE WHEN v.a LIKE '%000' THEN substr(v.a, 1, 23) ELSE v.a END || 'Z' FROM (SELECT ${instant} AS a LIMIT 1 OFFSET 0) AS v)`;
 
 /** Filters as conditions on a row `t` in the SQL of SQLite. */
 export class GeoPackageFilterWriter extends FilterWriter {
@@ -22,8 +31,9 @@ export class GeoPackageFilterWriter extends FilterWriter {
     return { sql: '?', values: [value] };
   }
 
-  protected number(value: number): Fragment {
-    return this.text(value);
+  /** Integers of 64 bits keep their digits; SQLite has no other numbers but doubles. */
+  protected number(value: AnyNumber): Fragment {
+    return this.text(typeof value === 'number' ? value : (toInt64(value) ?? toDouble(value)));
   }
 
   protected date(value: string): Fragment {
@@ -32,13 +42,13 @@ export class GeoPackageFilterWriter extends FilterWriter {
 
   protected timestamp(value: string): Fragment {
     const [seconds, decimals = ''] = value.slice(0, -1).split('.');
-    return this.text(`${seconds}.${decimals.padEnd(3, '0')}`);
+    return this.text(`${seconds}.${decimals.padEnd(6, '0').slice(0, 6)}`);
   }
 
   protected column(name: string, kind: Kind): Fragment {
     const column = this.stored(name).sql;
     if (kind === 'date') return raw(`date(${column})`);
-    if (kind === 'timestamp') return raw(`strftime(${TIME}, ${column})`);
+    if (kind === 'timestamp') return raw(instantSql(column));
     // A column may have been declared with a collation of its own.
     return raw(kind === 'string' ? `${column} COLLATE BINARY` : column);
   }
@@ -60,7 +70,7 @@ export class GeoPackageFilterWriter extends FilterWriter {
   }
 
   protected midnight(date: Fragment): Fragment {
-    return sql`(${date} || 'T00:00:00.000')`;
+    return sql`(${date} || 'T00:00:00.000000')`;
   }
 
   protected lastMoment(date: Fragment): Fragment {
@@ -87,8 +97,8 @@ export class GeoPackageFilterWriter extends FilterWriter {
   }
 
   protected part(name: string, instant: Fragment): Fragment {
-    const format = PARTS[name as keyof typeof PARTS];
-    return sql`CAST(strftime('${format}', ${instant}) AS REAL)`;
+    const [from, length] = PARTS[name as keyof typeof PARTS];
+    return sql`CAST(substr(${instant}, ${String(from)}, ${String(length)}) AS REAL)`;
   }
 
   protected startsWith(value: Fragment, start: Fragment): Fragment {
@@ -152,7 +162,11 @@ export class GeoPackageFilterWriter extends FilterWriter {
   }
 }
 
-const PARTS = { year: '%Y', month: '%m', day: '%d', hour: '%H', minute: '%M', second: '%f' };
+/** Where the parts of an instant are in its text: the first character, and how many they are. */
+const PARTS = {
+  ...{ year: [1, 4], month: [6, 2], day: [9, 2] },
+  ...{ hour: [12, 2], minute: [15, 2], second: [18, 9] },
+} as const;
 
 /** Members are equal as values of JSON: 1 is 1.0, but neither true nor "1". */
 const SAME = `x.value IS y.value AND replace(x.type, 'real', 'integer') = replace(y.type, 'real', 'integer')`;

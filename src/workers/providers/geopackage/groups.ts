@@ -18,7 +18,8 @@ import { type Fragment, raw, sql } from '../fragment.js';
 import { groupOrder, groupPage } from '../group-page.js';
 import { quote, statement } from './connection.js';
 import { passingRows } from './filter.js';
-import { GeoPackageFilterWriter } from './filter-sql.js';
+import { GeoPackageFilterWriter, instantSql } from './filter-sql.js';
+import { plainInteger } from './integers.js';
 import { rowOf } from './window.js';
 
 /** A page of groups, by one statement. */
@@ -32,7 +33,7 @@ export function groups(task: GroupsTask): GroupsResult {
 /** How many groups there are. */
 export function groupCount(task: GroupCountTask): number {
   const query = sql`SELECT count(*) FROM ${groupRows(task).rows}`;
-  return read(task, query, ([row]) => row![0] as number);
+  return read(task, query, (rows) => Number([...rows][0]![0]));
 }
 
 /** What `take` makes of the rows of a statement. */
@@ -42,13 +43,19 @@ function read<T>(
   take: (rows: Iterable<FeatureRow['values']>) => T,
 ): T {
   try {
-    const prepared = statement((source as GeoPackageSource).path, text).raw();
-    return take(prepared.iterate(...values) as Iterable<FeatureRow['values']>);
+    const prepared = statement((source as GeoPackageSource).path, text)
+      .raw()
+      .safeIntegers();
+    return take(plainRows(prepared.iterate(...values) as Iterable<FeatureRow['values']>));
   } catch (error) {
     if (error instanceof Database.SqliteError && error.code === 'SQLITE_TOOBIG')
       throw new TaskFailure('too-large', 'There are too many values for percentiles.');
     throw error;
   }
+}
+
+function* plainRows(rows: Iterable<FeatureRow['values']>): Iterable<FeatureRow['values']> {
+  for (const row of rows) yield row.map(plainInteger);
 }
 
 const bound = (value: number): Fragment => ({ sql: '?', values: [value] });
@@ -90,7 +97,7 @@ export function groupValue(source: GeoPackageSource, name: string): Fragment {
     case 'date':
       return raw(`date(${column})`);
     case 'date-time':
-      return raw(`strftime('%Y-%m-%dT%H:%M:%fZ', ${column})`);
+      return raw(`substr(${instantSql(column)}, 1, 23) || 'Z'`);
     case 'string':
       return raw(`CAST(${column} AS TEXT)`);
     default:

@@ -4,6 +4,7 @@ import { type Field, type GeoPackageSource, hasIntegerIds } from '../../../core/
 import type { SqliteColumns } from '../feature-store.js';
 import { quote, reader } from './connection.js';
 import { passingRows } from './filter.js';
+import { plainInteger } from './integers.js';
 import { shownValue } from './masks.js';
 import { idOf, type Query, rowOf } from './window.js';
 
@@ -21,15 +22,16 @@ export async function* rows(query: RowsQuery): AsyncGenerator<FeatureRow[]> {
   // Prepared for this reading alone: a kept statement could be asked again while its cursor is open.
   const cursor = reader(source.path)
     .prepare(sql)
+    .safeIntegers()
     .raw()
     .iterate(...where.values, query.limit) as IterableIterator<unknown[]>;
   const booleans = fields.flatMap(({ type, mask }, i) => (type === 'boolean' && !mask ? [i] : []));
   let batch: FeatureRow[] = [];
   for (const columnValues of cursor) {
-    const values = columnValues.slice(2);
+    const values = columnValues.slice(2).map(plainInteger);
     for (const i of booleans) if (values[i] !== null) values[i] = values[i] === 1;
     batch.push({
-      id: columnValues[0] as FeatureRow['id'],
+      id: plainInteger(columnValues[0]) as FeatureRow['id'],
       geometry: columnValues[1] as Uint8Array | null,
       values: values as FeatureRow['values'],
     });

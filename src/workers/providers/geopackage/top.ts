@@ -1,8 +1,10 @@
 import type { TopResult, TopTask } from '../../../core/feature-groups.js';
+import type { ObjectId } from '../../../core/object-id.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { joined, sql } from '../fragment.js';
 import { quote, statement } from './connection.js';
 import { groupValue, passing } from './groups.js';
+import { plainInteger } from './integers.js';
 import { idOf } from './window.js';
 
 /** The first features of each group, by one statement. */
@@ -21,6 +23,8 @@ export function top(task: TopTask): TopResult {
     ORDER BY id LIMIT ${{ sql: '?', values: [task.limit + 1] }}`;
   const ids = statement(source.path, text)
     .pluck()
-    .all(...values) as number[];
+    .safeIntegers()
+    .all(...values)
+    .map(plainInteger) as ObjectId[];
   return { ids: ids.slice(0, task.limit), more: ids.length > task.limit };
 }

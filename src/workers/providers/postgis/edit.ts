@@ -5,11 +5,11 @@ import { concerns } from '../../../core/cql2/map.js';
 import type { Calculation, EditResult, EditTask } from '../../../core/edits.js';
 import { TaskFailure } from '../../../core/failure.js';
 import { featureText } from '../../../core/feature-text.js';
-import { parseExact } from '../../../core/json.js';
+import { elementsIn } from '../../../core/json-text.js';
 import { numberedSource } from '../../../core/numbered.js';
 import type { Field, KeyNumbers, PostgisSource } from '../../../core/vector-source.js';
 import { isPgError, type PgValue, type PostgresConnection } from '../../../native/postgres.js';
-import { calculatedProperties } from '../../edits/calculation.js';
+import { calculatedValues } from '../../edits/calculation.js';
 import { runEdits } from '../../edits/run.js';
 import {
   type CalculatedFeature,
@@ -141,8 +141,8 @@ export class PostgisSession implements EditSession {
       params,
     );
     return rows.map(([key, texts]) => {
-      const computed = parseExact(texts as string) as unknown[];
-      return { id: key as string, properties: calculatedProperties(source, calculation, computed) };
+      const computed = elementsIn(texts as string)!;
+      return { id: key as string, values: calculatedValues(source, calculation, computed) };
     });
   }
 

@@ -11,6 +11,7 @@ import { type FoldName, foldOf } from '../../../core/cql2/fold.js';
 import type { Kind } from '../../../core/cql2/functions.js';
 import type { ARRAY, SPATIAL } from '../../../core/cql2/operators.js';
 import { type FilterSchema, kindOf } from '../../../core/cql2/types.js';
+import { type AnyNumber, digitsOf, toInt64 } from '../../../core/exact-number.js';
 import { fieldOf } from '../../../core/features.js';
 import { isNumbered } from '../../../core/numbered.js';
 import type { PostgisSource } from '../../../core/vector-source.js';
@@ -48,9 +49,13 @@ export class PostgisFilterWriter extends FilterWriter {
     return this.#value(value, 'text');
   }
 
-  /** Whole numbers as such: an index on an integer column serves them only. */
-  protected number(value: number): Fragment {
-    return Number.isSafeInteger(value) ? this.#value(BigInt(value), 'int8') : this.#value(value, 'float8');
+  /**
+   * Integers as such: an index on an integer column serves them only. Others as `numeric`, which PostgreSQL compares digit
+   * by digit with integers and `numeric` columns, and as a double with columns of doubles.
+   */
+  protected number(value: AnyNumber): Fragment {
+    const integer = toInt64(value);
+    return integer === undefined ? this.#value(digitsOf(value), 'numeric') : this.#value(integer, 'int8');
   }
 
   protected date(value: string): Fragment {

@@ -1,3 +1,4 @@
+import { readNumber } from '../../../core/exact-number.js';
 import {
   type BinKey,
   type GroupCountTask,
@@ -22,10 +23,14 @@ import { SqlParams } from './params.js';
 export async function groups(task: GroupsTask, cancellation?: Cancellation): Promise<GroupsResult> {
   const params = new SqlParams();
   const { columns, rows } = groupRows(task, params);
-  const values = columns.map((field) => selected(field, 'number', params));
+  const values = columns.map((field) => selected(field, 'exact', params));
   const sql = `SELECT ${values.join(', ')} FROM ${rows} ORDER BY ${orderBy(task, columns)}
     LIMIT ${params.add(task.limit + 1, 'int8')} OFFSET ${params.add(task.offset, 'int8')}`;
-  return groupPage(await read(task, sql, params, cancellation), task.limit);
+  const found = await read(task, sql, params, cancellation);
+  return groupPage(
+    found.map((row) => plainNumbers(row, columns)),
+    task.limit,
+  );
 }
 
 /** How many groups there are. */
@@ -62,6 +67,15 @@ function groupRows(task: GroupCountTask, params: SqlParams): { columns: Field[];
   return { columns, rows: `(SELECT * FROM ${table} WHERE ${having}) t` };
 }
 
+/** Decimals as numbers; those that a double does not hold stay text of their digits. */
+function plainNumbers(row: FeatureRow['values'], columns: readonly Field[]): FeatureRow['values'] {
+  return row.map((value, i) => {
+    if (typeof value !== 'string' || columns[i]!.type !== 'number') return value;
+    const number = readNumber(value);
+    return typeof number === 'number' ? number : value;
+  });
+}
+
 interface Value {
   sql: string;
   /** Name of its type in the database. */
@@ -76,6 +90,8 @@ export function groupValue(source: PostgisSource, name: string): Value {
     case 'integer':
       return { sql: `${value}::int8`, type: 'bigint' };
     case 'number':
+      // Digits beyond those of a double tell values apart.
+      if (sqlType?.startsWith('numeric')) return { sql: value, type: 'numeric' };
       // The double that the digits of a `real` say, as features show it.
       return { sql: `${value}${sqlType === 'real' ? '::text' : ''}::float8`, type: 'double precision' };
     case 'boolean':

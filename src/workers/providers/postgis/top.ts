@@ -1,4 +1,5 @@
 import type { TopResult, TopTask } from '../../../core/feature-groups.js';
+import type { ObjectId } from '../../../core/object-id.js';
 import type { PostgisSource } from '../../../core/vector-source.js';
 import type { Cancellation } from '../../cancellation.js';
 import { withConnection } from './database.js';
@@ -23,6 +24,6 @@ export async function top(task: TopTask, cancellation?: Cancellation): Promise<T
   const rows = await withConnection(source.database, (connection) => connection.query(sql, params.values), {
     cancellation,
   });
-  const ids = rows.map(([value]) => Number(value));
+  const ids = rows.map(([value]) => value as ObjectId);
   return { ids: ids.slice(0, task.limit), more: ids.length > task.limit };
 }

@@ -1,4 +1,5 @@
 import type { FieldValue } from '../../../core/feature-values.js';
+import { elementsIn, type JsonText } from '../../../core/json-text.js';
 import type { Field, PostgisSource } from '../../../core/vector-source.js';
 import type { SqlParams } from './params.js';
 
@@ -6,7 +7,7 @@ import type { SqlParams } from './params.js';
 export function valueSql(value: FieldValue, field: Field, params: SqlParams): string {
   const type = field.sqlType ?? 'text';
   if (value === null) return params.add(null, type);
-  if (field.type === 'array') return params.add(arrayLiteral(JSON.parse(value as string)), type);
+  if (field.type === 'array') return params.add(arrayLiteral(value as JsonText, field.items), type);
   if (field.type === 'json') return json(value as string, type, params);
   return params.add(value, type);
 }
@@ -19,15 +20,15 @@ function json(text: string, type: string, params: SqlParams): string {
   return `(SELECT coalesce(hstore(array_agg(key), array_agg(value)), ''::hstore) FROM jsonb_each_text(${param}))`;
 }
 
-/** A JSON array as PostgreSQL writes arrays; members of arrays of JSON are JSON text. */
-function arrayLiteral(members: readonly unknown[]): string {
-  const texts = members.map((member) => {
-    if (member === null) return 'NULL';
-    if (Array.isArray(member)) return arrayLiteral(member);
-    const text = typeof member === 'object' ? JSON.stringify(member) : String(member);
+/** A JSON array as PostgreSQL writes arrays; members of arrays of JSON are JSON text, numbers have all their digits. */
+function arrayLiteral(array: JsonText, items: Field['items']): string {
+  const members = elementsIn(array)!.map((json) => {
+    if (json === 'null') return 'NULL';
+    if (json.startsWith('[') && items !== 'json') return arrayLiteral(json, items);
+    const text = json.startsWith('"') && items !== 'json' ? (JSON.parse(json) as string) : json;
     return `"${text.replace(/["\\]/g, '\\$&')}"`;
   });
-  return `{${texts.join(',')}}`;
+  return `{${members.join(',')}}`;
 }
 
 /** The SQL of a geometry (WKB in the CRS of the source) for the geometry column. */

@@ -1,4 +1,5 @@
-import { and, type Expression, equals } from '../../../core/cql2/index.js';
+import { and, type Expression, equals, type Scalar } from '../../../core/cql2/index.js';
+import { exactInteger } from '../../../core/exact-number.js';
 import { TaskFailure } from '../../../core/failure.js';
 import type { Bin, BinsResult, BinsTask } from '../../../core/feature-bins.js';
 import type { FeatureRow } from '../../../core/features.js';
@@ -47,8 +48,7 @@ async function splitsOf(task: BinsTask, groups: Groups, cancellation?: Cancellat
 
 const queryOf = ({ source, filter }: BinsTask) => ({ source, filter });
 
-const scalarOf = (value: Value) =>
-  typeof value === 'bigint' ? Number(value) : (value as string | number | boolean | null);
+const scalarOf = (value: Value): Scalar | null => (typeof value === 'bigint' ? exactInteger(value) : value);
 
 /** Rows whose value lies in no bin are in a group of their own, which nobody asked for. */
 const IN_BINS: Expression = { op: 'not', args: [{ op: 'isNull', args: [{ property: 'g0' }] }] };
@@ -97,5 +97,8 @@ async function rangeOf(
   return least === null || greatest === null ? undefined : [numberOf(least), numberOf(greatest)];
 }
 
-const numberOf = (value: NonNullable<Value>) =>
-  typeof value === 'string' ? Date.parse(value) : Number(value);
+/** Instants are text, and so are decimals that a double does not hold. */
+function numberOf(value: NonNullable<Value>): number {
+  const number = Number(value);
+  return Number.isNaN(number) ? Date.parse(String(value)) : number;
+}

@@ -1,6 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import type { FeatureInput } from '../../../../core/edits.js';
 import { ApiError, badParameter } from '../../../../core/errors.js';
+import type { JsonText } from '../../../../core/json-text.js';
 import { LIMITS } from '../../../../core/limits.js';
 import type { Param } from '../../../../core/operation.js';
 import { parseCrs } from '../../../../native/crs.js';
@@ -53,7 +54,8 @@ export function featureInput(body: PatchBody): FeatureInput {
   if (body.properties !== undefined && body.properties !== null) {
     if (typeof body.properties !== 'object' || Array.isArray(body.properties))
       throw wrongMember('/properties', 'must be an object');
-    input.properties = body.properties as Record<string, unknown>;
+    // The same of its members.
+    input.values = body.properties as Record<string, JsonText>;
   }
   return input;
 }

@@ -1,0 +1,52 @@
+import { type AnyNumber, digitsOf, exactInteger } from '../exact-number.js';
+import { type Call, isArray, isNumber, isProperty, type Operand } from './ast.js';
+import type { FilterSchema } from './types.js';
+
+/** Comparisons seen from the other side. */
+const TURNED: Readonly<Record<string, string>> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=' };
+
+/**
+ * A comparison of an integer with a fraction that no double holds, as one with the integers beside it: a store that has no
+ * other numbers but integers and doubles would compare it with another fraction. Other calls are returned unchanged.
+ */
+export function compareWhole(call: Call, schema: FilterSchema): Call {
+  const { op, args } = call;
+  const [a, b, c] = args as [Operand, Operand, Operand];
+  if (op === 'between') {
+    if (!isInteger(a, schema)) return call;
+    return { op, args: [a, isFraction(b) ? floorOf(b, 1n) : b, isFraction(c) ? floorOf(c) : c] };
+  }
+  if (op === 'in') {
+    if (!isInteger(a, schema) || !isArray(b) || !b.some(isFraction)) return call;
+    const list = b.filter((member) => !isFraction(member));
+    return list.length > 0 ? { op, args: [a, list] } : unequal(a);
+  }
+  if (isInteger(b, schema) && isFraction(a)) return compared(TURNED[op] ?? op, b, a);
+  return isInteger(a, schema) && isFraction(b) ? compared(op, a, b) : call;
+}
+
+function compared(op: string, property: Operand, fraction: AnyNumber): Call {
+  if (op === '=') return unequal(property);
+  if (op === '<>') return { op: '=', args: [property, property] };
+  return { op: op.startsWith('<') ? '<=' : '>', args: [property, floorOf(fraction)] };
+}
+
+/** False, and unknown where there is no value. */
+const unequal = (property: Operand): Call => ({ op: '<>', args: [property, property] });
+
+function isInteger(operand: Operand, { fields, idColumn, idType = 'integer' }: FilterSchema): boolean {
+  if (typeof operand !== 'object' || isArray(operand) || !isProperty(operand)) return false;
+  if (operand.property === idColumn) return idType === 'integer';
+  return fields.find(({ name }) => name === operand.property)?.type === 'integer';
+}
+
+const FRACTION = /^(-?\d+)\.\d+$/;
+
+const isFraction = (operand: Operand): operand is AnyNumber =>
+  isNumber(operand) && typeof operand !== 'number' && FRACTION.test(digitsOf(operand));
+
+/** The largest integer that is not larger, and so many more. */
+function floorOf(fraction: AnyNumber, more = 0n): AnyNumber {
+  const [, whole] = FRACTION.exec(digitsOf(fraction))!;
+  return exactInteger(BigInt(whole!) - (whole!.startsWith('-') ? 1n : 0n) + more);
+}

@@ -1,0 +1,91 @@
+/**
+ * A number whose digits a JavaScript number does not hold: integers beyond 2^53, and decimals that it would round. The
+ * text is the number in decimal notation. It is a plain object, so that it crosses threads and is kept in JSON.
+ */
+export interface ExactNumber {
+  readonly number: string;
+}
+
+/** A number with all its digits: a JavaScript number where that holds them. */
+export type AnyNumber = number | ExactNumber;
+
+/** A number as JSON writes it. */
+const JSON_NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+export function isExactNumber(value: unknown): value is ExactNumber {
+  if (typeof value !== 'object' || value === null || !('number' in value)) return false;
+  return typeof value.number === 'string' && JSON_NUMBER.test(value.number);
+}
+
+const DECIMAL = /^([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?$/;
+/** Every decimal of so many digits is a double that reads back as the same digits. */
+const MAX_SAFE_DIGITS = 15;
+/** Digits that are written without an exponent. */
+const MAX_PLAIN_DIGITS = 60;
+
+/** The number that a decimal text stands for; undefined for other texts, and for numbers beyond all doubles. */
+export function readNumber(text: string): AnyNumber | undefined {
+  const parts = DECIMAL.exec(text);
+  if (!parts) return undefined;
+  const value = text === '' ? Number.NaN : Number(text);
+  if (!Number.isFinite(value)) return undefined;
+  // Closer to 0 than any double but 0, which has one form.
+  if (value === 0) return 0;
+  const [, , whole, fraction, exponent] = parts;
+  if (exponent === undefined && whole!.length + fraction!.length <= MAX_SAFE_DIGITS) return value;
+  const digits = canonicalDigits(text);
+  const isHeld = Number.isSafeInteger(value) || !Number.isInteger(value);
+  return isHeld && canonicalDigits(String(value)) === digits ? value : { number: digits };
+}
+
+/** The double that is nearest to a number. */
+export const toDouble = (value: AnyNumber): number =>
+  typeof value === 'number' ? value : Number(value.number);
+
+/** A number in decimal notation: numbers that are equal have the same text. */
+export const digitsOf = (value: AnyNumber): string =>
+  typeof value === 'number' ? canonicalDigits(String(value)) : value.number;
+
+export function negate(value: AnyNumber): AnyNumber {
+  if (typeof value === 'number') return value === 0 ? 0 : -value;
+  return { number: value.number.startsWith('-') ? value.number.slice(1) : `-${value.number}` };
+}
+
+const INT64_MIN = -(2n ** 63n);
+const INT64_MAX = 2n ** 63n - 1n;
+
+/** A number as an integer of 64 bits; undefined for others. */
+export function toInt64(value: AnyNumber): bigint | undefined {
+  if (Number.isSafeInteger(value)) return BigInt(value as number);
+  const digits = digitsOf(value);
+  if (!/^-?\d{1,19}$/.test(digits)) return undefined;
+  const integer = BigInt(digits);
+  return integer < INT64_MIN || integer > INT64_MAX ? undefined : integer;
+}
+
+/** An integer with all its digits. */
+export function exactInteger(value: number | bigint | string): AnyNumber {
+  return readNumber(String(value)) ?? { number: String(value) };
+}
+
+/** A decimal text in the one form of its number. Texts that are no decimal numbers are returned unchanged. */
+export function canonicalDigits(text: string): string {
+  const parts = DECIMAL.exec(text);
+  if (!parts) return text;
+  const [, sign, whole, fraction, exponent = '0'] = parts;
+  const all = `${whole}${fraction}`.replace(/^0+/, '');
+  const digits = all.replace(/0+$/, '');
+  if (digits === '') return '0';
+  const scale = Number(exponent) - fraction!.length + (all.length - digits.length);
+  return `${sign === '-' ? '-' : ''}${written(digits, scale)}`;
+}
+
+/** Digits times ten to the power of the scale. */
+function written(digits: string, scale: number): string {
+  const point = digits.length + scale;
+  if (scale >= 0 && point <= MAX_PLAIN_DIGITS) return digits + '0'.repeat(scale);
+  if (scale < 0 && point > 0) return `${digits.slice(0, point)}.${digits.slice(point)}`;
+  if (scale < 0 && -scale <= MAX_PLAIN_DIGITS) return `0.${'0'.repeat(-point)}${digits}`;
+  const rest = digits.slice(1);
+  return `${digits[0]}${rest && `.${rest}`}e${point - 1}`;
+}

@@ -1,0 +1,24 @@
+import { type AnyNumber, exactInteger, isExactNumber, toInt64 } from './exact-number.js';
+
+/**
+ * The number that GeoServices know a feature by: any integer of 64 bits. It is a `bigint` where a JavaScript number would
+ * be rounded, and then only, so that two ids are equal where they are the same value.
+ */
+export type ObjectId = number | bigint;
+
+/** The object id that a client names, as a number, its digits, or an `ExactNumber`; undefined for what is none. */
+export function readObjectId(value: unknown): ObjectId | undefined {
+  if (typeof value === 'bigint') return objectIdOf(String(value));
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? value : undefined;
+  if (isExactNumber(value)) return objectIdOf(value.number);
+  return typeof value === 'string' ? objectIdOf(value.trim()) : undefined;
+}
+
+function objectIdOf(text: string): ObjectId | undefined {
+  const id = /^-?\d{1,20}$/.test(text) ? toInt64(exactInteger(text)) : undefined;
+  if (id === undefined) return undefined;
+  return Number.isSafeInteger(Number(id)) ? Number(id) : id;
+}
+
+/** An object id as a literal of a filter. */
+export const idLiteral = (id: ObjectId): AnyNumber => exactInteger(id);

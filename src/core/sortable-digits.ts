@@ -1,0 +1,26 @@
+import { type AnyNumber, canonicalDigits, digitsOf } from './exact-number.js';
+
+const PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:e(-?\d+))?$/;
+/** More than any exponent of a number that a store holds. */
+const MIDDLE = 500_000;
+const DIGITS = 6;
+/** Greater than every digit: of two negative numbers the one with more digits is less. */
+const END = '~';
+
+/**
+ * A number as a text whose order by code points is that of the numbers, whatever digits they have. Undefined for what is
+ * no number.
+ */
+export function sortableDigits(value: AnyNumber | string): string | undefined {
+  const [, sign, whole = '', fraction = '', exponent = '0'] =
+    PARTS.exec(typeof value === 'string' ? canonicalDigits(value) : digitsOf(value)) ?? [];
+  if (sign === undefined) return undefined;
+  const all = `${whole}${fraction}`;
+  const digits = all.replace(/^0+|0+$/g, '');
+  if (digits === '') return '1';
+  const point = whole.length + Number(exponent) - /^0*/.exec(all)![0].length;
+  const key = `${String(MIDDLE + point).padStart(DIGITS, '0')}${digits}`;
+  return sign === '' ? `2${key}` : `0${complement(key)}${END}`;
+}
+
+const complement = (digits: string) => digits.replace(/\d/g, (digit) => String(9 - Number(digit)));
