@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../src/core/errors.js';
 import type { JobContext } from '../../src/services/jobs/kinds.js';
 import { type AdminHarness, adminHarness } from './support/admin.js';
@@ -221,11 +221,11 @@ describe('console jobs', () => {
 
   it('takes operation types by name and by ordinal', async () => {
     await submit('hang');
-    await sleep(60);
-    for (const operationType of ['9', 'geoprocessing']) {
-      const { body } = await api.call('GET /operations/type/{operationType}', { path: { operationType } });
-      expect(body).toMatchObject({ OperationType: 9, TotalCount: 1, Operations: [{ type: 9, Status: 1 }] });
-    }
+    for (const operationType of ['9', 'geoprocessing'])
+      await vi.waitFor(async () => {
+        const { body } = await api.call('GET /operations/type/{operationType}', { path: { operationType } });
+        expect(body).toMatchObject({ OperationType: 9, TotalCount: 1, Operations: [{ type: 9, Status: 1 }] });
+      });
     expect((await api.call('GET /operations/active', { query: { type: '1' } })).body.TotalCount).toBe(0);
     for (const operationType of ['15', 'Nothing']) {
       const refused = api.call('GET /operations/type/{operationType}', { path: { operationType } });

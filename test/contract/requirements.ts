@@ -180,6 +180,7 @@ export const STANDARDS: readonly Standard[] = [
       'collections-selection': 'collections-parameter collections-response',
       crs: 'crs-definition map-success',
       scaling: 'width-definition height-definition scale-denominator-definition',
+      background: 'bgcolor-definition transparent-definition map-success',
       png: 'content',
       jpeg: 'content',
       tiff: 'content',

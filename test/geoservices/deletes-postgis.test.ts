@@ -30,7 +30,7 @@ it('deleteFeatures spares what does not pass its condition any more', async () =
       "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
     );
     expect(row).toEqual({ n: 1 });
-  }, 10_000);
+  });
   await other.query('COMMIT');
   const { deleteResults } = await deleted;
   expect(deleteResults).toMatchObject([

@@ -160,6 +160,33 @@ it('/req/core/{job-creation-op,job-creation-request,job-creation-success-async,j
   }
 });
 
+it('/req/core/job-creation-request: members that an execution does not have are refused by their names', async () => {
+  for (const [body, name] of [
+    [{ inputs: {}, output: {} }, 'output'],
+    [{ input: { doubleInput: 3 } }, 'input'],
+    [{ inputs: {}, outputs: { doubleOutput: { transmision: 'value' } } }, 'transmision'],
+  ] as const) {
+    const response = await client.execute('echo', body as never);
+    expect([name, response.status]).toEqual([name, 400]);
+    expect(JSON.stringify(await response.json())).toContain(name);
+  }
+});
+
+it('/req/core/job-creation-inputs: strings of any kind come back, as the suite of the standard sends them', async () => {
+  const inputs = {
+    stringInput: 'teststring',
+    dateInput: 'teststring',
+    binaryInput: 'teststring',
+    mixedInput: 'teststring',
+  };
+  const answer = await client.execute('echo', { inputs }, { prefer: 'wait=50' });
+  expect(answer.status).toBe(200);
+  expect(await answer.json()).toEqual({
+    ...{ stringOutput: 'teststring', dateOutput: 'teststring' },
+    ...{ binaryOutput: 'teststring', mixedOutput: 'teststring' },
+  });
+});
+
 it('who waits gets the results at once, or the job when its time is over', async () => {
   const quick = await client.execute('echo', { inputs: { doubleInput: 3 } }, { prefer: 'wait=50' });
   expect([quick.status, quick.headers.get('preference-applied')]).toEqual([200, 'wait=50']);

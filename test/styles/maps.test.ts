@@ -141,7 +141,8 @@ describe('a styled map', () => {
     ['bbox=170,5,175', 'bbox'],
     ['bbox=5,0,1,1&bbox-crs=EPSG:3857', 'bbox'],
     ['crs=EPSG:1', 'crs'],
-    ['bgcolor=red', 'bgcolor'],
+    ['bgcolor=reddish', 'bgcolor'],
+    ['bgcolor=transparent', 'bgcolor'],
     ['quality=101', 'quality'],
     ['transparent=perhaps', 'transparent'],
     ['datetime=yesterday', 'datetime'],
@@ -167,6 +168,7 @@ describe('a styled map', () => {
     expect(await corner('')).toEqual([0, 0, 0, 0]);
     expect(await corner('transparent=false')).toEqual([255, 255, 255, 255]);
     expect(await corner('bgcolor=0x0000FF')).toEqual([0, 0, 255, 255]);
+    expect(await corner('bgcolor=Tomato')).toEqual([255, 99, 71, 255]);
     expect(await corner('f=jpeg')).toEqual([255, 255, 255, 255]);
   });
 

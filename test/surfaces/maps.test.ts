@@ -251,6 +251,27 @@ describe('maps', () => {
       expect((await get(`/collections/${ids['countries']}/map?${wrong}`)).status, wrong).toBe(400);
   });
 
+  it('/req/background/{bgcolor-definition,transparent-definition,map-success}: have the background that is asked for', async () => {
+    const { paths } = (await json('/openapi.json')) as {
+      paths: Record<string, { get: { parameters: { name: string; schema: { type: string } }[] } }>;
+    };
+    const { parameters } = paths[`${MAPS}/map`]!.get;
+    for (const [name, type] of [
+      ['bgcolor', 'string'],
+      ['transparent', 'boolean'],
+    ])
+      expect(parameters.find((one) => one.name === name)?.schema.type).toBe(type);
+    const corner = async (query: string) => {
+      const image = await get(`/collections/${ids['countries']}/map?width=8&bbox=-40,-5,-30,5&${query}`);
+      const pixels = sharp(Buffer.from(await image.arrayBuffer())).ensureAlpha();
+      return [...(await pixels.raw().toBuffer()).subarray(0, 4)];
+    };
+    expect(await corner('bgcolor=0x0000FF')).toEqual([0, 0, 255, 255]);
+    expect(await corner('bgcolor=navy')).toEqual([0, 0, 128, 255]);
+    expect((await corner('transparent=true'))[3]).toBe(0);
+    expect((await corner('transparent=false'))[3]).toBe(255);
+  });
+
   it('/req/png/content, /req/jpeg/content, /req/tiff/content: are of the type asked for', async () => {
     const types = [
       ['png', 'image/png', 'png'],

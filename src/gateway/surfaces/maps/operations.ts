@@ -33,6 +33,7 @@ export const MAPS_CONFORMANCE: readonly string[] = [
     'collections-selection',
     'crs',
     'scaling',
+    'background',
     'png',
     'jpeg',
     'tiff',

@@ -1,3 +1,4 @@
+import { Color } from '@maplibre/maplibre-gl-style-spec';
 import type { Box } from '../../../core/box.js';
 import type { Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
@@ -80,15 +81,32 @@ export const mapQuery = {
     parse: (raw: string | undefined) => (raw === undefined ? undefined : TRANSPARENT.parse(raw)),
   },
   bgcolor: {
-    ...text('bgcolor', { description: 'Background as 0xRRGGBB.' }),
+    ...text('bgcolor', { description: 'Background as 0xRRGGBB, or the name of a CSS colour.' }),
     parse(raw: string | undefined) {
       if (raw === undefined) return undefined;
-      const hex = /^(?:0x|#)?([0-9a-f]{6})$/i.exec(raw)?.[1];
-      if (!hex) throw badParameter('bgcolor', 'must be 0xRRGGBB');
+      const hex = /^(?:0x|#)?([0-9a-f]{6})$/i.exec(raw)?.[1] ?? hexOfName(raw);
+      if (!hex)
+        throw badParameter(
+          'bgcolor',
+          `'${raw.slice(0, 40)}' is not a colour. Use 0xRRGGBB or a CSS name such as white`,
+        );
       return `#${hex.toLowerCase()}`;
     },
   },
 };
+
+/** RRGGBB of a colour name of CSS; undefined for other words. */
+function hexOfName(name: string): string | undefined {
+  const color = /^[a-z]+$/i.test(name) ? Color.parse(name.toLowerCase()) : undefined;
+  if (!color || color.a !== 1) return undefined;
+  return [color.r, color.g, color.b]
+    .map((part) =>
+      Math.round(part * 255)
+        .toString(16)
+        .padStart(2, '0'),
+    )
+    .join('');
+}
 
 const IMAGE_CONTENT = Object.fromEntries(IMAGES.map(({ mediaType }) => [mediaType, null]));
 

@@ -12,33 +12,45 @@ import { readPlan } from './plans.js';
 
 const address = Type.Optional(Type.String({ minLength: 1, maxLength: 2000 }));
 
+/** A member that is misspelt would be ignored in silence. */
+const CLOSED = { additionalProperties: false };
+
 /** What an execution is asked with (OGC 18-062r2, 7.11). */
 export const executeBody = {
-  schema: Type.Object({
-    inputs: Type.Optional(Type.Record(Type.String(), Type.Any())),
-    outputs: Type.Optional(
-      Type.Record(
-        Type.String(),
-        Type.Object({
-          transmissionMode: Type.Optional(Type.String({ enum: ['value', 'reference'] })),
-          format: Type.Optional(Type.Object({ mediaType: Type.Optional(Type.String()) })),
-          publish: Type.Optional(
-            Type.Object({
-              collection: Type.String({ minLength: 1, maxLength: 60, pattern: '^[a-z_][a-z0-9_]*$' }),
-              title: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-            }),
+  schema: Type.Object(
+    {
+      inputs: Type.Optional(Type.Record(Type.String(), Type.Any())),
+      outputs: Type.Optional(
+        Type.Record(
+          Type.String(),
+          Type.Object(
+            {
+              transmissionMode: Type.Optional(Type.String({ enum: ['value', 'reference'] })),
+              format: Type.Optional(Type.Object({ mediaType: Type.Optional(Type.String()) })),
+              publish: Type.Optional(
+                Type.Object(
+                  {
+                    collection: Type.String({ minLength: 1, maxLength: 60, pattern: '^[a-z_][a-z0-9_]*$' }),
+                    title: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+                  },
+                  CLOSED,
+                ),
+              ),
+            },
+            CLOSED,
           ),
-        }),
+        ),
       ),
-    ),
-    response: Type.Optional(Type.String({ maxLength: 40 })),
-    subscriber: Type.Optional(
-      Type.Object(
-        { successUri: address, inProgressUri: address, failedUri: address },
-        { additionalProperties: false, description: 'Addresses that are told of the job, by POST.' },
+      response: Type.Optional(Type.String({ maxLength: 40 })),
+      subscriber: Type.Optional(
+        Type.Object(
+          { successUri: address, inProgressUri: address, failedUri: address },
+          { ...CLOSED, description: 'Addresses that are told of the job, by POST.' },
+        ),
       ),
-    ),
-  }),
+    },
+    CLOSED,
+  ),
   mediaTypes: ['application/json'],
   required: true,
   maxBytes: LIMITS.processBodyBytes,
