@@ -18,6 +18,15 @@ export function uncrossed(box: Box): Box {
   return box[0] <= box[2] ? box : [-180, box[1], 180, box[3]];
 }
 
+/** Latitude at which the square of Web Mercator ends. */
+const MERCATOR_LATITUDE = 85.0511287798066;
+
+/** The part of a box of degrees that Web Mercator shows: readers such as GDAL refuse what lies beyond. */
+export function withinMercator([west, south, east, north]: Box): Box {
+  const bounded = (latitude: number) => Math.min(MERCATOR_LATITUDE, Math.max(-MERCATOR_LATITUDE, latitude));
+  return [west, bounded(south), east, bounded(north)];
+}
+
 /** Whether two boxes share a point; either may lie across the antimeridian. */
 export function boxesTouch(a: Box, b: Box): boolean {
   if (a[1] > b[3] || b[1] > a[3]) return false;

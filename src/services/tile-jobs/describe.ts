@@ -5,7 +5,7 @@ import type {
   VectorLayerMetadata,
   WrittenContainer,
 } from '../../core/archives.js';
-import { uncrossed } from '../../core/box.js';
+import { uncrossed, withinMercator } from '../../core/box.js';
 import type { VectorCollection } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import { isVectorFormat } from '../../core/media.js';
@@ -48,7 +48,7 @@ export function archiveDescription(work: TileWork): ArchiveDescription {
       .slice(0, 500),
     ...(description ? { description } : {}),
     ...(attribution ? { attribution } : {}),
-    bounds: uncrossed(area),
+    bounds: work.set === WEB_MERCATOR_QUAD ? withinMercator(uncrossed(area)) : uncrossed(area),
     minZoom,
     maxZoom,
     ...(isVectorFormat(format) ? { vectorLayers: vectorLayers(work) } : {}),

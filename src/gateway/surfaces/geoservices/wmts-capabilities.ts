@@ -1,3 +1,4 @@
+import { withinMercator } from '../../../core/box.js';
 import { CRS84 } from '../../../core/crs.js';
 import { PNG_FORMAT } from '../../../core/media.js';
 import { matrixSize, WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
@@ -58,9 +59,10 @@ const operationOf =
 
 function layerElement({ name, map, layers }: Service): string {
   const extent = extentIn(layers, CRS84);
-  const corners = extent && [
-    textElement('ows:LowerCorner', `${extent.xmin} ${extent.ymin}`),
-    textElement('ows:UpperCorner', `${extent.xmax} ${extent.ymax}`),
+  const box = extent && withinMercator([extent['xmin']!, extent['ymin']!, extent['xmax']!, extent['ymax']!]);
+  const corners = box && [
+    textElement('ows:LowerCorner', `${box[0]} ${box[1]}`),
+    textElement('ows:UpperCorner', `${box[2]} ${box[3]}`),
   ];
   return element(
     'Layer',

@@ -98,7 +98,7 @@ export const mapQuery = {
 /** RRGGBB of a colour name of CSS; undefined for other words. */
 function hexOfName(name: string): string | undefined {
   const color = /^[a-z]+$/i.test(name) ? Color.parse(name.toLowerCase()) : undefined;
-  if (!color || color.a !== 1) return undefined;
+  if (color?.a !== 1) return undefined;
   return [color.r, color.g, color.b]
     .map((part) =>
       Math.round(part * 255)

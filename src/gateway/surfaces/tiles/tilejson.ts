@@ -1,5 +1,5 @@
 import { attributionOf, hasCoverage, hasStoredTiles } from '../../../core/abilities.js';
-import { uncrossed } from '../../../core/box.js';
+import { uncrossed, withinMercator } from '../../../core/box.js';
 import { type Collection, tileLevels, type VectorCollection } from '../../../core/collection.js';
 import { LIMITS } from '../../../core/limits.js';
 import { type Format, isVectorFormat } from '../../../core/media.js';
@@ -27,7 +27,8 @@ export function tileJson(
 ) {
   const { collection, collections } = subject;
   const { minzoom, maxzoom } = zoomsOf(collections);
-  const extent = extentOf(collections);
+  const whole = extentOf(collections);
+  const extent = whole && withinMercator(whole);
   const [longitude, latitude] = extent ? centreOf(extent) : [0, 0];
   const zoom = Math.min(Math.max(extent ? levelOfExtent(extent) : 0, minzoom), maxzoom);
   return {
