@@ -89,10 +89,15 @@ export function during(
   const ends = collection.fields.find(({ bound }) => bound === 'end');
   if (!ends || ends === field) return within(field, range);
   // It has begun before the range ends, and ends after the range begins, or goes on.
-  const begun = within(field, { end: range.end });
+  const begun = within(field, { end: range.end }) ?? hasValue(field);
   const lasts = within(ends, { start: range.start });
   return and(begun, lasts && { op: 'or', args: [lasts, { op: 'isNull', args: [{ property: ends.name }] }] });
 }
+
+const hasValue = ({ name }: Field): Expression => ({
+  op: 'not',
+  args: [{ op: 'isNull', args: [{ property: name }] }],
+});
 
 function within(field: Field, { start, end }: Partial<TimeRange>): Expression | undefined {
   if (start === undefined && end === undefined) return undefined;

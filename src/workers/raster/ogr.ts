@@ -10,6 +10,7 @@ import type { Field, FieldType, GeometryType } from '../../core/vector-source.js
 import { crsOfDataset } from './crs.js';
 import { openCsv } from './csv/open.js';
 import { type Dataset, gdal, openWith, plainFile, plainFolder, unreadable } from './gdal.js';
+import { openKml } from './kml.js';
 import { isParquet } from './parquet/file.js';
 import { inspectParquet } from './parquet/translate.js';
 import { openShapefile } from './shapefile.js';
@@ -26,6 +27,7 @@ export async function openVector(path: string): Promise<Dataset> {
   try {
     if (isCsv(path)) return await openCsv(path);
     if (SHAPEFILE.test(path)) return await openShapefile(path);
+    if (KML.test(path)) return await openKml(path);
     return await withoutSchema(path, async () => openWith(path, await vectorDrivers(path)));
   } catch (error) {
     throw unreadable('The file is not a vector file of a supported format, or is damaged.', error);
@@ -50,6 +52,7 @@ const exists = (path: string) =>
   );
 
 const SHAPEFILE = /\.shp$/i;
+const KML = /\.kml$/i;
 
 /** A file geodatabase is a folder. */
 const GEODATABASE = /\.gdb$/i;
