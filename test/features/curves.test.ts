@@ -90,7 +90,7 @@ function writeViews(): void {
     CREATE VIEW dangling AS SELECT * FROM gone;
     CREATE TABLE worded (name TEXT PRIMARY KEY, geom POINT);
     CREATE TABLE paired (a INTEGER, b INTEGER, geom POINT, PRIMARY KEY (a, b));
-    ${['spots', 'large', 'doubled', 'unkeyed', 'dangling', 'worded', 'paired'].map(register).join('')}`);
+    ${['spots', 'large', 'doubled', 'unkeyed', 'dangling', 'worded', 'paired', 'absent'].map(register).join('')}`);
   const insert = db.prepare('INSERT INTO spots (geom, name, size) VALUES (?, ?, ?)');
   for (let i = 1; i <= 4; i++) {
     const wkb = geojsonToWkb({ type: 'Point', coordinates: [i, 50] }, { from: 'OGC:CRS84', to: 'OGC:CRS84' });
@@ -352,6 +352,7 @@ describe('views and tables without a key', () => {
     expect(log).toContain('(unkeyed): No column identifies the rows of the view.');
     expect(log).toMatch(/\(dangling\): It cannot be read: no such table: main.gone\./);
     expect(log).toContain('(worded): The table has the primary key name;');
+    expect(log).toContain('(absent): The file registers the table, but does not hold it.');
     expect(log).toContain('(paired): The table has the primary key a, b;');
   });
 });
