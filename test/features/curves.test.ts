@@ -278,6 +278,16 @@ describe('columns that are declared to hold them', () => {
     expect((await made.json()).geometry).toEqual(square);
   });
 
+  it.each(['shapes', 'g_shapes'])('%s is an input of processes', async (layer) => {
+    const input = { inputs: { features: { collection: layer } } };
+    const path = '/ogc/processes/processes/geometry.centroid/execution';
+    const answer = (await (await send('POST', path, input, { prefer: 'wait=30' })).json()) as Json;
+    const [centroid] = answer.features.features.filter(({ id }: Json) => id === idOf('disc'));
+    expect(centroid.geometry.coordinates[0]).toBeCloseTo(11, 6);
+    expect(centroid.geometry.coordinates[1]).toBeCloseTo(50, 6);
+    expect(answer.features.features.every(({ geometry }: Json) => geometry)).toBe(true);
+  });
+
   it.each(['tins', 'g_tins'])('%s is read, and takes no polygons', async (layer) => {
     const { features } = await json(`${collection(layer)}/items`);
     expect(features[0].geometry).toEqual({

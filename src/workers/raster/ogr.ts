@@ -138,12 +138,15 @@ const GEOMETRY_TYPES: Record<number, GeometryType> = {
   5: 'MultiLineString',
   6: 'MultiPolygon',
   7: 'GeometryCollection',
-  // Curves are read as lines.
+  // Curves are read as lines, surfaces as polygons.
   8: 'LineString',
   9: 'LineString',
   10: 'Polygon',
   11: 'MultiLineString',
   12: 'MultiPolygon',
+  15: 'MultiPolygon',
+  16: 'MultiPolygon',
+  17: 'Polygon',
 };
 
 /** Base code of an OGR geometry type (OGC 06-103r4 table 7): ISO offsets are 1000 for Z, 2000 M, 3000 ZM; old 2.5D sets the top bit. */
