@@ -162,6 +162,8 @@ export interface LoadTask {
   store: string;
   table: string;
   title?: string;
+  /** The columns `begin`, `end` and `timestamp` are those of KML. */
+  spans?: boolean;
   /** Takes the place of a table of that name in the same transaction. */
   replace?: boolean;
   /** Rows have the ids of the staging table, whatever the order they are stored in. For tables that are only read. */

@@ -90,10 +90,15 @@ export function during(
   if (!ends || ends === field) return within(field, range);
   // It has begun before the range ends, and ends after the range begins, or goes on.
   const { start, startMicros, end, endMicros } = range;
-  const begun = within(field, { end, endMicros });
+  const begun = within(field, { end, endMicros }) ?? hasValue(field);
   const lasts = within(ends, { start, startMicros });
   return and(begun, lasts && { op: 'or', args: [lasts, { op: 'isNull', args: [{ property: ends.name }] }] });
 }
+
+const hasValue = ({ name }: Field): Expression => ({
+  op: 'not',
+  args: [{ op: 'isNull', args: [{ property: name }] }],
+});
 
 function within(field: Field, range: Moments): Expression | undefined {
   if (range.start === undefined && range.end === undefined) return undefined;

@@ -90,7 +90,7 @@ function writeViews(): void {
     CREATE VIEW dangling AS SELECT * FROM gone;
     CREATE TABLE worded (name TEXT PRIMARY KEY, geom POINT);
     CREATE TABLE paired (a INTEGER, b INTEGER, geom POINT, PRIMARY KEY (a, b));
-    ${['spots', 'large', 'doubled', 'unkeyed', 'dangling', 'worded', 'paired'].map(register).join('')}`);
+    ${['spots', 'large', 'doubled', 'unkeyed', 'dangling', 'worded', 'paired', 'absent'].map(register).join('')}`);
   const insert = db.prepare('INSERT INTO spots (geom, name, size) VALUES (?, ?, ?)');
   for (let i = 1; i <= 4; i++) {
     const wkb = geojsonToWkb({ type: 'Point', coordinates: [i, 50] }, { from: 'OGC:CRS84', to: 'OGC:CRS84' });
@@ -278,6 +278,16 @@ describe('columns that are declared to hold them', () => {
     expect((await made.json()).geometry).toEqual(square);
   });
 
+  it.each(['shapes', 'g_shapes'])('%s is an input of processes', async (layer) => {
+    const input = { inputs: { features: { collection: layer } } };
+    const path = '/ogc/processes/processes/geometry.centroid/execution';
+    const answer = (await (await send('POST', path, input, { prefer: 'wait=30' })).json()) as Json;
+    const [centroid] = answer.features.features.filter(({ id }: Json) => id === idOf('disc'));
+    expect(centroid.geometry.coordinates[0]).toBeCloseTo(11, 6);
+    expect(centroid.geometry.coordinates[1]).toBeCloseTo(50, 6);
+    expect(answer.features.features.every(({ geometry }: Json) => geometry)).toBe(true);
+  });
+
   it.each(['tins', 'g_tins'])('%s is read, and takes no polygons', async (layer) => {
     const { features } = await json(`${collection(layer)}/items`);
     expect(features[0].geometry).toEqual({
@@ -352,6 +362,7 @@ describe('views and tables without a key', () => {
     expect(log).toContain('(unkeyed): No column identifies the rows of the view.');
     expect(log).toMatch(/\(dangling\): It cannot be read: no such table: main.gone\./);
     expect(log).toContain('(worded): The table has the primary key name;');
+    expect(log).toContain('(absent): The file registers the table, but does not hold it.');
     expect(log).toContain('(paired): The table has the primary key a, b;');
   });
 });

@@ -93,6 +93,15 @@ async function load(url: string): Promise<void> {
         `INSERT INTO pg_${name} (i, geom) VALUES ($1, ST_SetSRID(ST_GeomFromGeoJSON($2), ${srid}))`,
         [i, JSON.stringify(geometry)],
       );
+    for (const [x, y] of [
+      ['NaN', 'NaN'],
+      ['Infinity', '1'],
+      ['7', '-Infinity'],
+    ])
+      await client.query(
+        `INSERT INTO pg_${name} (geom) VALUES (ST_SetSRID(ST_MakePoint($1::float8, $2::float8), ${srid}))`,
+        [x, y],
+      );
     await client.query(`CREATE INDEX ON pg_${name} USING gist (geom)`);
   }
   await client.end();

@@ -20,6 +20,24 @@ const points = Array.from({ length: ROWS }, (_, i) => ({
 }));
 const NUMBERED = [17, 5, 99, 40];
 
+/** Fields in other scripts, of which GDAL makes the same name, and times of both kinds. */
+const KML = `<kml xmlns="http://www.opengis.net/kml/2.2"><Document>
+  <Placemark><name>span</name><TimeSpan><begin>2020-01-01T00:00:00Z</begin><end>2020-02-01T00:00:00Z</end></TimeSpan>
+    <ExtendedData><Data name="名前"><value>x</value></Data><Data name="年齢"><value>y</value></Data>
+      <Data name="plain"><value>z</value></Data></ExtendedData>
+    <Point><coordinates>1,2</coordinates></Point></Placemark>
+  <Placemark><name>stamp</name><TimeStamp><when>2020-03-01T10:00:00Z</when></TimeStamp>
+    <ExtendedData><Data name="&#x43F;&#1086;&amp;"><value>w</value></Data></ExtendedData>
+    <Point><coordinates>3,4</coordinates></Point></Placemark>
+  <Placemark><name>never</name><Point><coordinates>3,4</coordinates></Point></Placemark>
+</Document></kml>`;
+
+const TYPED_KML = `<kml xmlns="http://www.opengis.net/kml/2.2"><Document>
+  <Schema name="s" id="s"><SimpleField type="int" name="Höhe"/><SimpleField type="string" name="Breit"/></Schema>
+  <Placemark><ExtendedData><SchemaData schemaUrl="#s"><SimpleData name='Höhe'>12</SimpleData>
+    <SimpleData name="Breit">b</SimpleData></SchemaData></ExtendedData><Point><coordinates>1,2</coordinates></Point></Placemark>
+</Document></kml>`;
+
 /** Ids of GeoJSON files as their text has them; none where it is undefined. */
 const IDS: Record<string, (string | undefined)[]> = {
   from_zero: ['0', '1', '2'],
@@ -116,6 +134,8 @@ beforeAll(async () => {
   for (const [name, ids] of Object.entries(IDS))
     writeFileSync(join(folder, `${name}.geojson`), numbered(ids));
   writeTexts();
+  writeFileSync(join(folder, 'scripts.kml'), KML);
+  writeFileSync(join(folder, 'typed.kml'), TYPED_KML);
   server = await startServer({ sources: [folder] });
 });
 afterAll(async () => {
@@ -302,6 +322,34 @@ it.each(['json', 'geojsonl', 'fgb', 'gml', 'kml', 'tab'])(
     };
     expect(features).toHaveLength(2);
     const texts = Object.values(features[0]!.properties).filter((value) => /^2020-/.test(String(value)));
-    expect(texts).toEqual(['2020-01-01T00:00:00.000Z']);
+    expect([...new Set(texts)]).toEqual(['2020-01-01T00:00:00.000Z']);
   },
 );
+
+it('fields of KML keep their names in every script, and none takes the place of another', async () => {
+  const { features } = (await get(items('', 'scripts'))) as unknown as {
+    features: { properties: Record<string, unknown> }[];
+  };
+  expect(features[0]!.properties).toMatchObject({ 名前: 'x', 年齢: 'y', plain: 'z' });
+  expect(features[1]!.properties).toMatchObject({ 'по&': 'w', 名前: null });
+});
+
+it('fields of KML that a schema declares keep name and type', async () => {
+  const { features } = (await get(items('', 'typed'))) as unknown as {
+    features: { properties: Record<string, unknown> }[];
+  };
+  expect(features[0]!.properties).toMatchObject({ Höhe: 12, Breit: 'b' });
+});
+
+it('features of KML are found by their TimeSpan and their TimeStamp', async () => {
+  const names = async (datetime: string) => {
+    const { features } = (await get(items(`datetime=${datetime}`, 'scripts'))) as unknown as {
+      features: { properties: { Name: string } }[];
+    };
+    return features.map(({ properties }) => properties.Name);
+  };
+  expect(await names('2020-01-15T00:00:00Z')).toEqual(['span']);
+  expect(await names('2020-03-01')).toEqual(['stamp']);
+  expect(await names('2020-01-20T00:00:00Z/..')).toEqual(['span', 'stamp']);
+  expect(await names('2020-02-10T00:00:00Z')).toEqual([]);
+});

@@ -293,3 +293,31 @@ describe('gr_geojson', () => {
     expect(read.length).toBe(rows.all().length);
   });
 });
+
+describe('times without a zone', () => {
+  it('are UTC in every text, and in tiles', () => {
+    const texts = ['2020-01-01T00:00:00.000', '2020-01-01 12:30', '2020-01-01T00:00:00.123456789'];
+    const zoned = ['2020-01-01T00:00:00.000Z', '2020-01-01T12:30Z', '2020-01-01T00:00:00.123456789Z'];
+    const same = [
+      '2020-01-01T00:00:00Z',
+      '2020-01-01T00:00:00+02:00',
+      '2020-01-01',
+      'soon',
+      '+12020-01-01T00:00:00Z',
+    ];
+    const options = JSON.stringify({
+      ...{ from: 'EPSG:4326', to: 'EPSG:4326', layer: 'a', bbox: [0, 0, 2, 2], type: 'a' },
+      fields: [{ name: 't', type: 'date-time' }],
+    });
+    const point = wkb({ type: 'Point', coordinates: [1, 1] });
+    for (const [i, text] of [...texts, ...same].entries()) {
+      const shown = zoned[i] ?? text;
+      for (const writer of ['gr_geojson', 'gr_csv', 'gr_gml', 'gr_mvt']) {
+        const bytes = db.prepare(`SELECT ${writer}(?, 1, ?, ?)`).pluck().get(options, point, text) as Buffer;
+        const written = Buffer.from(bytes).toString();
+        expect([writer, text, written.includes(shown)]).toEqual([writer, text, true]);
+        expect([writer, text, written.includes(`${shown}Z`)]).toEqual([writer, text, false]);
+      }
+    }
+  });
+});

@@ -203,6 +203,18 @@ describe('geographies across 180 degrees', () => {
     });
   });
 
+  it('reach to both sides of 180 degrees in the extent', async () => {
+    await run(
+      postgres.url,
+      `CREATE TABLE pacific (id int PRIMARY KEY, geom geography(Polygon, 4326));
+       INSERT INTO pacific VALUES (1, 'POLYGON((170 -20, -170 -20, -170 -10, 170 -10, 170 -20))')`,
+    );
+    const { extent84, source } = await layerOf(postgres.url, 'pacific');
+    expect(extent84![0]).toBe(-180);
+    expect(extent84![2]).toBe(180);
+    expect((await postgisStore.extent({ source, filter: undefined })).extent84).toEqual(extent84);
+  });
+
   it('are found where they are, and not on the other side of the Earth', async () => {
     const source = await sourceOf('globe');
     const ids = async (...bbox: number[]) => (await page(source, { filter: box(...bbox) as never })).ids;

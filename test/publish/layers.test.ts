@@ -49,6 +49,8 @@ beforeAll(async () => {
      INSERT INTO data.wide (id, geom) VALUES (1, 'SRID=4326;POINT(1 1)');
      CREATE TABLE data.dropped AS SELECT * FROM data.places;
      ALTER TABLE data.dropped ADD PRIMARY KEY (id);
+     CREATE TABLE data.unplaced (id int PRIMARY KEY, geom geometry);
+     INSERT INTO data.unplaced VALUES (1, 'POINT(7 47)'), (2, 'POINT(8 48)'), (3, 'POINT(70 4)');
      CREATE TABLE data.no_geometry (id int PRIMARY KEY);
      GRANT USAGE ON SCHEMA data TO reader;
      GRANT SELECT ON ALL TABLES IN SCHEMA data TO reader;
@@ -115,6 +117,24 @@ describe('a published table', () => {
     expect(collection).toMatchObject({ title: 'Nice Places', description: 'Places' });
     expect((await json(`${items('nice-places')}?limit=1`)).numberMatched).toBe(80);
     expect((await admin('GET', '/connections/main/layers')).body.data).toEqual([answer.body.data]);
+  });
+
+  it('is found by every spatial filter where its SRID is stated', async () => {
+    const { status, body } = await publish({ table: 'unplaced', layerName: 'Unplaced', srid: 4326 });
+    expect([status, body.data.srid]).toEqual([201, 4326]);
+    const ids = async (query: string) =>
+      // biome-ignore lint/suspicious/noExplicitAny: tests look into JSON of any shape.
+      (await json(`${items('unplaced')}?${query}`)).features.map(({ id }: any) => id);
+    expect(await ids('bbox=6,46,10,50')).toEqual([1, 2]);
+    expect(await ids('bbox=7,47,7,47')).toEqual([1]);
+    const area = encodeURIComponent('S_INTERSECTS(geom, POLYGON((6 46, 7.5 46, 7.5 50, 6 50, 6 46)))');
+    expect(await ids(`filter=${area}`)).toEqual([1]);
+    const box = encodeURIComponent(JSON.stringify({ xmin: 6, ymin: 46, xmax: 10, ymax: 50 }));
+    const found = await json(
+      `/rest/services/default/FeatureServer/${body.data.layerId}/query?geometry=${box}&geometryType=esriGeometryEnvelope&inSR=4326&returnIdsOnly=true&f=json`,
+    );
+    expect(found.objectIds).toEqual([1, 2]);
+    expect((await admin('DELETE', `/connections/main/layers/${body.data.layerId}`)).status).toBe(200);
   });
 
   it('keeps its name: another is refused, also while it is switched off', async () => {

@@ -5,6 +5,7 @@
 #include "number.h"
 #include "text.h"
 #include "wkb.h"
+#include "zoned_time.h"
 
 namespace graticule {
 namespace {
@@ -150,7 +151,7 @@ void CsvFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, size_t
 void CsvFeatureWriter::property(size_t i, const Value& value) {
   if (i >= types_.size()) return;
   out_.push(',');
-  field(types_[i], value);
+  field(types_[i], ZonedTime(types_[i], value).value());
 }
 
 void CsvFeatureWriter::field(FieldType type, const Value& value) {

@@ -6,6 +6,7 @@
 #include "number.h"
 #include "text.h"
 #include "wkb.h"
+#include "zoned_time.h"
 
 namespace graticule {
 namespace {
@@ -283,8 +284,10 @@ void GeoJsonFeatureWriter::writeLoss(bool unreadable) {
   out_.appendLiteral(",\"loss\":\"measures\"");
 }
 
-void GeoJsonFeatureWriter::property(size_t field, const Value& value) {
+void GeoJsonFeatureWriter::property(size_t field, const Value& given) {
   if (field >= keys_.size()) return;
+  const ZonedTime zoned(types_[field], given);
+  const Value& value = zoned.value();
   out_.append(keys_[field].data(), keys_[field].size());
   switch (value.kind) {
     case Value::Kind::Null: return out_.appendLiteral("null");

@@ -3,6 +3,7 @@
 #include "number.h"
 #include "text.h"
 #include "wkb.h"
+#include "zoned_time.h"
 
 namespace graticule {
 namespace {
@@ -227,7 +228,7 @@ void GmlFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, size_t
 void GmlFeatureWriter::property(size_t i, const Value& v) {
   if (i >= fields_.size() || v.kind == Value::Kind::Null) return;
   append(out_, fields_[i].begin);
-  value(fields_[i].type, v);
+  value(fields_[i].type, ZonedTime(fields_[i].type, v).value());
   append(out_, fields_[i].end);
 }
 

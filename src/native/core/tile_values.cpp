@@ -5,6 +5,7 @@
 
 #include "text.h"
 #include "varint.h"
+#include "zoned_time.h"
 
 namespace graticule {
 namespace {
@@ -111,7 +112,8 @@ void TileValues::begin(const std::vector<Column>& columns) {
 void TileValues::tag(size_t column, const Value& given, ByteBuffer& tags) {
   if (column >= states_.size() || !representable(given)) return;
   ColumnState& state = states_[column];
-  Value value = given;
+  const ZonedTime zoned(state.column->type, given);
+  Value value = zoned.value();
   if (state.column->type == FieldType::Boolean && value.kind == Value::Kind::Integer) {
     value = Value::ofBoolean(value.integer != 0);
   }

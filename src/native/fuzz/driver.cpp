@@ -96,7 +96,20 @@ std::vector<Bytes> seeds() {
       collection.head(z + 2).ring(n, {0, 0, 9, 9, 9, 0});
       collection.head(z + 4).u32(1).head(z + 1);
       for (uint32_t i = 0; i < n; ++i) collection.number(7);
-      for (const auto* b : {&point, &line, &multi, &collection}) {
+      const auto arcs = [&](BlobBuilder& b) { b.head(z + 8).ring(n, {-10, 0, 0, 10, 10, 0, 15, -5, 20, 0}); };
+      BlobBuilder curves(big), surfaces(big), tin(big);
+      curves.head(z + 11).u32(3);
+      arcs(curves);
+      curves.head(z + 2).ring(n, {0, 0, 9, 9});
+      curves.head(z + 9).u32(2);
+      arcs(curves);
+      curves.head(z + 2).ring(n, {20, 0, 5, 5});
+      surfaces.head(z + 12).u32(2);
+      polygon(surfaces);
+      surfaces.head(z + 10).u32(2).head(z + 8).ring(n, {-10, 0, 10, 0, -10, 0});
+      surfaces.head(z + 2).ring(n, {0, 0, 1, 1, 1, 0, 0, 0});
+      tin.head(z + 16).u32(1).head(z + 17).u32(1).ring(n, {0, 0, 9, 0, 9, 9, 0, 0});
+      for (const auto* b : {&point, &line, &multi, &collection, &curves, &surfaces, &tin}) {
         all.push_back(b->bytes);
         all.push_back(geoPackage(b->bytes));
       }

@@ -232,6 +232,7 @@ async function convertLayer(
       table,
       title,
       untyped: isCsv(path),
+      spans: /\.kml$/i.test(path),
       keepIds: true,
       unpublished: true,
     },

@@ -6,6 +6,7 @@ import { membersOf, placeOfRaster } from '../../core/raster-sources.js';
 import type { FileRaster, RasterLayers } from '../../core/rasters.js';
 import { TILE_INDEX } from '../../core/sources.js';
 import { statedOfFile } from '../../core/stated-crs.js';
+import type { Field } from '../../core/vector-source.js';
 import type { InspectTask, VectorLayerInfo } from '../../core/vector-tasks.js';
 import { archiveCollection, rasterCollection, type Versions, vectorCollection } from './collections.js';
 import { type Copy, convert } from './convert.js';
@@ -71,7 +72,8 @@ async function readTables(
   const inspect = async (crs: Record<string, string>) => {
     const options = { deadlineMs: INSPECT_DEADLINE_MS };
     const found = await deps.pools.run('vector.inspect', { ...tables, crs, assumeCrs }, options);
-    return found.map((layer) => {
+    return found.map((one) => {
+      const layer = /\.km[lz]$/i.test(file) ? withSpan(one) : one;
       const remarks = [...(notes[layer.source.table] ?? []), ...(layer.remarks ?? [])];
       return remarks.length > 0 ? { ...layer, remarks } : layer;
     });
@@ -112,6 +114,20 @@ async function readTables(
     collections: [...contents.collections, ...rasters.collections],
     quarantined: [...contents.quarantined, ...rasters.quarantined],
   };
+}
+
+/** Features of KML last from `begin` to `end`, where it says so. */
+function withSpan(layer: VectorLayerInfo): VectorLayerInfo {
+  const { source } = layer;
+  const bounds: Record<string, Field['bound']> = { begin: 'start', end: 'end' };
+  const isSpan = (name: string) =>
+    source.fields.some((field) => field.name === name && field.type === 'date-time');
+  if (!Object.keys(bounds).every(isSpan)) return layer;
+  const fields = source.fields.map((field) => {
+    const bound = bounds[field.name];
+    return bound ? { ...field, bound } : field;
+  });
+  return { ...layer, source: { ...source, fields } };
 }
 
 /** In another CRS the same file is other data to caches. */

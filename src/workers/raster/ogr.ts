@@ -10,6 +10,7 @@ import type { Field, FieldType, GeometryType } from '../../core/vector-source.js
 import { crsOfDataset } from './crs.js';
 import { openCsv } from './csv/open.js';
 import { type Dataset, gdal, openWith, plainFile, plainFolder, unreadable } from './gdal.js';
+import { openKml } from './kml.js';
 import { isParquet } from './parquet/file.js';
 import { inspectParquet } from './parquet/translate.js';
 import { openShapefile } from './shapefile.js';
@@ -26,6 +27,7 @@ export async function openVector(path: string): Promise<Dataset> {
   try {
     if (isCsv(path)) return await openCsv(path);
     if (SHAPEFILE.test(path)) return await openShapefile(path);
+    if (KML.test(path)) return await openKml(path);
     return await withoutSchema(path, async () => openWith(path, await vectorDrivers(path)));
   } catch (error) {
     throw unreadable('The file is not a vector file of a supported format, or is damaged.', error);
@@ -50,6 +52,7 @@ const exists = (path: string) =>
   );
 
 const SHAPEFILE = /\.shp$/i;
+const KML = /\.kml$/i;
 
 /** A file geodatabase is a folder. */
 const GEODATABASE = /\.gdb$/i;
@@ -135,12 +138,15 @@ const GEOMETRY_TYPES: Record<number, GeometryType> = {
   5: 'MultiLineString',
   6: 'MultiPolygon',
   7: 'GeometryCollection',
-  // Curves are read as lines.
+  // Curves are read as lines, surfaces as polygons.
   8: 'LineString',
   9: 'LineString',
   10: 'Polygon',
   11: 'MultiLineString',
   12: 'MultiPolygon',
+  15: 'MultiPolygon',
+  16: 'MultiPolygon',
+  17: 'Polygon',
 };
 
 /** Base code of an OGR geometry type (OGC 06-103r4 table 7): ISO offsets are 1000 for Z, 2000 M, 3000 ZM; old 2.5D sets the top bit. */

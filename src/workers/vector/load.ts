@@ -119,7 +119,7 @@ function makeRoom(db: Db, { table, replace }: LoadTask): string | undefined {
   return name;
 }
 
-function describe(db: Db, { stagingTable: table, untyped }: LoadTask): Staged {
+function describe(db: Db, { stagingTable: table, untyped, spans }: LoadTask): Staged {
   const geometry = db
     .prepare(
       'SELECT column_name, geometry_type_name, srs_id, z, m FROM staging.gpkg_geometry_columns WHERE table_name = ?',
@@ -147,8 +147,10 @@ function describe(db: Db, { stagingTable: table, untyped }: LoadTask): Staged {
     z: geometry.z,
     m: geometry.m,
     id: id.name,
-    columns: columns
-      .filter((column) => column !== id && column.name !== geometry.column_name)
+    columns: withSpans(
+      columns.filter((column) => column !== id && column.name !== geometry.column_name),
+      spans,
+    )
       .map((column) => (untyped ? typed(db, table, column) : column))
       .map(withZone),
     extent: box.every((n) => n !== null) ? (box as Staged['extent']) : undefined,
@@ -170,10 +172,29 @@ const TYPED: Readonly<Record<string, { type: string; value(column: string): stri
 
 /** Times without a zone are taken for UTC, which GeoPackage has all times in (OGC 12-128r18, table 1). */
 function withZone(column: StagedColumn): StagedColumn {
-  const name = quote(column.name);
-  if (!/^DATETIME/i.test(column.type) || column.value !== undefined) return column;
-  const hasNone = `${name} GLOB '*[T ]*[0-9]' AND NOT ${name} GLOB '*[T ]*[-+]*'`;
-  return { ...column, value: `CASE WHEN ${hasNone} THEN ${name} || 'Z' ELSE ${name} END` };
+  if (!/^DATETIME/i.test(column.type) || /strftime/.test(column.value ?? '')) return column;
+  const value = `(${column.value ?? quote(column.name)})`;
+  const hasNone = `${value} GLOB '*[T ]*[0-9]' AND NOT ${value} GLOB '*[T ]*[-+]*'`;
+  return { ...column, value: `CASE WHEN ${hasNone} THEN ${value} || 'Z' ELSE ${value} END` };
+}
+
+const SPAN = ['begin', 'end', 'timestamp'] as const;
+
+/** Features of KML with a TimeStamp alone begin and end then: `datetime` selects by the ends of a TimeSpan. */
+function withSpans(columns: readonly StagedColumn[], spans = false): StagedColumn[] {
+  const isInstant = (name: string) =>
+    columns.some((column) => column.name === name && /^DATETIME/i.test(column.type));
+  if (!spans || !SPAN.every(isInstant)) return [...columns];
+  const [begin, end, stamp] = SPAN.map(quote);
+  const either = `CASE WHEN ${begin} IS NULL AND ${end} IS NULL THEN ${stamp}`;
+  const values = new Map<string, string>([
+    ['begin', `${either} ELSE ${begin} END`],
+    ['end', `${either} ELSE ${end} END`],
+  ]);
+  return columns.map((column) => ({
+    ...column,
+    ...(values.has(column.name) ? { value: values.get(column.name)! } : {}),
+  }));
 }
 
 /** A column of texts with the type that all of them have. */

@@ -292,7 +292,11 @@ function view({ id, body }: StoredLayer): LayerView {
   };
 }
 
-const sridOf = (source: object): number | null => (source as { srid?: number }).srid ?? null;
+/** The SRID that is stated counts where the stored geometries have none. */
+function sridOf(source: object): number | null {
+  const { srid, statedSrid } = source as { srid?: number; statedSrid?: number };
+  return statedSrid ?? srid ?? null;
+}
 
 function validationView(
   { schema, table, layerName = table, serviceName = SERVICE, targetSrid }: Static<typeof Validate>,

@@ -17,7 +17,7 @@ export function extent({ source, filter }: FeatureQuery, cancellation?: Cancella
 }
 
 function ofTable(source: PostgisSource, cancellation?: Cancellation): Promise<ExtentResult> {
-  const { database, schema, table, geometryColumn, crs } = source;
+  const { database, schema, table, geometryColumn, geography = false, crs } = source;
   return withConnection(
     database,
     async (connection) => {
@@ -28,7 +28,7 @@ function ofTable(source: PostgisSource, cancellation?: Cancellation): Promise<Ex
       if (!row) return {};
       const [kind, estimate] = row as [string, number];
       const measured = await new Measure(connection).table(
-        { schema, table, geometryColumn, kind, estimate },
+        { schema, table, geometryColumn, geography, kind, estimate },
         crs,
       );
       return measuredIn(measured.extent, crs);

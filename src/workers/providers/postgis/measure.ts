@@ -4,7 +4,7 @@ import { isPgError } from '../../../native/postgres.js';
 import { type SensibleExtent, sensibleExtent } from '../domain.js';
 import type { SpatialTable } from './catalog.js';
 import { CANCELED } from './failure.js';
-import { quote } from './names.js';
+import { cutAtAntimeridian, quote } from './names.js';
 
 /** Rows up to which a table is counted: this takes well under a second. */
 const COUNTED_ROWS = 200_000;
@@ -18,7 +18,10 @@ export interface Measured extends SensibleExtent {
   estimated: boolean;
 }
 
-export type MeasuredTable = Pick<SpatialTable, 'schema' | 'table' | 'geometryColumn' | 'kind' | 'estimate'>;
+export type MeasuredTable = Pick<
+  SpatialTable,
+  'schema' | 'table' | 'geometryColumn' | 'geography' | 'kind' | 'estimate'
+>;
 
 /** Counts rows and finds extents, exactly where that is quick, by the planner's statistics elsewhere. */
 export class Measure {
@@ -64,9 +67,11 @@ export class Measure {
 
   async #extent(table: MeasuredTable): Promise<Box | undefined> {
     const statistics = `SELECT ${sidesOf('e')} FROM (SELECT ST_EstimatedExtent($1::text, $2::text, $3::text) AS e) s`;
-    const [estimated] = 'rm'.includes(table.kind)
-      ? ((await this.#within(statistics, [table.schema, table.table, table.geometryColumn])) ?? [])
-      : [];
+    // Statistics of geographies are of positions in space.
+    const [estimated] =
+      'rm'.includes(table.kind) && !table.geography
+        ? ((await this.#within(statistics, [table.schema, table.table, table.geometryColumn])) ?? [])
+        : [];
     const box = estimated && boxOf(estimated);
     if (box) return box;
     const sql = `SELECT ${sidesOf('e')} FROM (SELECT ST_Extent(${geometryOf(table)}) AS e FROM ${nameOf(table)}) s`;
@@ -94,7 +99,10 @@ export class Measure {
 const nameOf = ({ schema, table }: Pick<MeasuredTable, 'schema' | 'table'>) =>
   `${quote(schema)}.${quote(table)}`;
 
-const geometryOf = ({ geometryColumn }: MeasuredTable) => `${quote(geometryColumn)}::geometry`;
+function geometryOf({ geometryColumn, geography }: MeasuredTable): string {
+  const geometry = `${quote(geometryColumn)}::geometry`;
+  return geography ? cutAtAntimeridian(geometry) : geometry;
+}
 
 /** The condition that all sides of a geometry are numbers: a box with NaN lies within every other. */
 export function areNumbers(geometry: string): string {

@@ -66,7 +66,9 @@ export const SCHEMA = 'graticule_events';
 /** The geometry of a row as PostGIS `geometry`, in the source's CRS. An index on the column serves it. */
 export function geometryOf(source: PostgisSource): string {
   const geometry = column(source.geometryColumn);
-  return source.geography ? cutAtAntimeridian(`${geometry}::geometry`) : geometry;
+  if (!source.geography) return geometry;
+  const planar = `${geometry}::geometry`;
+  return source.geometryType.endsWith('Point') ? planar : cutAtAntimeridian(planar);
 }
 
 /**

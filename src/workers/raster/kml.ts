@@ -1,0 +1,92 @@
+/** KML whose fields have names in other scripts: GDAL makes `______` of each, and one column of all of that length. */
+
+import { isUtf8 } from 'node:buffer';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { xmlEscaped } from '../../core/xml-text.js';
+import { SCRATCH_VARIABLE } from '../engine/settings.js';
+import { type Dataset, openWith } from './gdal.js';
+
+const DRIVERS = ['LIBKML', 'KML'];
+/** Larger files are read as GDAL reads them: the text is held in memory. */
+const MAX_BYTES = 256 << 20;
+/** Names of fields: of the schema and of values, and of untyped data. */
+const NAMES = /(<(?:[\w.-]+:)?(?:SimpleField|SimpleData|Data)\b[^<>]*?\bname\s*=\s*)("[^"<]*"|'[^'<]*')/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
+const ASCII = /^[\x00-\x7f]*$/;
+
+/** Opens a KML file. Names that GDAL would replace by underscores are put back by a virtual dataset around it. */
+export async function openKml(path: string): Promise<Dataset> {
+  const { size } = await stat(path);
+  const bytes = size > MAX_BYTES ? Buffer.alloc(0) : await readFile(path);
+  const { plain, names } = withPlainNames(isUtf8(bytes) ? bytes.toString() : '');
+  if (names.size === 0) return openWith(path, DRIVERS);
+  const folder = mkdtempSync(`${process.env[SCRATCH_VARIABLE] ?? join(tmpdir(), 'graticule-scratch')}-kml-`);
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    const copy = join(folder, basename(path));
+    await writeFile(copy, plain);
+    const inner = await openWith(copy, DRIVERS);
+    const wrapper = `${copy}.vrt`;
+    await writeFile(wrapper, virtualDataset(inner, basename(copy), names)).finally(() => inner.close());
+    const dataset = await openWith(wrapper, ['OGR_VRT']);
+    const close = dataset.close.bind(dataset);
+    dataset.close = () => {
+      close();
+      remove();
+    };
+    return dataset;
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+/** The text with numbered names in the place of those that are not ASCII, and what these stand for. */
+function withPlainNames(text: string): { plain: string; names: ReadonlyMap<string, string> } {
+  const plainNames = new Map<string, string>();
+  const plain = text.replace(NAMES, (whole: string, before: string, quoted: string) => {
+    const name = decoded(quoted.slice(1, -1));
+    if (ASCII.test(name)) return whole;
+    const stand = plainNames.get(name) ?? `graticule_field_${plainNames.size + 1}`;
+    plainNames.set(name, stand);
+    return `${before}"${stand}"`;
+  });
+  return { plain, names: new Map(Array.from(plainNames, ([name, stand]) => [stand, name])) };
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/** Text of an attribute; references that mean nothing stay. */
+function decoded(text: string): string {
+  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(\w+));/gi, (whole, decimal, hex, name) => {
+    const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
+    if (code >= 1 && code <= 0x10ffff) return String.fromCodePoint(code);
+    return ENTITIES[name ?? ''] ?? whole;
+  });
+}
+
+/** Names of types in virtual datasets, by those of gdal-async. */
+const TYPES: Readonly<Record<string, string>> = {
+  integer: 'Integer',
+  integer64: 'Integer64',
+  real: 'Real',
+  date: 'Date',
+  time: 'Time',
+  datetime: 'DateTime',
+  binary: 'Binary',
+};
+
+function virtualDataset(dataset: Dataset, file: string, names: ReadonlyMap<string, string>): string {
+  const layers = dataset.layers.map((layer) => {
+    const fields = layer.fields.map(({ name, type }) => {
+      const shown = xmlEscaped(names.get(name) ?? name);
+      return `<Field name="${shown}" src="${xmlEscaped(name)}" type="${TYPES[type.toLowerCase()] ?? 'String'}"/>`;
+    });
+    const name = xmlEscaped(layer.name);
+    return `<OGRVRTLayer name="${name}"><SrcDataSource relativeToVRT="1">${xmlEscaped(file)}</SrcDataSource><SrcLayer>${name}</SrcLayer>${fields.join('')}</OGRVRTLayer>`;
+  });
+  return `<OGRVRTDataSource>${layers.join('')}</OGRVRTDataSource>`;
+}
