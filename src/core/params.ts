@@ -77,16 +77,17 @@ export const numberedCollection: Param<number | string> = {
   },
 };
 
-export function pathString(name: string, description: string): Param<string> {
+export function pathString(name: string, description: string, maxLength = 256): Param<string> {
   return {
     name,
     in: 'path',
     description,
     required: true,
-    schema: Type.String({ minLength: 1, maxLength: 256 }),
+    schema: Type.String({ minLength: 1, maxLength }),
     parse(raw) {
       if (raw === undefined || raw.length === 0) missing(name);
-      if (raw.length > 256) throw badParameter(name, 'is longer than 256 characters');
+      if (raw.length > maxLength)
+        throw badParameter(name, `has ${raw.length} characters; at most ${maxLength} are allowed`);
       return raw;
     },
   };

@@ -49,7 +49,8 @@ describe('glyphs', () => {
 
   it.each([
     ['/ogc/maps/fonts/Comic%20Sans/0-255.pbf', 404],
-    ['/ogc/maps/fonts/Noto%20Sans%20Regular,Comic%20Sans/0-255.pbf', 404],
+    ['/ogc/maps/fonts/Comic%20Sans,Noto%20Sans%20Regular/0-255.pbf', 200],
+    ['/ogc/maps/fonts/Comic%20Sans,Sans%20Comic/0-255.pbf', 404],
     ['/ogc/maps/fonts/..%2F..%2Fetc/0-255.pbf', 404],
     ['/ogc/maps/fonts/Noto%20Sans%20Regular/0-256.pbf', 400],
     ['/ogc/maps/fonts/Noto%20Sans%20Regular/1-256.pbf', 400],

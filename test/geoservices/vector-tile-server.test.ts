@@ -80,15 +80,16 @@ describe('a vector tile service', () => {
   });
 
   it.each([
-    `${SERVICE}/tile/2/9/0.pbf`,
-    `${SERVICE}/tile/99/0/0.pbf`,
-    `${SERVICE}/tile/0/0/x.pbf`,
-    `${SERVICE}/resources/sprites/other.json`,
-    '/rest/services/nothing/VectorTileServer/resources/sprites/sprite.json',
-    `${SERVICE}/resources/fonts/Nobody/0-255.pbf`,
-    '/rest/services/nothing/VectorTileServer',
-  ])('%s is a failure in band', async (path) => {
+    [`${SERVICE}/tile/2/9/0.pbf`, 400],
+    [`${SERVICE}/tile/99/0/0.pbf`, 400],
+    [`${SERVICE}/tile/0/0/x.pbf`, 400],
+    ['/rest/services/default/MapServer/tile/2/9/0', 400],
+    [`${SERVICE}/resources/sprites/other.json`, 404],
+    ['/rest/services/nothing/VectorTileServer/resources/sprites/sprite.json', 404],
+    [`${SERVICE}/resources/fonts/Nobody/0-255.pbf`, 404],
+    ['/rest/services/nothing/VectorTileServer', 200],
+  ])('%s fails with the status %d: what is read as bytes has that of HTTP', async (path, status) => {
     const response = await get(path);
-    expect([response.status, Object.keys((await response.json()) as Json)]).toEqual([200, ['error']]);
+    expect([response.status, Object.keys((await response.json()) as Json)]).toEqual([status, ['error']]);
   });
 });

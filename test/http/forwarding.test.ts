@@ -21,6 +21,15 @@ describe('headers of a proxy', () => {
       expect(trusting.baseUrl(header(FORWARDED), peer)).toBe('https://maps.example.org/geo');
   });
 
+  test.each([
+    ['x-forwarded-prefix', 'http://inside:8080/geo'],
+    ['x-forwarded-host', 'http://maps.example.org'],
+    ['x-forwarded-proto', 'https://inside:8080'],
+  ] as const)('count alone: %s', (name, url) => {
+    const headers = { host: FORWARDED.host, [name]: FORWARDED[name] };
+    expect(forwarding(['10.0.0.0/8']).baseUrl(header(headers), '10.1.2.3')).toBe(url);
+  });
+
   test.each([[[]], [['10.0.0.0/8']]])('do not count when the peer is not (trusted: %j)', (trustProxy) => {
     expect(forwarding(trustProxy).baseUrl(header(FORWARDED), '203.0.113.1')).toBe('http://inside:8080');
     expect(forwarding(trustProxy).clientAddress(header(FORWARDED), '203.0.113.1')).toBe('203.0.113.1');

@@ -61,8 +61,8 @@ export class Forwarding {
     const host = hostName(header('host')) ?? this.#fallbackHost;
     if (!this.#proxies?.has(peer)) return `${this.#scheme}://${host}`;
     const proto = header('x-forwarded-proto');
-    if (!proto && !header('x-forwarded-host')) return `${this.#scheme}://${host}`;
-    const scheme = first(proto) === 'https' ? 'https' : 'http';
+    // Each header counts without the others.
+    const scheme = proto ? (first(proto) === 'https' ? 'https' : 'http') : this.#scheme;
     const forwardedHost = hostName(first(header('x-forwarded-host'))) ?? host;
     const prefix = first(header('x-forwarded-prefix')) ?? '';
     return `${scheme}://${forwardedHost}${PREFIX.test(prefix) ? prefix.replace(/\/+$/, '') : ''}`;

@@ -16,7 +16,9 @@ import { crsParam, filterParams } from '../crs-params.js';
 import { CSV_FORMAT } from './formats.js';
 
 export const collectionId = pathString('collectionId', 'Identifier of a collection.');
-export const featureId = pathString('featureId', 'Identifier of a feature.');
+/** Text keys of tables are as long as they are; whole requests have a limit of their own. */
+const MAX_ID = 8192;
+export const featureId = pathString('featureId', 'Identifier of a feature.', MAX_ID);
 export const crs = crsParam('crs', 'CRS of the coordinates in the answer; CRS84 by default.');
 
 /** Whether an answer guards formulas: of CSV alone, and of operations with that parameter. */

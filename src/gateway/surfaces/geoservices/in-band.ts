@@ -27,6 +27,11 @@ export function inBandFailure(server: string, operation: string): (error: ApiErr
   };
 }
 
+/** A failure of what clients read as bytes (tiles, glyphs, icons): the same document, under the status of HTTP. */
+export function byStatus(failure: (error: ApiError) => Reply): (error: ApiError) => Reply {
+  return (error) => ({ ...failure(error), status: error.status });
+}
+
 /** `pjson` is JSON that people read. Ids beyond 2^53 and `ExactNumber`s are written digit by digit. */
 export function jsonReply(document: unknown, format: 'json' | 'pjson' = 'json'): Reply {
   return textReply(stringifyExactly(document, format === 'pjson' ? '  ' : ''));

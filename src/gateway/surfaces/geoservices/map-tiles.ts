@@ -17,7 +17,7 @@ import type { TilesDeps } from '../tiles/params.js';
 import { planTile, replyWithTile, type TilePlan, tileAddress } from '../tiles/tile.js';
 import { requestOf } from '../tiles/tile-operations.js';
 import type { ServerType } from './feature-server.js';
-import { inBandFailure } from './in-band.js';
+import { byStatus, inBandFailure } from './in-band.js';
 import type { DrawnLayer } from './map-layers.js';
 
 const serviceId = pathString('serviceId', 'Name of a service.');
@@ -49,7 +49,7 @@ export function tileOperation(deps: TilesDeps, tiles: ServiceTiles): Operation {
     },
     openQuery: true,
     responses: { 200: { description: 'The tile', content: { [format.mediaType]: null } } },
-    failure: inBandFailure(server, 'tile'),
+    failure: byStatus(inBandFailure(server, 'tile')),
     memo: memoOf<TilePlan>(),
     run(x): Reply | Promise<Reply> {
       const { serviceId: service, level, row, column } = x.params;

@@ -10,7 +10,7 @@ import type { Symbols } from '../../../services/symbols.js';
 import { symbolOperations } from '../maps/symbols.js';
 import type { TilesDeps } from '../tiles/params.js';
 import { common, documentFormat, readingOperation } from './feature-server.js';
-import { inBandFailure, jsonReply } from './in-band.js';
+import { byStatus, inBandFailure, jsonReply } from './in-band.js';
 import { CURRENT_VERSION, extentIn, spatialReferenceOf } from './layer-documents.js';
 import { serviceNames, topFirst } from './map-layers.js';
 import { tileOperation } from './map-tiles.js';
@@ -51,7 +51,7 @@ export function vectorTileServerOperations(deps: VectorTileDeps): Operation[] {
     ...symbolOperations(deps.symbols, {
       about: {
         ...{ surface: 'geoservices', protocol: SERVER, permission: 'public', method: 'GET', tag: SERVER },
-        ...{ openQuery: true, failure: inBandFailure(SERVER, 'resources') },
+        ...{ openQuery: true, failure: byStatus(inBandFailure(SERVER, 'resources')) },
       },
       ids: 'geoservices',
       path: `${PATH}/resources`,

@@ -17,10 +17,11 @@ const fontstack = {
   ...pathString('fontstack', 'Names of fonts, with commas: `Noto Sans Regular`.'),
   parse(raw: string | undefined): readonly string[] {
     const fonts = (raw ?? '').split(',').map((name) => name.trim());
-    const unknown = unknownFont(fonts);
-    if (unknown !== undefined) throw notFound('font', unknown.slice(0, 100));
     if (fonts.length > MAX_FONTS) throw badParameter('fontstack', `has at most ${MAX_FONTS} names`);
-    return fonts;
+    // Styles name fonts in the order of their preference.
+    const known = fonts.filter((name) => unknownFont([name]) === undefined);
+    if (known.length === 0) throw notFound('font', fonts.join(', ').slice(0, 100));
+    return known;
   },
 };
 

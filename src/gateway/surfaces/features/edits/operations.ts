@@ -12,6 +12,7 @@ import { FEATURES_PATH } from '../documents.js';
 import { ITEM_FORMATS } from '../formats.js';
 import { namesRow } from '../item-tag.js';
 import { outputOf } from '../items.js';
+import { featureId } from '../params.js';
 import { featureReply } from './answer.js';
 import { batchOperation } from './batch.js';
 import { bodyId, contentCrs, featureBody, featureInput, ifMatch, patchBody, wrongMember } from './body.js';
@@ -23,7 +24,6 @@ export type { EditDeps } from './target.js';
 const ITEMS = `${FEATURES_PATH}/collections/{collectionId}/items`;
 
 const collectionId = pathString('collectionId', 'Identifier of a collection.');
-const featureId = pathString('featureId', 'Identifier of a feature.');
 
 const Feature = Type.Object({ type: Type.Literal('Feature') });
 const FEATURE = { 'application/geo+json': Feature };
