@@ -21,7 +21,7 @@ const UNITS = [
   'test/cache/(data-versions|item-replies|control|levels|tile-cache).test.ts',
   'test/edits/(access|areas|catalog|item-tag|lanes|policy|positions|values).test.ts',
   'test/engine/(lane|output|rooms|wire).test.ts',
-  'test/http/(backlog|browser-pages|forwarding|no-content|request-lines|router|turns).test.ts',
+  'test/http/(backlog|browser-pages|header-names|forwarding|no-content|request-lines|router|turns).test.ts',
   'test/streaming/(access|bad-input|formats|gaps|groups|peers|quotas|relay|sse).test.ts',
   'test/styles/(check|drawing-info|icon-files|sld-*|store|suggest).test.ts',
   'test/tile-jobs/parts.test.ts',

@@ -29,6 +29,24 @@ export function around(a: Box, b: Box): Box {
   return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[2], b[2]), Math.max(a[3], b[3])];
 }
 
+/**
+ * The smallest box of degrees around boxes of which some may lie across the antimeridian: it lies across itself then, unless
+ * they reach around the globe.
+ */
+export function aroundOnGlobe(boxes: readonly Box[]): Box {
+  const whole = boxes.map(uncrossed).reduce(around);
+  if (boxes.every(([west, , east]) => west <= east)) return whole;
+  const spans = boxes.flatMap(plainBoxes).sort(([a], [b]) => a - b);
+  // Starts and ends at the antimeridian, where some box is.
+  let east = -180;
+  let gap: [from: number, to: number] = [0, 0];
+  for (const [start, , end] of spans) {
+    if (start - east > gap[1] - gap[0]) gap = [east, start];
+    east = Math.max(east, end);
+  }
+  return gap[1] > gap[0] ? [gap[1], whole[1], gap[0], whole[3]] : whole;
+}
+
 /** Decimal places that degrees are written with. */
 const PLACES = 1e7;
 /** Part of a last place by which a number misses what it stands for. */

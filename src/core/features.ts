@@ -54,6 +54,8 @@ export interface FeatureOutput {
   precision: number;
   /** Attribute names to write; all when absent. */
   fields?: string[];
+  /** Of `geojson`: the property that repeats the id. */
+  idProperty?: string;
   /** True: geometries are left out (null in GeoJSON). */
   skipGeometry?: boolean;
   /** Of `csv`: texts that spreadsheets take for formulas get an apostrophe in front. */

@@ -52,25 +52,32 @@ function esriValueIn(json: JsonText, type: FieldType): unknown {
   return isExactNumber(value) && /^-?\d+$/.test(value.number) ? value.number : esriValue(value, type);
 }
 
-/** Instants are milliseconds since 1970, booleans 0 and 1, and what GeoServices have no type for is its JSON text. */
+/** Instants and days are milliseconds since 1970, booleans 0 and 1, and what GeoServices have no type for is its JSON text. */
 export function esriValue(value: unknown, type: FieldType): unknown {
   if (value === null || value === undefined) return null;
-  if (type === 'date-time') return Date.parse(value as string);
+  if (type === 'date-time' || type === 'date') return Date.parse(value as string);
   if (type === 'boolean') return value ? 1 : 0;
   if (isExactNumber(value)) return value;
   return typeof value === 'object' ? JSON.stringify(value) : value;
 }
 
+/** `date` is no `esriFieldTypeDateOnly`: clients that do not know the type, which came with 11.2, drop the field. */
 const TYPES: Readonly<Record<FieldType, string>> = {
   integer: 'esriFieldTypeBigInteger',
   number: 'esriFieldTypeDouble',
   string: 'esriFieldTypeString',
   boolean: 'esriFieldTypeSmallInteger',
-  date: 'esriFieldTypeDateOnly',
+  date: 'esriFieldTypeDate',
   'date-time': 'esriFieldTypeDate',
   binary: 'esriFieldTypeString',
   json: 'esriFieldTypeString',
   array: 'esriFieldTypeString',
+};
+
+/** Clients older than `esriFieldTypeBigInteger` read integers that fit 32 bits. */
+const NARROW: Readonly<Record<string, string>> = {
+  ...{ integer16: 'esriFieldTypeSmallInteger', integer32: 'esriFieldTypeInteger' },
+  number32: 'esriFieldTypeSingle',
 };
 
 export interface EsriField {
@@ -91,7 +98,7 @@ export function esriFields({ idColumn, fields }: EsriLayer): EsriField[] {
 export function esriFieldOf(field: Field): EsriField {
   const { name, title = name, type, nullable, maxLength } = field;
   return {
-    ...{ name, type: TYPES[type], alias: title, nullable },
+    ...{ name, type: NARROW[`${type}${field.bits}`] ?? TYPES[type], alias: title, nullable },
     editable: !field.generated && !field.isMasked,
     ...(maxLength === undefined ? {} : { length: maxLength }),
   };

@@ -56,6 +56,7 @@ export const LOG_EVENTS = {
     1204,
     'a file was replaced, and the write-ahead log of the former file was set aside',
   ),
+  'catalog.source.quarantined': warning(1205, 'a source was not published'),
   'style.unreadable': warning(1210, 'a style of a file cannot be drawn'),
   'style.partial': warning(1211, 'a style of a file is drawn in part'),
   'stac.index.failed': warning(1220, 'the index of STAC items could not be made'),

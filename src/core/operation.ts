@@ -215,6 +215,11 @@ export interface Exchange<P extends Params = Params, B = unknown, M = unknown> {
   /** Aborted when the client goes away. */
   readonly signal: AbortSignal;
   header(name: string): string | undefined;
+  /**
+   * Identifies the caller by a token in the `streamed` body, unless credentials came with the head of the request. Throws
+   * `unauthenticated`.
+   */
+  identify?(token: string): Promise<void>;
   /** Adds an entry to the Server-Timing header. Milliseconds. */
   timing(stage: string, milliseconds: number): void;
 }
@@ -238,6 +243,8 @@ export interface BodySpec<S extends TSchema = TSchema> {
   readonly exactMembers?: readonly string[];
   /** Makes what was read fit the schema, on the event loop: it looks at the outermost members only. */
   readonly fit?: (value: unknown) => unknown;
+  /** Members bind in any case at every depth, and members that the schema does not name are dropped: see `memberBinder`. */
+  readonly bindsAnyCase?: boolean;
   /** Bytes; `LIMITS.bodyBytes` when absent. */
   readonly maxBytes?: number;
   /** What a client is told to do that has more. */
@@ -272,6 +279,15 @@ export interface Operation {
   readonly callbacks?: Readonly<Record<string, string>>;
   /** True: a request with an Idempotency-Key is carried out once, and whoever repeats it gets the first answer. */
   readonly repeatable?: boolean;
+  /** Whether answers have an ETag beyond that of their surface; `checked`: requests are refused by If-Match, too (412). */
+  readonly entityTag?: 'sent' | 'checked';
+  /** True: each answer names its request in the header X-Correlation-Id, too. */
+  readonly correlates?: boolean;
+  /**
+   * True: the cookie of a session counts also where neither Origin nor Sec-Fetch-Site comes with it, as from programs. Only
+   * for operations by which the page of another site, whose browser sends neither, would gain nothing.
+   */
+  readonly takesSessionOfPrograms?: boolean;
   /** True: the operation looks at the Authorization header itself, and nobody is known by it. */
   readonly ownCredentials?: boolean;
   /** True: an audit row is written with the outcome. Only for operations that change something. */

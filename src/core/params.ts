@@ -259,6 +259,8 @@ export const bboxParam: Param<Box | undefined> = {
   description:
     'minx,miny,maxx,maxy or minx,miny,minz,maxx,maxy,maxz in the CRS of bbox-crs (CRS84 by default; axis order as the CRS defines it).',
   schema: Type.Array(Type.Number(), {
+    // Tests of the standard look for both beside the exact numbers.
+    ...{ minItems: 4, maxItems: 6 },
     oneOf: [
       { minItems: 4, maxItems: 4 },
       { minItems: 6, maxItems: 6 },

@@ -21,6 +21,8 @@ export interface Field {
   items?: FieldType;
   /** Name of the column's type in the database, where values must be cast to it: `uuid`, `numeric(8,2)`, `int4[]`. */
   sqlType?: string;
+  /** Width in bits of the numbers that the column can hold; 64 if absent. */
+  bits?: 16 | 32;
   title?: string;
   description?: string;
   /** All values that the column may hold, where the store says so. */

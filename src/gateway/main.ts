@@ -57,6 +57,12 @@ async function main(): Promise<void> {
     if (first) {
       announce(gateway, config);
       for (const warning of warningsOf(gateway.catalog.current)) log.write('catalog.doubtful', {}, warning);
+      for (const { path, layer, reason } of gateway.catalog.current.quarantined)
+        log.write(
+          'catalog.source.quarantined',
+          { Source: path, ...(layer === undefined ? {} : { Layer: layer }) },
+          `${path}${layer === undefined ? '' : ` (${layer})`} is not published: ${reason}`,
+        );
     }
     if (config.data.watch) watchSources(gateway, supervised);
     supervised.ready();

@@ -15,6 +15,7 @@ import {
 import { binOperations } from './surfaces/geoservices/bins.js';
 import { catalogueOperations } from './surfaces/geoservices/catalogue-operations.js';
 import { editOperations } from './surfaces/geoservices/edit-operations.js';
+import { featureOperations } from './surfaces/geoservices/feature-resource.js';
 import { rendererOperations } from './surfaces/geoservices/generate-renderer.js';
 import { type GeocodeDeps, geocodeServerOperations } from './surfaces/geoservices/geocode-server.js';
 import { geometryServerOperations } from './surfaces/geoservices/geometry-server.js';
@@ -97,6 +98,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...vectorTileServerOperations({ ...onEarth('VectorTileServer'), symbols }),
     ...geocodeServerOperations(deps),
     ...queryOperations(onEarth('FeatureServer')),
+    ...featureOperations(onEarth('FeatureServer'), 'FeatureServer'),
     ...serviceQueryOperations(onEarth('FeatureServer')),
     ...metadataOperations(onEarth('FeatureServer')),
     ...relatedOperations(onEarth('FeatureServer')),

@@ -35,6 +35,8 @@ export interface UploadRules {
   /** Parts, by their names in lower case, that are small texts: they are among the fields, sent as files or not. */
   texts?: ReadonlySet<string>;
   watch?: UploadWatch;
+  /** Called with the fields in front of the file before any of it is stored; a rejection ends the upload. */
+  admit?(fields: ReadonlyMap<string, string>): Promise<void>;
 }
 
 /** A file on disk, which the receiver now owns, and the other fields of its form. */
@@ -99,13 +101,17 @@ async function receive(source: UploadSource, rules: UploadRules): Promise<Upload
     if (writing.length > 0) refuse(tooManyParts());
     stream.on('limit', () => refuse(tooLarge(rules.maxBytes)));
     rules.watch?.file(name ?? '', mediaType);
-    const file = write(stream, { fileName: name ?? '', mediaType }, rules, stop.signal).catch(
-      (error: unknown) => {
-        const failure = broken(error);
-        refuse(failure);
-        return failure;
-      },
-    );
+    const take = async () => {
+      await rules.admit?.(fields);
+      return write(stream, { fileName: name ?? '', mediaType }, rules, stop.signal);
+    };
+    // The form may end while nobody reads its file yet.
+    stream.on('error', () => {});
+    const file = take().catch((error: unknown) => {
+      const failure = broken(error);
+      refuse(failure);
+      return failure;
+    });
     writing.push(file);
   });
   for (const limit of ['filesLimit', 'fieldsLimit', 'partsLimit'] as const) {

@@ -185,6 +185,27 @@ export class JobStore {
       .execute();
   }
 
+  /** The last log lines of a job, oldest first. */
+  async lastLogs(jobId: string, limit: number): Promise<JobLogRow[]> {
+    const rows = await this.db
+      .selectFrom('job_logs')
+      .selectAll()
+      .where('job_id', '=', jobId)
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute();
+    return rows.reverse();
+  }
+
+  async logCount(jobId: string): Promise<number> {
+    const { count } = await this.db
+      .selectFrom('job_logs')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('job_id', '=', jobId)
+      .executeTakeFirstOrThrow();
+    return Number(count);
+  }
+
   lastLog(jobId: string): Promise<JobLogRow | undefined> {
     return this.db
       .selectFrom('job_logs')

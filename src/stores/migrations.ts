@@ -26,6 +26,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0016-merge-strategies': { up: mergeStrategies },
   '0018-replica-counts': { up: replicaCounts },
   '0019-collection-holders': { up: collectionHolders },
+  '0021-spent-tokens': { up: spentTokens },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -335,6 +336,11 @@ async function replicaCounts(db: StateDb): Promise<void> {
 /** The source that a slug was given to, so that another one of the same name does not take it. */
 async function collectionHolders(db: StateDb): Promise<void> {
   await runAll(db, ['ALTER TABLE collection_ids ADD COLUMN holder TEXT']);
+}
+
+/** What is missing from a bucket, so that a limit which is raised has more left. */
+async function spentTokens(db: StateDb): Promise<void> {
+  await runAll(db, ['ALTER TABLE rate_buckets ADD COLUMN spent REAL NOT NULL DEFAULT 0']);
 }
 
 async function jobShares(db: StateDb): Promise<void> {

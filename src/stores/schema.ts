@@ -312,7 +312,10 @@ export interface SessionTable {
 /** What is left of a rate limit for one caller. */
 export interface RateBucketTable {
   key: string;
+  /** What was left, for servers of earlier versions that share the state. */
   tokens: number;
+  /** Tokens that were missing. */
+  spent: number;
   /** When the tokens were counted: since then the bucket has filled up. */
   filled_at: number;
 }

@@ -69,6 +69,47 @@ describe('console jobs', () => {
     });
   });
 
+  it('diagnoses a job: its last events, all of them page by page, and why it failed', async () => {
+    const id = await submit('work');
+    await api.jobs.finished(id);
+    const diagnose = async (jobId: string, query = {}) => (await get(jobId, '/diagnostics', query)).body;
+    const latest = await diagnose(id, { events: '2' });
+    const messages = ({ events }: { events: { items: { message: string }[] } }) =>
+      events.items.map(({ message }) => message);
+    expect(latest).toMatchObject({
+      ...{ schema: 'svc.job-diagnostics/v1', jobId: id, lifecycle: 'Succeeded', attempt: 1, failure: null },
+      evidence: { missing: [], truncated: ['events'], notes: [] },
+      events: { state: 'available', totalCount: 6, limit: 2, truncated: true, mode: 'latest' },
+      artifacts: { state: 'available', availableCount: 2, expiredCount: 0, unavailableCount: 0 },
+    });
+    expect(messages(latest)).toEqual(['coat 3', 'coat 4']);
+    const first = await diagnose(id, { events: '4', eventCursor: 'start' });
+    const second = await diagnose(id, { events: '4', eventCursor: first.events.nextCursor });
+    expect([...messages(first), ...messages(second)]).toEqual([
+      'Mixing',
+      'coat 0',
+      'coat 1',
+      'coat 2',
+      'coat 3',
+      'coat 4',
+    ]);
+    expect(second.events).toMatchObject({ mode: 'forward', nextCursor: null });
+    const fromLatest = await diagnose(id, { eventCursor: latest.events.firstCursor });
+    expect(messages(fromLatest)).toEqual(['coat 3', 'coat 4']);
+    for (const query of [{ eventCursor: 'x' }, { events: '0' }])
+      await expect(diagnose(id, query)).rejects.toMatchObject({ status: 400 });
+    const failed = await submit('fail');
+    await api.jobs.finished(failed);
+    expect(await diagnose(failed)).toMatchObject({
+      lifecycle: 'Failed',
+      failure: {
+        classification: 'execution_failed',
+        message: 'The paint is dry.',
+        recovery: expect.any(String),
+      },
+    });
+  });
+
   it('pages logs and artifacts', async () => {
     const id = await submit('work');
     await api.jobs.finished(id);

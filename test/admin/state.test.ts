@@ -134,6 +134,7 @@ describeStates('state database', (temporary, database) => {
     // Later steps are undone, so that they can follow again.
     await t.run('ALTER TABLE replicas DROP COLUMN counted_for');
     await t.run('ALTER TABLE collection_ids DROP COLUMN holder');
+    await t.run('ALTER TABLE rate_buckets DROP COLUMN spent');
     await t.run("DELETE FROM kysely_migration WHERE name >= '0016'");
     const again = await t.again();
     const bodies = await Promise.all([
@@ -159,7 +160,7 @@ describe('the file of a state', () => {
     await t.close();
     // A further step makes another number; a change of an earlier one must not.
     expect(hash('sha256', JSON.stringify(tables), 'hex')).toBe(
-      '974b4718fa359d8d3285b2050e29a768b5fbc9062f0c5f3ca3126fb1c7a6758c',
+      '35b536ec6a143f51786425b01f8b662dc9558968100914448a7dba03d62e0d45',
     );
   });
 

@@ -123,8 +123,8 @@ describe.each(STORES)('attachments of features of %s', (_name, makeStore) => {
     expect(await counts('definitionExpression=floors%3D71')).toEqual([[two, 1]]);
     expect(await query('returnCountOnly=true')).toEqual({
       attachmentGroups: [
-        { parentObjectId: one, count: 2 },
-        { parentObjectId: two, count: 1 },
+        { parentObjectId: one, parentGlobalId: '', count: 2 },
+        { parentObjectId: two, parentGlobalId: '', count: 1 },
       ],
     });
     const page = await query('resultRecordCount=2&resultOffset=0&returnUrl=true');
@@ -316,6 +316,21 @@ describe('a caller', () => {
     ]);
     expect((await files.add(own, {}, clerk)).addAttachmentResult.success).toBe(true);
     expect(await files.infos(other)).toMatchObject([{ id: objectId, keywords: '' }]);
+  });
+
+  it('comes with a token in the form, in front of the file', async () => {
+    const id = await files.insert();
+    const token = town.server.adminKey;
+    const add = (fields: Record<string, string>) => files.add(id, { fields }, {});
+    expect(await add({ token })).toMatchObject({ addAttachmentResult: { success: true } });
+    expect(await add({ token: `${token}x` })).toMatchObject({ error: { code: 498 } });
+    expect(await add({})).toMatchObject({ error: { code: 403 } });
+    const late = new FormData();
+    late.set('attachment', new Blob([png() as BlobPart], { type: 'image/png' }), 'late.png');
+    late.set('token', token);
+    const response = await fetch(files.url(`${id}/addAttachment`), { method: 'POST', body: late });
+    expect(await response.json()).toMatchObject({ error: { code: 403 } });
+    expect(await files.infos(id)).toHaveLength(1);
   });
 
   it('that may only read changes nothing', async () => {

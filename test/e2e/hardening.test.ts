@@ -94,6 +94,32 @@ describe('a stranger', () => {
     expect(page).not.toContain('evil.example');
   });
 
+  it('reads header names in their usual case', async () => {
+    const { rawHeaders } = await ask('/ogc/features/collections?f=json', {});
+    const names = rawHeaders.filter((_, i) => i % 2 === 0);
+    expect(names).toEqual(
+      expect.arrayContaining([
+        'ETag',
+        'Content-Type',
+        'Cache-Control',
+        'X-Request-Id',
+        'Access-Control-Allow-Origin',
+      ]),
+    );
+    // The library itself writes these.
+    const own = names.filter((name) => !['date', 'content-length'].includes(name));
+    expect(own.filter((name) => /(^|-)[a-z]/.test(name))).toEqual([]);
+  });
+
+  it('is told that a connection ends which it asked to end', async () => {
+    const closing = async (path: string) => {
+      const { rawHeaders } = await ask(path, { connection: 'close' });
+      return rawHeaders.flatMap((text, i) => (/^connection$/i.test(text) ? [rawHeaders[i + 1]] : []));
+    };
+    for (const path of ['/healthz/live', '/ogc/features/collections?f=json', '/nothing'])
+      expect([path, await closing(path)]).toEqual([path, ['close']]);
+  });
+
   it('is offered Basic and Bearer, each by a line of its own', async () => {
     for (const headers of [{}, { authorization: 'Bearer wrong' }] as Record<string, string>[]) {
       const { rawHeaders, statusCode } = await ask('/healthz/metrics', headers);

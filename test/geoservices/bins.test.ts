@@ -170,20 +170,18 @@ describe('features in bins', () => {
     const limits = (rows: Json[]) =>
       rows.map(({ lowerBoundary, upperBoundary }) => [lowerBoundary, upperBoundary]);
     const cut = await rowsOf('queryBins', members);
-    expect(limits(cut)).toEqual([
-      ['2017-01-10', '2017-02-01'],
-      ['2017-02-01', '2017-03-01'],
-      ['2017-03-01', '2017-03-15'],
-    ]);
+    const days = ['2017-01-10', '2017-02-01', '2017-03-01', '2017-03-15'].map((day) => Date.parse(day));
+    expect(limits(cut)).toEqual([days.slice(0, 2), days.slice(1, 3), days.slice(2)]);
     const [{ n }] = (await sql(
       "SELECT count(*) AS n FROM parcels WHERE built BETWEEN '2017-01-10' AND '2017-03-15'",
     )) as Json[];
     expect(cut.reduce((sum, { frequency }) => sum + frequency, 0)).toBe(n);
     const whole = bins('dateBin', 'built', { ...parameters, returnFullIntervalBin: true });
+    const months = ['2017-01-01', '2017-02-01', '2017-03-01', '2017-04-01'].map((day) => Date.parse(day));
     expect(limits(await rowsOf('queryBins', whole))).toEqual([
-      ['2017-01-01', '2017-02-01'],
-      ['2017-02-01', '2017-03-01'],
-      ['2017-03-01', '2017-04-01'],
+      months.slice(0, 2),
+      months.slice(1, 3),
+      months.slice(2),
     ]);
   });
 

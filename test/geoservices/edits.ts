@@ -56,7 +56,12 @@ export function editSuite(open: () => EditableStore | Promise<EditableStore>): v
     expect(added.addResults.map(({ success }: Json) => success)).toEqual([true, true]);
     const [one, two] = added.addResults.map(({ objectId }: Json) => objectId);
     const feature = await read(one);
-    expect(feature.attributes).toMatchObject({ name: 'one', seen: instant, active: 1, built: '2020-02-29' });
+    expect(feature.attributes).toMatchObject({
+      name: 'one',
+      seen: instant,
+      active: 1,
+      built: Date.parse('2020-02-29'),
+    });
     expect(JSON.parse(feature.attributes.tags)).toEqual({ a: 1 });
     expect(feature.geometry.rings[0]).toHaveLength(5);
     const pbf = await fetch(

@@ -36,8 +36,8 @@ const distinct = async (outFields: string) =>
 
 it('instants are one however they are written', async () => {
   expect(await distinct('seen')).toEqual([Date.UTC(2020, 0, 2, 3, 4, 5), null]);
-  expect(await distinct('built')).toEqual(['2020-01-02', null]);
-  expect(await statisticOf('max', 'built')).toBe('2020-01-02');
+  expect(await distinct('built')).toEqual([Date.UTC(2020, 0, 2), null]);
+  expect(await statisticOf('max', 'built')).toBe(Date.UTC(2020, 0, 2));
 });
 
 it('numbers are what is one', async () => {

@@ -95,7 +95,8 @@ function addLayer(name: string, shapes: readonly (Geometry | null)[]): void {
 }
 
 async function json(path: string): Promise<Json> {
-  return (await fetch(server.url + path)).json();
+  // Comparing geometries blocks this process for longer than the server keeps idle connections.
+  return (await fetch(server.url + path, { headers: { connection: 'close' } })).json();
 }
 
 const items = async (name: string): Promise<Feature[]> =>
@@ -104,7 +105,7 @@ const items = async (name: string): Promise<Feature[]> =>
 async function bytes(name: string, members: Record<string, string>): Promise<Uint8Array> {
   const query = new URLSearchParams({ where: '1=1', outFields: '*', f: 'pbf', ...members });
   const path = `${server.url}/rest/services/default/FeatureServer/${layers[name]}/query?${query}`;
-  const response = await fetch(path);
+  const response = await fetch(path, { headers: { connection: 'close' } });
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/x-protobuf']);
   return new Uint8Array(await response.arrayBuffer());
 }
@@ -134,10 +135,11 @@ function partsOf(geometry: Geometry | null): string[] | null {
 }
 
 function esriValues({ id, properties }: Feature): Json {
-  const { seen, isOpen, ...others } = properties as Json;
+  const { seen, built, isOpen, ...others } = properties as Json;
   return {
     ...{ fid: id, ...others },
     seen: seen === null ? null : Date.parse(seen),
+    built: built === null ? null : Date.parse(built),
     isOpen: isOpen === null ? null : Number(isOpen),
   };
 }

@@ -161,6 +161,46 @@ describe('features', () => {
     ]);
   });
 
+  it('have their id among the properties of GeoJSON where outFields asks for it', async () => {
+    const properties = async (outFields: string) => {
+      const answer = await query('countries', { where: "iso_a2='FR'", outFields, f: 'geojson' });
+      return [answer.features[0].id, answer.features[0].properties];
+    };
+    const [id, all] = await properties('*');
+    const [item] = await features('countries', "filter=iso_a2='FR'");
+    expect(all).toEqual({ fid: id, ...item!.properties });
+    expect(await properties('FID,NAME')).toEqual([id, { fid: id, NAME: 'France' }]);
+    expect(await properties('fid')).toEqual([id, { fid: id }]);
+    expect(await properties('NAME')).toEqual([id, { NAME: 'France' }]);
+  });
+
+  it.each(['FeatureServer', 'MapServer'])('are resources of their own on a %s', async (type) => {
+    const path = `/rest/services/default/${type}/${layers['countries']}`;
+    const search = new URLSearchParams({ where: "iso_a2='FR'", outFields: '*' });
+    const [expected] = (await json(`${service}/${layers['countries']}/query?${search}`)).features;
+    const id = expected.attributes.fid;
+    const { feature } = await json(`${path}/${id}?f=json`);
+    expect(feature).toEqual({
+      ...expected,
+      geometry: { ...expected.geometry, spatialReference: { wkid: 4326, latestWkid: 4326 } },
+    });
+    const { feature: other } = await json(`${path}/${id}?f=pjson&outSR=3857`);
+    expect(other.geometry.spatialReference.latestWkid).toBe(3857);
+    for (const other of ['99999999', 'x', '1.5'])
+      expect(await json(`${path}/${other}?f=json`)).toMatchObject({ error: { code: 404 } });
+  });
+
+  it('may be asked for by a multipart form', async () => {
+    const body = new FormData();
+    for (const [name, value] of Object.entries({ where: "iso_a2='FR'", returnCountOnly: 'true', f: 'json' }))
+      body.set(name, value);
+    const response = await fetch(`${server.url}${service}/${layers['countries']}/query`, {
+      method: 'POST',
+      body,
+    });
+    expect(await response.json()).toEqual({ count: 1 });
+  });
+
   it('have an extent', async () => {
     const { count, extent } = await query('countries', {
       ...{ where: "iso_a2='CH'", returnExtentOnly: 'true', returnCountOnly: 'true' },

@@ -139,11 +139,6 @@ describe('clients', () => {
     expect(await wrong({ allowedGrantTypes: ['password'] })).toEqual([400, '/allowedGrantTypes/0']);
     expect(await wrong({ redirectUris: ['http://example.org/'] })).toEqual([400, '/redirectUris/0']);
     expect(await wrong({ expiresAt: '2001-01-01T00:00:00Z' })).toEqual([400, '/expiresAt']);
-    const scope = await asAdmin('PUT', '/oauth-scopes', { scope: 'x', permissions: ['no such thing'] });
-    expect([scope.status, (scope.json['errors'] as unknown as { name: string }[])[0]!.name]).toEqual([
-      400,
-      '/permissions/0',
-    ]);
   });
 
   it('are given no more than the one who registers them holds', async () => {
@@ -267,7 +262,23 @@ describe('who is signed in', () => {
     expect((await send('POST', path, undefined, { cookie, origin: 'https://evil.example' })).status).toBe(
       403,
     );
-    expect((await send('POST', path, undefined, { cookie })).status).toBe(403);
+    for (const [name, value] of [
+      ['sec-fetch-site', 'cross-site'],
+      ['referer', 'https://evil.example/page'],
+    ] as const)
+      expect((await send('POST', path, undefined, { cookie, [name]: value })).status).toBe(403);
+    expect((await send('POST', '/api/v1/admin/roles', { name: 'uninvited' }, { cookie })).status).toBe(403);
+  });
+
+  it('gets a token, and signs out, with the cookie alone as programs send it', async () => {
+    const password = 'correct horse battery';
+    await send('POST', '/api/v1/users', { name: 'una', password }, { 'x-api-key': server.adminKey });
+    const { headers } = await send('POST', '/account/sign-in', { name: 'una', password });
+    const cookie = headers.get('set-cookie')!.split(';')[0]!;
+    const issued = await send('POST', '/api/v1/admin/auth/bearer', undefined, { cookie });
+    expect(issued).toMatchObject({ status: 200, json: { tokenType: 'Bearer' } });
+    expect((await send('POST', '/api/v1/admin/auth/logout', undefined, { cookie })).status).toBe(200);
+    expect((await send('GET', '/account', undefined, { cookie })).json['isAuthenticated']).toBe(false);
   });
 });
 

@@ -207,11 +207,29 @@ describe('the pages of lists', () => {
     expect((await html('/?kind=cube')).status).toBe(400);
   });
 
-  it('leave the documents as they are: all collections, and no search', async () => {
-    const answer = await fetch(`${server.url}/ogc/features/collections`);
-    expect(((await answer.json()) as { collections: unknown[] }).collections).toHaveLength(52);
-    const refused = await fetch(`${server.url}/ogc/features/collections?q=wells`);
-    expect(refused.status).toBe(400);
-    expect(JSON.stringify(await refused.json())).toContain('"q');
+  it.each([
+    ['', 52],
+    ['q=depth_3', 4],
+    ['place=Germany', 13],
+    ['kind=point&place=france&q=wells+7&sort=title', 1],
+    ['kind=raster', 0],
+  ])('search documents too: %s', async (query, expected) => {
+    for (const path of ['/ogc/features/collections', '/ogc/tiles/collections', '/']) {
+      const { collections } = (await (await fetch(`${server.url}${path}?f=json&${query}`)).json()) as {
+        collections: unknown[];
+      };
+      expect(collections, path).toHaveLength(expected);
+    }
+  });
+
+  it('refuse what documents do not have: pages, and places that are not known', async () => {
+    for (const [query, name] of [
+      ['page=2', 'page'],
+      ['place=Atlantis', 'place'],
+    ] as const) {
+      const refused = await fetch(`${server.url}/ogc/features/collections?f=json&${query}`);
+      expect(refused.status).toBe(400);
+      expect(((await refused.json()) as { detail: string }).detail).toContain(name);
+    }
   });
 });

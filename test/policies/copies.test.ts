@@ -153,6 +153,28 @@ describe('copies of a closed layer', () => {
     }
   });
 
+  it('cannot be made of what a style suggestion or the manifest shows', async () => {
+    await close('countries', false);
+    const suggest = `/api/v1/admin/metadata/layers/${layerIds['countries']}/suggest-style`;
+    const layers = [layerIds['rivers'] === undefined ? Object.keys(layerIds)[0]! : 'rivers'];
+    expect((await admin('POST', '/tenants', { tenantId: 'small', layers })).status).toBe(201);
+    const work = ['admin:styles:write', 'admin:manifest:read', 'admin:audit:read'];
+    for (const [name, permissions] of [
+      ['painter', work],
+      ['painter who reads', [...work, 'read:*']],
+      ['tenant', [...work, 'tenant:small']],
+    ] as const)
+      keys[name] = ((await admin('POST', '/api-keys', { name, permissions })).data as { key: string }).key;
+    const status = async (caller: string, method: string, path: string) =>
+      (await send(caller, method, path)).status;
+    expect(await status('painter', 'POST', suggest)).toBe(403);
+    expect(await status('painter who reads', 'POST', suggest)).toBe(200);
+    for (const path of ['metadata/manifest', 'observability/audit', 'observability/audit/export']) {
+      expect(await status('painter', 'GET', `/api/v1/admin/${path}`), path).toBe(200);
+      expect(await status('tenant', 'GET', `/api/v1/admin/${path}`), path).toBe(403);
+    }
+  });
+
   it('stay closed after a restart of the processes', async () => {
     await close('countries', false);
     server.process.kill('SIGHUP');

@@ -100,6 +100,53 @@ describe('rate limits', () => {
     await drop(id);
   });
 
+  it('let callers in at once when they are raised, and tell what is left', async () => {
+    const { id: keyId, secret } = await key();
+    const id = await put({
+      scope: 'api-key',
+      key: keyId,
+      requestsPerWindow: 4,
+      windowDurationSeconds: 86_400,
+    });
+    const answered = async (n: number) => {
+      const answers = await Promise.all(Array.from({ length: n }, () => ask(secret)));
+      return answers.filter(({ status }) => status === 200).length;
+    };
+    const status = async () => (await admin('GET', `/rate-limits/status?key=${keyId}`)).data;
+    expect(await answered(12)).toBe(4);
+    expect(await status()).toMatchObject({ requestsConsumed: 4, requestsRemaining: 0 });
+    await admin('PUT', `/rate-limits/${id}`, { requestsPerWindow: 10 });
+    expect(await status()).toMatchObject({ policyId: id, requestsConsumed: 4, requestsRemaining: 6 });
+    expect(await answered(12)).toBe(6);
+    // A smaller limit is used up, and no more than that.
+    await admin('PUT', `/rate-limits/${id}`, { requestsPerWindow: 2 });
+    expect(await status()).toMatchObject({ requestsConsumed: 2, requestsRemaining: 0 });
+    expect(await answered(4)).toBe(0);
+    await drop(id);
+  });
+
+  it('tell what is left of the limit that counts a key, of several for *', async () => {
+    const { id: keyId, secret } = await key();
+    await admin('POST', '/tenants', { tenantId: 'counted', plan: 'counted-plan' });
+    const tenant = await key('tenant:counted');
+    const byAddress = await put({ scope: 'address', key: '*', requestsPerWindow: 1_000_000 });
+    const byKey = await put({ scope: 'api-key', key: '*', requestsPerWindow: 50 });
+    const byPlan = await put({ scope: 'plan', key: 'counted-plan', requestsPerWindow: 30 });
+    for (let i = 0; i < 3; i++) expect((await ask(secret)).status).toBe(200);
+    for (let i = 0; i < 2; i++) expect((await ask(tenant.secret)).status).toBe(200);
+    const status = async (name: string) =>
+      (await admin('GET', `/rate-limits/status?key=${encodeURIComponent(name)}`)).data;
+    expect(await status(keyId)).toMatchObject({
+      policyId: byKey,
+      requestsConsumed: 3,
+      requestsRemaining: 47,
+    });
+    for (const name of ['counted', 'counted-plan'])
+      expect(await status(name)).toMatchObject({ policyId: byPlan, requestsConsumed: 2 });
+    expect(await status('127.0.0.1')).toMatchObject({ policyId: byAddress });
+    for (const id of [byAddress, byKey, byPlan]) await drop(id);
+  });
+
   it('are refused when they mean nothing', async () => {
     const wrong = await admin('POST', '/rate-limits', {
       name: 'x',
@@ -109,6 +156,11 @@ describe('rate limits', () => {
     });
     expect(wrong.status).toBe(400);
     expect((await admin('GET', '/rate-limits/status?key=nobody')).status).toBe(404);
+    for (const query of ['', '?key='])
+      expect(await admin('GET', `/rate-limits/status${query}`)).toMatchObject({
+        status: 400,
+        errors: [{ name: 'key' }],
+      });
     expect((await admin('PUT', '/rate-limits/nothing', {})).status).toBe(404);
   });
 });

@@ -160,7 +160,13 @@ describe('rules of access', () => {
     const stronger = { name: 'x', permissions: ['role:administrator'] };
     expect((await admin('POST', '/api-keys', stronger, own)).status).toBe(403);
     const unknown = [{ service: '*', layer: '*', operation: 'admin:nothing' }];
-    expect((await admin('PUT', `/roles/${roleId}/permissions`, { permissions: unknown })).status).toBe(400);
+    // Only who holds it gives it, and to nobody does it mean anything.
+    expect((await admin('PUT', `/roles/${roleId}/permissions`, { permissions: unknown }, own)).status).toBe(
+      403,
+    );
+    expect((await admin('PUT', `/roles/${roleId}/permissions`, { permissions: unknown })).status).toBe(200);
+    const narrow = [{ service: 'default', layer: '*', operation: 'admin:jobs:read' }];
+    expect((await admin('PUT', `/roles/${roleId}/permissions`, { permissions: narrow })).status).toBe(400);
   });
 
   it('are changed by those alone who may read all of the layer', async () => {

@@ -145,3 +145,38 @@ describe('a database that is down at the start', () => {
     }
   });
 });
+
+describe('a database with slow views', () => {
+  const VIEWS = [1, 2, 3, 4].map((n) => `slow${n}`);
+
+  it('delays no other source, is named in the table and the log, and is published later', async () => {
+    const views = VIEWS.map(
+      (name) => `CREATE VIEW ${name} AS
+        SELECT p.id, p.geom FROM places p, (SELECT pg_sleep(seconds) IS NULL FROM pace) s (waited);`,
+    );
+    await run(postgres.url, `CREATE TABLE pace AS SELECT 120 AS seconds; ${views.join(' ')}`);
+    const slow = await startServer({ sources: ['demo/data/world_map.gpkg', url] });
+    const status = async (id: string) =>
+      (await fetch(`${slow.url}/ogc/features/collections/${id}/items?limit=1`)).status;
+    try {
+      expect(await status('countries')).toBe(200);
+      expect(await status('places')).toBe(404);
+      const reason = 'The database has not listed its tables in time';
+      expect(slow.log()).toMatch(new RegExp(`not published: postgresql://graticule@localhost.*: ${reason}`));
+      const isLogged = (line: string) => line.includes('1205') && line.includes(reason);
+      await until('logged', async () => slow.log().split('\n').some(isLogged));
+      // The views become quick; the statements under way end.
+      await run(postgres.url, 'UPDATE pace SET seconds = 0');
+      const cancel = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%slow%' AND pid <> pg_backend_pid()`;
+      await until('published', async () => {
+        await run(postgres.url, cancel);
+        return (await status('places')) === 200;
+      });
+      // A view whose statement was cancelled is left out until the next reload.
+      slow.process.kill('SIGHUP');
+      await until('complete', async () => (await Promise.all(VIEWS.map(status))).every((one) => one === 200));
+    } finally {
+      await slow.stop();
+    }
+  });
+});

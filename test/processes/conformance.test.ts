@@ -126,7 +126,7 @@ it('/req/core/{process-list,process-list-success,pl-limit-definition,pl-limit-re
       ...{
         id: expect.any(String),
         version: expect.any(String),
-        jobControlOptions: ['async-execute', 'dismiss'],
+        jobControlOptions: ['async-execute', 'sync-execute', 'dismiss'],
       },
       links: expect.arrayContaining([expect.objectContaining({ rel: 'process' })]),
     });

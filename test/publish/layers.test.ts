@@ -236,6 +236,53 @@ describe('published layers', () => {
     expect((await admin('PUT', `/connections/main/layers/x/enabled`, { enabled: true })).status).toBe(400);
   });
 
+  it('are published again and switched on by those alone who may read all of the table', async () => {
+    const { layerId } = (await publish({ table: 'places', layerName: 'kept' })).body.data;
+    const metadata = `/services/default/layers/${layerId}/metadata`;
+    expect((await admin('PUT', metadata, { accessPolicy: { allowAnonymous: false } })).status).toBe(200);
+    const work = [
+      'admin:layers:write',
+      'admin:connections:write',
+      'admin:manifest:write',
+      'admin:services:write',
+    ];
+    const headersOf = async (...permissions: string[]) => {
+      const { body } = await admin('POST', '/api-keys', { name: 'publisher', permissions });
+      return { 'x-api-key': body.data.key, 'content-type': 'application/json' };
+    };
+    const [blind, reader] = [await headersOf(...work), await headersOf(...work, 'read:*')];
+    const send = async (headers: Record<string, string>, method: string, path: string, body: object) => {
+      const init = { method, headers, body: JSON.stringify(body) };
+      const response = await fetch(`${server.url}/api/v1/admin${path}`, init);
+      if (response.status === 400) throw new Error(await response.text());
+      return response.status;
+    };
+    const copy = { schema: 'data', table: 'places', layerName: 'kept copy' };
+    const enabled = `/connections/main/layers/${layerId}/enabled`;
+    const { resources } = (await admin('GET', '/metadata/manifest')).body.data;
+    const exported = resources.find((one: { metadata: { name: string } }) => one.metadata.name === 'kept');
+    const { layerId: _, ...others } = exported.spec;
+    const spec = { ...others, layerName: 'kept twice' };
+    const manifest = { resources: [{ ...exported, metadata: { name: 'kept-twice' }, spec }] };
+    const access = {
+      ...{ apiVersion: exported.apiVersion, kind: 'AccessPolicy', metadata: { name: 'kept' } },
+      spec: { allowAnonymous: true, allowAnonymousWrite: false, allowedRoles: [], allowedWriteRoles: [] },
+    };
+    expect(await send(blind, 'POST', '/connections/main/layers', copy)).toBe(403);
+    expect(await send(blind, 'POST', '/metadata/manifest/apply', manifest)).toBe(403);
+    expect(await send(reader, 'POST', '/metadata/manifest/apply', { ...manifest, dryRun: true })).toBe(200);
+    expect(await send(reader, 'PUT', enabled, { enabled: false })).toBe(200);
+    expect(await send(blind, 'PUT', enabled, { enabled: true })).toBe(403);
+    expect(await send(blind, 'POST', '/metadata/manifest/apply', { resources: [access] })).toBe(403);
+    expect(await send(reader, 'PUT', enabled, { enabled: true })).toBe(200);
+    expect(await send(reader, 'POST', '/connections/main/layers', copy)).toBe(201);
+    expect(await statuses(server, items('kept-copy'))).toEqual([401]);
+    const { data } = (await admin('GET', '/connections/main/layers')).body;
+    for (const one of data as { layerId: number; layerName: string }[])
+      if (one.layerName.startsWith('kept'))
+        expect((await admin('DELETE', `/connections/main/layers/${one.layerId}`)).status).toBe(200);
+  });
+
   it('are gone while their connection is inactive, and keep it from being deleted', async () => {
     expect((await admin('DELETE', '/connections/main')).status).toBe(409);
     await admin('PUT', '/connections/main', { isActive: false });

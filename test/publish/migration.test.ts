@@ -151,14 +151,25 @@ describe('a scorecard', () => {
     expect(read.headers.get('content-disposition')).toContain('attachment');
   });
 
+  it('of another program is kept with the fingerprint that the server computes', async () => {
+    const stated = sha256('as another program has it');
+    const answer = await post({ fingerprint: stated, ...CARD });
+    expect(answer.status, answer.text).toBe(200);
+    const { body } = await admin('GET', '/migration/runs/carded/scorecard');
+    const { fingerprint, ...card } = body as Record<string, unknown>;
+    expect(card).toEqual({ ...CARD, statedFingerprint: stated });
+    const inOrder = Object.fromEntries(Object.entries(card).sort(([a], [b]) => (a < b ? -1 : 1)));
+    expect(fingerprint).toBe(sha256(JSON.stringify(inOrder)));
+    expect(answer.body).toMatchObject({ reconciliationScorecardFingerprint: fingerprint });
+  });
+
   it('may stand in any order, and is refused when it is another or contradicts itself', async () => {
     const { fingerprint, ...rest } = signed(CARD);
     const turned = Object.fromEntries(Object.entries(rest).reverse());
     expect((await post({ ...turned, fingerprint })).status).toBe(200);
     const { dataReconciliation: data } = CARD;
     const faults: [string, object][] = [
-      ['/fingerprint', { ...rest, fingerprint: sha256('') }],
-      ['/fingerprint', { ...rest, fingerprint, verdict: 'pass' }],
+      ['/fingerprint', { ...rest, fingerprint: 'none' }],
       ['/runId', signed({ ...CARD, runId: 'run-1' })],
       ['/verdict', signed({ ...CARD, verdict: 'good' })],
       ['/dataReconciliation/layerCount', signed({ ...CARD, dataReconciliation: { ...data, passCount: 2 } })],
@@ -185,6 +196,29 @@ describe('performance evidence', () => {
     expect(history.body).toEqual({ items: [], count: 0, limit: 50, sourceFamily: 'x', fixtureSize: null });
     expect((await admin('GET', '/migration/performance-evidence/history?limit=201')).status).toBe(400);
     expect((await admin('GET', '/migration/performance-evidence/nothing')).status).toBe(404);
+  });
+
+  it('is that of benchmarks, as they were recorded', async () => {
+    const record = (body: object) => admin('POST', '/migration/performance-evidence', body);
+    const about = { sourceFamily: 'geopackage', fixtureSize: 'large', status: 'Pass' };
+    const artifact = { ratio: 0.9, Rounds: [{ Ms: 1 }], a: null };
+    const older = await record({ ...about, generatedAt: '2026-01-01T00:00:00Z', artifact: {} });
+    const made = await record({ ...about, artifact, other: 1 });
+    expect(made.status, made.text).toBe(201);
+    const { evidenceId } = made.body as { evidenceId: string };
+    expect(made.headers.get('location')).toBe(`/api/v1/admin/migration/performance-evidence/${evidenceId}`);
+    expect(made.body).toEqual({
+      ...{ ...about, evidenceId, artifact, generatedAt: expect.any(String) },
+      fingerprint: sha256('{"Rounds":[{"Ms":1}],"a":null,"ratio":0.9}'),
+    });
+    const read = (path: string) => admin('GET', `/migration/performance-evidence/${path}`);
+    expect((await read('latest')).body).toEqual(made.body);
+    expect((await read(evidenceId)).body).toEqual(made.body);
+    expect((await read('history?sourceFamily=GeoPackage&size=large')).body).toMatchObject({
+      items: [made.body, older.body],
+      count: 2,
+    });
+    expect((await record({ ...about, status: 'Good', artifact })).status).toBe(400);
   });
 });
 

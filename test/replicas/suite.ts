@@ -60,7 +60,7 @@ export function replicaSuite(name: string, open: () => Promise<EditableStore>): 
         expect(layer.features).toHaveLength(1);
         const [{ attributes, geometry }] = layer.features;
         expect(attributes).toMatchObject({
-          ...{ fid: id, name: 'whole', area: 2.5, floors: 3, built: '2024-02-29', active: 1 },
+          ...{ fid: id, name: 'whole', area: 2.5, floors: 3, built: Date.parse('2024-02-29'), active: 1 },
           seen: Date.parse('2026-01-02T03:04:05Z'),
         });
         expect(JSON.parse(attributes.tags)).toEqual({ a: [1] });

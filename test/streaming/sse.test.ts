@@ -27,8 +27,8 @@ it('names each event by the type of its frame, and gives changes an id', async (
   s.publish([s.event('1', 'a\nb')]);
   await reader.until(() => reader.of('feature-change').length === 1);
   expect(reader.head).toMatch(/^HTTP\/1.1 200 OK/);
-  expect(reader.head).toMatch(/content-type: text\/event-stream\r\n/);
-  expect(reader.head).toMatch(/cache-control: no-store/);
+  expect(reader.head).toMatch(/Content-Type: text\/event-stream\r\n/);
+  expect(reader.head).toMatch(/Cache-Control: no-store/);
   const [change] = reader.of('feature-change');
   expect(change).toMatchObject({
     id: String(s.head()),

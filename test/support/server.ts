@@ -92,7 +92,17 @@ export async function startServer(setup: ServerSetup = {}): Promise<TestServer> 
   closeSync(out);
   const log = () => readFileSync(logFile, 'utf8');
   const url = `${setup.ca === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
-  await untilReady(() => isReady(url, setup.ca), child, log);
+  const gateways = new Set<string>();
+  const processes = gatewaysOf(setup);
+  await untilReady(
+    async () => {
+      const gateway = await readyGateway(url, setup.ca);
+      if (gateway !== undefined) gateways.add(gateway);
+      return gateways.size >= processes;
+    },
+    child,
+    log,
+  );
   return {
     url,
     adminKey: ADMIN_KEY,
@@ -106,17 +116,25 @@ export async function startServer(setup: ServerSetup = {}): Promise<TestServer> 
   };
 }
 
-function isReady(url: string, ca: string | undefined): Promise<boolean> {
+/** Gateways that share the port. */
+function gatewaysOf({ args = [], env = {} }: ServerSetup): number {
+  const flag = args.indexOf('--processes');
+  return Number(flag < 0 ? (env['SVC_SERVER__PROCESSES'] ?? 1) : args[flag + 1]);
+}
+
+/** Name of a gateway that is ready, as its request ids start with; undefined if the one that answers is not ready. */
+function readyGateway(url: string, ca: string | undefined): Promise<string | undefined> {
   return new Promise((resolve) => {
     const answer = (response: IncomingMessage) => {
       response.resume();
-      resolve(response.statusCode === 200);
+      const [gateway] = String(response.headers['x-request-id']).split('-');
+      resolve(response.statusCode === 200 ? gateway : undefined);
     };
     const call =
       ca === undefined
-        ? get(`${url}/healthz/ready`, answer)
-        : getSecure(`${url}/healthz/ready`, { ca }, answer);
-    call.on('error', () => resolve(false));
+        ? get(`${url}/healthz/ready`, { agent: false }, answer)
+        : getSecure(`${url}/healthz/ready`, { ca, agent: false }, answer);
+    call.on('error', () => resolve(undefined));
   });
 }
 

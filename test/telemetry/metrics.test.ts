@@ -15,6 +15,7 @@ import {
   Histogram,
   type Instrument,
   MAX_CELLS,
+  SHARES,
   unitOf,
 } from '../../src/services/telemetry/instruments.js';
 import { createRegistry, exposition, instruments } from '../../src/services/telemetry/metrics.js';
@@ -114,6 +115,23 @@ describe('instruments', () => {
     expect(histogram.samples()).toHaveLength(MAX_CELLS.histogram + 1);
     counter.reset();
     histogram.reset();
+  });
+
+  it('keep room for what is served, however many requests were refused', () => {
+    const counter = new Counter({ name: 'svc_shares', help: 'Test', labels: ['a'] });
+    for (const share of ['refused', 'admin', 'wrong'] as const)
+      for (let n = 0; n < 2000; n++) counter.cellIn(share, `${share} ${n}`).inc();
+    for (let n = 0; n < MAX_CELLS.other / 2 - 1; n++) counter.cell(`served ${n}`).inc();
+    const samples = counter.samples();
+    const named = (word: string) =>
+      samples.filter(({ labels }) => labels['a']!.startsWith(`${word} `)).length;
+    expect(['refused', 'admin', 'wrong', 'served'].map(named)).toEqual([
+      ...[SHARES.refused, SHARES.admin, SHARES.wrong].map((part) => MAX_CELLS.other * part),
+      MAX_CELLS.other / 2 - 1,
+    ]);
+    counter.reset();
+    expect(counter.cellIn('refused', 'again')).not.toBe(counter.cellIn('refused', 'other'));
+    counter.reset();
   });
 
   it('keep the scrape within its budget after every operation was answered in every way', async () => {

@@ -55,7 +55,7 @@ export const MappingBody = Type.Object({
   matchValue: Type.String({ minLength: 1, maxLength: 1000 }),
   principalId: Type.String({ pattern: '^[!-~]{1,200}$' }),
   displayName: optional(NAME),
-  roles: optional(Texts(100, 100)),
+  roles: optional(Texts(100, 200)),
   tenantId: OptionalName,
   environmentScopes: optional(Type.Array(Environment, { maxItems: 100 })),
   enabled: optional(Type.Boolean()),

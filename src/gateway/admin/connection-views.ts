@@ -10,6 +10,7 @@ import {
 } from '../../services/connections/connection.js';
 import type { Connections } from '../../services/connections/connections.js';
 import type { ConnectionCheck } from '../../services/connections/trials.js';
+import { tagged } from './entity-tags.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,
@@ -56,7 +57,7 @@ export function summary(
 ): Static<typeof SummarySchema> {
   const { id, body, createdAt, createdBy } = stored;
   const { name, description, host, port, databaseName, username, sslMode, isActive } = body;
-  return {
+  const view: Static<typeof SummarySchema> = {
     ...{ connectionId: id, name, description, host, port, databaseName, username },
     ...{ sslRequired: requiresSsl(sslMode), sslMode, storageType: 'external', isActive },
     healthStatus: check === undefined ? 'unknown' : check.isHealthy ? 'healthy' : 'unhealthy',
@@ -64,6 +65,7 @@ export function summary(
     ...{ createdAt: timestamp(createdAt), createdBy, provider: providerOf(body) },
     owner: connections.isSource(stored) ? 'configuration' : 'api',
   };
+  return tagged(view, stored.etag);
 }
 
 export function detail(
@@ -72,12 +74,13 @@ export function detail(
   check?: ConnectionCheck,
 ): Static<typeof DetailSchema> {
   const { password, secretReference } = stored.body;
-  return {
+  const view: Static<typeof DetailSchema> = {
     ...summary(stored, connections, check),
     credentialReference: secretReference,
     encryptionVersion: password === null ? null : keyVersionOf(password),
     updatedAt: timestamp(stored.updatedAt),
   };
+  return tagged(view, stored.etag);
 }
 
 export function testResult(

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { notFound } from '../../core/errors.js';
-import { actorOf, type Exchange, type Principal } from '../../core/operation.js';
+import { actorOf, type Principal } from '../../core/operation.js';
 import { pathString } from '../../core/params.js';
 import type { StoredDocument } from '../../stores/documents.js';
-import { ifMatchTags } from '../http/entity-tag.js';
+import { ifMatch } from './conditional.js';
 import type { AdminDeps } from './deps.js';
-import { etag, tagged } from './entity-tags.js';
+import { tagged } from './entity-tags.js';
 import { Acknowledgement, AcknowledgementSchema, TimestampSchema, timestamp } from './envelope.js';
 import { type Implementation, implement, jsonBody, type Verb } from './kit.js';
 
@@ -40,12 +40,6 @@ function keeping({ isRule = false }: { isRule?: boolean }, { state, settle }: Ad
     : { store: state.documents, settle: async () => {} };
 }
 
-/** The entity tags that a change is bound to, any of them; undefined: to none. */
-export function ifMatch(x: Pick<Exchange, 'header'>): readonly string[] | undefined {
-  const tags = ifMatchTags(x.header('if-match') ?? '*');
-  return tags === '*' ? undefined : tags;
-}
-
 /** The five implementations of a resource: list, create (201 with Location), get, update, remove. */
 export function documents<C extends TSchema, U extends TSchema, B extends TObject>(
   path: string,
@@ -74,7 +68,6 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
       status: 201,
       errors: [400],
       location: (data: Record<string, string>) => `${path}/${data[idMember]}`,
-      etag,
       async answer({ body, principal }, deps) {
         const { store, settle } = keeping(about, deps);
         const document = about.make(body as Static<C>, deps) as object;
@@ -88,7 +81,6 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
       params,
       data: item,
       errors: [404],
-      etag,
       answer: async (x, { state }) =>
         view((await state.documents.get<object>(kind, x.params.id)) ?? missing(kind, x.params.id)),
     }),
@@ -97,7 +89,6 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
       body: jsonBody(about.update),
       data: item,
       errors: [400, 404, 412],
-      etag,
       async answer(x, deps) {
         const { store, settle } = keeping(about, deps);
         const change = (before: object) => {

@@ -1,10 +1,47 @@
-const tags = new WeakMap<object, string>();
+import { createHash } from 'node:crypto';
 
-/** A view with the entity tag of what it shows, which is none of its members. */
-export function tagged<T extends object>(view: T, tag: string): T {
-  tags.set(view, tag);
+const states = new WeakMap<object, string>();
+
+/**
+ * Gives a view the tag of the stored state that it shows. A view without one shows nothing but stored members, so the hash of
+ * its members is the tag of the state.
+ */
+export function tagged<T extends object>(view: T, state: string): T {
+  states.set(view, state);
   return view;
 }
 
-/** Entity tag of what a view shows. */
-export const etag = (view: object) => tags.get(view);
+/**
+ * The entity tag of a view: the tag of the stored state, and for views that show more than that state, such as the health of
+ * a connection, a dot and a hash of the members behind it. Undefined without a view.
+ */
+export function entityTag(view: unknown): string | undefined {
+  if (view === undefined) return undefined;
+  const hash = hashTag(JSON.stringify(view, withoutTime));
+  const state = isTagged(view) ? states.get(view as object) : undefined;
+  return state === undefined ? hash : `${state}.${hash.slice(0, 8)}`;
+}
+
+/** Gives a view the state that another one shows. */
+export function sameState<T extends object>(view: T, other: object): T {
+  const state = states.get(other);
+  return state === undefined ? view : tagged(view, state);
+}
+
+export function isTagged(view: unknown): boolean {
+  return typeof view === 'object' && view !== null && states.has(view);
+}
+
+/** The part of an entity tag that names the stored state. */
+export function stateOf(tag: string): string {
+  const dot = tag.indexOf('.');
+  return dot < 0 ? tag : tag.slice(0, dot);
+}
+
+/** In hexadecimal: a tag must not end as the name of a content coding. */
+export function hashTag(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+}
+
+/** When a list was made is no part of what it lists. */
+const withoutTime = (name: string, value: unknown) => (name === 'generatedAt' ? undefined : value);

@@ -19,10 +19,10 @@ import { geoprocessing } from './groups/geoprocessing.js';
 import { identity } from './groups/identity.js';
 import { imports } from './groups/import.js';
 import { importFiles } from './groups/import-files.js';
-import { jobs } from './groups/jobs.js';
+import { jobDiagnostics, jobs } from './groups/jobs.js';
 import { layerMetadata } from './groups/layer-metadata.js';
 import { layerDeletion, layers } from './groups/layers.js';
-import { migration } from './groups/migration.js';
+import { migration, performanceEvidence } from './groups/migration.js';
 import { migrationArtifacts } from './groups/migration-artifacts.js';
 import { multidimCoverages } from './groups/multidim-coverages.js';
 import { oauth } from './groups/oauth.js';
@@ -132,5 +132,7 @@ export function adminOperations(deps: AdminDeps): AdminOperation[] {
 
 /** Operations of ours below the same path, beside those that the contract lists. */
 export function extensionOperations(deps: AdminDeps): AdminOperation[] {
-  return [manifest, layerDeletion, resumableUploads].flatMap((group) => operationsOf(group, deps));
+  return [manifest, layerDeletion, resumableUploads, jobDiagnostics, performanceEvidence].flatMap((group) =>
+    operationsOf(group, deps),
+  );
 }

@@ -1,6 +1,5 @@
 import type { Static, TSchema } from 'typebox';
-import { ApiError, notFound } from '../../core/errors.js';
-import { stringifyExactly } from '../../core/json.js';
+import { ApiError } from '../../core/errors.js';
 import type {
   BodySpec,
   Exchange,
@@ -10,10 +9,11 @@ import type {
   Reply,
   ResponseDoc,
 } from '../../core/operation.js';
-import { isWithin } from '../../services/access/policy.js';
-import { JobContinues } from '../../services/jobs/job-continues.js';
+import { BASE_PATH } from './base-path.js';
+import { Turns } from './conditional.js';
 import type { AdminDeps } from './deps.js';
-import { dataSchema, type Envelope, errorDocs, wrap } from './envelope.js';
+import { dataSchema, type Envelope, errorDocs } from './envelope.js';
+import { isChange, runOf, sendsTag } from './row-run.js';
 
 /**
  * The management API has four shapes. A group is a table of rows made by the four functions of their names;
@@ -21,7 +21,7 @@ import { dataSchema, type Envelope, errorDocs, wrap } from './envelope.js';
  */
 export type Shape = 'resource' | 'action' | 'report' | 'setting';
 
-export const BASE_PATH = '/api/v1/admin';
+export { BASE_PATH };
 
 /** `GET /api-keys`: method and path below the base path. */
 export type Route = `${Method} /${string}`;
@@ -38,23 +38,31 @@ interface Common<P extends Params, S extends TSchema> {
   readonly socket?: boolean;
   /** Everybody may ask: what comes depends on who does, or leads to knowing that. */
   readonly open?: boolean;
+  /** See `Operation.takesSessionOfPrograms`. */
+  readonly takesSessionOfPrograms?: boolean;
+  /** Path of the row that shows what this one changes, where that is another path of the group: its entity tag counts. */
+  readonly shownBy?: `/${string}`;
+}
+
+/** What a change needs to be conditional where no row shows the resource. */
+interface Shown<P extends Params> {
+  /** Returns a view of the resource that the row changes. Throws `not-found`. */
+  current?(x: Exchange<P>, deps: AdminDeps): unknown;
 }
 
 /** An implementation that gives data: the kit makes the reply. */
-export interface Answer<P extends Params, S extends TSchema> extends Common<P, S> {
+export interface Answer<P extends Params, S extends TSchema> extends Common<P, S>, Shown<P> {
   /** Schema of what `answer` gives. */
   readonly data: TSchema;
   /** Status of success; 200 when absent. */
   readonly status?: number;
   /** `Location` of what was made, relative to the base path. */
   location?(data: never): string;
-  /** `ETag` of what the answer shows, without quotes. */
-  etag?(data: never): string | undefined;
   answer(x: Exchange<P, Static<S>>, deps: AdminDeps): unknown;
 }
 
 /** An implementation that makes its replies itself: other media types, several statuses. */
-export interface Replies<P extends Params, S extends TSchema> extends Common<P, S> {
+export interface Replies<P extends Params, S extends TSchema> extends Common<P, S>, Shown<P> {
   readonly responses: Readonly<Record<number, ResponseDoc>>;
   reply(x: Exchange<P, Static<S>>, deps: AdminDeps): Reply | Promise<Reply>;
 }
@@ -77,6 +85,8 @@ export interface GroupAbout {
   /** Word of the permission labels and operation ids: `admin:{scope}:read`. */
   readonly scope: string;
   readonly envelope: Envelope;
+  /** Answers have X-Correlation-Id. */
+  readonly correlates?: boolean;
 }
 
 export interface Group extends GroupAbout {
@@ -169,14 +179,12 @@ export function jsonBody<S extends TSchema>(schema: S, required = true): BodySpe
 
 /** The operations of a group, ready for the dispatcher. */
 export function operationsOf(about: Group, deps: AdminDeps): AdminOperation[] {
-  return about.rows.map((one) => operationOf(about, one, deps));
+  const turns = new Turns();
+  return about.rows.map((one) => operationOf(about, one, deps, turns));
 }
 
-function operationOf(
-  about: Group,
-  { shape, method, path, summary, implementation }: Row,
-  deps: AdminDeps,
-): AdminOperation {
+function operationOf(about: Group, row: Row, deps: AdminDeps, turns: Turns): AdminOperation {
+  const { shape, method, path, summary, implementation } = row;
   const reads = shape === 'report' || method === 'GET';
   const common = {
     id: `admin.${camel(about.scope)}.${camel(summary)}`,
@@ -192,9 +200,11 @@ function operationOf(
     repeatable: !reads && method === 'POST',
     shape,
     scope: about.scope,
+    ...(about.correlates ? { correlates: true } : {}),
   } as const;
   if (!implementation) return { ...common, ...reserved(method, path, summary) };
   const { description, params, body, errors, socket = false, open = false } = implementation;
+  const { takesSessionOfPrograms = false } = implementation;
   const envelope = implementation.envelope ?? about.envelope;
   return {
     ...common,
@@ -202,11 +212,13 @@ function operationOf(
     ...(open ? { permission: 'public', repeatable: false } : {}),
     description,
     params: params ?? {},
-    body,
+    body: body && { ...body, bindsAnyCase: true },
     responses: { ...responsesOf(implementation, envelope), ...errorDocs(errors ?? []) },
     built: true,
     socket,
-    run: runOf(implementation, envelope, deps),
+    takesSessionOfPrograms,
+    ...(isChange(method) ? { entityTag: 'checked' } : sendsTag(about, row) ? { entityTag: 'sent' } : {}),
+    run: runOf({ group: about, row, implementation, deps }, turns),
   };
 }
 
@@ -236,52 +248,6 @@ function responsesOf(
   return {
     [status]: { description: 'Success.', content: { 'application/json': dataSchema(data, envelope) } },
   };
-}
-
-function runOf(implementation: Implementation, envelope: Envelope, deps: AdminDeps): Operation['run'] {
-  const run = plainRunOf(implementation, envelope, deps);
-  return (x) => {
-    const reply = run(x);
-    return reply instanceof Promise ? reply.catch(replyOfContinuedJob) : reply;
-  };
-}
-
-/** The reply to a request whose job outlives it: 201 and where the job is. Throws everything else. */
-function replyOfContinuedJob(error: unknown): Reply {
-  if (!(error instanceof JobContinues)) throw error;
-  const { jobId } = error;
-  const statusUrl = `${BASE_PATH}/jobs/${jobId}`;
-  const message =
-    'The server is stopping. The job continues after its next start; no step after it was started.';
-  const body = JSON.stringify({ jobId, statusUrl, message });
-  return { status: 201, mediaType: 'application/json', headers: { location: statusUrl }, body };
-}
-
-function plainRunOf(implementation: Implementation, envelope: Envelope, deps: AdminDeps): Operation['run'] {
-  if ('reply' in implementation)
-    return (x) => {
-      requireOwnLayer(x, deps);
-      return implementation.reply(x as never, deps);
-    };
-  const { status = 200 } = implementation;
-  return async (x) => {
-    requireOwnLayer(x, deps);
-    const data = await implementation.answer(x as never, deps);
-    const location = implementation.location?.(data as never);
-    const headers: Record<string, string> = location === undefined ? {} : { location: BASE_PATH + location };
-    if (status === 204) return { status, headers };
-    const etag = implementation.etag?.(data as never);
-    const body = stringifyExactly(wrap(data, envelope));
-    return { status, mediaType: 'application/json', body, headers, ...(etag === undefined ? {} : { etag }) };
-  };
-}
-
-/** Throws `not-found` where the path names a layer that does not exist for the caller, as one of another tenant. */
-function requireOwnLayer({ params, principal }: Exchange, { catalog }: AdminDeps): void {
-  const { layerId } = params as { layerId?: unknown };
-  if (principal.layers === undefined || typeof layerId !== 'number') return;
-  const collection = catalog().byLayerId(layerId);
-  if (collection && !isWithin(principal, collection)) throw notFound('layer', String(layerId));
 }
 
 /** `List Admin API Keys` -> `listAdminApiKeys`. */

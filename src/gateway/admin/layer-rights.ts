@@ -4,8 +4,9 @@ import { ApiError, notFound } from '../../core/errors.js';
 import type { Principal } from '../../core/operation.js';
 import type { AccessAction, AccessPolicy } from '../../services/access/access.js';
 import { serviceAccessId } from '../../services/access/marker.js';
-import { isWithin } from '../../services/access/policy.js';
-import type { RuleSet } from '../../services/access/rules.js';
+import { hasWhole, isWithin } from '../../services/access/policy.js';
+import type { AccessRules, RuledLayer, RuleSet } from '../../services/access/rules.js';
+import type { StoredLayer } from '../../services/publish/layers.js';
 
 /**
  * Rights to layers that management operations ask for beside their permissions. Who changes what others may see of a layer
@@ -29,13 +30,42 @@ export function requireWhole(
   for (const collection of collections) {
     const { allowed, filter, fields } = access(principal, collection, action);
     if (allowed && filter === undefined && fields === undefined) continue;
-    if (!isWithin(principal, collection)) throw notFound('layer', collection.id);
-    throw new ApiError(
-      'forbidden',
-      `Changing the layer '${collection.id}' needs the right to ${action} all of its rows and attributes.`,
-    );
+    refuseLayer(collection, action, principal);
   }
 }
+
+/** As `requireWhole`, for layers by what rules know of them: they may be switched off, and are in no catalog then. */
+export function requireWholeOf(
+  layers: readonly RuledLayer[],
+  action: AccessAction,
+  principal: Principal,
+  rules: Pick<AccessRules, 'current'>,
+): void {
+  const refused = layers.find((layer) => !hasWhole(principal, layer, action, rules.current));
+  if (refused) refuseLayer(refused, action, principal);
+}
+
+function refuseLayer(layer: RuledLayer, action: AccessAction, principal: Principal): never {
+  if (!isWithin(principal, layer)) throw notFound('layer', layer.id);
+  throw new ApiError(
+    'forbidden',
+    `You need the right to ${action} all rows and attributes of the layer '${layer.id}'.`,
+  );
+}
+
+/** Throws `forbidden` for a caller whom a tenant limits to some layers: what it asked for is about all of them. */
+export function requireAllLayers({ layers }: Principal): void {
+  if (layers === undefined) return;
+  throw new ApiError(
+    'forbidden',
+    'This operation covers all layers. You are limited to the layers of a tenant.',
+  );
+}
+
+/** A published table as rules know it. */
+export const ruledLayer = ({ id, body: { layerId, serviceName } }: StoredLayer): RuledLayer => ({
+  ...{ id, layerId, service: serviceName },
+});
 
 /** As `requireWhole`, for the collections of these ids that an import replaces. Those that are not there are free. */
 export function requireReplaceable(

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { OptionalStringSchema, TimestampSchema } from './envelope.js';
 import { optional, time, VERDICTS } from './migration-schemas.js';
+import { OPEN } from './open-objects.js';
 
 /** Artifacts of migrations that programs hand in. Members that are not listed stay as they came. */
 
@@ -11,50 +12,65 @@ const Open = Type.Object({});
 const many = (items: ReturnType<typeof Type.Object>) =>
   Type.Optional(Type.Array(items, { maxItems: 10_000 }));
 
-const Source = Type.Object({ baseUrl: text(2048), displayName: optional(256), version: optional(128) });
+const Source = Type.Object({ baseUrl: text(2048), displayName: optional(256), version: optional(128) }, OPEN);
 
-export const Manifest = Type.Object({
-  artifactKind: Type.Literal('svc.migration.manifest'),
-  artifactVersion: text(16),
-  sourceKind: text(64),
-  source: Source,
-  summary: Type.Object({
-    sourceResourceCount: count,
-    targetResourceCount: count,
-    styleActionCount: count,
-    manualReviewCount: count,
-    unsupportedCount: count,
-  }),
-  targetResources: Type.Array(
-    Type.Object({
-      sourceResourceId: text(512),
-      action: text(64),
-      targetServiceName: text(256),
-      targetResourceName: text(256),
-    }),
-    { maxItems: 10_000 },
-  ),
-  styleActions: many(Open),
-  manualReviewItems: many(Open),
-  unsupportedItems: many(Open),
-});
+export const Manifest = Type.Object(
+  {
+    artifactKind: Type.Literal('svc.migration.manifest'),
+    artifactVersion: text(16),
+    sourceKind: text(64),
+    source: Source,
+    summary: Type.Object(
+      {
+        sourceResourceCount: count,
+        targetResourceCount: count,
+        styleActionCount: count,
+        manualReviewCount: count,
+        unsupportedCount: count,
+      },
+      OPEN,
+    ),
+    targetResources: Type.Array(
+      Type.Object(
+        {
+          sourceResourceId: text(512),
+          action: text(64),
+          targetServiceName: text(256),
+          targetResourceName: text(256),
+        },
+        OPEN,
+      ),
+      { maxItems: 10_000 },
+    ),
+    styleActions: many(Open),
+    manualReviewItems: many(Open),
+    unsupportedItems: many(Open),
+  },
+  OPEN,
+);
 
-export const Parity = Type.Object({
-  artifactKind: Type.Literal('svc.migration.arcgis-parity'),
-  artifactVersion: text(16),
-  sourceKind: text(64),
-  source: Source,
-  classification: verdict,
-  reasons: Type.Array(Type.String({ maxLength: 2000 }), { maxItems: 1000 }),
-  resourceProbes: Type.Array(
-    Type.Object({
-      sourceResourceId: text(512),
-      targetResourceId: text(512),
-      classification: verdict,
-    }),
-    { maxItems: 10_000 },
-  ),
-});
+export const Parity = Type.Object(
+  {
+    artifactKind: Type.Literal('svc.migration.arcgis-parity'),
+    artifactVersion: text(16),
+    sourceKind: text(64),
+    source: Source,
+    classification: verdict,
+    reasons: Type.Array(Type.String({ maxLength: 2000 }), { maxItems: 1000 }),
+    resourceProbes: Type.Array(
+      Type.Object(
+        {
+          sourceResourceId: text(512),
+          targetResourceId: text(512),
+          classification: verdict,
+        },
+        OPEN,
+      ),
+      { maxItems: 10_000 },
+    ),
+  },
+  OPEN,
+);
 
 export const RECORD_STATES = ['manifest-only', ...VERDICTS] as const;
 

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { OptionalStringSchema, OptionalTimestampSchema, TimestampSchema } from './envelope.js';
+import { OPEN } from './open-objects.js';
 
 /** What records of migrations look like on the wire. */
 
@@ -66,42 +67,54 @@ export const RunCancel = Type.Object({ reason: optional(2000) });
 
 export const SCORECARD_KIND = 'svc.migration.reconciliation-scorecard';
 
-export const Scorecard = Type.Object({
-  artifactKind: Type.Literal(SCORECARD_KIND),
-  artifactVersion: word(16),
-  runId: Type.String(RUN_ID),
-  sourceKind: word(64),
-  generatedAt: TimestampSchema,
-  verdict,
-  fingerprint,
-  dataReconciliation: Type.Object({
-    classification: verdict,
-    layerCount: count,
-    passCount: count,
-    warnCount: count,
-    failCount: count,
-    skippedCount: count,
-    catalogFindingCount: count,
-    reasons: Type.Array(Type.String({ maxLength: 2000 }), { maxItems: 1000 }),
-    layers: Type.Array(
-      Type.Object({
-        sourceLayerId: word(512),
-        sourceLayerName: optional(512),
-        targetSvcLayerId: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
-        classification: Type.Enum([...VERDICTS, 'skipped']),
-      }),
-      { maxItems: 5000 },
+export const Scorecard = Type.Object(
+  {
+    artifactKind: Type.Literal(SCORECARD_KIND),
+    artifactVersion: word(16),
+    runId: Type.String(RUN_ID),
+    sourceKind: word(64),
+    generatedAt: TimestampSchema,
+    verdict,
+    fingerprint,
+    dataReconciliation: Type.Object(
+      {
+        classification: verdict,
+        layerCount: count,
+        passCount: count,
+        warnCount: count,
+        failCount: count,
+        skippedCount: count,
+        catalogFindingCount: count,
+        reasons: Type.Array(Type.String({ maxLength: 2000 }), { maxItems: 1000 }),
+        layers: Type.Array(
+          Type.Object(
+            {
+              sourceLayerId: word(512),
+              sourceLayerName: optional(512),
+              targetSvcLayerId: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
+              classification: Type.Enum([...VERDICTS, 'skipped']),
+            },
+            OPEN,
+          ),
+          { maxItems: 5000 },
+        ),
+      },
+      OPEN,
     ),
-  }),
-  capabilityParity: Type.Object({
-    constructCount: count,
-    automatedCount: count,
-    assistedCount: count,
-    manualReviewCount: count,
-    unsupportedCount: count,
-    parityRatio: Type.Number({ minimum: 0, maximum: 1 }),
-  }),
-});
+    capabilityParity: Type.Object(
+      {
+        constructCount: count,
+        automatedCount: count,
+        assistedCount: count,
+        manualReviewCount: count,
+        unsupportedCount: count,
+        parityRatio: Type.Number({ minimum: 0, maximum: 1 }),
+      },
+      OPEN,
+    ),
+  },
+  OPEN,
+);
 
 const Json = Type.Object({});
 export const Evidence = Type.Object({
@@ -111,6 +124,14 @@ export const Evidence = Type.Object({
   fixtureSize: Type.String(),
   status: Type.Enum(['Pass', 'Warn', 'Fail']),
   generatedAt: TimestampSchema,
+  artifact: Json,
+});
+
+export const NewEvidence = Type.Object({
+  sourceFamily: word(64),
+  fixtureSize: word(64),
+  status: Type.Enum(['Pass', 'Warn', 'Fail']),
+  generatedAt: time,
   artifact: Json,
 });
 

@@ -90,11 +90,17 @@ export function cursor(kind: string): Param<readonly (string | number)[] | undef
     schema: Type.String({ maxLength: 512 }),
     parse(raw) {
       if (raw === undefined) return undefined;
-      const parts = raw.length <= 512 ? decoded(raw) : undefined;
-      if (parts?.[0] !== kind) throw badParameter('cursor', 'is not a cursor of this list');
-      return parts.slice(1);
+      const position = readCursor(kind, raw);
+      if (!position) throw badParameter('cursor', 'is not a cursor of this list');
+      return position;
     },
   };
+}
+
+/** What `cursorOf` was given; undefined for another kind of cursor, or none. */
+export function readCursor(kind: string, raw: string): readonly (string | number)[] | undefined {
+  const parts = raw.length <= 512 ? decoded(raw) : undefined;
+  return parts?.[0] === kind ? parts.slice(1) : undefined;
 }
 
 export function cursorOf(kind: string, position: readonly (string | number)[]): string {

@@ -1,9 +1,8 @@
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { badParameter } from '../../core/errors.js';
 import type { Param } from '../../core/operation.js';
-import { anyCaseBody } from './any-case.js';
 import type { AdminDeps } from './deps.js';
-import { implement, type Row, resource } from './kit.js';
+import { implement, jsonBody, type Row, resource } from './kit.js';
 import { requireLayers } from './layer-rights.js';
 
 /** What the groups of registered rasters share. */
@@ -101,7 +100,7 @@ export function registrations<Raster extends Registered, Of, View extends TSchem
       }),
       create: implement({
         description,
-        body: anyCaseBody(body),
+        body: jsonBody(body),
         data: view,
         status: 201,
         errors: [400, 404, 409, 503],

@@ -11,7 +11,8 @@ export const AccessPolicy = Type.Object({
   allowedRoles: Roles,
   allowedWriteRoles: Roles,
 });
-export const AccessChange = Type.Partial(AccessPolicy);
+/** A member that is misspelt must not leave a service open: members with other names are refused. */
+export const AccessChange = Type.Partial(AccessPolicy, { additionalProperties: false });
 export type AccessChange = Static<typeof AccessChange>;
 
 const OptionalName = Type.Optional(Type.Union([Type.String({ maxLength: 256 }), Type.Null()]));

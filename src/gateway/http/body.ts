@@ -1,7 +1,7 @@
-import { createHash, type Hash } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
+import { type BodyHash, bodyHash } from './body-hash.js';
 import type { ReceivedBytes } from './received.js';
 import type { HttpResponse } from './uws.js';
 
@@ -23,7 +23,7 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
   #paused = false;
   #dropping = false;
   #wake: (() => void) | undefined;
-  #hash: Hash | undefined;
+  #hash: BodyHash | undefined;
   readonly #res: HttpResponse;
 
   /** Must be called before the request handler returns to the event loop. */
@@ -61,14 +61,14 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
   }
 
   /** Makes `hash` work. Must be called before the request handler returns to the event loop. */
-  startHash(): void {
-    this.#hash = createHash('sha256');
+  startHash(contentType: string | undefined): void {
+    this.#hash = bodyHash(contentType);
   }
 
-  /** SHA-256 of all bytes as they came over the wire; reads and drops what nobody has read. */
+  /** Hash of the body: see `bodyHash`. Reads and drops what nobody has read. */
   async hash(): Promise<string> {
     if (!this.#ended) for await (const _ of this);
-    return this.#hash!.copy().digest('base64url');
+    return this.#hash!.digest();
   }
 
   /** The client went away. */

@@ -212,7 +212,11 @@ export class Dispatcher {
 
   /** A token that a form holds is known once the form is read: only then who asks is known, and counted. */
   #identifyByForm(x: HttpExchange, { takesToken, ownCredentials }: Operation): Promise<void> | undefined {
-    const { token } = (takesToken && !ownCredentials ? (x.body ?? {}) : {}) as { token?: unknown };
+    if (!takesToken || ownCredentials) return undefined;
+    return this.#identifyByMember(x, ((x.body ?? {}) as { token?: unknown }).token);
+  }
+
+  #identifyByMember(x: HttpExchange, token: unknown): Promise<void> | undefined {
     if (typeof token !== 'string' || token === '' || x.headerOf(X_API_KEY) || authorizationOf(x))
       return undefined;
     return this.#identifyByToken(x, token);
@@ -320,6 +324,8 @@ export class Dispatcher {
       const plainPath = loggedPath(path) === `"${path}"`;
       x.memo = this.#remember(x, { prepared, params, f, accept, format, value: undefined, plainPath });
     }
+    if (operation.body?.streamed && operation.takesToken)
+      x.identify = async (token) => this.#identifyByMember(x, token);
     if (!prepared.readBody) return this.#run(x, operation);
     x.detach();
     return prepared.readBody(x).then((body) => {
@@ -417,7 +423,7 @@ function readerOf({ body }: Operation, pools: DispatchOptions['pools']): BodyRea
  * changed, and no connection is opened, at the behest of another site's page. Throws `forbidden`.
  */
 function requireSameOrigin(x: HttpExchange): void {
-  const mayBeProgram = x.principal.kind === 'certificate' || isByBasic(x);
+  const mayBeProgram = x.principal.kind === 'certificate' || isByBasic(x) || isByProgram(x);
   if (x.principal.sessionHash === undefined && !mayBeProgram) return;
   if (!x.hasBody && !x.upgradable) return;
   const site = x.header('sec-fetch-site');
@@ -429,6 +435,10 @@ function requireSameOrigin(x: HttpExchange): void {
   if (!isOwn || (origin !== undefined && origin !== new URL(x.baseUrl).origin))
     throw new ApiError('forbidden', 'A page of another site asked for this.');
 }
+
+/** Whether a session may be that of a program: a browser sends the cookie for its own site alone, and names the page. */
+const isByProgram = (x: HttpExchange) =>
+  x.operation.takesSessionOfPrograms === true && x.header('referer') === undefined;
 
 /** Whether a password in the header says who asks. */
 const isByBasic = (x: HttpExchange) =>

@@ -40,6 +40,7 @@ export const COOKIE = header('cookie');
 export const ACCEPT = header('accept');
 export const ACCEPT_ENCODING = header('accept-encoding');
 export const IF_NONE_MATCH = header('if-none-match');
+export const CONNECTION = header('connection');
 
 export const IDEMPOTENCY_KEY = 'idempotency-key';
 
@@ -62,6 +63,7 @@ export class HttpExchange implements Exchange {
   /** What the answer says of rate limits. */
   limits: LimitHeaders | undefined;
   hold: Hold | undefined;
+  identify: ((token: string) => Promise<void>) | undefined;
   /** Whether the log may write the path as it is; known for targets that are remembered. */
   plainPath = false;
   /** Whether the connection may go on after the answer. */
@@ -198,7 +200,7 @@ export class HttpExchange implements Exchange {
       this.onGone?.();
     });
     if (this.hasBody) this.#requestBody = new RequestBody(this.res);
-    if (headers.has(IDEMPOTENCY_KEY)) this.#requestBody?.startHash();
+    if (headers.has(IDEMPOTENCY_KEY)) this.#requestBody?.startHash(headers.get('content-type'));
   }
 
   get upload(): RequestBody {
@@ -210,6 +212,11 @@ export class HttpExchange implements Exchange {
   get reusable(): boolean {
     if (this.closeAfterReply || !this.keepAlive) return false;
     return this.#requestBody === undefined || this.#requestBody.complete;
+  }
+
+  /** Whether the client asked for the end of the connection after this response (RFC 9112, 9.6). */
+  get asksToClose(): boolean {
+    return this.headerOf(CONNECTION)?.toLowerCase() === 'close';
   }
 
   /** The request body, while the client is still sending it. */

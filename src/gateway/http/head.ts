@@ -6,13 +6,14 @@ import { joinTags } from '../../services/cdn/tags.js';
 import { isNegotiable } from './compression.js';
 import { codedTag } from './entity-tag.js';
 import type { HttpExchange } from './exchange.js';
+import { usualName } from './header-names.js';
 import { ID_BYTES } from './request-id.js';
 
 const EXPOSED =
-  'accept-ranges, content-bbox, content-crs, content-datetime, content-range, etag, graticule-acquired, graticule-dropped-features, graticule-source-items, graticule-source-items-count, graticule-source-items-lost, idempotency-replayed, link, location, ogc-numbermatched, ogc-numberreturned, server-timing, x-request-id, ratelimit, ratelimit-policy, retry-after, preference-applied, tus-resumable, upload-expires, upload-length, upload-offset';
+  'accept-ranges, content-bbox, content-crs, content-datetime, content-range, etag, graticule-acquired, graticule-dropped-features, graticule-source-items, graticule-source-items-count, graticule-source-items-lost, idempotency-replayed, link, location, ogc-numbermatched, ogc-numberreturned, server-timing, x-request-id, x-correlation-id, ratelimit, ratelimit-policy, retry-after, preference-applied, tus-resumable, upload-expires, upload-length, upload-offset';
 
 /** Headers of every response. */
-const COMMON = `access-control-allow-origin: *\r\naccess-control-expose-headers: ${EXPOSED}\r\nx-content-type-options: nosniff`;
+const COMMON = `Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: ${EXPOSED}\r\nX-Content-Type-Options: nosniff`;
 
 const STATUS_LINES: Record<number, string> = Object.fromEntries(
   Object.entries(STATUS_CODES).map(([code, reason]) => [code, `${code} ${reason}`]),
@@ -37,7 +38,8 @@ export function head(x: HttpExchange, reply: Reply, encoding: ContentCoding, len
   // Only the encoding that the body is kept in; a client that cannot read it is rare.
   if (constant && encoding === (reply.encoding ?? 'identity') && reply.status !== 304) {
     constant.block ??= sharedBlock(reply, encoding, x.forwarding.vary);
-    const isPlain = length === '' && x.serverTiming === '' && x.forwarding.tagHeader === '' && !x.limits;
+    const isPlain =
+      length === '' && x.serverTiming === '' && x.forwarding.tagHeader === '' && !x.limits && !x.asksToClose;
     const bytes = isPlain ? lastBytes(x, reply, encoding) : undefined;
     x.res.writeHeader(constant.block, bytes ?? lastText(x, reply, encoding, length));
   } else {
@@ -67,21 +69,25 @@ function sameBlock(a: Reply, b: Reply): boolean {
   );
 }
 
-const AFTER_TAG = '\r\nx-request-id: ';
+const AFTER_TAG = '\r\nX-Request-Id: ';
 
 /** Value of the last header of the block, and the headers that stand behind it. */
 function lastText(x: HttpExchange, reply: Reply, encoding: ContentCoding, length: string): string {
   const tag = reply.etag === undefined ? '' : `${codedTag(reply.etag, encoding)}${AFTER_TAG}`;
-  const timing = x.serverTiming ? `\r\nserver-timing: ${x.serverTiming}` : '';
-  return tag + x.correlationId + timing + limitLines(x) + cacheTags(x, reply) + length;
+  const timing = x.serverTiming ? `\r\nServer-Timing: ${x.serverTiming}` : '';
+  // The library closes such connections without a word, and some clients take that for a loss of the response.
+  const closing = x.asksToClose ? '\r\nConnection: close' : '';
+  return tag + x.correlationId + timing + limitLines(x) + cacheTags(x, reply) + closing + length;
 }
 
 function limitLines({ limits }: HttpExchange): string {
-  return limits ? `\r\nratelimit-policy: ${limits.policy}\r\nratelimit: ${limits.state}` : '';
+  return limits ? `\r\nRateLimit-Policy: ${limits.policy}\r\nRateLimit: ${limits.state}` : '';
 }
 
 function cacheTags({ forwarding: { tagHeader } }: HttpExchange, { cacheTags: tags }: Reply): string {
-  return tagHeader === '' || tags === undefined ? '' : `\r\n${tagHeader}: ${joinTags(tagHeader, tags)}`;
+  return tagHeader === '' || tags === undefined
+    ? ''
+    : `\r\n${usualName(tagHeader)}: ${joinTags(tagHeader, tags)}`;
 }
 
 /** Length of the entity tags that name a content. */
@@ -122,11 +128,12 @@ function isHexDigit(code: number): boolean {
  */
 function headerBlock(reply: Reply, encoding: ContentCoding, vary: string): string {
   let block = COMMON;
-  if (reply.mediaType) block += `\r\ncontent-type: ${reply.mediaType}`;
-  if (encoding !== 'identity' && reply.status !== 304) block += `\r\ncontent-encoding: ${encoding}`;
-  block += `\r\nvary: ${vary}${isNegotiable(reply) ? ', accept-encoding' : ''}`;
-  if (reply.cacheControl) block += `\r\ncache-control: ${reply.cacheControl}`;
+  if (reply.mediaType) block += `\r\nContent-Type: ${reply.mediaType}`;
+  if (encoding !== 'identity' && reply.status !== 304) block += `\r\nContent-Encoding: ${encoding}`;
+  block += `\r\nVary: ${vary}${isNegotiable(reply) ? ', accept-encoding' : ''}`;
+  if (reply.cacheControl) block += `\r\nCache-Control: ${reply.cacheControl}`;
   for (const name in reply.headers)
-    for (const value of [reply.headers[name]!].flat()) block += `\r\n${name}: ${value.replace(CONTROL, ' ')}`;
-  return `${block}\r\n${reply.etag === undefined ? 'x-request-id' : 'etag'}`;
+    for (const value of [reply.headers[name]!].flat())
+      block += `\r\n${usualName(name)}: ${value.replace(CONTROL, ' ')}`;
+  return `${block}\r\n${reply.etag === undefined ? 'X-Request-Id' : 'ETag'}`;
 }

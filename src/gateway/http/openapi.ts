@@ -98,6 +98,15 @@ const idempotencyKey: Param = {
   parse: (raw) => raw,
 };
 
+const ifMatch: Param = {
+  name: 'If-Match',
+  in: 'header',
+  description:
+    'Entity tag of the resource as it was read. The request is refused with 412 if the resource has changed since.',
+  schema: Type.String(),
+  parse: (raw) => raw,
+};
+
 /** Declared parameters; path parameters that no object declares are documented as strings. */
 function parameters(operation: Operation): Param[] {
   const declared = Object.values(operation.params);
@@ -118,6 +127,7 @@ function parameters(operation: Operation): Param[] {
     ...implicit,
     ...declared,
     ...(operation.repeatable && operation.built ? [idempotencyKey] : []),
+    ...(operation.entityTag === 'checked' ? [ifMatch] : []),
     ...(operation.formats.length > 0 ? [formatParam(operation.formats)] : []),
   ];
 }
@@ -136,7 +146,20 @@ function parameterDocument(param: Param) {
 
 interface ResponseDocument {
   description: string;
+  headers?: Record<string, unknown>;
   content?: Record<string, unknown>;
+}
+
+const ETAG = {
+  ETag: { description: 'Entity tag of the resource, for If-Match', schema: { type: 'string' } },
+};
+const CORRELATION_ID = {
+  'X-Correlation-Id': { description: 'Id of the request', schema: { type: 'string' } },
+};
+
+/** Headers that answers have beside those that every answer has. */
+function headerDocuments({ entityTag, correlates }: Operation, status: number): Record<string, unknown> {
+  return { ...(entityTag && status < 300 ? ETAG : {}), ...(correlates ? CORRELATION_ID : {}) };
 }
 
 function responseDocuments(operation: Operation) {
@@ -145,7 +168,12 @@ function responseDocuments(operation: Operation) {
     documents[status] = responseDocument(Number(status), withFormats(operation, Number(status), response));
   }
   for (const status of impliedStatuses(operation)) documents[status] = withProblem(documents[status], status);
-  if (operation.method === 'GET' && WITH_ENTITY_TAGS.has(operation.surface))
+  for (const [status, document] of Object.entries(documents)) {
+    const headers = headerDocuments(operation, Number(status));
+    if (Object.keys(headers).length > 0) documents[status] = { ...document, headers };
+  }
+  const hasTag = WITH_ENTITY_TAGS.has(operation.surface) || operation.entityTag === 'sent';
+  if (operation.method === 'GET' && hasTag)
     documents['304'] ??= { description: 'What the client has is still right (If-None-Match)' };
   return documents;
 }
@@ -166,16 +194,20 @@ const WITH_ENTITY_TAGS: ReadonlySet<Surface> = new Set([
  * Statuses that follow from what an operation is: who asks, what it takes, and that its work is done by others, who may be
  * busy. What follows from its work it declares itself.
  */
-function impliedStatuses({ built, permission, path, formats, body, repeatable }: Operation): number[] {
+function impliedStatuses(operation: Operation): number[] {
+  const { built, surface, permission, path, formats, body, repeatable, entityTag } = operation;
   const inPath = path.includes('{');
   const statuses: [boolean, ...number[]][] = [
     // Unknown parameters, invalid credentials and long targets are refused everywhere.
     [true, 400, 401, 414],
     [permission !== 'public', 403],
+    // Probes and scrapes are not counted.
+    [surface !== 'operations', 429],
     [inPath, 404],
     [formats.length > 0, 406],
     [body !== undefined, 408, 413, 415],
     [built && repeatable === true, 409, 422],
+    [entityTag === 'checked', 412],
     [!built, 501],
     [built && (inPath || body !== undefined || permission !== 'public'), 503],
   ];

@@ -14,5 +14,5 @@ export function sendToHttps(res: HttpResponse, req: HttpRequest, port: number): 
   const query = req.getQuery();
   const target = `${req.getUrl()}${query ? `?${query}` : ''}`.replace(/[\r\n]/g, '');
   const place = port === HTTPS ? host : `${host}:${port}`;
-  res.writeStatus('308 Permanent Redirect').writeHeader('location', `https://${place}${target}`).end();
+  res.writeStatus('308 Permanent Redirect').writeHeader('Location', `https://${place}${target}`).end();
 }

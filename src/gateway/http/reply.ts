@@ -156,7 +156,7 @@ function end({ res }: HttpExchange, body: string | Uint8Array, size: number): bo
 function writeHead(x: HttpExchange, reply: Reply, encoding: ContentCoding, size: number): void {
   x.responded = true;
   const close = !x.reusable;
-  const length = size > 0 ? `\r\ncontent-length: ${size}` : '';
+  const length = size > 0 ? `\r\nContent-Length: ${size}` : '';
   x.res.cork(() => {
     head(x, reply, encoding, length);
     // The library aborts the process as well when its length is `undefined` and the connection must close.

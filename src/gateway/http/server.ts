@@ -5,6 +5,7 @@ import { ApiError as Failure } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Operation, Reply } from '../../core/operation.js';
 import type { CertificateFiles } from '../../services/certificate.js';
+import type { Share } from '../../services/telemetry/instruments.js';
 import { exception, type Log, type RequestKind } from '../../services/telemetry/log.js';
 import * as metrics from '../../services/telemetry/metrics.js';
 import { startRequestSpan } from '../../services/telemetry/spans.js';
@@ -215,7 +216,8 @@ export class HttpServer {
     this.#send(x, presentReply(x, pages && !x.aborted ? browserReply(x, reply, pages) : reply));
   }
 
-  #send(x: HttpExchange, reply: Reply): void {
+  #send(x: HttpExchange, made: Reply): void {
+    const reply = correlatedReply(x, made);
     if (x.unreadBody) void x.unreadBody.drop().then(() => this.#write(x, reply));
     else this.#write(x, reply);
   }
@@ -243,7 +245,8 @@ export class HttpServer {
     const { operation } = x as { operation: Operation | undefined };
     const inBand = operation ? operation.failure?.(error) : this.#options.strayFailure?.(x, error);
     metrics.requestErrors
-      .cell(
+      .cellIn(
+        shareOf(operation, error.status),
         serviceType(operation),
         operation?.id ?? 'unknown',
         String(error.status),
@@ -330,6 +333,7 @@ export class HttpServer {
       const endpoint = operation?.path ?? 'unmatched';
       const verb = operation?.method ?? (method.length <= 7 ? method : 'OTHER');
       const code = String(status);
+      const share = shareOf(operation, status);
       cells = {
         kind: {
           method: verb,
@@ -338,9 +342,10 @@ export class HttpServer {
           operation: operation?.id ?? 'unknown',
           quiet: operation?.quiet ?? false,
         },
-        duration: metrics.httpRequestDuration.cell(verb, endpoint, code),
-        total: metrics.httpRequests.cell(verb, endpoint, code),
-        serving: metrics.servingDuration.cell(
+        duration: metrics.httpRequestDuration.cellIn(share, verb, endpoint, code),
+        total: metrics.httpRequests.cellIn(share, verb, endpoint, code),
+        serving: metrics.servingDuration.cellIn(
+          share,
           operation?.protocol ?? 'Unknown',
           operation?.id ?? 'unknown',
           `${code[0]}xx`,
@@ -365,12 +370,29 @@ function unfinishedError({ operation }: HttpExchange): Failure {
   );
 }
 
+const CLIENT_GONE = 499;
+const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
+
+/** Whose label sets a request uses: anonymous requests must not take those of what is served. */
+function shareOf(operation: Operation | undefined, status: number): Share {
+  if (operation === undefined || REFUSALS.has(status)) return 'refused';
+  if (operation.surface === 'admin') return 'admin';
+  return status >= 400 && status < CLIENT_GONE ? 'wrong' : 'rest';
+}
+
 /** Value of the `service_type` label. */
 function serviceType(operation: Operation | undefined): string {
   if (!operation) return 'Generic';
   if (operation.surface === 'admin') return 'Admin';
   if (operation.surface === 'geoservices') return operation.protocol;
   return operation.protocol.startsWith('OGC') || operation.protocol === 'STAC' ? 'OGC' : 'Generic';
+}
+
+/** The reply with the id of its request, where the operation names it. */
+function correlatedReply(x: HttpExchange, reply: Reply): Reply {
+  const { operation } = x as { operation: Operation | undefined };
+  if (!operation?.correlates) return reply;
+  return { ...reply, headers: { ...reply.headers, 'x-correlation-id': x.correlationId } };
 }
 
 /** Bodies have no place in addresses: what is asked by a body is answered as it is. */

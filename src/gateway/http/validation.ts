@@ -10,6 +10,7 @@ import { LIMITS } from '../../core/limits.js';
 import { boundaryOf } from '../../core/multipart-fields.js';
 import type { BodySpec } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
+import { memberBinder } from './bind.js';
 import { codingOf, inflate } from './content-coding.js';
 import type { HttpExchange } from './exchange.js';
 import { ReceivedBytes } from './received.js';
@@ -100,6 +101,7 @@ const FORMS: Readonly<Record<string, BodyForm>> = {
 export function bodyReader(spec: BodySpec, check: SchemaCheck, pools: Pick<Pools, 'run'>): BodyReader {
   const keyed = boundsOf(spec);
   const anonymous = anonymousBounds(keyed);
+  const binder = once(() => (spec.bindsAnyCase ? memberBinder(spec.schema) : undefined));
   return async (x) => {
     const bounds = x.principal.kind === 'anonymous' ? anonymous : keyed;
     const parts = await received(x, bounds.bytes).catch((error: unknown) => {
@@ -115,7 +117,9 @@ export function bodyReader(spec: BodySpec, check: SchemaCheck, pools: Pick<Pools
     const { jsonMembers, exactMembers } = spec;
     const reading = { form, boundary, bounds: bounds.json, jsonMembers, exactMembers };
     const read = await parse(parts, reading, x, pools);
-    const value = spec.fit ? spec.fit(read) : read;
+    const fitted = spec.fit ? spec.fit(read) : read;
+    const bind = binder();
+    const value = bind ? bind(fitted) : fitted;
     const errors = check(value);
     if (errors.length > 0) {
       const [first] = errors;

@@ -79,7 +79,9 @@ export async function startAccess(foundation: Foundation, { events, rules }: Dat
   });
   const forgetKeys = watchHeldKeys(heldConnections, (id) => state.apiKeys.get(id));
   const { keys } = authenticator;
-  const makesFirstKey = first && config.server.role === 'server';
+  const { adminKey } = config.security;
+  // A gateway that is ready before the first one must accept the key of the environment already.
+  const makesFirstKey = config.server.role === 'server' && (first || adminKey !== '');
   return {
     authenticator,
     tenants,
@@ -99,9 +101,7 @@ export async function startAccess(foundation: Foundation, { events, rules }: Dat
       rules: () => rules.current,
       admitted: (principal) => tenants.admitted(principal),
     }),
-    firstKey: makesFirstKey
-      ? await keys.ensureFirst(config.security.adminKey || undefined)
-      : { from: 'stored' },
+    firstKey: makesFirstKey ? await keys.ensureFirst(adminKey || undefined) : { from: 'stored' },
     async close() {
       forgetKeys();
       unfollow();

@@ -25,7 +25,7 @@ function text(name: string, description: string): Param<string | undefined> {
   return {
     name,
     in: 'query',
-    description: `${description} Of the HTML page only.`,
+    description,
     schema: Type.String({ maxLength: MAX_TEXT }),
     parse(raw) {
       if (raw !== undefined && raw.length > MAX_TEXT)
@@ -39,7 +39,7 @@ function choice<T extends string>(name: string, values: readonly T[], about: str
   return {
     name,
     in: 'query',
-    description: `${about} Of the HTML page only.`,
+    description: about,
     schema: Type.String({ enum: [...values, ''] }),
     parse(raw) {
       if (raw === undefined || raw === '') return undefined;
@@ -53,7 +53,7 @@ function choice<T extends string>(name: string, values: readonly T[], about: str
 const page: Param<number> = {
   name: 'page',
   in: 'query',
-  description: 'Page of the list, from 1. Of the HTML page only.',
+  description: 'Page of the HTML list, from 1. Documents are not paged.',
   schema: Type.Integer({ minimum: 1, default: 1 }),
   parse(raw) {
     if (raw === undefined) return 1;
@@ -87,12 +87,7 @@ export function find(
 ): Finder {
   const { q, kind, place, sort = 'source', page } = x.params;
   const boxes = place === undefined ? undefined : boxesOf(place, places);
-  const result = searchCollections(collections, {
-    words: wordsOf(q),
-    kind,
-    boxes: place ? (boxes ?? []) : undefined,
-    order: sort,
-  });
+  const result = searchCollections(collections, searchOf(x.params, boxes));
   const last = Math.max(1, Math.ceil(result.length / PAGE));
   const at = Math.min(page, last);
   return {
@@ -107,6 +102,32 @@ export function find(
   };
 }
 
+/** What a search looks for; nothing is in a place that is not known. */
+function searchOf({ q, kind, place, sort = 'source' }: FinderParams, boxes: readonly Box[] | undefined) {
+  return { words: wordsOf(q), kind, boxes: place === undefined ? undefined : (boxes ?? []), order: sort };
+}
+
+/**
+ * The collections that a document lists: all, or those that the search finds. Throws 400 for a place that is not known, and for
+ * `page`: documents are not paged.
+ */
+export function chosenCollections(
+  params: FinderParams,
+  places: Places,
+  collections: readonly Collection[],
+): readonly Collection[] {
+  const { q, kind, place, sort, page } = params;
+  if (page !== 1) throw badParameter('page', 'is only for the HTML page (f=html): documents list everything');
+  if ([q, kind, place, sort].every((term) => term === undefined)) return collections;
+  const boxes = place === undefined ? undefined : boxesOf(place, places);
+  if (place !== undefined && !boxes)
+    throw badParameter(
+      'place',
+      `'${place.slice(0, 60)}' is not a country or region of Natural Earth. Use one by its name, or west,south,east,north`,
+    );
+  return searchCollections(collections, searchOf(params, boxes)).map(({ collection }) => collection);
+}
+
 /** The words of a search. */
 export function wordsOf(q = ''): string[] {
   return q.split(/\s+/).filter(Boolean).slice(0, MAX_WORDS);
@@ -118,7 +139,7 @@ function boxesOf(place: string, places: Places): readonly Box[] | undefined {
   return places.find(place);
 }
 
-/** A list of collections: the document of all of them, or as HTML a page that is searched and has pages. */
+/** A list of collections that may be searched: a document, or as HTML a page of several. */
 export function collectionsReply<D extends pages.CollectionsDocument>(
   x: Exchange<typeof finderParams>,
   places: Places,
@@ -130,14 +151,6 @@ export function collectionsReply<D extends pages.CollectionsDocument>(
     const body = document(finder.hits.map(({ collection }) => collection));
     return documentReply(x, body, () => pages.collectionsPage(x, body, finder));
   }
-  refuseSearch(x.params);
-  const whole = document(collections);
+  const whole = document(chosenCollections(x.params, places, collections));
   return documentReply(x, whole, () => '', xml && (() => xml(whole)));
-}
-
-/** The documents list everything: what would be left out silently is refused. */
-export function refuseSearch({ q, kind, place, sort, page }: FinderParams): void {
-  const terms = { q, kind, place, sort, page: page === 1 ? undefined : page };
-  for (const [name, value] of Object.entries(terms))
-    if (value !== undefined) throw badParameter(name, 'is of the HTML page (f=html) only');
 }

@@ -22,7 +22,7 @@ void appendReal(ByteBuffer& out, double value) {
 
 void appendText(ByteBuffer& out, FieldType type, const Value& value) {
   int64_t instant = 0;
-  if (type == FieldType::DateTime && readInstant(value.bytes, value.size, instant)) return appendInteger(out, instant);
+  if (readTime(type, value, instant)) return appendInteger(out, instant);
   if (type == FieldType::Number && isNumberText(value)) return out.append(value.bytes, value.size);
   appendJsonString(out, value.bytes, value.size);
 }
@@ -62,6 +62,11 @@ void appendPart(ByteBuffer& out, const int64_t* numbers, size_t length, size_t d
 }
 
 }  // namespace
+
+bool readTime(FieldType type, const Value& value, int64_t& milliseconds) {
+  if (type == FieldType::DateTime) return readInstant(value.bytes, value.size, milliseconds);
+  return type == FieldType::Date && readDay(value.bytes, value.size, milliseconds);
+}
 
 void EsriJsonGeometryWriter::begin(const FeatureOptions& options, const Reprojector* reprojector) {
   positions_.begin({options.format.precision, false}, reprojector);

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "instant.h"
+#include "esri_json.h"
 #include "json.h"
 #include "text.h"
 #include "varint.h"
@@ -107,7 +107,7 @@ void EsriPbfFeatureWriter::property(size_t field, const Value& value) {
       return putText(reinterpret_cast<const char*>(scratch_.data()), scratch_.size());
     case Value::Kind::Text: break;
   }
-  if (type == FieldType::DateTime && readInstant(value.bytes, value.size, instant)) return putInteger(instant);
+  if (readTime(type, value, instant)) return putInteger(instant);
   if (type == FieldType::Number && isNumberText(value) && JsonReader(value.bytes, value.size).readNumber(number)) {
     return putDouble(number);
   }

@@ -44,6 +44,8 @@ struct FeatureOptions {
   /** GeoServices only: the name of the id, whether geometries are left out, and whether they keep Z. */
   std::string id = "objectid";
   bool skipGeometry = false;
+  /** GeoJSON only: the property that repeats the id, in front of the others; none when empty. */
+  std::string idProperty;
   /** Of CSV: texts that spreadsheets take for formulas get an apostrophe in front. */
   bool guardsFormulas = false;
   /** GeoJSON and GeoServices: positions of lines and rings that lie no farther from what is left, in units of `to`. */

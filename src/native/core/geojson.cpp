@@ -1,6 +1,7 @@
 #include "geojson.h"
 
 #include <cmath>
+#include <cstdlib>
 
 #include "json.h"
 #include "number.h"
@@ -66,15 +67,6 @@ void appendBareText(ByteBuffer& out, FieldType type, const Value& value) {
 void appendWhole(ByteBuffer& out, FieldType type, int64_t value) {
   appendInteger(out, value);
   if (type == FieldType::Number) out.appendLiteral(".0");
-}
-
-/** An id that readers in JavaScript would round is a string. */
-void appendId(ByteBuffer& out, int64_t id) {
-  constexpr int64_t kMaxSafe = 9'007'199'254'740'991;
-  const bool isSafe = id <= kMaxSafe && id >= -kMaxSafe;
-  if (!isSafe) out.push('"');
-  appendInteger(out, id);
-  if (!isSafe) out.push('"');
 }
 
 }  // namespace
@@ -207,9 +199,16 @@ void GeoJsonFeatureWriter::begin(const FeatureOptions& options, std::shared_ptr<
   thinner_.begin(options.tolerance, reprojector_.get());
   keys_.clear();
   types_.clear();
+  idKey_.clear();
+  if (!options.idProperty.empty()) {
+    out_.clear();
+    appendJsonString(out_, options.idProperty.data(), options.idProperty.size());
+    out_.push(':');
+    idKey_.assign(reinterpret_cast<const char*>(out_.data()), out_.size());
+  }
   for (const FeatureOptions::Field& field : options.fields) {
     out_.clear();
-    if (!keys_.empty()) out_.push(',');
+    if (!keys_.empty() || !idKey_.empty()) out_.push(',');
     appendJsonString(out_, field.name.data(), field.name.size());
     out_.push(':');
     keys_.emplace_back(reinterpret_cast<const char*>(out_.data()), out_.size());
@@ -221,13 +220,10 @@ void GeoJsonFeatureWriter::begin(const FeatureOptions& options, std::shared_ptr<
 void GeoJsonFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, size_t size) {
   if (!out_.empty()) out_.push(',');
   out_.appendLiteral("{\"type\":\"Feature\",");
-  if (id.kind == Value::Kind::Integer) {
+  const bool hasId = id.kind == Value::Kind::Integer || id.kind == Value::Kind::Text;
+  if (hasId) {
     out_.appendLiteral("\"id\":");
-    appendId(out_, id.integer);
-    out_.push(',');
-  } else if (id.kind == Value::Kind::Text) {
-    out_.appendLiteral("\"id\":");
-    appendJsonString(out_, id.bytes, id.size);
+    appendId(id, true);
     out_.push(',');
   }
   out_.appendLiteral("\"geometry\":");
@@ -238,6 +234,26 @@ void GeoJsonFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, si
     out_.appendLiteral("null");
   }
   out_.appendLiteral(",\"properties\":{");
+  if (idKey_.empty()) return;
+  out_.append(idKey_.data(), idKey_.size());
+  if (hasId) {
+    appendId(id, false);
+  } else {
+    out_.appendLiteral("null");
+  }
+}
+
+/** An id that readers in JavaScript would round is a string as member `id`; as an attribute it is the number. */
+void GeoJsonFeatureWriter::appendId(const Value& id, bool isMember) {
+  constexpr int64_t kMaxSafe = 9'007'199'254'740'991;
+  int64_t number = 0;
+  // Keys of text may be digits, which do not make them numbers: those of integers alone come beyond 2^53 as text.
+  const bool isInteger = readIntegerId(id, number) && (id.kind == Value::Kind::Integer || std::abs(number) > kMaxSafe);
+  if (!isInteger) return appendJsonString(out_, id.bytes, id.size);
+  const bool isQuoted = isMember && (number > kMaxSafe || number < -kMaxSafe);
+  if (isQuoted) out_.push('"');
+  appendInteger(out_, number);
+  if (isQuoted) out_.push('"');
 }
 
 void GeoJsonFeatureWriter::property(size_t field, const Value& value) {

@@ -57,8 +57,13 @@ class GeoJsonFeatureWriter {
   void release();
 
  private:
+  /** An integer or text. */
+  void appendId(const Value& id, bool isMember);
+
   /** Ready-made `"name":` texts: escaped once, not once per row. */
   std::vector<std::string> keys_;
+  /** The same for the property that repeats the id; empty if none does. */
+  std::string idKey_;
   std::vector<FieldType> types_;
   std::shared_ptr<const Reprojector> reprojector_;
   GeoJsonGeometryWriter geometryWriter_;

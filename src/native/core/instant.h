@@ -12,6 +12,9 @@ bool readMicroseconds(const char* text, size_t size, int64_t& microseconds);
 /** Reads an instant as milliseconds since 1970; digits beyond are cut off. */
 bool readInstant(const char* text, size_t size, int64_t& milliseconds);
 
+/** Milliseconds since 1970 of the midnight in UTC that begins a day, `YYYY-MM-DD`. */
+bool readDay(const char* text, size_t size, int64_t& milliseconds);
+
 /** Bytes of an instant as text. */
 constexpr size_t kInstantSize = 26;
 

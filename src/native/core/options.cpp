@@ -161,6 +161,7 @@ bool parseFeatureOptions(std::string_view json, FeatureOptions& options, std::st
     if (key == "geometry") return reader.readString(options.geometry);
     if (key == "srsName") return reader.readString(options.srsName);
     if (key == "id") return reader.readString(options.id);
+    if (key == "idProperty") return reader.readString(options.idProperty);
     if (key == "skipGeometry") return reader.readBoolean(options.skipGeometry);
     if (key == "z") return reader.readBoolean(options.z);
     if (key == "maxBytes") return readSize(reader, options.maxBytes);

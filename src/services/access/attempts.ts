@@ -31,7 +31,7 @@ export class Attempts {
       isKnown = true;
       return found;
     } finally {
-      if (found !== undefined || !isKnown) await this.buckets.putBack(bucket, size);
+      if (found !== undefined || !isKnown) await this.buckets.putBack(bucket);
     }
   }
 }

@@ -24,7 +24,7 @@ import { readNumber, toInt64 } from '../../core/exact-number.js';
 import { isTreatable, MAX_TRUNCATED } from '../../core/field-masks.js';
 import { ANONYMOUS, claimValues, type Principal } from '../../core/operation.js';
 import type { Field, FieldType, Mask } from '../../core/vector-source.js';
-import type { Access, AccessPolicy } from './access.js';
+import type { Access, AccessAction, AccessPolicy } from './access.js';
 import { hiddenBySettings } from './hidden.js';
 import { permits } from './permissions.js';
 import { requireFilter, rowFilterOf } from './row-filter.js';
@@ -84,7 +84,7 @@ export function isAdministrator({ permissions }: Principal): boolean {
 }
 
 /** Whether a layer exists for the caller: callers of tenants and embed keys may be bound to certain layers. */
-export function isWithin({ layers }: Principal, { id, layerId }: Collection): boolean {
+export function isWithin({ layers }: Principal, { id, layerId }: RuledLayer): boolean {
   return layers === undefined || layers.includes(id) || layers.includes(String(layerId));
 }
 
@@ -126,6 +126,19 @@ function holds(
 function isShownAs({ hidden }: SourceLayer, present: Collection | undefined): boolean {
   if (!present || hidden === undefined) return true;
   return !present.isDisabled && hiddenBySettings(present) === hidden;
+}
+
+/** Whether the caller has the right to all rows and attributes of a layer, which need not be published. */
+export function hasWhole(
+  principal: Principal,
+  layer: RuledLayer,
+  action: AccessAction,
+  rules: RuleSet,
+): boolean {
+  if (!isWithin(principal, layer)) return false;
+  if (isAdministrator(principal)) return true;
+  if (action === 'write' && !mayWrite(principal, layer, rules.accessOf(layer))) return false;
+  return [layer, ...rules.sourcesOf(layer.id)].every((one) => readsAll(principal, one, rules));
 }
 
 /** Whether nothing of a layer is kept from the caller. It need not be published any more. */

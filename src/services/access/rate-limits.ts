@@ -74,7 +74,17 @@ export class RateLimits {
 
   async load(): Promise<void> {
     const stored = await this.#options.documents.list<RateLimitPolicy>(RATE_LIMIT_KIND);
+    const before = new Map(this.#limits.map((limit) => [limit.id, limit]));
     this.#limits = stored.filter(({ body }) => body.enabled).map(limitOf);
+    for (const limit of this.#limits) {
+      const old = before.get(limit.id);
+      if (old && !isSameSize(old, limit)) this.#forget(limit);
+    }
+  }
+
+  /** What a process knew of buckets is not true of another size: it looks at them again. */
+  #forget({ id }: Limit): void {
+    for (const key of [...this.#purses.keys()]) if (key.startsWith(`${id} `)) this.#purses.delete(key);
   }
 
   close(): void {
@@ -153,21 +163,66 @@ export class RateLimits {
     }
   }
 
-  /** What is left for a key (any of those that policies name); undefined when no policy does. */
-  async status(key: string): Promise<{ limit: Limit; left: number } | undefined> {
-    const limit = this.#limits.find(({ policy }) => policy.key === key) ?? this.#limits.find(takesAny);
-    if (!limit) return undefined;
+  /**
+   * What is left for a key: that of a policy, or one that a policy for `*` or for a plan counts. Of several limits the one
+   * with least left. Undefined when no policy speaks of the key.
+   */
+  async status(key: string): Promise<LimitStatus | undefined> {
+    const found = await Promise.all(this.#limits.map((limit) => this.#statusOf(limit, key)));
+    const known = found.filter((one) => one !== undefined);
+    const counted = known.filter(({ isCounted }) => isCounted);
+    const named = known.filter(({ limit }) => limit.policy.key === key);
+    const [nearest] = [counted, named, known].find((list) => list.length > 0) ?? [];
+    if (!nearest) return undefined;
+    const part = ({ limit, left }: LimitStatus) => left / limit.policy.requestsPerWindow;
+    return counted.reduce<LimitStatus>((a, b) => (part(b) < part(a) ? b : a), nearest);
+  }
+
+  async #statusOf(limit: Limit, key: string): Promise<(LimitStatus & { isCounted: boolean }) | undefined> {
+    const { buckets } = this.#options;
     const size = sizeOf(limit);
-    const left = await this.#options.buckets.left(bucketOf(limit, key), size);
-    return { limit, left: left ?? size.capacity };
+    const subject = this.#subjectNamed(limit.policy, key);
+    if (subject === undefined) return undefined;
+    const left =
+      subject === ANY_SUBJECT
+        ? await buckets.leastLeft(`${limit.id} `, size)
+        : await buckets.left(bucketOf(limit, subject), size);
+    // Tokens that this process has taken and not spent are left, too.
+    const own = subject === ANY_SUBJECT ? 0 : (this.#purses.peek(`${limit.id} ${subject}`)?.tokens ?? 0);
+    return {
+      limit,
+      left: Math.min(size.capacity, (left ?? size.capacity) + own),
+      isCounted: left !== undefined,
+    };
+  }
+
+  /** Whose bucket a key names: of the key of a policy for many the emptiest. Undefined when the policy does not speak of it. */
+  #subjectNamed({ scope, key: own }: RateLimitPolicy, key: string): string | undefined {
+    if (own === key) return own === '*' || scope === 'plan' ? ANY_SUBJECT : key;
+    const isOfPlan = scope === 'plan' && this.#options.planOf(key) === own;
+    if (own !== '*' && !isOfPlan) return undefined;
+    return scope === 'address' ? networkOf(key) : key;
   }
 }
+
+/** Stands for all who have a limit of one policy for themselves. */
+const ANY_SUBJECT = '';
+
+/** What is left of a limit for a subject. */
+export interface LimitStatus {
+  readonly limit: Limit;
+  readonly left: number;
+}
+
+const isSameSize = (a: Limit, b: Limit) =>
+  a.policy.requestsPerWindow === b.policy.requestsPerWindow &&
+  a.policy.windowDurationSeconds === b.policy.windowDurationSeconds;
 
 /** The limit that a caller brings along. */
 function ownLimit({ id, name, limit }: Principal): Limit | undefined {
   if (!limit) return undefined;
   const window = { requestsPerWindow: limit.requests, windowDurationSeconds: limit.seconds };
-  return { id, policy: { name: printable(name), scope: 'api-key', key: id, ...window, enabled: true } };
+  return { id, policy: { name, scope: 'api-key', key: id, ...window, enabled: true } };
 }
 
 /** As a header may have it. */
@@ -178,8 +233,6 @@ interface Counted {
   readonly purse: Purse;
   readonly subject: string;
 }
-
-const takesAny = ({ policy }: Limit) => policy.key === '*';
 
 function named(key: string, subject: string | undefined): string | undefined {
   return subject !== undefined && (key === '*' || key === subject) ? subject : undefined;
@@ -197,7 +250,7 @@ const share = ({ limit, purse }: Counted) => (purse.left + purse.tokens) / limit
 
 function headersOf({ policy }: Limit, { left, tokens }: Purse): LimitHeaders {
   const { requestsPerWindow: most, windowDurationSeconds: window } = policy;
-  const name = JSON.stringify(policy.name);
+  const name = JSON.stringify(printable(policy.name));
   const remaining = Math.max(0, Math.floor(left + tokens));
   const full = Math.ceil(((most - remaining) / most) * window);
   return { policy: `${name};q=${most};w=${Math.ceil(window)}`, state: `${name};r=${remaining};t=${full}` };

@@ -14,17 +14,28 @@ const FILE = 'attachment';
 /** Bytes of a form without a file. */
 const FORM_BYTES = 65_536;
 
+export interface FormRules {
+  /** Where files are stored while a form is used. */
+  readonly directory: string;
+  /** Called with the fields of the form before its file is stored; a rejection ends the upload. */
+  admit(fields: AttachmentForm['fields']): Promise<void>;
+}
+
 /** Receives a form, with its file on the disk while `work` runs. Throws 400 naming the field that is wrong, 413, 415. */
 export async function withForm<T>(
   source: UploadSource,
-  directory: string,
+  { directory, admit }: FormRules,
   work: (form: AttachmentForm) => Promise<T>,
 ): Promise<T> {
-  if (/^application\/x-www-form-urlencoded\b/i.test(source.contentType ?? ''))
-    return work({ fields: fieldsOf(new URLSearchParams(await textOf(source.bytes))), file: undefined });
+  if (/^application\/x-www-form-urlencoded\b/i.test(source.contentType ?? '')) {
+    const fields = fieldsOf(new URLSearchParams(await textOf(source.bytes)));
+    await admit(fields);
+    return work({ fields, file: undefined });
+  }
   const { path, fileName, mediaType, fields } = await receiveUpload(source, {
     directory,
     maxBytes: LIMITS.attachmentBytes,
+    admit: (fields) => admit(fieldsOf(fields)),
   });
   return withFile(path, async () => {
     const file = await checkFile(path, { name: fileName, mediaType }, FILE);

@@ -132,8 +132,16 @@ export class PublishedLayers {
     return (await this.#documents.get(PUBLISHED_LAYER, id)) !== undefined;
   }
 
-  /** Throws `conflict` for a name that is taken, and `invalid-body` that names all that is wrong with the table. */
-  async publish(connection: StoredConnection, layer: NewLayer, by: string): Promise<StoredLayer> {
+  /**
+   * Throws `conflict` for a name that is taken, `invalid-body` that names all that is wrong with the table, and what `permit`
+   * throws for the layers that show the same table.
+   */
+  async publish(
+    connection: StoredConnection,
+    layer: NewLayer,
+    by: string,
+    permit: (sources: readonly SourceLayer[]) => void,
+  ): Promise<StoredLayer> {
     if (this.deps.connections.isSource(connection) && providerOf(connection.body) !== 'PostGIS')
       throw new ApiError('conflict', `'${connection.body.name}' publishes all that it holds by itself.`);
     const { choice, layerName } = layer;
@@ -146,7 +154,9 @@ export class PublishedLayers {
     const layerId = await this.deps.collections.idOf(id);
     const body: PublishedLayer = { ...layer, layerId, connectionId: connection.id, info, inspectedAt };
     const database = this.deps.connections.publicUrlOf(connection);
-    await this.deps.derivations.record(id, await this.sourcesOf(id, { ...info.source, database }), by);
+    const sources = await this.sourcesOf(id, { ...info.source, database });
+    permit(sources);
+    await this.deps.derivations.record(id, sources, by);
     const stored = await this.#documents.together([CONNECTION, connection.id], async (store) => {
       const isThere =
         this.deps.connections.isSource(connection) ||
@@ -224,10 +234,12 @@ export class PublishedLayers {
   }
 
   /** Before a connection leads to another database: its layers become copies of those that show the same tables there. */
-  async nameSources(connection: StoredConnection, by: string): Promise<void> {
-    const database = this.deps.connections.publicUrlOf(connection);
-    for (const { id, body } of await this.list(connection.id)) {
-      const sources = await this.sourcesOf(id, { ...body.info.source, database });
+  async nameSources(before: StoredConnection, after: StoredConnection, by: string): Promise<void> {
+    const [former, database] = [before, after].map((one) => this.deps.connections.publicUrlOf(one));
+    for (const { id, body } of await this.list(before.id)) {
+      const { source } = body.info;
+      if (tableOf({ ...source, database: former }) === tableOf({ ...source, database })) continue;
+      const sources = await this.sourcesOf(id, { ...source, database });
       if (sources.length > 0) await this.deps.derivations.record(id, sources, by);
     }
   }

@@ -1,5 +1,5 @@
 import type { Box } from '../../core/box.js';
-import { around } from '../../core/box.js';
+import { around, aroundOnGlobe } from '../../core/box.js';
 import { membersOf } from '../../core/raster-sources.js';
 import type { BandInfo, MosaicMember, RasterGrid, RasterInfo } from '../../core/rasters.js';
 import { transformBox } from '../../native/index.js';
@@ -44,7 +44,7 @@ export function mosaicOf(parts: readonly MosaicPart[]): RasterInfo {
     ...grid,
     epsg: first.epsg,
     extent,
-    extent84: parts.map(({ raster }) => raster.extent84).reduce(around),
+    extent84: aroundOnGlobe(parts.map(({ raster }) => raster.extent84)),
     bands: first.bands.map((_, i) => together(parts.map(({ raster }) => raster.bands[i]!))),
     overviewCount: Math.min(...parts.map(({ raster }) => raster.overviewCount)),
     blockSize: first.blockSize,

@@ -38,7 +38,17 @@ export const MAX_CELLS = { histogram: 250, other: 1000 } as const;
 /** Lines of the scrape that the label sets of all instruments together may take; beyond them `other` as well. */
 export const MAX_LINES = 8000;
 
-let lines = 0;
+/**
+ * Parts of the label sets and lines that requests of a kind may take, so that no client uses up those of others: requests
+ * that were refused (401, 403, 429, unknown paths), management operations, errors of clients (other 4xx). Everything else
+ * has what is left, at least half.
+ */
+export const SHARES = { refused: 0.1, admin: 0.2, wrong: 0.2, rest: 1 } as const;
+export type Share = keyof typeof SHARES;
+
+const lines: Record<Share, number> = { refused: 0, admin: 0, wrong: 0, rest: 0 };
+const totalOf = (counts: Readonly<Record<Share, number>>) =>
+  Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 const OTHER = 'other';
 
@@ -49,6 +59,7 @@ abstract class Family<Cell> {
   readonly help: string;
   readonly labelNames: readonly string[];
   readonly #cells = new Map<string, { labels: Record<string, string>; cell: Cell }>();
+  readonly #used: Record<Share, number> = { refused: 0, admin: 0, wrong: 0, rest: 0 };
   #observe: ((family: this) => void) | undefined;
   protected readonly maxCells: number = MAX_CELLS.other;
   /** Lines of the scrape that a label set takes. */
@@ -67,19 +78,32 @@ abstract class Family<Cell> {
 
   /** The cell of these label values, in the order of `labelNames`. Keep it: the look-up is the slow part. */
   cell(...values: string[]): Cell {
+    return this.cellIn('rest', ...values);
+  }
+
+  /** As `cell`, of the label sets that a kind of requests may take. */
+  cellIn(share: Share, ...values: string[]): Cell {
     const key = values.join('\u0000');
     const existing = this.#cells.get(key);
     if (existing) return existing.cell;
-    const full = this.#cells.size >= this.maxCells || lines + this.linesPerCell > MAX_LINES;
-    if (full && values.some((value) => value !== OTHER)) return this.cell(...values.map(() => OTHER));
+    if (this.#isFull(share) && values.some((value) => value !== OTHER))
+      return this.cellIn(share, ...values.map(() => OTHER));
     const labels: Record<string, string> = {};
     this.labelNames.forEach((name, i) => {
       labels[name] = values[i] ?? '';
     });
     const cell = this.newCell();
     this.#cells.set(key, { labels, cell });
-    lines += this.linesPerCell;
+    this.#used[share] += 1;
+    lines[share] += this.linesPerCell;
     return cell;
+  }
+
+  #isFull(share: Share): boolean {
+    const part = SHARES[share];
+    const [used, usedLines] =
+      share === 'rest' ? [totalOf(this.#used), totalOf(lines)] : [this.#used[share], lines[share]];
+    return used >= this.maxCells * part || usedLines + this.linesPerCell > MAX_LINES * part;
   }
 
   /** Called before every read, to set cells from live state. */
@@ -97,7 +121,10 @@ abstract class Family<Cell> {
 
   /** Kept for prom-client's registry. */
   reset(): void {
-    lines -= this.#cells.size * this.linesPerCell;
+    for (const share of Object.keys(SHARES) as Share[]) {
+      lines[share] -= this.#used[share] * this.linesPerCell;
+      this.#used[share] = 0;
+    }
     this.#cells.clear();
   }
 }

@@ -23,6 +23,7 @@ export function writerOptions(
     maxBytes: output.maxBytes,
     tolerance: output.tolerance,
     guardsFormulas: output.guardsFormulas,
+    idProperty: output.idProperty,
     ...(output.format.startsWith('esri-')
       ? {
           ...{ id: source.idColumn, skipGeometry: output.skipGeometry, z: output.z },

@@ -4,6 +4,7 @@ import { TaskFailure } from '../../core/failure.js';
 import { isDistant } from '../../core/raster-sources.js';
 import type { Loss, RasterPosition, RasterSource } from '../../core/rasters.js';
 import type { Cancellation } from '../cancellation.js';
+import { repeated } from './continuous.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
 import { lengthOf, oneAtATime } from './lock.js';
 import { openingOf } from './sources/index.js';
@@ -22,6 +23,7 @@ const LANE_LENGTH = 3;
 /** One open dataset, used by one task at a time. */
 export class RasterHandle {
   readonly #views = new Map<string, Dataset>();
+  readonly #moved = new Map<string, RasterHandle>();
   readonly #opened: Opened;
   /** Name the pixels: those of two handles with the same key and stamp are the same. */
   readonly key: string;
@@ -80,6 +82,22 @@ export class RasterHandle {
     return view;
   }
 
+  /**
+   * The raster where a window meets it: beside itself, moved by so many periods of its CRS. Itself where the window meets it
+   * in its own place alone.
+   */
+  async movedBy(copies: readonly number[], period: number): Promise<RasterHandle> {
+    if (copies.every((copy) => copy === 0)) return this;
+    const key = copies.join();
+    let moved = this.#moved.get(key);
+    if (!moved) {
+      const { dataset, close } = await repeated(this.dataset, copies, period);
+      moved = new RasterHandle(this, { dataset, driver: this.driver, close });
+      this.#moved.set(key, moved);
+    }
+    return moved;
+  }
+
   #open(numbers: readonly number[], overview: number | undefined): Promise<Dataset> {
     const selection = numbers.flatMap((band) => ['-b', String(band)]);
     const level = overview === undefined ? [] : ['-ovr', String(overview)];
@@ -94,6 +112,8 @@ export class RasterHandle {
 
   close(): void {
     // Views first: they read from the dataset, and GDAL crashes at exit when they outlive it.
+    for (const moved of this.#moved.values()) moved.close();
+    this.#moved.clear();
     for (const view of this.#views.values()) view.close();
     this.#views.clear();
     this.#opened.close();

@@ -16,7 +16,7 @@ import { lookOf } from './look.js';
 import { renderingOf } from './palette.js';
 import { readPicture } from './picture.js';
 import { giveBack } from './pixel-buffers.js';
-import type { PictureWindow } from './warp.js';
+import { type PictureWindow, placedIn } from './warp.js';
 
 /** Largest side of an image in pixels. */
 const MAX_SIDE = 8192;
@@ -73,7 +73,8 @@ function draw(task: RasterImageTask, window: PictureWindow, cancellation: Cancel
     task.source,
     async (handle) => {
       cancellation.check();
-      return { rgba: await drawSteps(handle, task, window, cancellation), loss: handle.loss };
+      const placed = await placedIn(handle, window);
+      return { rgba: await drawSteps(placed, task, window, cancellation), loss: handle.loss };
     },
     task.at,
     lane === undefined ? undefined : { lane, cancellation },

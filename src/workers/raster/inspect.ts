@@ -2,11 +2,12 @@
 
 import type { RasterBand } from 'gdal-async';
 import type { Box } from '../../core/box.js';
-import { around } from '../../core/box.js';
+import { aroundOnGlobe } from '../../core/box.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { BandInfo, RasterGrid, RasterInfo, RasterMosaic, RasterSource } from '../../core/rasters.js';
 import type { TaskInput } from '../../core/tasks.js';
-import { CRS84, crsOf, transformBox } from './crs.js';
+import { outlineIn } from './continuous.js';
+import { CRS84, crsOf } from './crs.js';
 import type { Dataset } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
 import { type RasterHandle, withRaster } from './handles.js';
@@ -36,7 +37,7 @@ export function inspect({ source }: TaskInput<'raster.inspect'>): Promise<Raster
       crs: crs.text,
       epsg: crs.epsg,
       extent,
-      extent84: extent84Of(transformBox(extent, crs, crsOf(CRS84))),
+      extent84: extent84Of(outlineIn(extent, crs, crsOf(CRS84)), dataset.rasterSize.x),
       bands: await describeBands(handle),
       overviewCount: first.overviews.count(),
       ...compressionOf(dataset),
@@ -60,7 +61,7 @@ async function inspectMosaic(source: RasterMosaic, grid: RasterGrid): Promise<Ra
     driver: 'mosaic',
     epsg: crsOf(grid.crs).epsg,
     extent: [x0, y0 + grid.height * dy, x0 + grid.width * dx, y0],
-    extent84: source.members.map(({ extent84 }) => extent84).reduce(around),
+    extent84: aroundOnGlobe(source.members.map(({ extent84 }) => extent84)),
     ...(newest !== undefined && { acquired: newest }),
   };
 }
@@ -80,10 +81,19 @@ async function axesOf(source: RasterSource): Promise<Pick<RasterInfo, 'times' | 
   };
 }
 
-function extent84Of(box: Box | null): Box {
+/**
+ * The box of a raster within the longitudes and latitudes of the globe. Beyond 180 degrees it goes on at -180: the box lies
+ * across the antimeridian, unless what lies beyond is less than a pixel, as the halves of pixels around the points of a grid.
+ */
+function extent84Of(box: Box | null, columns: number): Box {
   if (!box) throw new TaskFailure('source-unreadable', 'The extent of the raster has no place on the globe.');
-  const clamp = (value: number, limit: number) => Math.min(limit, Math.max(-limit, value));
-  return [clamp(box[0], 180), clamp(box[1], 90), clamp(box[2], 180), clamp(box[3], 90)];
+  const [west, south, east, north] = box;
+  const [bottom, top] = [south, north].map((value) => Math.min(90, Math.max(-90, value))) as [number, number];
+  const pixel = (east - west) / columns;
+  if (east - west > 360 - pixel / 2) return [-180, bottom, 180, top];
+  const turn = 360 * Math.floor((west + pixel + 180) / 360);
+  const [start, end] = [Math.max(-180, west - turn), east - turn];
+  return [start, bottom, end < 180 + pixel ? Math.min(180, end) : end - 360, top];
 }
 
 /** Reads blocks of the first and last band, and of their overviews; GDAL fails when one is cut off. */

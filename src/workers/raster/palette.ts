@@ -1,6 +1,6 @@
 /** How the bands of a raster become colours. */
 
-import type { ColorTable } from 'gdal-async';
+import type { ColorTable, RasterBand } from 'gdal-async';
 import { TaskFailure } from '../../core/failure.js';
 import type { RasterImageTask } from '../../core/rasters.js';
 import { hasByteValues } from './byte-values.js';
@@ -39,16 +39,23 @@ export async function renderingOf(
   if (entries.length === 0)
     throw new TaskFailure('invalid-input', 'The selection holds no band that can be shown.');
   const bands = [...entries.map(({ number }) => number), ...alphaOf(handle)];
-  if (entries.every(({ band }) => band.dataType === 'Byte')) return { kind: 'bytes', bands, samples };
+  const isBytes = entries.every(({ band }) => band.dataType === 'Byte' && bitsOf(band) === 8);
+  if (isBytes) return { kind: 'bytes', bands, samples };
   const stretches = await Promise.all(
     entries.map(({ number, band }) => {
-      if (hasByteValues(band)) return { min: 0, max: 255 };
+      if (hasByteValues(band)) return { min: 0, max: 2 ** bitsOf(band) - 1 };
       const range = ranges?.[number - 1];
       if (range) return { min: range[0], max: range[1] };
       return samples === 3 ? cutRange(handle, { band: number }) : stretchOf(handle, number);
     }),
   );
   return { kind: 'stretch', bands, samples, stretches };
+}
+
+/** Bits of the values of a band of bytes: images of 1, 2 or 4 bits are white at their greatest value. */
+function bitsOf(band: Pick<RasterBand, 'getMetadata'>): number {
+  const { NBITS: bits } = band.getMetadata('IMAGE_STRUCTURE') as { NBITS?: string };
+  return bits === undefined ? 8 : Number(bits);
 }
 
 /** The band that hides pixels, chosen or not. Warping takes a last band of this kind for what is there and what is not. */
@@ -58,7 +65,10 @@ export function alphaOf({ dataset: { bands } }: RasterHandle): number[] {
   return [];
 }
 
-type Role = { number: number; band: { colorInterpretation: string | null; dataType: string | null } };
+type Role = {
+  number: number;
+  band: Pick<RasterBand, 'colorInterpretation' | 'dataType' | 'getMetadata'>;
+};
 
 function colorBands<T extends Role>(roles: T[]): T[] {
   return roles.filter(({ band }) => band.colorInterpretation !== 'Alpha');

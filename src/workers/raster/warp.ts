@@ -2,6 +2,7 @@
 
 import type { Box } from '../../core/box.js';
 import { TaskFailure } from '../../core/failure.js';
+import { copiesIn, periodOf } from './continuous.js';
 import { type Crs, gridOver, intersection, pointTransform } from './crs.js';
 import { ALL_VALID, type Dataset, gdal } from './gdal.js';
 import { type GeoTransform, georeferenceOf } from './georeference.js';
@@ -63,6 +64,19 @@ function shrinkOf(
 }
 
 const median = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1]!;
+
+/** The raster where a window meets it: it may run beyond 180 degrees, and the window may be counted from the other side. */
+export async function placedIn(handle: RasterHandle, window: PictureWindow): Promise<RasterHandle> {
+  const { crs, extent, northUp } = georeferenceOf(handle.dataset);
+  const period = northUp ? periodOf(crs) : null;
+  if (period === null) return handle;
+  const [west, , east] = extent;
+  if (west >= -period / 2 && east <= period / 2) return handle;
+  const box = placeOf(window, crs);
+  if (typeof box === 'string') return handle;
+  const copies = copiesIn(extent, grown(box), period);
+  return copies.length === 0 ? handle : handle.movedBy(copies, period);
+}
 
 /** True when the raster has a valid pixel wherever the window has one, so that nothing must tell where it has none. */
 export function isCovered(raster: Dataset, window: PictureWindow): boolean {

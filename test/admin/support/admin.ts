@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { CatalogSnapshot } from '../../../src/core/collection.js';
 import { loadConfig, type Setting } from '../../../src/core/config.js';
-import { adminOperations } from '../../../src/gateway/admin/index.js';
+import type { AdminDeps } from '../../../src/gateway/admin/deps.js';
+import { adminOperations, extensionOperations } from '../../../src/gateway/admin/index.js';
 import type { AdminOperation } from '../../../src/gateway/admin/kit.js';
 import { type Authenticator, createAuthenticator } from '../../../src/gateway/auth/authenticator.js';
 import { Bearers } from '../../../src/services/access/bearers.js';
@@ -204,7 +205,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     ownFolders: [],
     catalog: visible,
   });
-  const operations = adminOperations({
+  const deps: AdminDeps = {
     access: defaultPolicy,
     sourceLayers,
     exports: new Exports({ pools, jobs, dataDir, visible }),
@@ -313,7 +314,8 @@ export async function adminHarness(temporary = () => temporaryState()) {
     permissions: () =>
       new Set(['admin:read', 'admin:api-keys:read', 'admin:api-keys:write', 'features:write']),
     openApi: () => ({ openapi: '3.0.3' }),
-  });
+  };
+  const operations = [...adminOperations(deps), ...extensionOperations(deps)];
   return {
     ...t,
     auth,

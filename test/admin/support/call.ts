@@ -1,6 +1,7 @@
 import { ApiError } from '../../../src/core/errors.js';
 import { JSON_FORMAT } from '../../../src/core/media.js';
 import type { Exchange, Operation, Principal, Reply } from '../../../src/core/operation.js';
+import { memberBinder } from '../../../src/gateway/http/bind.js';
 import { compileSchema } from '../../../src/gateway/http/validation.js';
 
 export const ADMIN: Principal = { kind: 'api-key', id: 'key-1', name: 'test', permissions: ['*'] };
@@ -33,8 +34,10 @@ export async function call(operation: Operation, request: Call = {}): Promise<Ca
       return [key, param.parse(given)];
     }),
   );
+  let { body } = request;
   if (operation.body && !operation.body.streamed) {
-    const errors = compileSchema(operation.body.schema)(request.body);
+    if (operation.body.bindsAnyCase) body = memberBinder(operation.body.schema)?.(body) ?? body;
+    const errors = compileSchema(operation.body.schema)(body);
     if (errors.length > 0)
       throw new ApiError('invalid-body', `${errors[0]!.name} ${errors[0]!.detail}`, { errors });
   }
@@ -43,7 +46,7 @@ export async function call(operation: Operation, request: Call = {}): Promise<Ca
     params,
     method: operation.method,
     memo: {},
-    body: request.body,
+    body,
     upload: request.upload ?? (async function* () {})(),
     format: JSON_FORMAT,
     principal: request.principal ?? ADMIN,

@@ -80,6 +80,7 @@ export const adminAuth = group({ tag: 'Security and admin auth', scope: 'admin-a
   action('POST /auth/bearer', 'Issue Console Operator Bearer', {
     description: 'A token for the user of the session that the cookie names. It ends with the session.',
     open: true,
+    takesSessionOfPrograms: true,
     data: AccessToken,
     errors: [401, 503],
     async answer({ principal, baseUrl }, { identity: { sessions, signing } }) {
@@ -95,6 +96,7 @@ export const adminAuth = group({ tag: 'Security and admin auth', scope: 'admin-a
     description:
       'Ends the session or the bearer token of the request. The address, where there is one, ends that at the provider too.',
     open: true,
+    takesSessionOfPrograms: true,
     responses: { 200: { description: 'Signed out.', content: { 'application/json': LogoutUrl } } },
     errors: [503],
     async reply(x, { identity }) {

@@ -7,6 +7,7 @@ import { auditView, cefLine, jsonLine } from '../audit-export.js';
 import type { AdminDeps } from '../deps.js';
 import { errorDocs, OptionalStringSchema, TimestampSchema } from '../envelope.js';
 import { group, report } from '../kit.js';
+import { requireAllLayers } from '../layer-rights.js';
 import { cursor, cursorOf, enumeration, filter, time } from '../params.js';
 
 const S = Type.String();
@@ -77,8 +78,9 @@ export const audit = group({ tag: 'Observability', scope: 'audit', envelope: 'ra
   report('GET /observability/audit', 'List Audit Log Entries', {
     params: listParams,
     data: Type.Object({ items: Type.Array(Entry), nextCursor: Type.Optional(S) }),
-    errors: [400],
-    async answer({ params }, { state }) {
+    errors: [400, 403],
+    async answer({ params, principal }, { state }) {
+      requireAllLayers(principal);
       const rows = await state.audit.list({ ...query(params), limit: params.pageSize + 1 });
       const page = rows.slice(0, params.pageSize);
       const more = rows.length > page.length;
@@ -95,9 +97,12 @@ export const audit = group({ tag: 'Observability', scope: 'audit', envelope: 'ra
         description: 'One entry in a line, newest first.',
         content: { 'application/x-ndjson': null, 'text/plain': null },
       },
-      ...errorDocs([400]),
+      ...errorDocs([400, 403]),
     },
-    reply: ({ params }, deps) => exportReply(params, deps),
+    reply({ params, principal }, deps) {
+      requireAllLayers(principal);
+      return exportReply(params, deps);
+    },
   }),
   report('GET /observability/audit/verify', 'Verify Audit Trail Integrity', {
     data: Type.Object({

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { actorOf } from '../../../core/operation.js';
+import { notFound } from '../../../core/errors.js';
+import { actorOf, type Exchange } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import {
   MappingBody,
@@ -25,8 +26,8 @@ import {
   revocationView,
   ValidationSchema,
 } from '../certificate-views.js';
-import { ifMatch } from '../documents.js';
-import { etag } from '../entity-tags.js';
+import { ifMatch } from '../conditional.js';
+import type { AdminDeps } from '../deps.js';
 import { Acknowledgement, AcknowledgementSchema } from '../envelope.js';
 import { group, implement, jsonBody, report, resource } from '../kit.js';
 
@@ -55,7 +56,6 @@ const profiles = resource(
       status: 201,
       errors: [400],
       location: ({ profileId }: Static<typeof ProfileSchema>) => `${BASE}/${profileId}`,
-      etag,
       answer: async ({ body, principal }, { certificates }) =>
         profileView(await certificates.create(changedProfile(undefined, body), actorOf(principal))),
     }),
@@ -63,7 +63,6 @@ const profiles = resource(
       params: ofProfile,
       data: ProfileSchema,
       errors: [404],
-      etag,
       answer: async ({ params }, { certificates }) => profileView(await certificates.get(params.profileId)),
     }),
     update: implement({
@@ -72,7 +71,6 @@ const profiles = resource(
       body: jsonBody(ProfilePatch),
       data: ProfileSchema,
       errors: [400, 404, 412],
-      etag,
       async answer(x, deps) {
         const { profileId } = x.params;
         requireRights(x.principal, (await deps.certificates.get(profileId)).mappings, deps);
@@ -87,7 +85,6 @@ const profiles = resource(
       params: ofProfile,
       data: ProfileSchema,
       errors: [404, 412],
-      etag,
       async answer(x, { certificates }) {
         const by = actorOf(x.principal);
         return profileView(await certificates.update(x.params.profileId, by, disable, ifMatch(x)));
@@ -97,6 +94,26 @@ const profiles = resource(
 );
 
 const disable = <T extends object>(before: T) => ({ ...before, enabled: false });
+
+async function currentMapping(
+  { params: { profileId, mappingId } }: Exchange<typeof byMapping>,
+  { certificates }: AdminDeps,
+) {
+  const { mappings: all } = await certificates.get(profileId);
+  const mapping = all.find(({ id }) => id === mappingId);
+  if (!mapping) throw notFound('mapping', mappingId);
+  return mappingView(mapping);
+}
+
+async function currentRevocation(
+  { params: { profileId, revocationId } }: Exchange<typeof byRevocation>,
+  { certificates }: AdminDeps,
+) {
+  const { revocations: all } = await certificates.get(profileId);
+  const revocation = all.find(({ body }) => body.revocationId === revocationId);
+  if (!revocation) throw notFound('revocation', revocationId);
+  return revocationView(revocation);
+}
 
 const mappings = resource(
   `${BASE}/{profileId}/mappings/{mappingId}`,
@@ -120,7 +137,6 @@ const mappings = resource(
       data: MappingSchema,
       status: 201,
       errors: [400, 404],
-      etag,
       async answer({ params: { profileId }, body, principal }, deps) {
         const whole = await deps.certificates.get(profileId);
         const mapping = changedMapping(undefined, { ...body, profileId }, deps);
@@ -132,10 +148,10 @@ const mappings = resource(
     update: implement({
       description: 'Members that are absent keep their value.',
       params: byMapping,
+      current: currentMapping,
       body: jsonBody(MappingBody),
       data: MappingSchema,
       errors: [400, 404, 412],
-      etag,
       async answer(x, deps) {
         const { profileId, mappingId } = x.params;
         const { mappings: all } = await deps.certificates.get(profileId);
@@ -156,9 +172,9 @@ const mappings = resource(
     remove: implement({
       description: 'Nobody comes in by the mapping once this is answered.',
       params: byMapping,
+      current: currentMapping,
       data: MappingSchema,
       errors: [404, 412],
-      etag,
       async answer(x, { certificates }) {
         return mappingView(
           await certificates.changeMapping(x.params, actorOf(x.principal), disable, ifMatch(x)),
@@ -190,7 +206,6 @@ const revocations = resource(
       data: RevocationSchema,
       status: 201,
       errors: [400, 404, 409],
-      etag,
       async answer({ params: { profileId }, body, principal }, { certificates }) {
         await certificates.get(profileId);
         const by = actorOf(principal);
@@ -199,6 +214,7 @@ const revocations = resource(
     }),
     remove: implement({
       params: byRevocation,
+      current: currentRevocation,
       data: AcknowledgementSchema,
       errors: [404, 412],
       async answer(x, deps) {

@@ -6,7 +6,7 @@ import { providerOf } from '../../../services/connections/connection.js';
 import { isDatabaseConnection } from '../../../services/connections/connections.js';
 import { isBucketProvider, type ObjectQuery } from '../../../services/connections/object-store.js';
 import { isServiceKind } from '../../../services/connections/service-address.js';
-import { anyCaseBody } from '../any-case.js';
+import { ifMatch } from '../conditional.js';
 import { ConnectionPatch, credentialOf, NewConnection, sslOf, targetOf } from '../connection-bodies.js';
 import { objectTables, serviceTables, TableSchema } from '../connection-tables.js';
 import {
@@ -17,9 +17,8 @@ import {
   TestResultSchema,
   testResult,
 } from '../connection-views.js';
-import { ifMatch } from '../documents.js';
 import { Acknowledgement, AcknowledgementSchema, TimestampSchema, timestamp } from '../envelope.js';
-import { action, group, implement, report, resource } from '../kit.js';
+import { action, group, implement, jsonBody, report, resource } from '../kit.js';
 import { filter } from '../params.js';
 import { sourceTables } from '../source-layers.js';
 
@@ -61,7 +60,7 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
       create: implement({
         description:
           'The password is encrypted (security.stateKey), or stands elsewhere: secretReference is env:NAME or file:/path of connections.secrets. Nothing is connected to: test it.',
-        body: anyCaseBody(NewConnection),
+        body: jsonBody(NewConnection),
         data: SummarySchema,
         status: 201,
         errors: [400, 409],
@@ -90,7 +89,7 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
         description:
           'Members that are left out keep their value. Layers of the connection are read by the new definition once this is answered; without isActive they are gone until it is true again.',
         params: byId,
-        body: anyCaseBody(ConnectionPatch),
+        body: jsonBody(ConnectionPatch),
         data: SummarySchema,
         errors: [400, 404, 409, 412],
         async answer(x, deps) {
@@ -105,7 +104,11 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
           const change = { ...target, isActive, ...(description === undefined ? {} : { description }) };
           const by = actorOf(x.principal);
           if (isDatabaseConnection(before))
-            await deps.publishedLayers.nameSources({ ...before, body: { ...before.body, ...change } }, by);
+            await deps.publishedLayers.nameSources(
+              before,
+              { ...before, body: { ...before.body, ...change } },
+              by,
+            );
           const changed = await connections.update(
             before,
             by,
@@ -162,7 +165,7 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
   }),
   action('POST /connections/test', 'Test Draft Connection', {
     description: 'Connects within 10 seconds and says what keeps it from that. Nothing is kept.',
-    body: anyCaseBody(NewConnection),
+    body: jsonBody(NewConnection),
     data: TestResultSchema,
     errors: [400],
     async answer({ body }, deps) {

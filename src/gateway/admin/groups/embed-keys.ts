@@ -8,6 +8,7 @@ import type { StoredEmbedKey } from '../../../services/access/embed-keys.js';
 import { requireHeld } from '../../../services/access/permissions.js';
 import { requireBound } from '../../../services/access/restrictions.js';
 import { viewsOf } from '../documents.js';
+import { tagged } from '../entity-tags.js';
 import { OptionalStringSchema } from '../envelope.js';
 import { ExpiresAt, endOf, KEY_MEMBERS, Secret, timesOf } from '../key-schemas.js';
 import { action, group, implement, jsonBody, report, resource } from '../kit.js';
@@ -69,7 +70,7 @@ export const embedKeys = group({ tag: 'Embed keys', scope: 'embed-keys', envelop
           requireBound(principal, { ...principal, tenantId: scope.tenantId }, deps.rules.current);
           const newKey = { name: body.name, scope, expiresAt: endOf(body) };
           const { key, secret } = await deps.embedKeys.create(newKey, actorOf(principal));
-          return { embedKey: view(key), key: secret };
+          return tagged({ embedKey: view(key), key: secret }, key.etag);
         },
       }),
       get: implement({
@@ -148,10 +149,11 @@ function scopeOf(scope: Static<typeof NewScope>): EmbedScope {
 }
 
 function view(key: StoredEmbedKey, lastUsedAt: number | null = null): Static<typeof KeySchema> {
-  const { id, body, createdAt, createdBy, updatedAt } = key;
+  const { id, etag, body, createdAt, createdBy, updatedAt } = key;
   const { name, prefix, scope } = body;
-  return {
+  const members = {
     ...{ id, name, keyPrefix: prefix, scope: scope as Static<typeof ScopeSchema>, status: keyStatus(body) },
     ...{ createdBy, ...timesOf({ ...body, createdAt, updatedAt, lastUsedAt }) },
   };
+  return tagged(members, etag);
 }

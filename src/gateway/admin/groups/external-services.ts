@@ -7,10 +7,9 @@ import { json } from '../../../core/reply.js';
 import { CredentialsSchema, requestOf } from '../../../services/remote-credentials.js';
 import { remoteFailure } from '../../../services/remote-failure.js';
 import { sourceUrl } from '../../../services/remote-file.js';
-import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import { errorDocs, OptionalStringSchema } from '../envelope.js';
-import { action, group } from '../kit.js';
+import { action, group, jsonBody } from '../kit.js';
 
 const S = Type.String();
 const OptionalInteger = Type.Union([Type.Integer(), Type.Null()]);
@@ -88,7 +87,7 @@ export const externalServices = group(
     action('POST /external-services/discover', 'Discover External Service', {
       description:
         'Tells what a URL leads to: OGC API Features, Tiles or Maps, WFS, WMS, WMTS, GeoServices REST or STAC. Its host must stand in remote.allow.',
-      body: anyCaseBody(Body),
+      body: jsonBody(Body),
       responses: {
         200: { description: 'What is there.', content: { 'application/json': Discovered } },
         ...errorDocs([400, 502, 503]),

@@ -9,10 +9,9 @@ import { requestOf } from '../../../services/remote-credentials.js';
 import { timelyFailure } from '../../../services/remote-failure.js';
 import { sourceUrl } from '../../../services/remote-file.js';
 import { type CoverageTarget, nameOf } from '../../../services/remote-imports/coverages.js';
-import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import { errorDocs, OptionalStringSchema } from '../envelope.js';
-import { action } from '../kit.js';
+import { action, jsonBody } from '../kit.js';
 import { ownerOf, wrong } from '../remote-imports.js';
 
 const S = Type.String();
@@ -22,7 +21,11 @@ const OptionalInteger = Type.Union([I, Type.Null()]);
 const Members = {
   serviceUrl: Type.String({ minLength: 1, maxLength: LIMITS.urlBytes }),
   inventory: Type.Object(
-    {},
+    {
+      resources: Type.Optional(
+        Type.Array(Type.Object({ kind: Type.Optional(S), name: Type.Optional(S) }), { maxItems: 100_000 }),
+      ),
+    },
     { description: 'Of a scan: its resources of kind coverage are imported; all when it has none.' },
   ),
   version: Type.Optional(Type.String({ maxLength: 20 })),
@@ -91,7 +94,7 @@ const ABOUT =
 
 export const importWcs = action('POST /import/ogc-wcs/import', 'Import Legacy WCS Coverages', {
   description: `${ABOUT} WCS 2.0 and 1.0 are read.`,
-  body: anyCaseBody(WcsBody),
+  body: jsonBody(WcsBody),
   responses: {
     200: { description: 'What was planned or imported.', content: { 'application/json': WcsResult } },
     ...errorDocs([400, 502, 503, 504]),
@@ -107,7 +110,7 @@ export const importWcs = action('POST /import/ogc-wcs/import', 'Import Legacy WC
 
 export const importCoverages = action('POST /import/ogc/coverages/import', 'Import OGC Coverages', {
   description: ABOUT,
-  body: anyCaseBody(CoveragesBody),
+  body: jsonBody(CoveragesBody),
   responses: {
     200: {
       description: 'What was planned or imported.',
@@ -175,12 +178,10 @@ function requestFor({ serviceUrl, username, password, timeoutSeconds = 120 }: Bo
 }
 
 /** Names of the coverages that an inventory lists. */
-function inventoried(inventory: unknown): string[] | undefined {
-  const { resources } = inventory as { resources?: unknown };
-  const coverages = (Array.isArray(resources) ? resources : []).flatMap((one: unknown) => {
-    const { kind, name } = (one ?? {}) as { kind?: unknown; name?: unknown };
-    return typeof kind === 'string' && /coverage/i.test(kind) && typeof name === 'string' ? [name] : [];
-  });
+function inventoried({ resources = [] }: Body['inventory']): string[] | undefined {
+  const coverages = resources.flatMap(({ kind = '', name }) =>
+    /coverage/i.test(kind) && name !== undefined ? [name] : [],
+  );
   return coverages.length === 0 ? undefined : coverages;
 }
 

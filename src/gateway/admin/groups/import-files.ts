@@ -4,11 +4,10 @@ import type { Exchange, Reply } from '../../../core/operation.js';
 import { IMPORT_FORMATS } from '../../../services/import-formats.js';
 import { submitterOf } from '../../../services/jobs/submitter.js';
 import { fetchFile } from '../../../services/remote-file.js';
-import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import { errorDocs } from '../envelope.js';
 import { IMPORT_RESPONSES, importFile } from '../imported.js';
-import { action, group } from '../kit.js';
+import { action, group, jsonBody } from '../kit.js';
 import { requireReplaceable } from '../layer-rights.js';
 import { parseUploadForm, UploadFormSchema } from '../upload-form.js';
 import { PreviewSchema, previewReceived } from '../upload-views.js';
@@ -50,7 +49,7 @@ const EXTENSIONS: ReadonlySet<string> = new Set(Object.keys(IMPORT_FORMATS));
 export const importFiles = group({ tag: 'Import', scope: 'import-files', envelope: 'raw' }, [
   action('POST /import/preview-url', 'Preview a Geospatial File from a URL', {
     description: 'Nothing is published, and nothing stays.',
-    body: anyCaseBody(PreviewUrlBody),
+    body: jsonBody(PreviewUrlBody),
     data: PreviewSchema,
     errors: [400, 413, 422, 503],
     answer: (x, deps) =>
@@ -58,7 +57,7 @@ export const importFiles = group({ tag: 'Import', scope: 'import-files', envelop
   }),
   action('POST /import/upload-url', 'Import a Geospatial File from a URL', {
     description: 'The file is downloaded, then imported as one that is uploaded.',
-    body: anyCaseBody(UploadUrlBody),
+    body: jsonBody(UploadUrlBody),
     responses: { ...IMPORT_RESPONSES, ...errorDocs([400, 409, 413, 422, 500, 503]) },
     reply: uploadUrl,
   }),

@@ -7,10 +7,9 @@ import { endsImport, importsOf, isOwnImport, requireJob } from '../../../service
 import type { MigrationRequest, UnsupportedPolicy } from '../../../services/migrations/geoserver/request.js';
 import { restRequest } from '../../../services/migrations/geoserver/source.js';
 import type { SecretReferences } from '../../../services/remote-imports/secret-references.js';
-import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import { cancelMessage } from '../job-views.js';
-import { action, report } from '../kit.js';
+import { action, jsonBody, report } from '../kit.js';
 import { requireWhole } from '../layer-rights.js';
 import { MigrationJob, migrationView } from '../migration-job-views.js';
 import { ownerOf, wrong } from '../remote-imports.js';
@@ -97,7 +96,7 @@ export const geoServerMigrations = [
   action('POST /import/platform-b/start', 'Start Import (platform-b)', {
     description:
       'Imports the layers of a GeoServer as a job: feature types through its WFS, and coverages through its WCS, each whole or not at all. With dryRun the job only plans.',
-    body: anyCaseBody(Body),
+    body: jsonBody(Body),
     data: Type.Object({ jobId: S, message: S, statusUrl: S, cancelUrl: S }),
     status: 202,
     errors: [400, 503],

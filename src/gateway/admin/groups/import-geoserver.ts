@@ -11,11 +11,10 @@ import {
 import { readGeoServer, restRequest } from '../../../services/migrations/geoserver/source.js';
 import { type Compatibility, countLevels, overall } from '../../../services/migrations/inventory.js';
 import { timelyFailure } from '../../../services/remote-failure.js';
-import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../envelope.js';
 import { CompatibilitySchema } from '../inventory-schemas.js';
-import { action } from '../kit.js';
+import { action, jsonBody } from '../kit.js';
 
 const S = Type.String();
 const B = Type.Boolean();
@@ -79,7 +78,7 @@ const Discovered = Type.Object({
 export const discoverGeoServer = action('POST /import/platform-b/discover', 'Discover Service (platform-b)', {
   description:
     'Reads a GeoServer over its REST API. Credentials are sent to that server alone; links in its answers are not followed. Its host must stand in remote.allow.',
-  body: anyCaseBody(Body),
+  body: jsonBody(Body),
   data: Discovered,
   errors: [400, 502, 503, 504],
   answer: discover,

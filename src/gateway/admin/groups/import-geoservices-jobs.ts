@@ -14,7 +14,6 @@ import type {
 } from '../../../services/remote-imports/geoservices-source.js';
 import type { SecretReferences } from '../../../services/remote-imports/secret-references.js';
 import type { JobRow } from '../../../stores/jobs.js';
-import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import {
   OptionalStringSchema,
@@ -24,7 +23,7 @@ import {
   timestamp,
 } from '../envelope.js';
 import { cancelMessage, percent } from '../job-views.js';
-import { action, report } from '../kit.js';
+import { action, jsonBody, report } from '../kit.js';
 import { requireReplaceable } from '../layer-rights.js';
 import { ownerOf, requireSchema, requireTable, wrong } from '../remote-imports.js';
 import { requireSrid } from '../upload-form.js';
@@ -123,7 +122,7 @@ export const geoServicesImports = [
   action('POST /import/geoservices/start', 'Start GeoServices Import', {
     description:
       'Imports one layer, whole or not at all, as a job. Aliases, coded values, the description and the style come along; what cannot is a warning of the job.',
-    body: anyCaseBody(Body),
+    body: jsonBody(Body),
     data: Queued,
     status: 202,
     errors: [400, 409, 503],

@@ -6,10 +6,9 @@ import { servicePath } from '../../../services/geoservices/service-path.js';
 import { type Credentials, requestOf } from '../../../services/remote-credentials.js';
 import { remoteFailure } from '../../../services/remote-failure.js';
 import { sourceUrl } from '../../../services/remote-file.js';
-import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import { OptionalStringSchema } from '../envelope.js';
-import { action } from '../kit.js';
+import { action, jsonBody } from '../kit.js';
 import { wrong } from '../remote-imports.js';
 
 const S = Type.String();
@@ -56,7 +55,7 @@ export const discoverGeoServices = action(
   {
     description:
       'Reads a FeatureServer or MapServer with its layers and tables, and counts their features. Its host must stand in remote.allow.',
-    body: anyCaseBody(Body),
+    body: jsonBody(Body),
     data: Service,
     errors: [400, 502, 503],
     answer: discover,

@@ -5,7 +5,6 @@ import type { Exchange } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { isOwnImport, requireJob } from '../../../services/jobs/ownership.js';
 import type { BatchChild, BatchLayer, BatchView } from '../../../services/migrations/batches.js';
-import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import {
   OptionalStringSchema,
@@ -14,7 +13,7 @@ import {
   TimestampSchema,
   timestamp,
 } from '../envelope.js';
-import { action, report } from '../kit.js';
+import { action, jsonBody, report } from '../kit.js';
 import { requireReplaceable } from '../layer-rights.js';
 import { ownerOf, wrong } from '../remote-imports.js';
 import { layerImport } from './import-geoservices-jobs.js';
@@ -87,7 +86,7 @@ export const migrationBatches = [
   action('POST /import/migrations', 'Start Migration Batch', {
     description:
       'Imports each layer by a job of its own, as POST /import/geoservices/start does, and those that depend on others behind them. A layer that fails leaves out those that depend on it, and no others.',
-    body: anyCaseBody(Body),
+    body: jsonBody(Body),
     data: Batch,
     status: 202,
     errors: [400, 503],

@@ -13,11 +13,10 @@ import {
 } from '../../../services/remote-imports/ogc-features.js';
 import { tableName } from '../../../services/table-name.js';
 import type { JobRow } from '../../../stores/jobs.js';
-import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import { errorDocs, OptionalStringSchema } from '../envelope.js';
 import { duration, timeSpan } from '../job-views.js';
-import { action } from '../kit.js';
+import { action, jsonBody } from '../kit.js';
 import { finishedOrCancelled, ownerOf, requireSchema, requireTable, SCHEMA } from '../remote-imports.js';
 
 const S = Type.String();
@@ -80,7 +79,7 @@ export const importOgcFeatures = action(
   {
     description:
       'Reads the pages of a collection by their links, and publishes it once it is whole. Failures have the body of a success.',
-    body: anyCaseBody(Body),
+    body: jsonBody(Body),
     responses: {
       ...Object.fromEntries(
         [200, 400, 422, 500, 502, 504].map((status) => [

@@ -8,6 +8,7 @@ import type { ImportAbout, ImportedRaster, RasterImportOutcome } from '../../../
 import { receiveUpload } from '../../../services/upload.js';
 import type { JobRow } from '../../../stores/jobs.js';
 import type { AdminDeps } from '../deps.js';
+import { entityTag } from '../entity-tags.js';
 import { errorDocs, OptionalStringSchema, OptionalTimestampSchema, optionalTimestamp } from '../envelope.js';
 import { duration } from '../job-views.js';
 import { action, type Row, report } from '../kit.js';
@@ -89,6 +90,7 @@ export const importRaster: readonly Row[] = [
   }),
   action('PATCH /import/raster/{rasterId}', 'Update Imported Raster', {
     params: byId,
+    current: currentRaster,
     body: {
       schema: Type.Unknown(),
       mediaTypes: ['application/json'],
@@ -106,6 +108,7 @@ export const importRaster: readonly Row[] = [
   }),
   action('DELETE /import/raster/{rasterId}', 'Delete Imported Raster', {
     params: byId,
+    current: currentRaster,
     data: Type.Null(),
     status: 204,
     errors: [404, 503],
@@ -116,6 +119,15 @@ export const importRaster: readonly Row[] = [
     },
   }),
 ];
+
+/** The members of an imported raster that requests change. */
+const changeable = ({ id, name, description, acquired, modifiedAt }: ImportedRaster) => ({
+  ...{ id, name, description, acquired, modifiedAt },
+});
+
+async function currentRaster({ params }: Exchange<typeof byId>, { rasters }: AdminDeps) {
+  return changeable(await rasters.imports.get(params.rasterId));
+}
 
 async function upload(x: Exchange, deps: AdminDeps): Promise<Reply> {
   const { imports } = deps.rasters;
@@ -144,7 +156,7 @@ async function upload(x: Exchange, deps: AdminDeps): Promise<Reply> {
   const { rasterId } = JSON.parse(ended.result_json!) as RasterImportOutcome;
   const raster = await imports.get(rasterId);
   const tiles = await makeTilesAhead(x, deps, raster, zooms);
-  return json(importedView(ended, raster, tiles));
+  return { ...json(importedView(ended, raster, tiles)), etag: entityTag(changeable(raster))! };
 }
 
 /** The contract has no 415 here. */

@@ -19,11 +19,10 @@ import {
 import { requestOf } from '../../../services/remote-credentials.js';
 import { timelyFailure } from '../../../services/remote-failure.js';
 import { sourceUrl } from '../../../services/remote-file.js';
-import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import { errorDocs } from '../envelope.js';
 import { INVENTORY_KIND, InventorySchema } from '../inventory-schemas.js';
-import { action } from '../kit.js';
+import { action, jsonBody } from '../kit.js';
 import { enumeration } from '../params.js';
 
 const KINDS = ['geoserver', 'geoserver-rest', 'geoservices', 'arcgis-geoservices-rest'] as const;
@@ -56,7 +55,7 @@ export const scanSource = action('POST /import/scan', 'Scan Migration Source', {
   description:
     'Reads what a GeoServer, a service of GeoServices REST or a catalog of them holds, and tells what of it can be taken over. A source that refuses the credentials is a failed scan.',
   params,
-  body: anyCaseBody(Body),
+  body: jsonBody(Body),
   responses: {
     200: { description: 'The inventory.', content: { 'application/json': InventorySchema } },
     ...errorDocs([400, 502, 503, 504]),

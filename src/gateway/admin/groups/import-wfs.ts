@@ -11,11 +11,10 @@ import { sourceUrl } from '../../../services/remote-file.js';
 import { WFS, type WfsReport, type WfsSource } from '../../../services/remote-imports/wfs.js';
 import { tableName } from '../../../services/table-name.js';
 import type { JobRow } from '../../../stores/jobs.js';
-import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import { errorDocs, OptionalStringSchema } from '../envelope.js';
 import { timeSpan } from '../job-views.js';
-import { action } from '../kit.js';
+import { action, jsonBody } from '../kit.js';
 import { requireReplaceable } from '../layer-rights.js';
 import { finishedOrCancelled, ownerOf, requireSchema, SCHEMA, wrong } from '../remote-imports.js';
 import { requireSrid } from '../upload-form.js';
@@ -78,7 +77,7 @@ const Result = Type.Object({
 export const importWfs = action('POST /import/ogc-wfs/start', 'Start OGC WFS Import', {
   description:
     'Each feature type becomes a collection, whole or not at all. With dryRun the plan is answered, and nothing is read.',
-  body: anyCaseBody(Body),
+  body: jsonBody(Body),
   responses: {
     200: { description: 'What was planned or imported.', content: { 'application/json': Result } },
     ...errorDocs([400, 409, 502, 503]),

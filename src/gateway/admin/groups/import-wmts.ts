@@ -9,11 +9,10 @@ import { slug } from '../../../services/publish/slug.js';
 import { remoteFailure } from '../../../services/remote-failure.js';
 import { sourceUrl } from '../../../services/remote-file.js';
 import { countTiles, type WmtsOutcome } from '../../../services/tile-imports/wmts.js';
-import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import { errorDocs, OptionalStringSchema } from '../envelope.js';
 import { timeSpan } from '../job-views.js';
-import { action } from '../kit.js';
+import { action, jsonBody } from '../kit.js';
 import { requireReplaceable } from '../layer-rights.js';
 import { finishedOrCancelled, ownerOf, wrong } from '../remote-imports.js';
 
@@ -93,7 +92,7 @@ const Result = Type.Object({
 export const exportWmts = action('POST /import/ogc-tiles/export', 'Export OGC WMTS Tile Cache', {
   description:
     'The tiles of each tile set become a collection, whole or not at all. Sets of other grids than WebMercatorQuad are skipped. With dryRun the plan is answered.',
-  body: anyCaseBody(Body),
+  body: jsonBody(Body),
   responses: {
     200: { description: 'What was planned or exported.', content: { 'application/json': Result } },
     ...errorDocs([400, 502, 503]),

@@ -1,9 +1,10 @@
 import type { ParamValues, Principal } from '../../../core/operation.js';
-import { integer, pathString } from '../../../core/params.js';
+import { integer, pathString, text } from '../../../core/params.js';
 import { BACKEND } from '../../../services/jobs/kinds.js';
 import { isInTenant, requireJob } from '../../../services/jobs/ownership.js';
 import type { JobQuery, JobRow } from '../../../stores/jobs.js';
 import type { AdminDeps } from '../deps.js';
+import { diagnosticsOf, JobDiagnostics } from '../job-diagnostics.js';
 import {
   CONSOLE_KINDS,
   JOB_STATES,
@@ -59,8 +60,10 @@ const listParams = {
 const byId = { jobId: pathString('jobId', 'Id of the job.') };
 const unavailable = [404, 503];
 
+const ABOUT = { tag: 'Console jobs', scope: 'jobs', envelope: 'raw', correlates: true } as const;
+
 /** Background jobs of every kind. */
-export const jobs = group({ tag: 'Console jobs', scope: 'jobs', envelope: 'raw' }, [
+export const jobs = group(ABOUT, [
   report('GET /jobs', 'List Console Jobs', {
     params: listParams,
     data: JobPage,
@@ -145,6 +148,34 @@ export const jobs = group({ tag: 'Console jobs', scope: 'jobs', envelope: 'raw' 
       const job = await jobFor(params.jobId, principal, deps);
       const steps = await deps.jobs.store.steps(job.id);
       return { ...reference(job), state: 'available', steps: steps.map(stepView) };
+    },
+  }),
+]);
+
+const events = integer(
+  'events',
+  { min: 1, max: 200, default: 50 as number },
+  { description: 'Maximum number of events in the answer.' },
+);
+const eventCursor = text(
+  'eventCursor',
+  {
+    description:
+      'Where the events start: start, or nextCursor of the page before. Default: the last events of the job.',
+  },
+  { maxLength: 512 },
+);
+
+/** Beyond the contract's list: clients of it read the diagnostics of a job. */
+export const jobDiagnostics = group(ABOUT, [
+  report('GET /jobs/{jobId}/diagnostics', 'Get Console Job Diagnostics', {
+    description: 'What is known of a run: its events, its artifacts, and why it failed.',
+    params: { ...byId, events, eventCursor },
+    data: JobDiagnostics,
+    errors: [400, ...unavailable],
+    async answer({ params, principal }, deps) {
+      const job = await jobFor(params.jobId, principal, deps);
+      return diagnosticsOf(job, { limit: params.events, cursor: params.eventCursor }, deps);
     },
   }),
 ]);

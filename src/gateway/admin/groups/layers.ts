@@ -1,15 +1,15 @@
 import Type, { type Static } from 'typebox';
 import { SERVICE } from '../../../core/access.js';
 import { problem, requireSound } from '../../../core/body-problems.js';
-import { actorOf } from '../../../core/operation.js';
+import { actorOf, type Exchange } from '../../../core/operation.js';
 import type { TableChoice, TableReport } from '../../../core/table-tasks.js';
+import type { RuledLayer } from '../../../services/access/rules.js';
 import type { NewLayer, StoredLayer } from '../../../services/publish/layers.js';
-import { anyCaseBody } from '../any-case.js';
-
+import type { AdminDeps } from '../deps.js';
 import { Acknowledgement, AcknowledgementSchema, OptionalStringSchema } from '../envelope.js';
-import { action, group, report } from '../kit.js';
+import { action, group, jsonBody, report } from '../kit.js';
 import { copyOf, copyReport, copyView } from '../layer-copies.js';
-import { requireLayers } from '../layer-rights.js';
+import { requireWholeOf, ruledLayer } from '../layer-rights.js';
 import { layerId } from '../layers.js';
 import { filter } from '../params.js';
 import { LayerSchema, type LayerView } from '../published-layer.js';
@@ -100,35 +100,38 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
     description:
       'Validates the table, and publishes it on every protocol and in all processes before this is answered. Without layerName it is called as the table. Of a layer of a service, or a file of a bucket, a copy is published: it is made by a job, whose end the answer waits for.',
     params: byConnection,
-    body: anyCaseBody(Publish),
+    body: jsonBody(Publish),
     data: LayerSchema,
     status: 201,
     errors: [400, 404, 409, 422, 503],
-    async answer({ params, body, principal }, { connections, layerCopies, publishedLayers: layers }) {
+    async answer({ params, body, principal }, { connections, layerCopies, publishedLayers: layers, rules }) {
       const connection = await connections.get(params.id);
       if (connections.isRemote(connection))
         return copyView(await layerCopies.publish(connection, copyOf(layerOf(body)), actorOf(principal)));
-      return view(await layers.publish(connection, layerOf(body), actorOf(principal)));
+      const permit = (sources: readonly RuledLayer[]) => requireWholeOf(sources, 'read', principal, rules);
+      return view(await layers.publish(connection, layerOf(body), actorOf(principal), permit));
     },
   }),
   action('PUT /connections/{id}/layers/{layerId}/enabled', 'Set Layer Enabled', {
     description:
       'A layer that is switched off is gone from every protocol; its id is kept for it. One of the configuration cannot be switched.',
     params: byLayer,
-    body: anyCaseBody(Enabled),
+    current: currentLayer,
+    body: jsonBody(Enabled),
     data: LayerSchema,
     errors: [400, 404, 409],
     async answer({ params, body, principal }, deps) {
       const { connections, layerCopies, publishedLayers: layers } = deps;
       const connection = await connections.get(params.id);
       const { id } = connection;
-      if (body.enabled) requireLayers([params.layerId], 'read', principal, deps);
       if (connections.isRemote(connection)) {
         const copy = await layerCopies.get(id, params.layerId, params.serviceName);
+        if (body.enabled) requireWholeOf([copy.collection], 'read', principal, deps.rules);
         const [changed] = await layerCopies.enable([copy], body.enabled, actorOf(principal));
         return copyView(changed!);
       }
       const layer = await layers.get(id, params.layerId, params.serviceName);
+      if (body.enabled) requireWholeOf([ruledLayer(layer)], 'read', principal, deps.rules);
       const [changed] = await layers.enable([layer], body.enabled, actorOf(principal));
       return view(changed!);
     },
@@ -136,7 +139,8 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
   action('PUT /connections/{id}/layers/enabled', 'Set Service Layers Enabled', {
     description: 'Switches all layers that the connection has in a service, at once.',
     params: { ...byConnection, serviceName: service },
-    body: anyCaseBody(Enabled),
+    shownBy: '/connections/{id}/layers',
+    body: jsonBody(Enabled),
     data: Type.Array(LayerSchema),
     errors: [400, 404, 409],
     async answer({ params, body, principal }, deps) {
@@ -145,30 +149,19 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
       const { id } = connection;
       if (connections.isRemote(connection)) {
         const copies = await layerCopies.list(id, params.serviceName ?? SERVICE);
-        if (body.enabled)
-          requireLayers(
-            copies.map(({ collection }) => collection.layerId),
-            'read',
-            principal,
-            deps,
-          );
+        const collections = copies.map(({ collection }) => collection);
+        if (body.enabled) requireWholeOf(collections, 'read', principal, deps.rules);
         return (await layerCopies.enable(copies, body.enabled, actorOf(principal))).map(copyView);
       }
       const all = await layers.ofService(id, params.serviceName ?? SERVICE);
-      if (body.enabled)
-        requireLayers(
-          all.map(({ body: layer }) => layer.layerId),
-          'read',
-          principal,
-          deps,
-        );
+      if (body.enabled) requireWholeOf(all.map(ruledLayer), 'read', principal, deps.rules);
       return (await layers.enable(all, body.enabled, actorOf(principal))).map(view);
     },
   }),
   report('POST /connections/{id}/tables/validate', 'Validate Table For Layer Publishing', {
     description: 'All findings at once; geometries are judged by the first 10,000 rows.',
     params: byConnection,
-    body: anyCaseBody(Validate),
+    body: jsonBody(Validate),
     data: Validation,
     errors: [400, 404, 503],
     async answer({ params, body }, { connections, layerCopies, publishedLayers: layers }) {
@@ -220,11 +213,21 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
   }),
 ]);
 
+/** A layer of a connection, as its list shows it. */
+async function currentLayer({ params }: Exchange<typeof byLayer>, deps: AdminDeps): Promise<LayerView> {
+  const { connections, layerCopies, publishedLayers } = deps;
+  const connection = await connections.get(params.id);
+  return connections.isRemote(connection)
+    ? copyView(await layerCopies.get(connection.id, params.layerId, params.serviceName))
+    : view(await publishedLayers.get(connection.id, params.layerId, params.serviceName));
+}
+
 /** Beyond the contract: layers can be deleted. */
 export const layerDeletion = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped' }, [
   action('DELETE /connections/{id}/layers/{layerId}', 'Delete Published Layer', {
     description: 'The table stays as it is, and so does what a copy was made of.',
     params: byLayer,
+    current: currentLayer,
     data: AcknowledgementSchema,
     errors: [400, 404, 409],
     async answer({ params, principal }, { connections, layerCopies, publishedLayers: layers }) {

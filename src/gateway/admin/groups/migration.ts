@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import { ApiError, notFound } from '../../../core/errors.js';
-import { fingerprintOf, fingerprintWithin } from '../../../core/fingerprint.js';
+import { canonical, fingerprintOf, fingerprintWithin } from '../../../core/fingerprint.js';
 import { actorOf, type Reply } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
 import { json } from '../../../core/reply.js';
@@ -12,6 +13,7 @@ import { action, group, implement, jsonBody, report, resource } from '../kit.js'
 import {
   Evidence,
   EvidencePage,
+  NewEvidence,
   PACK_CHARACTERS,
   RUN_STATES,
   Run,
@@ -42,6 +44,7 @@ interface Pack {
 const byId = { runId: pathString('runId', 'Id of the run.') };
 const MOST_RUNS = 100;
 const MOST_EVIDENCE = 200;
+const ARTIFACT_BYTES = 4 << 20;
 /** A body whose every character is an escape. */
 const PACK_BYTES = PACK_CHARACTERS * 6;
 
@@ -191,7 +194,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
   }),
   action('POST /migration/runs/{runId}/scorecard', 'Record Migration Run Reconciliation Scorecard', {
     description:
-      'The fingerprint is the SHA-256 of the scorecard without it, as JSON whose members stand in the order of their names, without white space.',
+      'The fingerprint of a run is the SHA-256 of the scorecard without its fingerprint, as JSON whose members are in the order of their names, without white space. If a scorecard states another one, the server recomputes it and keeps the other as statedFingerprint.',
     params: byId,
     body: jsonBody(Scorecard),
     data: Run,
@@ -199,19 +202,44 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
     async answer({ params: { runId }, body, principal }, { state }) {
       const { body: run } = await required<RunRecord>(state.documents, RUNS, runId);
       requireScorecard(body, run);
+      const card = withFingerprint(body);
       return changed(
         state.documents,
         runId,
         async (store, by) => {
-          await store.put(SCORECARDS, runId, body, by);
+          await store.put(SCORECARDS, runId, card, by);
           return (before) => ({
             ...before,
             hasReconciliationScorecard: true,
-            reconciliationScorecardFingerprint: body.fingerprint,
+            reconciliationScorecardFingerprint: card.fingerprint,
           });
         },
         actorOf(principal),
       );
+    },
+  }),
+]);
+
+/** Beyond the contract's list, which reads evidence and has nothing that makes it. */
+export const performanceEvidence = group({ tag: 'Migration', scope: 'migration', envelope: 'raw' }, [
+  action('POST /migration/performance-evidence', 'Record Migration Performance Evidence', {
+    description:
+      'Keeps the results of a benchmark, as `./run bench` or another program wrote them. The fingerprint is the SHA-256 of the artifact, as JSON whose members are in the order of their names, without white space.',
+    body: { ...jsonBody(NewEvidence), maxBytes: ARTIFACT_BYTES },
+    data: Evidence,
+    status: 201,
+    location: ({ evidenceId }: EvidenceRecord) => `/migration/performance-evidence/${evidenceId}`,
+    errors: [400, 413],
+    async answer({ body, principal }, { state }) {
+      const { artifact, generatedAt } = body;
+      const evidence: EvidenceRecord = {
+        ...body,
+        evidenceId: randomUUID(),
+        fingerprint: fingerprintOf(canonical(artifact)),
+        generatedAt: generatedAt ?? timestamp(Date.now()),
+      };
+      await state.documents.create(PERFORMANCE, evidence.evidenceId, evidence, actorOf(principal));
+      return evidence;
     },
   }),
 ]);
@@ -308,7 +336,6 @@ function requireScorecard(card: Static<typeof Scorecard>, run: RunRecord): void 
   const parity = card.capabilityParity;
   const constructs =
     parity.automatedCount + parity.assistedCount + parity.manualReviewCount + parity.unsupportedCount;
-  const fingerprint = fingerprintWithin(card);
   requireSound([
     card.runId === run.runId ? undefined : problem('runId', 'is not that of the path'),
     card.sourceKind === run.sourceKind ? undefined : problem('sourceKind', 'is not that of the run'),
@@ -327,10 +354,14 @@ function requireScorecard(card: Static<typeof Scorecard>, run: RunRecord): void 
     classification === 'fail' && card.verdict !== 'fail'
       ? problem('verdict', 'must be fail: the data does')
       : undefined,
-    card.fingerprint === fingerprint
-      ? undefined
-      : problem('fingerprint', `is not that of the scorecard, which is ${fingerprint}`),
   ]);
+}
+
+/** Returns the scorecard with its fingerprint: other programs compute theirs in other ways, which cannot be checked. */
+function withFingerprint(card: Static<typeof Scorecard>): Static<typeof Scorecard> {
+  if (card.fingerprint === fingerprintWithin(card)) return card;
+  const restated = { ...card, statedFingerprint: card.fingerprint };
+  return { ...restated, fingerprint: fingerprintWithin(restated) };
 }
 
 function attachment(body: string, fingerprint: string, name: string): Reply {

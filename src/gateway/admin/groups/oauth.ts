@@ -5,11 +5,12 @@ import { pathString } from '../../../core/params.js';
 import { keyStatus } from '../../../services/access/api-keys.js';
 import type { OAuthClients } from '../../../services/access/oauth-clients.js';
 import { GRANT_TYPES, type StoredClient, type StoredScope } from '../../../services/access/oauth-clients.js';
-import { isGrant, requireHeld } from '../../../services/access/permissions.js';
+import { requireHeld } from '../../../services/access/permissions.js';
 import { holderOf, requireBound } from '../../../services/access/restrictions.js';
 import type { RuleSet } from '../../../services/access/rules.js';
 import type { AdminDeps } from '../deps.js';
 import { viewsOf } from '../documents.js';
+import { tagged } from '../entity-tags.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,
@@ -90,7 +91,7 @@ export const oauth = group({ tag: 'OAuth clients and scopes', scope: 'oauth', en
           requireHeld(principal, labels);
           requireBound(principal, holderOf(labels), deps.rules.current);
           const { client, secret } = await clients.create(about, actorOf(principal));
-          return { client: clientView(client), clientSecret: secret };
+          return tagged({ client: clientView(client), clientSecret: secret }, client.etag);
         },
       }),
       get: implement({
@@ -126,9 +127,8 @@ export const oauth = group({ tag: 'OAuth clients and scopes', scope: 'oauth', en
         body: jsonBody(ScopeDefinition),
         data: Scope,
         errors: [400],
-        async answer({ body, principal }, { identity, permissions, rules }) {
+        async answer({ body, principal }, { identity, rules }) {
           const { scope, description = '', permissions: labels } = body;
-          requireLabels(labels, permissions());
           requireHeld(principal, labels);
           requireBound(principal, holderOf(labels), rules.current);
           await requireClientsBound({ scope, labels }, principal, identity.clients, rules.current);
@@ -140,6 +140,7 @@ export const oauth = group({ tag: 'OAuth clients and scopes', scope: 'oauth', en
   ),
   action('DELETE /oauth-scopes/{scope}', 'Delete OAuth Scope', {
     params: { scope: pathString('scope', 'Name of the scope.') },
+    shownBy: '/oauth-scopes',
     data: Scope,
     errors: [404],
     async answer({ params: { scope }, principal }, { identity: { clients }, rules }) {
@@ -149,16 +150,6 @@ export const oauth = group({ tag: 'OAuth clients and scopes', scope: 'oauth', en
     },
   }),
 ]);
-
-function requireLabels(labels: readonly string[], permissions: ReadonlySet<string>): void {
-  requireSound(
-    labels.map((label, n) =>
-      isGrant(label, permissions)
-        ? undefined
-        : problem(`permissions/${n}`, 'is no permission of this server'),
-    ),
-  );
-}
 
 async function clientOf(body: Static<typeof NewClient>, { identity }: AdminDeps) {
   const { name, clientType = 'confidential', expiresAt } = body;
@@ -201,8 +192,8 @@ function isRedirect(text: string): boolean {
 }
 
 function clientView(client: StoredClient, usedAt: number | null = null): Static<typeof Client> {
-  const { id, body, createdAt, createdBy, updatedAt } = client;
-  return {
+  const { id, etag, body, createdAt, createdBy, updatedAt } = client;
+  const view = {
     ...{ id, clientId: id, name: body.name, clientType: body.clientType },
     ...{ allowedGrantTypes: [...body.allowedGrantTypes], allowedScopes: [...body.allowedScopes] },
     ...{ redirectUris: [...body.redirectUris], secretPrefix: body.secretPrefix },
@@ -210,6 +201,7 @@ function clientView(client: StoredClient, usedAt: number | null = null): Static<
     ...{ updatedAt: timestamp(updatedAt), expiresAt: optionalTimestamp(body.expiresAt) },
     lastUsedAt: optionalTimestamp(usedAt),
   };
+  return tagged(view, etag);
 }
 
 function scopeView({ id, body }: StoredScope): Static<typeof Scope> {

@@ -12,9 +12,10 @@ import {
 import { requireHeld } from '../../../services/access/permissions.js';
 import { requireUnbound } from '../../../services/access/restrictions.js';
 import type { RuleSet } from '../../../services/access/rules.js';
+import { ifMatch } from '../conditional.js';
 import type { AdminDeps } from '../deps.js';
-import { ifMatch, viewsOf } from '../documents.js';
-import { etag, tagged } from '../entity-tags.js';
+import { viewsOf } from '../documents.js';
+import { tagged } from '../entity-tags.js';
 import {
   Acknowledgement,
   AcknowledgementSchema,
@@ -82,7 +83,6 @@ export const oidc = group({ tag: 'OIDC providers', scope: 'oidc', envelope: 'wra
         status: 201,
         errors: [400],
         location: ({ providerId }: Static<typeof Provider>) => `/oidc/providers/${providerId}`,
-        etag,
         async answer({ body, principal }, deps) {
           const { providers } = deps.identity;
           const provider = changed(BLANK, body, deps);
@@ -94,7 +94,6 @@ export const oidc = group({ tag: 'OIDC providers', scope: 'oidc', envelope: 'wra
         params: byId,
         data: Provider,
         errors: [404],
-        etag,
         async answer({ params: { id } }, { identity: { providers } }) {
           return view(await providers.get(id), (await providers.checks()).get(id));
         },
@@ -104,7 +103,6 @@ export const oidc = group({ tag: 'OIDC providers', scope: 'oidc', envelope: 'wra
         body: jsonBody(ProviderPatch),
         data: Provider,
         errors: [400, 404, 412],
-        etag,
         async answer(x, deps) {
           const { providers } = deps.identity;
           const change = (before: OidcProvider) => {

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { notFound } from '../../../core/errors.js';
-import { text } from '../../../core/params.js';
+import { badParameter, notFound } from '../../../core/errors.js';
+import type { Param } from '../../../core/operation.js';
 import { RATE_SCOPES } from '../../../core/rate-limits.js';
 import { LONGEST_WINDOW_S, RATE_LIMIT_KIND } from '../../../services/access/rate-limits.js';
 import { documents } from '../documents.js';
@@ -21,7 +21,7 @@ const PolicySchema = Type.Object({
 });
 
 const NewPolicy = Type.Object({
-  name: { ...NAME, pattern: '^[\\x20-\\x7e]+$' },
+  name: NAME,
   scope: Type.Enum([...RATE_SCOPES]),
   key: {
     ...NAME,
@@ -41,6 +41,20 @@ const Status = Type.Object({
   windowResetsAt: TimestampSchema,
 });
 
+const key: Param<string> = {
+  name: 'key',
+  in: 'query',
+  description: 'The key of a policy, or one that a policy for * counts.',
+  required: true,
+  schema: Type.String({ minLength: 1, maxLength: 200 }),
+  parse(raw) {
+    if (raw === undefined || raw === '')
+      throw badParameter('key', 'is required: the key of a policy, or one that a policy for * counts');
+    if (raw.length > 200) throw badParameter('key', 'must have at most 200 characters');
+    return raw;
+  },
+};
+
 /** How many requests somebody may send. */
 export const rateLimits = group({ tag: 'Rate limits', scope: 'rate-limits', envelope: 'wrapped' }, [
   ...resource(
@@ -59,7 +73,7 @@ export const rateLimits = group({ tag: 'Rate limits', scope: 'rate-limits', enve
       isRule: true,
       create: NewPolicy,
       update: Type.Object({
-        name: Type.Optional({ ...NAME, pattern: '^[\\x20-\\x7e]+$' }),
+        name: Type.Optional(NAME),
         requestsPerWindow: Type.Optional(Requests),
         windowDurationSeconds: Type.Optional(Seconds),
         enabled: Type.Optional(Type.Boolean()),
@@ -70,16 +84,10 @@ export const rateLimits = group({ tag: 'Rate limits', scope: 'rate-limits', enve
     }),
   ),
   report('GET /rate-limits/status', 'Get Rate Limit Status', {
-    params: {
-      key: text(
-        'key',
-        { description: 'The key of a policy, or one that a policy for * counts.' },
-        { maxLength: 200 },
-      ),
-    },
+    params: { key },
     data: Status,
     errors: [400, 404],
-    async answer({ params: { key = '' } }, { limits }) {
+    async answer({ params: { key } }, { limits }) {
       const status = await limits.status(key);
       if (!status) throw notFound('rate limit', key);
       const { limit, left } = status;

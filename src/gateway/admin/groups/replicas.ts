@@ -1,6 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { badParameter, notFound } from '../../../core/errors.js';
+import type { Exchange, Principal } from '../../../core/operation.js';
 import { choice, pathString } from '../../../core/params.js';
+import { isWithin } from '../../../services/access/policy.js';
 import type { Decision } from '../../../services/replicas/resolution.js';
 import { isExpired } from '../../../services/replicas/service.js';
 import { type Conflict, RESOLUTIONS } from '../../../stores/replica-conflicts.js';
@@ -10,6 +12,7 @@ import { ConflictDetail, ConflictSummary, conflictDetail, conflictSummary } from
 import type { AdminDeps } from '../deps.js';
 import { TimestampSchema, timestamp } from '../envelope.js';
 import { action, group, jsonBody, report } from '../kit.js';
+import { requireLayers } from '../layer-rights.js';
 import { requireService } from './services.js';
 
 const members = {
@@ -57,18 +60,19 @@ export const replicas = group({ tag: 'Services', scope: 'replicas', envelope: 'w
     params: { serviceId },
     data: ReplicaList,
     errors: [404],
-    async answer({ params }, deps) {
+    async answer({ params, principal }, deps) {
       requireService(params.serviceId, deps);
       const list = await deps.state.replicas.list(params.serviceId);
-      return { serviceId: params.serviceId, replicas: list.map(summaryOf) };
+      const own = list.filter((replica) => isOwn(replica, principal, deps));
+      return { serviceId: params.serviceId, replicas: own.map(summaryOf) };
     },
   }),
   report('GET /services/{serviceId}/replicas/{replicaId}', 'Get Service Replica', {
     params: { serviceId, replicaId },
     data: ReplicaDetail,
     errors: [404],
-    async answer({ params }, deps) {
-      const replica = await requireReplica(params, deps);
+    async answer(x, deps) {
+      const replica = await requireReplica(x, deps);
       return { ...summaryOf(replica), lastSyncGeneration: replica.generation };
     },
   }),
@@ -77,8 +81,9 @@ export const replicas = group({ tag: 'Services', scope: 'replicas', envelope: 'w
     params: { serviceId, replicaId, status },
     data: ConflictList,
     errors: [400, 404],
-    async answer({ params }, deps) {
-      const replica = await requireReplica(params, deps);
+    async answer(x, deps) {
+      const { params } = x;
+      const replica = await requireReplica(x, deps);
       const list = await deps.state.replicaConflicts.list(replica.id, params.status);
       return {
         ...{ serviceId: replica.service, replicaId: replica.id },
@@ -91,8 +96,8 @@ export const replicas = group({ tag: 'Services', scope: 'replicas', envelope: 'w
     params: { serviceId, replicaId, conflictId },
     data: ConflictDetail,
     errors: [404],
-    async answer({ params }, deps) {
-      const { replica, conflict } = await requireConflict(params, deps);
+    async answer(x, deps) {
+      const { replica, conflict } = await requireConflict(x, deps);
       return conflictDetail(replica, conflict);
     },
   }),
@@ -107,7 +112,7 @@ export const replicas = group({ tag: 'Services', scope: 'replicas', envelope: 'w
       data: Resolved,
       errors: [400, 404, 409, 503],
       async answer(x, deps) {
-        const { replica, conflict } = await requireConflict(x.params, deps);
+        const { replica, conflict } = await requireConflict(x, deps);
         const outcome = await deps.replicas.resolve(x, conflict, decisionOf(x.body));
         return {
           conflict: conflictDetail(replica, outcome.conflict),
@@ -119,23 +124,34 @@ export const replicas = group({ tag: 'Services', scope: 'replicas', envelope: 'w
   ),
 ]);
 
+type Request<P> = Pick<Exchange, 'principal'> & { readonly params: P };
+
 async function requireReplica(
-  { serviceId, replicaId }: { serviceId: string; replicaId: string },
+  { params: { serviceId, replicaId }, principal }: Request<{ serviceId: string; replicaId: string }>,
   deps: AdminDeps,
 ): Promise<Replica> {
   requireService(serviceId, deps);
   const replica = await deps.state.replicas.get(serviceId, replicaId);
-  if (!replica) throw notFound('replica', replicaId.slice(0, 100));
+  if (!replica || !isOwn(replica, principal, deps)) throw notFound('replica', replicaId.slice(0, 100));
   return replica;
 }
 
+/** Whether all layers of a replica exist for the caller, whom a tenant may limit to some. */
+function isOwn({ layers, service }: Replica, principal: Principal, { catalog }: AdminDeps): boolean {
+  return layers.every(({ layerId }) =>
+    isWithin(principal, catalog().byLayerId(layerId) ?? { id: String(layerId), layerId, service }),
+  );
+}
+
+/** Throws `forbidden` for a caller who may not read the layer: a conflict shows values of its features. */
 async function requireConflict(
-  params: { serviceId: string; replicaId: string; conflictId: string },
+  { params, principal }: Request<{ serviceId: string; replicaId: string; conflictId: string }>,
   deps: AdminDeps,
 ): Promise<{ replica: Replica; conflict: Conflict }> {
-  const replica = await requireReplica(params, deps);
+  const replica = await requireReplica({ params, principal }, deps);
   const conflict = await deps.state.replicaConflicts.get(replica.id, params.conflictId);
   if (!conflict) throw notFound('conflict', params.conflictId.slice(0, 100));
+  requireLayers([conflict.layerId], 'read', principal, deps);
   return { replica, conflict };
 }
 

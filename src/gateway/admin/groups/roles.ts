@@ -15,8 +15,9 @@ import { pathString } from '../../../core/params.js';
 import { isGrant, requireHeld } from '../../../services/access/permissions.js';
 import { RULE_KINDS } from '../../../services/access/rules.js';
 import type { StoredDocument } from '../../../stores/documents.js';
+import { ifMatch } from '../conditional.js';
 import type { AdminDeps } from '../deps.js';
-import { ifMatch } from '../documents.js';
+import { sameState, tagged } from '../entity-tags.js';
 import {
   Acknowledgement,
   AcknowledgementSchema,
@@ -39,7 +40,8 @@ const RoleSchema = Type.Object({
 });
 type RoleView = Static<typeof RoleSchema>;
 
-const RoleName = { ...NAME, maxLength: 100, pattern: '^[\\w.@-]+$' };
+/** Free text without control characters. */
+const RoleName = { ...NAME, pattern: '^[^\\p{Cc}]+$' };
 const byId = { id: pathString('id', 'Id of the role.') };
 const KIND = RULE_KINDS.role;
 
@@ -121,10 +123,10 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
         params: byId,
         data: Type.Array(GrantSchema),
         errors: [404],
-        answer: async ({ params }, deps) => (await roleOf(params.id, deps)).permissions,
+        answer: async ({ params }, deps) => grantsOf(await roleOf(params.id, deps)),
       }),
       set: implement({
-        description: 'Replaces all grants.',
+        description: 'Replaces all grants. An operation that this server does not know grants nothing.',
         params: byId,
         body: jsonBody(Type.Object({ permissions: Type.Array(GrantSchema, { maxItems: 500 }) })),
         data: Type.Array(GrantSchema),
@@ -135,7 +137,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
           requireHeld(x.principal, permissions.flatMap(labelsOf));
           await requireOver(x, deps);
           const changed = await changeRole(x, deps, (role) => ({ ...role, permissions }));
-          return [...changed.body.permissions];
+          return grantsOf(view(changed));
         },
       }),
     },
@@ -185,19 +187,23 @@ async function requireFree(name: string, id: string | undefined, { state }: Admi
 
 function grantProblem({ service, layer, operation }: Grant, n: number, { permissions }: AdminDeps) {
   if (operation === '*' || isDataOperation(operation)) return undefined;
-  if (service !== '*' || layer !== '*')
-    return problem(`permissions/${n}`, 'is of the management API, so its service and layer are *');
-  return isGrant(operation, permissions())
-    ? undefined
-    : problem(`permissions/${n}/operation`, 'is neither read, write nor a permission of this server');
+  const isNarrow = service !== '*' || layer !== '*';
+  // It would grant more than it says.
+  return isNarrow && isGrant(operation, permissions())
+    ? problem(`permissions/${n}`, 'is of the management API, so its service and layer are *')
+    : undefined;
 }
 
-function view({ id, body, createdAt, updatedAt }: StoredDocument<Role>): RoleView {
+/** The grants of a role change with the role. */
+const grantsOf = (role: RoleView): RoleView['permissions'] => sameState([...role.permissions], role);
+
+function view({ id, etag, body, createdAt, updatedAt }: StoredDocument<Role>): RoleView {
   const { name, description, permissions } = body;
-  return {
+  const role = {
     ...{ roleId: id, name, description, isBuiltIn: false, permissions: [...permissions] },
     ...{ createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) },
   };
+  return tagged(role, etag);
 }
 
 function builtInView({ id, name, description, permissions }: BuiltInRole): RoleView {

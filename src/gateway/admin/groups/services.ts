@@ -9,7 +9,6 @@ import {
   MERGE_STRATEGIES,
   type MergeStrategy,
   PROTOCOLS,
-  type ServiceProtocol,
   WEB_ADDRESS,
 } from '../../../core/layer-settings.js';
 import { LIMITS } from '../../../core/limits.js';
@@ -101,6 +100,7 @@ const LayerMetadata = Type.Object({
   sourceUrl: OptionalText,
 });
 
+const SETTINGS = '/services/{serviceName}/settings';
 const serviceName = pathString('serviceName', `Name of a service: ${SERVICE}, or one that layers belong to.`);
 
 /** Services, which are groups of layers with settings of their own, and words about layers. */
@@ -109,7 +109,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
     data: Type.Array(ServiceSummary),
     answer: async (_x, deps) => serviceNames(deps).map((name) => summaryOf(name, deps)),
   }),
-  report('GET /services/{serviceName}/settings', 'Get Service Settings', {
+  report(`GET ${SETTINGS}`, 'Get Service Settings', {
     params: { serviceName },
     data: Settings,
     errors: [404],
@@ -120,23 +120,18 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
   }),
   action('PUT /services/{serviceName}/protocols', 'Update Service Protocols', {
     description:
-      'Layers of the service are on these surfaces and no others, in no listing and under no address; the body may be the list itself.',
+      'Layers of the service are on these surfaces and no others, in no listing and under no address; the body may be the list itself. A protocol that the server does not have stays off.',
     params: { serviceName },
+    shownBy: SETTINGS,
     body: jsonBody(Type.Union([Protocols, Type.Object({ enabledProtocols: Protocols })])),
     data: Settings,
     errors: [400, 404],
     async answer({ params, body, principal }, deps) {
       requireService(params.serviceName, deps);
       const names = Array.isArray(body) ? body : body.enabledProtocols;
-      requireSound(
-        names.map((name, n) =>
-          isProtocol(name)
-            ? undefined
-            : problem(`enabledProtocols/${n}`, `is none of ${PROTOCOLS.join(', ')}`),
-        ),
-      );
       requireWhole(layersOf(params.serviceName, deps), 'read', principal, deps);
-      const protocols = PROTOCOLS.filter((one) => names.includes(one));
+      const asked = new Set(names.map((name) => name.toLowerCase()));
+      const protocols = PROTOCOLS.filter((one) => asked.has(one.toLowerCase()));
       const change = { protocols: protocols.length === PROTOCOLS.length ? undefined : protocols };
       await deps.layers.putService(params.serviceName, change, actorOf(principal));
       return settingsOf(params.serviceName, deps);
@@ -146,6 +141,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
     description:
       'How maps are made where a request does not say it: size, resolution, format, background; and the largest size, and the most features of a layer in a map.',
     params: { serviceName },
+    shownBy: SETTINGS,
     body: jsonBody(Type.Partial(MapServer)),
     data: Settings,
     errors: [400, 404],
@@ -161,6 +157,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
   action('PUT /services/{serviceName}/access-policy', 'Update Service Access Policy', {
     description: 'A member that is left out keeps its value; an empty list of roles clears it.',
     params: { serviceName },
+    shownBy: SETTINGS,
     body: jsonBody(AccessChange),
     data: Settings,
     errors: [400, 404],
@@ -175,6 +172,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
   action('PUT /services/{serviceName}/timeinfo', 'Update Service Time Info', {
     description: 'Fields that hold when features of its layers begin and end; layers may say others.',
     params: { serviceName },
+    shownBy: SETTINGS,
     body: jsonBody(TimeInfoChange),
     data: Settings,
     errors: [400, 404],
@@ -191,6 +189,7 @@ export const services = group({ tag: 'Services', scope: 'services', envelope: 'w
     description:
       'Null, as leaving out, keeps a member; an empty text or list clears it. title, description, keywords and enabled are ours.',
     params: { serviceName, layerId },
+    current: ({ params }, deps) => layerView(requireLayerOf(params.serviceName, params.layerId, deps), deps),
     body: jsonBody(LayerChange),
     data: LayerMetadata,
     errors: [400, 404, 501],
@@ -234,10 +233,6 @@ function summaryOf(name: string, deps: AdminDeps): Static<typeof ServiceSummary>
     layerCount: layersOf(name, deps).length,
     enabledProtocols: [...deps.layers.protocolsOf(name)],
   };
-}
-
-function isProtocol(name: string): name is ServiceProtocol {
-  return (PROTOCOLS as readonly string[]).includes(name);
 }
 
 /** Throws 400 for sizes that contradict each other. */

@@ -13,7 +13,6 @@ import type { StylePut, Styles } from '../../../services/styles/index.js';
 import { sampleOf } from '../../../services/styles/sample.js';
 import { documentOfLayers, readSld, sldOf, targetOf } from '../../../services/styles/translations.js';
 import type { StoredStyle, StyleRevision } from '../../../stores/styles.js';
-import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import {
   dataSchema,
@@ -23,7 +22,8 @@ import {
   timestamp,
   wrap,
 } from '../envelope.js';
-import { action, group, implement, report, setting } from '../kit.js';
+import { action, group, implement, jsonBody, report, setting } from '../kit.js';
+import { requireWhole } from '../layer-rights.js';
 import { layerId, requireBounded } from '../layers.js';
 import {
   diagnosticHeaders,
@@ -91,7 +91,7 @@ export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped
         description:
           'Replaces the style. A style that cannot be drawn is refused, with the place of each error as a JSON pointer.',
         params: { layerId },
-        body: { ...anyCaseBody(PutBody), maxBytes: MAX_BODY },
+        body: { ...jsonBody(PutBody), maxBytes: MAX_BODY },
         data: LayerStyle,
         errors: [400, 404, 413, 503],
         async answer(x, deps) {
@@ -139,9 +139,9 @@ export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped
   report('POST /metadata/layers/{layerId}/suggest-style', 'Suggest Layer Style', {
     description: 'A style from a sample of the rows. Nothing is changed: put what is wanted.',
     params: { layerId },
-    body: { ...anyCaseBody(SuggestBody), required: false },
+    body: jsonBody(SuggestBody, false),
     data: Suggested,
-    errors: [400, 404, 503],
+    errors: [400, 403, 404, 503],
     answer: suggest,
   }),
 ]);
@@ -231,8 +231,11 @@ function unreadable(detectedVersion: SldVersion | undefined, diagnostics: readon
   return { status: 422, mediaType: 'application/json', body };
 }
 
-async function suggest(x: StyleExchange<SuggestBody | undefined>, { styles, pools }: AdminDeps) {
+async function suggest(x: StyleExchange<SuggestBody | undefined>, deps: AdminDeps) {
+  const { styles, pools } = deps;
   const collection = styles.styled(x.params.layerId);
+  // Legends show values of the sampled rows.
+  requireWhole([collection], 'read', x.principal, deps);
   if (!hasFeatures(collection))
     throw new ApiError('invalid-request', 'Styles are suggested for layers of features.');
   const { classCount = 5, ...preferred } = x.body ?? {};

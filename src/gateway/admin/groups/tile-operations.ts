@@ -17,10 +17,9 @@ import {
 import type { TileJobs } from '../../../services/tile-jobs/service.js';
 import { usualFormat } from '../../../services/tile-jobs/work.js';
 import type { JobRow } from '../../../stores/jobs.js';
-import { anyCaseBody } from '../any-case.js';
 import type { AdminDeps } from '../deps.js';
 import { cancelMessage } from '../job-views.js';
-import { action, BASE_PATH, group, implement, resource } from '../kit.js';
+import { action, BASE_PATH, group, implement, jsonBody, resource } from '../kit.js';
 import { TileJob, tileJobView } from '../tile-job-views.js';
 
 const S = Type.String();
@@ -73,7 +72,7 @@ export const tileOperations = group({ tag: 'Tile operations', scope: 'tile-opera
         },
       }),
       create: implement({
-        body: anyCaseBody(Start),
+        body: jsonBody(Start),
         status: 202,
         data: Type.Object({ JobId: S, StatusUrl: S, CancelUrl: S, Message: S }),
         errors: [400, 503],

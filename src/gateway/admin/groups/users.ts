@@ -83,6 +83,7 @@ export const users = group({ tag: 'Users', scope: 'users', envelope: 'wrapped' }
   ),
   action('PUT /users/{id}/roles', 'Update User Roles', {
     description: 'Replaces all roles.',
+    shownBy: '/users/{id}',
     params: byId,
     body: jsonBody(Type.Object({ roles: Roles })),
     data: UserSchema,

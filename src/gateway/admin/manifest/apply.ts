@@ -3,6 +3,7 @@ import { problem, requireSound } from '../../../core/body-problems.js';
 import type { CatalogSnapshot, Collection } from '../../../core/collection.js';
 import { ApiError, type FieldError } from '../../../core/errors.js';
 import type { Principal } from '../../../core/operation.js';
+import { memberBinder } from '../../http/bind.js';
 import { compileOnUse } from '../../http/validation.js';
 import type { AdminDeps } from '../deps.js';
 
@@ -48,6 +49,7 @@ export const APPLIED_KIND = 'manifest';
 export const APPLIED = 'applied';
 
 const checks = new Map(KINDS.map(({ kind, schema }) => [kind, compileOnUse(schema)]));
+const binders = new Map(KINDS.map(({ kind, schema }) => [kind, memberBinder(schema)]));
 const kinds = new Map(KINDS.map((kind) => [kind.kind, kind]));
 export const keyOf = (kind: string, name: string) => `${kind}/${name}`;
 
@@ -128,10 +130,11 @@ interface Scope {
 
 /** What has to be done so that the state holds these objects. Throws 400 that names all that is wrong, and 403. */
 export async function plan(
-  asked: readonly Resource[],
+  given: readonly Resource[],
   { prune, remove = [], principal }: Scope,
   deps: AdminDeps,
 ): Promise<Step[]> {
+  const asked = given.map(bindSpec);
   requireForm(asked);
   const current = await resources(deps);
   const before = new Map(current.map((one) => [keyOf(one.kind, one.metadata.name), one.spec]));
@@ -170,6 +173,12 @@ function gone(
         ? [{ action: 'deleted' as const, kind, name, before: before.get(key), after: undefined }]
         : [];
     });
+}
+
+/** The resource with the members of its spec as its kind spells them. */
+function bindSpec(resource: Resource): Resource {
+  const bind = binders.get(resource.kind);
+  return bind ? { ...resource, spec: bind(resource.spec) as object } : resource;
 }
 
 function inOrder(steps: readonly Step[]): Step[] {
@@ -232,7 +241,7 @@ async function requireMeaning(
     const { action, kind, name, after } = step;
     if (action === 'skipped') continue;
     requireRight(kind, principal);
-    kind.requireRight?.(name, { before: step.before, after }, principal, deps);
+    await kind.requireRight?.(name, { before: step.before, after }, principal, deps);
     if (!after) continue;
     const n = places.get(keyOf(kind.kind, name));
     if (configured.has(keyOf(kind.kind, name))) {

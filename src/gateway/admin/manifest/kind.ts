@@ -47,7 +47,7 @@ export interface Kind {
     change: { readonly before: object | undefined; readonly after: object | undefined },
     principal: Principal,
     deps: AdminDeps,
-  ): void;
+  ): void | Promise<void>;
   /** Throws `invalid-body` for what the schema cannot say. What it returns is given to `write`. */
   prepare?(entry: Entry, targets: Targets, deps: AdminDeps): unknown;
   /** Readies what an object stands on for its removal, before the transaction. What it returns is given to `write`. */

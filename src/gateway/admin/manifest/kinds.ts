@@ -21,7 +21,8 @@ import { RULE_KINDS } from '../../../services/access/rules.js';
 import { checkLayer } from '../../../services/layers/checks.js';
 import { LAYER_KIND, SERVICE_KIND } from '../../../services/layers/layers.js';
 import type { Topic } from '../../../stores/announcements.js';
-import { layersOfAccess, layersOfRule, requireWhole } from '../layer-rights.js';
+import type { AdminDeps } from '../deps.js';
+import { layersOfAccess, layersOfRule, requireWhole, requireWholeOf, ruledLayer } from '../layer-rights.js';
 import { requireMask, requireRowPolicy } from '../rule-checks.js';
 import { layerCopy } from './copies.js';
 import { type Kind, wrong } from './kind.js';
@@ -221,14 +222,26 @@ function requireRuleRight(...[, { before, after }, principal, deps]: Parameters<
     if (rule) requireWhole(layersOfRule(rule, deps.catalog()), 'read', principal, deps);
 }
 
-function requireAccessRight(...[name, { before, after }, principal, deps]: Parameters<RightCheck>): void {
+async function requireAccessRight(...[name, { before, after }, principal, deps]: Parameters<RightCheck>) {
   const layers = layersOfAccess(name, deps.rules.current, deps.catalog());
   requireWhole(layers, 'read', principal, deps);
+  const off = await switchedOffLayers(name, deps);
+  requireWholeOf(off, 'read', principal, deps.rules);
   const [was, becomes] = [before, after].map((one) => {
     const { allowAnonymousWrite, allowedWriteRoles } = (one ?? OPEN) as DataAccess;
     return JSON.stringify([allowAnonymousWrite, allowedWriteRoles]);
   });
-  if (was !== becomes) requireWhole(layers, 'write', principal, deps);
+  if (was === becomes) return;
+  requireWhole(layers, 'write', principal, deps);
+  requireWholeOf(off, 'write', principal, deps.rules);
+}
+
+/** The published table of a name that no collection of the catalog has, as it is switched off. */
+async function switchedOffLayers(name: string, { publishedLayers, catalog }: AdminDeps) {
+  if (catalog().byId(name)) return [];
+  return (await publishedLayers.list())
+    .filter(({ id, body }) => id === name || String(body.layerId) === name)
+    .map(ruledLayer);
 }
 
 /** Protocols of a service. */
@@ -239,12 +252,15 @@ function requireServiceRight(...[name, { before, after }, principal, deps]: Para
 }
 
 /** Permanent filters, fields, the service of the layer, and whether it is on any surface. */
-function requireLayerRight(...[name, { before, after }, principal, deps]: Parameters<RightCheck>): void {
+async function requireLayerRight(...[name, { before, after }, principal, deps]: Parameters<RightCheck>) {
   const collection = deps.catalog().byId(name);
   const isAccess = ['filter', 'fields', 'enabled', 'service'].some((member) =>
     isChanged(member, before, after),
   );
-  if (!collection) return;
+  if (!collection) {
+    if (isAccess) requireWholeOf(await switchedOffLayers(name, deps), 'read', principal, deps.rules);
+    return;
+  }
   if (isAccess) requireWhole([collection], 'read', principal, deps);
   // Another service may let others write.
   if (isChanged('service', before, after)) requireWhole([collection], 'write', principal, deps);

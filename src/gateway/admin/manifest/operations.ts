@@ -6,7 +6,9 @@ import {
   specNodes,
 } from '../../../services/telemetry/spec-metrics.js';
 import { TimestampSchema, timestamp } from '../envelope.js';
-import { action, group, report } from '../kit.js';
+import { action, group, jsonBody, report } from '../kit.js';
+import { requireAllLayers } from '../layer-rights.js';
+import { OPEN } from '../open-objects.js';
 import { OWNERS } from '../owner.js';
 import { requireGenuine } from '../releases/signature.js';
 import { API_VERSION, drifted, fingerprint, owners, plan, resources, type Step } from './apply.js';
@@ -40,10 +42,11 @@ const ManifestSchema = Type.Object({
   manifestHash: Type.String(),
 });
 
-/** What a release package says beside its resources. */
+/** What a release package says beside its resources. All of its members count for the digest. */
+const Target = Type.Object({ environment: Type.String() }, OPEN);
 const ReleaseHead = Type.Object({
   metadata: Type.Object({}),
-  spec: Type.Object({ targets: Type.Array(Type.Object({ environment: Type.String() })) }),
+  spec: Type.Object({ targets: Type.Array(Target) }, OPEN),
   digest: Type.String(),
   signature: Type.Optional(Type.Union([Type.String(), Type.Null()])),
 });
@@ -84,7 +87,9 @@ export const manifest = group({ tag: 'Manifest', scope: 'manifest', envelope: 'w
     description:
       'Connections, published layers, services, settings of layers, styles, roles, policies and limits; no secrets, keys or users.',
     data: ManifestSchema,
-    async answer(_x, deps) {
+    errors: [403],
+    async answer({ principal }, deps) {
+      requireAllLayers(principal);
       const all = await resources(deps);
       const drift = await drifted(deps, all);
       return {
@@ -100,11 +105,12 @@ export const manifest = group({ tag: 'Manifest', scope: 'manifest', envelope: 'w
   action('POST /metadata/manifest/apply', 'Apply Manifest', {
     description:
       'Makes what the manifest holds, in one transaction; copies of layers are made by jobs before, whose ends the answer waits for; with prune, removes what the manifest before it made and this one does not hold. With dryRun nothing changes. Each kind needs the permission of its own operations, too. Of a release package digest, signature and targets are checked first.',
-    body: { schema: ApplyBody, mediaTypes: ['application/json'], required: true, maxBytes: MAX_BYTES },
+    body: { ...jsonBody(ApplyBody), maxBytes: MAX_BYTES },
     data: ApplyResult,
     errors: [400, 403, 409, 413, 422, 503],
     async answer({ body, principal }, deps) {
       const { dryRun = false, prune = false } = body;
+      requireAllLayers(principal);
       const start = performance.now();
       specApplies.cell().inc();
       if (body.release) requireGenuine(body.release, body.resources, deps.releases);

@@ -157,7 +157,7 @@ export const FieldMaskSpec = Type.Object(
 
 export const RateLimitSpec = Type.Object(
   {
-    name: { ...NAME, pattern: '^[\\x20-\\x7e]+$' },
+    name: NAME,
     scope: Type.Enum([...RATE_SCOPES]),
     key: NAME,
     requestsPerWindow: Type.Integer({ minimum: 1, maximum: 1_000_000_000 }),

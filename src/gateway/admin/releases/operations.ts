@@ -2,10 +2,9 @@ import { ApiError, notFound } from '../../../core/errors.js';
 import { actorOf, type Principal } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
 import { permits } from '../../../services/access/permissions.js';
-import { anyCaseBody } from '../any-case.js';
 
 import { timestamp } from '../envelope.js';
-import { group, implement, report, resource } from '../kit.js';
+import { group, implement, jsonBody, report, resource } from '../kit.js';
 import { enumeration, filter } from '../params.js';
 import { bindingOf, entryOf, holdingsOf } from './inventory.js';
 import { createPackage, gitOpsManifest, packages, requirePackage, summaryOf, viewOf } from './packages.js';
@@ -54,7 +53,7 @@ export const releases = group({ tag: 'Metadata and capabilities', scope: 'releas
     },
   }),
   report('POST /metadata/environment-bindings/query', 'Query Metadata Environment Bindings', {
-    body: anyCaseBody(BindingQuery),
+    body: jsonBody(BindingQuery),
     data: Bindings,
     errors: [400],
     async answer({ body: { environments, semanticIds } }, deps) {
@@ -108,7 +107,7 @@ export const releases = group({ tag: 'Metadata and capabilities', scope: 'releas
       create: implement({
         description:
           'Takes what the environment holds now: all objects of its manifest, or what semanticIds names. With desiredRevision, 409 when the environment is at another one.',
-        body: anyCaseBody(PackageRequest),
+        body: jsonBody(PackageRequest),
         data: Package,
         status: 201,
         errors: [400, 403, 404, 409],
@@ -144,7 +143,7 @@ export const releases = group({ tag: 'Metadata and capabilities', scope: 'releas
   report('POST /metadata/prevalidate', 'Prevalidate Metadata Release Package Compatibility', {
     description:
       'What would keep a package from this environment: a package of its own by id, or one of another environment as its GitOps manifest. Of objects the first 20 errors are told, those of form before those of meaning; a missing right is told alone. Nothing changes.',
-    body: { ...anyCaseBody(PrevalidationRequest), maxBytes: MAX_BYTES },
+    body: { ...jsonBody(PrevalidationRequest), maxBytes: MAX_BYTES },
     data: Prevalidation,
     envelope: 'wrapped',
     errors: [400, 403, 404, 413],

@@ -1,6 +1,5 @@
 import { pathString } from '../../../core/params.js';
-import { anyCaseBody } from '../any-case.js';
-import { action, report } from '../kit.js';
+import { action, jsonBody, report } from '../kit.js';
 import { pathEnumeration } from '../params.js';
 import { approve, coordinatedRelease, createCoordinated, rollBack } from './coordinated.js';
 import {
@@ -17,7 +16,7 @@ import { createReleaseOperation, releaseOperation } from './release-operations.j
 
 const byPackage = { packageId: pathString('packageId', 'Id of the package.') };
 const byOperation = { operationId: pathString('operationId', 'Id of the operation.') };
-const reason = { ...anyCaseBody(Reason), required: false };
+const reason = jsonBody(Reason, false);
 
 export const rolloutRows = [
   report('GET /metadata/releases/{packageId}/operation', 'Get Metadata Release Operation', {
@@ -30,7 +29,7 @@ export const rolloutRows = [
   action('POST /metadata/coordinated-releases/operations', 'Create Coordinated Release Operation', {
     description:
       'A release that waits at three gates: container, data, metadata. Nothing changes before the last one. The same idempotencyKey gives the same operation.',
-    body: anyCaseBody(CoordinatedRequest),
+    body: jsonBody(CoordinatedRequest),
     data: CoordinatedOperation,
     status: 201,
     errors: [400, 409],
@@ -77,7 +76,7 @@ export const rolloutRows = [
   action('POST /metadata/releases/operations', 'Create Metadata Release Operation', {
     description:
       'Applies a package of this server where targetEnvironment is this one, all or nothing; needs admin:manifest:write and the permission of each kind. For another environment it is recorded that the manifest waits to be applied there. The same idempotencyKey gives the same operation.',
-    body: anyCaseBody(ReleaseRequest),
+    body: jsonBody(ReleaseRequest),
     data: ReleaseOperation,
     status: 201,
     errors: [400, 403, 409],

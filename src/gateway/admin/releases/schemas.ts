@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { OptionalStringSchema, TimestampSchema } from '../envelope.js';
+import { OPEN } from '../open-objects.js';
 
 /** What release packages, inventories and bindings look like on the wire. */
 
@@ -87,29 +88,39 @@ const head = {
   ...{ createdAt: TimestampSchema, updatedAt: TimestampSchema },
 };
 
-const Metadata = Type.Object({
-  ...{ id: Type.String(), name: Type.String(), namespace: OptionalStringSchema },
-  ...{ title: OptionalStringSchema, description: OptionalStringSchema },
-  annotations: Type.Record(Type.String(), Type.String()),
-  metadataGeneration: Type.Union([Revision, Type.Null()]),
-});
+/** Parts of packages, which come back in requests: all of their members count for the digest. */
+const Metadata = Type.Object(
+  {
+    ...{ id: Type.String(), name: Type.String(), namespace: OptionalStringSchema },
+    ...{ title: OptionalStringSchema, description: OptionalStringSchema },
+    annotations: Type.Record(Type.String(), Type.String()),
+    metadataGeneration: Type.Union([Revision, Type.Null()]),
+  },
+  OPEN,
+);
 
-const PackageEntry = Type.Object({
-  ...{ semanticId: Type.String(), artifactKind: Kind, resourceType: OptionalStringSchema },
-  changeClass: Type.Union([Type.Enum([...CHANGE_CLASSES]), Type.Null()]),
-  status: Type.Enum(['draft', 'ready']),
-  ...{ desiredMetadataRevision: Revision, desiredContentVersionId: OptionalStringSchema },
-  ...{ desiredProvenance: Type.Array(Json), dependentSemanticIds: Texts, sourceField: OptionalJson },
-  targetStates: Type.Array(
-    Type.Object({
-      environment: Type.String(),
-      bindingState: Type.Enum([...BINDING_STATES]),
-      currentMetadataRevision: Type.Union([Revision, Type.Null()]),
-      currentContentVersionId: OptionalStringSchema,
-      bindingSummary: Json,
-    }),
-  ),
-});
+const TargetState = Type.Object(
+  {
+    environment: Type.String(),
+    bindingState: Type.Enum([...BINDING_STATES]),
+    currentMetadataRevision: Type.Union([Revision, Type.Null()]),
+    currentContentVersionId: OptionalStringSchema,
+    bindingSummary: Json,
+  },
+  OPEN,
+);
+
+const PackageEntry = Type.Object(
+  {
+    ...{ semanticId: Type.String(), artifactKind: Kind, resourceType: OptionalStringSchema },
+    changeClass: Type.Union([Type.Enum([...CHANGE_CLASSES]), Type.Null()]),
+    status: Type.Enum(['draft', 'ready']),
+    ...{ desiredMetadataRevision: Revision, desiredContentVersionId: OptionalStringSchema },
+    ...{ desiredProvenance: Type.Array(Json), dependentSemanticIds: Texts, sourceField: OptionalJson },
+    targetStates: Type.Array(TargetState),
+  },
+  OPEN,
+);
 
 export const Package = Type.Object({
   packageId: Type.String(),
@@ -136,12 +147,15 @@ export const GitOpsManifest = Type.Object({
   apiVersion: Type.String(),
   kind: Type.Literal('MetadataReleasePackage'),
   metadata: Metadata,
-  spec: Type.Object({
-    packageId: Type.String(),
-    source: Type.Object({ environment: Type.String(), revision: Revision, etag: Type.String() }),
-    targets: Type.Array(Type.Object({ environment: Type.String() })),
-    entries: Type.Array(PackageEntry),
-  }),
+  spec: Type.Object(
+    {
+      packageId: Type.String(),
+      source: Type.Object({ environment: Type.String(), revision: Revision, etag: Type.String() }, OPEN),
+      targets: Type.Array(Type.Object({ environment: Type.String() }, OPEN)),
+      entries: Type.Array(PackageEntry),
+    },
+    OPEN,
+  ),
   resources: Type.Array(Json),
   ...{ digest: Type.String(), signature: OptionalStringSchema },
 });

@@ -24,14 +24,10 @@ export function guardsFormulas({ format, params }: Pick<Exchange, 'format' | 'pa
   return format === CSV_FORMAT && (params as { csvFormulas?: boolean }).csvFormulas === true;
 }
 
-/**
- * The limit as it came: an HTML page shows fewer features unless the client names a number. The document states no maximum,
- * because the standard (/req/core/fc-limit-response-1) allows no refusal beyond one that it states.
- */
+/** The limit as it came: an HTML page shows fewer features unless the client names a number. */
 const limit = {
   ...limitParam,
-  description: `Most features in the answer: 1 to ${LIMITS.itemsMax}.`,
-  schema: Type.Integer({ minimum: 1, default: LIMITS.itemsDefault }),
+  description: `Maximum number of features to return: 1 to ${LIMITS.itemsMax}.`,
   parse: (raw: string | undefined) => ({ value: limitParam.parse(raw), given: raw !== undefined }),
 };
 

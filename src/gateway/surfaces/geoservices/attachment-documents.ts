@@ -42,6 +42,8 @@ export function attachmentGroups(
   return {
     attachmentGroups: [...groups].map(([featureId, list]) => ({
       parentObjectId: Number(featureId),
+      // Features have no global ids; clients read the member all the same.
+      parentGlobalId: '',
       ...(countOnly
         ? { count: list.length }
         : { attachmentInfos: list.map((one) => attachmentInfo(one, returnUrl ? url : undefined)) }),

@@ -8,7 +8,7 @@ import type { Attachments, FeatureAddress } from '../../../services/attachments/
 import { contentReply, downloadFailure } from './attachment-content.js';
 import { attachmentGroups, attachmentInfo, editResult } from './attachment-documents.js';
 import { attachmentSearch, keywordsOf } from './attachment-requests.js';
-import { common, documentFormat, f, SERVER } from './feature-server.js';
+import { common, documentFormat, FORM_TYPES, f, SERVER } from './feature-server.js';
 import { inBandFailure, jsonReply } from './in-band.js';
 import { type Members, numberOf, numbersOf, objectId, wholeNumber } from './members.js';
 import { member } from './query-members.js';
@@ -120,7 +120,7 @@ function queryOperations({ attachments }: AttachmentSurface): Operation[] {
       params: layerParams,
       body: {
         schema: Type.Object({}),
-        mediaTypes: ['application/x-www-form-urlencoded'],
+        mediaTypes: FORM_TYPES,
         required: true,
         maxBytes: LIMITS.bodyBytes,
       },
@@ -147,8 +147,13 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
     x: Exchange<typeof featureParams>,
     work: (form: AttachmentForm) => Promise<T>,
   ) => {
-    attachments.requireEditable(x, addressOf(x.params));
-    return withForm({ contentType: x.header('content-type'), bytes: x.upload }, uploads, work);
+    // A token is a field in front of the file: only then the caller is known.
+    const admit = async ({ token }: AttachmentForm['fields']) => {
+      if (token !== undefined) await x.identify?.(token);
+      attachments.requireEditable(x, addressOf(x.params));
+    };
+    const source = { contentType: x.header('content-type'), bytes: x.upload };
+    return withForm(source, { directory: uploads, admit }, work);
   };
   return [
     defineOperation({
@@ -193,7 +198,7 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
       summary: 'Delete attachments of a feature',
       body: {
         schema: Type.Object({}),
-        mediaTypes: [URLENCODED],
+        mediaTypes: FORM_TYPES,
         required: true,
         maxBytes: LIMITS.loopBodyBytes,
       },

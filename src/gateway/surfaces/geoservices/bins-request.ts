@@ -157,12 +157,8 @@ function limitColumn(
   if (type !== 'date' && type !== 'date-time') return column('Double', (limit) => limit);
   const timed = (text: (limit: number) => string) => (limit: number) =>
     isInstant(limit) ? text(limit) : null;
-  if (type === 'date')
-    return column(
-      'DateOnly',
-      timed((limit) => new Date(limit).toISOString().replace(/T.*/, '')),
-    );
-  if (zone === undefined) return column('Date', Math.round);
+  // Days have no zone.
+  if (zone === undefined || type === 'date') return column('Date', Math.round);
   return column(
     'TimestampOffset',
     timed((limit) => zonedText(zone, limit)),

@@ -19,7 +19,7 @@ import {
 } from '../../../services/replicas/upload.js';
 import { auditResource } from '../../../stores/audit-scope.js';
 import type { EditDeps } from '../features/edits/target.js';
-import { SERVER } from './feature-server.js';
+import { FORM_TYPES, SERVER } from './feature-server.js';
 import { layerCrs } from './layer-documents.js';
 import { layerEdits } from './layer-edits.js';
 import { EXACT_MEMBERS, flagOf, type Members, objectId, objectsOf, wholeNumber } from './members.js';
@@ -31,7 +31,7 @@ export const layerId = pathString('layerId', 'Number of a layer.');
 
 export const editForm = {
   schema: Type.Object({}),
-  mediaTypes: ['application/x-www-form-urlencoded', 'application/json', 'multipart/form-data'],
+  mediaTypes: [...FORM_TYPES, 'application/json'],
   required: true,
   jsonMembers: [
     ...['adds', 'updates', 'deletes', 'edits', 'features', 'geometry', 'objectIds'],

@@ -25,6 +25,9 @@ export type ServerType =
   | 'GPServer'
   | 'GeometryServer';
 
+/** Forms of every POST: browsers send the first, ArcGIS API for Python the second. */
+export const FORM_TYPES = ['application/x-www-form-urlencoded', 'multipart/form-data'] as const;
+
 export const f = member('f', 'json, or pjson for people.');
 
 const responses = {
@@ -83,7 +86,7 @@ export function readingOperation(spec: ReadingSpec): Operation[] {
       params: pathParams,
       body: {
         schema: Type.Object({}),
-        mediaTypes: ['application/x-www-form-urlencoded'],
+        mediaTypes: FORM_TYPES,
         required: false,
         jsonMembers: ['geometry', 'objectIds', 'addresses', ...(spec.jsonMembers ?? [])],
         exactMembers: EXACT_MEMBERS,

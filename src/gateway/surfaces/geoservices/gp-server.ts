@@ -19,7 +19,7 @@ import type { JobLogRow, JobRow, JobState } from '../../../stores/jobs.js';
 import { isBasic } from '../../auth/credentials.js';
 import { readExecution } from '../processes/execution.js';
 import type { ProcessesDeps } from '../processes/operations.js';
-import { common, documentFormat, membersOf, readingOperation } from './feature-server.js';
+import { common, documentFormat, FORM_TYPES, membersOf, readingOperation } from './feature-server.js';
 import { inputsOf, taskDocument } from './gp-parameters.js';
 import { resultText } from './gp-results.js';
 import { jsonReply, textReply } from './in-band.js';
@@ -175,7 +175,7 @@ function changing({ verb, path, params, summary, run }: Change): Operation[] {
   };
   const body = {
     schema: Type.Object({}),
-    mediaTypes: ['application/x-www-form-urlencoded', 'application/json'],
+    mediaTypes: [...FORM_TYPES, 'application/json'],
     required: false,
     maxBytes: LIMITS.processBodyBytes,
   };

@@ -3,6 +3,7 @@ import type { Exchange, Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { isMade } from '../../../services/tiles/formats.js';
 import type { TilesDeps } from '../tiles/params.js';
+import { featureOperations } from './feature-resource.js';
 import { common, documentFormat, readingOperation } from './feature-server.js';
 import { rendererOperations } from './generate-renderer.js';
 import { jsonReply } from './in-band.js';
@@ -38,6 +39,7 @@ export function mapServerOperations(deps: TilesDeps): Operation[] {
     ...identifyOperations(deps),
     ...findOperations(deps),
     ...layerQueryOperations(deps, SERVER),
+    ...featureOperations(deps, SERVER),
     ...rendererOperations(deps, SERVER),
     ...kmlOperations(deps),
     wmsOperation(deps),

@@ -60,7 +60,8 @@ export function queryRequest(layer: VectorCollection, members: Members): QueryRe
   const format = choiceOf(members, 'f', { values: QUERY_FORMATS, fallback: 'json' });
   const { fields: names } = readable(layer);
   const crs = outCrs(layer, members, format);
-  const fields = outFields(layer, textOf(members, 'outFields', MOST_FIELDS));
+  const fieldNames = textOf(members, 'outFields', MOST_FIELDS);
+  const fields = outFields(layer, fieldNames);
   const sort = sortOf(layer, textOf(members, 'orderByFields', MOST_FIELDS));
   const isWhole = names === undefined && fields === layer.source.fields;
   const countOnly = flagOf(members, 'returnCountOnly', false);
@@ -74,6 +75,8 @@ export function queryRequest(layer: VectorCollection, members: Members): QueryRe
     task: {
       ...query,
       format: WRITERS[format],
+      // GeoServices JSON and pbf write the id among the attributes in any case.
+      ...(format === 'geojson' && asksForId(layer, fieldNames) ? { idProperty: layer.source.idColumn } : {}),
       crs: crs.proj,
       swapAxes: false,
       precision: precisionOf(members, crs),
@@ -181,6 +184,16 @@ function outFields({ source }: VectorCollection, text: string | undefined): read
     if (field) choice.add(field);
   }
   return source.fields.filter((field) => choice.has(field));
+}
+
+function asksForId({ source }: VectorCollection, text = ''): boolean {
+  const names = text.split(',').map((name) =>
+    name
+      .trim()
+      .replace(/^"(.*)"$/, '$1')
+      .toLowerCase(),
+  );
+  return names.includes('*') || names.includes(source.idColumn.toLowerCase());
 }
 
 function sortOf({ source }: VectorCollection, text: string | undefined): SortKey[] {

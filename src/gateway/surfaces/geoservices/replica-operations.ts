@@ -6,7 +6,7 @@ import { pathString } from '../../../core/params.js';
 import { requireService } from '../../../services/replicas/layer-view.js';
 import { type Replicas, requireActive } from '../../../services/replicas/service.js';
 import type { SurfaceDeps } from '../common.js';
-import { common, documentFormat, f, SERVER } from './feature-server.js';
+import { common, documentFormat, FORM_TYPES, f, SERVER } from './feature-server.js';
 import { jsonReply, textReply } from './in-band.js';
 import { EXACT_MEMBERS, type Members, textOf } from './members.js';
 import { member } from './query-members.js';
@@ -46,7 +46,7 @@ const JSON_MEMBERS = ['layers', 'layerQueries', 'geometry', 'layerServerGens', '
 
 const form = {
   schema: Type.Object({}),
-  mediaTypes: ['application/x-www-form-urlencoded'],
+  mediaTypes: FORM_TYPES,
   required: true,
   jsonMembers: JSON_MEMBERS,
   exactMembers: EXACT_MEMBERS,

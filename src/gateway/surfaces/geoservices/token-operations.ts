@@ -6,7 +6,7 @@ import { signSessionToken } from '../../../services/access/session-tokens.js';
 import type { Sessions } from '../../../services/access/sessions.js';
 import type { SigningKeys } from '../../../services/access/signing-keys.js';
 import type { Users } from '../../../services/access/users.js';
-import { common, documentFormat, membersOf } from './feature-server.js';
+import { common, documentFormat, FORM_TYPES, membersOf } from './feature-server.js';
 import { jsonReply } from './in-band.js';
 import { type Members, textOf, wholeNumber } from './members.js';
 
@@ -36,7 +36,7 @@ export function tokenOperation(deps: TokenDeps): Operation {
     params: {},
     body: {
       schema: Type.Object({}),
-      mediaTypes: ['application/x-www-form-urlencoded'],
+      mediaTypes: FORM_TYPES,
       required: true,
     },
     run: (x) => tokenReply(x, deps),

@@ -20,7 +20,8 @@ export function processSummary(x: Exchange, process: ProcessDefinition) {
   const path = processPath(id);
   return {
     ...{ id, title, description, keywords, version: PROCESS_VERSION },
-    jobControlOptions: ['async-execute', 'dismiss'],
+    // `Prefer: wait` returns results instead of the job. Without it executions are asynchronous.
+    jobControlOptions: ['async-execute', 'sync-execute', 'dismiss'],
     outputTransmission: TRANSMISSION,
     links: [
       {

@@ -1,4 +1,4 @@
-import type { CatalogSnapshot } from '../../../core/collection.js';
+import type { Collection } from '../../../core/collection.js';
 import { whereabouts } from '../../pages/collections.js';
 import type { InterfaceDocument } from '../../pages/docs.js';
 import type { SurfaceEntry } from '../../pages/home.js';
@@ -84,7 +84,7 @@ export function homeLinks(baseUrl: string): Link[] {
 }
 
 export function homeDocument(
-  catalog: CatalogSnapshot,
+  collections: readonly Collection[],
   surfaces: readonly SurfaceEntry[],
   version: string,
   baseUrl: string,
@@ -102,7 +102,7 @@ export function homeDocument(
       description,
       links: [{ href: `${baseUrl}${path}`, rel: 'item', type: 'application/json', title }],
     })),
-    collections: catalog.collections.map((collection) => {
+    collections: collections.map((collection) => {
       const { href, links } = whereabouts(collection, baseUrl);
       const { id, layerId, title, kind, extent84 } = collection;
       const own: Link = { href, rel: 'collection', type: 'application/json', title };

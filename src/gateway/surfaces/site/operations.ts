@@ -22,7 +22,7 @@ import { homePage, type SurfaceEntry } from '../../pages/home.js';
 import { livePage } from '../../pages/live.js';
 import { pageHeaders } from '../../pages/security.js';
 import { documentReply, selectCollections } from '../common.js';
-import { find, finderParams, refuseSearch, wordsOf } from '../finder.js';
+import { chosenCollections, find, finderParams, wordsOf } from '../finder.js';
 import { Assets } from './assets.js';
 import { type BasemapDeps, basemapOperations } from './basemap.js';
 import { capabilitiesOperation } from './capabilities.js';
@@ -80,8 +80,12 @@ function home(deps: SiteDeps): Operation {
       const catalog = deps.visible(x.principal);
       const { surfaces, version } = deps;
       const { baseUrl } = x;
-      if (x.format !== HTML_FORMAT) refuseSearch(x.params);
-      return documentReply(x, homeDocument(catalog, surfaces, version, baseUrl), () =>
+      const chosen =
+        x.format === HTML_FORMAT
+          ? catalog.collections
+          : chosenCollections(x.params, deps.places, catalog.collections);
+      const document = homeDocument(chosen, surfaces, version, baseUrl);
+      return documentReply(x, document, () =>
         homePage({
           baseUrl,
           version,

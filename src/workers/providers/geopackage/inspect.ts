@@ -188,6 +188,8 @@ function columns(db: Database.Database, table: string, geometryColumn: string) {
     .filter((row) => row !== key && row !== id && row.name.toLowerCase() !== geometryColumn.toLowerCase())
     .map((row): Field => {
       const field: Field = { name: row.name, type: fieldType(row.type), nullable: row.notnull === 0 };
+      const bits = BITS.find(([pattern]) => pattern.test(row.type))?.[1];
+      if (bits !== undefined) field.bits = bits;
       const maxLength = /^TEXT\s*\((\d+)\)$/i.exec(row.type)?.[1];
       return maxLength ? { ...field, maxLength: Number(maxLength) } : field;
     });
@@ -197,6 +199,12 @@ function columns(db: Database.Database, table: string, geometryColumn: string) {
     fields: described(db, table, fields),
   };
 }
+
+/** Widths of the column types of OGC 12-128r18, table 1. */
+const BITS: readonly [RegExp, Field['bits']][] = [
+  [/^(TINYINT|SMALLINT)\b/i, 16],
+  [/^(MEDIUMINT|FLOAT)\b/i, 32],
+];
 
 /** Column types of OGC 12-128r18, table 1. */
 function fieldType(declared: string): FieldType {

@@ -111,6 +111,8 @@ function attribute(row: PgValue[]): Attribute {
     row as [string, string, string, string, string, string | null, boolean, boolean, ...PgValue[]];
   const type = fieldType(typeName, category, kind);
   const field: Field = { name, type, nullable, sqlType };
+  const bits = BITS[typeName];
+  if (bits !== undefined) field.bits = bits;
   if (type === 'array') field.items = elementType(element ?? 'text');
   if (generated) field.generated = true;
   if (typeof comment === 'string') field.description = comment;
@@ -118,6 +120,8 @@ function attribute(row: PgValue[]): Attribute {
   if (typeof maxLength === 'number') field.maxLength = maxLength;
   return { field, idType: KEY_TYPES[typeName] };
 }
+
+const BITS: Record<string, Field['bits']> = { int2: 16, int4: 32, float4: 32 };
 
 const KEY_TYPES: Record<string, Attribute['idType']> = {
   int2: 'integer',

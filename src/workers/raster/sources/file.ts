@@ -3,6 +3,7 @@
 import { stat } from 'node:fs/promises';
 import type { FileRaster } from '../../../core/rasters.js';
 import { isPicture, worldFilesOf } from '../../../core/world-files.js';
+import type { View } from '../continuous.js';
 import { crsOfDataset } from '../crs.js';
 import {
   type Dataset,
@@ -15,6 +16,7 @@ import {
 } from '../gdal.js';
 import { looksLikeDegrees } from '../georeference.js';
 import type { Opened, Opening } from './opening.js';
+import { openPlainNumbers, viewOf, warpByControlPoints } from './readable.js';
 
 export async function fileOpening(source: FileRaster): Promise<Opening> {
   const { path, table, crs, assumeCrs } = source;
@@ -33,23 +35,32 @@ async function placeStamp(path: string): Promise<string> {
 
 async function openFile(source: FileRaster): Promise<Opened> {
   const { path, table } = source;
-  const dataset = await openRaster(path, table);
-  const crs = crsFor(dataset, source);
-  if (crs === undefined) return { dataset, name: rasterName(path, table), close: () => dataset.close() };
+  const stored = await openRaster(path, table);
+  const views: View[] = [];
+  const top = () => views.at(-1)?.dataset ?? stored;
+  const close = () => {
+    for (const view of views.reverse()) view.close();
+    stored.close();
+  };
+  /** Each view reads from the one before it. */
+  const view = async (open: (dataset: Dataset) => Promise<View | undefined>) => {
+    const opened = await open(top());
+    if (opened) views.push(opened);
+  };
   try {
-    const placed = await gdal.translateAsync('', dataset, ['-of', 'VRT', '-a_srs', crs]);
-    return {
-      dataset: placed,
-      driver: dataset.driver.description,
-      close: () => {
-        placed.close();
-        dataset.close();
-      },
-    };
+    await view((dataset) => openPlainNumbers(dataset, rasterName(path, table)));
+    await view((dataset) => warpByControlPoints(dataset, source.crs));
+    await view(async (dataset) => {
+      const crs = crsFor(dataset, source);
+      if (crs === undefined) return undefined;
+      return viewOf(await gdal.translateAsync('', dataset, ['-of', 'VRT', '-a_srs', crs]));
+    });
   } catch (error) {
-    dataset.close();
+    close();
     throw unreadable('The raster could not be read.', error);
   }
+  if (views.length === 0) return { dataset: stored, name: rasterName(path, table), close };
+  return { dataset: top(), driver: stored.driver.description, close };
 }
 
 /** The CRS that a raster lies in, where the file itself does not say so. */

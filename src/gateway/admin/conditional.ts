@@ -1,0 +1,45 @@
+import { ApiError } from '../../core/errors.js';
+import type { Exchange, Reply } from '../../core/operation.js';
+import { ifMatchTags } from '../http/entity-tag.js';
+import { stateOf } from './entity-tags.js';
+
+/** Reads the entity tag of the resource that a request changes. Throws `not-found` without the resource. */
+export type TagReader = (x: Exchange) => Promise<string | undefined>;
+
+/** The stored states whose tags If-Match names; undefined without the header and for `*`. */
+export function ifMatch(x: Pick<Exchange, 'header'>): readonly string[] | undefined {
+  const tags = ifMatchTags(x.header('if-match') ?? '*');
+  return tags === '*' ? undefined : tags.map(stateOf);
+}
+
+/** Throws `precondition-failed` for a request whose If-Match names another state of the resource than the present one. */
+export async function requireMatch(x: Exchange, readTag: TagReader | undefined): Promise<void> {
+  if (x.header('if-match') === undefined) return;
+  const allowed = ifMatch(x);
+  const tag = await readTag?.(x);
+  if (allowed === undefined || (tag !== undefined && allowed.includes(stateOf(tag)))) return;
+  const now =
+    tag === undefined
+      ? 'this resource has no entity tag. Send the request without If-Match'
+      : `the resource has changed since it was read; its entity tag is now "${tag}". Read it again and repeat the change`;
+  throw new ApiError('precondition-failed', `If-Match: ${now}.`);
+}
+
+/** Runs work on the same resource one after the other, so that no other change comes between a check and its change. */
+export class Turns {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  async run(resource: string, work: () => Promise<Reply>): Promise<Reply> {
+    const before = this.#last.get(resource);
+    const mine = (async () => {
+      await before?.catch(() => {});
+      return work();
+    })();
+    this.#last.set(resource, mine);
+    try {
+      return await mine;
+    } finally {
+      if (this.#last.get(resource) === mine) this.#last.delete(resource);
+    }
+  }
+}

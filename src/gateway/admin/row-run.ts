@@ -1,0 +1,159 @@
+import { notFound } from '../../core/errors.js';
+import { stringifyExactly } from '../../core/json.js';
+import type { Exchange, Method, Operation, Reply } from '../../core/operation.js';
+import { isWithin } from '../../services/access/policy.js';
+import { JobContinues } from '../../services/jobs/job-continues.js';
+import { BASE_PATH } from './base-path.js';
+import { requireMatch, type TagReader, type Turns } from './conditional.js';
+import type { AdminDeps } from './deps.js';
+import { entityTag, hashTag, isTagged } from './entity-tags.js';
+import { wrap } from './envelope.js';
+import type { Group, Implementation, Row } from './kit.js';
+
+/** A row of a group, and what it acts on. */
+interface RowContext {
+  readonly group: Group;
+  readonly row: Row;
+  readonly implementation: Implementation;
+  readonly deps: AdminDeps;
+}
+
+/** Methods that change one resource, and therefore check If-Match. */
+export const isChange = (method: Method) => method === 'PUT' || method === 'PATCH' || method === 'DELETE';
+
+/** Whether a row shows a resource or a list of resources, with its entity tag; reports of what goes on have none. */
+export function sendsTag({ rows }: Group, { method, path, shape }: Row): boolean {
+  if (method !== 'GET') return false;
+  return shape !== 'report' || rows.some((one) => isChange(one.method) && shownPath(one) === path);
+}
+
+/** Path of the GET that shows what a row changes. */
+const shownPath = ({ path, implementation }: Row) => implementation?.shownBy ?? path;
+
+/** Returns what runs a row: it checks If-Match before a change, and sends the entity tag of what the answer shows. */
+export function runOf(context: RowContext, turns: Turns): Operation['run'] {
+  const { row, implementation, deps } = context;
+  if (!isChange(row.method)) {
+    const reply = replyMaker(context, undefined);
+    return (x) => {
+      requireOwnLayer(x, deps);
+      const made = reply(x);
+      return made instanceof Promise ? made.catch(replyOfContinuedJob) : made;
+    };
+  }
+  const readTag = tagReader(context);
+  const reply = replyMaker(context, readTag);
+  const change = async (x: Exchange) => {
+    await requireMatch(x, readTag);
+    return reply(x);
+  };
+  return async (x) => {
+    requireOwnLayer(x, deps);
+    // An upload that was cut off must not hold up the one that continues it.
+    const done = implementation.body?.streamed
+      ? change(x)
+      : turns.run(resourceName(shownPath(row), x), () => change(x));
+    return done.catch(replyOfContinuedJob);
+  };
+}
+
+/** Names the resource of a request: the path that shows it, with its parameters. */
+function resourceName(path: string, { params }: Exchange): string {
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => String((params as Record<string, unknown>)[name]));
+}
+
+/** Returns what reads the tag of the resource that a row changes; undefined where nothing shows the resource. */
+function tagReader({ group, row, implementation, deps }: RowContext): TagReader | undefined {
+  const { current } = implementation;
+  if (current) return async (x) => entityTag(await current(x as never, deps));
+  const shown = group.rows.find((one) => one.method === 'GET' && one.path === shownPath(row))?.implementation;
+  if (!shown) return undefined;
+  if ('answer' in shown) return async (x) => entityTag(await shown.answer(x as never, deps));
+  return async (x) => replyTag(await shown.reply(x as never, deps));
+}
+
+/** The tag of a reply that an implementation made itself. */
+function replyTag({ status, mediaType, body, etag }: Reply): string | undefined {
+  const isJson = status === 200 && /\bjson$/.test(mediaType ?? '');
+  return etag ?? (isJson && typeof body === 'string' ? hashTag(body) : undefined);
+}
+
+function replyMaker(
+  context: RowContext,
+  readTag: TagReader | undefined,
+): (x: Exchange) => Reply | Promise<Reply> {
+  const { implementation, row, deps } = context;
+  if ('answer' in implementation) return answerMaker(context, readTag);
+  const make = implementation.reply as (x: Exchange, deps: AdminDeps) => Reply | Promise<Reply>;
+  if (sendsTag(context.group, row))
+    return (x) => {
+      const reply = make(x, deps);
+      return reply instanceof Promise ? reply.then(withOwnTag) : withOwnTag(reply);
+    };
+  if (!isChange(row.method)) return (x) => make(x, deps);
+  return async (x) => {
+    const reply = await make(x, deps);
+    return row.method === 'DELETE' || reply.status > 204 ? reply : withTag(reply, await readTag?.(x));
+  };
+}
+
+const withTag = (reply: Reply, etag: string | undefined): Reply =>
+  etag === undefined || reply.etag !== undefined ? reply : { ...reply, etag };
+const withOwnTag = (reply: Reply): Reply => withTag(reply, replyTag(reply));
+
+function answerMaker(
+  { group, row, implementation, deps }: RowContext,
+  readTag: TagReader | undefined,
+): (x: Exchange) => Promise<Reply> {
+  const { status = 200, answer, location } = implementation as Extract<Implementation, { answer: unknown }>;
+  const envelope = implementation.envelope ?? group.envelope;
+  const showsItem = sendsTag(group, row) || (row.method !== 'GET' && showsSame(group, row));
+  const rereads = row.method === 'PUT' || row.method === 'PATCH';
+  return async (x) => {
+    const data = await answer(x as never, deps);
+    const place = location?.(data as never);
+    const headers: Record<string, string> = place === undefined ? {} : { location: BASE_PATH + place };
+    const isShown = showsItem || (row.method !== 'GET' && isTagged(data));
+    const etag = rereads ? await readTag?.(x) : isShown ? entityTag(data) : undefined;
+    if (status === 204) return withTag({ status, headers }, etag);
+    const body = stringifyExactly(wrap(data, envelope));
+    return withTag({ status, mediaType: 'application/json', body, headers }, etag);
+  };
+}
+
+/** Whether the row answers with the view that a GET of the same resource, of its items or of its parent gives. */
+function showsSame({ rows }: Group, { path, implementation }: Row): boolean {
+  const shows = (one: Row) =>
+    one.path === path ||
+    one.path === parentOf(path) ||
+    (parentOf(one.path) === path && one.path.endsWith('}'));
+  const dataOf = (one: Implementation | undefined) => (one && 'answer' in one ? one.data : undefined);
+  return rows.some(
+    (one) =>
+      one.method === 'GET' &&
+      shows(one) &&
+      one.implementation !== undefined &&
+      dataOf(one.implementation) === dataOf(implementation),
+  );
+}
+
+const parentOf = (path: string) => path.slice(0, path.lastIndexOf('/'));
+
+/** The reply to a request whose job outlives it: 201 and where the job is. Throws everything else. */
+function replyOfContinuedJob(error: unknown): Reply {
+  if (!(error instanceof JobContinues)) throw error;
+  const { jobId } = error;
+  const statusUrl = `${BASE_PATH}/jobs/${jobId}`;
+  const message =
+    'The server is stopping. The job continues after its next start; no step after it was started.';
+  const body = JSON.stringify({ jobId, statusUrl, message });
+  return { status: 201, mediaType: 'application/json', headers: { location: statusUrl }, body };
+}
+
+/** Throws `not-found` where the path names a layer that does not exist for the caller, as one of another tenant. */
+function requireOwnLayer({ params, principal }: Exchange, { catalog }: AdminDeps): void {
+  const { layerId } = params as { layerId?: unknown };
+  if (principal.layers === undefined || typeof layerId !== 'number') return;
+  const collection = catalog().byLayerId(layerId);
+  if (collection && !isWithin(principal, collection)) throw notFound('layer', String(layerId));
+}

@@ -1,0 +1,374 @@
+import { randomUUID } from 'node:crypto';
+import { ELSEWHERE, form, id, nothing, type OperationCase } from './audit-case.js';
+import { IMPORT_CASES } from './audit-import-cases.js';
+import type { AuditWorld } from './audit-world.js';
+
+const layer = { path: (w: AuditWorld) => ({ layerId: String(w.layers['countries']) }) };
+const service = { path: () => ({ serviceName: 'default' }), shownBy: '/services/{serviceName}/settings' };
+const putTag =
+  (body: (w: AuditWorld) => unknown) =>
+  async (w: AuditWorld, path: string): Promise<string | null> =>
+    (await w.send('PUT', path, { body: body(w) })).etag;
+const newMapping = (w: AuditWorld) => w.newMapping();
+const certificate = '/security/client-certificates';
+
+/** Operations that answer 200 to a call without path, query and body need no case. */ export const CASES: Readonly<
+  Record<string, OperationCase>
+> = {
+  ...IMPORT_CASES,
+  'POST /api-keys': { body: (w) => ({ name: w.name('key'), permissions: ['admin:read'] }), status: 201 },
+  'POST /api-keys/{id}/rotate': id((w) => w.apiKey()),
+  'POST /api-keys/{id}/revoke': id((w) => w.apiKey()),
+  'GET /api-keys/{id}/effective-permissions': id((w) => w.apiKey()),
+  'POST /cache/invalidate': { body: () => ({ scope: 'collection', collectionId: 'countries' }) },
+  'GET /cloud-rasters': { query: { layerId: '1' } },
+  'POST /cloud-rasters': {
+    body: (w) => ({
+      layerId: w.layers['countries'],
+      name: 'r',
+      provider: 'AwsS3',
+      bucket: 'b',
+      objectKey: 'k.tif',
+    }),
+    status: 400,
+  },
+  'GET /cloud-rasters/{id}': { path: () => ({ id: '4711' }), status: 404 },
+  'DELETE /cloud-rasters/{id}': { path: () => ({ id: '4711' }), status: 404 },
+  'POST /cloud-rasters/{id}/refresh': { path: () => ({ id: '4711' }), status: 404 },
+  'POST /connections': { body: (w) => w.newConnection(), status: 201 },
+  'GET /connections/{id}': id((w) => w.connection()),
+  'PUT /connections/{id}': { ...id((w) => w.connection()), body: () => ({ description: 'changed' }) },
+  'DELETE /connections/{id}': id((w) => w.connection()),
+  'GET /connections/{id}/tables': { ...id((w) => w.connection()), status: 503 },
+  'POST /connections/encryption/rotate-key': { status: 400 },
+  'POST /connections/test': { body: (w) => w.newConnection() },
+  'POST /connections/{id}/test': id((w) => w.connection()),
+  'POST /embed/keys': { body: (w) => w.newEmbedKey(), status: 201 },
+  'GET /embed/keys/{id}': id((w) => w.embedKey()),
+  'POST /embed/keys/{id}/rotate': id((w) => w.embedKey()),
+  'POST /embed/keys/{id}/revoke': id((w) => w.embedKey()),
+  'POST /external-services/discover': { body: () => ({ url: ELSEWHERE }), status: 400 },
+  'POST /field-mask-policies': { body: (w) => w.newMask(), status: 201 },
+  'GET /field-mask-policies/{id}': id((w) => w.mask()),
+  'DELETE /field-mask-policies/{id}': id((w) => w.mask()),
+  'POST /geocoding/reference-data/import': {
+    bytes: form({ locatorName: 'audit' }, ['places.csv', 'name,lon,lat\nAudit,7,47\n', 'referenceData']),
+  },
+  'GET /identity/providers/{providerType}/test': { path: () => ({ providerType: 'Generic' }), status: 404 },
+  'GET /jobs/{jobId}': id((w) => w.tileJob(), 'jobId'),
+  'GET /jobs/{jobId}/logs': id((w) => w.tileJob(), 'jobId'),
+  'GET /jobs/{jobId}/artifacts': id((w) => w.tileJob(), 'jobId'),
+  'GET /jobs/{jobId}/actions': id((w) => w.tileJob(), 'jobId'),
+  'GET /jobs/{jobId}/steps': id((w) => w.tileJob(), 'jobId'),
+  'GET /jobs/{jobId}/diagnostics': id((w) => w.tileJob(), 'jobId'),
+  'POST /jobs/{jobId}/cancel': nothing('jobId'),
+  'POST /jobs/{jobId}/retry': nothing('jobId'),
+  'GET /connections/{id}/layers': id((w) => w.connection()),
+  'POST /connections/{id}/layers': {
+    ...id((w) => w.connection()),
+    body: () => ({ schema: 'public', table: 'none', serviceName: 'default' }),
+    status: 503,
+  },
+  'PUT /connections/{id}/layers/{layerId}/enabled': {
+    path: async (w) => ({ id: await w.connection(), layerId: '1' }),
+    body: () => ({ enabled: false }),
+    ...{ status: 404, tag: null },
+  },
+  'PUT /connections/{id}/layers/enabled': {
+    ...id((w) => w.connection()),
+    ...{ body: () => ({ enabled: false }), shownBy: '/connections/{id}/layers' },
+  },
+  'DELETE /connections/{id}/layers/{layerId}': {
+    path: async (w) => ({ id: await w.connection(), layerId: '1' }),
+    ...{ status: 404, tag: null },
+  },
+  'POST /connections/{id}/tables/validate': {
+    ...id((w) => w.connection()),
+    ...{ body: () => ({ schema: 'public', table: 'none' }), status: 503 },
+  },
+  'POST /connections/{id}/layers/extents/refresh': id((w) => w.connection()),
+  'POST /connections/{id}/layers/{layerId}/features/refresh': {
+    path: async (w) => ({ id: await w.connection(), layerId: '1' }),
+    status: 404,
+  },
+  'GET /metadata/environments/{environment}/inventory': { path: () => ({ environment: 'default' }) },
+  'POST /metadata/environment-bindings/query': {
+    body: () => ({ environments: ['default'], semanticIds: ['Layer/countries'] }),
+  },
+  'POST /metadata/release-packages': {
+    body: () => ({ sourceEnvironment: 'default', changeClasses: {} }),
+    status: 201,
+  },
+  'GET /metadata/release-packages/{packageId}': id((w) => w.releasePackage(), 'packageId'),
+  'GET /metadata/release-packages/{packageId}/gitops-manifest': id((w) => w.releasePackage(), 'packageId'),
+  'POST /metadata/prevalidate': {
+    body: async (w) => ({ targetEnvironment: 'default', releasePackageId: await w.releasePackage() }),
+  },
+  'GET /metadata/releases/{packageId}/operation': nothing('packageId'),
+  'POST /metadata/releases/operations': {
+    body: () => ({
+      ...{ packageId: 'none', targetEnvironment: 'default', resourceSemanticId: 'Layer/countries' },
+      newFieldName: 'NAME',
+    }),
+    status: 400,
+  },
+  'POST /metadata/coordinated-releases/operations': {
+    body: () => ({
+      ...{ packageId: 'none', targetEnvironment: 'default', resourceSemanticId: 'Layer/countries' },
+      ...{ newFieldName: 'NAME', containerTargetId: 'c', desiredImage: 'i' },
+    }),
+    status: 400,
+  },
+  'POST /metadata/coordinated-releases/operations/{operationId}/approve/{gate}': {
+    path: () => ({ operationId: randomUUID(), gate: 'data' }),
+    ...{ body: () => ({ reason: 'why' }), status: 404 },
+  },
+  'POST /metadata/coordinated-releases/operations/{operationId}/rollback': {
+    ...nothing('operationId'),
+    body: () => ({ reason: 'why' }),
+  },
+  'GET /metadata/coordinated-releases/{packageId}/operation': nothing('packageId'),
+  'POST /metadata/manifest/apply': {
+    body: () => ({
+      dryRun: true,
+      resources: [{ kind: 'Role', metadata: { name: 'audited' }, spec: { permissions: [] } }],
+    }),
+  },
+  'GET /metadata/layers/{layerId}/popup-info': layer,
+  'PUT /metadata/layers/{layerId}/popup-info': {
+    ...layer,
+    body: (w) => ({ Title: w.name('t'), fieldInfos: [] }),
+  },
+  'GET /metadata/layers/{layerId}/drawing-info': layer,
+  'PUT /metadata/layers/{layerId}/drawing-info': {
+    ...layer,
+    body: (w) => ({ transparency: w.layers['countries'] }),
+  },
+  'GET /metadata/layers/{layerId}/relationships': layer,
+  'PUT /metadata/layers/{layerId}/relationships': {
+    ...layer,
+    body: (w) => ({
+      relationships: [
+        {
+          ...{ id: w.name('r'), name: 'same', originField: 'NAME', destinationField: 'NAME' },
+          relatedLayerId: w.layers['countries'],
+        },
+      ],
+    }),
+  },
+  'GET /metadata/layers/{layerId}/fields': layer,
+  'PUT /metadata/layers/{layerId}/fields': {
+    ...layer,
+    body: (w) => ({
+      fields: [
+        {
+          ...{ name: 'NAME', alias: w.name('alias') },
+          domain: { type: 'codedValue', name: 'd', codedValues: [{ code: 'A', name: 'a' }] },
+        },
+      ],
+    }),
+  },
+  'GET /metadata/layers/{layerId}/filter': layer,
+  'PUT /metadata/layers/{layerId}/filter': {
+    ...layer,
+    body: (w) => ({ permanentFilter: { expression: `NAME <> '${w.name('x')}'` } }),
+  },
+  'GET /metadata/layers/{layerId}/validation': layer,
+  'POST /migration/performance-evidence': {
+    body: () => ({
+      ...{ sourceFamily: 'none', fixtureSize: 'small', status: 'Pass', generatedAt: '2001-01-01T00:00:00Z' },
+      artifact: { Own: 1 },
+    }),
+    status: 201,
+  },
+  'GET /migration/performance-evidence/latest': { status: 204 },
+  'GET /migration/performance-evidence/{evidenceId}': nothing('evidenceId'),
+  'POST /migration/runs': { body: (w) => w.newRun() },
+  'GET /migration/runs/{runId}': id((w) => w.run(), 'runId'),
+  'POST /migration/runs/{runId}/complete': {
+    ...id((w) => w.run(), 'runId'),
+    body: () => ({ status: 'succeeded' }),
+  },
+  'POST /migration/runs/{runId}/cancel': { ...id((w) => w.run(), 'runId'), body: () => ({ reason: 'why' }) },
+  'GET /migration/runs/{runId}/evidence-pack': { ...id((w) => w.run(), 'runId'), status: 404 },
+  'GET /migration/runs/{runId}/scorecard': { ...id((w) => w.run(), 'runId'), status: 404 },
+  'POST /migration/runs/{runId}/scorecard': {
+    path: () => ({ runId: 'carded' }),
+    body: () => ({
+      ...{ artifactKind: 'svc.migration.reconciliation-scorecard', artifactVersion: '1.0' },
+      ...{
+        runId: 'carded',
+        sourceKind: 'geoserver-rest',
+        generatedAt: '2026-01-01T00:00:00Z',
+        verdict: 'pass',
+      },
+      fingerprint: `sha256:${'0'.repeat(64)}`,
+      dataReconciliation: {
+        ...{ classification: 'pass', layerCount: 0, passCount: 0, warnCount: 0, failCount: 0 },
+        ...{ skippedCount: 0, catalogFindingCount: 0, reasons: [], layers: [] },
+      },
+      capabilityParity: {
+        ...{ constructCount: 0, automatedCount: 0, assistedCount: 0, manualReviewCount: 0 },
+        ...{ unsupportedCount: 0, parityRatio: 1 },
+      },
+    }),
+  },
+  'GET /multidim-coverages': { query: { layerId: '1' } },
+  'POST /multidim-coverages': {
+    body: (w) => ({
+      ...{ layerId: w.layers['countries'], name: 'm', provider: 'AwsS3', bucket: 'b', objectKey: 'k.nc' },
+      format: 'NetCDF',
+    }),
+    status: 400,
+  },
+  'GET /multidim-coverages/{id}': { path: () => ({ id: '4711' }), status: 404 },
+  'DELETE /multidim-coverages/{id}': { path: () => ({ id: '4711' }), status: 404 },
+  'GET /multidim-coverages/jobs/{jobId}': nothing('jobId'),
+  'POST /multidim-coverages/{id}/refresh': { path: () => ({ id: '4711' }), status: 404 },
+  'POST /oauth-clients': { body: (w) => ({ name: w.name('client'), allowedScopes: [] }), status: 201 },
+  'GET /oauth-clients/{id}': id((w) => w.client()),
+  'DELETE /oauth-clients/{id}': id((w) => w.client()),
+  'PUT /oauth-scopes': { body: (w) => ({ scope: w.name('scope'), permissions: [] }) },
+  'DELETE /oauth-scopes/{scope}': { ...id((w) => w.scope(), 'scope'), shownBy: '/oauth-scopes' },
+  'POST /oidc/providers': { body: (w) => w.newProvider(), status: 201 },
+  'GET /oidc/providers/{id}': id((w) => w.provider()),
+  'PUT /oidc/providers/{id}': { ...id((w) => w.provider()), body: (w) => ({ name: w.name('provider') }) },
+  'DELETE /oidc/providers/{id}': id((w) => w.provider()),
+  'POST /oidc/providers/{id}/test': id((w) => w.provider()),
+  'POST /operations/cache/invalidate': { body: () => ({ keyPattern: 'nothing*', scope: 'all' }) },
+  'GET /operations/streaming/alerts': { status: 400 },
+  'DELETE /operations/streaming/subscribers/{subscriberId}': { ...nothing('subscriberId'), tag: null },
+  'GET /operations/type/{operationType}': { path: () => ({ operationType: 'TileCache' }) },
+  'GET /operations/{operationId}': id((w) => w.tileJob(), 'operationId'),
+  'POST /operations/{operationId}/cancel': nothing('operationId'),
+  'GET /proposals/{id}': nothing('id'),
+  'POST /proposals/{id}/approve': nothing('id'),
+  'POST /proposals/{id}/reject': { ...nothing('id'), body: () => ({ reason: 'why' }) },
+  'DELETE /performance/enhanced/cache/invalidate': { query: { pattern: 'nothing*' }, tag: null },
+  'POST /rate-limits': { body: (w) => w.newRateLimit(), status: 201 },
+  'GET /rate-limits/{id}': id((w) => w.rateLimit()),
+  'PUT /rate-limits/{id}': { ...id((w) => w.rateLimit()), body: () => ({ requestsPerWindow: 2000 }) },
+  'DELETE /rate-limits/{id}': id((w) => w.rateLimit()),
+  'GET /rate-limits/status': { query: { key: 'nobody-at-all' }, status: 404 },
+  'POST /rls-policies': { body: (w) => w.newRowPolicy(), status: 201 },
+  'GET /rls-policies/{id}': id((w) => w.rowPolicy()),
+  'DELETE /rls-policies/{id}': id((w) => w.rowPolicy()),
+  'POST /roles': { body: (w) => ({ name: w.name('role') }), status: 201 },
+  'GET /roles/{id}': id((w) => w.role()),
+  'PUT /roles/{id}': { ...id((w) => w.role()), body: () => ({ description: 'changed' }) },
+  'DELETE /roles/{id}': id((w) => w.role()),
+  'GET /roles/{id}/permissions': id((w) => w.role()),
+  'PUT /roles/{id}/permissions': {
+    ...id((w) => w.role()),
+    body: () => ({ permissions: [{ service: '*', layer: '*', operation: 'read' }] }),
+  },
+  'POST /auth/bearer': { status: 401 },
+  'POST /auth/providers/{providerKey}/authorize-url': { ...nothing('providerKey'), body: () => ({}) },
+  'POST /auth/providers/{providerKey}/token': {
+    path: () => ({ providerKey: randomUUID() }),
+    ...{ body: () => ({ grantType: 'authorization_code', code: 'c', state: 's' }), status: 404 },
+  },
+  'GET /auth/providers/{providerKey}/logout-url': nothing('providerKey'),
+  [`POST ${certificate}/profiles`]: { body: () => ({ environmentId: 'audit' }), status: 201 },
+  [`GET ${certificate}/profiles/{profileId}`]: id((w) => w.profile(), 'profileId'),
+  [`PUT ${certificate}/profiles/{profileId}`]: {
+    ...id((w) => w.profile(), 'profileId'),
+    body: () => ({ displayName: 'changed' }),
+  },
+  [`DELETE ${certificate}/profiles/{profileId}`]: id((w) => w.profile(), 'profileId'),
+  [`GET ${certificate}/profiles/{profileId}/mappings`]: id((w) => w.profile(), 'profileId'),
+  [`POST ${certificate}/profiles/{profileId}/mappings`]: {
+    ...id((w) => w.profile(), 'profileId'),
+    ...{ body: newMapping, status: 201 },
+  },
+  [`PUT ${certificate}/profiles/{profileId}/mappings/{mappingId}`]: {
+    path: (w) => w.mapping(),
+    ...{ body: newMapping, tag: putTag(newMapping) },
+  },
+  [`DELETE ${certificate}/profiles/{profileId}/mappings/{mappingId}`]: {
+    path: (w) => w.mapping(),
+    tag: putTag(newMapping),
+  },
+  [`GET ${certificate}/profiles/{profileId}/revocations`]: id((w) => w.profile(), 'profileId'),
+  [`POST ${certificate}/profiles/{profileId}/revocations`]: {
+    ...id((w) => w.profile(), 'profileId'),
+    ...{ body: (w) => w.newRevocation(), status: 201 },
+  },
+  [`DELETE ${certificate}/profiles/{profileId}/revocations/{revocationId}`]: {
+    path: (w) => w.revocation(),
+    tag: null,
+  },
+  [`POST ${certificate}/validate`]: { body: () => ({ certificate: 'none', encoding: 'pem' }) },
+  'GET /services/{serviceName}/settings': { path: () => ({ serviceName: 'default' }) },
+  'PUT /services/{serviceName}/protocols': {
+    ...service,
+    body: () => ({ enabledProtocols: ['FeatureServer'] }),
+  },
+  'PUT /services/{serviceName}/mapserver': { ...service, body: () => ({ defaultDpi: 120 }) },
+  'PUT /services/{serviceName}/access-policy': { ...service, body: () => ({ allowAnonymous: false }) },
+  'PUT /services/{serviceName}/timeinfo': { ...service, body: () => ({ trackIdField: 'NAME' }) },
+  'PUT /services/{serviceName}/layers/{layerId}/metadata': {
+    path: (w) => ({ serviceName: 'default', layerId: String(w.layers['countries']) }),
+    body: () => ({ license: 'CC0', accessPolicy: { allowAnonymous: true } }),
+    tag: putTag(() => ({ publisher: 'audit' })),
+  },
+  'GET /services/{serviceName}/layers/{layerId}/export': {
+    path: (w) => ({ serviceName: 'default', layerId: String(w.layers['countries']) }),
+    query: { format: 'csv' },
+  },
+  'GET /services/{serviceId}/replicas': { path: () => ({ serviceId: 'default' }) },
+  'GET /services/{serviceId}/replicas/{replicaId}': nothing('serviceId', 'replicaId'),
+  'GET /services/{serviceId}/replicas/{replicaId}/conflicts': nothing('serviceId', 'replicaId'),
+  'GET /services/{serviceId}/replicas/{replicaId}/conflicts/{conflictId}': nothing(
+    'serviceId',
+    'replicaId',
+    'conflictId',
+  ),
+  'POST /services/{serviceId}/replicas/{replicaId}/conflicts/{conflictId}/resolve': {
+    ...nothing('serviceId', 'replicaId', 'conflictId'),
+    body: () => ({ action: 'keepServer' }),
+  },
+  'DELETE /streaming/features/sessions/{sessionId}': { ...nothing('sessionId'), tag: null },
+  'GET /metadata/layers/{layerId}/style': layer,
+  'PUT /metadata/layers/{layerId}/style': {
+    ...layer,
+    body: () => ({
+      drawingInfo: { renderer: { type: 'simple', symbol: { type: 'esriSFS', color: [1, 2, 3, 255] } } },
+    }),
+  },
+  'POST /metadata/layers/{layerId}/style/import-sld': {
+    ...layer,
+    ...{ bytes: () => ({ type: 'application/xml', content: '<no-sld/>' }), status: 422 },
+  },
+  'GET /metadata/layers/{layerId}/style/export-sld': layer,
+  'POST /metadata/layers/{layerId}/suggest-style': { ...layer, body: () => ({ preferredField: 'NAME' }) },
+  'POST /tenants': { body: (w) => ({ tenantId: w.name('tenant') }), status: 201 },
+  'GET /tenants/{tenantId}': id((w) => w.tenant(), 'tenantId'),
+  'DELETE /tenants/{tenantId}': id((w) => w.tenant(), 'tenantId'),
+  'POST /tenants/{tenantId}/suspend': id((w) => w.tenant(), 'tenantId'),
+  'POST /tenants/{tenantId}/resume': { ...id((w) => w.tenant(), 'tenantId'), status: 409 },
+  'POST /tile-operations/jobs': { body: (w) => w.newTileJob(), status: 202 },
+  'GET /tile-operations/jobs/{jobId}': id((w) => w.tileJob(), 'jobId'),
+  'POST /tile-operations/jobs/{jobId}/cancel': nothing('jobId'),
+  'POST /tile-operations/jobs/{jobId}/retry': { ...nothing('jobId'), status: 400 },
+  'GET /users/{id}': nothing('id'),
+  'DELETE /users/{id}': nothing('id'),
+  'PUT /users/{id}/roles': { ...nothing('id'), body: () => ({ roles: ['reader'] }), shownBy: '/users/{id}' },
+  'GET /users/{id}/effective-permissions': nothing('id'),
+  'GET /zarr-stores': { query: { layerId: '1' } },
+  'POST /zarr-stores': {
+    body: (w) => ({
+      layerId: w.layers['countries'],
+      name: 'z',
+      provider: 'AwsS3',
+      bucket: 'b',
+      rootPath: 'z',
+    }),
+    status: 400,
+  },
+  'GET /zarr-stores/{id}': { path: () => ({ id: '4711' }), status: 404 },
+  'DELETE /zarr-stores/{id}': { path: () => ({ id: '4711' }), status: 404 },
+  'POST /zarr-stores/{id}/refresh': { path: () => ({ id: '4711' }), status: 404 },
+  'GET /tile-operations/jobs/{jobId}/archive': nothing('jobId'),
+  'GET /operations/{jobId}/export': nothing('jobId'),
+};

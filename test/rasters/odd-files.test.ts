@@ -1,0 +1,239 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../support/server.js';
+
+/** Rasters that GDAL does not translate by itself: beyond 180 degrees, signed, of few bits, complex, placed by points. */
+
+const folder = mkdtempSync(join(tmpdir(), 'graticule-odd-rasters-'));
+const file = (name: string) => join(folder, name);
+let server: TestServer;
+let layers: Record<string, number>;
+
+/** A raster of these values, north up, from a text grid. */
+function write(name: string, rows: number[][], ...options: string[]): void {
+  const columns = rows[0]!.length;
+  const head = `ncols ${columns}\nnrows ${rows.length}\nxllcorner 0\nyllcorner 0\ncellsize 1\n`;
+  writeFileSync(join(tmpdir(), `${name}.asc`), head + rows.map((row) => row.join(' ')).join('\n'));
+  execFileSync('gdal_translate', ['-q', ...options, join(tmpdir(), `${name}.asc`), file(`${name}.tif`)]);
+  rmSync(join(tmpdir(), `${name}.asc`));
+}
+
+const grid = (columns: number, rows: number, value: (column: number, row: number) => number) =>
+  Array.from({ length: rows }, (_, row) =>
+    Array.from({ length: columns }, (_, column) => value(column, row)),
+  );
+
+const IN_DEGREES = ['-a_srs', 'EPSG:4326'];
+const HERE = ['-a_ullr', '7', '48', '7.64', '47.36'];
+/** GDAL from 3.7 has a type for signed bytes. */
+const hasInt8 = !/GDAL 3\.[0-6]\./.test(execFileSync('gdalinfo', ['--version'], { encoding: 'utf8' }));
+
+beforeAll(async () => {
+  // Each column has its own value, from the west.
+  const columns = grid(72, 36, (column) => column + 10);
+  write('world360', columns, '-ot', 'Byte', ...IN_DEGREES, '-a_ullr', '0', '90', '360', '-90');
+  write(
+    'dateline',
+    grid(32, 20, () => 50),
+    '-ot',
+    'Byte',
+    ...IN_DEGREES,
+    '-a_ullr',
+    '170',
+    '0',
+    '202',
+    '-20',
+  );
+  const utm = ['-a_srs', 'EPSG:32760', '-a_ullr', '700000', '8200000', '900000', '8000000'];
+  write(
+    'utm60',
+    grid(20, 20, () => 50),
+    '-ot',
+    'Byte',
+    ...utm,
+  );
+  const signed = grid(64, 64, (column) => column * 4 - 128);
+  if (hasInt8) write('signed', signed, '-ot', 'Int8', ...IN_DEGREES, ...HERE);
+  else {
+    const bytes = signed.map((row) => row.map((value) => (value + 256) % 256));
+    write('signed', bytes, '-ot', 'Byte', '-co', 'PIXELTYPE=SIGNEDBYTE', ...IN_DEGREES, ...HERE);
+  }
+  for (const bits of [1, 4])
+    write(
+      `bits${bits}`,
+      grid(64, 64, (column) => (column < 32 ? 0 : 2 ** bits - 1)),
+      ...['-ot', 'Byte'],
+      ...['-co', `NBITS=${bits}`],
+      ...IN_DEGREES,
+      ...HERE,
+    );
+  write(
+    'real',
+    grid(16, 16, (column) => column),
+    '-ot',
+    'Int16',
+    ...IN_DEGREES,
+    ...HERE,
+  );
+  write(
+    'imaginary',
+    grid(16, 16, (_, row) => -row),
+    '-ot',
+    'Int16',
+    ...IN_DEGREES,
+    ...HERE,
+  );
+  const source = (name: string) =>
+    `<SimpleSource><SourceFilename>${file(name)}</SourceFilename><SourceBand>1</SourceBand></SimpleSource>`;
+  writeFileSync(
+    join(tmpdir(), 'complex.vrt'),
+    `<VRTDataset rasterXSize="16" rasterYSize="16"><SRS>EPSG:4326</SRS><GeoTransform>7,0.04,0,48,0,-0.04</GeoTransform>
+     <VRTRasterBand dataType="CInt16" band="1" subClass="VRTDerivedRasterBand"><PixelFunctionType>complex</PixelFunctionType>
+     ${source('real.tif')}${source('imaginary.tif')}</VRTRasterBand></VRTDataset>`,
+  );
+  execFileSync('gdal_translate', ['-q', join(tmpdir(), 'complex.vrt'), file('complex.tif')]);
+  rmSync(join(tmpdir(), 'complex.vrt'));
+  const corners = [
+    [0, 0, 7, 48],
+    [16, 0, 7.64, 48],
+    [0, 16, 7, 47.36],
+    [16, 16, 7.64, 47.36],
+  ];
+  const points = corners.flatMap((corner) => ['-gcp', ...corner.map(String)]);
+  write(
+    'points',
+    grid(16, 16, (column) => column),
+    ...['-ot', 'Byte', ...IN_DEGREES],
+    ...points,
+  );
+  server = await startServer({ sources: [folder] });
+  const { collections } = await json('/?f=json');
+  layers = Object.fromEntries(
+    collections.map(({ id, layerId }: { id: string; layerId: number }) => [id, layerId]),
+  );
+}, 120_000);
+afterAll(async () => {
+  await server?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: documents are looked into
+async function json(path: string): Promise<any> {
+  const response = await fetch(server.url + path);
+  expect([path, response.status]).toEqual([path, 200]);
+  return response.json();
+}
+
+async function pixels(path: string) {
+  const response = await fetch(server.url + path);
+  expect([path, response.status]).toEqual([path, 200]);
+  const image = sharp(Buffer.from(await response.arrayBuffer())).ensureAlpha();
+  const { data, info } = await image.raw().toBuffer({ resolveWithObject: true });
+  return (column: number, row: number) => [
+    ...data.subarray((row * info.width + column) * 4, (row * info.width + column) * 4 + 4),
+  ];
+}
+const map = (id: string, bbox: string, width = 64, height = 64) =>
+  pixels(`/ogc/maps/collections/${layers[id]}/map?bbox=${bbox}&width=${width}&height=${height}&f=png`);
+const tile = (id: string, place: string) =>
+  pixels(`/ogc/tiles/collections/${layers[id]}/tiles/WebMercatorQuad/${place}?f=png`);
+
+async function identify(id: string, x: number, y: number): Promise<string> {
+  const geometry = encodeURIComponent(JSON.stringify({ x, y, spatialReference: { wkid: 4326 } }));
+  const query = `geometry=${geometry}&geometryType=esriGeometryPoint&f=json`;
+  return (await json(`/rest/services/${id}/ImageServer/identify?${query}`)).value;
+}
+const extentOf = async (id: string) =>
+  (await json(`/ogc/coverages/collections/${id}?f=json`)).extent.spatial.bbox[0];
+const found = async (id: string, bbox: string) =>
+  (await json(`/stac/search?bbox=${bbox}&collections=${id}`)).features.length;
+
+const OPAQUE = 255;
+
+describe('a raster', () => {
+  it('from 0 to 360 degrees is on both sides of the globe', async () => {
+    expect(await extentOf('world360')).toEqual([-180, -90, 180, 90]);
+    // A column has 5 degrees: that at -175 is that at 185.
+    expect(await identify('world360', -173, 1)).toBe(String(10 + 37));
+    expect(await identify('world360', 173, 1)).toBe(String(10 + 34));
+    const colour = (value: number) => [value, value, value, OPAQUE];
+    const west = await map('world360', '-175,-10,-165,0');
+    expect([west(5, 30), west(60, 30)]).toEqual([colour(47), colour(48)]);
+    const across = await map('world360', '175,-10,-175,0');
+    expect([across(5, 30), across(60, 30)]).toEqual([colour(45), colour(46)]);
+    const middle = await map('world360', '-5,-10,5,0');
+    expect([middle(5, 30), middle(60, 30)]).toEqual([colour(81), colour(10)]);
+    for (const place of ['1/0/0', '1/0/1', '3/4/0', '3/4/3', '3/4/4', '3/4/7'])
+      expect([place, (await tile('world360', place))(128, 128)[3]]).toEqual([place, OPAQUE]);
+    expect(await found('world360', '-175,-18,-165,-12')).toBe(1);
+  });
+
+  it('across 180 degrees in degrees is on both sides, and nowhere else', async () => {
+    expect(await extentOf('dateline')).toEqual([170, -20, -158, 0]);
+    expect(await identify('dateline', -170, -12)).toBe('50');
+    expect(await identify('dateline', 172, -12)).toBe('50');
+    expect(await identify('dateline', -150, -12)).toBe('NoData');
+    for (const box of ['-175,-15,-165,-5', '172,-15,179,-5', '175,-15,-175,-5'])
+      expect([box, (await map('dateline', box))(32, 32)]).toEqual([box, [50, 50, 50, OPAQUE]]);
+    expect((await map('dateline', '-150,-15,-140,-5'))(32, 32)[3]).toBe(0);
+    // Zoom 3 of Web Mercator: the first tile of a row is from -180 to -135 degrees.
+    expect((await tile('dateline', '3/4/0'))(60, 60)).toEqual([50, 50, 50, OPAQUE]);
+    expect((await tile('dateline', '3/4/7'))(240, 60)).toEqual([50, 50, 50, OPAQUE]);
+    expect([await found('dateline', '0,-18,10,-16'), await found('dateline', '-175,-18,-165,-12')]).toEqual([
+      0, 1,
+    ]);
+  });
+
+  it('across 180 degrees in metres has an extent across it', async () => {
+    const [west, south, east, north] = await extentOf('utm60');
+    expect([west > 178, east < -179, south < north]).toEqual([true, true, true]);
+    for (const [longitude, latitude] of [
+      [179.5, -17],
+      [-179.6, -17],
+    ] as const) {
+      expect(await identify('utm60', longitude, latitude)).toBe('50');
+      const box = `${longitude - 0.1},${latitude - 0.1},${longitude + 0.1},${latitude + 0.1}`;
+      expect((await map('utm60', box))(32, 32)).toEqual([50, 50, 50, OPAQUE]);
+    }
+    expect([await found('utm60', '0,-18,10,-16'), await found('utm60', '-179.9,-17.5,-179.5,-17')]).toEqual([
+      0, 1,
+    ]);
+  });
+
+  it('of signed bytes has values below zero', async () => {
+    expect(await identify('signed', 7.005, 47.7)).toBe('-128');
+    expect(await identify('signed', 7.635, 47.7)).toBe('124');
+    const { bandCount, minValues, maxValues } = await json('/rest/services/signed/ImageServer?f=json');
+    expect([bandCount, minValues, maxValues]).toEqual([1, [-128], [124]]);
+    const shown = await map('signed', '7,47.36,7.64,48');
+    expect(shown(1, 32)).not.toEqual(shown(62, 32));
+  });
+
+  it.each([1, 4])('of %d bits is white at its greatest value', async (bits) => {
+    const shown = await map(`bits${bits}`, '7,47.36,7.64,48');
+    expect([shown(5, 32), shown(60, 32)]).toEqual([
+      [0, 0, 0, OPAQUE],
+      [255, 255, 255, OPAQUE],
+    ]);
+  });
+
+  it('of complex numbers has their parts as bands', async () => {
+    const value = await identify('complex', 7.14, 47.9);
+    expect(value.split(/[ ,]+/)).toEqual(['3', '-2']);
+    expect((await map('complex', '7,47.36,7.64,48'))(32, 32)[3]).toBe(OPAQUE);
+    expect((await json('/rest/services/complex/ImageServer?f=json')).bandCount).toBe(2);
+  });
+
+  it('that ground control points place is where they say', async () => {
+    const [west, south, east, north] = await extentOf('points');
+    expect([west, south, east, north].map((one) => Math.round(one * 100) / 100)).toEqual([
+      7, 47.36, 7.64, 48,
+    ]);
+    expect((await identify('points', 7.14, 47.7)).split(/[ ,]+/)[0]).toBe('3');
+    expect((await map('points', '7.1,47.5,7.2,47.6'))(32, 32)[3]).toBe(OPAQUE);
+  });
+});
