@@ -27,6 +27,7 @@
         "src/native/core/analytics/point_tree.cpp",
         "src/native/core/analytics/projected_geometry.cpp",
         "src/native/core/analytics/spatial_join.cpp",
+        "src/native/core/arcs.cpp",
         "src/native/core/box_tree.cpp",
         "src/native/core/clip.cpp",
         "src/native/core/clipped_polygon.cpp",

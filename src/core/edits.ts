@@ -15,6 +15,12 @@ export interface FeatureInput {
   values?: Readonly<Record<string, JsonText>>;
 }
 
+/**
+ * Why the geometry that clients see is not the stored one: arcs became lines, faces of a surface became polygons, measures
+ * (M) are left out, or the geometry or a part of it cannot be read.
+ */
+export type GeometryLoss = 'arcs' | 'surface' | 'measures' | 'unreadable';
+
 interface Addressed {
   id: string;
   /** The edit happens only while the stored row has this name (see `ItemResult.row`). */
@@ -91,6 +97,8 @@ export interface EditTask {
   visible?: string[];
   /** Attributes that may be changed; all when absent. The others keep their values. */
   writable?: string[];
+  /** True when a geometry may take the place of one that clients do not see as it is stored. */
+  acceptsLoss?: boolean;
   origin: EditOrigin;
   /** It becomes true while this is present, or not at all. */
   presence?: PresenceMark;

@@ -1,3 +1,4 @@
+import type { GeometryLoss } from './edits.js';
 import { endOfString } from './json-bounds.js';
 
 /** The parts of a feature as our writers write it: `{"type":"Feature","id":1,"geometry":...,"properties":{...}}`. */
@@ -7,6 +8,8 @@ export interface FeatureText {
   idText: string;
   /** GeoJSON geometry or `null`. */
   geometry: string;
+  /** Why the geometry is not the stored one; only of features that were written with `loss`. */
+  loss?: GeometryLoss;
   properties: string;
 }
 
@@ -16,6 +19,7 @@ const CLOSE = 0x7d;
 
 const ID = '"id":';
 const GEOMETRY = ',"geometry":';
+const LOSS = ',"loss":"';
 const PROPERTIES = ',"properties":';
 
 /** Takes a feature apart without parsing it: inside an id quotes are escaped, and a geometry holds no such text. */
@@ -42,10 +46,12 @@ function partsOf(text: string): FeatureText {
   const geometry = text.indexOf(GEOMETRY);
   const properties = text.indexOf(PROPERTIES, geometry);
   const id = text.slice(text.indexOf(ID) + ID.length, geometry);
+  const [shape, loss] = text.slice(geometry + GEOMETRY.length, properties).split(LOSS) as [string, string?];
   return {
     idText: id,
     id: id.startsWith('"') ? JSON.parse(id) : id,
-    geometry: text.slice(geometry + GEOMETRY.length, properties),
+    geometry: shape,
+    ...(loss === undefined ? {} : { loss: loss.slice(0, -1) as GeometryLoss }),
     properties: text.slice(properties + PROPERTIES.length, -1),
   };
 }

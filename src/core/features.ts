@@ -68,6 +68,8 @@ export interface FeatureOutput {
   centroid?: boolean;
   /** For the same, and never absent for `esri-pbf`: coordinates are whole numbers. */
   quantisation?: Quantisation;
+  /** For `geojson`: features have a member `loss` where their geometry is not what is stored (`GeometryLoss`). */
+  loss?: boolean;
   /** For `gml`: the local name of the feature elements, and the srsName of their geometries. */
   gml?: { type: string; srsName: string };
 }

@@ -80,6 +80,10 @@ export interface UnpackResult {
 
 export interface TranslateResult {
   features: number;
+  /** Sentences on what was assumed of the file. */
+  notes?: string[];
+  /** What became of the ids of the file, where not all are kept. */
+  idNote?: string;
 }
 
 /**
@@ -98,6 +102,8 @@ export interface StagedLayer {
   features: number;
   /** Layers of the file that have geometries. */
   spatialLayers: number;
+  /** As in `TranslateResult`. */
+  notes?: string[];
 }
 
 /** Why no layer was read; nothing was written then. */

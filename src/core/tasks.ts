@@ -89,10 +89,10 @@ export interface Tasks
     TableTasks {
   /** Lists the feature tables of a GeoPackage. */
   'vector.inspect': { input: InspectTask; output: VectorLayerInfo[] };
-  /** Names of the tables of a GeoPackage that hold tiles, and of those that hold neither tiles nor geometries. */
+  /** Tables of a GeoPackage that hold tiles, those that hold neither tiles nor geometries, and unreadable feature tables. */
   'vector.otherTables': {
     input: { kind: string; path: string };
-    output: { tiles: string[]; plain: string[] };
+    output: { tiles: string[]; plain: string[]; problems: { layer: string; reason: string }[] };
   };
   /** Lists what a PostGIS database can publish. */
   'vector.discover': { input: { database: string }; output: DiscoveredDatabase };

@@ -101,6 +101,8 @@ export interface VectorSource {
   rows?: number;
   /** False when rows cannot be changed: a view, a copy of a foreign file, no permission to write. */
   writable: boolean;
+  /** Why rows cannot be changed, where the store knows: `it is a view`. */
+  readOnly?: string;
 }
 
 /** A table of the store that gives each key a number, which no other key gets. */
@@ -128,10 +130,26 @@ export interface PostgisSource extends VectorSource {
   schema: string;
   /** True when the column is of type `geography`. */
   geography?: boolean;
+  /** The key of a table whose rows several columns identify. */
+  compositeKey?: CompositeKey;
   /** True when the column is declared to hold curves. */
   curved?: boolean;
+  /** True when rows have curves or surfaces, as far as was looked. */
+  holdsCurves?: boolean;
+  /** True when the column may hold polyhedral surfaces, TINs or triangles. */
+  mayHoldSurfaces?: boolean;
+  /** SRID of the stored geometries; 0 where they have none. */
   srid: number;
+  /** SRID that stands for `srid` 0. */
+  statedSrid?: number;
   idType: IdType;
+}
+
+/** A key of several columns: ids are made of their values. */
+export interface CompositeKey {
+  /** Name of the ids; no column of the table has it. */
+  name: string;
+  parts: readonly Field[];
 }
 
 /** Names the file or schema that a table lies in. Not for clients, nor for the log. */

@@ -23,6 +23,8 @@ export interface VectorLayerInfo {
    * a plane without a place on Earth.
    */
   takenFor?: 'degrees' | 'plane';
+  /** Sentences on what was assumed of the data, or cannot be read. */
+  remarks?: string[];
   featureCount: number;
   /** True when `featureCount` is the database's estimate. */
   countEstimated?: boolean;

@@ -33,6 +33,7 @@ export function requireWritable(collection: VectorCollection): void {
 }
 
 function whyReadOnly({ source, file }: VectorCollection): string {
+  if (source.readOnly !== undefined) return source.readOnly;
   if (source.database !== undefined) return 'it is a view, or the database user may not change the table';
   if (source.path === undefined) return 'its store is only read';
   if (source.path !== file) return 'what is served is a converted copy of the file; import it to edit it';

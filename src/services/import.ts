@@ -389,6 +389,7 @@ export class ImportService {
       await context.warn(
         `The file has ${result.spatialLayers} layers; this one is imported: ${result.layer}.`,
       );
+    for (const note of result.notes ?? []) await context.warn(note);
     return result;
   }
 

@@ -2,7 +2,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFil
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { deflateSync, gunzipSync, gzipSync } from 'node:zlib';
 import { PMTiles } from 'pmtiles';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ArchiveContainer } from '../../src/core/archives.js';
@@ -89,6 +89,38 @@ describe('MBTiles', () => {
     expect(info.extent84[1]).toBeCloseTo(south, 9);
     expect(info.extent84[2]).toBeCloseTo(45, 9);
     expect(info.extent84[3]).toBeCloseTo(85.0511287798, 9);
+  });
+
+  it('goes by the tiles where the metadata contradicts them', async () => {
+    const write = (name: string, format: string, data: Buffer) => {
+      writeMBTiles(file(name), { format }, [{ zoom: 0, row: 0, column: 0, data }]);
+      return inspect(file(name), 'mbtiles');
+    };
+    expect(await write('says-pbf.mbtiles', 'pbf', PNG)).toMatchObject({ format: 'png' });
+    expect(await write('says-jpeg.mbtiles', 'jpg', PNG)).toMatchObject({ format: 'png' });
+    expect(await write('says-png.mbtiles', 'png', tiles[0]!.data)).toMatchObject({ format: 'mvt' });
+    expect(await write('says-odd.mbtiles', 'tga', PNG)).toMatchObject({ format: 'png' });
+    expect(await write('says-mlt.mbtiles', 'mlt', tiles[0]!.data)).toMatchObject({ format: 'mlt' });
+    await expect(write('no-format.mbtiles', 'tga', Buffer.from('x'))).rejects.toMatchObject({
+      message: expect.stringContaining('tga'),
+    });
+  });
+
+  it('inflates tiles that were deflated without the head of gzip', async () => {
+    const plain = gunzipSync(tiles[0]!.data);
+    const at = { zoom: 0, row: 0, column: 0 };
+    for (const level of [1, 6, 9]) {
+      const path = file(`deflated-${level}.mbtiles`);
+      writeMBTiles(path, {}, [{ ...at, data: deflateSync(plain, { level }) }]);
+      expect(await inspect(path, 'mbtiles')).toMatchObject({ format: 'mvt' });
+      const tile = await read(path, 'mbtiles', at);
+      expect(tile.encoding).toBe('identity');
+      expect(Buffer.from(tile.data).equals(plain)).toBe(true);
+    }
+    // The size of a layer of a MapLibre Tile, and its kind, are two such bytes.
+    const other = Buffer.from([0x78, 0x01, 1, 2, 3]);
+    writeMBTiles(file('like.mbtiles'), { format: 'mlt' }, [{ ...at, data: other }]);
+    expect(Buffer.from((await read(file('like.mbtiles'), 'mbtiles', at)).data).equals(other)).toBe(true);
   });
 
   it('serves a table without an index, and refuses a view without one', async () => {

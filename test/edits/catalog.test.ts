@@ -24,7 +24,7 @@ beforeEach(async () => {
   stores.push(store);
   const pools = {
     run: async (name: string, { path }: { path: string }) =>
-      name === 'vector.otherTables' ? { tiles: [], plain: [] } : inspect(path),
+      name === 'vector.otherTables' ? { tiles: [], plain: [], problems: [] } : inspect(path),
   } as unknown as Pools;
   catalog = new Catalog({
     pools,

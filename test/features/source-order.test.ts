@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { VectorTile } from '@mapbox/vector-tile';
@@ -20,6 +20,79 @@ const points = Array.from({ length: ROWS }, (_, i) => ({
 }));
 const NUMBERED = [17, 5, 99, 40];
 
+/** Ids of GeoJSON files as their text has them; none where it is undefined. */
+const IDS: Record<string, (string | undefined)[]> = {
+  from_zero: ['0', '1', '2'],
+  some: [undefined, '1'],
+  taken: [undefined, undefined, '1', '7'],
+  twice: ['5', '5', '6'],
+  long: ['9007199254740993', '9223372036854775807'],
+  too_long: ['9223372036854775808', '3'],
+  words: ['"b"', '"a"'],
+};
+
+/** GeoJSON whose features say by `place` which one they are, with what only looks like ids. */
+function numbered(ids: readonly (string | undefined)[]): string {
+  const features = ids.map((id, place) => {
+    const nested = `{"place":${place},"deep":{"type":"Feature","id":98},"text":"\\"id\\":97,{["}`;
+    const members = [
+      '"type":"Feature"',
+      `"properties":${nested}`,
+      '"geometry":{"type":"Point","coordinates":[1,2]}',
+    ];
+    if (id !== undefined) members.splice(place % 3, 0, `"id" : ${id}`);
+    return `{${members.join(', ')}}`;
+  });
+  return `{"type":"FeatureCollection","id":96,"features":[${features.join(',\n')}]}`;
+}
+
+/** Shapefiles with texts in several encodings, and times without a zone. */
+function writeTexts(): void {
+  const source = join(folder, '..', `texts-${process.pid}.geojson`);
+  const features = ['Zürich Größe Straße', 'Düsseldorf Äpfel'].map((name) => ({
+    type: 'Feature',
+    properties: { name, when: '2020-01-01T00:00:00' },
+    geometry: { type: 'Point', coordinates: [1, 1] },
+  }));
+  writeFileSync(source, JSON.stringify({ type: 'FeatureCollection', features }));
+  const shape = (name: string, encoding: string, label?: string, language = 0) => {
+    const file = (extension: string) => join(folder, name + extension);
+    execFileSync('ogr2ogr', ['-lco', `ENCODING=${encoding}`, file('.shp'), source, '-select', 'name']);
+    rmSync(file('.cpg'), { force: true });
+    if (label !== undefined) writeFileSync(file('.cpg'), label);
+    const table = readFileSync(file('.dbf'));
+    table[29] = language;
+    writeFileSync(file('.dbf'), table);
+  };
+  shape('unlabelled', 'CP1252');
+  shape('ansi', 'CP1252', 'ANSI 1252');
+  shape('wrong', 'CP1252', 'UTF-8');
+  shape('unicode', 'UTF-8');
+  shape('stated', 'CP1252', undefined, 0x57);
+  for (const [extension, driver] of [
+    ['fgb', 'FlatGeobuf'],
+    ['gml', 'GML'],
+    ['tab', 'MapInfo File'],
+    ['geojsonl', 'GeoJSONSeq'],
+  ])
+    execFileSync('ogr2ogr', [
+      '-f',
+      driver!,
+      join(folder, `times_${extension}.${extension}`),
+      source,
+      '-nln',
+      `times_${extension}`,
+    ]);
+  writeFileSync(join(folder, 'times_json.geojson'), readFileSync(source));
+  const place =
+    '<Placemark><TimeStamp><when>2020-01-01T00:00:00</when></TimeStamp><Point><coordinates>1,1</coordinates></Point></Placemark>';
+  writeFileSync(
+    join(folder, 'times_kml.kml'),
+    `<kml xmlns="http://www.opengis.net/kml/2.2"><Document>${place}${place}</Document></kml>`,
+  );
+  rmSync(source);
+}
+
 const folder = mkdtempSync(join(tmpdir(), 'graticule-order-'));
 let server: TestServer;
 
@@ -33,6 +106,16 @@ beforeAll(async () => {
     geometry: { type: 'Point', coordinates: [10 - i, 50 + i] },
   }));
   writeFileSync(join(folder, 'numbered.geojson'), JSON.stringify({ type: 'FeatureCollection', features }));
+  const property = (id: number, place: number) =>
+    `{"type":"Feature","properties":{"id":${id},"place":${place}},"geometry":{"type":"Point","coordinates":[1,2]}}`;
+  for (const [name, ids] of Object.entries({ properties: [7, 5], repeated_properties: [7, 7] }))
+    writeFileSync(
+      join(folder, `${name}.geojson`),
+      `{"type":"FeatureCollection","features":[${ids.map(property).join()}]}`,
+    );
+  for (const [name, ids] of Object.entries(IDS))
+    writeFileSync(join(folder, `${name}.geojson`), numbered(ids));
+  writeTexts();
   server = await startServer({ sources: [folder] });
 });
 afterAll(async () => {
@@ -158,3 +241,67 @@ it('an export has the rows in the order of the file, and no column of the store'
   expect(numbers).toEqual(points.map(({ n }) => n));
   expect(text).not.toMatch(/graticule_row|fid \(/);
 });
+
+const warnings = async (): Promise<Record<string, string>> => {
+  const answer = await fetch(`${server.url}/healthz/metrics`, { headers: { 'x-api-key': server.adminKey } });
+  const { catalog } = (await answer.json()) as {
+    catalog: { warnings: { collection: string; warning: string }[] };
+  };
+  return Object.fromEntries(catalog.warnings.map(({ collection, warning }) => [collection, warning]));
+};
+
+it.each([
+  ['from_zero', { 0: 0, 1: 1, 2: 2 }, undefined],
+  ['some', { 0: 0, 1: 1 }, 'Some features of the file have no id'],
+  ['taken', { 1: 0, 2: 1, 3: 2, 4: 3 }, 'the numbers of the rows take the place of all ids'],
+  ['twice', { 1: 0, 2: 1, 3: 2 }, 'repeated'],
+  ['long', { '9007199254740993': 0, '9223372036854775807': 1 }, undefined],
+  ['too_long', { 1: 0, 2: 1 }, 'greater than 9223372036854775807'],
+  ['words', { 1: 0, 2: 1 }, undefined],
+  ['properties', { 7: 0, 5: 1 }, undefined],
+  ['repeated_properties', { 1: 0, 2: 1 }, 'some of them are repeated'],
+])(
+  'features of %s.geojson have the ids of the file, or the numbers of their rows',
+  async (name, places, warning) => {
+    for (const [id, place] of Object.entries(places)) {
+      const answer = await fetch(`${items('', name)}/${id}`, { headers: { connection: 'close' } });
+      expect([id, answer.status]).toEqual([id, 200]);
+      expect([id, JSON.parse(await answer.text()).properties.place]).toEqual([id, place]);
+    }
+    expect((await get(items('', name))).features).toHaveLength(Object.keys(places).length);
+    const told = (await warnings())[name];
+    if (warning === undefined) expect(told).toBeUndefined();
+    else expect(told).toContain(warning);
+  },
+);
+
+it.each([
+  ['unlabelled', 'read as windows-1252, because the file names no encoding and this fits best'],
+  ['ansi', undefined],
+  ['wrong', 'read as windows-1252, because they are not UTF-8, as the .cpg file says'],
+  ['unicode', 'read as utf-8, because the file names no encoding and all of them are valid'],
+  ['stated', undefined],
+])('texts of the shapefile %s are read in their encoding, and a guess is reported', async (name, warning) => {
+  const { features } = (await get(items('', name))) as unknown as {
+    features: { properties: { name: string } }[];
+  };
+  expect(features.map(({ properties }) => properties.name)).toEqual([
+    'Zürich Größe Straße',
+    'Düsseldorf Äpfel',
+  ]);
+  const told = (await warnings())[name];
+  if (warning === undefined) expect(told).toBeUndefined();
+  else expect(told).toContain(warning);
+});
+
+it.each(['json', 'geojsonl', 'fgb', 'gml', 'kml', 'tab'])(
+  'times without a zone are UTC, and say so: %s',
+  async (name) => {
+    const { features } = (await get(items('', `times_${name}`))) as unknown as {
+      features: { properties: Record<string, string> }[];
+    };
+    expect(features).toHaveLength(2);
+    const texts = Object.values(features[0]!.properties).filter((value) => /^2020-/.test(String(value)));
+    expect(texts).toEqual(['2020-01-01T00:00:00.000Z']);
+  },
+);

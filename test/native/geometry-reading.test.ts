@@ -194,7 +194,7 @@ describe('reading geometries', () => {
     expect(reason.get(Buffer.alloc(0))).toMatch(/ends before/);
     expect(reason.get(withByte(0, 2))).toMatch(/neither/);
     expect(reason.get(withByte(1, 99))).toMatch(/unknown/);
-    expect(reason.get(withByte(1, 10))).toMatch(/not supported/);
+    expect(reason.get(withByte(1, 13))).toMatch(/unknown/);
     expect(reason.get(withByte(2, 0x27))).toMatch(/unknown/);
     expect(reason.get('text')).toMatch(/not a blob/);
     const header = geoPackageBlob(polygon);

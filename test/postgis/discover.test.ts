@@ -32,6 +32,10 @@ const SCHEMA = `
 
   CREATE TABLE no_key (a int, geom geometry(Point, 4326));
   CREATE TABLE two_keys (a int, b int, geom geometry(Point, 4326), PRIMARY KEY (a, b));
+  CREATE TABLE two_texts (region text, "no: %" text, id int, geom geometry(Point, 4326), PRIMARY KEY (region, "no: %"));
+  INSERT INTO two_texts VALUES ('a:b', '5%', 1, 'SRID=4326;POINT(1 1)');
+  CREATE TABLE parted_keys (region int, day date, geom geometry(Point, 4326), PRIMARY KEY (region, day)) PARTITION BY LIST (region);
+  CREATE TABLE parted_keys_1 PARTITION OF parted_keys FOR VALUES IN (1);
   CREATE TABLE date_key (a date PRIMARY KEY, geom geometry(Point, 4326));
   CREATE TABLE unique_key (a int, code text NOT NULL UNIQUE, geom geometry(Point, 4326));
   CREATE TABLE no_srid (id int PRIMARY KEY, geom geometry);
@@ -155,7 +159,6 @@ describe('discovery', () => {
 
   it.each([
     ['no_key', 'no primary key'],
-    ['two_keys', 'several columns'],
     ['date_key', 'neither integer'],
     ['no_srid', 'SRID'],
     ['empty_srid', 'SRID'],
@@ -164,6 +167,19 @@ describe('discovery', () => {
     ['repeated', 'No column identifies'],
   ])('sets %s aside', (table, reason) => {
     expect(problem(table)).toContain(reason);
+  });
+
+  it('makes ids of a key of several columns, and only reads the table', () => {
+    for (const [table, names, id] of [
+      ['two_keys', ['a', 'b'], 'id'],
+      ['two_texts', ['region', 'no: %'], 'id_1'],
+      ['parted_keys', ['region', 'day'], 'id'],
+    ] as const) {
+      const { compositeKey, ...source } = layer(table).source as PostgisSource;
+      expect(source).toMatchObject({ idColumn: id, idType: 'string', writable: false });
+      expect(compositeKey?.parts.map(({ name }) => name)).toEqual(names);
+      expect(source.fields.map(({ name }) => name)).toEqual(expect.arrayContaining([...names]));
+    }
   });
 
   it('takes a unique column for the key', () => {

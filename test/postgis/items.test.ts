@@ -313,7 +313,7 @@ describe('rows that nobody expects', () => {
     const { list, features } = await page(source);
     expect(list.map(({ geometry }) => (geometry as { type: string } | null)?.type)).toEqual([
       undefined,
-      undefined,
+      'Polygon',
       'Polygon',
       'Point',
       'GeometryCollection',

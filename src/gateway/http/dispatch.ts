@@ -104,7 +104,7 @@ const MAX_TARGET_LENGTH = 512;
 
 const MAX_AGE = '86400';
 const ALLOWED_HEADERS =
-  'authorization, content-type, content-crs, if-match, if-none-match, x-api-key, x-esri-authorization, x-request-id, traceparent, prefer, idempotency-key, tus-resumable, upload-length, upload-metadata, upload-offset';
+  'authorization, content-type, content-crs, if-match, if-none-match, geometry-loss, x-api-key, x-esri-authorization, x-request-id, traceparent, prefer, idempotency-key, tus-resumable, upload-length, upload-metadata, upload-offset';
 
 /**
  * Takes a request through its steps in fixed order: route, authenticate, authorise, read parameters,

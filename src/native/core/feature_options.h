@@ -51,6 +51,8 @@ struct FeatureOptions {
   /** GeoJSON and GeoServices: positions of lines and rings that lie no farther from what is left, in units of `to`. */
   double tolerance = 0;
   bool z = false;
+  /** GeoJSON only: features say by a member `loss` what their geometry has lost on its way from the store. */
+  bool loss = false;
   /** GeoServices only: each feature also has its centroid. */
   bool centroid = false;
   /** GeoServices only: how positions become whole numbers, where they do. */

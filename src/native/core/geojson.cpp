@@ -78,6 +78,7 @@ void GeoJsonGeometryWriter::begin(const CoordinateFormat& format, const Reprojec
 
 void GeoJsonGeometryWriter::write(const Geometry& geometry, ByteBuffer& out) {
   size_t node = 0;
+  leftOut_ = false;
   if (!writeNode(geometry, node, out)) out.appendLiteral("null");
 }
 
@@ -122,7 +123,10 @@ bool GeoJsonGeometryWriter::writeCoordinates(const Geometry& geometry, const Nod
   if (node.type == GeometryType::Polygon) return writePolygon(geometry, node, out);
   const Sequence& s = geometry.sequences[node.firstSequence];
   const bool point = node.type == GeometryType::Point;
-  if (s.count < (point ? 1u : 2u) || !load(s)) return false;
+  if (s.count < (point ? 1u : 2u) || !load(s)) {
+    leftOut_ |= s.count != 0;
+    return false;
+  }
   if (point) {
     writePosition(s, 0, out);
     return true;
@@ -151,10 +155,13 @@ bool GeoJsonGeometryWriter::writePolygon(const Geometry& geometry, const Node& n
 }
 
 bool GeoJsonGeometryWriter::writeRing(const Sequence& s, bool exterior, ByteBuffer& out) {
-  if (s.count < 3 || !load(s)) return false;
   size_t n = s.count;
-  if (xy_[0] == xy_[2 * n - 2] && xy_[1] == xy_[2 * n - 1]) --n;
-  if (n < 3) return false;
+  const bool loaded = n >= 3 && load(s);
+  if (loaded && xy_[0] == xy_[2 * n - 2] && xy_[1] == xy_[2 * n - 1]) --n;
+  if (!loaded || n < 3) {
+    leftOut_ |= n != 0;
+    return false;
+  }
   const double area = doubleArea(xy_.data(), n);
   const bool reversed = exterior ? area < 0 : area > 0;
   out.push('[');
@@ -197,6 +204,7 @@ void GeoJsonFeatureWriter::begin(const FeatureOptions& options, std::shared_ptr<
   reprojector_ = std::move(reprojector);
   geometryWriter_.begin(options.format, reprojector_.get());
   thinner_.begin(options.tolerance, reprojector_.get());
+  loss_ = options.loss;
   keys_.clear();
   types_.clear();
   idKey_.clear();
@@ -227,12 +235,7 @@ void GeoJsonFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, si
     out_.push(',');
   }
   out_.appendLiteral("\"geometry\":");
-  BlobHeader header;
-  if (blob != nullptr && readBlob(blob, size, header, geometry_) == ReadStatus::Ok && !header.empty) {
-    geometryWriter_.write(thinner_.thin(geometry_), out_);
-  } else {
-    out_.appendLiteral("null");
-  }
+  writeGeometry(blob, size);
   out_.appendLiteral(",\"properties\":{");
   if (idKey_.empty()) return;
   out_.append(idKey_.data(), idKey_.size());
@@ -254,6 +257,27 @@ void GeoJsonFeatureWriter::appendId(const Value& id, bool isMember) {
   if (isQuoted) out_.push('"');
   appendInteger(out_, number);
   if (isQuoted) out_.push('"');
+}
+
+void GeoJsonFeatureWriter::writeGeometry(const uint8_t* blob, size_t size) {
+  BlobHeader header;
+  const bool read = blob != nullptr && readBlob(blob, size, header, geometry_) == ReadStatus::Ok;
+  if (!read || header.empty) {
+    out_.appendLiteral("null");
+    if (blob != nullptr && !read) writeLoss(true);
+    return;
+  }
+  geometryWriter_.write(thinner_.thin(geometry_), out_);
+  writeLoss(geometryWriter_.leftOut());
+}
+
+/** The gravest loss is named. */
+void GeoJsonFeatureWriter::writeLoss(bool unreadable) {
+  if (!loss_ || (!unreadable && geometry_.lost == 0)) return;
+  if (unreadable) return out_.appendLiteral(",\"loss\":\"unreadable\"");
+  if ((geometry_.lost & kLostArcs) != 0) return out_.appendLiteral(",\"loss\":\"arcs\"");
+  if ((geometry_.lost & kLostSurface) != 0) return out_.appendLiteral(",\"loss\":\"surface\"");
+  out_.appendLiteral(",\"loss\":\"measures\"");
 }
 
 void GeoJsonFeatureWriter::property(size_t field, const Value& value) {

@@ -24,6 +24,8 @@ class GeoJsonGeometryWriter {
   void begin(const CoordinateFormat& format, const Reprojector* reprojector);
   /** Appends the geometry object; `null` when there is nothing left to write. */
   void write(const Geometry& geometry, ByteBuffer& out);
+  /** Whether parts of the geometry that was written last were left out. */
+  bool leftOut() const { return leftOut_; }
 
  private:
   bool writeNode(const Geometry& geometry, size_t& node, ByteBuffer& out);
@@ -38,6 +40,7 @@ class GeoJsonGeometryWriter {
   CoordinateFormat format_;
   const Reprojector* reprojector_ = nullptr;
   std::vector<double> xy_;
+  bool leftOut_ = false;
 };
 
 /** Writes features, joined by commas. Reusable: begin() starts over and keeps the memory. */
@@ -59,6 +62,8 @@ class GeoJsonFeatureWriter {
  private:
   /** An integer or text. */
   void appendId(const Value& id, bool isMember);
+  void writeGeometry(const uint8_t* blob, size_t size);
+  void writeLoss(bool unreadable);
 
   /** Ready-made `"name":` texts: escaped once, not once per row. */
   std::vector<std::string> keys_;
@@ -70,6 +75,7 @@ class GeoJsonFeatureWriter {
   VertexThinner thinner_;
   Geometry geometry_;
   ByteBuffer out_;
+  bool loss_ = false;
 };
 
 }  // namespace graticule

@@ -21,6 +21,15 @@ enum class GeometryType : uint8_t {
   GeometryCollection = 7,
 };
 
+/** What of a stored geometry the flat form does not keep: bits of `Geometry::lost`. */
+enum GeometryLoss : uint8_t {
+  kLostArcs = 1,
+  /** That faces are those of a surface: of a polyhedral surface, a TIN, a triangle. */
+  kLostSurface = 2,
+  /** M. Sequences have it; no format that clients edit features in does. */
+  kLostMeasures = 4,
+};
+
 /** A run of `count` positions: native-endian doubles, x first, `stride` bytes from one position to the next. */
 struct Sequence {
   const uint8_t* data;
@@ -44,19 +53,25 @@ struct Node {
 };
 
 /**
- * A geometry of any simple-feature type. Valid as long as the blob that it was read from. Empty points have no
- * sequence; the rings of a polygon are its sequences, exterior first.
+ * A geometry of simple features; arcs are chains of lines, and surfaces multi polygons. Valid as long as the blob that it
+ * was read from. Empty points have no sequence; the rings of a polygon are its sequences, exterior first.
  */
 struct Geometry {
   std::vector<Node> nodes;
   std::vector<Sequence> sequences;
   /** Coordinates that the blob does not hold as they are: of big-endian input, of text. Else null. */
   std::unique_ptr<uint8_t[]> swapped;
+  /** Coordinates of linearised curves, one block for each sequence. */
+  std::vector<std::unique_ptr<double[]>> linearised;
+  /** Bits of GeometryLoss. */
+  uint8_t lost = 0;
 
   void clear() {
     nodes.clear();
     sequences.clear();
     swapped.reset();
+    linearised.clear();
+    lost = 0;
   }
   bool empty() const {
     for (const Sequence& s : sequences) {

@@ -164,6 +164,7 @@ bool parseFeatureOptions(std::string_view json, FeatureOptions& options, std::st
     if (key == "idProperty") return reader.readString(options.idProperty);
     if (key == "skipGeometry") return reader.readBoolean(options.skipGeometry);
     if (key == "z") return reader.readBoolean(options.z);
+    if (key == "loss") return reader.readBoolean(options.loss);
     if (key == "maxBytes") return readSize(reader, options.maxBytes);
     if (key == "guardsFormulas") return reader.readBoolean(options.guardsFormulas);
     if (key == "tolerance") return reader.readNumber(options.tolerance);

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "arcs.h"
+
 namespace graticule {
 namespace {
 
@@ -13,33 +15,103 @@ constexpr uint32_t kEwkbZ = 0x80000000u;
 constexpr uint32_t kEwkbM = 0x40000000u;
 constexpr uint32_t kEwkbSrid = 0x20000000u;
 
+/** Positions that the curves of one geometry become: arcs of few bytes become many. */
+constexpr size_t kMaxLinearised = 1u << 22;
+
+/** Type codes of WKB beyond those of GeometryType (OGC 06-103r4, table 7). */
+enum CurveCode : uint32_t {
+  kCircularString = 8,
+  kCompoundCurve = 9,
+  kCurvePolygon = 10,
+  kMultiCurve = 11,
+  kMultiSurface = 12,
+  kPolyhedralSurface = 15,
+  kTin = 16,
+  kTriangle = 17,
+};
+
+/** The simple type that a geometry is read as; 0 for codes of no type. */
+uint32_t simpleCode(uint32_t code) {
+  switch (code) {
+    case kCircularString:
+    case kCompoundCurve: return 2;
+    case kCurvePolygon:
+    case kTriangle: return 3;
+    case kMultiCurve: return 5;
+    case kMultiSurface:
+    case kPolyhedralSurface:
+    case kTin: return 6;
+    default: return code >= 1 && code <= 7 ? code : 0;
+  }
+}
+
+bool isCurve(uint32_t code) { return code == 2 || code == kCircularString || code == kCompoundCurve; }
+
+bool mayContain(uint32_t container, uint32_t member) {
+  switch (container) {
+    case 4: return member == 1;
+    case 5: return member == 2;
+    case 6: return member == 3;
+    case kCompoundCurve: return member == 2 || member == kCircularString;
+    case kCurvePolygon:
+    case kMultiCurve: return isCurve(member);
+    case kMultiSurface: return member == 3 || member == kCurvePolygon;
+    case kPolyhedralSurface:
+    case kTin: return member == 3 || member == kTriangle;
+    default: return true;
+  }
+}
+
+double loadDouble(const uint8_t* p, bool bigEndian) {
+  auto bits = loadNative<uint64_t>(p);
+  if (bigEndian) bits = __builtin_bswap64(bits);
+  double value;
+  std::memcpy(&value, &bits, 8);
+  return value;
+}
+
 class WkbReader {
  public:
   WkbReader(const uint8_t* begin, size_t size, Geometry& out)
       : p_(begin), end_(begin + size), size_(size), out_(out) {}
 
-  ReadStatus geometry(int depth, GeometryType* container) {
-    if (left() < kMinGeometrySize) return ReadStatus::Truncated;
-    const uint8_t order = *p_++;
-    if (order > 1) return ReadStatus::BadByteOrder;
-    bigEndian_ = order == 0;
+  /** `container` is the type code of the geometry around it; 0 where there is none. */
+  ReadStatus geometry(int depth, uint32_t container) {
     Shape shape;
-    if (const ReadStatus s = type(shape); s != ReadStatus::Ok) return s;
-    if (container != nullptr && !mayContain(*container, shape.type)) return ReadStatus::BadMember;
-    switch (shape.type) {
-      case GeometryType::Point: return point(shape);
-      case GeometryType::LineString: return line(shape);
-      case GeometryType::Polygon: return polygon(shape);
+    if (const ReadStatus s = head(container, shape); s != ReadStatus::Ok) return s;
+    switch (shape.code) {
+      case 1: return point(shape);
+      case 2: return line(shape);
+      case 3: return polygon(shape);
+      case kTriangle: out_.lost |= kLostSurface; return polygon(shape);
+      case kCircularString:
+      case kCompoundCurve: return curve(shape);
+      case kCurvePolygon: return curvePolygon(shape);
+      case kPolyhedralSurface:
+      case kTin: out_.lost |= kLostSurface; return members(shape, depth);
       default: return members(shape, depth);
     }
   }
 
  private:
   struct Shape {
+    uint32_t code;
     GeometryType type;
     uint8_t stride;
     bool hasZ;
+
+    size_t ordinates() const { return stride / 8; }
   };
+
+  /** Byte order and type of a geometry. */
+  ReadStatus head(uint32_t container, Shape& shape) {
+    if (left() < kMinGeometrySize) return ReadStatus::Truncated;
+    const uint8_t order = *p_++;
+    if (order > 1) return ReadStatus::BadByteOrder;
+    bigEndian_ = order == 0;
+    if (const ReadStatus s = type(shape); s != ReadStatus::Ok) return s;
+    return mayContain(container, shape.code) ? ReadStatus::Ok : ReadStatus::BadMember;
+  }
 
   size_t left() const { return static_cast<size_t>(end_ - p_); }
 
@@ -47,15 +119,6 @@ class WkbReader {
     const auto value = loadNative<uint32_t>(p_);
     p_ += 4;
     return bigEndian_ ? __builtin_bswap32(value) : value;
-  }
-
-  static bool mayContain(GeometryType container, GeometryType member) {
-    switch (container) {
-      case GeometryType::MultiPoint: return member == GeometryType::Point;
-      case GeometryType::MultiLineString: return member == GeometryType::LineString;
-      case GeometryType::MultiPolygon: return member == GeometryType::Polygon;
-      default: return true;
-    }
   }
 
   ReadStatus type(Shape& shape) {
@@ -72,9 +135,10 @@ class WkbReader {
     code %= 1000;
     z |= dimension == 1 || dimension == 3;
     m |= dimension == 2 || dimension == 3;
-    if (code < 1 || code > 17) return ReadStatus::UnknownType;
-    if (code > 7) return ReadStatus::UnsupportedType;
-    shape = {static_cast<GeometryType>(code), static_cast<uint8_t>(16 + 8 * z + 8 * m), z};
+    const uint32_t simple = simpleCode(code);
+    if (simple == 0) return ReadStatus::UnknownType;
+    if (m) out_.lost |= kLostMeasures;
+    shape = {code, static_cast<GeometryType>(simple), static_cast<uint8_t>(16 + 8 * z + 8 * m), z};
     return ReadStatus::Ok;
   }
 
@@ -146,11 +210,112 @@ class WkbReader {
     const uint32_t count = u32();
     if (count > left() / kMinGeometrySize) return ReadStatus::Truncated;
     open(shape).members = count;
-    GeometryType container = shape.type;
     for (uint32_t i = 0; i < count; ++i) {
-      if (const ReadStatus s = geometry(depth + 1, &container); s != ReadStatus::Ok) return s;
+      if (const ReadStatus s = geometry(depth + 1, shape.code); s != ReadStatus::Ok) return s;
     }
     return ReadStatus::Ok;
+  }
+
+  ReadStatus curve(const Shape& shape) {
+    open(shape).sequences = 1;
+    std::vector<double> line;
+    const ReadStatus s = linearise(shape, line);
+    if (s == ReadStatus::Ok) keep(line, shape);
+    return s;
+  }
+
+  /** A polygon whose rings are curves, each with a head of its own. */
+  ReadStatus curvePolygon(const Shape& shape) {
+    if (left() < 4) return ReadStatus::Truncated;
+    const uint32_t rings = u32();
+    if (rings > left() / kMinGeometrySize) return ReadStatus::Truncated;
+    open(shape).sequences = rings;
+    for (uint32_t i = 0; i < rings; ++i) {
+      Shape ring;
+      if (const ReadStatus s = head(shape.code, ring); s != ReadStatus::Ok) return s;
+      std::vector<double> line;
+      const ReadStatus s = ring.code == 2 ? positions(ring) : linearise(ring, line);
+      if (s != ReadStatus::Ok) return s;
+      if (ring.code != 2) keep(line, ring);
+    }
+    return ReadStatus::Ok;
+  }
+
+  /** Appends the positions of a circular string or a compound curve whose head was read. */
+  ReadStatus linearise(const Shape& shape, std::vector<double>& line) {
+    if (shape.code == kCircularString) return arcs(shape, line);
+    if (left() < 4) return ReadStatus::Truncated;
+    const uint32_t count = u32();
+    if (count > left() / kMinGeometrySize) return ReadStatus::Truncated;
+    for (uint32_t i = 0; i < count; ++i) {
+      Shape part;
+      if (const ReadStatus s = head(shape.code, part); s != ReadStatus::Ok) return s;
+      if (part.stride != shape.stride || part.hasZ != shape.hasZ) return ReadStatus::BadMember;
+      if (const ReadStatus s = part.code == 2 ? straight(part, line) : arcs(part, line); s != ReadStatus::Ok) return s;
+    }
+    return ReadStatus::Ok;
+  }
+
+  /** Appends a position; parts of a curve begin where the one before ends, which is written once. */
+  void join(const double* position, const Shape& shape, std::vector<double>& line) {
+    const size_t n = shape.ordinates();
+    const double* last = line.empty() ? nullptr : line.data() + line.size() - n;
+    if (last == nullptr || last[0] != position[0] || last[1] != position[1]) {
+      line.insert(line.end(), position, position + n);
+    }
+  }
+
+  ReadStatus straight(const Shape& shape, std::vector<double>& line) {
+    std::vector<double> all;
+    if (const ReadStatus s = doubles(shape, all); s != ReadStatus::Ok || all.empty()) return s;
+    const size_t n = shape.ordinates();
+    join(all.data(), shape, line);
+    line.insert(line.end(), all.begin() + static_cast<ptrdiff_t>(n), all.end());
+    return countLinearised(all.size() / n);
+  }
+
+  /** Arcs of three positions each, of which one ends where the next begins. */
+  ReadStatus arcs(const Shape& shape, std::vector<double>& line) {
+    std::vector<double> all;
+    if (const ReadStatus s = doubles(shape, all); s != ReadStatus::Ok || all.empty()) return s;
+    const size_t n = shape.ordinates();
+    const size_t count = all.size() / n;
+    if (count % 2 == 0 || count < 3) return ReadStatus::BadArc;
+    out_.lost |= kLostArcs;
+    join(all.data(), shape, line);
+    for (size_t i = 0; i + 2 < count; i += 2) {
+      const double* at = all.data() + i * n;
+      const size_t before = line.size();
+      appendArc(line, at, at + n, at + 2 * n, n);
+      if (const ReadStatus s = countLinearised((line.size() - before) / n); s != ReadStatus::Ok) return s;
+    }
+    return ReadStatus::Ok;
+  }
+
+  ReadStatus countLinearised(size_t positions) {
+    linearised_ += positions;
+    return linearised_ > kMaxLinearised ? ReadStatus::TooManyPositions : ReadStatus::Ok;
+  }
+
+  /** A position count, and the ordinates of its positions in native byte order. */
+  ReadStatus doubles(const Shape& shape, std::vector<double>& all) {
+    if (left() < 4) return ReadStatus::Truncated;
+    const uint32_t count = u32();
+    if (count > left() / shape.stride) return ReadStatus::Truncated;
+    all.resize(count * shape.ordinates());
+    for (double& value : all) {
+      value = loadDouble(p_, bigEndian_);
+      p_ += 8;
+    }
+    return ReadStatus::Ok;
+  }
+
+  void keep(const std::vector<double>& line, const Shape& shape) {
+    out_.linearised.emplace_back(new double[line.size()]);
+    double* data = out_.linearised.back().get();
+    if (!line.empty()) std::memcpy(data, line.data(), line.size() * sizeof(double));
+    const auto count = static_cast<uint32_t>(line.size() / shape.ordinates());
+    out_.sequences.push_back({reinterpret_cast<const uint8_t*>(data), count, shape.stride, shape.hasZ});
   }
 
   const uint8_t* p_;
@@ -158,15 +323,8 @@ class WkbReader {
   size_t size_;
   Geometry& out_;
   bool bigEndian_ = false;
+  size_t linearised_ = 0;
 };
-
-double loadDouble(const uint8_t* p, bool bigEndian) {
-  auto bits = loadNative<uint64_t>(p);
-  if (bigEndian) bits = __builtin_bswap64(bits);
-  double value;
-  std::memcpy(&value, &bits, 8);
-  return value;
-}
 
 }  // namespace
 
@@ -176,8 +334,9 @@ const char* describe(ReadStatus status) {
     case ReadStatus::Truncated: return "the geometry ends before its counts say";
     case ReadStatus::BadByteOrder: return "the byte order mark is neither 0 nor 1";
     case ReadStatus::UnknownType: return "the geometry type is unknown";
-    case ReadStatus::UnsupportedType: return "curves, surfaces and triangles are not supported";
     case ReadStatus::BadMember: return "a multi geometry has a member of another type";
+    case ReadStatus::BadArc: return "a circular string has an even number of positions, or one";
+    case ReadStatus::TooManyPositions: return "its arcs would have more than 4 million positions";
     case ReadStatus::TooDeep: return "collections are nested more than 32 deep";
     case ReadStatus::BadMagic: return "the blob is neither a GeoPackage geometry nor WKB";
     case ReadStatus::BadVersion: return "the GeoPackage geometry has an unknown version";
@@ -218,7 +377,7 @@ ReadStatus readHeader(const uint8_t* blob, size_t size, BlobHeader& header) {
 
 ReadStatus readWkb(const uint8_t* wkb, size_t size, Geometry& geometry) {
   geometry.clear();
-  return WkbReader(wkb, size, geometry).geometry(0, nullptr);
+  return WkbReader(wkb, size, geometry).geometry(0, 0);
 }
 
 ReadStatus readBlob(const uint8_t* blob, size_t size, BlobHeader& header, Geometry& geometry) {

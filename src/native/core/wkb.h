@@ -14,8 +14,9 @@ enum class ReadStatus : uint8_t {
   Truncated,
   BadByteOrder,
   UnknownType,
-  UnsupportedType,
   BadMember,
+  BadArc,
+  TooManyPositions,
   TooDeep,
   BadMagic,
   BadVersion,
@@ -41,8 +42,9 @@ struct BlobHeader {
 ReadStatus readHeader(const uint8_t* blob, size_t size, BlobHeader& header);
 
 /**
- * Reads WKB or EWKB: both byte orders, Z, M and ZM, nesting to a depth of 32. Every count is checked against the
- * bytes that are left before anything is allocated for it. The geometry points into `wkb`.
+ * Reads WKB or EWKB: both byte orders, Z, M and ZM, nesting to a depth of 32. Curves become lines (see arcs.h), surfaces
+ * of polygons or triangles become multi polygons; `Geometry::lost` has what is lost by that. Every count is checked
+ * against the bytes that are left before anything is allocated for it. The geometry points into `wkb`.
  */
 ReadStatus readWkb(const uint8_t* wkb, size_t size, Geometry& geometry);
 

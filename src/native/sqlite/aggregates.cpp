@@ -131,7 +131,7 @@ void tileStep(sqlite3_context* context, int argc, sqlite3_value** argv) {
     auto* encoder = encoderOf<TileLayerEncoder>(context, argc, argv, openTile);
     if (encoder == nullptr) return;
     size_t size = 0;
-    const uint8_t* blob = blobOf(argv[2], size);
+    const uint8_t* blob = geometryOf(argv[2], size);
     const bool shown = encoder->addGeometry(blob, size);
     if (encoder->late()) return failLate(context, "gr_mvt");
     if (!shown) return;
@@ -165,7 +165,7 @@ void pageStep(sqlite3_context* context, int argc, sqlite3_value** argv) {
     Page* page = encoderOf<Page>(context, argc, argv, openPage<Page>);
     if (page == nullptr || page->full()) return;
     size_t size = 0;
-    const uint8_t* blob = blobOf(argv[2], size);
+    const uint8_t* blob = geometryOf(argv[2], size);
     const Value id = valueOf(argv[1]);
     page->writer.beginFeature(id, blob, size);
     for (int i = kFirstValue; i < argc; ++i) {

@@ -150,6 +150,13 @@ inline const uint8_t* blobOf(sqlite3_value* v, size_t& size) {
   return size == 0 ? &kNoBytes : blob;
 }
 
+/** As blobOf() of a geometry column; a value that is not a blob is a geometry that cannot be read. */
+inline const uint8_t* geometryOf(sqlite3_value* v, size_t& size) {
+  const uint8_t* blob = blobOf(v, size);
+  static constexpr uint8_t kNoBytes = 0;
+  return blob == nullptr && sqlite3_value_type(v) != SQLITE_NULL ? &kNoBytes : blob;
+}
+
 inline std::string textOf(sqlite3_value* v) {
   const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(v));
   if (text == nullptr) return {};

@@ -51,9 +51,9 @@ function statementOf(
   return process.kind === 'join' ? joinPushDown(process, overlay!.source) : nearestPushDown(process);
 }
 
-/** Columns of type geography, and such as are declared to hold curves. */
-const hasOtherGeometries = (source: VectorSource & { geography?: boolean; curved?: boolean }) =>
-  source.geography === true || source.curved === true;
+/** Columns of type geography, and those with curves or surfaces. */
+const hasOtherGeometries = (source: VectorSource & { geography?: boolean; holdsCurves?: boolean }) =>
+  source.geography === true || source.holdsCurves === true;
 
 /** PostGIS takes more processor time for them, and has no statement (docs/decisions/0138-processes-go-to-the-database.md). */
 const MEASURED: ReadonlySet<FeatureProcess['kind']> = new Set(['dissolve', 'clip', 'subtract', 'intersect']);

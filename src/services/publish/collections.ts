@@ -26,7 +26,9 @@ export function vectorCollection(
 ): MakeCollection {
   const storageCrs = crsOfData(layer.source.crs);
   const { extent84, extent } = layer;
-  const warning = note ?? warningOf(layer);
+  const warning = [note ?? warningOf(layer), ...(layer.remarks ?? [])]
+    .filter((text) => text !== undefined)
+    .join(' ');
   // What is served of a foreign file is a copy: edits of it would never reach the file.
   const isCopy = layer.source.path !== undefined && layer.source.path !== file;
   return (id, layerId) => ({
@@ -37,7 +39,7 @@ export function vectorCollection(
     description: layer.description ?? '',
     extent84: storageCrs.isPlane ? undefined : extent84 && globeExtent(extent84),
     ...(storageCrs.isPlane && extent ? { extent } : {}),
-    ...(warning === undefined ? {} : { warning }),
+    ...(warning === '' ? {} : { warning }),
     ...(layer.takenFor ? { takenFor: layer.takenFor } : {}),
     storageCrs,
     crs: advertised(storageCrs, layer.source.hasZ),

@@ -14,13 +14,18 @@ import { INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 const IMPORT_DEADLINE_MS = 600_000;
 
 /** Part of the names of copies: changes with how they are made. */
-const MAKE = 6;
+const MAKE = 7;
 
 /** The copy of a file, and what of the file is not in it. */
 export interface Copy {
   store: string;
   refusals: Refusal[];
+  /** What was assumed of each table, or changed. */
+  notes: Notes;
 }
+
+/** Sentences by the names of tables. */
+type Notes = Record<string, readonly string[]>;
 
 interface Refusal {
   layer?: string;
@@ -35,8 +40,9 @@ interface Refusal {
 export async function convert(path: string, version: string, deps: PublishDeps): Promise<Copy> {
   const folder = join(deps.dataDir, 'converted');
   const store = join(folder, `${version}-${MAKE}.gpkg`);
-  const notes = `${store}.refusals.json`;
-  if (existsSync(store)) return { store, refusals: await readRefusals(notes) };
+  const [refused, noted] = [`${store}.refusals.json`, `${store}.notes.json`];
+  if (existsSync(store))
+    return { store, refusals: await readNoted(refused, []), notes: await readNoted(noted, {}) };
   await mkdir(folder, { recursive: true });
   await sweep(folder);
   const partial = `${store}.${process.pid}.partial`;
@@ -44,12 +50,14 @@ export async function convert(path: string, version: string, deps: PublishDeps):
   try {
     const { paths, refusals } = await unpack(path, unpacked, deps);
     const layers = await layersIn(path, paths, refusals, deps);
-    await convertLayers(path, layers, { partial, refusals }, deps);
-    if (refusals.length > 0) await writeFile(notes, JSON.stringify(refusals));
+    const notes: Notes = {};
+    await convertLayers(path, layers, { partial, refusals, notes }, deps);
+    if (refusals.length > 0) await writeFile(refused, JSON.stringify(refusals));
+    if (Object.keys(notes).length > 0) await writeFile(noted, JSON.stringify(notes));
     await writeThrough(partial);
     // Renaming publishes the copy at once; a crash before leaves only the partial file.
     await rename(partial, store);
-    return { store, refusals };
+    return { store, refusals, notes };
   } finally {
     deps.onConversion?.(path, 1);
     await rm(unpacked, { recursive: true, force: true });
@@ -70,9 +78,9 @@ async function sweep(folder: string): Promise<void> {
   }
 }
 
-async function readRefusals(notes: string): Promise<Refusal[]> {
-  const text = await readFile(notes, 'utf8').catch(() => '[]');
-  return JSON.parse(text) as Refusal[];
+async function readNoted<T>(path: string, nothing: T): Promise<T> {
+  const text = await readFile(path, 'utf8').catch(() => undefined);
+  return text === undefined ? nothing : (JSON.parse(text) as T);
 }
 
 /** What OGR opens of a file: itself, or all that it holds. */
@@ -144,7 +152,7 @@ function wordsFor(file: string, info: OgrLayerInfo, all: readonly unknown[]): st
 async function convertLayers(
   file: string,
   layers: readonly SourceLayer[],
-  { partial, refusals }: { partial: string; refusals: Refusal[] },
+  { partial, refusals, notes }: { partial: string; refusals: Refusal[]; notes: Notes },
   deps: PublishDeps,
 ): Promise<void> {
   deps.onConversion?.(file, 0);
@@ -152,7 +160,8 @@ async function convertLayers(
   for (const [i, layer] of layers.entries()) {
     const onProgress = (part: number) => deps.onConversion?.(file, (i + part) / layers.length);
     await refusing(layers.length > 1 ? layer.layer : undefined, refusals, async () => {
-      await convertLayer(layer, partial, deps, onProgress);
+      const noted = await convertLayer(layer, partial, deps, onProgress);
+      if (noted.length > 0) notes[layer.table] = noted;
       copied += 1;
     });
   }
@@ -205,11 +214,11 @@ async function convertLayer(
   store: string,
   deps: PublishDeps,
   onProgress: (fraction: number) => void,
-): Promise<void> {
+): Promise<readonly string[]> {
   const staging = `${store}.staging.gpkg`;
   await rm(staging, { force: true });
   const deadline = { deadlineMs: IMPORT_DEADLINE_MS };
-  await deps.pools.run(
+  const { notes = [], idNote } = await deps.pools.run(
     'ogr.translate',
     { path, layer, output: staging, table, mayLackCrs: true },
     { ...deadline, onProgress: (part) => onProgress(part * READ) },
@@ -228,4 +237,5 @@ async function convertLayer(
     },
     { ...deadline, onProgress: (part) => onProgress(READ + part * (1 - READ)) },
   );
+  return idNote === undefined ? notes : [idNote, ...notes];
 }

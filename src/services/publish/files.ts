@@ -8,7 +8,7 @@ import { TILE_INDEX } from '../../core/sources.js';
 import { statedOfFile } from '../../core/stated-crs.js';
 import type { InspectTask, VectorLayerInfo } from '../../core/vector-tasks.js';
 import { archiveCollection, rasterCollection, type Versions, vectorCollection } from './collections.js';
-import { convert } from './convert.js';
+import { type Copy, convert } from './convert.js';
 import { planeNote } from './crs-notes.js';
 import type { SourceFile } from './find.js';
 import { ARCHIVE, GRIDDED, isCopied, isTableFolder, nameOf, RASTER, TABLES } from './formats.js';
@@ -47,8 +47,8 @@ async function readFile({ path, version: stated }: SourceFile, deps: PublishDeps
 }
 
 async function readCopy(path: string, version: string, deps: PublishDeps): Promise<Found> {
-  const { store, refusals } = await convert(path, version, deps);
-  const contents = await readTables({ kind: 'geopackage', path: store }, path, version, deps);
+  const { store, refusals, notes } = await convert(path, version, deps);
+  const contents = await readTables({ kind: 'geopackage', path: store }, path, version, deps, notes);
   return {
     ...contents,
     quarantined: [...refusals.map((refusal) => ({ path, ...refusal })), ...contents.quarantined],
@@ -64,11 +64,18 @@ async function readTables(
   file: string,
   version: string,
   deps: PublishDeps,
+  notes: Copy['notes'] = {},
 ): Promise<Found> {
   const stated = statedOfFile(deps.statedCrs, file);
   const assumeCrs = tables.path === file ? undefined : await sidecarCrs(file);
-  const inspect = (crs: Record<string, string>) =>
-    deps.pools.run('vector.inspect', { ...tables, crs, assumeCrs }, { deadlineMs: INSPECT_DEADLINE_MS });
+  const inspect = async (crs: Record<string, string>) => {
+    const options = { deadlineMs: INSPECT_DEADLINE_MS };
+    const found = await deps.pools.run('vector.inspect', { ...tables, crs, assumeCrs }, options);
+    return found.map((layer) => {
+      const remarks = [...(notes[layer.source.table] ?? []), ...(layer.remarks ?? [])];
+      return remarks.length > 0 ? { ...layer, remarks } : layer;
+    });
+  };
   const layers = await inspect(stated);
   const contents: Found = { collections: [], quarantined: [], unplaced: [] };
   const draftOf = (layer: VectorLayerInfo, note?: string): Draft => {
@@ -127,10 +134,11 @@ async function readOtherTables(
   hasFeatures: boolean,
 ): Promise<Found> {
   const options = { deadlineMs: INSPECT_DEADLINE_MS };
-  const { tiles, plain } = await deps.pools.run('vector.otherTables', { kind, path }, options);
+  const { tiles, plain, problems } = await deps.pools.run('vector.otherTables', { kind, path }, options);
   const contents = await readLayers(tileLayers(path, tiles), path, version, deps);
   for (const layer of plain) contents.quarantined.push({ path, layer, reason: NO_GEOMETRY });
-  if (!hasFeatures && tiles.length + plain.length === 0)
+  contents.quarantined.push(...problems.map((problem) => ({ path, ...problem })));
+  if (!hasFeatures && tiles.length + plain.length + problems.length === 0)
     contents.quarantined.push({ path, reason: 'The file has no feature tables, and no table of tiles.' });
   return contents;
 }

@@ -1,4 +1,4 @@
-import type { EditTask } from '../../core/edits.js';
+import type { EditTask, GeometryLoss } from '../../core/edits.js';
 import { membersIn, mergePatchText, sameJson } from '../../core/json-text.js';
 import { deletion, insertion, update } from './events.js';
 import type { PreparedEdit } from './prepare.js';
@@ -17,10 +17,9 @@ export async function apply(session: EditSession, task: EditTask, edit: Prepared
     await session.delete(id);
     return deletion(before);
   }
-  await session.update(
-    id,
-    operation.type === 'replace' ? replacement(task, edit, before) : patch(task, edit, before),
-  );
+  const isReplaced = operation.type === 'replace';
+  if (!task.acceptsLoss) requireNoLoss(before, isReplaced ? (edit.geometry ?? null) : edit.geometry);
+  await session.update(id, isReplaced ? replacement(task, edit, before) : patch(task, edit, before));
   const after = await session.read(id);
   if (!after) throw movedOut();
   return update(before, after);
@@ -38,6 +37,22 @@ async function create(
   const after = await session.read(id);
   if (!after) throw movedOut();
   return insertion(after);
+}
+
+const LOSSES: Readonly<Record<GeometryLoss, string>> = {
+  arcs: 'has circular arcs, which edits cannot write',
+  surface: 'is a polyhedral surface, a TIN or a triangle, which edits cannot write',
+  measures: 'has measures (M), which edits cannot write',
+  unreadable: 'cannot be read by the server, or only in part',
+};
+
+/** Refuses a geometry in the place of one that clients do not see as it is stored. `undefined` keeps what is stored. */
+export function requireNoLoss({ id, loss }: StoredFeature, geometry: Uint8Array | null | undefined): void {
+  if (loss === undefined || geometry === undefined) return;
+  throw new Refusal(
+    'conflict',
+    `geometry: the stored geometry of feature '${id.slice(0, 100)}' ${LOSSES[loss]}. This edit would replace it. To keep it, send a change of the properties alone; to replace it, send the header Geometry-Loss: accept.`,
+  );
 }
 
 export function movedOut(): Refusal {

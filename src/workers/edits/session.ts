@@ -5,6 +5,7 @@ import type {
   EditOutcome,
   FeatureEvent,
   FileWrites,
+  GeometryLoss,
 } from '../../core/edits.js';
 import type { FieldError } from '../../core/errors.js';
 import type { FieldValue } from '../../core/feature-values.js';
@@ -20,6 +21,8 @@ export interface StoredFeature {
   geometry: string;
   /** GeoJSON geometry in CRS84, or `null`. */
   geometry84: string;
+  /** Why `geometry` is not what is stored. */
+  loss?: GeometryLoss;
   /** JSON object of all attributes. */
   properties: string;
 }

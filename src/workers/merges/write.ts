@@ -4,7 +4,7 @@ import type { CollectionChange } from '../../core/edits.js';
 import { LIMITS } from '../../core/limits.js';
 import type { MergeCounts, MergeResult, MergeTask } from '../../core/merges.js';
 import type { Cancellation } from '../cancellation.js';
-import { movedOut } from '../edits/apply.js';
+import { movedOut, requireNoLoss } from '../edits/apply.js';
 import { deletion, insertion, update } from '../edits/events.js';
 import { type NewEvent, Refusal, type StoredFeature } from '../edits/session.js';
 import { eventsKept } from '../providers/retention.js';
@@ -156,6 +156,7 @@ class RowWriter {
     if (other !== undefined) throw new Refusal('conflict', `Row ${other} is of the same feature.`);
     const before = await edits.read(id);
     if (!before) throw new Refusal('forbidden', 'A feature that you may not change has this key.');
+    requireNoLoss(before, geometry);
     await edits.update(id, { geometry, values, reset: [] });
     const after = await edits.read(id);
     if (!after) throw movedOut();

@@ -26,10 +26,11 @@ import type { InspectTask, TileLayer, VectorLayerInfo, VectorTileTask } from '..
 import type { Cancellation } from '../cancellation.js';
 import type { OverviewRows } from '../overviews/overview-rows.js';
 
-/** Names of the tables of a file that are no features. */
+/** Names of the tables of a file that are no features, and why feature tables cannot be published. */
 export interface OtherTables {
   tiles: string[];
   plain: string[];
+  problems: { layer: string; reason: string }[];
 }
 
 /** One encoded layer of a vector tile. */

@@ -51,9 +51,12 @@ function flat(bbox: readonly number[]): Box {
 /** Positions along a side of a box whose sides will bend. */
 const BENDS = 32;
 
-/** A box as polygon; across the antimeridian as two. */
+/** A box as polygon; across the antimeridian as two; one without an area as a line or a point. */
 function outline([minx, miny, maxx, maxy]: Box, bends: boolean): object {
   const steps = bends ? BENDS : 1;
+  if (minx === maxx && miny === maxy) return { type: 'Point', coordinates: [minx, miny] };
+  if (minx === maxx || miny === maxy)
+    return { type: 'LineString', coordinates: [...side([minx, miny], [maxx, maxy], steps), [maxx, maxy]] };
   const ring = (left: number, right: number) => {
     const corners: Position[] = [
       [left, miny],

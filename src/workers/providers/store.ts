@@ -29,5 +29,5 @@ export function inspect({ kind, path, ...named }: InspectTask): VectorLayerInfo[
 
 /** What else is in such a file. */
 export function otherTables({ kind, path }: Pick<InspectTask, 'kind' | 'path'>): OtherTables {
-  return storeOf({ kind }).otherTables?.(path) ?? { tiles: [], plain: [] };
+  return storeOf({ kind }).otherTables?.(path) ?? { tiles: [], plain: [], problems: [] };
 }

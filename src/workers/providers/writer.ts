@@ -22,6 +22,7 @@ export function writerOptions(
     precision: output.precision,
     maxBytes: output.maxBytes,
     tolerance: output.tolerance,
+    loss: output.loss,
     guardsFormulas: output.guardsFormulas,
     idProperty: output.idProperty,
     ...(output.format.startsWith('esri-')

@@ -12,6 +12,7 @@ import { openCsv } from './csv/open.js';
 import { type Dataset, gdal, openWith, plainFile, plainFolder, unreadable } from './gdal.js';
 import { isParquet } from './parquet/file.js';
 import { inspectParquet } from './parquet/translate.js';
+import { openShapefile } from './shapefile.js';
 import { coordinatesOfTable, openSpreadsheet, spreadsheetDriver } from './spreadsheet.js';
 import { vectorDrivers } from './vector-drivers.js';
 
@@ -24,6 +25,7 @@ export async function openVector(path: string): Promise<Dataset> {
   await refuseArchive(path);
   try {
     if (isCsv(path)) return await openCsv(path);
+    if (SHAPEFILE.test(path)) return await openShapefile(path);
     return await withoutSchema(path, async () => openWith(path, await vectorDrivers(path)));
   } catch (error) {
     throw unreadable('The file is not a vector file of a supported format, or is damaged.', error);
@@ -46,6 +48,8 @@ const exists = (path: string) =>
     () => true,
     () => false,
   );
+
+const SHAPEFILE = /\.shp$/i;
 
 /** A file geodatabase is a folder. */
 const GEODATABASE = /\.gdb$/i;

@@ -6,8 +6,10 @@ import { TaskFailure } from '../../core/failure.js';
 import { LIMITS } from '../../core/limits.js';
 import type { ExportFormat, TranslateResult, TranslateTask } from '../../core/ogr.js';
 import { type Crs, crsOf, crsOfDataset } from './crs.js';
+import { noteOfDataset } from './dataset-notes.js';
 import { draftArguments, readingDraft } from './draft.js';
-import { type Dataset, gdal } from './gdal.js';
+import { type Dataset, gdal, unreadable } from './gdal.js';
+import { areKept, featureIdsIn, noteOfIds } from './geojson-ids.js';
 import { baseGeometryCode, geometryTypeOf, hasNoGeometry, hasZ, openVector } from './ogr.js';
 import { isParquet } from './parquet/file.js';
 import { translateParquet } from './parquet/translate.js';
@@ -52,19 +54,35 @@ export async function translateOpened(
 ): Promise<TranslateResult> {
   try {
     const layer = layerOf(source, task.layer);
-    const args = await translateArguments(task, source, layer);
+    const ids = await idsOf(task, source, layer);
     const options = { progress_cb: (fraction: number) => onProgress(fraction) };
     // GDAL waits for each call: that takes longer than a small file.
     const file = await stat(task.path);
     const isSmall = file.isFile() && file.size < PROGRESS_BYTES;
-    const copy = await gdal.vectorTranslateAsync(part, source, args, isSmall ? {} : options);
+    const write = async (keepsIds: boolean) => {
+      const args = await translateArguments(task, source, layer, keepsIds);
+      return gdal.vectorTranslateAsync(part, source, args, isSmall ? {} : options);
+    };
+    let idNote = ids.note;
+    const copy = await write(ids.areKept).catch(async (error: unknown) => {
+      if (!ids.areKept || unreadable('', error).code !== 'source-unreadable') throw error;
+      await removePart(part);
+      const again = await write(false);
+      idNote = ROW_NUMBERS;
+      return again;
+    });
     // Drivers that only write cannot be asked what they wrote.
     const features = await (task.format ? layer : copy.layers.get(task.table)).features.countAsync(true);
     if (coordinatesOfTable(layer, source.driver.description)) requirePlaces(copy.layers.get(0));
     copy.close();
     await publish(part, task.output);
     onProgress(1);
-    return { features };
+    const note = noteOfDataset(source);
+    return {
+      features,
+      ...(note === undefined ? {} : { notes: [note] }),
+      ...(idNote === undefined ? {} : { idNote }),
+    };
   } catch (error) {
     throw await failureOf(
       part,
@@ -126,7 +144,12 @@ function layerOf(source: Dataset, name: string | undefined): Layer {
   return source.layers.get(name);
 }
 
-async function translateArguments(task: TranslateTask, source: Dataset, layer: Layer): Promise<string[]> {
+async function translateArguments(
+  task: TranslateTask,
+  source: Dataset,
+  layer: Layer,
+  keepsIds: boolean,
+): Promise<string[]> {
   const coordinates = coordinatesOfTable(layer, source.driver.description);
   if (!coordinates && !task.draft && hasNoGeometry(layer.geomType))
     throw new TaskFailure('invalid-input', 'The layer has no geometry.');
@@ -145,7 +168,7 @@ async function translateArguments(task: TranslateTask, source: Dataset, layer: L
     ...['-f', 'GPKG', '-nln', task.table, '-gt', TRANSACTION_ROWS],
     ...(task.maxFeatures === undefined ? [] : ['-limit', String(task.maxFeatures)]),
     ...['-lco', 'FID=fid', '-lco', 'GEOMETRY_NAME=geom', '-lco', 'SPATIAL_INDEX=NO'],
-    ...(coordinates || !hasIds(layer) ? [] : ['-preserve_fid']),
+    ...(coordinates || !keepsIds ? [] : ['-preserve_fid']),
     ...projection(task, own, sourceCrs),
     ...(coordinates
       ? ['-nlt', 'POINT', '-dialect', 'SQLite', '-sql', pointsOf(layer, coordinates)]
@@ -196,6 +219,31 @@ function rowArguments(layer: Layer, idColumn: string | undefined): string[] {
 }
 
 const quote = (name: string) => `"${name.replaceAll('"', '""')}"`;
+
+/** Formats whose features have ids that only their text tells from numbers that GDAL gives. */
+const JSON_DRIVERS = new Set(['GeoJSON', 'GeoJSONSeq']);
+
+const ROW_NUMBERS =
+  'The ids of the features cannot be kept, as some of them are repeated: the numbers of the rows take their place.';
+
+interface KeptIds {
+  areKept: boolean;
+  /** What became of the ids, where not all are kept. */
+  note?: string | undefined;
+}
+
+async function idsOf(
+  { path, format, draft }: TranslateTask,
+  source: Dataset,
+  layer: Layer,
+): Promise<KeptIds> {
+  if (format !== undefined || draft) return { areKept: false };
+  if (!JSON_DRIVERS.has(source.driver.description)) return { areKept: hasIds(layer) };
+  const ids = await featureIdsIn(path);
+  // GDAL takes a property `id` for the id where there is none.
+  if (ids.integers === 0 && ids.problem === undefined) return { areKept: hasIds(layer) };
+  return { areKept: areKept(ids), note: noteOfIds(ids) };
+}
 
 /** Features whose ids are looked at. */
 const SAMPLE = 100;

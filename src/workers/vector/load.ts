@@ -149,7 +149,8 @@ function describe(db: Db, { stagingTable: table, untyped }: LoadTask): Staged {
     id: id.name,
     columns: columns
       .filter((column) => column !== id && column.name !== geometry.column_name)
-      .map((column) => (untyped ? typed(db, table, column) : column)),
+      .map((column) => (untyped ? typed(db, table, column) : column))
+      .map(withZone),
     extent: box.every((n) => n !== null) ? (box as Staged['extent']) : undefined,
   };
 }
@@ -166,6 +167,14 @@ const TYPED: Readonly<Record<string, { type: string; value(column: string): stri
     value: (column) => `strftime('%Y-%m-%dT%H:%M:%fZ', nullif(${column}, ''))`,
   },
 };
+
+/** Times without a zone are taken for UTC, which GeoPackage has all times in (OGC 12-128r18, table 1). */
+function withZone(column: StagedColumn): StagedColumn {
+  const name = quote(column.name);
+  if (!/^DATETIME/i.test(column.type) || column.value !== undefined) return column;
+  const hasNone = `${name} GLOB '*[T ]*[0-9]' AND NOT ${name} GLOB '*[T ]*[-+]*'`;
+  return { ...column, value: `CASE WHEN ${hasNone} THEN ${name} || 'Z' ELSE ${name} END` };
+}
 
 /** A column of texts with the type that all of them have. */
 function typed(db: Db, table: string, column: StagedColumn): StagedColumn {

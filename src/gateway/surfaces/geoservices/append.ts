@@ -9,6 +9,7 @@ import { defineOperation, type Exchange, type Operation } from '../../../core/op
 import type { EditResult } from '../../../services/replicas/upload.js';
 import { runTask } from '../../../services/run-task.js';
 import type { EditDeps } from '../features/edits/target.js';
+import { geometryLoss } from '../geometry-loss.js';
 import {
   type AppendOptions,
   appendOptions,
@@ -54,7 +55,7 @@ export function appendOperations(deps: EditDeps): Operation[] {
   const about = { ...common('FeatureServer', 'append'), method: 'POST', audited: true } as const;
   return [
     defineOperation({
-      ...{ ...about, body: editForm, params: { serviceId, layerId }, repeatable: true },
+      ...{ ...about, body: editForm, params: { serviceId, layerId, geometryLoss }, repeatable: true },
       id: 'geoservices.append',
       path: `${SERVICE}/{layerId}/append`,
       summary: 'Append features to a layer',

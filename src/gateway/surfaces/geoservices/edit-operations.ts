@@ -9,6 +9,7 @@ import { defineOperation, type Exchange, type Operation } from '../../../core/op
 import type { LayerEdits } from '../../../services/replicas/upload.js';
 import { runTask } from '../../../services/run-task.js';
 import type { EditDeps } from '../features/edits/target.js';
+import { geometryLoss } from '../geometry-loss.js';
 import { appendOperations } from './append.js';
 import { calculateOperation } from './calculate.js';
 import {
@@ -49,7 +50,13 @@ function layerOperations(deps: EditDeps): Operation[] {
   ) =>
     defineOperation({
       ...common('FeatureServer', verb),
-      ...{ method: 'POST', audited: true, body: editForm, params: { serviceId, layerId }, repeatable: true },
+      ...{
+        method: 'POST',
+        audited: true,
+        body: editForm,
+        params: { serviceId, layerId, geometryLoss },
+        repeatable: true,
+      },
       id: `geoservices.${verb}`,
       path: `${LAYER}/${verb}`,
       summary,
@@ -95,7 +102,13 @@ const isAtomic = (members: Members) => flagOf(members, 'rollbackOnFailure', true
 function serviceOperation(deps: EditDeps): Operation {
   return defineOperation({
     ...common('FeatureServer', 'applyEdits'),
-    ...{ method: 'POST', audited: true, body: editForm, params: { serviceId }, repeatable: true },
+    ...{
+      method: 'POST',
+      audited: true,
+      body: editForm,
+      params: { serviceId, geometryLoss },
+      repeatable: true,
+    },
     id: 'geoservices.applyServiceEdits',
     path: `${SERVICE}/applyEdits`,
     summary: 'Add, change and delete features of several layers',

@@ -19,6 +19,7 @@ import {
 } from '../../../services/replicas/upload.js';
 import { auditResource } from '../../../stores/audit-scope.js';
 import type { EditDeps } from '../features/edits/target.js';
+import { acceptsLoss } from '../geometry-loss.js';
 import { FORM_TYPES, SERVER } from './feature-server.js';
 import { layerCrs } from './layer-documents.js';
 import { layerEdits } from './layer-edits.js';
@@ -98,6 +99,7 @@ export async function runPlan(
   if (operations.length > 0) {
     const { outcomes } = await deps.edits.run(x, collection, {
       ...{ ...bounds, crs: crs.proj, swapAxes: false, mode: atomic ? 'atomic' : 'each' },
+      acceptsLoss: acceptsLoss(x),
       operations: await keyedOperations(x, deps.pools, layer, operations),
       origin: originOf(x, layer),
     });

@@ -28,7 +28,7 @@ interface MBTiles {
 }
 
 const CACHE_KIB = 4096;
-/** Tiles that are looked at where the metadata tells no format. */
+/** Tiles that are looked at for their format. */
 const SAMPLES = 8;
 /** Metadata rows read; the standard defines a dozen. */
 const MAX_METADATA = 200;
@@ -145,12 +145,19 @@ function metadataOf(db: Db): Map<string, string> {
 
 function formatOf(db: Db, named: string | undefined): ArchiveFormat {
   if (!db.prepare('SELECT 1 FROM tiles LIMIT 1').get()) throw unsupported('it has no tiles');
-  const format = named === undefined ? formatOfTiles(db) : FORMATS[named.trim().toLowerCase()];
+  const stated = named === undefined ? undefined : FORMATS[named.trim().toLowerCase()];
+  const found = formatOfTiles(db);
+  // Images are told by their first bytes for sure, the encodings of vector tiles are not.
+  const format =
+    stated === undefined || isImage(found) || (found && isImage(stated)) ? (found ?? stated) : stated;
   if (!format) throw unsupported(`tiles of format ${(named ?? 'unknown').slice(0, 60)} are not known`);
   return format;
 }
 
-/** What the first tiles are, where the metadata tells no format. */
+const isImage = (format: ArchiveFormat | undefined) =>
+  format !== undefined && format !== 'mvt' && format !== 'mlt';
+
+/** What the first tiles are, whatever the metadata says. */
 function formatOfTiles(db: Db): ArchiveFormat | undefined {
   const sql = `SELECT tile_data FROM tiles WHERE length(tile_data) BETWEEN 1 AND ${MAX_TILE_BYTES} LIMIT ${SAMPLES}`;
   for (const tile of db.prepare(sql).pluck().iterate()) {

@@ -1,4 +1,4 @@
-import { brotliDecompressSync } from 'node:zlib';
+import { brotliDecompressSync, inflateSync } from 'node:zlib';
 import type { ArchiveFormat, ArchiveTile, VectorLayerMetadata } from '../../../core/archives.js';
 import type { Box } from '../../../core/box.js';
 import type { Compression, ContentCoding } from '../../../core/content-coding.js';
@@ -22,16 +22,30 @@ const WORLD: Box = [-180, -85.0511287798066, 180, 85.0511287798066];
 export const NO_TILE: ArchiveTile = { data: new Uint8Array(0), encoding: 'identity' };
 
 /**
- * A stored tile with its content coding: what the archive says, gzip by the bytes themselves. What is compressed is tried
- * here, bounded, because whoever inflates it later must be able to rely on it. Throws `source-unreadable` for damaged bytes.
+ * A stored tile with its content coding: what the archive says, gzip by the bytes themselves; deflated tiles come inflated.
+ * What is compressed is tried here, bounded, because whoever inflates it later must be able to rely on it. Throws `source-unreadable` for damaged bytes.
  */
 export function storedTile(data: Uint8Array, coding: ContentCoding = 'identity'): ArchiveTile {
   if (data.byteLength === 0) return NO_TILE;
   const isPlain = coding === 'identity' || coding === 'gzip';
   const isGzip = data[0] === 0x1f && data[1] === 0x8b;
-  if (isPlain && !isGzip) return { data, encoding: 'identity' };
+  if (isPlain && !isGzip) return { data: deflated(data) ?? data, encoding: 'identity' };
   const encoding = isPlain ? 'gzip' : coding;
   return inflatedSize(data, encoding, MAX_INFLATED_BYTES) === 0 ? NO_TILE : { data, encoding };
+}
+
+/**
+ * What a tile is that some programs deflate without the head of gzip (RFC 1950); undefined for other bytes. Two bytes tell
+ * it, which a MapLibre Tile can begin with: so what cannot be inflated is no such tile.
+ */
+function deflated(data: Uint8Array): Uint8Array | undefined {
+  const [method = 0, flags = 0] = data;
+  if (method !== 0x78 || ((method << 8) | flags) % 31 !== 0) return undefined;
+  try {
+    return inflateSync(data, { maxOutputLength: MAX_INFLATED_BYTES });
+  } catch {
+    return undefined;
+  }
 }
 
 function inflatedSize(data: Uint8Array, coding: Compression, maxBytes: number): number {

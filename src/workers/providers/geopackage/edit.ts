@@ -26,10 +26,9 @@ import { quote } from './connection.js';
 import { guarded } from './edit-errors.js';
 import { passingRows } from './filter.js';
 import { GeoPackageFilterWriter } from './filter-sql.js';
-import { readRowId } from './integers.js';
 import { featureSql, rowName, selectFields, storedOptions } from './items.js';
 import { recordEvents } from './outbox.js';
-import { rowOf } from './window.js';
+import { rowIdOf, rowOf } from './window.js';
 import { beginOn, requireCommitted, rtreeOf, type TableFacts, type Writer, writesBegun } from './writer.js';
 
 /** Edits rows of a GeoPackage and writes the events, in one transaction of its only writer. */
@@ -101,9 +100,9 @@ export class GeoPackageSession implements EditSession {
       key,
     ]) as { stored: Buffer | null; shown: Buffer };
     if (!stored?.length) return null;
-    const { id: storedId, geometry, properties } = featureText(stored);
+    const { id: storedId, geometry, properties, loss } = featureText(stored);
     const { geometry: geometry84 } = featureText(shown);
-    return { id: storedId, row: rowName(stored), geometry, geometry84, properties };
+    return { id: storedId, row: rowName(stored), geometry, geometry84, properties, ...(loss && { loss }) };
   }
 
   /** Whether the row is one of those that exist for who asks. */
@@ -197,6 +196,11 @@ export class GeoPackageSession implements EditSession {
       bound(value, fields.get(name)!),
     ]);
     if (geometry !== undefined) {
+      if (geometry !== null && UNWRITTEN.has(this.#facts.geometryType))
+        throw Refusal.member(
+          '/geometry',
+          `cannot be written: the column takes ${this.#facts.geometryType}, and edits write simple features. Leave the geometry out`,
+        );
       columns.push([this.#geometry, geometry && wkbToGeoPackage(geometry, this.#facts.srsId)]);
     }
     return columns;
@@ -265,11 +269,8 @@ export class GeoPackageSession implements EditSession {
   }
 }
 
-/** The key that an id names; undefined when it names none. */
-function rowIdOf(id: string): bigint | undefined {
-  // Written the one way that the server writes it.
-  return /^(0|-?[1-9]\d*)$/.test(id) ? readRowId(id) : undefined;
-}
+/** Types of columns that take no simple feature (OGC 12-128r18, annex G). */
+const UNWRITTEN = new Set(['CIRCULARSTRING', 'COMPOUNDCURVE', 'POLYHEDRALSURFACE', 'TIN', 'TRIANGLE']);
 
 /** A computed value as clients send it: timestamps are compared without their Z. */
 function jsonOf(value: Bound, kind: Kind): JsonText {

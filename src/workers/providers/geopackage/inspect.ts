@@ -4,16 +4,17 @@ import type { Box } from '../../../core/box.js';
 import { isUndefinedCrs } from '../../../core/crs.js';
 import { TaskFailure } from '../../../core/failure.js';
 import { STAC_COLUMNS, STAC_TABLE } from '../../../core/stac.js';
-import type { Field, FieldType, GeometryType } from '../../../core/vector-source.js';
+import type { GeometryType } from '../../../core/vector-source.js';
 import type { InspectTask, VectorLayerInfo } from '../../../core/vector-tasks.js';
 import type Database from '../../../native/sqlite.js';
 import { extentInDegrees, type SensibleExtent } from '../domain.js';
+import type { OtherTables } from '../feature-store.js';
+import { columnsOfTable } from './columns.js';
 import { connect, quote } from './connection.js';
-import { ROW_COLUMN } from './create.js';
-import { described } from './data-columns.js';
 import { extentOf, shareOnGlobe } from './extent.js';
 import { layerStyles } from './layer-styles.js';
 import { newestCursor } from './outbox.js';
+import { unreadGeometries } from './unread.js';
 
 interface ContentsRow {
   table_name: string;
@@ -42,27 +43,59 @@ const CONTENTS = `
   WHERE c.data_type = 'features' AND c.table_name NOT IN ('layer_styles', 'qgis_projects')
   ORDER BY c.table_name`;
 
-/** Lists the feature tables of a GeoPackage (OGC 12-128r18, 2.1), empty ones too: they may be there to be edited. */
+/**
+ * Lists the feature tables and views of a GeoPackage (OGC 12-128r18, 2.1), empty ones too: they may be there to be edited.
+ * Those that cannot be read are left out: `otherTables` names them.
+ */
 export function inspect(path: string, named: Omit<InspectTask, 'kind' | 'path'> = {}): VectorLayerInfo[] {
   const { crs = {}, assumeCrs } = named;
   const statedCrs = (table: string) => crs[table] ?? crs[''];
   // One transaction: counts, extents and the cursor are of one moment.
   return reading(path, (db) =>
     db.transaction(() =>
-      contents(db).map((row) => layer(db, path, row, statedCrs(row.table_name) ?? crsOf(row) ?? assumeCrs)),
+      contents(db).flatMap((row) => {
+        const read = readable(() =>
+          layer(db, path, row, statedCrs(row.table_name) ?? crsOf(row) ?? assumeCrs),
+        );
+        return 'problem' in read ? [] : [read.value];
+      }),
     )(),
   );
 }
 
+/** Damage to the file, which all of its tables suffer from. */
+const DAMAGE = /^SQLITE_(CORRUPT|NOTADB|IOERR)/;
+
+/** One table that cannot be read, such as a view over something that is gone, must not hide the others. */
+function readable<T>(read: () => T): { value: T } | { problem: string } {
+  try {
+    return { value: read() };
+  } catch (error) {
+    if (error instanceof TaskFailure && error.code === 'source-unreadable') return { problem: error.message };
+    const { code, message } = error as Error & { code?: string };
+    if (!code?.startsWith('SQLITE_') || DAMAGE.test(code)) throw error;
+    return { problem: `It cannot be read: ${message}.` };
+  }
+}
+
 /**
- * Names of the tables of tiles of a GeoPackage (OGC 12-128r18, 2.2), grids of values among them; and of those with rows
- * but no geometry: attributes (2.4), features whose column is not stated, and tables that the file does not register.
+ * Names of the tables of tiles of a GeoPackage (OGC 12-128r18, 2.2), grids of values among them; of those with rows
+ * but no geometry: attributes (2.4), features whose column is not stated, and tables that the file does not register;
+ * and the feature tables that cannot be read.
  */
-export function otherTables(path: string): { tiles: string[]; plain: string[] } {
+export function otherTables(path: string): OtherTables {
   return reading(path, (db) => {
+    const problems = contents(db).flatMap(({ table_name: layer, column_name: geometryColumn }) => {
+      const read = readable(() => {
+        columnsOfTable(db, layer, geometryColumn);
+        hasRows(db, layer);
+      });
+      return 'problem' in read ? [{ layer, reason: read.problem }] : [];
+    });
     const tiles = db.prepare(TILES).pluck().all() as string[];
     const plain = db.prepare(PLAIN).pluck().all() as string[];
-    return { tiles, plain: plain.filter((table) => !OF_PROGRAMS.test(table) && hasRows(db, table)) };
+    const held = plain.filter((table) => !OF_PROGRAMS.test(table) && holdsRows(db, table));
+    return { tiles, plain: held, problems };
   });
 }
 
@@ -79,9 +112,12 @@ const PLAIN = `
 const OF_PROGRAMS =
   /^(sqlite_|gpkg_|gpkgext_|rtree_|idx_|graticule_|ogr_|qgis_|vgpkg_|layer_styles$|geometry_columns$|spatial_ref_sys|data_licenses$)/i;
 
-function hasRows(db: Database.Database, table: string): boolean {
+const hasRows = (db: Database.Database, table: string) =>
+  db.prepare(`SELECT 1 FROM ${quote(table)} LIMIT 1`).get() !== undefined;
+
+function holdsRows(db: Database.Database, table: string): boolean {
   try {
-    return db.prepare(`SELECT 1 FROM ${quote(table)} LIMIT 1`).get() !== undefined;
+    return hasRows(db, table);
   } catch {
     // A view that asks for what is not there holds nothing.
     return false;
@@ -117,13 +153,14 @@ function layer(
   named: string | undefined,
 ): VectorLayerInfo {
   const table = row.table_name;
-  const { idColumn, rowColumn, fields } = columns(db, table, row.column_name);
-  const hasIndex = indexExists(db, table, row.column_name);
+  const { idColumn, rowColumn, isView, fields } = columnsOfTable(db, table, row.column_name);
+  const hasIndex = !isView && indexExists(db, table, row.column_name);
   const { crs, takenFor } = named === undefined ? crsByExtent(db, row, hasIndex) : { crs: named };
   const featureCount = countOf(db, table);
   const place = { table, geometryColumn: row.column_name, hasIndex, crs };
   const { extent, beyond }: Partial<SensibleExtent> =
     featureCount === 0 ? {} : extentOf(db, place, statedExtent(row));
+  const unread = unreadGeometries(db, table, row.column_name);
   const stac = stacDocument(db, table);
   const type = geometryType(row.geometry_type_name);
   const styles = layerStyles(db, table, { geometryType: type, fields });
@@ -142,7 +179,8 @@ function layer(
       crs,
       fields: stac ? fields.filter(({ name }) => !STAC_COLUMNS.some((column) => column === name)) : fields,
       // Items are what their catalog says.
-      writable: !stac && isWritable(path),
+      writable: !stac && !isView && isWritable(path),
+      ...(isView ? { readOnly: 'it is a view' } : {}),
     },
     title: row.identifier ?? undefined,
     description: row.description ?? undefined,
@@ -150,6 +188,7 @@ function layer(
     extent84: extent && extentInDegrees(extent, crs),
     ...(beyond ? { beyond } : {}),
     ...(takenFor ? { takenFor } : {}),
+    ...(unread ? { remarks: [unread] } : {}),
     featureCount,
     cursor: newestCursor(db),
     ...(styles.length > 0 ? { styles } : {}),
@@ -157,7 +196,6 @@ function layer(
   };
 }
 
-/** Views have no key and are refused before; here only the file counts. */
 function isWritable(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);
@@ -168,57 +206,6 @@ function isWritable(path: string): boolean {
   }
 }
 
-interface ColumnRow {
-  cid: number;
-  name: string;
-  type: string;
-  notnull: number;
-  pk: number;
-}
-
-function columns(db: Database.Database, table: string, geometryColumn: string) {
-  const rows = db
-    .prepare(`SELECT cid, name, type, "notnull", pk FROM pragma_table_info(?)`)
-    .all(table) as ColumnRow[];
-  const key = rows.find((row) => row.pk === 1 && /^INT/i.test(row.type));
-  if (!key) throw new TaskFailure('source-unreadable', `The table ${table} has no INTEGER PRIMARY KEY.`);
-  // Copies keep the ids of their file beside the order of their rows.
-  const id = key.name === ROW_COLUMN ? rows[key.cid + 1]! : key;
-  const fields = rows
-    .filter((row) => row !== key && row !== id && row.name.toLowerCase() !== geometryColumn.toLowerCase())
-    .map((row): Field => {
-      const field: Field = { name: row.name, type: fieldType(row.type), nullable: row.notnull === 0 };
-      const bits = BITS.find(([pattern]) => pattern.test(row.type))?.[1];
-      if (bits !== undefined) field.bits = bits;
-      const maxLength = /^TEXT\s*\((\d+)\)$/i.exec(row.type)?.[1];
-      return maxLength ? { ...field, maxLength: Number(maxLength) } : field;
-    });
-  return {
-    idColumn: id.name,
-    ...(id === key ? {} : { rowColumn: key.name }),
-    fields: described(db, table, fields),
-  };
-}
-
-/** Widths of the column types of OGC 12-128r18, table 1. */
-const BITS: readonly [RegExp, Field['bits']][] = [
-  [/^(TINYINT|SMALLINT)\b/i, 16],
-  [/^(MEDIUMINT|FLOAT)\b/i, 32],
-];
-
-/** Column types of OGC 12-128r18, table 1. */
-function fieldType(declared: string): FieldType {
-  const type = declared.toUpperCase();
-  if (type.startsWith('BOOL')) return 'boolean';
-  if (/^(TINYINT|SMALLINT|MEDIUMINT|INT|INTEGER|BIGINT)/.test(type)) return 'integer';
-  if (/^(FLOAT|DOUBLE|REAL|NUMERIC|DECIMAL)/.test(type)) return 'number';
-  if (type.startsWith('DATETIME')) return 'date-time';
-  if (type.startsWith('DATE')) return 'date';
-  if (type.startsWith('BLOB')) return 'binary';
-  if (type.startsWith('JSON')) return 'json';
-  return 'string';
-}
-
 const GEOMETRY_TYPES: Record<string, GeometryType> = {
   POINT: 'Point',
   LINESTRING: 'LineString',
@@ -227,6 +214,17 @@ const GEOMETRY_TYPES: Record<string, GeometryType> = {
   MULTILINESTRING: 'MultiLineString',
   MULTIPOLYGON: 'MultiPolygon',
   GEOMETRYCOLLECTION: 'GeometryCollection',
+  // Curves are read as lines, surfaces as polygons.
+  CURVE: 'LineString',
+  CIRCULARSTRING: 'LineString',
+  COMPOUNDCURVE: 'LineString',
+  SURFACE: 'Polygon',
+  CURVEPOLYGON: 'Polygon',
+  TRIANGLE: 'Polygon',
+  MULTICURVE: 'MultiLineString',
+  MULTISURFACE: 'MultiPolygon',
+  POLYHEDRALSURFACE: 'MultiPolygon',
+  TIN: 'MultiPolygon',
 };
 
 function geometryType(name: string): GeometryType {

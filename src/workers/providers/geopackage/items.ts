@@ -12,10 +12,9 @@ import { type Field, fieldsNamed, type GeoPackageSource } from '../../../core/ve
 import { readsGeometry, writerOptions } from '../writer.js';
 import { quote, statement } from './connection.js';
 import { passingInOrder, passingRows } from './filter.js';
-import { readRowId } from './integers.js';
 import { shownValue } from './masks.js';
 import { type Order, orderOf, pageKeyOf } from './order.js';
-import { idOf, type Query, rowOf } from './window.js';
+import { idOf, type Query, rowIdOf, rowOf } from './window.js';
 
 /** Columns one SQL function call can take besides options, id and geometry. */
 const MAX_COLUMNS = 90;
@@ -96,7 +95,7 @@ function pageRows(source: GeoPackageSource, task: ItemsTask, order: Order): Quer
 
 /** One feature by id, or null. Ids that are not whole numbers name no feature. */
 export function item(task: ItemTask): ItemResult | null {
-  const id = readRowId(task.id);
+  const id = rowIdOf(task.id);
   if (id === undefined) return null;
   const source = task.source as GeoPackageSource;
   const fields = selectFields(source, task.fields);
@@ -146,7 +145,8 @@ export function storedOptions(source: GeoPackageSource): string {
 }
 
 function partOptions(source: GeoPackageSource, fields: readonly Field[]): string {
-  const output = { format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT } as const;
+  const { crs } = source;
+  const output = { format: 'geojson', crs, swapAxes: false, precision: EXACT, loss: true } as const;
   return writerOptions(source, output, fields);
 }
 

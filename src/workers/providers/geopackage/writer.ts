@@ -30,6 +30,8 @@ const MAX_ATTEMPTS = 5;
 /** What an edit must know of a table beyond its source. */
 export interface TableFacts {
   srsId: number;
+  /** Type of the geometry column, in capitals. */
+  geometryType: string;
   /** True when the file has no triggers that keep the rtree: the writer does it. */
   tendsIndex: boolean;
   /** SQL of the default values, by column. */
@@ -145,10 +147,12 @@ function openWriter(path: string): Writer {
 }
 
 function readFacts(db: Db, source: GeoPackageSource): TableFacts {
-  const srsId = db
-    .prepare('SELECT srs_id FROM gpkg_geometry_columns WHERE table_name = ? COLLATE NOCASE')
-    .pluck()
-    .get(source.table) as number;
+  const { srsId, geometryType } = db
+    .prepare(
+      `SELECT srs_id AS srsId, upper(geometry_type_name) AS geometryType
+       FROM gpkg_geometry_columns WHERE table_name = ? COLLATE NOCASE`,
+    )
+    .get(source.table) as { srsId: number; geometryType: string };
   const columns = db.prepare('SELECT name, dflt_value FROM pragma_table_info(?)').all(source.table) as {
     name: string;
     dflt_value: string | null;
@@ -156,7 +160,12 @@ function readFacts(db: Db, source: GeoPackageSource): TableFacts {
   const defaults = columns.flatMap(({ name, dflt_value }) =>
     dflt_value === null ? [] : [[name, dflt_value] as const],
   );
-  return { srsId, tendsIndex: source.hasIndex && !hasTriggers(db, source), defaults: new Map(defaults) };
+  return {
+    srsId,
+    geometryType,
+    tendsIndex: source.hasIndex && !hasTriggers(db, source),
+    defaults: new Map(defaults),
+  };
 }
 
 /** Whether the file keeps its rtree by itself; versions of the extension name their update triggers differently. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Field, PostgisSource } from '../../../core/vector-source.js';
 import { eventsKept } from '../retention.js';
-import { quote } from './names.js';
+import { cutAtAntimeridian, flatSurfaces, partsSql, quote } from './names.js';
 import { LOCK } from './outbox.js';
 
 /** Rows that one statement of others may change and still be told one by one; beyond it the feed tells a gap. */
@@ -141,12 +141,17 @@ function changed(source: PostgisSource, table: string): string {
 /** Rows as events show them: id, attributes, geometry in CRS84, and the geometry's bytes to compare. */
 function imageOf(source: PostgisSource, rows: string): string {
   const geometry = `t.${quote(source.geometryColumn)}${source.geography ? '::geometry' : ''}`;
-  const straight = source.curved ? `ST_CurveToLine(${geometry})` : geometry;
+  const shown = source.geography ? cutAtAntimeridian(geometry) : geometry;
+  // GeoJSON of PostGIS has no curves; of simple geometries it makes nothing else.
+  const isSimple = !source.curved && !source.mayHoldSurfaces;
+  const straight = isSimple ? shown : `ST_CurveToLine(${flatSurfaces(shown)})`;
   const values = source.fields.map((field) => `${jsonOf(field)} AS ${quote(field.name)}`);
   const attributes =
     values.length > 0 ? `(SELECT row_to_json(v) FROM (SELECT ${values.join(', ')}) AS v)` : `'{}'::json`;
-  return `SELECT t.${quote(source.idColumn)}::text AS id, ${attributes} AS attributes,
-    ST_Transform(ST_SetSRID(${straight}, ${Math.trunc(source.srid)}), ${CRS84}) AS shape, ST_AsEWKB(${geometry}) AS raw
+  const { compositeKey, idColumn } = source;
+  const id = compositeKey ? partsSql(compositeKey) : `t.${quote(idColumn)}::text`;
+  return `SELECT ${id} AS id, ${attributes} AS attributes,
+    ST_Transform(ST_SetSRID(${straight}, ${Math.trunc(source.statedSrid ?? source.srid)}), ${CRS84}) AS shape, ST_AsEWKB(${geometry}) AS raw
     FROM ${rows} AS t`;
 }
 

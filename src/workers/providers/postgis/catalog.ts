@@ -171,15 +171,27 @@ function elementType(name: string): FieldType {
   return ELEMENT_TYPES.find(([pattern]) => pattern.test(name))?.[1] ?? 'string';
 }
 
-/** The single column that identifies the rows of a table, or why there is none. */
-export type Key = { column: string } | { problem: string };
+/** The column that identifies the rows of a table, or the columns that do so together, or why there are none. */
+export type Key = { column: string } | { columns: readonly string[] } | { problem: string };
 
 /** Primary keys first, then unique indexes over what is not null; names break ties so that the answer is stable. */
 const KEYS = `
-  SELECT i.indisprimary, i.indnkeyatts::int4, a.attname, a.attnotnull, a.attnum::int4
+  SELECT i.indisprimary, i.indnkeyatts::int4, a.attname, a.attnotnull, a.attnum::int4,
+    (SELECT json_agg(c.attname ORDER BY k.n) FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, n)
+      JOIN pg_attribute c ON c.attrelid = i.indrelid AND c.attnum = k.attnum
+      WHERE k.n <= i.indnkeyatts AND c.attnotnull)::text
   FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
   WHERE i.indrelid = $1::oid AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
   ORDER BY i.indisprimary DESC, a.attnum`;
+
+type KeyRow = [
+  isPrimary: boolean,
+  count: number,
+  name: string,
+  isNotNull: boolean,
+  number: number,
+  names: string | null,
+];
 
 /** Names that views give to a key. */
 const KEY_NAMES = ['fid', 'id', 'gid', 'ogc_fid', 'objectid'];
@@ -190,7 +202,8 @@ export async function primaryKeyOf(
   attributes: readonly Attribute[],
   isUnique: (column: string) => Promise<boolean>,
 ): Promise<Key> {
-  const indexes = (await connection.query(KEYS, [table.oid])) as [boolean, number, string, boolean, number][];
+  const indexes = (await connection.query(KEYS, [table.oid])) as KeyRow[];
+  const isReadable = (part: string) => attributes.some(({ field }) => field.name === part);
   const usable = (name: string) => attributes.some(({ field, idType }) => field.name === name && idType);
   // A column of a materialised view is never declared not null: its rows are looked at below.
   const single = indexes.find(([, columns, name, notNull]) => columns === 1 && notNull && usable(name));
@@ -206,8 +219,13 @@ export async function primaryKeyOf(
       problem: 'No column identifies its rows: name a unique one of integers or uuids fid, id or gid.',
     };
   }
+  for (const [, count, , , , names] of indexes) {
+    const parts = JSON.parse(names ?? '[]') as string[];
+    const areAll = parts.length === count && parts.every((part) => isReadable(part));
+    if (count > 1 && areAll) return { columns: parts };
+  }
   const primary = indexes.find(([isPrimary]) => isPrimary);
-  if (primary && primary[1] > 1) return { problem: 'Its primary key has several columns.' };
+  if (primary && primary[1] > 1) return { problem: 'The user may not read all columns of its primary key.' };
   if (primary) return { problem: `Its primary key ${primary[2]} is neither integer, uuid nor text.` };
   return { problem: 'It has no primary key.' };
 }

@@ -49,13 +49,7 @@ export function columnsOf(
 ): string[] {
   return [
     column(source.idColumn),
-    geometry ? writtenGeometry(source) : 'NULL',
+    geometry ? geometryOf(source) : 'NULL',
     ...fields.map((field) => selected(field, form, params)),
   ];
-}
-
-/** Arcs become line strings: GeoJSON and tiles know no curves. */
-function writtenGeometry(source: PostgisSource): string {
-  const geometry = geometryOf(source);
-  return source.curved ? `ST_CurveToLine(${geometry})` : geometry;
 }

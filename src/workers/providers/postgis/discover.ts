@@ -1,5 +1,11 @@
 import type { TableChoice } from '../../../core/table-tasks.js';
-import type { GeometryType, PostgisSource } from '../../../core/vector-source.js';
+import type {
+  CompositeKey,
+  Field,
+  GeometryType,
+  IdType,
+  PostgisSource,
+} from '../../../core/vector-source.js';
 import type { DiscoveredDatabase, VectorLayerInfo } from '../../../core/vector-tasks.js';
 import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
 import { isPgError } from '../../../native/postgres.js';
@@ -80,16 +86,18 @@ export async function layerOf(
       : statedKey(choice.key, attributes);
   if ('problem' in key) return key;
   const sample = await sampleOf(connection, name, table);
-  const srid = table.srid || sample.srids[0] || choice.srid || 0;
+  const stored = table.srid || sample.srids[0] || 0;
+  const srid = stored || choice.srid || 0;
   if (sample.srids.length > 1) return { problem: 'Its geometries have several SRIDs.' };
   if (srid === 0) return { problem: 'Its SRID is not known: give the column an SRID.' };
   const crs = await crsOf(connection, srid);
   if (!crs) return { problem: `Its SRID ${srid} is not in spatial_ref_sys.` };
   const declared = declaredType(table.geometryType);
   const { hasZ, curved } = declared;
+  const isOpen = declared.type === 'Geometry' || declared.type === 'GeometryCollection';
   const type = declared.type === 'Geometry' ? statedType(choice.geometryType) : declared.type;
   const { fields: chosen } = choice;
-  const keyed = attributes.find(({ field }) => field.name === key.column)!;
+  const keyed = keyIn(key, attributes, table.geometryColumn);
   const source: PostgisSource = {
     kind: 'postgis',
     database,
@@ -98,20 +106,25 @@ export async function layerOf(
     geometryColumn: table.geometryColumn,
     geometryType: type === 'Geometry' && !table.writable ? sample.type : type,
     hasZ: declared.type === 'Geometry' ? sample.hasZ : hasZ,
-    srid,
-    idColumn: key.column,
-    idType: keyed.idType!,
+    srid: stored,
+    idColumn: keyed.field.name,
+    idType: keyed.idType,
     // An index over geography knows nothing of boxes in degrees.
     hasIndex: table.indexed && !table.geography,
     crs,
     fields: attributes
       .map(({ field }) => field)
-      .filter(({ name }) => name !== key.column && (chosen === undefined || chosen.includes(name))),
-    writable: table.writable,
+      .filter(({ name }) => name !== keyed.field.name && (chosen === undefined || chosen.includes(name))),
+    writable: table.writable && !keyed.compositeKey,
   };
+  const { compositeKey } = keyed;
+  if (compositeKey) Object.assign(source, { compositeKey, readOnly: 'several columns identify its rows' });
   if (table.geography) source.geography = true;
+  if (stored !== srid) source.statedSrid = srid;
   if (curved) source.curved = true;
-  const names = [...attributes.map(({ field }) => field.name), table.geometryColumn];
+  if (curved || sample.hasCurves) source.holdsCurves = true;
+  if (declared.surface || (isOpen && !table.geography)) source.mayHoldSurfaces = true;
+  const names = [...attributes.map(({ field }) => field.name), table.geometryColumn, source.idColumn];
   const numbers = await keyNumbers(connection, source, keyed.field, names);
   if (numbers) source.numbers = numbers;
   const { count, estimated, extent, beyond } = await measure.table(table, crs);
@@ -123,6 +136,33 @@ export async function layerOf(
     ...(beyond ? { beyond } : {}),
     featureCount: count,
     ...(estimated ? { countEstimated: true } : {}),
+  };
+}
+
+interface KeyColumn {
+  field: Field;
+  idType: IdType;
+  compositeKey?: CompositeKey;
+}
+
+/** The column of the ids: one of the table, or one that is made of several. */
+function keyIn(
+  key: Exclude<Key, { problem: string }>,
+  attributes: readonly Attribute[],
+  geometryColumn: string,
+): KeyColumn {
+  const attributeOf = (column: string) => attributes.find(({ field }) => field.name === column)!;
+  if ('column' in key) {
+    const { field, idType } = attributeOf(key.column);
+    return { field, idType: idType! };
+  }
+  const taken = new Set([geometryColumn, ...attributes.map(({ field }) => field.name)]);
+  let name = 'id';
+  for (let i = 1; taken.has(name); i++) name = `id_${i}`;
+  return {
+    field: { name, type: 'string', nullable: false, sqlType: 'text' },
+    idType: 'string',
+    compositeKey: { name, parts: key.columns.map((column) => attributeOf(column).field) },
   };
 }
 
@@ -157,23 +197,28 @@ interface Sample {
   srids: number[];
   type: GeometryType;
   hasZ: boolean;
+  /** True when a geometry is a curve, a surface, a TIN or a triangle. */
+  hasCurves: boolean;
 }
 
 /** What the first rows hold, where the column's declaration leaves something open. */
 async function sampleOf(connection: PostgresConnection, name: string, table: SpatialTable): Promise<Sample> {
   const declared = declaredType(table.geometryType);
-  if (table.srid !== 0 && declared.type !== 'Geometry') return { srids: [table.srid], ...declared };
+  if (table.srid !== 0 && declared.type !== 'Geometry')
+    return { srids: [table.srid], ...declared, hasCurves: declared.surface };
   const geometry = `${quote(table.geometryColumn)}::geometry`;
   const rows = (await connection.query(
     `SELECT DISTINCT ST_SRID(g), GeometryType(g), ST_Zmflag(g) >= 2
      FROM (SELECT ${geometry} AS g FROM ${name} WHERE ${quote(table.geometryColumn)} IS NOT NULL
        LIMIT ${GEOMETRY_SAMPLE}) s`,
   )) as [number, string, boolean][];
-  const types = new Set(rows.map(([, type]) => declaredType(type).type));
+  const kinds = rows.map(([, type]) => declaredType(type));
+  const types = new Set(kinds.map(({ type }) => type));
   return {
     srids: [...new Set(rows.map(([srid]) => srid))],
     type: commonType(types),
     hasZ: rows.some(([, , z]) => z),
+    hasCurves: kinds.some(({ curved, surface }) => curved || surface),
   };
 }
 
@@ -184,7 +229,7 @@ function commonType(types: ReadonlySet<GeometryType>): GeometryType {
   return types.size === 2 && second === `Multi${first}` ? second : 'Geometry';
 }
 
-const TYPES: Record<string, { type: GeometryType; curved?: boolean }> = {
+const TYPES: Record<string, { type: GeometryType; curved?: boolean; surface?: boolean }> = {
   POINT: { type: 'Point' },
   LINESTRING: { type: 'LineString' },
   POLYGON: { type: 'Polygon' },
@@ -197,13 +242,22 @@ const TYPES: Record<string, { type: GeometryType; curved?: boolean }> = {
   CURVEPOLYGON: { type: 'Polygon', curved: true },
   MULTICURVE: { type: 'MultiLineString', curved: true },
   MULTISURFACE: { type: 'MultiPolygon', curved: true },
+  POLYHEDRALSURFACE: { type: 'MultiPolygon', surface: true },
+  TIN: { type: 'MultiPolygon', surface: true },
+  TRIANGLE: { type: 'Polygon', surface: true },
 };
 
 /** A type as PostGIS spells it: `MultiPolygonZ`, `POINT`, `GeometryM`. */
-export function declaredType(name: string): { type: GeometryType; hasZ: boolean; curved: boolean } {
+export function declaredType(name: string): {
+  type: GeometryType;
+  hasZ: boolean;
+  curved: boolean;
+  /** True for polyhedral surfaces, TINs and triangles. */
+  surface: boolean;
+} {
   const [, base, flags] = /^(.*?)(ZM|Z|M)?$/.exec(name.toUpperCase())!;
-  const { type, curved = false } = TYPES[base!] ?? { type: 'Geometry' };
-  return { type, hasZ: flags?.startsWith('Z') ?? false, curved };
+  const { type, curved = false, surface = false } = TYPES[base!] ?? { type: 'Geometry' };
+  return { type, hasZ: flags?.startsWith('Z') ?? false, curved, surface };
 }
 
 /** EPSG codes by their number, other definitions in whole. */

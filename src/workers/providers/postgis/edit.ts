@@ -123,9 +123,9 @@ export class PostgisSession implements EditSession {
     const page = await guarded(this.connection.page(sql, params.values, { outputs, keys: [], limit: 1 }));
     if (page.returned === 0) return null;
     const [stored, shown] = page.outputs as [Uint8Array, Uint8Array];
-    const { id: storedId, geometry, properties } = featureText(stored);
+    const { id: storedId, geometry, properties, loss } = featureText(stored);
     const { geometry: geometry84 } = featureText(shown);
-    return { id: storedId, row: rowName(stored), geometry, geometry84, properties };
+    return { id: storedId, row: rowName(stored), geometry, geometry84, properties, ...(loss && { loss }) };
   }
 
   async calculate(calculation: Calculation): Promise<CalculatedFeature[]> {

@@ -6,8 +6,8 @@ import type { Cancellation } from '../../cancellation.js';
 import { measuredIn, sensibleExtent } from '../domain.js';
 import { withConnection } from './database.js';
 import { envelope, whereOf } from './filter.js';
-import { Measure } from './measure.js';
-import { column, quote, tableOf } from './names.js';
+import { areNumbers, Measure, sidesOf } from './measure.js';
+import { geometryOf, quote, tableOf } from './names.js';
 import { SqlParams } from './params.js';
 
 /** Extent of the rows that a filter lets through, or of a table: this exactly where that is quick. */
@@ -42,15 +42,16 @@ function ofPassing(
   filter: Expression,
   cancellation?: Cancellation,
 ): Promise<ExtentResult> {
-  const geometry = `${column(source.geometryColumn)}::geometry`;
+  const geometry = geometryOf(source);
   return withConnection(
     source.database,
     async (connection) => {
       const within = async (domain?: Box): Promise<Box | undefined> => {
         const params = new SqlParams();
         const conditions = [whereOf(source, filter, params)];
-        if (domain) conditions.push(`${geometry} @ ${envelope(domain, source, params)}`);
-        const sql = `SELECT ST_XMin(e), ST_YMin(e), ST_XMax(e), ST_YMax(e) FROM
+        if (domain)
+          conditions.push(`${geometry} @ ${envelope(domain, source, params)}`, areNumbers(geometry));
+        const sql = `SELECT ${sidesOf('e')} FROM
           (SELECT ST_Extent(${geometry}) AS e FROM ${tableOf(source)} WHERE ${conditions.map((one) => `(${one})`).join(' AND ')}) s`;
         const [row] = await connection.query(sql, params.values);
         return row?.every((side) => typeof side === 'number') ? (row as unknown as Box) : undefined;

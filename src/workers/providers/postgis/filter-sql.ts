@@ -19,7 +19,7 @@ import { type CrsDescription, describeCrs } from '../../../native/index.js';
 import { FilterWriter, named, patternParts } from '../filter-writer.js';
 import { balanced, type Fragment, joined, raw, sql } from '../fragment.js';
 import { boxesOf, isSpatialLiteral, type SpatialLiteral, wkbOf } from '../spatial-literal.js';
-import { column, geometryOf, keyOf, numbersOf } from './names.js';
+import { column, geometryOf, keyOf, numbersOf, polygonsOf } from './names.js';
 import type { SqlParams, SqlValue } from './params.js';
 
 /** Also the numbers of keys, where these are the ids: an edit by keys may be bounded by them. */
@@ -150,15 +150,28 @@ export class PostgisFilterWriter extends FilterWriter {
   protected spatial(op: (typeof SPATIAL)[number], a: Operand, b: Operand): Fragment {
     const [literal, other] = isSpatialLiteral(a) ? [a, b] : [b, a];
     if (op === 's_intersects' && isSpatialLiteral(literal) && 'bbox' in literal && isProperty(other)) {
-      const touching = boxesOf(literal, this.source).map(
-        (box) => sql`ST_Intersects(${geometryOf(this.source)}, ${envelope(box, this.source, this.params)})`,
+      const touching = boxesOf(literal, this.source).map((box) =>
+        this.#touches(envelope(box, this.source, this.params)),
       );
       return balanced(touching, 'OR');
     }
     const [left, right] = [this.#geometry(a), this.#geometry(b)];
     if (op === 's_intersects' && this.#mayMissPoints(literal))
-      return sql`(${left} && ${right} AND NOT ST_Disjoint(${left}, ${right}))`;
-    return sql`ST_${op.slice(2)}(${left}, ${right})`;
+      return sql`(${this.#stored(a)} && ${this.#stored(b)} AND NOT ST_Disjoint(${left}, ${right}))`;
+    const relation = sql`ST_${op.slice(2)}(${left}, ${right})`;
+    if (!this.source.mayHoldSurfaces || op === 's_disjoint') return relation;
+    return sql`(${this.#stored(a)} && ${this.#stored(b)} AND ${relation})`;
+  }
+
+  /** The row touches a window, for which an index finds the candidates. */
+  #touches(window: string): Fragment {
+    const exact = sql`ST_Intersects(${polygonsOf(this.source)}, ${window})`;
+    return this.source.mayHoldSurfaces ? sql`(${geometryOf(this.source)} && ${window} AND ${exact})` : exact;
+  }
+
+  /** A geometry as the index has it. */
+  #stored(operand: Operand): Fragment {
+    return isSpatialLiteral(operand) ? this.literal(operand) : raw(geometryOf(this.source));
   }
 
   /** Prepared lines of GEOS, which ST_Intersects makes, look at the lines of a collection alone. */
@@ -176,8 +189,15 @@ export class PostgisFilterWriter extends FilterWriter {
   protected distance(a: Operand, b: Operand): Fragment {
     const { isGeographic, metresPerUnit } = this.#crs();
     const [left, right] = [this.#geometry(a), this.#geometry(b)];
-    if (isGeographic) return sql`ST_Distance(${left}::geography, ${right}::geography)`;
+    if (isGeographic) return sql`ST_Distance(${this.#geography(left)}, ${this.#geography(right)})`;
     return sql`(ST_Distance(${left}, ${right}) * ${this.#value(metresPerUnit, 'float8')})`;
+  }
+
+  /** The ellipsoid is that of the SRID. */
+  #geography(geometry: Fragment): Fragment {
+    const { statedSrid } = this.source;
+    if (statedSrid === undefined) return sql`${geometry}::geography`;
+    return sql`ST_SetSRID(${geometry}, ${String(statedSrid)})::geography`;
   }
 
   #crs(): CrsDescription {
@@ -185,7 +205,7 @@ export class PostgisFilterWriter extends FilterWriter {
   }
 
   #geometry(operand: Operand): Fragment {
-    return isSpatialLiteral(operand) ? this.literal(operand) : raw(geometryOf(this.source));
+    return isSpatialLiteral(operand) ? this.literal(operand) : raw(polygonsOf(this.source));
   }
 
   /** A geometry of the filter as PostGIS `geometry` in the CRS of the data. */
@@ -245,8 +265,13 @@ const ARRAYS: Record<(typeof ARRAY)[number], string> = {
     'EXISTS (SELECT 1 FROM jsonb_array_elements(v.a) x JOIN jsonb_array_elements(v.b) y ON x.value = y.value)',
 };
 
-/** A box in the source's CRS as a PostGIS polygon. */
-export function envelope(box: Box, source: PostgisSource, params: SqlParams): string {
-  const sides = box.map((side) => params.add(side, 'float8'));
-  return `ST_MakeEnvelope(${sides.join(', ')}, ${source.srid})`;
+/** A box in the source's CRS as a PostGIS polygon; one without an area as a point or a line, which a polygon would not be. */
+export function envelope(box: Box, { srid }: PostgisSource, params: SqlParams): string {
+  const sides = (values: readonly number[]) => values.map((side) => params.add(side, 'float8')).join(', ');
+  const [minx, miny, maxx, maxy] = box;
+  if (minx < maxx && miny < maxy) return `ST_MakeEnvelope(${sides(box)}, ${srid})`;
+  const start = `ST_MakePoint(${sides([minx, miny])})`;
+  const isPoint = minx === maxx && miny === maxy;
+  const shape = isPoint ? start : `ST_MakeLine(${start}, ST_MakePoint(${sides([maxx, maxy])}))`;
+  return `ST_SetSRID(${shape}, ${srid})`;
 }

@@ -86,7 +86,7 @@ export async function item(task: ItemTask, cancellation?: Cancellation): Promise
 
 /** Writes a feature as it is stored: in the CRS of the source, every digit. */
 export function storedOutput(source: PostgisSource): FeatureOutput {
-  return { format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT };
+  return { format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT, loss: true };
 }
 
 /** The name of a stored row, from the feature that `storedOutput` writes of all fields. */

@@ -6,7 +6,7 @@ import { isPgError, type PostgresConnection } from '../../../native/postgres.js'
 import type { Cancellation } from '../../cancellation.js';
 import { Refusal } from '../../edits/session.js';
 import { withConnection } from './database.js';
-import { keyOf, keyTypeOf, numbersOf, quote } from './names.js';
+import { keyedTableOf, keyOf, keyTypeOf, numbersOf } from './names.js';
 import { ensureTable, LOCK } from './outbox.js';
 import { SqlParams } from './params.js';
 
@@ -161,7 +161,7 @@ async function addNumbers(
   const params = new SqlParams();
   // Rows of views may have the same key.
   const [row] = (await connection.query(
-    `WITH new AS (SELECT ${key} AS key FROM ${quote(source.schema)}.${quote(source.table)} t
+    `WITH new AS (SELECT ${key} AS key FROM ${keyedTableOf(source)}
         WHERE ${within(key, source, range, params)} AND NOT EXISTS
           (SELECT FROM ${numbers} n WHERE n.key = ${key} AND ${within('n.key', source, range, params)})
         ORDER BY ${key} LIMIT ${BATCH}),
@@ -233,7 +233,7 @@ async function ensureNumbers(connection: PostgresConnection, source: PostgisSour
   const about = `Object ids of ${schema}.${table} by ${numbers!.key.name}`.replaceAll("'", "''");
   await ensureTable(connection, name, [
     // With the collation of the key, which its index has.
-    `CREATE TABLE ${name} AS SELECT ${keyOf(numbers!.key)} AS key FROM ${quote(schema)}.${quote(table)} t WITH NO DATA`,
+    `CREATE TABLE ${name} AS SELECT ${keyOf(numbers!.key)} AS key FROM ${keyedTableOf(source)} WITH NO DATA`,
     `ALTER TABLE ${name} ADD PRIMARY KEY (key), ADD number integer GENERATED ALWAYS AS IDENTITY UNIQUE`,
     `COMMENT ON TABLE ${name} IS '${about}'`,
   ]);

@@ -50,7 +50,7 @@ export class Measure {
     const geometry = geometryOf(table);
     const envelope = `ST_MakeEnvelope($1::float8, $2::float8, $3::float8, $4::float8, ST_SRID(${geometry}))`;
     const sql = `SELECT ${sidesOf('e')} FROM
-      (SELECT ST_Extent(${geometry}) AS e FROM ${nameOf(table)} WHERE ${geometry} @ ${envelope}) s`;
+      (SELECT ST_Extent(${geometry}) AS e FROM ${nameOf(table)} WHERE ${geometry} @ ${envelope} AND ${areNumbers(geometry)}) s`;
     const [row] = (await this.#within(sql, domain.map(String))) ?? [];
     return row && boxOf(row);
   }
@@ -96,8 +96,20 @@ const nameOf = ({ schema, table }: Pick<MeasuredTable, 'schema' | 'table'>) =>
 
 const geometryOf = ({ geometryColumn }: MeasuredTable) => `${quote(geometryColumn)}::geometry`;
 
-function sidesOf(box: string): string {
-  return ['ST_XMin', 'ST_YMin', 'ST_XMax', 'ST_YMax'].map((side) => `${side}(${box})`).join(', ');
+/** The condition that all sides of a geometry are numbers: a box with NaN lies within every other. */
+export function areNumbers(geometry: string): string {
+  const sides = ['ST_XMin', 'ST_YMin', 'ST_XMax', 'ST_YMax'].map(
+    (side) => `${side}(${geometry}) < 'Infinity'`,
+  );
+  return sides.join(' AND ');
+}
+
+/** The sides of a box, which are numbers unless it is null: what is infinite, or NaN, becomes 1e308. */
+export function sidesOf(box: string): string {
+  const sides = ['ST_XMin', 'ST_YMin', 'ST_XMax', 'ST_YMax'].map(
+    (side) => `CASE WHEN ${box} IS NOT NULL THEN least(greatest(${side}(${box}), -1e308), 1e308) END`,
+  );
+  return sides.join(', ');
 }
 
 function boxOf(sides: readonly PgValue[]): Box | undefined {

@@ -1,5 +1,5 @@
 import { isNumbered } from '../../../core/numbered.js';
-import type { Field, KeyNumbers, PostgisSource } from '../../../core/vector-source.js';
+import type { CompositeKey, Field, KeyNumbers, PostgisSource } from '../../../core/vector-source.js';
 
 /** Quotes an SQL identifier. */
 export function quote(identifier: string): string {
@@ -13,8 +13,30 @@ export function column(name: string): string {
 
 /** The table of a source with its schema, called `t`; of one with numbered keys the rows that have a number. */
 export function tableOf(source: PostgisSource): string {
-  const table = `${quote(source.schema)}.${quote(source.table)} t`;
+  const table = keyedTableOf(source);
   return isNumbered(source) ? `(${numberedRows(source, table)}) t` : table;
+}
+
+/** The table of a source, called `t`, in which one column is the key. */
+export function keyedTableOf({ schema, table, geometryColumn, compositeKey, fields }: PostgisSource): string {
+  const stored = `${quote(schema)}.${quote(table)} t`;
+  if (!compositeKey) return stored;
+  const { name: key, parts } = compositeKey;
+  const names = new Set([geometryColumn, ...[...parts, ...fields].map(({ name }) => name)]);
+  names.delete(key);
+  const columns = [...names].map(column).join(', ');
+  return `(SELECT ${partsSql(compositeKey)} AS ${quote(key)}, ${columns} FROM ${stored}) t`;
+}
+
+/** The id of a row of `t` out of the columns of its key. */
+export function partsSql({ parts }: CompositeKey): string {
+  const texts = parts.map(({ name, type, sqlType }) => {
+    const text = `${column(name)}::text`;
+    return type === 'integer' || sqlType === 'uuid'
+      ? text
+      : `replace(replace(${text}, '%', '%25'), ':', '%3A')`;
+  });
+  return `(${texts.join(` || ':' || `)})`;
 }
 
 /** PostgreSQL plans it as a join: the numbers serve conditions on the id, the indexes of the table all others. */
@@ -44,5 +66,31 @@ export const SCHEMA = 'graticule_events';
 /** The geometry of a row as PostGIS `geometry`, in the source's CRS. An index on the column serves it. */
 export function geometryOf(source: PostgisSource): string {
   const geometry = column(source.geometryColumn);
-  return source.geography ? `${geometry}::geometry` : geometry;
+  return source.geography ? cutAtAntimeridian(`${geometry}::geometry`) : geometry;
+}
+
+/**
+ * Edges of a geography take the shorter way around the Earth. On a plane those across 180 degrees would take the longer
+ * one, so that parts with such an edge are cut there (RFC 7946, 3.1.9).
+ */
+export function cutAtAntimeridian(geometry: string): string {
+  const steps = `SELECT ST_X(p.geom) - lag(ST_X(p.geom)) OVER (PARTITION BY p.path[1:cardinality(p.path) - 1] ORDER BY p.path) AS x
+    FROM ST_DumpPoints(d.geom) AS p`;
+  const crosses = `EXISTS (SELECT FROM (${steps}) AS s WHERE abs(s.x) > 180)`;
+  const part = `CASE WHEN ${crosses} THEN ST_WrapX(ST_ShiftLongitude(d.geom), 180, -360) ELSE d.geom END`;
+  const parts = `SELECT ST_CollectionHomogenize(ST_Collect(${part} ORDER BY d.path)) FROM ST_Dump(${geometry}) AS d`;
+  return `CASE WHEN ST_XMax(${geometry}) - ST_XMin(${geometry}) > 180 THEN (${parts}) ELSE ${geometry} END`;
+}
+
+/** As geometryOf(), with surfaces as the polygons that functions of GEOS take. No index serves it. */
+export function polygonsOf(source: PostgisSource): string {
+  const geometry = geometryOf(source);
+  return source.mayHoldSurfaces ? flatSurfaces(geometry) : geometry;
+}
+
+/** Surfaces as multi polygons; other geometries unchanged. */
+export function flatSurfaces(geometry: string): string {
+  const face = `CASE GeometryType(d.geom) WHEN 'TRIANGLE' THEN ST_MakePolygon(ST_ExteriorRing(d.geom)) ELSE d.geom END`;
+  return `CASE WHEN GeometryType(${geometry}) IN ('POLYHEDRALSURFACE', 'TIN', 'TRIANGLE')
+    THEN (SELECT ST_Collect(${face}) FROM ST_Dump(${geometry}) AS d) ELSE ${geometry} END`;
 }

@@ -2,6 +2,7 @@ import { TaskFailure } from '../../../core/failure.js';
 import type { PageKey, SortKey } from '../../../core/features.js';
 import { fieldOf } from '../../../core/features.js';
 import type { PostgisSource } from '../../../core/vector-source.js';
+import { compositeKeyOf, partsOfId, rowOfParts } from './composite-keys.js';
 import { column } from './names.js';
 import type { SqlParams } from './params.js';
 
@@ -18,11 +19,15 @@ const ID_TYPES: Record<PostgisSource['idType'], string> = { integer: 'int8', str
 /** An order of features: the sort keys, then the id. */
 export class Order {
   readonly #keys: OrderKey[];
-  readonly #id: OrderKey;
+  readonly #ids: OrderKey[];
 
-  constructor(source: PostgisSource, sort: readonly SortKey[], backwards: boolean) {
+  constructor(
+    private readonly source: PostgisSource,
+    sort: readonly SortKey[],
+    backwards: boolean,
+  ) {
     this.#keys = sort.map((key) => orderKey(source, key, backwards));
-    this.#id = idKey(source, backwards);
+    this.#ids = idKeys(source, backwards);
   }
 
   /** Columns that make up the page key of a row, besides the id: text that PostgreSQL reads back exactly. */
@@ -35,16 +40,19 @@ export class Order {
   }
 
   get #all(): OrderKey[] {
-    return [...this.#keys, this.#id];
+    return [...this.#keys, ...this.#ids];
   }
 
   /** The condition on rows that follow a key. */
   after(key: PageKey, params: SqlParams): string {
     if (key.values.length !== this.#keys.length)
       throw new TaskFailure('invalid-input', 'The page key does not belong to this order.');
+    const composite = compositeKeyOf(this.source);
+    const ids = composite ? partsOfId(composite, key.id) : [key.id];
+    if (!ids) throw new TaskFailure('invalid-input', 'The page key does not belong to this order.');
     const places = [
       ...this.#keys.map((order, i) => placeOf(order, key.values[i]!, params)),
-      placeOf(this.#id, key.id, params),
+      ...this.#ids.map((order, i) => placeOf(order, ids[i]!, params)),
     ];
     return asRow(this.#all, places) ?? asChoices(places);
   }
@@ -107,6 +115,14 @@ function idKey(source: PostgisSource, backwards: boolean): OrderKey {
   return { name: source.idColumn, sqlType: ID_TYPES[source.idType], nullable: false, descending: backwards };
 }
 
+/** The keys that rows are in the order of at last. Of several columns these themselves: their index has that order. */
+function idKeys(source: PostgisSource, backwards: boolean): OrderKey[] {
+  const parts = compositeKeyOf(source)?.parts;
+  return parts
+    ? parts.map(({ name, sqlType = 'text' }) => ({ name, sqlType, nullable: false, descending: backwards }))
+    : [idKey(source, backwards)];
+}
+
 /** The type that values of a field, or of the id column, are compared as. */
 export function keyType(source: PostgisSource, name: string): string {
   if (name === source.idColumn) return ID_TYPES[source.idType];
@@ -115,6 +131,8 @@ export function keyType(source: PostgisSource, name: string): string {
 
 /** The condition on the row of an id; undefined when no row can have it. */
 export function idIs(source: PostgisSource, id: string, params: SqlParams): string | undefined {
+  const composite = compositeKeyOf(source);
+  if (composite) return rowOfParts(composite, id, params);
   if (!isId(source, id)) return undefined;
   return `${column(source.idColumn)} = ${params.add(id, ID_TYPES[source.idType])}`;
 }

@@ -159,8 +159,16 @@ class Validation {
     const about = { ...(table ?? { kind: 'r' }), oid } as SpatialTable;
     const key = await primaryKeyOf(this.connection, about, attributes, unique);
     if ('problem' in key) return this.#tell('error', 'key', key.problem);
-    this.#report.primaryKey = key.column;
     this.#report.identity = about.kind === 'r' || about.kind === 'p' ? 'primaryKey' : 'uniqueColumn';
+    if ('columns' in key) {
+      this.#report.primaryKey = key.columns.join(', ');
+      return this.#tell(
+        'warning',
+        'key',
+        `${key.columns.join(', ')} identify the rows together: the layer is read-only, and its ids are made of their values.`,
+      );
+    }
+    this.#report.primaryKey = key.column;
     this.#tell('pass', 'key', `${key.column} identifies the rows.`);
   }
 

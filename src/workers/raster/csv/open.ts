@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { SCRATCH_VARIABLE } from '../../engine/settings.js';
+import { noteDataset } from '../dataset-notes.js';
 import { type Dataset, gdal } from '../gdal.js';
 import { writeNormal } from './normal.js';
 import { type CsvReading, isPlain, readingOf } from './reading.js';
@@ -12,6 +13,17 @@ import { type CsvReading, isPlain, readingOf } from './reading.js';
  */
 export async function openCsv(path: string): Promise<Dataset> {
   const reading = await readingOf(path);
+  const dataset = await openReading(path, reading);
+  const { encoding, encodingReason, isGuess } = reading;
+  if (isGuess)
+    noteDataset(
+      dataset,
+      `The text was read as ${encoding}, because ${encodingReason}. A .cpg file beside it states another encoding.`,
+    );
+  return dataset;
+}
+
+async function openReading(path: string, reading: CsvReading): Promise<Dataset> {
   // Only the synchronous call hands open options on (gdal-async 3.12); for CSV it reads no more than the head.
   if (isPlain(reading)) return gdal.drivers.get('CSV').open(path, 'r', optionsOf(reading));
   const folder = mkdtempSync(`${process.env[SCRATCH_VARIABLE] ?? join(tmpdir(), 'graticule-scratch')}-csv-`);

@@ -21,13 +21,15 @@ export interface CsvText {
   encoding: string;
   /** Why it is read in that encoding. */
   encodingReason: string;
+  /** True when neither the file nor another says so. */
+  isGuess: boolean;
   separator: string;
 }
 
 export async function textOf(path: string): Promise<CsvText> {
-  const { encoding, reason: encodingReason } = await encodingOf(path);
+  const { encoding, reason: encodingReason, isGuess = false } = await encodingOf(path);
   const head = new TextDecoder(encoding).decode(await headOf(path, NAMES_BYTES));
-  return { path, encoding, encodingReason, separator: separatorOf(head) };
+  return { path, encoding, encodingReason, isGuess, separator: separatorOf(head) };
 }
 
 /** Records (RFC 4180), the line of names first. Fails with `source-unreadable`. */
@@ -55,7 +57,7 @@ async function* decoded(path: string, encoding: string): AsyncGenerator<string> 
   yield decoder.decode();
 }
 
-async function encodingOf(path: string): Promise<{ encoding: string; reason: string }> {
+async function encodingOf(path: string): Promise<{ encoding: string; reason: string; isGuess?: boolean }> {
   const named = await namedEncoding(path);
   if (named) return { encoding: named, reason: 'the .cpg file beside it says so' };
   const head = await headOf(path, HEAD_BYTES);
@@ -64,11 +66,11 @@ async function encodingOf(path: string): Promise<{ encoding: string; reason: str
   if (head[0] === 0xfe && head[1] === 0xff)
     return { encoding: 'utf-16be', reason: 'its byte order mark says so' };
   if (await isUtf8File(path)) return { encoding: 'utf-8', reason: 'all of it is valid' };
-  return { encoding: likelyEncoding(head), reason: 'it is not UTF-8 and this fits best' };
+  return { encoding: likelyEncoding(head), reason: 'it is not UTF-8 and this fits best', isGuess: true };
 }
 
 /** Encodings that the Encoding Standard has; ISO 8859-1 is read as windows-1252, as it says. */
-function likelyEncoding(head: Uint8Array): string {
+export function likelyEncoding(head: Uint8Array): string {
   const match = analyse(head).find(({ name }) => name !== 'ASCII' && name !== 'UTF-8' && isEncoding(name));
   return match ? new TextDecoder(match.name).encoding : 'windows-1252';
 }
@@ -84,7 +86,12 @@ function isEncoding(label: string): boolean {
 /** What `data.csv.cpg` beside `data.csv` says: a label, or the number of a code page. */
 async function namedEncoding(path: string): Promise<string | undefined> {
   const text = await readFile(`${path}.cpg`, 'latin1').catch(() => undefined);
-  const label = text?.trim().replace(/^(?:cp|ansi )?(\d{3,4})$/i, 'windows-$1');
+  return text === undefined ? undefined : encodingOfLabel(text);
+}
+
+/** The encoding that a .cpg file names: by a label, or by the number of a code page. */
+export function encodingOfLabel(text: string): string | undefined {
+  const label = text.trim().replace(/^(?:cp|ansi ?)?(\d{3,4})$/i, 'windows-$1');
   return label && isEncoding(label) ? new TextDecoder(label).encoding : undefined;
 }
 
@@ -101,7 +108,7 @@ async function isUtf8File(path: string): Promise<boolean> {
 }
 
 /** Where the last character ends that is surely whole. */
-function endOfCharacters(bytes: Uint8Array): number {
+export function endOfCharacters(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(4, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!;
     if (byte < 0x80) return bytes.length - back + 1;

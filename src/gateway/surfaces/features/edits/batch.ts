@@ -8,6 +8,7 @@ import { json } from '../../../../core/reply.js';
 import { requestErrors } from '../../../../services/telemetry/metrics.js';
 import { auditResource } from '../../../../stores/audit-scope.js';
 import { compileSchema } from '../../../http/validation.js';
+import { geometryLoss } from '../../geometry-loss.js';
 import { batchBody, contentCrs, FeatureBody, featureInput } from './body.js';
 import { outcomeStatus } from './outcome.js';
 import { type EditDeps, type EditTarget, editTarget } from './target.js';
@@ -60,7 +61,11 @@ export function batchOperation(
     path,
     summary: 'Batch of edits',
     description: `At most ${LIMITS.batchOperations} operations. Each succeeds or fails alone unless failFast or atomic is true.`,
-    params: { collectionId: pathString('collectionId', 'Identifier of a collection.'), contentCrs },
+    params: {
+      collectionId: pathString('collectionId', 'Identifier of a collection.'),
+      contentCrs,
+      geometryLoss,
+    },
     body: batchBody(BatchRequest),
     responses: {
       200: { description: 'Every operation succeeded', content: RESPONSE },

@@ -7,6 +7,7 @@ import { pathString } from '../../../../core/params.js';
 import { runTask } from '../../../../services/run-task.js';
 import { auditResource } from '../../../../stores/audit-scope.js';
 import { ifMatchTags } from '../../../http/entity-tag.js';
+import { geometryLoss } from '../../geometry-loss.js';
 import { FEATURES_PATH } from '../documents.js';
 import { ITEM_FORMATS } from '../formats.js';
 import { namesRow } from '../item-tag.js';
@@ -33,6 +34,7 @@ const ERRORS = {
   403: { description: 'The collection or feature may not be changed' },
   404: { description: 'No such collection or feature' },
 };
+const LOSSY = { 409: { description: 'The edit would replace a geometry that it cannot express' } };
 const CHANGED = { 412: { description: 'The feature has changed since the entity tag' } };
 
 /** Creating, replacing, updating and deleting features (OGC 20-002). */
@@ -74,12 +76,11 @@ export function editOperations(deps: EditDeps): Operation[] {
       path: `${ITEMS}/{featureId}`,
       summary: 'Replace a feature',
       description: 'What the properties do not name becomes null, or the default of its column.',
-      params: { collectionId, featureId, contentCrs, ifMatch },
+      params: { collectionId, featureId, contentCrs, ifMatch, geometryLoss },
       body: featureBody,
       responses: {
         200: { description: 'The feature as it is now', content: FEATURE },
-        ...ERRORS,
-        ...CHANGED,
+        ...{ ...ERRORS, ...LOSSY, ...CHANGED },
       },
       async run(x) {
         const { collectionId, featureId: id, contentCrs, ifMatch } = x.params;
@@ -98,12 +99,11 @@ export function editOperations(deps: EditDeps): Operation[] {
       path: `${ITEMS}/{featureId}`,
       summary: 'Update a feature',
       description: 'A JSON merge patch: what the body does not name stays, null clears.',
-      params: { collectionId, featureId, contentCrs, ifMatch },
+      params: { collectionId, featureId, contentCrs, ifMatch, geometryLoss },
       body: patchBody,
       responses: {
         200: { description: 'The feature as it is now', content: FEATURE },
-        ...ERRORS,
-        ...CHANGED,
+        ...{ ...ERRORS, ...LOSSY, ...CHANGED },
       },
       async run(x) {
         const { collectionId, featureId: id, contentCrs, ifMatch } = x.params;

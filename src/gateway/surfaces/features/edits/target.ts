@@ -7,6 +7,7 @@ import type { Exchange } from '../../../../core/operation.js';
 import { editBounds } from '../../../../services/edit-bounds.js';
 import type { Edits } from '../../../../services/edits.js';
 import type { SurfaceDeps } from '../../common.js';
+import { acceptsLoss } from '../../geometry-loss.js';
 import { type View, viewOf } from '../view.js';
 
 export type EditDeps = Pick<SurfaceDeps, 'catalog' | 'visible' | 'pools' | 'access'> & { edits: Edits };
@@ -35,6 +36,7 @@ export function editTarget(x: Exchange, deps: EditDeps, id: string, contentCrs: 
     task: {
       crs: crs.proj,
       swapAxes: crs.northFirst,
+      acceptsLoss: acceptsLoss(x),
       ...bounds,
       origin: {
         collection: collection.id,

@@ -1,0 +1,270 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { EditTask } from '../../src/core/edits.js';
+import type { PageKey } from '../../src/core/features.js';
+import { numberedSource } from '../../src/core/numbered.js';
+import type { PostgisSource } from '../../src/core/vector-source.js';
+import { closeAll } from '../../src/workers/providers/postgis/database.js';
+import { postgisStore } from '../../src/workers/providers/postgis/store.js';
+import { tableLayers } from '../../src/workers/providers/postgis/table-layers.js';
+import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { CRS84, layerOf, page, run } from './support.js';
+
+/** Tables that other servers read wrongly: no SRID, NaN, geographies across 180 degrees, keys of several columns. */
+
+let postgres: TestPostgres;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  await run(
+    postgres.url,
+    `CREATE EXTENSION IF NOT EXISTS postgis;
+     CREATE TABLE srid0 (id serial PRIMARY KEY, name text, geom geometry);
+     INSERT INTO srid0 (name, geom) VALUES ('a', 'POINT(7 47)'), ('b', 'POINT(8 48)');
+     CREATE TABLE declared0 (id serial PRIMARY KEY, geom geometry(Point));
+     CREATE TABLE nan (id serial PRIMARY KEY, geom geometry(Point, 4326));
+     INSERT INTO nan (geom) SELECT ST_SetSRID(ST_MakePoint(7 + i / 10.0, 47), 4326) FROM generate_series(1, 9) i;
+     INSERT INTO nan (geom) VALUES (ST_SetSRID(ST_MakePoint('NaN', 'NaN'), 4326)),
+       (ST_SetSRID(ST_MakePoint('Infinity', 47), 4326)), (ST_SetSRID(ST_MakePoint(7, '-Infinity'), 4326));
+     CREATE INDEX ON nan USING gist (geom);
+     CREATE TABLE globe (id int PRIMARY KEY, geom geography(Geometry, 4326));
+     INSERT INTO globe VALUES
+       (1, 'POLYGON((170 -20, -170 -20, -170 -10, 170 -10, 170 -20))'),
+       (2, 'LINESTRING(179 0, -179 1)'),
+       (3, 'MULTIPOLYGON(((170 40, -170 40, -170 50, 170 50, 170 40)), ((-5 40, 5 40, 5 50, -5 50, -5 40)))'),
+       (4, 'POLYGON((-100 60, -50 60, 0 60, 50 60, 100 60, 100 70, 50 70, 0 70, -50 70, -100 70, -100 60))'),
+       (5, 'MULTIPOINT(179 0, -179 0)');
+     CREATE TABLE pairs (region text, n int, name text, geom geometry(Point, 4326), PRIMARY KEY (region, n));
+     INSERT INTO pairs SELECT r, i, r || i, ST_SetSRID(ST_MakePoint(i, 50), 4326)
+       FROM unnest('{"a:b","5%",c}'::text[]) r, generate_series(1, 4) i;
+     CREATE TABLE days (region int, day date, geom geometry(Point, 4326), PRIMARY KEY (region, day)) PARTITION BY LIST (region);
+     CREATE TABLE days_1 PARTITION OF days FOR VALUES IN (1);
+     INSERT INTO days VALUES (1, '2020-02-29', 'SRID=4326;POINT(1 1)'), (1, '2020-03-01', 'SRID=4326;POINT(2 2)');`,
+  );
+});
+afterAll(async () => {
+  closeAll();
+  await postgres?.stop();
+});
+
+const box = (...bbox: number[]) => ({ op: 's_intersects', args: [{ property: 'geom' }, { bbox }] });
+const sourceOf = async (table: string) => (await layerOf(postgres.url, table)).source as PostgisSource;
+
+describe('a table without an SRID that is published with one', () => {
+  const published = async (table: string, srid = 4326) => {
+    const choices = [{ schema: 'public', table, srid }];
+    const [found] = await tableLayers({ database: postgres.url, choices });
+    if (!found || 'problem' in found) throw new Error(JSON.stringify(found));
+    return found.layer;
+  };
+  const edit = (source: PostgisSource, operation: EditTask['operations'][number]) =>
+    postgisStore.edit({
+      ...{
+        source,
+        operations: [operation],
+        mode: 'each',
+        crs: 'OGC:CRS84',
+        swapAxes: false,
+        filter: undefined,
+      },
+      origin: { collection: 'a', layerId: 1, protocol: 'Test', requestId: '1', actor: 'me' },
+    });
+  const sridsIn = async (table: string) => {
+    const { rows } = await run(postgres.url, `SELECT DISTINCT ST_SRID(geom) AS srid FROM ${table}`);
+    return rows.map(({ srid }) => srid);
+  };
+
+  it('is found by every spatial filter', async () => {
+    const layer = await published('srid0');
+    const source = layer.source as PostgisSource;
+    expect(layer).toMatchObject({ extent84: [7, 47, 8, 48] });
+    expect(source).toMatchObject({ crs: 'EPSG:4326', srid: 0 });
+    const ids = async (filter: object) => (await page(source, { filter: filter as never })).ids;
+    expect(await ids(box(6, 46, 10, 50))).toEqual([1, 2]);
+    expect(await ids(box(7, 47, 7, 47))).toEqual([1]);
+    const area = {
+      type: 'Polygon',
+      coordinates: [
+        [
+          [7.5, 46],
+          [9, 46],
+          [9, 49],
+          [7.5, 49],
+          [7.5, 46],
+        ],
+      ],
+    };
+    expect(await ids({ op: 's_intersects', args: [{ property: 'geom' }, area] })).toEqual([2]);
+    const point = { type: 'Point', coordinates: [7, 47.001] };
+    expect(await ids({ op: 's_dwithin', args: [{ property: 'geom' }, point, 200] })).toEqual([1]);
+    expect(
+      await postgisStore.occupied(source, [
+        [6, 46, 7.5, 50],
+        [0, 0, 1, 1],
+      ]),
+    ).toEqual([true, false]);
+    const { extent } = await postgisStore.extent({ source, filter: box(6, 46, 7.5, 50) as never });
+    expect(extent).toEqual([7, 47, 7, 47]);
+  });
+
+  it('is projected from the CRS that is stated', async () => {
+    await run(
+      postgres.url,
+      `CREATE TABLE utm0 (id serial PRIMARY KEY, geom geometry);
+       INSERT INTO utm0 (geom) VALUES ('POINT(500000 5500000)')`,
+    );
+    const source = (await published('utm0', 25832)).source as PostgisSource;
+    expect((await page(source)).list[0]!.geometry).toEqual({ type: 'Point', coordinates: [9, 49.6525429] });
+    expect((await page(source, { filter: box(8.9, 49, 9.1, 50) as never })).ids).toEqual([1]);
+  });
+
+  it('keeps its SRID when it is edited', async () => {
+    for (const table of ['srid0', 'declared0']) {
+      const source = (await published(table)).source as PostgisSource;
+      const geometry = JSON.stringify({ type: 'Point', coordinates: [9, 49] });
+      const made = await edit(source, { type: 'create', feature: { geometry } });
+      expect(made.outcomes).toEqual([{ ok: true, id: expect.any(String) }]);
+      const { id } = made.outcomes[0] as { id: string };
+      const moved = await edit(source, { type: 'update', id, feature: { geometry } });
+      expect(moved.outcomes).toEqual([{ ok: true, id }]);
+      expect(await sridsIn(table)).toEqual([0]);
+      expect((await page(source, { filter: box(8.5, 48.5, 9.5, 49.5) as never })).ids).toEqual([Number(id)]);
+    }
+  });
+});
+
+describe('rows whose coordinates are no numbers', () => {
+  it('hide no other row from extents', async () => {
+    const layer = await layerOf(postgres.url, 'nan');
+    expect(layer.extent84).toEqual([7.1, 47, 7.9, 47]);
+    expect(layer.featureCount).toBe(12);
+    const source = layer.source as PostgisSource;
+    const extent = async (filter: object | undefined) =>
+      (await postgisStore.extent({ source, filter: filter as never })).extent;
+    expect(await extent(undefined)).toEqual([7.1, 47, 7.9, 47]);
+    const all = { op: '>', args: [{ property: 'id' }, 4] };
+    expect(await extent(all)).toEqual([7.5, 47, 7.9, 47]);
+  });
+
+  it('are features without a geometry', async () => {
+    const { list } = await page(await sourceOf('nan'));
+    expect(list.filter(({ geometry }) => geometry === null).map(({ id }) => id)).toEqual([10, 11, 12]);
+  });
+});
+
+describe('boxes without an area', () => {
+  it('find the points in them', async () => {
+    const source = await sourceOf('nan');
+    const ids = async (filter: object) => (await page(source, { filter: filter as never })).ids;
+    expect(await ids(box(7.1, 47, 7.1, 47))).toEqual([1]);
+    expect(await ids(box(7.1, 47, 7.3, 47))).toEqual([1, 2, 3]);
+    expect(await ids(box(7.1, 46, 7.1, 48))).toEqual([1]);
+    const literal = { bbox: [7.1, 47, 7.1, 47] };
+    for (const op of ['s_within', 's_equals'])
+      expect(await ids({ op, args: [{ property: 'geom' }, literal] })).toEqual([1]);
+  });
+});
+
+describe('geographies across 180 degrees', () => {
+  it('are cut there, and others are left alone', async () => {
+    const { list } = await page(await sourceOf('globe'));
+    const [polygon, line, parts, wide, points] = list.map(
+      ({ geometry }) => geometry as { type: string; coordinates: never[] },
+    );
+    const longitudes = (value: unknown): number[] =>
+      Array.isArray(value) && typeof value[0] === 'number'
+        ? [value[0]]
+        : (value as unknown[]).flatMap(longitudes);
+    expect(polygon!.type).toBe('MultiPolygon');
+    const spans = polygon!.coordinates.map((part) => [
+      Math.min(...longitudes(part)),
+      Math.max(...longitudes(part)),
+    ]);
+    expect(spans.sort()).toEqual([
+      [-180, -170],
+      [170, 180],
+    ]);
+    expect(line).toEqual({
+      type: 'MultiLineString',
+      coordinates: expect.arrayContaining([
+        [
+          [179, 0],
+          [180, 0.5],
+        ],
+      ]),
+    });
+    expect(parts!.coordinates).toHaveLength(3);
+    expect(wide!.type).toBe('Polygon');
+    expect(points).toEqual({
+      type: 'MultiPoint',
+      coordinates: [
+        [179, 0],
+        [-179, 0],
+      ],
+    });
+  });
+
+  it('are found where they are, and not on the other side of the Earth', async () => {
+    const source = await sourceOf('globe');
+    const ids = async (...bbox: number[]) => (await page(source, { filter: box(...bbox) as never })).ids;
+    expect(await ids(175, -15, 176, -14)).toEqual([1]);
+    expect(await ids(-176, -15, -175, -14)).toEqual([1]);
+    expect(await ids(0, -15, 1, -14)).toEqual([]);
+    expect(await ids(0, 41, 1, 42)).toEqual([3]);
+    expect(await ids(20, 61, 21, 62)).toEqual([4]);
+  });
+});
+
+describe('keys of several columns', () => {
+  it('name features by the values of all of them', async () => {
+    const source = await sourceOf('pairs');
+    const all = await page(source);
+    expect(all.ids).toEqual(expect.arrayContaining(['a%3Ab:1', '5%25:4', 'c:2']));
+    for (const id of all.ids) {
+      const found = await postgisStore.item({ filter: undefined, ...CRS84, source, id: String(id) });
+      expect(JSON.parse(Buffer.from(found!.data).toString())).toMatchObject({ id });
+    }
+    for (const id of ['c', 'c:2:3', 'c:02', 'c:x', 'a:b:1', 'a%3ab:1', 'c:99999999999999999999', 'd:1'])
+      expect(await postgisStore.item({ filter: undefined, ...CRS84, source, id })).toBeNull();
+  });
+
+  it.each([[[]], [[{ field: 'n', descending: true }]], [[{ field: 'id', descending: false }]]])(
+    'are paged through without a gap, sorted by %j',
+    async (sort) => {
+      const source = await sourceOf('pairs');
+      const whole = await page(source, { sort });
+      const seen: unknown[] = [];
+      let after: PageKey | undefined;
+      do {
+        const part = await page(source, { sort, limit: 5, ...(after ? { after } : {}) });
+        seen.push(...part.ids);
+        after = part.more ? part.last : undefined;
+      } while (after);
+      expect(seen).toEqual(whole.ids);
+      expect(new Set(seen).size).toBe(12);
+    },
+  );
+
+  it('serve filters, counts, tiles and numbers for clients that know nothing else', async () => {
+    const source = await sourceOf('pairs');
+    const filter = { op: 'in', args: [{ property: 'id' }, ['c:2', 'a%3Ab:1']] };
+    expect((await page(source, { filter: filter as never })).ids.sort()).toEqual(['a%3Ab:1', 'c:2']);
+    expect(await postgisStore.count({ source, filter: box(1, 50, 1, 50) as never })).toBe(3);
+    const numbered = numberedSource(source) as PostgisSource;
+    const { list } = await page(numbered);
+    expect(list.map(({ id }) => id).sort((a, b) => Number(a) - Number(b))).toEqual(
+      Array.from({ length: 12 }, (_, i) => i + 1),
+    );
+    expect(list[0]!.properties['id']).toBeTypeOf('string');
+    const by = { op: '=', args: [{ property: numbered.idColumn }, list[0]!.id as number] };
+    expect((await page(numbered, { filter: by as never })).ids).toEqual([list[0]!.id]);
+  });
+
+  it('name features of partitioned tables', async () => {
+    const source = await sourceOf('days');
+    expect(source.writable).toBe(false);
+    expect((await page(source)).ids).toEqual(['1:2020-02-29', '1:2020-03-01']);
+    const found = await postgisStore.item({ filter: undefined, ...CRS84, source, id: '1:2020-02-29' });
+    expect(JSON.parse(Buffer.from(found!.data).toString())).toMatchObject({ properties: { region: 1 } });
+    expect(await postgisStore.item({ filter: undefined, ...CRS84, source, id: '1:no day' })).toBeNull();
+  });
+});
