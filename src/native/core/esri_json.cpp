@@ -63,11 +63,6 @@ void appendPart(ByteBuffer& out, const int64_t* numbers, size_t length, size_t d
 
 }  // namespace
 
-bool readTime(FieldType type, const Value& value, int64_t& milliseconds) {
-  if (type == FieldType::DateTime) return readInstant(value.bytes, value.size, milliseconds);
-  return type == FieldType::Date && readDay(value.bytes, value.size, milliseconds);
-}
-
 void EsriJsonGeometryWriter::begin(const FeatureOptions& options, const Reprojector* reprojector) {
   positions_.begin({options.format.precision, false}, reprojector);
   quantiser_.begin(options, reprojector);

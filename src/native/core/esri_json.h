@@ -80,7 +80,4 @@ class EsriJsonFeatureWriter {
   ByteBuffer out_;
 };
 
-/** The text of a date or an instant in milliseconds since 1970; false for other types and texts. */
-bool readTime(FieldType type, const Value& value, int64_t& milliseconds);
-
 }  // namespace graticule

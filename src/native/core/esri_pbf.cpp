@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "esri_json.h"
+#include "instant.h"
 #include "json.h"
 #include "text.h"
 #include "varint.h"

@@ -70,17 +70,6 @@ char* putMark(char* out, char mark) {
 
 }  // namespace
 
-bool readDay(const char* text, size_t size, int64_t& milliseconds) {
-  int century = 0, year = 0, month = 0, day = 0;
-  if (size != 10 || text[4] != '-' || text[7] != '-') return false;
-  if (!readPair(text, century) || !readPair(text + 2, year) || !readPair(text + 5, month) || !readPair(text + 8, day)) {
-    return false;
-  }
-  if (month < 1 || month > 12 || day < 1 || day > 31) return false;
-  milliseconds = daysOf(century * 100 + year, month, day) * 86400000;
-  return true;
-}
-
 bool readMicroseconds(const char* text, size_t size, int64_t& microseconds) {
   int century = 0, year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
   if (size < 19 || text[4] != '-' || text[7] != '-' || text[13] != ':' || text[16] != ':') return false;
@@ -113,6 +102,22 @@ bool readInstant(const char* text, size_t size, int64_t& milliseconds) {
   if (!readMicroseconds(text, size, microseconds)) return false;
   milliseconds = floorDivide(microseconds, 1000);
   return true;
+}
+
+bool readDay(const char* text, size_t size, int64_t& milliseconds) {
+  int century = 0, year = 0, month = 0, day = 0;
+  if (size != 10 || text[4] != '-' || text[7] != '-') return false;
+  if (!readPair(text, century) || !readPair(text + 2, year) || !readPair(text + 5, month) || !readPair(text + 8, day)) {
+    return false;
+  }
+  if (month < 1 || month > 12 || day < 1 || day > 31) return false;
+  milliseconds = daysOf(century * 100 + year, month, day) * 86'400'000;
+  return true;
+}
+
+bool readTime(FieldType type, const Value& value, int64_t& milliseconds) {
+  if (type == FieldType::DateTime) return readInstant(value.bytes, value.size, milliseconds);
+  return type == FieldType::Date && readDay(value.bytes, value.size, milliseconds);
 }
 
 size_t putMicroseconds(char* out, int64_t microseconds) {

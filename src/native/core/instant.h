@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "value.h"
+
 namespace graticule {
 
 /** Reads an instant as microseconds since 1970; digits beyond are cut off. */
@@ -12,8 +14,11 @@ bool readMicroseconds(const char* text, size_t size, int64_t& microseconds);
 /** Reads an instant as milliseconds since 1970; digits beyond are cut off. */
 bool readInstant(const char* text, size_t size, int64_t& milliseconds);
 
-/** Milliseconds since 1970 of the midnight in UTC that begins a day, `YYYY-MM-DD`. */
+/** Reads `YYYY-MM-DD` as milliseconds from 1970 to the midnight in UTC that begins the day. */
 bool readDay(const char* text, size_t size, int64_t& milliseconds);
+
+/** Reads the text of a field of dates or instants; false for other types and texts. */
+bool readTime(FieldType type, const Value& value, int64_t& milliseconds);
 
 /** Bytes of an instant as text. */
 constexpr size_t kInstantSize = 26;
