@@ -13,6 +13,8 @@ export interface FeatureInput {
   geometry?: string;
   /** Attributes by name, each as the JSON text that came: no digit of a number is lost before its field is known. */
   values?: Readonly<Record<string, JsonText>>;
+  /** The values are attributes of GeoServices: clients know times by milliseconds alone, and JSON as one text. */
+  areAttributes?: true;
 }
 
 /**

@@ -267,6 +267,14 @@ describe.each(STORES)('%s', (_store, { nums, ids }) => {
     expect((await item.json()).properties.name).toBe('large');
   });
 
+  it('shows all digits on pages', async () => {
+    for (const path of [`${nums}/items/3`, `${nums}/items`]) {
+      const page = await (await fetch(items(`${path}?f=html`))).text();
+      expect(page).toContain(THIRD);
+      expect(page).toContain('9007199254740993');
+    }
+  });
+
   it('writes ids beyond 2^53 in protocol buffers', async () => {
     const response = await fetch(
       `${server.url}/rest/services/default/${layer(ids)}/query?where=1%3D1&returnIdsOnly=true&f=pbf`,
@@ -336,6 +344,32 @@ describe.each(STORES)('%s', (_store, { nums, ids }) => {
     });
     expect((await json.json()).updateResults).toEqual([{ objectId: 3, success: true }]);
     expect(await stored(nums, 'sid', 'fid=3')).toEqual([THIRD]);
+  });
+
+  it('keeps what clients of GeoServices were not shown when they put back what they were', async () => {
+    const columns =
+      nums === 'gnums' ? ['at', 'doc', 'sid'] : ['at', 'doc', 'raw', 'nu', 'list', 'until', 'sid'];
+    const all = async () => {
+      const values: unknown[] = [];
+      for (const column of columns) values.push(...(await stored(nums, column, 'fid=2')));
+      return values;
+    };
+    const before = await all();
+    const shown = await restText(`${layer(nums)}/query`, {
+      ...{ objectIds: '2', outFields: columns.join(','), returnGeometry: 'false' },
+    });
+    const features = /"features":(\[.*\])}$/.exec(shown)![1]!;
+    const updated = JSON.parse(await restText(`${layer(nums)}/updateFeatures`, { features }));
+    expect(updated.updateResults).toEqual([{ objectId: 2, success: true }]);
+    expect(await all()).toEqual(before);
+    const at = Date.UTC(2020, 0, 1, 23, 59, 59, 998);
+    const other = `[{"attributes":{"fid":2,"at":${at},"doc":"{\\"z\\": 9007199254740993}"}}]`;
+    await restText(`${layer(nums)}/updateFeatures`, { features: other });
+    expect(await idsOf(nums, 'datetime=2020-01-01T23:59:59.998Z')).toEqual([2]);
+    expect(String(await stored(nums, 'doc', 'fid=2')).replace(/\s/g, '')).toBe('{"z":9007199254740993}');
+    const restored = JSON.stringify({ properties: { at: INSTANTS[1], doc: null } });
+    await send('PATCH', `${nums}/items/2`, restored);
+    await send('PATCH', `${nums}/items/2`, `{"properties":{"doc":${DOC}}}`);
   });
 
   it('patches one member of a JSON value and nothing else', async () => {

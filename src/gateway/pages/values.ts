@@ -1,5 +1,7 @@
 import type { Box } from '../../core/box.js';
+import { isExactNumber } from '../../core/exact-number.js';
 import { html, type Markup } from '../../core/html.js';
+import { stringifyExactly } from '../../core/json.js';
 
 /** How single values read on a page. Text from data is isolated (`bdi`): its direction changes nothing around it. */
 
@@ -10,8 +12,9 @@ const NONE = html`<span class="none">–</span>`;
 export function propertyValue(value: unknown): Markup {
   if (value === null || value === undefined || value === '') return NONE;
   if (typeof value === 'number' || typeof value === 'bigint') return html`${String(value)}`;
+  if (isExactNumber(value)) return html`${value.number}`;
   if (typeof value === 'boolean') return html`${value ? 'true' : 'false'}`;
-  if (typeof value !== 'string') return html`<code>${shortened(JSON.stringify(value))}</code>`;
+  if (typeof value !== 'string') return html`<code>${shortened(stringifyExactly(value))}</code>`;
   if (/^https?:\/\/[^\s<>"']+$/i.test(value)) {
     return html`<a href="${value}" rel="noopener noreferrer nofollow">${shortened(value)}</a>`;
   }

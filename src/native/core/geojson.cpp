@@ -1,6 +1,7 @@
 #include "geojson.h"
 
 #include <cmath>
+#include <cstdlib>
 
 #include "json.h"
 #include "number.h"
@@ -67,15 +68,6 @@ void appendBareText(ByteBuffer& out, FieldType type, const Value& value) {
 void appendWhole(ByteBuffer& out, FieldType type, int64_t value) {
   appendInteger(out, value);
   if (type == FieldType::Number) out.appendLiteral(".0");
-}
-
-/** An id that readers in JavaScript would round is a string. */
-void appendIdNumber(ByteBuffer& out, int64_t id) {
-  constexpr int64_t kMaxSafe = 9'007'199'254'740'991;
-  const bool isSafe = id <= kMaxSafe && id >= -kMaxSafe;
-  if (!isSafe) out.push('"');
-  appendInteger(out, id);
-  if (!isSafe) out.push('"');
 }
 
 }  // namespace
@@ -240,7 +232,7 @@ void GeoJsonFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, si
   const bool hasId = id.kind == Value::Kind::Integer || id.kind == Value::Kind::Text;
   if (hasId) {
     out_.appendLiteral("\"id\":");
-    appendId(id);
+    appendId(id, true);
     out_.push(',');
   }
   out_.appendLiteral("\"geometry\":");
@@ -249,18 +241,23 @@ void GeoJsonFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, si
   if (idKey_.empty()) return;
   out_.append(idKey_.data(), idKey_.size());
   if (hasId) {
-    appendId(id);
+    appendId(id, false);
   } else {
     out_.appendLiteral("null");
   }
 }
 
-void GeoJsonFeatureWriter::appendId(const Value& id) {
-  if (id.kind == Value::Kind::Integer) {
-    appendIdNumber(out_, id.integer);
-  } else {
-    appendJsonString(out_, id.bytes, id.size);
-  }
+/** An id that readers in JavaScript would round is a string as member `id`; as an attribute it is the number. */
+void GeoJsonFeatureWriter::appendId(const Value& id, bool isMember) {
+  constexpr int64_t kMaxSafe = 9'007'199'254'740'991;
+  int64_t number = 0;
+  // Keys of text may be digits, which do not make them numbers: those of integers alone come beyond 2^53 as text.
+  const bool isInteger = readIntegerId(id, number) && (id.kind == Value::Kind::Integer || std::abs(number) > kMaxSafe);
+  if (!isInteger) return appendJsonString(out_, id.bytes, id.size);
+  const bool isQuoted = isMember && (number > kMaxSafe || number < -kMaxSafe);
+  if (isQuoted) out_.push('"');
+  appendInteger(out_, number);
+  if (isQuoted) out_.push('"');
 }
 
 void GeoJsonFeatureWriter::writeGeometry(const uint8_t* blob, size_t size) {

@@ -61,7 +61,7 @@ class GeoJsonFeatureWriter {
 
  private:
   /** An integer or text. */
-  void appendId(const Value& id);
+  void appendId(const Value& id, bool isMember);
   void writeGeometry(const uint8_t* blob, size_t size);
   void writeLoss(bool unreadable);
 

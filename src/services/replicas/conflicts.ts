@@ -27,7 +27,11 @@ export interface UploadFacts {
 }
 
 export function inputOf({ values, geometry }: SentFeature): FeatureInput {
-  return { values, ...(geometry === undefined ? {} : { geometry: JSON.stringify(geometry) }) };
+  return {
+    values,
+    areAttributes: true,
+    ...(geometry === undefined ? {} : { geometry: JSON.stringify(geometry) }),
+  };
 }
 
 /** An update of a feature that others changed; undefined where they mean the same. */

@@ -1,5 +1,5 @@
-import type { EditTask, GeometryLoss } from '../../core/edits.js';
-import { membersIn, mergePatchText, sameJson } from '../../core/json-text.js';
+import type { EditOperation, EditTask, GeometryLoss } from '../../core/edits.js';
+import { type JsonText, membersIn, mergePatchText, sameJson } from '../../core/json-text.js';
 import { deletion, insertion, update } from './events.js';
 import type { PreparedEdit } from './prepare.js';
 import { type EditSession, type NewEvent, Refusal, type RowChange, type StoredFeature } from './session.js';
@@ -75,17 +75,44 @@ function replacement(
       (visible?.includes(name) ?? true) &&
       (writable?.includes(name) ?? true),
   );
-  const sent = 'feature' in operation ? (operation.feature.values ?? {}) : {};
-  const stored = membersIn(before.properties)!;
-  const changed = [...values].filter(([name]) => {
-    const [now, was] = [sent[name], stored.get(name)];
-    return now === undefined || was === undefined || !sameJson(now, was);
-  });
-  return { geometry, values: new Map(changed), reset: reset.map((field) => field.name) };
+  const changed = withoutShown(source, operation, values, before);
+  return { geometry, values: changed, reset: reset.map((field) => field.name) };
 }
 
-/** JSON members are patched in depth, all others set. */
-function patch({ source }: EditTask, { geometry, values }: PreparedEdit, before: StoredFeature): RowChange {
+/** The values but those that came back as they were shown: the stored ones may say more. */
+function withoutShown(
+  { fields }: EditTask['source'],
+  operation: EditOperation,
+  values: PreparedEdit['values'],
+  before: StoredFeature,
+): PreparedEdit['values'] {
+  const { values: sent = {}, areAttributes = false } = 'feature' in operation ? operation.feature : {};
+  const stored = membersIn(before.properties)!;
+  const types = new Map(fields.map(({ name, type }) => [name, type]));
+  const isShown = (name: string) => {
+    const [now, was] = [sent[name], stored.get(name)];
+    if (now === undefined || was === undefined) return false;
+    return (
+      sameJson(now, was) || (areAttributes && types.get(name) === 'date-time' && sameMillisecond(now, was))
+    );
+  };
+  return new Map([...values].filter(([name]) => !isShown(name)));
+}
+
+/** Whether two instants are shown as the same one to a client of milliseconds. */
+function sameMillisecond(a: JsonText, b: JsonText): boolean {
+  const [one, other] = [a, b].map((json) => Date.parse(String(JSON.parse(json))));
+  return one === other;
+}
+
+/** JSON members are patched in depth, all others set. Attributes of GeoServices are set each as one value. */
+function patch(
+  { source }: EditTask,
+  { operation, geometry, values }: PreparedEdit,
+  before: StoredFeature,
+): RowChange {
+  if ('feature' in operation && operation.feature.areAttributes)
+    return { geometry, values: withoutShown(source, operation, values, before), reset: [] };
   const deep = source.fields.filter(
     ({ name, type }) => type === 'json' && (values.get(name) as string | null | undefined)?.[0] === '{',
   );

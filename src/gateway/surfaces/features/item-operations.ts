@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { CatalogSnapshot } from '../../../core/collection.js';
+import { parseJsonExactly } from '../../../core/json.js';
 import { HTML_FORMAT, linkType } from '../../../core/media.js';
 import {
   defineOperation,
@@ -61,7 +62,8 @@ export function itemOperations(deps: ItemDeps): Operation[] {
   ): Promise<Reply> => {
     const item = await readItem(x, pools, view, x.params.featureId, x.params.crs);
     if (x.format !== HTML_FORMAT) return itemReply(x, view, catalog, item);
-    const feature = { ...JSON.parse(item.text), links: featureLinks(x, view, catalog, item) };
+    const read = parseJsonExactly(item.text, ['properties']) as Parameters<typeof pages.itemPage>[2];
+    const feature = { ...read, links: featureLinks(x, view, catalog, item) };
     return documentReply(x, undefined, () => pages.itemPage(x, view.visible, feature));
   };
   return [

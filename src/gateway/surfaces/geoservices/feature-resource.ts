@@ -1,11 +1,12 @@
 import { notFound } from '../../../core/errors.js';
 import type { ItemsResult } from '../../../core/features.js';
+import { parseJsonExactly } from '../../../core/json.js';
 import type { Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { requireLayer } from '../../../services/replicas/layer-view.js';
 import { runTask } from '../../../services/run-task.js';
 import { common, documentFormat, readingOperation, SERVER, type ServerType } from './feature-server.js';
-import { textReply } from './in-band.js';
+import { jsonReply, textReply } from './in-band.js';
 import { spatialReferenceOf } from './layer-documents.js';
 import { type Members, wholeNumber } from './members.js';
 import { featureParams, layerParams, type QueryDeps } from './query-operations.js';
@@ -35,7 +36,7 @@ export function featureOperations(deps: QueryDeps, server: ServerType): Operatio
         found,
         request.task.skipGeometry ? undefined : spatialReferenceOf(request.crs),
       );
-      return textReply(format === 'pjson' ? JSON.stringify(JSON.parse(text), null, 2) : text);
+      return format === 'pjson' ? jsonReply(parseJsonExactly(text, 'all'), format) : textReply(text);
     },
   });
 }

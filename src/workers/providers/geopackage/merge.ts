@@ -1,3 +1,4 @@
+import { canonicalDigits } from '../../../core/exact-number.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { MergeResult, MergeTask } from '../../../core/merges.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
@@ -70,8 +71,11 @@ class GeoPackageMerge implements MergeSession {
         .safeIntegers()
         .raw()
         .all(`[${keys.join(',')}]`),
-    ) as [string | bigint, string][];
-    return rows.map(([key, id]) => [typeof key === 'bigint' ? String(key) : JSON.stringify(key), id]);
+    ) as [string | number | bigint, string][];
+    return rows.map(([key, id]) => [
+      typeof key === 'string' ? JSON.stringify(key) : canonicalDigits(String(key)),
+      id,
+    ]);
   }
 
   async some(most: number): Promise<string[]> {
