@@ -271,6 +271,18 @@ describe('entity tags', () => {
   });
 });
 
+it('resolves the roles of a key, and takes enumerations of queries in any case', async () => {
+  const id = await w.apiKey(['role:reader', 'admin:jobs:read']);
+  const { permissions } = (await w.send('GET', `/api-keys/${id}/effective-permissions`)).body.data;
+  expect(permissions).toEqual(expect.arrayContaining(['role:reader', 'admin:jobs:read']));
+  expect(permissions.length).toBeGreaterThan(2);
+  expect((await w.send('GET', '/users?source=OIDC&active=TRUE')).status).toBe(200);
+  expect((await w.send('GET', '/users?source=1')).status).toBe(400);
+  const sources = (await w.send('GET', '/connections')).body.data;
+  const { storageType } = sources.find(({ owner }: { owner: string }) => owner === 'configuration');
+  expect(storageType).toBe('managed');
+});
+
 describe('what the contract leaves free', () => {
   it('is accepted: labels, names of roles and limits, protocols', async () => {
     const key = await w.send('POST', '/api-keys', {

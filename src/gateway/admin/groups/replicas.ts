@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { badParameter, notFound } from '../../../core/errors.js';
-import { choice, pathString } from '../../../core/params.js';
+import { pathString } from '../../../core/params.js';
 import type { Decision } from '../../../services/replicas/resolution.js';
 import { isExpired } from '../../../services/replicas/service.js';
 import { type Conflict, RESOLUTIONS } from '../../../stores/replica-conflicts.js';
@@ -10,6 +10,7 @@ import { ConflictDetail, ConflictSummary, conflictDetail, conflictSummary } from
 import type { AdminDeps } from '../deps.js';
 import { TimestampSchema, timestamp } from '../envelope.js';
 import { action, group, jsonBody, report } from '../kit.js';
+import { enumeration } from '../params.js';
 import { requireService } from './services.js';
 
 const members = {
@@ -31,7 +32,7 @@ const replicaId = pathString('replicaId', 'Id of a replica.');
 const conflictId = pathString('conflictId', 'Id of a conflict.');
 
 const STATUSES: readonly ConflictStatus[] = ['pending', 'resolved', 'deferred'];
-const status = choice('status', STATUSES, 'Only conflicts of this status.');
+const status = enumeration('status', STATUSES, 'Only conflicts of this status.');
 
 const ConflictList = Type.Object({
   serviceId: Type.String(),
