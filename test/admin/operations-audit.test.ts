@@ -328,3 +328,24 @@ describe('what the contract leaves free', () => {
     expect(documents.get('GET /jobs/{jobId}')!.responses['404']!.headers).toHaveProperty('X-Correlation-Id');
   });
 });
+
+it('carries a repeated upload out once, whatever its boundary', async () => {
+  const upload = async (content: string) => {
+    // Each FormData has a boundary of its own.
+    const form = new FormData();
+    form.append('TableName', 'repeated');
+    form.append('SourceSrid', '4326');
+    form.append('file', new Blob([content]), 'points.csv');
+    const headers = { 'x-api-key': server.adminKey, 'idempotency-key': 'upload-1' };
+    const response = await fetch(`${server.url}${BASE}/import/upload`, {
+      method: 'POST',
+      headers,
+      body: form,
+    });
+    return [response.status, response.headers.get('idempotency-replayed')];
+  };
+  const points = 'id,lon,lat\n1,7,47\n';
+  expect(await upload(points)).toEqual([200, null]);
+  expect(await upload(points)).toEqual([200, 'true']);
+  expect(await upload(`${points}2,8,47\n`)).toEqual([422, null]);
+});
