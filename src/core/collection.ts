@@ -138,6 +138,8 @@ export interface RasterCollection extends CollectionBase {
   readonly style: MapStyle;
   /** Further styles that its source brings along. */
   readonly styles?: readonly NamedStyle[];
+  /** Numbers of the registered rasters that it is made of; a mosaic has each as the member of that name. */
+  readonly rasterIds?: readonly number[];
 }
 
 /** A tile archive: tiles are served as they are stored. */

@@ -119,6 +119,8 @@ export interface OgrPreview {
   layer?: OgrLayerInfo;
   /** Attributes of its first feature, as JSON. */
   sample: string;
+  /** Name of the OGR driver that reads the file. */
+  driver?: string;
 }
 
 /** What OGR found in a vector file that is not a GeoPackage. */

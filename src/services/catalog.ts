@@ -278,7 +278,7 @@ export class Catalog {
   #withStyle(collection: Collection): Collection {
     if (!isDrawable(collection)) return collection;
     const put = this.#styles.get(collection.layerId);
-    if (put?.kind !== collection.kind) return collection;
+    if (!put?.style || put.kind !== collection.kind) return collection;
     const before = this.#styled.get(collection);
     if (before && before.style === put.style) return before;
     const styled = { ...collection, style: put.style } as StyledCollection;

@@ -58,10 +58,10 @@ async function describe(
   pools: Pick<Pools, 'run'>,
   options: TaskOptions,
 ): Promise<ImportPreview> {
-  const { layers, layer, sample } = await pools.run('ogr.preview', { path }, options);
+  const { layers, layer, sample, driver } = await pools.run('ogr.preview', { path }, options);
   if (!layer) throw new ApiError('invalid-request', 'The file has no layer.');
   return {
-    format: await formatOf(file, path),
+    format: driver === 'ESRIJSON' ? 'EsriJson' : await formatOf(file, path),
     detectedSrid: sridOf(layer),
     totalFeatureCount: layer.featureCount,
     availableLayers: layers.map(({ name }) => name),

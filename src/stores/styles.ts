@@ -61,8 +61,13 @@ export class StyleStore {
     return rows.map(revision);
   }
 
-  /** The versions in force of layers, all or these, that have a document of their own. */
-  async inForce(layerIds?: readonly number[]): Promise<StoredStyle[]> {
+  /** The versions in force of all layers that have a document of their own. */
+  async inForce(): Promise<StoredStyle[]> {
+    return (await this.latest()).filter(({ document }) => document !== null);
+  }
+
+  /** The versions in force of layers, all or these, also those that went back to the default style. */
+  async latest(layerIds?: readonly number[]): Promise<StoredStyle[]> {
     const rows = await this.db
       .selectFrom('styles')
       .$if(layerIds !== undefined, (all) => all.where('layer_id', 'in', layerIds!))
@@ -76,7 +81,6 @@ export class StyleStore {
             .whereRef('newer.layer_id', '=', 'styles.layer_id'),
         ),
       )
-      .where('document_json', 'is not', null)
       .execute();
     return rows.map(stored);
   }

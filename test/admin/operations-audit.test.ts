@@ -271,6 +271,18 @@ describe('entity tags', () => {
   });
 });
 
+it('resolves the roles of a key, and takes enumerations of queries in any case', async () => {
+  const id = await w.apiKey(['role:reader', 'admin:jobs:read']);
+  const { permissions } = (await w.send('GET', `/api-keys/${id}/effective-permissions`)).body.data;
+  expect(permissions).toEqual(expect.arrayContaining(['role:reader', 'admin:jobs:read']));
+  expect(permissions.length).toBeGreaterThan(2);
+  expect((await w.send('GET', '/users?source=OIDC&active=TRUE')).status).toBe(200);
+  expect((await w.send('GET', '/users?source=1')).status).toBe(400);
+  const sources = (await w.send('GET', '/connections')).body.data;
+  const { storageType } = sources.find(({ owner }: { owner: string }) => owner === 'configuration');
+  expect(storageType).toBe('managed');
+});
+
 describe('what the contract leaves free', () => {
   it('is accepted: labels, names of roles and limits, protocols', async () => {
     const key = await w.send('POST', '/api-keys', {
@@ -315,4 +327,25 @@ describe('what the contract leaves free', () => {
     expect((await ask('/roles')).headers.get('x-correlation-id')).toBeNull();
     expect(documents.get('GET /jobs/{jobId}')!.responses['404']!.headers).toHaveProperty('X-Correlation-Id');
   });
+});
+
+it('carries a repeated upload out once, whatever its boundary', async () => {
+  const upload = async (content: string) => {
+    // Each FormData has a boundary of its own.
+    const form = new FormData();
+    form.append('TableName', 'repeated');
+    form.append('SourceSrid', '4326');
+    form.append('file', new Blob([content]), 'points.csv');
+    const headers = { 'x-api-key': server.adminKey, 'idempotency-key': 'upload-1' };
+    const response = await fetch(`${server.url}${BASE}/import/upload`, {
+      method: 'POST',
+      headers,
+      body: form,
+    });
+    return [response.status, response.headers.get('idempotency-replayed')];
+  };
+  const points = 'id,lon,lat\n1,7,47\n';
+  expect(await upload(points)).toEqual([200, null]);
+  expect(await upload(points)).toEqual([200, 'true']);
+  expect(await upload(`${points}2,8,47\n`)).toEqual([422, null]);
 });

@@ -57,6 +57,56 @@ const valuesOf = (path: string, band: string) =>
 const rule = (rasterFunction: string, args: object = {}) =>
   JSON.stringify({ rasterFunction, rasterFunctionArguments: args });
 
+describe('finding and projecting', () => {
+  it('finds the images that show a position, the nearest first', async () => {
+    const found = await json(`${SERVICE}/find`, { toGeometry: '-34.88,-8', sr: '4326' });
+    expect(found.images).toEqual([
+      {
+        ...{ id: 1, name: ID, acquisitionDate: null },
+        center: {
+          x: expect.any(Number),
+          y: expect.any(Number),
+          spatialReference: { wkid: 4326, latestWkid: 4326 },
+        },
+      },
+    ]);
+    const { x, y } = found.images[0].center;
+    const point = JSON.stringify({ x, y, spatialReference: { wkid: 4326 } });
+    expect((await json(`${SERVICE}/find`, { toGeometry: point })).images).toHaveLength(1);
+    const elsewhere = { toGeometry: '10,50', sr: '4326' };
+    expect((await json(`${SERVICE}/find`, elsewhere)).images).toEqual([]);
+    expect((await json(`${SERVICE}/find`, { toGeometry: point, objectIds: '2' })).images).toEqual([]);
+    expect(await failure('/find', {})).toMatchObject({
+      code: 400,
+      message: expect.stringContaining('toGeometry'),
+    });
+    for (const [name, value] of [
+      ['where', 'a=1'],
+      ['maxCount', '0'],
+      ['toGeometry', 'here'],
+    ] as const)
+      expect(await failure('/find', { ...elsewhere, [name]: value })).toMatchObject({ code: 400 });
+  });
+
+  it('projects geometries as the geometry service does', async () => {
+    const members = { geometries: '-34.88,-8', inSR: '4326', outSR: '32725' };
+    const of = async (path: string) => (await json(path, members)).geometries;
+    const [point] = await of(`${SERVICE}/project`);
+    expect(point).toMatchObject({ x: expect.closeTo(292_800, -3), y: expect.closeTo(9_115_000, -4) });
+    expect(await of('/rest/services/Utilities/Geometry/GeometryServer/project')).toEqual([point]);
+  });
+
+  it('is at the root of image services for the first of them', async () => {
+    const root = await json('/rest/services/ImageServer');
+    const { services } = await json('/rest/services');
+    const first = services.find(({ type }: Json) => type === 'ImageServer').name as string;
+    const named = await json(`/rest/services/${first}/ImageServer`);
+    expect(root).toMatchObject({ name: expect.any(String), bandCount: expect.any(Number) });
+    expect(Object.keys(root).sort()).toEqual(Object.keys(named).sort());
+    expect(await json('/rest/services/ImageServer/keyProperties')).toHaveProperty('BandProperties');
+  });
+});
+
 describe('documents', () => {
   it('tell of bands, types and statistics', async () => {
     const info = JSON.parse(execFileSync('gdalinfo', ['-json', '-stats', FILE]).toString()) as Json;

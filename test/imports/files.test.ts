@@ -112,6 +112,13 @@ describe('preview', () => {
       sampleProperties: { name: 'town 1', people: 1000 },
       warnings: [],
     });
+    const feature = { attributes: { name: 'a' }, geometry: { x: 7, y: 47 } };
+    const esri = { geometryType: 'esriGeometryPoint', spatialReference: { wkid: 4326 }, features: [feature] };
+    const fields = [{ name: 'name', type: 'esriFieldTypeString', alias: 'name', length: 10 }];
+    const sent = JSON.stringify({ ...esri, fields });
+    expect((await send('/import/preview', {}, sent, 'towns.json')).body).toMatchObject({
+      ...{ format: 'EsriJson', totalFeatureCount: 1, sampleProperties: { name: 'a' } },
+    });
     expect(leftovers(server)).toEqual([]);
     expect(await collections(server)).toEqual([]);
   });

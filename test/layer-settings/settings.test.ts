@@ -537,7 +537,10 @@ describe('settings of services', () => {
     const png = Buffer.from(await (await map('bbox=0,0,4,1')).arrayBuffer());
     expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([120, 30]);
     expect((await put(path, { defaultImageWidth: 400 })).status).toBe(400);
-    await put(path, { maxImageWidth: 4096, defaultImageWidth: 256 });
+    await put(path, { maxImageWidth: 4096, defaultImageWidth: 256, defaultImageHeight: 128 });
+    const exported = await json('/rest/services/default/MapServer/export?bbox=0,0,4,1&f=json');
+    expect(exported).toMatchObject({ width: 256, height: 128 });
+    await put(path, { defaultImageHeight: 256 });
   });
 
   it('say the format, the background and the features of maps whose request does not', async () => {

@@ -161,7 +161,7 @@ describe('embed keys', () => {
     });
     const origins = await admin(
       'GET',
-      `/embed/usage?groupBy=origin&integrationId=${integrationId}&eventType=view`,
+      `/embed/usage?groupBy=ORIGIN&integrationId=${integrationId}&eventType=View`,
     );
     expect(origins.data).toMatchObject({ aggregates: [{ key: PAGE, count: 3 }] });
     expect((await admin('GET', '/embed/usage?groupBy=weather')).status).toBe(400);

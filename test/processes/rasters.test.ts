@@ -227,9 +227,9 @@ it('a raster that is published is named by its collection alone', async () => {
 it('rasters, zones and lists may come as existing clients send them', async () => {
   const source = readFileSync(DEM).toString('base64');
   const { collections } = await client.json('/ogc/tiles/collections');
-  const [{ id: rasterId }] = collections;
+  const [{ id: layerId }] = collections;
   const plain = await client.output('surface.slope', { units: 'percent' }, 'raster');
-  for (const inputs of [{ source }, { rasterId: String(rasterId) }]) {
+  for (const inputs of [{ source }, { layerId: String(layerId) }]) {
     const steps = [
       {
         kind: 'geoprocess',

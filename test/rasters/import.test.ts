@@ -101,6 +101,34 @@ const left = (folder: string): string[] => {
 };
 
 describe('import of rasters', () => {
+  it('is read by processes under its own number, also among others of its layer', async () => {
+    const ids: Record<string, number> = {};
+    for (const [name, layerId, west, value] of [
+      ['ten', '5300', 0, 10],
+      ['twenty', '5300', 6, 20],
+      ['thirty', '5301', 0, 30],
+    ] as const) {
+      const { body } = await send(makeTiff(`${name}.tif`, west, value), { layerId, name });
+      ids[name] = body.rasterId;
+    }
+    const maxOf = async (inputs: object) => {
+      const response = await fetch(`${server.url}/ogc/processes/processes/raster.statistics/execution`, {
+        method: 'POST',
+        headers: { ...headers(), 'content-type': 'application/json', prefer: 'wait=60' },
+        body: JSON.stringify({ inputs }),
+      });
+      const result = await response.json();
+      return response.ok ? (result.statistics.value ?? result.statistics)[0].max : response.status;
+    };
+    expect(await maxOf({ rasterId: ids['ten'] })).toBe(10);
+    expect(await maxOf({ rasterId: String(ids['twenty']) })).toBe(20);
+    expect(await maxOf({ rasterId: ids['thirty'] })).toBe(30);
+    expect(await maxOf({ layerId: 5300 })).toBe(20);
+    // A number that no raster has is that of nothing, whatever layer has it.
+    expect(await maxOf({ rasterId: 5300 })).toBe(400);
+    for (const id of Object.values(ids)) await api('DELETE', `/import/raster/${id}`);
+  });
+
   it('names the kinds of files that it takes', async () => {
     const { body } = await api('GET', '/import/raster/formats');
     expect(body.supportedExtensions).toEqual(['.tif', '.tiff', '.png', '.jpg', '.jpeg']);

@@ -228,6 +228,19 @@ describe('the manifest of a package', () => {
     expect((await look(here)).body.data).toMatchObject({ status: 'ready', targetEtag: expect.any(String) });
     const elsewhere = await look({ ...here, targetEnvironment: 'production' });
     expect(elsewhere.body.data).toMatchObject({ status: 'unknown', canPromote: false });
+    const { data: record } = (await admin(staging, 'GET', `/metadata/release-packages/${packageId}`)).body;
+    const shown = record ?? (await admin(staging, 'GET', `/metadata/release-packages/${packageId}`)).body;
+    const asShown = { targetEnvironment: 'staging', releasePackage: shown };
+    expect((await look(asShown)).body.data).toMatchObject({ status: 'ready', findings: [] });
+    const there = await admin(production, 'POST', '/metadata/prevalidate', {
+      ...{ targetEnvironment: 'production', releasePackage: shown },
+    });
+    expect(there.body.data).toMatchObject({
+      releasePackageId: packageId,
+      canPromote: true,
+      status: 'warning',
+    });
+    expect(there.body.data.findings.map(({ kind }: Json) => kind)).toEqual(['record-only']);
     expect((await look({ targetEnvironment: 'staging' })).status).toBe(400);
     expect((await look({ ...here, releasePackageId: 'none' })).status).toBe(404);
     expect((await look({ ...here, releasePackage: await manifestOf(packageId) })).status).toBe(400);

@@ -52,6 +52,7 @@ describe('streams for operators, with two gateway processes', () => {
     for (let i = 0; i < 12; i++) many.push(await connect(`/api/v1/streaming/features?clientLabel=c${i}`));
     const ids = await Promise.all(many.map((client) => idOf(client, 'sessionId')));
     await many[3]!.subscribe('s', { layers: [await layerId()], bbox: [0, 0, 5, 5] });
+    await many[4]!.subscribe('s', { serviceId: 'default' });
     // A process may have taken a connection just before the others knew of it.
     while ((await ask('/streaming/features/sessions')).body.data.activeSessions !== 12);
     for (let i = 0; i < 4; i++) {
@@ -67,7 +68,10 @@ describe('streams for operators, with two gateway processes', () => {
         hasFilter: true,
         filterSummary: 'bbox 0,0,5,5',
         layerIdFilter: [await layerId()],
+        serviceIdFilter: null,
       });
+      const fourth = body.data.sessions.find((one: { sessionId: string }) => one.sessionId === ids[4]);
+      expect(fourth).toMatchObject({ layerIdFilter: null, serviceIdFilter: 'default' });
     }
     for (const [i, client] of many.entries()) {
       const gone = await ask(`/streaming/features/sessions/${ids[i]}`, 'DELETE');

@@ -182,4 +182,19 @@ describe('the style of a layer', () => {
     expect((await admin('GET', `/${layerId}/popup-info`)).body.data.document).toBeNull();
     expect((await admin('PUT', `/${layerId}/popup-info`, [1])).status).toBe(400);
   });
+
+  it('draws by the renderer of a drawing that is put, until it is removed', async () => {
+    const before = await pictures();
+    const symbol = { type: 'esriSFS', style: 'esriSFSSolid', color: [200, 0, 100, 255] };
+    const drawing = { renderer: { type: 'simple', symbol } };
+    expect((await admin('PUT', `/${layerId}/drawing-info`, drawing)).status).toBe(200);
+    const drawn = await pictures();
+    expect(drawn).not.toEqual(before);
+    const { data } = (await admin('GET', `/${layerId}/style`)).body;
+    expect(data.drawingInfo).toEqual(drawing);
+    expect(JSON.stringify(data.mapLibreStyle)).toMatch(/#c80064|rgba?\(200, ?0, ?100/);
+    await admin('PUT', `/${layerId}/drawing-info`, null);
+    expect((await admin('GET', `/${layerId}/style`)).body.data.drawingInfo).toBeNull();
+    expect(await pictures()).not.toEqual(drawn);
+  });
 });

@@ -231,6 +231,11 @@ it('/req/core/get-coverage, /req/geotiff/{coverage,raster-type}, /req/field-sele
   }
 });
 
+it('is the same for f=json, which clients send by habit', async () => {
+  const { bytes } = await tiff(`${COVERAGES}/world/coverage?scale-factor=0.1`);
+  expect((await tiff(`${COVERAGES}/world/coverage?scale-factor=0.1&f=json`)).bytes).toEqual(bytes);
+});
+
 it('links to itself by the type that it has', async () => {
   const { headers } = await tiff(`${LANDSAT}?scale-size=8,8`);
   expect(headers.get('link')).toContain(`rel="self"; type="${headers.get('content-type')}"`);

@@ -59,7 +59,7 @@ export function summary(
   const { name, description, host, port, databaseName, username, sslMode, isActive } = body;
   const view: Static<typeof SummarySchema> = {
     ...{ connectionId: id, name, description, host, port, databaseName, username },
-    ...{ sslRequired: requiresSsl(sslMode), sslMode, storageType: 'external', isActive },
+    ...{ sslRequired: requiresSsl(sslMode), sslMode, storageType: storageTypeOf(body), isActive },
     healthStatus: check === undefined ? 'unknown' : check.isHealthy ? 'healthy' : 'unhealthy',
     lastHealthCheck: optionalTimestamp(check?.testedAt ?? null),
     ...{ createdAt: timestamp(createdAt), createdBy, provider: providerOf(body) },
@@ -67,6 +67,10 @@ export function summary(
   };
   return tagged(view, stored.etag);
 }
+
+/** The server itself keeps the files of a folder; databases, stores and services are kept elsewhere. */
+const storageTypeOf = (body: StoredConnection['body']): 'managed' | 'external' =>
+  providerOf(body) === 'Local' ? 'managed' : 'external';
 
 export function detail(
   stored: StoredConnection,

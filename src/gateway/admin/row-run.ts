@@ -93,9 +93,12 @@ function replyMaker(
   if (!isChange(row.method)) return (x) => make(x, deps);
   return async (x) => {
     const reply = await make(x, deps);
-    return row.method === 'DELETE' || reply.status > 204 ? reply : withTag(reply, await readTag?.(x));
+    return row.method === 'DELETE' || reply.status > 204 ? reply : withTag(reply, await tagAfter(x, readTag));
   };
 }
+
+/** The tag after a change. The change is done: what cannot be read now must not tell the client otherwise. */
+const tagAfter = (x: Exchange, readTag: TagReader | undefined) => readTag?.(x).catch(() => undefined);
 
 const withTag = (reply: Reply, etag: string | undefined): Reply =>
   etag === undefined || reply.etag !== undefined ? reply : { ...reply, etag };
@@ -114,7 +117,7 @@ function answerMaker(
     const place = location?.(data as never);
     const headers: Record<string, string> = place === undefined ? {} : { location: BASE_PATH + place };
     const isShown = showsItem || (row.method !== 'GET' && isTagged(data));
-    const etag = rereads ? await readTag?.(x) : isShown ? entityTag(data) : undefined;
+    const etag = rereads ? await tagAfter(x, readTag) : isShown ? entityTag(data) : undefined;
     if (status === 204) return withTag({ status, headers }, etag);
     const body = stringifyExactly(wrap(data, envelope));
     return withTag({ status, mediaType: 'application/json', body, headers }, etag);

@@ -85,12 +85,17 @@ function unionBinder(schemas: readonly TSchema[]): Binder | undefined {
   const lists = schemas.filter((schema) => (schema as Keywords).type === 'array').map(memberBinder);
   const objects = schemas
     .filter((schema) => (schema as Keywords).type === 'object')
-    .map((schema) => ({ fits: discriminatorOf(schema as Keywords), bind: memberBinder(schema) }));
+    .map((schema) => ({
+      fits: discriminatorOf(schema as Keywords),
+      isWhole: requirementOf(schema as Keywords),
+      bind: memberBinder(schema),
+    }));
   if (![...lists, ...objects.map(({ bind }) => bind)].some((bind) => bind)) return undefined;
   return (value, at) => {
     if (Array.isArray(value)) return lists[0] ? lists[0](value, at) : value;
     if (!isObject(value)) return value;
-    const { bind } = objects.find(({ fits }) => fits(value)) ?? objects[0] ?? {};
+    const possible = objects.filter(({ fits }) => fits(value));
+    const { bind } = possible.find(({ isWhole }) => isWhole(value)) ?? possible[0] ?? objects[0] ?? {};
     return bind ? bind(value, at) : value;
   };
 }
@@ -107,6 +112,14 @@ function discriminatorOf({ properties = {} }: Keywords): (value: Record<string, 
       const name = key.toLowerCase();
       return !constants.has(name) || constants.get(name) === one;
     });
+}
+
+/** Tells whether an object has all members that a schema requires. */
+function requirementOf({ required = [] }: Keywords): (value: Record<string, unknown>) => boolean {
+  return (value) => {
+    const names = new Set(Object.keys(value).map((name) => name.toLowerCase()));
+    return required.every((name) => names.has(name.toLowerCase()));
+  };
 }
 
 function takesNull(schema: TSchema): boolean {

@@ -76,6 +76,7 @@ function sessionView(session: Session): SessionView {
   const layers = interests.every((interest) => interest.layers)
     ? [...new Set(interests.flatMap((interest) => interest.layers!))]
     : [];
+  const services = [...new Set(interests.map(({ service }) => service))];
   return {
     sessionId: session.id,
     transport: session.transport.name,
@@ -84,7 +85,7 @@ function sessionView(session: Session): SessionView {
     durationSeconds: (Date.now() - session.connectedAt) / 1000,
     hasFilter: summary !== '',
     filterSummary: summary === '' ? null : summary.slice(0, SUMMARY),
-    serviceIdFilter: null,
+    serviceIdFilter: services.length === 1 ? (services[0] ?? null) : null,
     layerIdFilter: layers.length > 0 ? layers : null,
     lastQueuedCursor: session.lastCursor,
   };

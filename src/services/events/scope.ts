@@ -12,6 +12,8 @@ import { during } from '../filters.js';
 export interface Interest {
   /** Layer ids; all that may be read when absent. */
   readonly layers: readonly number[] | undefined;
+  /** The service that was named. */
+  readonly service?: string | undefined;
   /** CRS84; west > east crosses the antimeridian. */
   readonly bbox: Box | undefined;
   /** Checked against the one layer of the interest. */

@@ -25,6 +25,8 @@ export interface CollectionReference {
   id: string;
   filter?: unknown;
   filterLang: 'cql2-text' | 'cql2-json';
+  /** Number of the one registered raster of the collection that is read; all of them when absent. */
+  raster?: number;
 }
 
 /** The same as a job keeps it. `file` is GeoJSON or a GeoTIFF that was sent, `spool` what a step of the job has written. */
@@ -81,12 +83,17 @@ export function readRaster(name: string, value: unknown, baseUrl: string): Sourc
   const at = `/inputs/${name}`;
   if (typeof value === 'string' && TIFF.test(value) && isBase64(value))
     return { kind: 'inline-raster', base64: value };
-  const { collection, href, filter } = (typeof value === 'object' && value !== null ? value : {}) as Record<
-    string,
-    unknown
-  >;
+  const { collection, href, filter, raster } = (
+    typeof value === 'object' && value !== null ? value : {}
+  ) as Record<string, unknown>;
   if (filter !== undefined) throw badParameter(`${at}/filter`, 'is for features');
-  if (typeof collection === 'string') return collectionReference(at, { collection }, baseUrl);
+  if (raster !== undefined && !Number.isSafeInteger(raster))
+    throw badParameter(`${at}/raster`, 'must be the number of a registered raster');
+  if (typeof collection === 'string')
+    return {
+      ...collectionReference(at, { collection }, baseUrl),
+      ...(raster === undefined ? {} : { raster: raster as number }),
+    };
   const sent = typeof href === 'string' ? linkTo(at, href, baseUrl) : undefined;
   if (sent?.kind === 'result' || sent?.kind === 'collection') return sent;
   throw badParameter(

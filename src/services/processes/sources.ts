@@ -16,6 +16,7 @@ import type { ProcessFeatures } from '../../core/feature-processes.js';
 import { plainFields } from '../../core/field-masks.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Principal } from '../../core/operation.js';
+import { membersOf, ofMembers } from '../../core/raster-sources.js';
 import type { RasterSource } from '../../core/rasters.js';
 import type { Pools } from '../../core/tasks.js';
 import type { Field, VectorSource } from '../../core/vector-source.js';
@@ -62,6 +63,18 @@ export interface SourcesDeps {
 /** What maps draw. */
 export type Drawable = VectorCollection | RasterCollection;
 
+/** The one raster of a collection that a reference names. Throws 400 for one that is not among them. */
+function oneOf(
+  { raster: { source }, rasterIds = [] }: RasterCollection,
+  { raster }: CollectionReference,
+): RasterSource {
+  const members = membersOf(source);
+  const member = members?.find(({ id }) => id === String(raster));
+  if (!rasterIds.includes(raster!) || (members && !member))
+    throw badParameter('raster', `there is no raster ${raster} in the collection`);
+  return member ? ofMembers(source, [member]) : source;
+}
+
 /** Finds out where features and rasters come from. */
 export class ProcessSources {
   constructor(private readonly deps: SourcesDeps) {}
@@ -103,7 +116,8 @@ export class ProcessSources {
   coverage(name: string, reference: CollectionReference, principal: Principal): RasterInput {
     const collection = this.#named(reference, principal);
     if (!hasCoverage(collection)) throw noCollection(name, reference, 'rasters');
-    const { source, crs } = collection.raster;
+    const { crs } = collection.raster;
+    const source = reference.raster === undefined ? collection.raster.source : oneOf(collection, reference);
     return { source, crs, facts: { crs: crsFacts(crs) } };
   }
 

@@ -93,7 +93,8 @@ function collectionOf(
   const make = rasterCollection(raster, used[0]!.name, file, version);
   return (id: string, layerId: number): RasterCollection => {
     const plain = make(id, layerId) as RasterCollection;
-    const collection = { ...plain, ...stylesOfFile(plain.style, styles) };
+    const rasterIds = used.map(({ id: number }) => number);
+    const collection = { ...plain, ...stylesOfFile(plain.style, styles), rasterIds };
     if (present) return { ...collection, title: present.title };
     const { name, description } = used[0]!;
     return { ...collection, title: name, ...(description ? { description } : {}) };

@@ -27,7 +27,7 @@ export type StyledCollection = VectorCollection | RasterCollection;
 
 /** A document as somebody sent it, and what else changes. */
 export interface StylePut extends Omit<StyleChange, 'document'> {
-  /** Unchecked. */
+  /** Unchecked; null for the style that the layer has by itself. */
   readonly document?: unknown;
 }
 
@@ -44,7 +44,7 @@ export class Styles {
 
   /** Draws what was put: all, or of these layers. */
   async load(layerIds?: readonly number[]): Promise<void> {
-    this.#deps.restyle((await this.#deps.store.inForce(layerIds)).map(layerStyle));
+    this.#deps.restyle((await this.#deps.store.latest(layerIds)).map(layerStyle));
   }
 
   /** Throws `not-found` for a layer that is not there, or is a tile archive. */
@@ -90,7 +90,12 @@ export class Styles {
   async put(layerId: number, { document, ...change }: StylePut): Promise<StoredStyle> {
     const { store, settle } = this.#deps;
     if (document === undefined || document === null) this.requireLayer(layerId);
-    const checked = document ? { document: await this.check(this.styled(layerId), document) } : {};
+    const checked =
+      document === null
+        ? { document }
+        : document
+          ? { document: await this.check(this.styled(layerId), document) }
+          : {};
     const stored = await store.put(layerId, { ...change, ...checked });
     await settle();
     return stored;
@@ -123,7 +128,11 @@ function layerStyle({ layerId, version, documentVersion, document }: StoredStyle
   return {
     layerId,
     revision: version,
-    kind: kindOf(document!),
-    style: { version: documentVersion, layers: drawnLayers(document!), document: document! },
+    ...(document
+      ? {
+          kind: kindOf(document),
+          style: { version: documentVersion, layers: drawnLayers(document), document },
+        }
+      : { kind: 'vector' as const, style: undefined }),
   };
 }

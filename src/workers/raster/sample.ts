@@ -9,15 +9,17 @@ import { isParquet, withParquet } from './parquet/file.js';
 export async function preview({ path }: { path: string }): Promise<OgrPreview> {
   const layers = await inspectLayers({ path });
   const layer = layers.find(({ hasGeometry }) => hasGeometry !== false) ?? layers[0];
-  return layer ? { layers, layer, sample: await sample(path, layer.name) } : { layers, sample: '{}' };
+  if (!layer) return { layers, sample: '{}' };
+  return { layers, layer, ...(await sample(path, layer.name)) };
 }
 
-async function sample(path: string, layer: string): Promise<string> {
-  if (isParquet(path)) return sampleOfParquet(path);
+async function sample(path: string, layer: string): Promise<Pick<OgrPreview, 'sample' | 'driver'>> {
+  if (isParquet(path)) return { sample: await sampleOfParquet(path) };
   const dataset = await openVector(path);
   try {
     const feature = dataset.layers.get(layer).features.first();
-    return JSON.stringify(feature?.fields.toObject() ?? {}, writable);
+    const text = JSON.stringify(feature?.fields.toObject() ?? {}, writable);
+    return { sample: text, driver: dataset.driver.description };
   } catch (error) {
     throw unreadable('The vector file could not be read: it is damaged or incomplete.', error);
   } finally {

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { actorOf } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { keyStatus } from '../../../services/access/api-keys.js';
+import { identityOfKey, principalOf } from '../../../services/access/identity.js';
 import { requireHeld } from '../../../services/access/permissions.js';
 import { holderOf, requireBound } from '../../../services/access/restrictions.js';
 import type { StoredApiKey } from '../../../stores/api-keys.js';
@@ -24,7 +25,7 @@ const EffectivePermissions = Type.Object({
   id: Type.String({ format: 'uuid' }),
   name: Type.String(),
   status: KeyStatus,
-  permissions: Permissions,
+  permissions: Type.Array(Type.String()),
   canAuthenticate: Type.Boolean(),
 });
 
@@ -70,13 +71,15 @@ export const apiKeys = group({ tag: 'API keys', scope: 'api-keys', envelope: 'wr
     answer: async ({ params }, { keys }) => view(await keys.revoke(params.id)),
   }),
   report('GET /api-keys/{id}/effective-permissions', 'Get Admin API Key Effective Permissions', {
+    description: 'The labels of the key, and those that its roles give.',
     params: byId,
     data: EffectivePermissions,
     errors: [404],
-    async answer({ params }, { keys }) {
+    async answer({ params }, { keys, rules }) {
       const key = await keys.get(params.id);
       const status = keyStatus(key);
-      const { id, name, permissions } = key;
+      const { id, name } = key;
+      const permissions = [...principalOf(identityOfKey(key), rules.current).permissions];
       return { id, name, status, permissions, canAuthenticate: status === 'active' };
     },
   }),

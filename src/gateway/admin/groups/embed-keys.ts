@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import { EMBED_EVENTS, EMBED_GROUPS, type EmbedGroup, type EmbedScope } from '../../../core/embed-keys.js';
 import { actorOf } from '../../../core/operation.js';
-import { choice, pathString, text } from '../../../core/params.js';
+import { pathString, text } from '../../../core/params.js';
 import { keyStatus } from '../../../services/access/api-keys.js';
 import type { StoredEmbedKey } from '../../../services/access/embed-keys.js';
 import { requireHeld } from '../../../services/access/permissions.js';
@@ -12,6 +12,7 @@ import { tagged } from '../entity-tags.js';
 import { OptionalStringSchema } from '../envelope.js';
 import { ExpiresAt, endOf, KEY_MEMBERS, Secret, timesOf } from '../key-schemas.js';
 import { action, group, implement, jsonBody, report, resource } from '../kit.js';
+import { enumeration } from '../params.js';
 import { NAME } from '../rule-schemas.js';
 
 const Names = Type.Array(NAME, { maxItems: 1000 });
@@ -102,8 +103,8 @@ export const embedKeys = group({ tag: 'Embed keys', scope: 'embed-keys', envelop
   }),
   report('GET /embed/usage', 'Query Embed Usage', {
     params: {
-      groupBy: choice('groupBy', EMBED_GROUPS, 'What uses are summed by; eventType when absent.'),
-      eventType: choice('eventType', EMBED_EVENTS, 'Only uses of this kind.'),
+      groupBy: enumeration('groupBy', EMBED_GROUPS, 'What uses are summed by. Default: eventType.'),
+      eventType: enumeration('eventType', EMBED_EVENTS, 'Only uses of this kind.'),
       integrationId: member('integrationId'),
       tenantId: member('tenantId'),
       origin: member('origin'),

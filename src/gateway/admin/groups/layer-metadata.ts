@@ -1,9 +1,13 @@
 import Type from 'typebox';
 import { LIMITS } from '../../../core/limits.js';
+import { importDrawingInfo } from '../../../core/style/drawing-info/import.js';
+import type { StylePut, Styles } from '../../../services/styles/index.js';
+import { documentOfLayers, targetOf } from '../../../services/styles/translations.js';
 import type { StoredStyle } from '../../../stores/styles.js';
 import { group, type Implementation, implement, report, setting } from '../kit.js';
 import { layerId, requireBounded } from '../layers.js';
 import { fields, filter, relationships, validation } from './layer-settings.js';
+import { putStyle } from './styles.js';
 
 const OptionalObject = Type.Union([Type.Object({}), Type.Null()]);
 const Document = Type.Object({ layerId: Type.Integer(), document: OptionalObject });
@@ -25,7 +29,10 @@ function layerDocument(member: 'popupInfo' | 'drawingInfo'): { get: Implementati
       },
     }),
     set: implement({
-      description: 'Replaces the document; null removes it.',
+      description:
+        member === 'drawingInfo'
+          ? 'Replaces the document, and draws the layer by its renderer. Null removes both.'
+          : 'Replaces the document; null removes it.',
       params: { layerId },
       body: {
         schema: OptionalObject,
@@ -38,11 +45,29 @@ function layerDocument(member: 'popupInfo' | 'drawingInfo'): { get: Implementati
       async answer({ params, body, principal }, { styles }) {
         styles.requireLayer(params.layerId);
         requireBounded(body, '');
-        const change = { changedBy: principal.name, changeSummary: `${member} was set` };
-        return view(params.layerId, await styles.put(params.layerId, { ...change, [member]: body }));
+        const document = member === 'drawingInfo' ? await documentFor(params.layerId, body, styles) : {};
+        const about = { changedBy: principal.name, changeSummary: `${member} was set` };
+        const change = { ...about, ...document, [member]: body };
+        return view(params.layerId, await putStyle(params.layerId, change, '', styles));
       },
     }),
   };
+}
+
+/** The style that a drawingInfo stands for; nothing where it says nothing of the style. */
+async function documentFor(
+  layerId: number,
+  drawingInfo: object | null,
+  styles: Styles,
+): Promise<Pick<StylePut, 'document'>> {
+  if (drawingInfo === null) {
+    const current = await styles.current(layerId);
+    // A style that was put by itself is not that of a drawingInfo, and stays.
+    return current?.drawingInfo ? { document: null } : {};
+  }
+  if (!('renderer' in drawingInfo)) return {};
+  const { layers } = importDrawingInfo(drawingInfo, targetOf(styles.styled(layerId)));
+  return layers.length > 0 ? { document: documentOfLayers(layers) } : {};
 }
 
 /** Pop-ups, drawing, relationships, fields and filters of layers. */

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { badParameter, notFound } from '../../../core/errors.js';
 import type { Exchange, Principal } from '../../../core/operation.js';
-import { choice, pathString } from '../../../core/params.js';
+import { pathString } from '../../../core/params.js';
 import { isWithin } from '../../../services/access/policy.js';
 import type { Decision } from '../../../services/replicas/resolution.js';
 import { isExpired } from '../../../services/replicas/service.js';
@@ -13,6 +13,7 @@ import type { AdminDeps } from '../deps.js';
 import { TimestampSchema, timestamp } from '../envelope.js';
 import { action, group, jsonBody, report } from '../kit.js';
 import { requireLayers } from '../layer-rights.js';
+import { enumeration } from '../params.js';
 import { requireService } from './services.js';
 
 const members = {
@@ -34,7 +35,7 @@ const replicaId = pathString('replicaId', 'Id of a replica.');
 const conflictId = pathString('conflictId', 'Id of a conflict.');
 
 const STATUSES: readonly ConflictStatus[] = ['pending', 'resolved', 'deferred'];
-const status = choice('status', STATUSES, 'Only conflicts of this status.');
+const status = enumeration('status', STATUSES, 'Only conflicts of this status.');
 
 const ConflictList = Type.Object({
   serviceId: Type.String(),

@@ -188,7 +188,12 @@ async function put({ params, body, principal }: StyleExchange<PutBody>, { styles
   return { stored, unsupported: translated?.unsupported ?? [] };
 }
 
-async function putStyle(id: number, change: StylePut, member: string, styles: Styles): Promise<StoredStyle> {
+export async function putStyle(
+  id: number,
+  change: StylePut,
+  member: string,
+  styles: Styles,
+): Promise<StoredStyle> {
   try {
     return await styles.put(id, change);
   } catch (error) {

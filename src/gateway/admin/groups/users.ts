@@ -1,14 +1,15 @@
 import Type from 'typebox';
 import { type Grant, labelsOf } from '../../../core/access.js';
-import { choice, integer, pathString, text } from '../../../core/params.js';
+import { integer, pathString, text } from '../../../core/params.js';
 import { requireHeld } from '../../../services/access/permissions.js';
 import { requireBound } from '../../../services/access/restrictions.js';
 import type { RuleSet } from '../../../services/access/rules.js';
-import type { StoredUser, UserSearch } from '../../../stores/users.js';
+import type { StoredUser } from '../../../stores/users.js';
 import { requireRoles, roleLabels, UserSchema, userView } from '../../auth/user-views.js';
 import { Acknowledgement, AcknowledgementSchema, TimestampSchema, timestamp } from '../envelope.js';
 import { action, group, implement, jsonBody, report, resource } from '../kit.js';
 
+import { enumeration } from '../params.js';
 import { GrantSchema, NAME } from '../rule-schemas.js';
 
 const Roles = Type.Array(NAME, { maxItems: 100 });
@@ -30,13 +31,13 @@ export const users = group({ tag: 'Users', scope: 'users', envelope: 'wrapped' }
     {
       list: implement({
         params: {
-          source: choice(
+          source: enumeration(
             'source',
-            ['oidc', 'scim', 'manual'],
-            'Where users come from; anywhere when absent.',
+            ['oidc', 'scim', 'manual'] as const,
+            'Where users come from. Default: anywhere.',
           ),
           role: text('role', { description: 'Name of a role that they have.' }, { maxLength: 100 }),
-          active: choice('active', ['true', 'false'], 'Whether they may sign in.'),
+          active: enumeration('active', ['true', 'false'], 'Only users who may, or may not, sign in.'),
           offset: integer(
             'offset',
             { min: 0, max: 1_000_000_000, default: 0 },
@@ -53,7 +54,7 @@ export const users = group({ tag: 'Users', scope: 'users', envelope: 'wrapped' }
         async answer({ params: { active, role, source, offset, limit } }, deps) {
           const { users: found, total } = await deps.users.list({
             ...{ offset, limit },
-            ...(source === undefined ? {} : { source: source as UserSearch['source'] & string }),
+            ...(source === undefined ? {} : { source }),
             ...(role === undefined ? {} : { role }),
             ...(active === undefined ? {} : { active: active === 'true' }),
           });

@@ -108,8 +108,12 @@ export async function packages({ state }: AdminDeps): Promise<StoredPackage[]> {
   return (await state.documents.list<Body>(PACKAGE)).reverse();
 }
 
-export async function requirePackage(id: string, { state }: AdminDeps): Promise<StoredPackage> {
-  const stored = await state.documents.get<Body>(PACKAGE, id);
+export async function findPackage(id: string, { state }: AdminDeps): Promise<StoredPackage | undefined> {
+  return state.documents.get<Body>(PACKAGE, id);
+}
+
+export async function requirePackage(id: string, deps: AdminDeps): Promise<StoredPackage> {
+  const stored = await findPackage(id, deps);
   if (!stored) throw notFound(PACKAGE, id.slice(0, 128));
   return stored;
 }

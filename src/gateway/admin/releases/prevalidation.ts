@@ -5,9 +5,9 @@ import type { AdminDeps } from '../deps.js';
 import { timestamp } from '../envelope.js';
 import { plan, type Resource } from '../manifest/apply.js';
 import { type Holdings, holdingsOf } from './inventory.js';
-import { gitOpsManifest, requirePackage } from './packages.js';
+import { findPackage, gitOpsManifest, requirePackage } from './packages.js';
 import { refusals } from './rollout.js';
-import { ARTIFACT_KINDS, GitOpsManifest } from './schemas.js';
+import { ARTIFACT_KINDS, GitOpsManifest, PackageRecord } from './schemas.js';
 import { genuineProblems } from './signature.js';
 
 /** What would keep a package from this environment, all at once. Nothing changes. */
@@ -40,7 +40,7 @@ type Script = Static<typeof Script>;
 export const PrevalidationRequest = Type.Object({
   targetEnvironment: Text(100),
   releasePackageId: Type.Optional(Text(256)),
-  releasePackage: Type.Optional(GitOpsManifest),
+  releasePackage: Type.Optional(Type.Union([GitOpsManifest, PackageRecord])),
   dataScripts: Type.Optional(Type.Array(Script, { maxItems: 100 })),
 });
 
@@ -83,7 +83,10 @@ export const Prevalidation = Type.Object({
   }),
 });
 
-type Document = Static<typeof GitOpsManifest>;
+/** A package; without its resources where only its record was sent. */
+type Document = Pick<Static<typeof GitOpsManifest>, 'metadata' | 'spec'> & {
+  readonly whole?: Static<typeof GitOpsManifest>;
+};
 
 /** Throws `invalid-body` where not exactly one package is named, `not-found` for one that is not there. */
 export async function prevalidation(
@@ -127,7 +130,19 @@ async function packageOf(
   requireSound([
     isOne ? undefined : problem('releasePackageId', 'or releasePackage must be there, not both'),
   ]);
-  return document ?? gitOpsManifest(await requirePackage(id!, deps), deps);
+  if (document === undefined) return wholePackage(gitOpsManifest(await requirePackage(id!, deps), deps));
+  if ('spec' in document) return wholePackage(document);
+  const stored = await findPackage(document.packageId, deps);
+  return stored ? wholePackage(gitOpsManifest(stored, deps)) : packageWithout(document);
+}
+
+const wholePackage = (whole: Static<typeof GitOpsManifest>): Document => ({ ...whole, whole });
+
+/** The package of a record that another server showed. */
+function packageWithout({ packageId, metadata, entries, ...record }: Static<typeof PackageRecord>): Document {
+  const { sourceEnvironment: environment, sourceRevision: revision, sourceEtag: etag } = record;
+  const targets = record.targetEnvironments.map((one) => ({ environment: one }));
+  return { metadata, spec: { packageId, source: { environment, revision, etag }, targets, entries } };
 }
 
 async function findingsOf(
@@ -138,9 +153,12 @@ async function findingsOf(
   deps: AdminDeps,
 ): Promise<Finding[]> {
   const package_ = { ...about('catalog', `Catalog/${deps.releases.environment}`), displayName: null };
-  const forged = genuineProblems(document, document.resources, deps.releases).map(({ name, detail }) =>
-    finding('package-refused', `${name} ${detail}`, package_, 'Take the package as its source gives it.'),
-  );
+  const { whole } = document;
+  const forged = whole
+    ? genuineProblems(whole, whole.resources, deps.releases).map(({ name, detail }) =>
+        finding('package-refused', `${name} ${detail}`, package_, 'Take the package as its source gives it.'),
+      )
+    : [recordOnly(package_)];
   const irreversible = scripts
     .filter(({ reversible }) => !reversible)
     .map(
@@ -155,7 +173,14 @@ async function findingsOf(
       }),
     );
   const data = document.spec.entries.flatMap((entry) => dataFinding(entry, scripts, holdings));
-  return [...forged, ...data, ...(await objectFindings(document, principal, deps)), ...irreversible];
+  const objects = whole ? await objectFindings(whole, principal, deps) : [];
+  return [...forged, ...data, ...objects, ...irreversible];
+}
+
+function recordOnly(whom: ReturnType<typeof about>): Finding {
+  const message = 'the record of a package has no resources: only its entries were compared';
+  const remedy = 'Send its gitops-manifest.';
+  return { ...finding('record-only', message, whom, remedy), severity: 'warning' };
 }
 
 /** Of a collection or a field that the package expects. */
@@ -208,7 +233,7 @@ function covers(
 
 /** What applying the objects would be refused for. */
 async function objectFindings(
-  { resources }: Document,
+  { resources }: Static<typeof GitOpsManifest>,
   principal: Principal,
   deps: AdminDeps,
 ): Promise<Finding[]> {

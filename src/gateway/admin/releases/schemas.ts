@@ -131,6 +131,16 @@ export const Package = Type.Object({
   extensions: Json,
 });
 
+/** A package as `GET /metadata/release-packages/{packageId}` shows it: it has no resources. */
+export const PackageRecord = Type.Object(
+  {
+    ...{ packageId: Type.String(), metadata: Metadata, entries: Type.Array(PackageEntry) },
+    ...{ sourceEnvironment: Type.String(), sourceRevision: Revision, sourceEtag: Type.String() },
+    targetEnvironments: Texts,
+  },
+  OPEN,
+);
+
 export const PackagePage = Type.Object({
   items: Type.Array(
     Type.Object({

@@ -60,8 +60,11 @@ export const COVERAGES_CONFORMANCE: readonly string[] = [
 
 const collectionId = pathString('collectionId', 'Identifier of a coverage.');
 
-/** Image tiles and maps may call a coverage a picture; here it keeps its values. */
-const COVERAGE_FORMATS = [GEOTIFF_FORMAT, PNG_FORMAT];
+/** Image tiles and maps may call a coverage a picture; here it keeps its values. Clients send f=json by habit and want these. */
+const COVERAGE_FORMATS = [
+  { ...GEOTIFF_FORMAT, aliases: [...(GEOTIFF_FORMAT.aliases ?? []), 'json'] },
+  PNG_FORMAT,
+];
 
 const SIDE = { min: 1, max: LIMITS.coverageSide, default: undefined };
 

@@ -191,6 +191,17 @@ export function geometryServerOperations({ pools }: Deps): Operation[] {
 
 const about = (verb: string) => common(SERVER, verb, SERVER);
 
+export const PROJECT_PARAMS = {
+  geometries: member('geometries', text.geometries),
+  inSR: member('inSR', text.sr),
+  outSR: member('outSR', 'Of the answer.'),
+};
+
+/** Projects geometries as the geometry service does. */
+export function projectGeometries(x: Exchange, pools: Deps['pools'], members: Members): Promise<object> {
+  return project((task) => runTask(x, pools, 'process.geometry', task), members);
+}
+
 async function project(compute: Compute, members: Members) {
   const [from, to] = [requireReference(members, 'inSR'), requireReference(members, 'outSR')];
   const geometries = geometriesOf(members, 'geometries', { heights: true });

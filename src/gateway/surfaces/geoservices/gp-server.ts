@@ -18,6 +18,7 @@ import { type RequestSpan, traceparentOf } from '../../../services/telemetry/spa
 import type { JobLogRow, JobRow, JobState } from '../../../stores/jobs.js';
 import { isBasic } from '../../auth/credentials.js';
 import { readExecution } from '../processes/execution.js';
+import { resolveRasters } from '../processes/inputs.js';
 import type { ProcessesDeps } from '../processes/operations.js';
 import { common, documentFormat, FORM_TYPES, membersOf, readingOperation } from './feature-server.js';
 import { inputsOf, taskDocument } from './gp-parameters.js';
@@ -205,11 +206,13 @@ const missing = ({ kind }: Principal, permission: string) =>
 
 function submit(
   x: Exchange,
-  { processes }: ProcessesDeps,
+  { processes, visible }: ProcessesDeps,
   process: ProcessDefinition,
   members: Members,
 ): Promise<JobRow> {
-  const execution = readExecution(process, { inputs: inputsOf(process, members, x.baseUrl) }, x.baseUrl);
+  const sent = inputsOf(process, members, x.baseUrl);
+  const inputs = resolveRasters(sent, visible(x.principal).collections);
+  const execution = readExecution(process, { inputs }, x.baseUrl);
   return processes.execute(process, execution, x.principal, {
     ...{ correlationId: x.correlationId, baseUrl: x.baseUrl, priority: 'Normal' },
     trace: traceparentOf((x.span as RequestSpan | undefined)?.span),

@@ -9,7 +9,6 @@ import { pathString } from '../../../core/params.js';
 import type { CoverageTask, Resampling } from '../../../core/rasters.js';
 import { styleLook } from '../../../core/style/look.js';
 import { timeRange } from '../../../services/geoservices/time.js';
-import { mapSettings } from '../../../services/layers/map-settings.js';
 import { passingFile } from '../../../services/passing-file.js';
 import { runTask } from '../../../services/run-task.js';
 import { giveRoomBack } from '../../../workers/engine/rooms.js';
@@ -23,7 +22,7 @@ import { jsonReply } from './in-band.js';
 import { boxIn, envelopeObject, layerCrs } from './layer-documents.js';
 import { EXPORT_FORMATS, exportAddress, NO_MAP_PARAMS } from './map-export.js';
 import type { MapDeps } from './map-layers.js';
-import { imageWindow } from './map-window.js';
+import { imageWindow, windowSettings } from './map-window.js';
 import { choiceOf, type Members, numberOf, numbersOf, textOf } from './members.js';
 import { member } from './query-members.js';
 import { type Rendering, renderingOf } from './rendering-rule.js';
@@ -115,7 +114,7 @@ function imageRequest(collection: RasterCollection, members: Members): ImageRequ
   return {
     answer: choiceOf(members, 'f', { values: ['image', 'json', 'pjson'], fallback: 'image' }),
     collection: ruled(collection, members),
-    window: imageWindow(members, { own, whole, settings: mapSettings(collection.maps ?? {}) }),
+    window: imageWindow(members, { own, whole, settings: windowSettings(collection.maps) }),
     format: EXPORT_FORMATS[format === 'lerc' ? 'tiff' : format],
     tolerance: decimalOf(members, 'compressionTolerance') ?? 0,
     ...(version === '1' ? { lercVersion: 1 as const } : {}),

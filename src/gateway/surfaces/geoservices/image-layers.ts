@@ -18,6 +18,14 @@ export function requireImage(deps: MapDeps, principal: Principal, id: string): R
   throw new ApiError('not-found', `There is no image service '${id.slice(0, 100)}'.`);
 }
 
+/** The image service with the lowest layer number, of those that the caller sees. Throws 404 without one. */
+export function requireFirstImage(deps: MapDeps, principal: Principal): RasterCollection {
+  const images = deps.visible(principal).collections.filter(hasCoverage);
+  const first = images.sort((a, b) => a.layerId - b.layerId)[0];
+  if (!first) throw new ApiError('not-found', 'There is no image service.');
+  return first;
+}
+
 /** Names of image services. */
 export function imageServices({ collections }: CatalogSnapshot): string[] {
   return collections.filter(hasCoverage).map(({ id }) => id);

@@ -8,6 +8,7 @@ import { timeRange } from '../../../services/geoservices/time.js';
 import { granulesOf } from '../../../services/rasters/granules.js';
 import type { TilesDeps } from '../tiles/params.js';
 import { common, documentFormat, readingOperation } from './feature-server.js';
+import { PROJECT_PARAMS, projectGeometries } from './geometry-server.js';
 import {
   catalogItem,
   dimensionsDocument,
@@ -18,8 +19,9 @@ import {
   statisticsDocument,
 } from './image-documents.js';
 import { exportImageOperations } from './image-export.js';
+import { FIND_PARAMS, findImages } from './image-find.js';
 import { AREA_PARAMS, countsWithin, wholeHistograms } from './image-histograms.js';
-import { requireImage, ruled } from './image-layers.js';
+import { requireFirstImage, requireImage, ruled } from './image-layers.js';
 import { MEASURE_PARAMS, measure } from './image-measure.js';
 import { jsonReply } from './in-band.js';
 import { layerCrs, spatialReferenceOf } from './layer-documents.js';
@@ -34,6 +36,8 @@ import { wcsOperation } from './wcs-server.js';
 const SERVER = 'ImageServer';
 const PATH = `/rest/services/{serviceId}/${SERVER}`;
 const serviceId = pathString('serviceId', 'Identifier of a collection of rasters.');
+/** Where clients look that know no name of a service: the first image service is there. */
+const ROOT = `/rest/services/${SERVER}`;
 const about = (verb: string) => common(SERVER, verb, SERVER);
 
 /** Points of one answer. */
@@ -57,14 +61,19 @@ export function imageServerOperations(deps: TilesDeps): Operation[] {
     answer: Answer,
     params: Parameters<typeof readingOperation>[0]['params'] = {},
   ) =>
-    readingOperation({
-      ...{ about: about(path || 'service'), name, path: path ? `${PATH}/${path}` : PATH },
-      ...{ pathParams: { serviceId }, params, summary },
-      async run(x, { serviceId: id }, members) {
-        const format = documentFormat(members);
-        return jsonReply(await answer(x, requireImage(deps, x.principal, id!), members), format);
-      },
-    });
+    [PATH, ROOT].flatMap((base) =>
+      readingOperation({
+        ...{ about: about(path || 'service'), name: base === ROOT ? `${name}OfRoot` : name },
+        ...{ path: path ? `${base}/${path}` : base, params, summary },
+        pathParams: base === ROOT ? {} : { serviceId },
+        async run(x, { serviceId: id }, members) {
+          const format = documentFormat(members);
+          const collection =
+            id === undefined ? requireFirstImage(deps, x.principal) : requireImage(deps, x.principal, id);
+          return jsonReply(await answer(x, collection, members), format);
+        },
+      }),
+    );
   return [
     ...document('imageService', '', 'An image service', (_x, one) => imageServiceDocument(one)),
     ...document('imageStatistics', 'statistics', 'Statistics of bands', (_x, one) => statisticsDocument(one)),
@@ -126,6 +135,20 @@ export function imageServerOperations(deps: TilesDeps): Operation[] {
       'Distances and areas on the ground',
       (x, one, members) => measure(x, deps, one, members),
       MEASURE_PARAMS,
+    ),
+    ...document(
+      'imageFind',
+      'find',
+      'Images that show a position',
+      (_x, one, members) => findImages(one, members),
+      FIND_PARAMS,
+    ),
+    ...document(
+      'imageProject',
+      'project',
+      'Geometries in another spatial reference',
+      (x, _one, members) => projectGeometries(x, deps.pools, members),
+      PROJECT_PARAMS,
     ),
     ...document('imageDimensions', 'multidimensionalInfo', 'Axes of times and levels', (_x, one) =>
       dimensionsDocument(one),

@@ -6,7 +6,6 @@ import type { Exchange, Operation, Reply } from '../../../core/operation.js';
 import { pathString, type TimeRange } from '../../../core/params.js';
 import { describeCrs } from '../../../native/index.js';
 import { timeRange } from '../../../services/geoservices/time.js';
-import { mapSettings } from '../../../services/layers/map-settings.js';
 import { blankImage } from '../../../services/tiles/blank.js';
 import { drawMap } from '../maps/draw.js';
 import type { MapParams } from '../maps/params.js';
@@ -17,7 +16,7 @@ import { envelopeObject, extentIn } from './layer-documents.js';
 import { type MapChoice, mapChoice } from './map-choice.js';
 import { MAP_FORMATS } from './map-documents.js';
 import { type DrawnLayer, type MapDeps, mapLayers } from './map-layers.js';
-import { imageWindow, MAP_CRS } from './map-window.js';
+import { imageWindow, MAP_CRS, windowSettings } from './map-window.js';
 import { choiceOf, flagOf, type Members, numberOf, textOf } from './members.js';
 import { member } from './query-members.js';
 import { scaleOf } from './tile-info.js';
@@ -40,7 +39,7 @@ export const EXPORT_FORMATS: Readonly<Record<(typeof MAP_FORMATS)[number], Forma
 const params = {
   bbox: member('bbox', 'xmin,ymin,xmax,ymax; all layers when absent.'),
   bboxSR: member('bboxSR', 'Spatial reference of bbox; Web Mercator when absent.'),
-  size: member('size', 'width,height in pixels; 400,400 when absent.'),
+  size: member('size', 'width,height in pixels. Default: the default size of the service, else 400,400.'),
   imageSR: member('imageSR', 'Spatial reference of the picture; that of bbox when absent.'),
   format: member('format', `${MAP_FORMATS.join(', ')}; png when absent.`),
   layers: member('layers', 'show:, hide:, include: or exclude: and numbers of layers.'),
@@ -100,7 +99,7 @@ function exportRequest(all: readonly DrawnLayer[], members: Members): ExportRequ
     answer: choiceOf(members, 'f', { values: ['image', 'json', 'pjson'], fallback: 'image' }),
     window: imageWindow(members, {
       own: MAP_CRS,
-      settings: mapSettings(all.at(-1)?.maps ?? {}),
+      settings: windowSettings(all.at(-1)?.maps),
       whole: extent ? [extent.xmin!, extent.ymin!, extent.xmax!, extent.ymax!] : undefined,
     }),
     format: EXPORT_FORMATS[format],

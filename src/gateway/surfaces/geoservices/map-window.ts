@@ -6,6 +6,7 @@ import { LIMITS } from '../../../core/limits.js';
 import { WEB_MERCATOR } from '../../../core/tile-matrix.js';
 import { jsonOf, spatialReference } from '../../../services/geoservices/geometry.js';
 import { scalarNumber } from '../../../services/geoservices/scalar.js';
+import { mapSettings } from '../../../services/layers/map-settings.js';
 import type { MapWindow } from '../maps/window.js';
 import { boxIn } from './layer-documents.js';
 import { type Members, textOf } from './members.js';
@@ -21,8 +22,19 @@ interface WindowContext {
   readonly own: Crs;
   /** Where all of it lies, in that. */
   readonly whole: Box | undefined;
-  readonly settings: Pick<MapSettings, 'maxImageWidth' | 'maxImageHeight'>;
+  readonly settings: WindowSettings;
 }
+
+/** What the service sets, and that with its defaults. */
+export interface WindowSettings {
+  readonly own: Partial<MapSettings>;
+  readonly all: MapSettings;
+}
+
+export const windowSettings = (own: Partial<MapSettings> = {}): WindowSettings => ({
+  own,
+  all: mapSettings(own),
+});
 
 /** What is drawn: `bbox` in `imageSR`, widened to the shape of `size`. Throws 400. */
 export function imageWindow(members: Members, { own, whole, settings }: WindowContext): MapWindow {
@@ -67,8 +79,12 @@ export function boxOf(name: string, value: unknown): { bbox: Box; crs: Crs | und
   };
 }
 
-function sizeOf(members: Members, most: WindowContext['settings']): [number, number] {
-  const text = textOf(members, 'size', MOST_TEXT) ?? '400,400';
+/** Pixels of an image whose size neither the request nor the service names. */
+const USUAL_SIDE = 400;
+
+function sizeOf(members: Members, { own, all: most }: WindowSettings): [number, number] {
+  const { defaultImageWidth = USUAL_SIDE, defaultImageHeight = USUAL_SIDE } = own;
+  const text = textOf(members, 'size', MOST_TEXT) ?? `${defaultImageWidth},${defaultImageHeight}`;
   const sides = text.split(',').map((side) => (/^\s*\d{1,6}\s*$/.test(side) ? Number(side) : 0));
   const [width = 0, height = 0, ...more] = sides;
   if (more.length > 0 || width < 1 || height < 1)

@@ -1,5 +1,7 @@
 import type { TSchema } from 'typebox';
-import { ApiError, type FieldError } from '../../../core/errors.js';
+import { hasCoverage } from '../../../core/abilities.js';
+import type { Collection } from '../../../core/collection.js';
+import { ApiError, badParameter, type FieldError } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { InputDefinition, ProcessDefinition } from '../../../services/processes/definition.js';
 import {
@@ -86,7 +88,36 @@ function clientRaster(input: string, inputs: Record<string, unknown>): Record<st
   const { source, layerId, rasterId, ...others } = inputs;
   const [sent, ...more] = [source, layerId, rasterId].filter((one) => one !== undefined);
   if (sent === undefined || more.length > 0 || Object.hasOwn(inputs, input)) return inputs;
-  return { ...others, [input]: source ?? { collection: String(sent) } };
+  if (rasterId !== undefined && typeof rasterId !== 'object')
+    throw badParameter(
+      '/inputs/rasterId',
+      `there is no raster '${String(rasterId).slice(0, 100)}'. Send the number of a registered raster, or layerId for a layer`,
+    );
+  return { ...others, [input]: source ?? rasterId ?? { collection: String(layerId) } };
+}
+
+/** The inputs of an execution, or of the steps of its plan, with a raster of a collection in place of its number. */
+export function resolveRasters(
+  inputs: Record<string, unknown>,
+  collections: readonly Collection[],
+): Record<string, unknown> {
+  const { plan, rasterId } = inputs;
+  const number = typeof rasterId === 'string' ? Number(rasterId.trim() || Number.NaN) : rasterId;
+  const collection = collections.find((one) => hasCoverage(one) && one.rasterIds?.includes(number as number));
+  const steps = (plan as { steps?: unknown } | null | undefined)?.steps;
+  return {
+    ...inputs,
+    ...(collection ? { rasterId: { collection: collection.id, raster: number } } : {}),
+    ...(Array.isArray(steps)
+      ? { plan: { ...(plan as object), steps: steps.map((step) => resolveStep(step, collections)) } }
+      : {}),
+  };
+}
+
+function resolveStep(step: unknown, collections: readonly Collection[]): unknown {
+  const inputs = (step as { inputs?: unknown } | null)?.inputs;
+  if (typeof inputs !== 'object' || inputs === null || Array.isArray(inputs)) return step;
+  return { ...(step as object), inputs: resolveRasters(inputs as Record<string, unknown>, collections) };
 }
 
 export function fault(name: string, detail: string, code: string): FieldError {

@@ -15,6 +15,7 @@ import { documentReply, META_FORMATS, otherTypes, surfaceBasics } from '../commo
 import { PROCESSES_CONFORMANCE } from './conformance.js';
 import { jobPath, PROCESSES_PATH, processDocument, processList, statusInfo } from './documents.js';
 import { executeBody, readExecution } from './execution.js';
+import { resolveRasters } from './inputs.js';
 import { COMMON, ERRORS, type JobDeps, jobOperations, STATUS } from './jobs.js';
 import { resultsReply } from './results.js';
 
@@ -188,7 +189,9 @@ function executeOperation(deps: ProcessesDeps): Operation {
     },
     async run(x) {
       const process = processes.get(x.params.processId);
-      const execution = readExecution(process, x.body, x.baseUrl);
+      const { collections } = deps.visible(x.principal);
+      const inputs = resolveRasters(x.body.inputs ?? {}, collections);
+      const execution = readExecution(process, { ...x.body, inputs }, x.baseUrl);
       const job = await processes.execute(process, execution, x.principal, {
         ...{ correlationId: x.correlationId, baseUrl: x.baseUrl, priority: x.params.priority },
         trace: traceparentOf((x.span as RequestSpan | undefined)?.span),

@@ -59,6 +59,7 @@ export function readInterest(params: AskedInterest, visible: CatalogSnapshot, ma
   const area = only && areaOf(params.polygon, only);
   return {
     layers,
+    ...(serviceId === undefined ? {} : { service: SERVICE_ID }),
     bbox: area?.bbox ?? boxOf(params.bbox, params.bboxCrs),
     filter: only && and(area?.filter, filterOf(params, only)),
     datetime:
