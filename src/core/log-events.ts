@@ -32,6 +32,7 @@ export const LOG_EVENTS = {
     1005,
     'the files of the certificate cannot be used; the former one is kept',
   ),
+  'http.request.unavailable': warning(1006, 'what a request needs does not answer, or is busy'),
 
   'process.rejection': error(1100, 'a rejection was not handled'),
   'process.exception': error(1101, 'the process fails'),

@@ -294,8 +294,8 @@ export interface Operation {
   readonly audited?: boolean;
   /** Query parameters beyond `params` are let through to `exchange.query`. Default: unknown ones give 400. */
   readonly openQuery?: boolean;
-  /** Whether the method works on a target that it is routed to, for `Allow`; where absent it does. */
-  allowed?(path: Readonly<Record<string, string>>): boolean;
+  /** Whether the method works on a target that it is routed to, for anybody or for one caller; where absent it does. */
+  allowed?(path: Readonly<Record<string, string>>, principal?: Principal): boolean;
   /** The path may become a WebSocket: see `Reply.socket`. */
   readonly socket?: boolean;
   /** Health probes: logged at Verbose level. */

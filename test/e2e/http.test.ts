@@ -276,6 +276,21 @@ describe('a tile from the cache', () => {
     expect((await get(tile, { 'x-request-id': 'mine-1' })).headers['x-request-id']).toBe('mine-1');
   });
 
+  it('is logged with the trace that the client sent', async () => {
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+    for (const path of [tile, '/ogc/features/collections?f=json']) {
+      const { headers } = await get(path, { traceparent: `00-${trace}-00f067aa0ba902b7-01` });
+      const id = `"${headers['x-request-id']}"`;
+      await vi.waitFor(() => expect(server.log()).toContain(id));
+      const line = server.log().split('\n').find((text) => text.includes(id))!;
+      expect(JSON.parse(line)).toMatchObject({ '@tr': trace, '@sp': '00f067aa0ba902b7' });
+    }
+    const { headers } = await get(tile, { traceparent: '00-xyz-1-01' });
+    const id = `"${headers['x-request-id']}"`;
+    await vi.waitFor(() => expect(server.log()).toContain(id));
+    expect(server.log().split('\n').find((text) => text.includes(id))).not.toContain('@tr');
+  });
+
   it('is logged like all others', async () => {
     await get(tile);
     const { headers } = await get(tile, { 'accept-encoding': 'gzip' });

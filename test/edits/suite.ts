@@ -740,6 +740,21 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
       expect(await allow('parcels/items/1')).toBe('DELETE GET HEAD OPTIONS PATCH PUT');
       expect(await allow('nowhere/items')).toBe('GET HEAD OPTIONS');
     });
+
+    it('names by OPTIONS what the caller may do, and by a preflight what browsers may send', async () => {
+      const options = (headers: Record<string, string>) =>
+        fetch(`${editor.server.url}/ogc/features/collections/parcels/items`, { method: 'OPTIONS', headers });
+      const stranger = await options({});
+      expect(stranger.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
+      const preflight = await options({ origin: 'https://a.example', 'access-control-request-method': 'POST' });
+      expect([preflight.status, preflight.headers.get('access-control-allow-methods')]).toEqual([
+        204,
+        'GET, POST, HEAD, OPTIONS',
+      ]);
+      expect((await options({ 'x-api-key': 'wrong' })).status).toBe(401);
+      const keys = `${editor.server.url}/api/v1/admin/api-keys`;
+      expect((await fetch(keys, { method: 'OPTIONS' })).headers.get('allow')).toBe('OPTIONS');
+    });
   });
 }
 

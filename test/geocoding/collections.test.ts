@@ -43,6 +43,9 @@ describe('a collection as a locator', () => {
   it('is in the catalogue where it is there', async () => {
     expect(await locators()).toEqual(['countries', 'states_provinces']);
     expect((await ask('nothing/GeocodeServer/suggest', { text: 'a' })).error.code).toBe(404);
+    // Clients of Esri ask for it by this name.
+    const { suggestions } = await ask('World/GeocodeServer/suggest', { text: 'norw' });
+    expect(suggestions.length).toBeGreaterThan(0);
   });
 
   it('finds its features by their words, without diacritics and with wrong letters', async () => {

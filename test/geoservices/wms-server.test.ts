@@ -82,6 +82,14 @@ describe('clients', () => {
 });
 
 describe('maps', () => {
+  it('take a parameter twice with one value, and not with two', async () => {
+    const query = new URLSearchParams({ SERVICE: 'WMS', VERSION: '1.3.0', ...map() }).toString();
+    const twice = await fetch(`${service}/WMSServer?${query}&STYLES=&request=GetMap&REQUEST=GetMap`);
+    expect([twice.status, twice.headers.get('content-type')]).toEqual([200, 'image/png']);
+    for (const other of ['request=GetCapabilities', 'REQUEST=GetCapabilities'])
+      expect((await fetch(`${service}/WMSServer?${query}&${other}`)).status).toBe(400);
+  });
+
   it('have a background, and layers in their order', async () => {
     const corner = { ...map(), BBOX: '40,-30,45,-20', TRANSPARENT: 'FALSE', BGCOLOR: '0x102030' };
     const data = await pixels(await (await ask(corner)).arrayBuffer());

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
+import { range, writeNetcdf } from './support.js';
 
 /** Rasters that GDAL does not translate by itself: beyond 180 degrees, signed, of few bits, complex, placed by points. */
 
@@ -110,6 +111,10 @@ beforeAll(async () => {
     ...['-ot', 'Byte', ...IN_DEGREES],
     ...points,
   );
+  // Points from 0 to 355 degrees: the column of 180 degrees reaches from 177.5 to 182.5.
+  const points5 = { lons: range(72, 0, 5), lats: range(35, 85, -5) };
+  writeNetcdf(file('grid5.nc'), { ...points5, value: (_time, _level, _row, column) => column + 10 });
+  rmSync(file('grid5.nc.cdl'));
   server = await startServer({ sources: [folder] });
   const { collections } = await json('/?f=json');
   layers = Object.fromEntries(
@@ -170,6 +175,17 @@ describe('a raster', () => {
     for (const place of ['1/0/0', '1/0/1', '3/4/0', '3/4/3', '3/4/4', '3/4/7'])
       expect([place, (await tile('world360', place))(128, 128)[3]]).toEqual([place, OPAQUE]);
     expect(await found('world360', '-175,-18,-165,-12')).toBe(1);
+  });
+
+  it('whose last column lies on 180 degrees has no gap there', async () => {
+    expect((await extentOf('grid5')).slice(0, 3)).toEqual([-180, -87.5, 180]);
+    for (const longitude of [176, 178, 179.5, -179.5, -178, -176])
+      expect([longitude, await identify('grid5', longitude, 1)]).toEqual([
+        longitude,
+        String(10 + Math.round((((longitude + 360) % 360) / 5))),
+      ]);
+    for (const box of ['177.6,-2,180,0.4', '-180,-2,-177.6,0.4', '170,-8,180,2'])
+      expect([box, (await map('grid5', box))(63, 32)[3]]).toEqual([box, OPAQUE]);
   });
 
   it('across 180 degrees in degrees is on both sides, and nowhere else', async () => {

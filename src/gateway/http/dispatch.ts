@@ -21,7 +21,8 @@ import {
 } from './exchange.js';
 import { requireFraming, requireMetExpectation } from './framing.js';
 import { type ParamPlan, parseQuery, planParams, readParams } from './query.js';
-import { allowOf, type Match, Router } from './router.js';
+import { optionsReply } from './options.js';
+import { type Match, Router } from './router.js';
 import { type BodyReader, bodyReader, compileOnUse } from './validation.js';
 
 export interface Credentials {
@@ -102,10 +103,6 @@ interface Target {
 const MAX_TARGETS = 8192;
 const MAX_TARGET_LENGTH = 512;
 
-const MAX_AGE = '86400';
-const ALLOWED_HEADERS =
-  'authorization, content-type, content-crs, if-match, if-none-match, geometry-loss, x-api-key, x-esri-authorization, x-request-id, traceparent, prefer, idempotency-key, tus-resumable, upload-length, upload-metadata, upload-offset';
-
 /**
  * Takes a request through its steps in fixed order: route, authenticate, authorise, read parameters,
  * negotiate, read the body, run. Stays synchronous while every step is, which is what a cached tile needs.
@@ -143,7 +140,7 @@ export class Dispatcher {
     if (x.hasBody) requireMetExpectation(x);
     const match = this.#router.find(x.path);
     if (!match) throw new ApiError('not-found', `There is nothing at ${x.path}.`);
-    if (x.method === 'OPTIONS') return preflight(match);
+    if (x.method === 'OPTIONS') return this.#replyWithOptions(x, match);
     const method = x.method === 'HEAD' ? 'GET' : x.method;
     const operation = match.route.methods.get(method as Operation['method']);
     if (!operation) {
@@ -155,6 +152,22 @@ export class Dispatcher {
     const prepared = this.#prepared.get(operation)!;
     const admitted = this.#enter(x);
     return admitted ? admitted.then(() => this.#admit(x, prepared, match)) : this.#admit(x, prepared, match);
+  }
+
+  /** A preflight of a browser has no credentials and asks about the path; others ask what the caller may do. */
+  #replyWithOptions(x: HttpExchange, match: Match): Reply | Promise<Reply> {
+    if (x.header('access-control-request-method') !== undefined) return optionsReply(match);
+    const [first] = match.route.methods.values();
+    x.operation = { ...first!, permission: 'public', ownCredentials: false };
+    const reply = () => optionsReply(match, (operation) => this.#mayRun(operation, x.principal), x.principal);
+    const entered = this.#enter(x);
+    return entered ? entered.then(reply) : reply();
+  }
+
+  #mayRun({ permission }: Operation, principal: Principal): boolean {
+    if (permission === 'public') return true;
+    if (permission === 'authenticated' && principal.kind !== 'anonymous') return true;
+    return this.#options.permits(principal, permission);
   }
 
   /** Finds out who asks, whether they may, and whether they have not asked too often. A promise only when that takes a wait. */
@@ -299,7 +312,7 @@ export class Dispatcher {
 
   #admit(x: HttpExchange, prepared: Prepared, match: Match): Reply | Promise<Reply> {
     const { operation, plan } = prepared;
-    const query = parseQuery(x.query, plan.repeatable);
+    const query = parseQuery(x.query, plan.repeatable, plan.open);
     query.delete('embed_key');
     const f = query.get('f');
     if (operation.formats.length > 0) {
@@ -343,8 +356,7 @@ export class Dispatcher {
 
   #authorise(operation: Operation, principal: Principal): void {
     const { permission } = operation;
-    if (permission === 'public' || this.#options.permits(principal, permission)) return;
-    if (permission === 'authenticated' && principal.kind !== 'anonymous') return;
+    if (this.#mayRun(operation, principal)) return;
     if (principal.kind === 'anonymous') {
       throw new ApiError(
         'unauthenticated',
@@ -473,18 +485,4 @@ function withoutToken(x: HttpExchange): string {
   const query = new URLSearchParams(x.query);
   query.delete('token');
   return `${x.path}?${query}`;
-}
-
-function preflight({ route, values }: Match): Reply {
-  const path = Object.fromEntries(route.names.map((name, i) => [name, values[i]!]));
-  const allow = allowOf([...route.methods.values()].filter((operation) => operation.allowed?.(path) ?? true));
-  return {
-    status: 204,
-    headers: {
-      allow,
-      'access-control-allow-methods': allow,
-      'access-control-allow-headers': ALLOWED_HEADERS,
-      'access-control-max-age': MAX_AGE,
-    },
-  };
 }

@@ -41,6 +41,8 @@ export const ACCEPT = header('accept');
 export const ACCEPT_ENCODING = header('accept-encoding');
 export const IF_NONE_MATCH = header('if-none-match');
 export const CONNECTION = header('connection');
+const TRACEPARENT = header('traceparent');
+const TRACEPARENT_VALUE = /^00-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}$/;
 
 export const IDEMPOTENCY_KEY = 'idempotency-key';
 
@@ -217,6 +219,13 @@ export class HttpExchange implements Exchange {
   /** Whether the client asked for the end of the connection after this response (RFC 9112, 9.6). */
   get asksToClose(): boolean {
     return this.headerOf(CONNECTION)?.toLowerCase() === 'close';
+  }
+
+  /** The span of the request; the span of the caller (W3C Trace Context) where the server records none. */
+  get trace(): { readonly traceId: string; readonly spanId: string } | undefined {
+    if (this.span) return this.span;
+    const [, traceId, spanId] = TRACEPARENT_VALUE.exec(this.headerOf(TRACEPARENT) ?? '') ?? [];
+    return traceId === undefined ? undefined : { traceId, spanId: spanId! };
   }
 
   /** The request body, while the client is still sending it. */

@@ -3,8 +3,11 @@ import type { Operation, Param } from '../../core/operation.js';
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Decodes `a=1&b=2`. A name given twice is an error, but for those that may be: their values are joined by commas. */
-export function parseQuery(query: string, repeatable = NONE): Map<string, string> {
+/**
+ * Decodes `a=1&b=2`. A name given twice is an error, except for those that may be: their values are joined by commas. With
+ * `allowsEqual` the same value may come twice: clients of WMS add parameters to addresses that have them.
+ */
+export function parseQuery(query: string, repeatable = NONE, allowsEqual = false): Map<string, string> {
   const values = new Map<string, string>();
   if (query === '') return values;
   for (const part of query.split('&')) {
@@ -13,6 +16,7 @@ export function parseQuery(query: string, repeatable = NONE): Map<string, string
     const name = decodePart(cut < 0 ? part : part.slice(0, cut));
     const value = cut < 0 ? '' : decodePart(part.slice(cut + 1));
     const before = values.get(name);
+    if (before === value && allowsEqual) continue;
     if (before !== undefined && !repeatable.has(name)) throw badParameter(name, 'is given more than once');
     values.set(name, before === undefined ? value : `${before},${value}`);
   }

@@ -273,17 +273,19 @@ export class HttpServer {
       // What has a meaning has no stack worth telling; what a worker added to it has.
       ...(error.code === 'internal' ? exception(error.cause ?? error) : hidden ? { '@x': hidden } : {}),
     };
-    this.#options.log.write('http.request.failed', about, cause?.message ?? error.message);
+    const isAway = error.status >= 502 && error.status <= 504;
+    this.#options.log.write(isAway ? 'http.request.unavailable' : 'http.request.failed', about, cause?.message ?? error.message);
   }
 
   /** What a line of the log says of the request that it is about. */
   #about(x: HttpExchange) {
+    const { trace } = x;
     const operation = (x.operation as Operation | undefined)?.id ?? 'unknown';
     return {
       CorrelationId: x.correlationId,
       Operation: operation,
       Path: x.path,
-      ...(x.span ? { '@tr': x.span.traceId, '@sp': x.span.spanId } : {}),
+      ...(trace ? { '@tr': trace.traceId, '@sp': trace.spanId } : {}),
     };
   }
 

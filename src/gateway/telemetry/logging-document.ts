@@ -12,10 +12,10 @@ Each line has the id of its kind as \`@i\`. An id keeps its meaning, so it is wh
 | \`@mt\` | Template of the text, of lines about requests. |
 | \`@i\` | Id of the kind of line, from the table below. |
 | \`@x\` | What was thrown, with the stacks of its causes. |
-| \`@tr\`, \`@sp\` | Trace and span of the request, where traces are pushed. |
+| \`@tr\`, \`@sp\` | Trace and span of the request if traces are pushed, else those that the client sent in \`traceparent\`. |
 | \`Process\` | \`gateway\` or \`supervisor\`; the supervisor writes the lines of engines. |
 
-Every request has one line (1000) with \`Method\`, \`Path\`, \`StatusCode\`, \`DurationMs\`, \`Bytes\`, \`Protocol\`, \`Operation\`, \`CorrelationId\` and \`Principal\`. Query strings are never logged. Health probes are of level Verbose, answers from 500 on (but not 501) of level Error.
+Every request has one line (1000) with \`Method\`, \`Path\`, \`StatusCode\`, \`DurationMs\`, \`Bytes\`, \`Protocol\`, \`Operation\`, \`CorrelationId\` and \`Principal\`. Query strings are never logged. Health probes are of level Verbose, responses with 500 and 507 of level Error, with 502 to 504 of level Warning.
 
 ## Push
 

@@ -21,6 +21,7 @@ export interface GeocodingDeps {
 
 /** Name of the provider that the locators of this server are. */
 const LOCAL = 'local';
+const WORLD = 'World';
 
 const COMMON = {
   ...{ supportsForwardGeocode: true, supportsReverseGeocode: true, supportsSuggest: true },
@@ -81,11 +82,13 @@ export class Geocoding {
     const own = (one: string) => (names.includes(one) ? this.#local(one) : this.#collection(principal, one));
     const named = name === undefined ? undefined : own(name);
     if (named) return named;
+    // The name by which Esri's clients ask for a locator unless they are told another one.
+    const isDefault = name === WORLD && !this.providers.some((provider) => provider.name === WORLD);
     const { locator, failover } = this.settings;
     const chosen = locator === '' ? names[0] : locator;
     const local = chosen === undefined ? undefined : own(chosen);
     const chain = this.providers.flatMap((provider) => {
-      if (name !== undefined && name !== provider.name) return [];
+      if (name !== undefined && name !== provider.name && !isDefault) return [];
       const remote = this.#remote.get(provider.name);
       if (remote && principal.layers) return [];
       const geocoder = remote ?? local;

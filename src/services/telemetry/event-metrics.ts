@@ -26,6 +26,9 @@ export const outboxOldest = gauge(
   'Age of the oldest delivery to a receiver that is due',
 );
 
+// A server without receivers has nothing due, which is not the same as nothing known.
+for (const one of [outboxPending, outboxDead, outboxOldest]) one.cell().set(0);
+
 export const sinkPublished = counter('svc.event_sink.published_total', 'Events delivered to receivers');
 export const sinkFailed = counter('svc.event_sink.failed_total', 'Attempts to deliver events that failed');
 export const sinkDeadLettered = counter(

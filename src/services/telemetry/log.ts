@@ -44,6 +44,8 @@ export interface RequestEvent {
   readonly correlationBytes: Uint8Array | undefined;
   readonly principal: { readonly id: string };
   readonly span: { readonly traceId: string; readonly spanId: string } | undefined;
+  /** The same, or the span of the caller; `span` by default. */
+  readonly trace?: { readonly traceId: string; readonly spanId: string } | undefined;
 }
 
 /** The properties of an event that tell what was thrown (CLEF, `@x`). */
@@ -72,7 +74,9 @@ const COMPLETED = LOG_EVENTS['http.request.completed'];
 /** Level of the completion event of requests of one kind. */
 export function levelOf({ quiet, status }: RequestKind): LogLevel {
   if (quiet) return 'Verbose';
-  return status >= 500 && status !== 501 ? 'Error' : COMPLETED.level;
+  if (status < 500 || status === 501) return COMPLETED.level;
+  // Busy servers, databases and remote hosts that do not answer are no fault of the program.
+  return status >= 502 && status <= 504 ? 'Warning' : 'Error';
 }
 
 const FLUSH_MS = 100;
@@ -217,8 +221,8 @@ function constantMembers(kind: RequestKind, process: string): string {
 
 /** An event of any kind, as text. All of it is ASCII. */
 function clefLine(constant: string, e: RequestEvent, durationMs: number, bytes: number): string {
-  const { principal, span } = e;
-  const trace = span ? `,"@tr":"${span.traceId}","@sp":"${span.spanId}"` : '';
+  const { principal, trace: known = e.span } = e;
+  const trace = known ? `,"@tr":"${known.traceId}","@sp":"${known.spanId}"` : '';
   const numbers = `"DurationMs":${milliseconds(durationMs)},"Bytes":${bytes}`;
   const who = `"CorrelationId":"${e.correlationId}","Principal":${loggedPath(principal.id)}`;
   return `${now()}Z",${constant},${numbers},"Path":${loggedPath(e.path)},${who}${trace}}\n`;

@@ -2,7 +2,12 @@ import Type from 'typebox';
 import type { EditOperation } from '../../../../core/edits.js';
 import { ApiError, notFound } from '../../../../core/errors.js';
 import { GEOJSON_FORMAT } from '../../../../core/media.js';
-import { defineOperation, type Exchange, type Operation } from '../../../../core/operation.js';
+import {
+  defineOperation,
+  type Exchange,
+  type Operation,
+  type Principal,
+} from '../../../../core/operation.js';
 import { pathString } from '../../../../core/params.js';
 import { runTask } from '../../../../services/run-task.js';
 import { auditResource } from '../../../../stores/audit-scope.js';
@@ -46,7 +51,8 @@ export function editOperations(deps: EditDeps): Operation[] {
     audited: true,
     tag: 'Editing',
     formats: [GEOJSON_FORMAT],
-    allowed: (path: Readonly<Record<string, string>>) => isEditable(deps, path['collectionId'] ?? ''),
+    allowed: (path: Readonly<Record<string, string>>, principal?: Principal) =>
+      isEditable(deps, path['collectionId'] ?? '', principal),
   } as const;
   return [
     defineOperation({

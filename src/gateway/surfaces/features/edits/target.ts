@@ -3,7 +3,7 @@ import type { VectorCollection } from '../../../../core/collection.js';
 import { type Crs, defaultCrs } from '../../../../core/crs.js';
 import type { EditTask } from '../../../../core/edits.js';
 import { badParameter } from '../../../../core/errors.js';
-import type { Exchange } from '../../../../core/operation.js';
+import type { Exchange, Principal } from '../../../../core/operation.js';
 import { editBounds } from '../../../../services/edit-bounds.js';
 import type { Edits } from '../../../../services/edits.js';
 import type { SurfaceDeps } from '../../common.js';
@@ -56,8 +56,9 @@ function inputCrs(collection: VectorCollection, contentCrs: Crs | undefined): Cr
   return offered;
 }
 
-/** Whether features of a collection can be changed at all: what OPTIONS tells. */
-export function isEditable(deps: EditDeps, collectionId: string): boolean {
+/** Whether features of a collection can be changed, at all or by one caller: what OPTIONS tells. */
+export function isEditable(deps: EditDeps, collectionId: string, principal?: Principal): boolean {
   const collection = deps.catalog().byId(collectionId);
-  return hasFeatures(collection) && collection.source.writable;
+  if (!collection || !hasFeatures(collection) || !collection.source.writable) return false;
+  return principal === undefined || deps.access(principal, collection, 'write').allowed;
 }
