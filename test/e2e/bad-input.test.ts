@@ -243,7 +243,7 @@ describe('a wrong parameter', () => {
     'width=abc',
     'quality=0',
     'quality=101',
-    'bgcolor=red',
+    'bgcolor=reddish',
     'transparent=maybe',
     'crs=EPSG:999999',
     'bbox=0,0,10,10&bbox-crs=http://www.opengis.net/def/crs/EPSG/0/4326&crs=nonsense',

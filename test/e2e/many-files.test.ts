@@ -94,7 +94,7 @@ const refusals = () =>
   server
     .log()
     .split('\n')
-    .filter((line) => line.includes('not published: '));
+    .filter((line) => line.includes('not published: ') && !line.startsWith('{'));
 const files = async () => {
   const headers = { 'x-api-key': server.adminKey };
   const response = await fetch(`${server.url}/healthz/metrics`, { headers });

@@ -746,7 +746,10 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
         fetch(`${editor.server.url}/ogc/features/collections/parcels/items`, { method: 'OPTIONS', headers });
       const stranger = await options({});
       expect(stranger.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
-      const preflight = await options({ origin: 'https://a.example', 'access-control-request-method': 'POST' });
+      const preflight = await options({
+        origin: 'https://a.example',
+        'access-control-request-method': 'POST',
+      });
       expect([preflight.status, preflight.headers.get('access-control-allow-methods')]).toEqual([
         204,
         'GET, POST, HEAD, OPTIONS',

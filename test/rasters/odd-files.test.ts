@@ -182,7 +182,7 @@ describe('a raster', () => {
     for (const longitude of [176, 178, 179.5, -179.5, -178, -176])
       expect([longitude, await identify('grid5', longitude, 1)]).toEqual([
         longitude,
-        String(10 + Math.round((((longitude + 360) % 360) / 5))),
+        String(10 + Math.round(((longitude + 360) % 360) / 5)),
       ]);
     for (const box of ['177.6,-2,180,0.4', '-180,-2,-177.6,0.4', '170,-8,180,2'])
       expect([box, (await map('grid5', box))(63, 32)[3]]).toEqual([box, OPAQUE]);

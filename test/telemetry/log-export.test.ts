@@ -55,7 +55,7 @@ describe('the log on its way to a collector', () => {
     const before = Date.now();
     const taken = exported();
     receiver.request(KIND, EVENT, 1.239, 512);
-    receiver.request({ ...KIND, status: 503 }, { ...EVENT, span: undefined }, 1, 0);
+    receiver.request({ ...KIND, status: 500 }, { ...EVENT, span: undefined }, 1, 0);
     receiver.write('feed.store.failed', { Store: 'a', Lost: ['b', 'c'], '@x': 'Error: d' }, 'the text');
     receiver.write('http.request.failed', { '@tr': EVENT.span!.traceId, '@sp': EVENT.span!.spanId }, 'e');
     // Counted when the answer is there, which is after the collector has them.

@@ -12,7 +12,13 @@ it.each([
   [504, 'Warning'],
   [507, 'Error'],
 ])('a request with the status %d is logged at the level %s', (status, level) => {
-  const kind = { method: 'GET', status, protocol: 'OGC-Features', operation: 'features.getItems', quiet: false };
+  const kind = {
+    method: 'GET',
+    status,
+    protocol: 'OGC-Features',
+    operation: 'features.getItems',
+    quiet: false,
+  };
   expect(levelOf(kind)).toBe(level);
 });
 

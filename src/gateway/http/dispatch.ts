@@ -20,8 +20,8 @@ import {
   X_ESRI_AUTHORIZATION,
 } from './exchange.js';
 import { requireFraming, requireMetExpectation } from './framing.js';
-import { type ParamPlan, parseQuery, planParams, readParams } from './query.js';
 import { optionsReply } from './options.js';
+import { type ParamPlan, parseQuery, planParams, readParams } from './query.js';
 import { type Match, Router } from './router.js';
 import { type BodyReader, bodyReader, compileOnUse } from './validation.js';
 

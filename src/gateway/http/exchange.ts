@@ -62,6 +62,8 @@ export class HttpExchange implements Exchange {
   format: Format = JSON_FORMAT;
   principal: Principal = ANONYMOUS;
   span: RequestSpan | undefined;
+  /** The span of the request; the span of the caller where the server records none. */
+  trace: { readonly traceId: string; readonly spanId: string } | undefined;
   /** What the answer says of rate limits. */
   limits: LimitHeaders | undefined;
   hold: Hold | undefined;
@@ -221,11 +223,12 @@ export class HttpExchange implements Exchange {
     return this.headerOf(CONNECTION)?.toLowerCase() === 'close';
   }
 
-  /** The span of the request; the span of the caller (W3C Trace Context) where the server records none. */
-  get trace(): { readonly traceId: string; readonly spanId: string } | undefined {
-    if (this.span) return this.span;
-    const [, traceId, spanId] = TRACEPARENT_VALUE.exec(this.headerOf(TRACEPARENT) ?? '') ?? [];
-    return traceId === undefined ? undefined : { traceId, spanId: spanId! };
+  /** Notes the span of the caller (W3C Trace Context). Lines of the log are written when the headers are gone. */
+  noteTrace(): void {
+    const value = this.headerOf(TRACEPARENT);
+    if (value === undefined) return;
+    const [, traceId, spanId] = TRACEPARENT_VALUE.exec(value) ?? [];
+    if (traceId !== undefined) this.trace = { traceId, spanId: spanId! };
   }
 
   /** The request body, while the client is still sending it. */

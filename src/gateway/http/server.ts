@@ -178,6 +178,8 @@ export class HttpServer {
     const x = new HttpExchange(res, req, method, this.#options.forwarding, upgrade);
     this.#active.value++;
     x.span = startRequestSpan(x);
+    if (x.span) x.trace = x.span;
+    else x.noteTrace();
     try {
       if (this.#refuses) {
         x.closeAfterReply = true;
@@ -274,7 +276,11 @@ export class HttpServer {
       ...(error.code === 'internal' ? exception(error.cause ?? error) : hidden ? { '@x': hidden } : {}),
     };
     const isAway = error.status >= 502 && error.status <= 504;
-    this.#options.log.write(isAway ? 'http.request.unavailable' : 'http.request.failed', about, cause?.message ?? error.message);
+    this.#options.log.write(
+      isAway ? 'http.request.unavailable' : 'http.request.failed',
+      about,
+      cause?.message ?? error.message,
+    );
   }
 
   /** What a line of the log says of the request that it is about. */

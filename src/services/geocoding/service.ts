@@ -85,7 +85,8 @@ export class Geocoding {
     // The name by which Esri's clients ask for a locator unless they are told another one.
     const isDefault = name === WORLD && !this.providers.some((provider) => provider.name === WORLD);
     const { locator, failover } = this.settings;
-    const chosen = locator === '' ? names[0] : locator;
+    const [first] = names.length > 0 || !isDefault ? names : Object.keys(this.settings.collections);
+    const chosen = locator === '' ? first : locator;
     const local = chosen === undefined ? undefined : own(chosen);
     const chain = this.providers.flatMap((provider) => {
       if (name !== undefined && name !== provider.name && !isDefault) return [];

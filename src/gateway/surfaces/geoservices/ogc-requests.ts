@@ -14,7 +14,10 @@ export function pairsOf(query: string): Members {
   for (const [name, value] of new URLSearchParams(query)) {
     const key = name.toUpperCase();
     if ((pairs.get(key) ?? value) !== value)
-      throw badParameter(key, `comes with two values, '${pairs.get(key)!.slice(0, 40)}' and '${value.slice(0, 40)}'`);
+      throw badParameter(
+        key,
+        `comes with two values, '${pairs.get(key)!.slice(0, 40)}' and '${value.slice(0, 40)}'`,
+      );
     pairs.set(key, value);
   }
   return Object.fromEntries(pairs);
