@@ -8,12 +8,15 @@ import { choiceOf, type Members } from './members.js';
 
 /** What the services of OGC on map services have in common: parameters as pairs, whose names have no case, and XML. */
 
-/** Parameters by their names in capitals. Throws 400 for one that comes with two values. */
-export function pairsOf(query: string): Members {
+/**
+ * Parameters by their names in capitals. Throws 400 for one that comes with two values, unless it is one of `repeatable`, whose
+ * last value counts here.
+ */
+export function pairsOf(query: string, repeatable: readonly string[] = []): Members {
   const pairs = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(query)) {
     const key = name.toUpperCase();
-    if ((pairs.get(key) ?? value) !== value)
+    if (!repeatable.includes(key) && (pairs.get(key) ?? value) !== value)
       throw badParameter(
         key,
         `comes with two values, '${pairs.get(key)!.slice(0, 40)}' and '${value.slice(0, 40)}'`,

@@ -42,7 +42,7 @@ export function wcsOperation(deps: MapDeps): Operation {
     failure: xmlFailure('ImageServer', 'wcsserver', wcsException),
     run(x): Reply | Promise<Reply> {
       const collection = requireImage(deps, x.principal, x.params.serviceId);
-      const pairs = pairsOf(x.query);
+      const pairs = pairsOf(x.query, ['SUBSET']);
       const request = requestOf(pairs, ['GetCapabilities', 'DescribeCoverage', 'GetCoverage']);
       if (request === 'GetCapabilities')
         return xmlReply(wcsCapabilities(collection, `${x.baseUrl}${x.path}`));
