@@ -18,12 +18,13 @@ export function uncrossed(box: Box): Box {
   return box[0] <= box[2] ? box : [-180, box[1], 180, box[3]];
 }
 
-/** Latitude at which the square of Web Mercator ends. */
-const MERCATOR_LATITUDE = 85.0511287798066;
+/** What the square of Web Mercator shows, in degrees. */
+export const WEB_MERCATOR_BOUNDS: Box = [-180, -85.0511287798066, 180, 85.0511287798066];
 
 /** The part of a box of degrees that Web Mercator shows: readers such as GDAL refuse what lies beyond. */
 export function withinMercator([west, south, east, north]: Box): Box {
-  const bounded = (latitude: number) => Math.min(MERCATOR_LATITUDE, Math.max(-MERCATOR_LATITUDE, latitude));
+  const [, bottom, , top] = WEB_MERCATOR_BOUNDS;
+  const bounded = (latitude: number) => Math.min(top, Math.max(bottom, latitude));
   return [west, bounded(south), east, bounded(north)];
 }
 

@@ -51,8 +51,8 @@ export function negate(value: AnyNumber): AnyNumber {
   return { number: value.number.startsWith('-') ? value.number.slice(1) : `-${value.number}` };
 }
 
-const INT64_MIN = -(2n ** 63n);
-const INT64_MAX = 2n ** 63n - 1n;
+export const INT64_MIN = -(2n ** 63n);
+export const INT64_MAX = 2n ** 63n - 1n;
 
 /** A number as an integer of 64 bits; undefined for others. */
 export function toInt64(value: AnyNumber): bigint | undefined {

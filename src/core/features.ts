@@ -54,7 +54,7 @@ export interface FeatureOutput {
   precision: number;
   /** Attribute names to write; all when absent. */
   fields?: string[];
-  /** Of `geojson`: the property that repeats the id. */
+  /** Property that repeats the id (only `geojson`). */
   idProperty?: string;
   /** True: geometries are left out (null in GeoJSON). */
   skipGeometry?: boolean;

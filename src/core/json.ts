@@ -3,7 +3,10 @@ import { isExactNumber, readNumber } from './exact-number.js';
 /** A string, a number, or punctuation. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[{}[\]:,]/gs;
 /** Numbers that a double may not hold have 16 digits and more, or an exponent. */
-const HAS_LONG_NUMBER = /\d[\d.]{15}|\d[eE]/;
+const LONG_NUMBER = /\d[\d.]{15}|\d[eE]/;
+
+/** Whether a JSON text may have numbers that a double does not hold. */
+export const mayHoldExactNumbers = (text: string): boolean => LONG_NUMBER.test(text);
 
 /** Members whose numbers keep their digits, by name at any depth, with all that they contain. */
 export type ExactMembers = 'all' | readonly string[];
@@ -11,7 +14,7 @@ export type ExactMembers = 'all' | readonly string[];
 /** `JSON.parse` after which the numbers of some members that a double does not hold are `ExactNumber`s. Throws a SyntaxError. */
 export function parseJsonExactly(text: string, members: ExactMembers): unknown {
   const value = JSON.parse(text) as unknown;
-  if (members.length === 0 || !HAS_LONG_NUMBER.test(text)) return value;
+  if (members.length === 0 || !mayHoldExactNumbers(text)) return value;
   return JSON.parse(withExactNumbers(text, members === 'all' ? undefined : members));
 }
 

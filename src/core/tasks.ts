@@ -89,9 +89,12 @@ export interface Tasks
     TableTasks {
   /** Lists the feature tables of a GeoPackage. */
   'vector.inspect': { input: InspectTask; output: VectorLayerInfo[] };
-  /** Tables of a GeoPackage that hold tiles, those that hold neither tiles nor geometries, and unreadable feature tables. */
+  /**
+   * Tables of a GeoPackage that hold tiles, those that hold neither tiles nor geometries, and why feature tables are not among
+   * those that `vector.inspect` found.
+   */
   'vector.otherTables': {
-    input: { kind: string; path: string };
+    input: { kind: string; path: string; inspected: readonly string[] };
     output: { tiles: string[]; plain: string[]; problems: { layer: string; reason: string }[] };
   };
   /** Lists what a PostGIS database can publish. */

@@ -57,8 +57,8 @@ interface TemporalRange {
 }
 
 /**
- * The instant in the column lies in the interval, both ends included. Ends are milliseconds since 1970 UTC, with
- * microseconds beyond them; a missing one is open. A date lies in the interval when any of its day (UTC) does.
+ * The instant in the column lies in the interval, both ends included. An end is milliseconds since 1970 UTC plus microseconds
+ * (`startMicros`, `endMicros`); an end that is missing is open. A date lies in the interval if any moment of its day (UTC) does.
  */
 export function temporalFilter(
   column: string,

@@ -6,8 +6,8 @@ import type { FilterSchema } from './types.js';
 const TURNED: Readonly<Record<string, string>> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=' };
 
 /**
- * A comparison of an integer with a fraction that no double holds, as one with the integers beside it: a store that has no
- * other numbers but integers and doubles would compare it with another fraction. Other calls are returned unchanged.
+ * Rewrites a comparison of an integer with a fraction that no double holds: it compares with the nearest integers instead. A
+ * store whose only numbers are integers and doubles would compare with another fraction. Other calls are returned unchanged.
  */
 export function compareWhole(call: Call, schema: FilterSchema): Call {
   const { op, args } = call;
@@ -31,7 +31,7 @@ function compared(op: string, property: Operand, fraction: AnyNumber): Call {
   return { op: op.startsWith('<') ? '<=' : '>', args: [property, floorOf(fraction)] };
 }
 
-/** False, and unknown where there is no value. */
+/** Compares a property with itself: false, or unknown where the property is null. */
 const unequal = (property: Operand): Call => ({ op: '<>', args: [property, property] });
 
 function isInteger(operand: Operand, { fields, idColumn, idType = 'integer' }: FilterSchema): boolean {

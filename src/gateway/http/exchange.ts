@@ -44,6 +44,9 @@ export const CONNECTION = header('connection');
 const TRACEPARENT = header('traceparent');
 const TRACEPARENT_VALUE = /^00-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}$/;
 
+/** The status that metrics and the log have for a request whose client went away before its reply. */
+export const CLIENT_GONE = 499;
+
 export const IDEMPOTENCY_KEY = 'idempotency-key';
 
 /** Esri's servers have GeoServices below it, and clients of theirs look there. */

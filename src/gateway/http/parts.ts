@@ -1,6 +1,6 @@
 import { LIMITS } from '../../core/limits.js';
 import type { Backlog, Sending } from './backlog.js';
-import type { HttpExchange } from './exchange.js';
+import { CLIENT_GONE, type HttpExchange } from './exchange.js';
 import type { Sent } from './reply.js';
 
 export interface Parts {
@@ -53,9 +53,9 @@ export async function sendParts(
       bytes += part.byteLength;
     }
     if (!x.aborted && bytes < length) throw new Error(`${length - bytes} bytes of the body are missing`);
-    sent(x, x.aborted ? 499 : status, bytes);
+    sent(x, x.aborted ? CLIENT_GONE : status, bytes);
   } catch (error) {
-    if (x.aborted) return sent(x, 499, bytes);
+    if (x.aborted) return sent(x, CLIENT_GONE, bytes);
     // The head is gone already: cutting the connection is the only honest sign of failure.
     res.close();
     sent(x, 500, bytes, error);

@@ -6,7 +6,7 @@ import { bodyForm } from './body-form.js';
 import { compressParts, hasRoom } from './compress-parts.js';
 import { acceptsCoding, chooseCoding, isWhole } from './compression.js';
 import { matchingForm } from './entity-tag.js';
-import { ACCEPT_ENCODING, type HttpExchange, IF_NONE_MATCH } from './exchange.js';
+import { ACCEPT_ENCODING, CLIENT_GONE, type HttpExchange, IF_NONE_MATCH } from './exchange.js';
 import { head } from './head.js';
 import { sendParts } from './parts.js';
 import { upgrade } from './socket.js';
@@ -89,7 +89,7 @@ function sendBody(x: HttpExchange, reply: Reply, body: string | Uint8Array, sent
   x.detach();
   form.then(
     (ready) => {
-      if (x.aborted) sent(x, 499, 0);
+      if (x.aborted) sent(x, CLIENT_GONE, 0);
       else write(x, reply, ready, coding, sent);
     },
     (error: unknown) => {
@@ -207,7 +207,7 @@ function awaitReader(x: HttpExchange, { body, size, status }: UnreadBody, sent: 
     backlog.remove(sending);
     sent(x, ended, bytes);
   };
-  x.onGone = () => finish(499, offset);
+  x.onGone = () => finish(CLIENT_GONE, offset);
   res.onWritable((bytesOut) => {
     offset = bytesOut;
     backlog.progressed(sending);
@@ -263,9 +263,9 @@ async function stream(
       backlog.remove(sending);
     }
     if (!x.aborted) res.cork(() => res.end());
-    sent(x, x.aborted ? 499 : reply.status, bytes);
+    sent(x, x.aborted ? CLIENT_GONE : reply.status, bytes);
   } catch (error) {
-    if (x.aborted) return sent(x, 499, bytes);
+    if (x.aborted) return sent(x, CLIENT_GONE, bytes);
     // The head is gone already: cutting the connection is the only honest sign of failure.
     res.close();
     sent(x, 500, bytes, error);

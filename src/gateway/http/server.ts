@@ -6,12 +6,12 @@ import { LIMITS } from '../../core/limits.js';
 import type { Operation, Reply } from '../../core/operation.js';
 import type { CertificateFiles } from '../../services/certificate.js';
 import type { Share } from '../../services/telemetry/instruments.js';
-import { exception, type Log, type RequestKind } from '../../services/telemetry/log.js';
+import { exception, isUnavailable, type Log, type RequestKind } from '../../services/telemetry/log.js';
 import * as metrics from '../../services/telemetry/metrics.js';
 import { startRequestSpan } from '../../services/telemetry/spans.js';
 import { type BrowserPages, browserProblem, browserReply } from './browser-reply.js';
 import type { Dispatcher } from './dispatch.js';
-import { HttpExchange } from './exchange.js';
+import { CLIENT_GONE, HttpExchange } from './exchange.js';
 import type { Forwarding } from './forwarding.js';
 import { asApiError, problemReply } from './problem.js';
 import { sendToHttps } from './redirect.js';
@@ -225,7 +225,7 @@ export class HttpServer {
   }
 
   #write(x: HttpExchange, reply: Reply): void {
-    if (x.aborted) return this.#finish(x, 499, 0);
+    if (x.aborted) return this.#finish(x, CLIENT_GONE, 0);
     x.onSent = reply.sent;
     try {
       sendReply(x, reply, this.#sent, this.#failure);
@@ -240,7 +240,7 @@ export class HttpServer {
 
   #fail(x: HttpExchange, thrown: unknown): void {
     // The client went away; what that did to the work is nobody's fault.
-    if (x.aborted) return this.#finish(x, 499, 0);
+    if (x.aborted) return this.#finish(x, CLIENT_GONE, 0);
     x.abandon();
     const error = asApiError(thrown);
     if (error.status >= 500 && error.code !== 'not-implemented') this.#report(x, error);
@@ -275,9 +275,8 @@ export class HttpServer {
       // What has a meaning has no stack worth telling; what a worker added to it has.
       ...(error.code === 'internal' ? exception(error.cause ?? error) : hidden ? { '@x': hidden } : {}),
     };
-    const isAway = error.status >= 502 && error.status <= 504;
     this.#options.log.write(
-      isAway ? 'http.request.unavailable' : 'http.request.failed',
+      isUnavailable(error.status) ? 'http.request.unavailable' : 'http.request.failed',
       about,
       cause?.message ?? error.message,
     );
@@ -378,7 +377,6 @@ function unfinishedError({ operation }: HttpExchange): Failure {
   );
 }
 
-const CLIENT_GONE = 499;
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 
 /** Whose label sets a request uses: anonymous requests must not take those of what is served. */

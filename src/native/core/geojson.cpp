@@ -1,7 +1,6 @@
 #include "geojson.h"
 
 #include <cmath>
-#include <cstdlib>
 
 #include "json.h"
 #include "number.h"
@@ -251,10 +250,12 @@ void GeoJsonFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, si
 void GeoJsonFeatureWriter::appendId(const Value& id, bool isMember) {
   constexpr int64_t kMaxSafe = 9'007'199'254'740'991;
   int64_t number = 0;
+  const bool isNumber = readIntegerId(id, number);
+  const bool isBeyond = number > kMaxSafe || number < -kMaxSafe;
   // Keys of text may be digits, which do not make them numbers: those of integers alone come beyond 2^53 as text.
-  const bool isInteger = readIntegerId(id, number) && (id.kind == Value::Kind::Integer || std::abs(number) > kMaxSafe);
+  const bool isInteger = isNumber && (id.kind == Value::Kind::Integer || isBeyond);
   if (!isInteger) return appendJsonString(out_, id.bytes, id.size);
-  const bool isQuoted = isMember && (number > kMaxSafe || number < -kMaxSafe);
+  const bool isQuoted = isMember && isBeyond;
   if (isQuoted) out_.push('"');
   appendInteger(out_, number);
   if (isQuoted) out_.push('"');

@@ -33,6 +33,8 @@ bool readZone(const char* text, size_t size, int& minutes) {
   return true;
 }
 
+/** Bytes of `YYYY-MM-DD`. */
+constexpr size_t kDaySize = 10;
 constexpr int64_t kMicrosPerDay = 86'400'000'000;
 
 int64_t floorDivide(int64_t value, int64_t by) { return (value >= 0 ? value : value - by + 1) / by; }
@@ -70,16 +72,24 @@ char* putMark(char* out, char mark) {
 
 }  // namespace
 
-bool readMicroseconds(const char* text, size_t size, int64_t& microseconds) {
-  int century = 0, year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
-  if (size < 19 || text[4] != '-' || text[7] != '-' || text[13] != ':' || text[16] != ':') return false;
-  if (text[10] != 'T' && text[10] != 't' && text[10] != ' ') return false;
-  if (!readPair(text, century) || !readPair(text + 2, year) || !readPair(text + 5, month) ||
-      !readPair(text + 8, day) || !readPair(text + 11, hour) || !readPair(text + 14, minute) ||
-      !readPair(text + 17, second)) {
+bool readDay(const char* text, size_t size, int64_t& milliseconds) {
+  int century = 0, year = 0, month = 0, day = 0;
+  if (size != kDaySize || text[4] != '-' || text[7] != '-') return false;
+  if (!readPair(text, century) || !readPair(text + 2, year) || !readPair(text + 5, month) || !readPair(text + 8, day)) {
     return false;
   }
-  if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 24 || minute > 59 || second > 60) return false;
+  if (month < 1 || month > 12 || day < 1 || day > 31) return false;
+  milliseconds = daysOf(century * 100 + year, month, day) * 86'400'000;
+  return true;
+}
+
+bool readMicroseconds(const char* text, size_t size, int64_t& microseconds) {
+  int64_t midnight = 0;
+  int hour = 0, minute = 0, second = 0;
+  if (size < 19 || text[13] != ':' || text[16] != ':' || !readDay(text, kDaySize, midnight)) return false;
+  if (text[10] != 'T' && text[10] != 't' && text[10] != ' ') return false;
+  if (!readPair(text + 11, hour) || !readPair(text + 14, minute) || !readPair(text + 17, second)) return false;
+  if (hour > 24 || minute > 59 || second > 60) return false;
   size_t at = 19;
   int64_t fraction = 0;
   if (at < size && text[at] == '.') {
@@ -91,9 +101,8 @@ bool readMicroseconds(const char* text, size_t size, int64_t& microseconds) {
   }
   int zone = 0;
   if (!readZone(text + at, size - at, zone)) return false;
-  const int64_t days = daysOf(century * 100 + year, month, day);
-  const int64_t minutes = (days * 24 + hour) * 60 + minute - zone;
-  microseconds = (minutes * 60 + second) * 1'000'000 + fraction;
+  const int64_t minutes = hour * 60 + minute - zone;
+  microseconds = midnight * 1000 + (minutes * 60 + second) * 1'000'000 + fraction;
   return true;
 }
 
@@ -101,17 +110,6 @@ bool readInstant(const char* text, size_t size, int64_t& milliseconds) {
   int64_t microseconds = 0;
   if (!readMicroseconds(text, size, microseconds)) return false;
   milliseconds = floorDivide(microseconds, 1000);
-  return true;
-}
-
-bool readDay(const char* text, size_t size, int64_t& milliseconds) {
-  int century = 0, year = 0, month = 0, day = 0;
-  if (size != 10 || text[4] != '-' || text[7] != '-') return false;
-  if (!readPair(text, century) || !readPair(text + 2, year) || !readPair(text + 5, month) || !readPair(text + 8, day)) {
-    return false;
-  }
-  if (month < 1 || month > 12 || day < 1 || day > 31) return false;
-  milliseconds = daysOf(century * 100 + year, month, day) * 86'400'000;
   return true;
 }
 

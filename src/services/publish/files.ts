@@ -108,7 +108,8 @@ async function readTables(
       contents.quarantined.push({ path: file, layer: name, reason: (error as Error).message });
     }
   }
-  const rasters = await readOtherTables(tables, version, deps, layers.length > 0);
+  const inspected = layers.map(({ source }) => source.table);
+  const rasters = await readOtherTables(tables, version, deps, inspected);
   return {
     ...contents,
     collections: [...contents.collections, ...rasters.collections],
@@ -147,14 +148,18 @@ async function readOtherTables(
   { kind, path }: TableFile,
   version: string,
   deps: PublishDeps,
-  hasFeatures: boolean,
+  inspected: readonly string[],
 ): Promise<Found> {
   const options = { deadlineMs: INSPECT_DEADLINE_MS };
-  const { tiles, plain, problems } = await deps.pools.run('vector.otherTables', { kind, path }, options);
+  const { tiles, plain, problems } = await deps.pools.run(
+    'vector.otherTables',
+    { kind, path, inspected },
+    options,
+  );
   const contents = await readLayers(tileLayers(path, tiles), path, version, deps);
   for (const layer of plain) contents.quarantined.push({ path, layer, reason: NO_GEOMETRY });
   contents.quarantined.push(...problems.map((problem) => ({ path, ...problem })));
-  if (!hasFeatures && tiles.length + plain.length + problems.length === 0)
+  if (inspected.length === 0 && tiles.length + plain.length + problems.length === 0)
     contents.quarantined.push({ path, reason: 'The file has no feature tables, and no table of tiles.' });
   return contents;
 }

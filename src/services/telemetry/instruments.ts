@@ -46,7 +46,8 @@ export const MAX_LINES = 8000;
 export const SHARES = { refused: 0.1, admin: 0.2, wrong: 0.2, rest: 1 } as const;
 export type Share = keyof typeof SHARES;
 
-const lines: Record<Share, number> = { refused: 0, admin: 0, wrong: 0, rest: 0 };
+const noneUsed = (): Record<Share, number> => ({ refused: 0, admin: 0, wrong: 0, rest: 0 });
+const lines = noneUsed();
 const totalOf = (counts: Readonly<Record<Share, number>>) =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
@@ -59,7 +60,7 @@ abstract class Family<Cell> {
   readonly help: string;
   readonly labelNames: readonly string[];
   readonly #cells = new Map<string, { labels: Record<string, string>; cell: Cell }>();
-  readonly #used: Record<Share, number> = { refused: 0, admin: 0, wrong: 0, rest: 0 };
+  readonly #used = noneUsed();
   #observe: ((family: this) => void) | undefined;
   protected readonly maxCells: number = MAX_CELLS.other;
   /** Lines of the scrape that a label set takes. */

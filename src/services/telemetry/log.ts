@@ -75,9 +75,11 @@ const COMPLETED = LOG_EVENTS['http.request.completed'];
 export function levelOf({ quiet, status }: RequestKind): LogLevel {
   if (quiet) return 'Verbose';
   if (status < 500 || status === 501) return COMPLETED.level;
-  // Busy servers, databases and remote hosts that do not answer are no fault of the program.
-  return status >= 502 && status <= 504 ? 'Warning' : 'Error';
+  return isUnavailable(status) ? 'Warning' : 'Error';
 }
+
+/** Whether a server, a database or a remote host is busy or does not answer, which is no fault of the program. */
+export const isUnavailable = (status: number): boolean => status >= 502 && status <= 504;
 
 const FLUSH_MS = 100;
 

@@ -1,7 +1,13 @@
 /** Settings of an engine process, from its command line and environment. */
 
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 /** Environment of the engine's threads: what the paths of their temporary files begin with. */
 export const SCRATCH_VARIABLE = 'GRATICULE_ENGINE_SCRATCH';
+
+/** Returns what the paths of temporary files begin with; outside of an engine they lie in the folder of the system. */
+export const scratchStem = (): string => process.env[SCRATCH_VARIABLE] ?? join(tmpdir(), 'graticule-scratch');
 
 /** Environment of an engine: the hosts that may be asked, as a JSON array. */
 export const REMOTE_ALLOW_VARIABLE = 'GRATICULE_REMOTE_ALLOW';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Box } from '../../core/box.js';
+import { type Box, WEB_MERCATOR_BOUNDS } from '../../core/box.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { RemoteLevel, RemoteRequest, RemoteTileSet, RemoteTilesTask } from '../../core/ingest.js';
 import { mapInLanes } from '../../core/lanes.js';
@@ -16,7 +16,6 @@ import { attribute, child, children, exceptionOf, parseXml, textOf, type XmlNode
 
 /** Metres of a pixel at a scale of 1:1 (07-057r7, 6.1). */
 const PIXEL = 0.00028;
-const WORLD: Box = [-180, -85.0511287798066, 180, 85.0511287798066];
 /** How often a tile is asked for that could not be had, and milliseconds in between. */
 const TRIES = 3;
 const PAUSE_MS = 250;
@@ -62,7 +61,7 @@ function tileSet(layer: XmlNode, link: XmlNode, { matrixSets, operation }: Offer
     matrixSet,
     title: textOf(layer, 'Title'),
     description: textOf(layer, 'Abstract'),
-    extent84: extentOf(child(layer, 'WGS84BoundingBox')) ?? WORLD,
+    extent84: extentOf(child(layer, 'WGS84BoundingBox')) ?? WEB_MERCATOR_BOUNDS,
     styles: children(layer, 'Style').flatMap((style) => textOf(style, 'Identifier') ?? []),
     formats: children(layer, 'Format').flatMap((format) => textOf(format) ?? []),
   };

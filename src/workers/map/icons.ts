@@ -1,7 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { SCRATCH_VARIABLE } from '../engine/settings.js';
+import { scratchStem } from '../engine/settings.js';
 import { iconSvg } from '../symbols/icons.js';
 
 /** How an icon is coloured before Mapnik gets it. */
@@ -41,8 +39,7 @@ export class IconFiles implements Icons {
 }
 
 function write(number: number, svg: string): string {
-  const stem = process.env[SCRATCH_VARIABLE] ?? join(tmpdir(), 'graticule-scratch');
-  const path = `${stem}-${process.pid}-icon-${number}.svg`;
+  const path = `${scratchStem()}-${process.pid}-icon-${number}.svg`;
   writeFileSync(path, svg);
   return path;
 }

@@ -61,7 +61,7 @@ export interface FeatureStore {
   /** What the tables of a file are, of a store of files. */
   inspect?(path: string, named: Omit<InspectTask, 'kind' | 'path'>): VectorLayerInfo[];
   /** What else is in such a file: tables of tiles, and those without geometries. */
-  otherTables?(path: string): OtherTables;
+  otherTables?(path: string, inspected: readonly string[]): OtherTables;
   items(task: ItemsTask, cancellation?: Cancellation): Promise<ItemsResult>;
   /** Null when there is no feature of that id, or the filter hides it. */
   item(task: ItemTask, cancellation?: Cancellation): Promise<ItemResult | null>;

@@ -1,3 +1,4 @@
+import type { TaskInput } from '../../core/tasks.js';
 import type { VectorSource } from '../../core/vector-source.js';
 import type { InspectTask, VectorLayerInfo } from '../../core/vector-tasks.js';
 import type { FeatureStore, OtherTables } from './feature-store.js';
@@ -28,6 +29,6 @@ export function inspect({ kind, path, ...named }: InspectTask): VectorLayerInfo[
 }
 
 /** What else is in such a file. */
-export function otherTables({ kind, path }: Pick<InspectTask, 'kind' | 'path'>): OtherTables {
-  return storeOf({ kind }).otherTables?.(path) ?? { tiles: [], plain: [], problems: [] };
+export function otherTables({ kind, path, inspected }: TaskInput<'vector.otherTables'>): OtherTables {
+  return storeOf({ kind }).otherTables?.(path, inspected) ?? { tiles: [], plain: [], problems: [] };
 }

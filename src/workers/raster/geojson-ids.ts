@@ -1,6 +1,7 @@
 /** Ids of the features of a GeoJSON text: whether they can be the ids of the copy. */
 
 import { createReadStream } from 'node:fs';
+import { INT64_MAX } from '../../core/exact-number.js';
 
 /** What the ids of the features of a file are together. */
 export interface FeatureIds {
@@ -14,7 +15,6 @@ export interface FeatureIds {
   least?: bigint;
 }
 
-const MAX_INTEGER = 2n ** 63n - 1n;
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 /** Characters of a name or value that matter. */
@@ -125,7 +125,7 @@ class IdScanner {
     if (!isFeature) return;
     if (id === undefined) this.#missing++;
     else if (!/^\d+$/.test(id)) this.#problem ??= 'other';
-    else if (BigInt(id) > MAX_INTEGER) this.#problem ??= 'too-large';
+    else if (BigInt(id) > INT64_MAX) this.#problem ??= 'too-large';
     else this.#add(BigInt(id));
   }
 

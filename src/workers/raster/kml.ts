@@ -1,13 +1,11 @@
 /** KML whose fields have names in other scripts: GDAL makes `______` of each, and one column of all of that length. */
 
 import { isUtf8 } from 'node:buffer';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { xmlEscaped } from '../../core/xml-text.js';
-import { SCRATCH_VARIABLE } from '../engine/settings.js';
+import { xmlEscaped, xmlUnescaped } from '../../core/xml-text.js';
 import { type Dataset, openWith } from './gdal.js';
+import { openInScratch } from './scratch.js';
 
 const DRIVERS = ['LIBKML', 'KML'];
 /** Larger files are read as GDAL reads them: the text is held in memory. */
@@ -23,49 +21,27 @@ export async function openKml(path: string): Promise<Dataset> {
   const bytes = size > MAX_BYTES ? Buffer.alloc(0) : await readFile(path);
   const { plain, names } = withPlainNames(isUtf8(bytes) ? bytes.toString() : '');
   if (names.size === 0) return openWith(path, DRIVERS);
-  const folder = mkdtempSync(`${process.env[SCRATCH_VARIABLE] ?? join(tmpdir(), 'graticule-scratch')}-kml-`);
-  const remove = () => rmSync(folder, { recursive: true, force: true });
-  try {
+  return openInScratch('kml', async (folder) => {
     const copy = join(folder, basename(path));
     await writeFile(copy, plain);
     const inner = await openWith(copy, DRIVERS);
     const wrapper = `${copy}.vrt`;
     await writeFile(wrapper, virtualDataset(inner, basename(copy), names)).finally(() => inner.close());
-    const dataset = await openWith(wrapper, ['OGR_VRT']);
-    const close = dataset.close.bind(dataset);
-    dataset.close = () => {
-      close();
-      remove();
-    };
-    return dataset;
-  } catch (error) {
-    remove();
-    throw error;
-  }
+    return openWith(wrapper, ['OGR_VRT']);
+  });
 }
 
 /** The text with numbered names in the place of those that are not ASCII, and what these stand for. */
 function withPlainNames(text: string): { plain: string; names: ReadonlyMap<string, string> } {
   const plainNames = new Map<string, string>();
   const plain = text.replace(NAMES, (whole: string, before: string, quoted: string) => {
-    const name = decoded(quoted.slice(1, -1));
+    const name = xmlUnescaped(quoted.slice(1, -1));
     if (ASCII.test(name)) return whole;
     const stand = plainNames.get(name) ?? `graticule_field_${plainNames.size + 1}`;
     plainNames.set(name, stand);
     return `${before}"${stand}"`;
   });
   return { plain, names: new Map(Array.from(plainNames, ([name, stand]) => [stand, name])) };
-}
-
-const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
-
-/** Text of an attribute; references that mean nothing stay. */
-function decoded(text: string): string {
-  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(\w+));/gi, (whole, decimal, hex, name) => {
-    const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
-    if (code >= 1 && code <= 0x10ffff) return String.fromCodePoint(code);
-    return ENTITIES[name ?? ''] ?? whole;
-  });
 }
 
 /** Names of types in virtual datasets, by those of gdal-async. */

@@ -1,12 +1,32 @@
 /** Files that GDAL writes on the way to an answer. */
 
+import { mkdtempSync, rmSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { SCRATCH_VARIABLE } from '../engine/settings.js';
-import { gdal, scratchPath } from './gdal.js';
+import { scratchStem } from '../engine/settings.js';
+import { type Dataset, gdal, scratchPath } from './gdal.js';
 
 let count = 0;
+
+/** Opens a dataset of files that `open` writes into a folder. The folder is removed when the dataset is closed, and on errors. */
+export async function openInScratch(
+  kind: string,
+  open: (folder: string) => Promise<Dataset>,
+): Promise<Dataset> {
+  const folder = mkdtempSync(`${scratchStem()}-${kind}-`);
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    const dataset = await open(folder);
+    const close = dataset.close.bind(dataset);
+    dataset.close = () => {
+      close();
+      remove();
+    };
+    return dataset;
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
 
 /** Files in memory, or on disk when they are large; `discard` removes all but the kept one. */
 export class Scratch {
@@ -16,8 +36,9 @@ export class Scratch {
 
   path(extension: string): string {
     count += 1;
-    const stem = process.env[SCRATCH_VARIABLE] ?? join(tmpdir(), 'graticule-scratch');
-    const path = this.onDisk ? `${stem}-${process.pid}-${count}${extension}` : scratchPath(extension);
+    const path = this.onDisk
+      ? `${scratchStem()}-${process.pid}-${count}${extension}`
+      : scratchPath(extension);
     this.#paths.push(path);
     return path;
   }

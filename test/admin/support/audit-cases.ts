@@ -10,31 +10,33 @@ const putTag =
   async (w: AuditWorld, path: string): Promise<string | null> =>
     (await w.send('PUT', path, { body: body(w) })).etag;
 const newMapping = (w: AuditWorld) => w.newMapping();
+/** Operations on the rasters of a layer that lie in a bucket. There is no bucket, so none can be registered. */
+const registrations = (path: string, location: Readonly<Record<string, string>>) => {
+  const missing: OperationCase = { path: () => ({ id: '4711' }), status: 404 };
+  return {
+    [`GET ${path}`]: { query: { layerId: '1' } },
+    [`POST ${path}`]: {
+      body: (w: AuditWorld) => ({
+        ...{ layerId: w.layers['countries'], name: 'r', provider: 'AwsS3', bucket: 'b', ...location },
+      }),
+      status: 400,
+    },
+    [`GET ${path}/{id}`]: missing,
+    [`DELETE ${path}/{id}`]: missing,
+    [`POST ${path}/{id}/refresh`]: missing,
+  };
+};
 const certificate = '/security/client-certificates';
 
-/** Operations that answer 200 to a call without path, query and body need no case. */ export const CASES: Readonly<
-  Record<string, OperationCase>
-> = {
+/** Operations that answer 200 to a call without path, query and body need no case. */
+export const CASES: Readonly<Record<string, OperationCase>> = {
   ...IMPORT_CASES,
   'POST /api-keys': { body: (w) => ({ name: w.name('key'), permissions: ['admin:read'] }), status: 201 },
   'POST /api-keys/{id}/rotate': id((w) => w.apiKey()),
   'POST /api-keys/{id}/revoke': id((w) => w.apiKey()),
   'GET /api-keys/{id}/effective-permissions': id((w) => w.apiKey()),
   'POST /cache/invalidate': { body: () => ({ scope: 'collection', collectionId: 'countries' }) },
-  'GET /cloud-rasters': { query: { layerId: '1' } },
-  'POST /cloud-rasters': {
-    body: (w) => ({
-      layerId: w.layers['countries'],
-      name: 'r',
-      provider: 'AwsS3',
-      bucket: 'b',
-      objectKey: 'k.tif',
-    }),
-    status: 400,
-  },
-  'GET /cloud-rasters/{id}': { path: () => ({ id: '4711' }), status: 404 },
-  'DELETE /cloud-rasters/{id}': { path: () => ({ id: '4711' }), status: 404 },
-  'POST /cloud-rasters/{id}/refresh': { path: () => ({ id: '4711' }), status: 404 },
+  ...registrations('/cloud-rasters', { objectKey: 'k.tif' }),
   'POST /connections': { body: (w) => w.newConnection(), status: 201 },
   'GET /connections/{id}': id((w) => w.connection()),
   'PUT /connections/{id}': { ...id((w) => w.connection()), body: () => ({ description: 'changed' }) },
@@ -213,18 +215,8 @@ const certificate = '/security/client-certificates';
       },
     }),
   },
-  'GET /multidim-coverages': { query: { layerId: '1' } },
-  'POST /multidim-coverages': {
-    body: (w) => ({
-      ...{ layerId: w.layers['countries'], name: 'm', provider: 'AwsS3', bucket: 'b', objectKey: 'k.nc' },
-      format: 'NetCDF',
-    }),
-    status: 400,
-  },
-  'GET /multidim-coverages/{id}': { path: () => ({ id: '4711' }), status: 404 },
-  'DELETE /multidim-coverages/{id}': { path: () => ({ id: '4711' }), status: 404 },
+  ...registrations('/multidim-coverages', { objectKey: 'k.nc', format: 'NetCDF' }),
   'GET /multidim-coverages/jobs/{jobId}': nothing('jobId'),
-  'POST /multidim-coverages/{id}/refresh': { path: () => ({ id: '4711' }), status: 404 },
   'POST /oauth-clients': { body: (w) => ({ name: w.name('client'), allowedScopes: [] }), status: 201 },
   'GET /oauth-clients/{id}': id((w) => w.client()),
   'DELETE /oauth-clients/{id}': id((w) => w.client()),
@@ -355,20 +347,7 @@ const certificate = '/security/client-certificates';
   'DELETE /users/{id}': nothing('id'),
   'PUT /users/{id}/roles': { ...nothing('id'), body: () => ({ roles: ['reader'] }), shownBy: '/users/{id}' },
   'GET /users/{id}/effective-permissions': nothing('id'),
-  'GET /zarr-stores': { query: { layerId: '1' } },
-  'POST /zarr-stores': {
-    body: (w) => ({
-      layerId: w.layers['countries'],
-      name: 'z',
-      provider: 'AwsS3',
-      bucket: 'b',
-      rootPath: 'z',
-    }),
-    status: 400,
-  },
-  'GET /zarr-stores/{id}': { path: () => ({ id: '4711' }), status: 404 },
-  'DELETE /zarr-stores/{id}': { path: () => ({ id: '4711' }), status: 404 },
-  'POST /zarr-stores/{id}/refresh': { path: () => ({ id: '4711' }), status: 404 },
+  ...registrations('/zarr-stores', { rootPath: 'z' }),
   'GET /tile-operations/jobs/{jobId}/archive': nothing('jobId'),
   'GET /operations/{jobId}/export': nothing('jobId'),
 };

@@ -1,3 +1,4 @@
+import { hexColor } from '../hex-color.js';
 import { type Drawing, members, rounded } from '../sld/drawing.js';
 import { hashOf, ICON_PIXELS, MARK_PIXELS } from '../sld/graphic.js';
 import type { Expr } from '../sld/values.js';
@@ -17,7 +18,7 @@ export function cssColor(color: unknown, opacity = 1): string | undefined {
   const [red, green, blue, alpha = 255] = color.map((part) => Math.min(255, Math.max(0, number(part) ?? 0)));
   const visibility = (alpha! / 255) * opacity;
   const bytes = [red!, green!, blue!].map(Math.round);
-  if (visibility >= 1) return `#${bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+  if (visibility >= 1) return hexColor(bytes);
   return `rgba(${bytes.join(',')},${rounded(Number(visibility.toFixed(4)))})`;
 }
 

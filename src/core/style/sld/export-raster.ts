@@ -1,5 +1,6 @@
 import { type Color, parseColor } from '../../color-ramps.js';
 import type { Colormap, RasterLook } from '../../raster-look.js';
+import { hexColor } from '../hex-color.js';
 import type { LayerValues } from './layer-values.js';
 import type { Expr } from './values.js';
 import { xml, xmlText } from './xml-writer.js';
@@ -63,7 +64,7 @@ function colormapElement(map: Colormap, values: LayerValues): string | undefined
 function entries(type: string, quantities: readonly number[], colors: readonly Color[]): string {
   const items = quantities.map((quantity, i) => {
     const [red, green, blue, alpha] = colors[i]!;
-    const color = `#${[red, green, blue].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+    const color = hexColor([red, green, blue]);
     const opacity = alpha === 255 ? undefined : String(Number((alpha / 255).toFixed(4)));
     return xml('se:ColorMapEntry', [], { color, quantity: String(quantity), opacity });
   });

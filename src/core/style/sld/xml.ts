@@ -1,5 +1,6 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { LIMITS } from '../../limits.js';
+import { xmlUnescaped } from '../../xml-text.js';
 import { SldFailure } from './report.js';
 
 /** An element: names without prefixes, since the elements of SLD, SE, FES and GML are told apart by their places. */
@@ -72,24 +73,13 @@ function contentOf(nodes: readonly OrderedNode[], depth: number): (string | XmlE
 function partOf(node: OrderedNode, depth: number): string | XmlElement {
   const name = Object.keys(node).find((key) => key !== ':@') ?? '';
   const value = node[name];
-  if (name === '#text') return unescaped(String(value));
+  if (name === '#text') return xmlUnescaped(String(value));
   if (name === '#cdata') return (value as OrderedNode[]).map((part) => String(part['#text'])).join('');
   const attributes: Record<string, string> = {};
   for (const [key, text] of Object.entries((node[':@'] ?? {}) as Record<string, unknown>)) {
-    attributes[key] = unescaped(String(text));
+    attributes[key] = xmlUnescaped(String(text));
   }
   return { name, attributes, content: Array.isArray(value) ? contentOf(value, depth + 1) : [] };
-}
-
-const NAMED: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
-
-function unescaped(text: string): string {
-  if (!text.includes('&')) return text;
-  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,4}));/gi, (all, decimal, hex, name) => {
-    if (name !== undefined) return NAMED[name as string] ?? all;
-    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
-    return code <= 0x10ffff ? String.fromCodePoint(code) : all;
-  });
 }
 
 export function elements(of: XmlElement): XmlElement[] {

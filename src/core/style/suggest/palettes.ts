@@ -1,4 +1,5 @@
 import { ramp } from '../../color-ramps.js';
+import { hexColor } from '../hex-color.js';
 
 /** Palettes that are told apart with the common colour vision deficiencies. */
 export const PALETTES = ['Viridis', 'CartoBold', 'RdBu'] as const;
@@ -24,6 +25,5 @@ export function paletteColors(name: PaletteName, count: number): string[] {
 function between(colors: readonly (readonly number[])[], at: number): string {
   const [low, high] = [colors[Math.floor(at)]!, colors[Math.ceil(at)]!];
   const part = at - Math.floor(at);
-  const bytes = [0, 1, 2].map((i) => Math.round(low[i]! * (1 - part) + high[i]! * part));
-  return `#${bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+  return hexColor([0, 1, 2].map((i) => Math.round(low[i]! * (1 - part) + high[i]! * part)));
 }

@@ -2,14 +2,13 @@ import type { VectorCollection } from '../../../core/collection.js';
 import { badParameter } from '../../../core/errors.js';
 import type { Bin, BinCut, BinsTask } from '../../../core/feature-bins.js';
 import { groupColumns, valueField } from '../../../core/feature-groups.js';
-import { esriValue } from '../../../core/geoservices-features.js';
 import { isInstant, UTC, zonedText } from '../../../core/time-zones.js';
 import type { Field } from '../../../core/vector-source.js';
 import type { OutputStatistic } from '../../../services/geoservices/having.js';
 import { calendarOf, cutOf, isDescending, lengthOf, offsetOf, TIMES, wholeOf, zoneOf } from './bin-cuts.js';
 import { choiceOf, flagOf, type Members, numberOf, objectOf, textOf } from './members.js';
 import { limitOf, QUERY_FORMATS, type QueryFormat, queryOf } from './query-request.js';
-import { fieldOf, numberIn, type TableField } from './statistics-operations.js';
+import { fieldOf, type TableField, tableValue } from './statistics-operations.js';
 import { comparable, NAME, requireDifferent, statisticOf, statisticsOf } from './statistics-request.js';
 
 /** What a query asks of bins. Each reader throws 400 naming the parameter. */
@@ -131,7 +130,7 @@ function statisticColumns({ source }: VectorCollection, outputs: readonly Output
     const field = { ...fields[place]!, name };
     return {
       field: fieldOf({ field, isCount: statistic.type === 'count' }),
-      value: ({ values }) => esriValue(numberIn(values[place], field.type), field.type),
+      value: ({ values }) => tableValue(values[place], field.type),
     };
   });
 }
@@ -139,7 +138,7 @@ function statisticColumns({ source }: VectorCollection, outputs: readonly Output
 function splitColumn(field: Field, name: string): BinColumn {
   return {
     field: fieldOf({ field: { ...field, name }, isCount: false }),
-    value: ({ split }) => esriValue(numberIn(split, field.type), field.type),
+    value: ({ split }) => tableValue(split, field.type),
   };
 }
 

@@ -1,12 +1,11 @@
 import { notFound } from '../../../core/errors.js';
-import type { ItemsResult } from '../../../core/features.js';
-import { parseJsonExactly } from '../../../core/json.js';
+import { featuresIn } from '../../../core/geoservices-features.js';
 import type { Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { requireLayer } from '../../../services/replicas/layer-view.js';
 import { runTask } from '../../../services/run-task.js';
 import { common, documentFormat, readingOperation, SERVER, type ServerType } from './feature-server.js';
-import { jsonReply, textReply } from './in-band.js';
+import { jsonReply } from './in-band.js';
 import { spatialReferenceOf } from './layer-documents.js';
 import { type Members, wholeNumber } from './members.js';
 import { featureParams, layerParams, type QueryDeps } from './query-operations.js';
@@ -31,22 +30,11 @@ export function featureOperations(deps: QueryDeps, server: ServerType): Operatio
       const chosen: Members = { objectIds: objectId, outFields: '*', returnZ: members['returnZ'] };
       const request = queryRequest(layer, { ...chosen, outSR: members['outSR'] });
       const found = await runTask(x, deps.pools, 'vector.items', { ...request.task, limit: 1 });
-      if (found.returned === 0) throw notFound('feature', objectId);
-      const text = featureText(
-        found,
-        request.task.skipGeometry ? undefined : spatialReferenceOf(request.crs),
-      );
-      return format === 'pjson' ? jsonReply(parseJsonExactly(text, 'all'), format) : textReply(text);
+      const [feature] = featuresIn(found.features);
+      if (!feature) throw notFound('feature', objectId);
+      const spatialReference = spatialReferenceOf(request.crs);
+      const geometry = feature.geometry && { ...feature.geometry, spatialReference };
+      return jsonReply({ feature: { ...feature, geometry } }, format);
     },
   });
-}
-
-/** The document as text, so that numbers keep their digits. The geometry, which is the last member, names its CRS. */
-function featureText({ features }: ItemsResult, reference: object | undefined): string {
-  const feature = Buffer.from(features).toString();
-  const hasGeometry = reference !== undefined && feature.endsWith('}}');
-  const inner = hasGeometry
-    ? `${feature.slice(0, -2)},"spatialReference":${JSON.stringify(reference)}}}`
-    : feature;
-  return `{"feature":${inner}}`;
 }

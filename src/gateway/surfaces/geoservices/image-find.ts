@@ -6,7 +6,7 @@ import { transformPoints } from '../../../native/index.js';
 import { type Granule, granulesOf } from '../../../services/rasters/granules.js';
 import { layerCrs, spatialReferenceOf } from './layer-documents.js';
 import { type Members, numberOf, numbersOf, textOf } from './members.js';
-import { type PlacePosition, placeGeometry } from './pixels.js';
+import { degreesOf, type PlacePosition, placeGeometry } from './pixels.js';
 import { member } from './query-members.js';
 
 /** Images that show a position: the operation `find` of image services. */
@@ -37,7 +37,7 @@ export function findImages(collection: RasterCollection, members: Members): obje
   const to = positionOf('toGeometry', members, own);
   if (!to) throw badParameter('toGeometry', 'is required: the position that the images must show');
   const from = positionOf('fromGeometry', members, own) ?? to;
-  const ids = numbersOf(members, 'objectIds', MAX_TEXT);
+  const ids = numbersOf(members, 'objectIds', MAX_IMAGES);
   const maxCount = numberOf(members, 'maxCount') ?? MAX_IMAGES;
   if (!(maxCount >= 1)) throw badParameter('maxCount', `must be from 1 to ${MAX_IMAGES}, not ${maxCount}`);
   const found = granulesOf(collection)
@@ -53,11 +53,9 @@ function positionOf(name: string, members: Members, own: Crs): PlacePosition | u
   const geometry = members[name];
   if (geometry === undefined || geometry === '') return undefined;
   const { middle, crs } = placeGeometry({ ...members, geometry, geometryType: 'esriGeometryPoint' }, own);
-  const point = new Float64Array(middle);
-  transformPoints(point, crs.proj, CRS84.proj);
-  if (!point.every(Number.isFinite))
-    throw badParameter(name, 'is outside of the coordinate reference system');
-  return [point[0]!, point[1]!];
+  const place = degreesOf(middle, crs);
+  if (!place) throw badParameter(name, 'is outside of the coordinate reference system');
+  return place;
 }
 
 function foundImage(granule: Granule, id: number, from: PlacePosition): FoundImage {

@@ -3,7 +3,6 @@ import type { RasterCollection } from '../../../core/collection.js';
 import { CRS84 } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import type { Exchange } from '../../../core/operation.js';
-import { transformPoints } from '../../../native/index.js';
 import { runTask } from '../../../services/run-task.js';
 import type { SurfaceDeps } from '../common.js';
 import { inPlane, shapeOf } from './geometry-answers.js';
@@ -11,7 +10,7 @@ import { areaUnitOf, unitOf } from './geometry-requests.js';
 import { ruled } from './image-layers.js';
 import { layerCrs } from './layer-documents.js';
 import { choiceOf, type Members, naming } from './members.js';
-import { type PlaceGeometry, placeGeometry } from './pixels.js';
+import { degreesOf, type PlaceGeometry, type PlacePosition, placeGeometry } from './pixels.js';
 import { member } from './query-members.js';
 
 /** Measures on the ground of what is seen in an image. Its pixels have no heights: what needs these is refused. */
@@ -113,13 +112,10 @@ async function distance(
 }
 
 /** Longitude and latitude. */
-function transformed({ middle: [x, y], crs }: PlaceGeometry): [number, number] {
-  const point = new Float64Array([x, y]);
-  transformPoints(point, crs.proj, CRS84.proj);
-  const [lon, lat] = point as unknown as [number, number];
-  if (!Number.isFinite(lon) || !Number.isFinite(lat))
-    throw badParameter('fromGeometry', 'lies nowhere on Earth');
-  return [lon, lat];
+function transformed({ middle, crs }: PlaceGeometry): PlacePosition {
+  const place = degreesOf(middle, crs);
+  if (!place) throw badParameter('fromGeometry', 'lies nowhere on Earth');
+  return place;
 }
 
 async function area(x: Exchange, { pools }: Deps, from: PlaceGeometry, members: Members) {

@@ -43,6 +43,13 @@ export function placeGeometry(members: Members, own: Crs): PlaceGeometry {
 
 const middleOf = ([minx, miny, maxx, maxy]: Box) => [(minx + maxx) / 2, (miny + maxy) / 2] as const;
 
+/** Longitude and latitude of a position; undefined where it has none. */
+export function degreesOf(at: PlacePosition, crs: Crs): PlacePosition | undefined {
+  const point = new Float64Array(at);
+  transformPoints(point, crs.proj, CRS84.proj);
+  return point.every(Number.isFinite) ? [point[0]!, point[1]!] : undefined;
+}
+
 /** Values of all bands at a place, of the newest time, as text; undefined where the raster does not lie. */
 export async function pixelAt(
   x: Exchange,
@@ -50,10 +57,8 @@ export async function pixelAt(
   collection: RasterCollection,
   { at, crs, datetime }: { at: PlacePosition; crs: Crs; datetime: TimeRange | undefined },
 ): Promise<string | undefined> {
-  const point = new Float64Array(at);
-  transformPoints(point, crs.proj, CRS84.proj);
-  const place = [point[0]!, point[1]!] as const;
-  if (!place.every(Number.isFinite)) return undefined;
+  const place = degreesOf(at, crs);
+  if (!place) return undefined;
   const { steps = [] } = (await valuesByTime(x, pools, collection, { place, datetime, most: 1 })) ?? {};
   return steps
     .at(-1)

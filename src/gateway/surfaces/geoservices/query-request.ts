@@ -173,10 +173,7 @@ function outFields({ source }: VectorCollection, text: string | undefined): read
   names.set(source.idColumn.toLowerCase(), undefined as never);
   const choice = new Set<Field>();
   for (const part of text.split(',')) {
-    const name = part
-      .trim()
-      .replace(/^"(.*)"$/, '$1')
-      .toLowerCase();
+    const name = fieldName(part);
     if (name === '*') return source.fields;
     if (!names.has(name))
       throw badParameter('outFields', `names '${part.trim().slice(0, 60)}', which the layer does not have`);
@@ -186,13 +183,15 @@ function outFields({ source }: VectorCollection, text: string | undefined): read
   return source.fields.filter((field) => choice.has(field));
 }
 
+/** A name of `outFields` without its quotes, in lower case. */
+const fieldName = (part: string) =>
+  part
+    .trim()
+    .replace(/^"(.*)"$/, '$1')
+    .toLowerCase();
+
 function asksForId({ source }: VectorCollection, text = ''): boolean {
-  const names = text.split(',').map((name) =>
-    name
-      .trim()
-      .replace(/^"(.*)"$/, '$1')
-      .toLowerCase(),
-  );
+  const names = text.split(',').map(fieldName);
   return names.includes('*') || names.includes(source.idColumn.toLowerCase());
 }
 

@@ -57,13 +57,14 @@ export function tableReply(
 
 function attributesOf(values: FeatureRow['values'], columns: readonly GroupColumn[]) {
   return Object.fromEntries(
-    columns.map(({ field: { name, type }, place }) => [name, esriValue(numberIn(values[place], type), type)]),
+    columns.map(({ field: { name, type }, place }) => [name, tableValue(values[place], type)]),
   );
 }
 
-/** A value of a group; decimals that a double does not hold come as text of their digits. */
-export function numberIn(value: unknown, type: FieldType): unknown {
-  return type === 'number' && typeof value === 'string' ? (readNumber(value) ?? value) : value;
+/** A value of a group as GeoServices write it; decimals that a double does not hold come as text of their digits. */
+export function tableValue(value: unknown, type: FieldType): unknown {
+  const isText = type === 'number' && typeof value === 'string';
+  return esriValue(isText ? (readNumber(value) ?? value) : value, type);
 }
 
 export type TableField = Pick<EsriField, 'name' | 'type' | 'alias' | 'length'>;

@@ -24,6 +24,7 @@ import {
   type TimeRange,
   text,
 } from '../../../core/params.js';
+import { hexColor } from '../../../core/style/hex-color.js';
 import { crsParam } from '../crs-params.js';
 
 /** What the operations of maps share. */
@@ -84,28 +85,23 @@ export const mapQuery = {
     ...text('bgcolor', { description: 'Background as 0xRRGGBB, or the name of a CSS colour.' }),
     parse(raw: string | undefined) {
       if (raw === undefined) return undefined;
-      const hex = /^(?:0x|#)?([0-9a-f]{6})$/i.exec(raw)?.[1] ?? hexOfName(raw);
-      if (!hex)
+      const hex = /^(?:0x|#)?([0-9a-f]{6})$/i.exec(raw)?.[1];
+      const color = hex === undefined ? namedColor(raw) : `#${hex.toLowerCase()}`;
+      if (color === undefined)
         throw badParameter(
           'bgcolor',
           `'${raw.slice(0, 40)}' is not a colour. Use 0xRRGGBB or a CSS name such as white`,
         );
-      return `#${hex.toLowerCase()}`;
+      return color;
     },
   },
 };
 
-/** RRGGBB of a colour name of CSS; undefined for other words. */
-function hexOfName(name: string): string | undefined {
+/** `#rrggbb` of a colour name of CSS; undefined for other words. */
+function namedColor(name: string): string | undefined {
   const color = /^[a-z]+$/i.test(name) ? Color.parse(name.toLowerCase()) : undefined;
   if (color?.a !== 1) return undefined;
-  return [color.r, color.g, color.b]
-    .map((part) =>
-      Math.round(part * 255)
-        .toString(16)
-        .padStart(2, '0'),
-    )
-    .join('');
+  return hexColor([color.r, color.g, color.b].map((part) => Math.round(part * 255)));
 }
 
 const IMAGE_CONTENT = Object.fromEntries(IMAGES.map(({ mediaType }) => [mediaType, null]));

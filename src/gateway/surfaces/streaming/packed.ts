@@ -1,7 +1,7 @@
 import { Packr } from 'msgpackr';
 import { isExactNumber, toDouble, toInt64 } from '../../../core/exact-number.js';
 import { depthOver } from '../../../core/feature-values.js';
-import { parseJsonExactly } from '../../../core/json.js';
+import { mayHoldExactNumbers, parseJsonExactly } from '../../../core/json.js';
 import { JsonBoundsError } from '../../../core/json-bounds.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Addressee } from '../../../services/events/frames.js';
@@ -70,7 +70,7 @@ function packedBody(body: string): PackedBody {
 
 /** Values of JSON, with integers of 64 bits as such: MessagePack has them. It has no decimals but doubles. */
 function exactlyParsed(text: string): unknown {
-  return withIntegers(parseJsonExactly(text, 'all'));
+  return mayHoldExactNumbers(text) ? withIntegers(parseJsonExactly(text, 'all')) : JSON.parse(text);
 }
 
 function withIntegers(value: unknown): unknown {

@@ -1,6 +1,6 @@
 import { brotliDecompressSync, inflateSync } from 'node:zlib';
 import type { ArchiveFormat, ArchiveTile, VectorLayerMetadata } from '../../../core/archives.js';
-import type { Box } from '../../../core/box.js';
+import { type Box, WEB_MERCATOR_BOUNDS } from '../../../core/box.js';
 import type { Compression, ContentCoding } from '../../../core/content-coding.js';
 import { TaskFailure } from '../../../core/failure.js';
 import { LIMITS } from '../../../core/limits.js';
@@ -16,7 +16,6 @@ const MAX_FIELDS = 1000;
 const MAX_FIELD_TEXT = 200;
 
 /** What the tiles of WebMercatorQuad cover, in CRS84. */
-const WORLD: Box = [-180, -85.0511287798066, 180, 85.0511287798066];
 
 /** No tile at an address: length 0. */
 export const NO_TILE: ArchiveTile = { data: new Uint8Array(0), encoding: 'identity' };
@@ -89,10 +88,10 @@ export function validBounds(numbers: readonly number[]): Box | undefined {
   if (numbers.length !== 4 || !numbers.every(Number.isFinite)) return undefined;
   const [west, south, east, north] = numbers as [number, number, number, number];
   const box: Box = [
-    Math.max(west, WORLD[0]),
-    Math.max(south, WORLD[1]),
-    Math.min(east, WORLD[2]),
-    Math.min(north, WORLD[3]),
+    Math.max(west, WEB_MERCATOR_BOUNDS[0]),
+    Math.max(south, WEB_MERCATOR_BOUNDS[1]),
+    Math.min(east, WEB_MERCATOR_BOUNDS[2]),
+    Math.min(north, WEB_MERCATOR_BOUNDS[3]),
   ];
   return box[0] < box[2] && box[1] < box[3] ? box : undefined;
 }
@@ -111,7 +110,7 @@ export function tileRangeBounds(
     longitude(range.maxColumn + 1),
     latitude(range.minRow),
   ];
-  return validBounds(box) ?? WORLD;
+  return validBounds(box) ?? WEB_MERCATOR_BOUNDS;
 }
 
 /** The `vector_layers` member (MBTiles 1.3, "Vector tileset metadata"), as far as it makes sense. */

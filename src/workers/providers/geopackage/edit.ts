@@ -21,6 +21,7 @@ import {
   type StoredFeature,
 } from '../../edits/session.js';
 import { joined, raw, sql } from '../fragment.js';
+import { readIntegerId } from '../integer-ids.js';
 import { writerOptions } from '../writer.js';
 import { quote } from './connection.js';
 import { guarded } from './edit-errors.js';
@@ -28,7 +29,7 @@ import { passingRows } from './filter.js';
 import { GeoPackageFilterWriter } from './filter-sql.js';
 import { featureSql, rowName, selectFields, storedOptions } from './items.js';
 import { recordEvents } from './outbox.js';
-import { rowIdOf, rowOf } from './window.js';
+import { rowOf } from './window.js';
 import { beginOn, requireCommitted, rtreeOf, type TableFacts, type Writer, writesBegun } from './writer.js';
 
 /** Edits rows of a GeoPackage and writes the events, in one transaction of its only writer. */
@@ -81,13 +82,13 @@ export class GeoPackageSession implements EditSession {
   }
 
   async exists(id: string): Promise<boolean> {
-    const key = rowIdOf(id);
+    const key = readIntegerId(id);
     if (key === undefined) throw Refusal.member('/id', 'must be a whole number in this collection');
     return this.#get(`SELECT 1 FROM ${this.#table} WHERE ${this.#id} = ?`, [key]) !== undefined;
   }
 
   async read(id: string): Promise<StoredFeature | null> {
-    const key = rowIdOf(id);
+    const key = readIntegerId(id);
     if (key === undefined || !this.#passes(key)) return null;
     const source = this.#source;
     const fields = selectFields(source, undefined);
@@ -139,7 +140,7 @@ export class GeoPackageSession implements EditSession {
 
   async insert(id: string | undefined, change: RowChange): Promise<string> {
     const columns: [string, Bound][] = this.#columns(change);
-    if (id !== undefined) columns.unshift([this.#id, rowIdOf(id)!]);
+    if (id !== undefined) columns.unshift([this.#id, readIntegerId(id)!]);
     const names = columns.map(([name]) => name);
     const sql =
       names.length === 0
@@ -159,7 +160,7 @@ export class GeoPackageSession implements EditSession {
       ...columns.map(([name]) => `${name} = ?`),
       ...change.reset.map((name) => `${quote(name)} = (${this.#facts.defaults.get(name) ?? 'NULL'})`),
     ];
-    const key = rowIdOf(id)!;
+    const key = readIntegerId(id)!;
     if (sets.length > 0) {
       const values = columns.map(([, value]) => value);
       this.#run(`UPDATE ${this.#table} SET ${sets.join(', ')} WHERE ${this.#id} = ?`, [...values, key]);
@@ -168,7 +169,7 @@ export class GeoPackageSession implements EditSession {
   }
 
   async delete(id: string): Promise<void> {
-    const key = rowIdOf(id)!;
+    const key = readIntegerId(id)!;
     this.#run(`DELETE FROM ${this.#table} WHERE ${this.#id} = ?`, [key]);
     if (this.#facts.tendsIndex) this.#run(`DELETE FROM ${rtreeOf(this.#source)} WHERE id = ?`, [key]);
   }

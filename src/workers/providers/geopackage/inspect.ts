@@ -81,20 +81,18 @@ function readable<T>(read: () => T): { value: T } | { problem: string } {
 /**
  * Names of the tables of tiles of a GeoPackage (OGC 12-128r18, 2.2), grids of values among them; of those with rows
  * but no geometry: attributes (2.4), features whose column is not stated, and tables that the file does not register;
- * and the feature tables that cannot be read.
+ * and the feature tables that `inspect` left out, which are all but those of these names.
  */
-export function otherTables(path: string): OtherTables {
+export function otherTables(path: string, inspected: readonly string[]): OtherTables {
   return reading(path, (db) => {
-    const problems = contents(db).flatMap(({ table_name: layer, column_name: geometryColumn }) => {
-      const read = readable(() => {
-        columnsOfTable(db, layer, geometryColumn);
-        hasRows(db, layer);
-      });
-      return 'problem' in read ? [{ layer, reason: read.problem }] : [];
+    const leftOut = contents(db).filter(({ table_name: table }) => !inspected.includes(table));
+    const problems = leftOut.flatMap((row) => {
+      const read = readable(() => layer(db, path, row, crsOf(row)));
+      return 'problem' in read ? [{ layer: row.table_name, reason: read.problem }] : [];
     });
     const tiles = db.prepare(TILES).pluck().all() as string[];
     const plain = db.prepare(PLAIN).pluck().all() as string[];
-    const held = plain.filter((table) => !OF_PROGRAMS.test(table) && holdsRows(db, table));
+    const held = plain.filter((table) => !OF_PROGRAMS.test(table) && hasRows(db, table));
     return { tiles, plain: held, problems };
   });
 }
@@ -112,12 +110,9 @@ const PLAIN = `
 const OF_PROGRAMS =
   /^(sqlite_|gpkg_|gpkgext_|rtree_|idx_|graticule_|ogr_|qgis_|vgpkg_|layer_styles$|geometry_columns$|spatial_ref_sys|data_licenses$)/i;
 
-const hasRows = (db: Database.Database, table: string) =>
-  db.prepare(`SELECT 1 FROM ${quote(table)} LIMIT 1`).get() !== undefined;
-
-function holdsRows(db: Database.Database, table: string): boolean {
+function hasRows(db: Database.Database, table: string): boolean {
   try {
-    return hasRows(db, table);
+    return db.prepare(`SELECT 1 FROM ${quote(table)} LIMIT 1`).get() !== undefined;
   } catch {
     // A view that asks for what is not there holds nothing.
     return false;

@@ -9,12 +9,13 @@ import type {
 } from '../../../core/features.js';
 import { unmasked } from '../../../core/field-masks.js';
 import { type Field, fieldsNamed, type GeoPackageSource } from '../../../core/vector-source.js';
+import { readIntegerId } from '../integer-ids.js';
 import { readsGeometry, writerOptions } from '../writer.js';
 import { quote, statement } from './connection.js';
 import { passingInOrder, passingRows } from './filter.js';
 import { shownValue } from './masks.js';
 import { type Order, orderOf, pageKeyOf } from './order.js';
-import { idOf, type Query, rowIdOf, rowOf } from './window.js';
+import { idOf, type Query, rowOf } from './window.js';
 
 /** Columns one SQL function call can take besides options, id and geometry. */
 const MAX_COLUMNS = 90;
@@ -95,7 +96,7 @@ function pageRows(source: GeoPackageSource, task: ItemsTask, order: Order): Quer
 
 /** One feature by id, or null. Ids that are not whole numbers name no feature. */
 export function item(task: ItemTask): ItemResult | null {
-  const id = rowIdOf(task.id);
+  const id = readIntegerId(task.id);
   if (id === undefined) return null;
   const source = task.source as GeoPackageSource;
   const fields = selectFields(source, task.fields);

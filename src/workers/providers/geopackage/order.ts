@@ -1,3 +1,4 @@
+import { INT64_MIN, toInt64 } from '../../../core/exact-number.js';
 import { fieldOf, type ItemsTask, type PageKey, type SortKey } from '../../../core/features.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { quote, statement } from './connection.js';
@@ -91,13 +92,8 @@ function valuesOf(source: GeoPackageSource, sort: readonly SortKey[] = [], { val
   return [...stored, wholeNumber(id)];
 }
 
-const INT64 = { min: -(2n ** 63n), max: 2n ** 63n - 1n };
-
 /** Text that is no integer of 64 bits names no row: the least one stands before all others. */
-function wholeNumber(text: string): bigint {
-  const value = /^-?\d{1,19}$/.test(text) ? BigInt(text) : INT64.min;
-  return value < INT64.min || value > INT64.max ? INT64.min : value;
-}
+const wholeNumber = (text: string): bigint => toInt64({ number: text }) ?? INT64_MIN;
 
 function isWhole(source: GeoPackageSource, name: string): boolean {
   return name === source.idColumn || fieldOf(source, name)?.type === 'integer';

@@ -23,15 +23,6 @@ export function idOf({ idColumn }: GeoPackageSource): string {
   return `t.${quote(idColumn)}`;
 }
 
-const MAX_ID = 2n ** 63n - 1n;
-
-/** The key that an id names, written the one way that the server writes it; undefined when it names none. */
-export function rowIdOf(id: string): bigint | undefined {
-  if (!/^(0|-?[1-9]\d{0,18})$/.test(id)) return undefined;
-  const key = BigInt(id);
-  return key <= MAX_ID && key >= -MAX_ID - 1n ? key : undefined;
-}
-
 /** What a query selects of the rows of a table with the alias `t`: `row`, and `id` where that is something else. */
 export function rowAndId(source: GeoPackageSource): string {
   return `${rowOf(source)} AS row${source.rowColumn ? `, ${idOf(source)} AS id` : ''}`;

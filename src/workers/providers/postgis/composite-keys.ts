@@ -1,4 +1,5 @@
 import type { CompositeKey, Field, PostgisSource } from '../../../core/vector-source.js';
+import { readIntegerId } from '../integer-ids.js';
 import { column } from './names.js';
 import type { SqlParams } from './params.js';
 
@@ -25,7 +26,6 @@ export function rowOfParts(key: CompositeKey, id: string, params: SqlParams): st
   return conditions?.every((condition) => condition !== undefined) ? conditions.join(' AND ') : undefined;
 }
 
-const INT8_MAX = 9_223_372_036_854_775_807n;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Values of other types are compared as the text that the id has: a cast of what clients send could fail. */
@@ -35,11 +35,8 @@ function partIs(
   params: SqlParams,
 ): string | undefined {
   if (text.includes('\u0000')) return undefined;
-  if (type === 'integer') {
-    const isId =
-      /^(0|-?[1-9]\d{0,18})$/.test(text) && BigInt(text) <= INT8_MAX && BigInt(text) >= -INT8_MAX - 1n;
-    return isId ? `${column(name)} = ${params.add(text, 'int8')}` : undefined;
-  }
+  if (type === 'integer')
+    return readIntegerId(text) === undefined ? undefined : `${column(name)} = ${params.add(text, 'int8')}`;
   if (sqlType === 'uuid')
     return UUID.test(text) ? `${column(name)} = ${params.add(text, 'uuid')}` : undefined;
   const value = /^(text|character varying)/.test(sqlType) ? column(name) : `${column(name)}::text`;

@@ -2,6 +2,7 @@ import { TaskFailure } from '../../../core/failure.js';
 import type { PageKey, SortKey } from '../../../core/features.js';
 import { fieldOf } from '../../../core/features.js';
 import type { PostgisSource } from '../../../core/vector-source.js';
+import { readIntegerId } from '../integer-ids.js';
 import { compositeKeyOf, partsOfId, rowOfParts } from './composite-keys.js';
 import { column } from './names.js';
 import type { SqlParams } from './params.js';
@@ -137,14 +138,13 @@ export function idIs(source: PostgisSource, id: string, params: SqlParams): stri
   return `${column(source.idColumn)} = ${params.add(id, ID_TYPES[source.idType])}`;
 }
 
-const INT8_MAX = 9_223_372_036_854_775_807n;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 function isId(source: PostgisSource, id: string): boolean {
   switch (source.idType) {
     case 'integer':
       // Written the one way that we write it, so that a feature has one URL.
-      return /^(0|-?[1-9]\d{0,18})$/.test(id) && BigInt(id) <= INT8_MAX && BigInt(id) >= -INT8_MAX - 1n;
+      return readIntegerId(id) !== undefined;
     case 'uuid':
       return UUID.test(id);
     case 'string':

@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { SCRATCH_VARIABLE } from '../../engine/settings.js';
 import { noteDataset } from '../dataset-notes.js';
 import { type Dataset, gdal } from '../gdal.js';
+import { openInScratch } from '../scratch.js';
 import { writeNormal } from './normal.js';
 import { type CsvReading, isPlain, readingOf } from './reading.js';
 
@@ -26,22 +24,11 @@ export async function openCsv(path: string): Promise<Dataset> {
 async function openReading(path: string, reading: CsvReading): Promise<Dataset> {
   // Only the synchronous call hands open options on (gdal-async 3.12); for CSV it reads no more than the head.
   if (isPlain(reading)) return gdal.drivers.get('CSV').open(path, 'r', optionsOf(reading));
-  const folder = mkdtempSync(`${process.env[SCRATCH_VARIABLE] ?? join(tmpdir(), 'graticule-scratch')}-csv-`);
-  const remove = () => rmSync(folder, { recursive: true, force: true });
-  try {
+  return openInScratch('csv', async (folder) => {
     const copy = join(folder, basename(path));
     await writeNormal(reading, copy);
-    const dataset = gdal.drivers.get('CSV').open(copy, 'r', optionsOf(reading));
-    const close = dataset.close.bind(dataset);
-    dataset.close = () => {
-      close();
-      remove();
-    };
-    return dataset;
-  } catch (error) {
-    remove();
-    throw error;
-  }
+    return gdal.drivers.get('CSV').open(copy, 'r', optionsOf(reading));
+  });
 }
 
 function optionsOf({ geometry }: CsvReading): Record<string, string> {

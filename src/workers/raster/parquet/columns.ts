@@ -2,6 +2,7 @@
 
 import { type FileMetaData, parquetSchema, type SchemaTree } from 'hyparquet';
 import type { ParquetParsers } from 'hyparquet/src/types.js';
+import { INT64_MAX } from '../../../core/exact-number.js';
 
 export interface Column {
   name: string;
@@ -165,8 +166,6 @@ function time(tree: SchemaTree): Column {
   };
 }
 
-const LARGEST = 2n ** 63n - 1n;
-
 /** Unsigned integers of 64 bits that SQLite's may be too small for are texts. */
 function fitsInteger({ element }: SchemaTree, { row_groups }: FileMetaData): boolean {
   const { logical_type: logical, converted_type: converted, name } = element;
@@ -177,7 +176,7 @@ function fitsInteger({ element }: SchemaTree, { row_groups }: FileMetaData): boo
     const statistics = columns.find(({ meta_data }) => meta_data?.path_in_schema[0] === name)?.meta_data
       ?.statistics;
     const most = statistics?.max_value ?? statistics?.max;
-    return typeof most === 'bigint' && most >= 0n && most <= LARGEST;
+    return typeof most === 'bigint' && most >= 0n && most <= INT64_MAX;
   });
 }
 
