@@ -104,6 +104,11 @@ export function actorOf({ kind, id }: Pick<Principal, 'kind' | 'id'>): string {
   return `${kind}:${id}`;
 }
 
+/** The principal as jobs keep it: they go on when its session ends. */
+export function withoutSession({ sessionHash: _, ...principal }: Principal): Principal {
+  return principal;
+}
+
 export const ANONYMOUS: Principal = {
   kind: 'anonymous',
   id: 'anonymous',

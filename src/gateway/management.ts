@@ -8,7 +8,7 @@ import { LIMITS } from '../core/limits.js';
 import type { Operation, Principal } from '../core/operation.js';
 import type { Pools } from '../core/tasks.js';
 import { version } from '../core/version.js';
-import type { AccessPolicy } from '../services/access/access.js';
+import { type AccessPolicy, isWhole } from '../services/access/access.js';
 import type { ApiKeys } from '../services/access/api-keys.js';
 import type { CertificateTrust } from '../services/access/certificates/trust.js';
 import type { Derivations } from '../services/access/derivations.js';
@@ -173,6 +173,10 @@ export function startManagement(options: ManagementOptions): Management {
     publish: (collection) => publish(`${collection.id} was imported`),
     isPublished: (id) => catalog.current.byId(id) !== undefined,
     isIn: (id, store) => isTableOf(catalog.current.byId(id), store),
+    mayReplace(id, principal) {
+      const replaced = catalog.current.byId(id);
+      return replaced === undefined || isWhole(options.access(principal, replaced, 'write'));
+    },
     forget: (id, job) => state.attachments.forgetAll(id, job),
     clearSources: (id) => derivations.record(id, [], 'system'),
     async withdraw(id) {

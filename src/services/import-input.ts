@@ -1,3 +1,4 @@
+import type { Principal } from '../core/operation.js';
 import type { JobContext } from './jobs/kinds.js';
 import type { MergeInput, MergeReport } from './merges.js';
 
@@ -17,6 +18,8 @@ export interface ImportInput {
   targetCrs?: string;
   /** Takes the place of the collection of that name. */
   replace?: boolean;
+  /** Whose rights bound what is replaced; nobody's, when absent. */
+  principal?: Principal;
   /** Takes the rows over into the collection of the id `table`, which is there. */
   merge?: MergeInput;
   /** The file belongs to the job: it is removed when the job ends, or later when another attempt may succeed. */

@@ -6,6 +6,7 @@ import { ApiError } from '../core/errors.js';
 import { TaskFailure } from '../core/failure.js';
 import { LIMITS } from '../core/limits.js';
 import type { StagedLayer, StageProblem } from '../core/ogr.js';
+import type { Principal } from '../core/operation.js';
 import type { Pools } from '../core/tasks.js';
 import type { NamedSld } from '../core/vector-tasks.js';
 import type { JobQuery, JobRow } from '../stores/jobs.js';
@@ -40,6 +41,8 @@ export interface ImportDeps {
   isPublished(id: string): boolean;
   /** Whether the collection of this id is a table of that store. None is, when absent. */
   isIn?(id: string, store: string): boolean;
+  /** Whether a principal may write all of the collection of this id, which a job replaces. Everybody may, when absent. */
+  mayReplace?(id: string, principal: Principal): boolean;
   /** Takes a collection that is gone from every surface. None can be removed, when absent. */
   withdraw?(id: string): Promise<void>;
   /** Removes what belongs to features of a collection whose place the features of this job have taken. */
@@ -253,6 +256,14 @@ export class ImportService {
       throw new ApiError('conflict', `The collection '${id}' was not imported: an import cannot replace it.`);
   }
 
+  /** Rights may have been taken since the job was submitted, or the collection may have come. Throws `forbidden`. */
+  #refuseReplacing({ table, replace, principal }: Pick<ImportInput, 'table' | 'replace' | 'principal'>): void {
+    const id = table.toLowerCase();
+    if (!replace || !principal || !this.#deps.isPublished(id)) return;
+    if (this.#deps.mayReplace?.(id, principal) ?? true) return;
+    throw new ApiError('forbidden', `You need the right to write all rows and attributes of the layer '${id}'.`);
+  }
+
   async #runRemote<S>(context: JobContext<RemoteInput<S>>, remote: RemoteKind<S>): Promise<ImportResult> {
     const folder = this.#unpackedPath(context.id);
     const fetch = async () => {
@@ -395,6 +406,7 @@ export class ImportService {
 
   async #load(context: JobContext<ImportInput>, staging: string, saved: Saved): Promise<void> {
     const { id, input, signal } = context;
+    this.#refuseReplacing(input);
     await mkdir(join(this.#store, '..'), { recursive: true });
     const task = {
       staging,

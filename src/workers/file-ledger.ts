@@ -48,6 +48,8 @@ const TABLES = `
 /** Milliseconds for which another thread or process is waited for. */
 const BUSY_MS = 10_000;
 const LONG_LOG = 1 << 20;
+/** Stands for the generation of a file that could not be settled. */
+const UNSETTLED = 'unsettled';
 
 /**
  * Remembers which SQLite files have a write-ahead log and which inode and content the log belongs to. SQLite finds a log
@@ -120,10 +122,16 @@ export class FileLedger {
     });
   }
 
-  /** Names the content of a file: the name changes when the file is replaced, and not when it is written to. */
-  contentOf(path: string): string | undefined {
-    const row = this.#row(path);
-    return row && contentName(row);
+  /**
+   * Names the content of a file: the name changes when the file is replaced, and not when it is written to. While
+   * another thread settles the file, nobody knows whether it is the former one: its name is then like no other.
+   */
+  contentOf(path: string): string {
+    try {
+      return contentName(this.settle(path));
+    } catch {
+      return `${describeFile(path).inode}#${UNSETTLED}`;
+    }
   }
 
   /** What was found since the last call. */

@@ -91,6 +91,20 @@ describe('import', () => {
     await expect(submit()).rejects.toMatchObject({ status: 409 });
   });
 
+  it('replaces nothing that its owner may no longer write', async () => {
+    await run();
+    api.rights.isImported = true;
+    const principal = { kind: 'api-key', id: '1', permissions: [] };
+    const loads = () => api.pools.calls.filter((name) => name === 'vector.load').length;
+    api.pools.stageMs = 200;
+    const { id } = await submit({ replace: true, principal });
+    api.rights.mayReplace = false;
+    expect(await api.jobs.finished(id)).toMatchObject({ state: 'Failed', failure_code: 'forbidden' });
+    expect(loads()).toBe(1);
+    await run({ replace: true });
+    expect(loads()).toBe(2);
+  });
+
   it.each(['ogr.stage', 'vector.load'] as const)('cleans up when %s fails', async (task) => {
     api.pools.failures.set(task, new TaskFailure('source-unreadable', 'The file is damaged.'));
     const job = await run({ owned: true });

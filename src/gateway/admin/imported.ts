@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
-import type { Exchange, Reply } from '../../core/operation.js';
+import { type Exchange, type Reply, withoutSession } from '../../core/operation.js';
 import { json } from '../../core/reply.js';
 import { importFormatOf } from '../../services/import-formats.js';
 import type { ImportInput, ImportResult } from '../../services/import-input.js';
@@ -100,13 +100,13 @@ export function importOf(
   deps: AdminDeps,
 ): Omit<ImportInput, 'file' | 'owned'> {
   if (form.overwriteExisting) requireReplaceable([form.tableName], principal, deps);
-  const { sessionHash: _, ...caller } = principal;
+  const caller = withoutSession(principal);
   return {
     table: form.tableName,
     title: titleOf(fileName),
     ...(form.merge ? { merge: { ...form.merge, principal: caller } } : { targetCrs: form.targetCrs }),
     ...(form.sourceCrs === undefined ? {} : { sourceCrs: form.sourceCrs }),
-    ...(form.overwriteExisting ? { replace: true } : {}),
+    ...(form.overwriteExisting ? { replace: true, principal: caller } : {}),
   };
 }
 

@@ -2,7 +2,7 @@ import { ANY, type RuleScope, SERVICE } from '../../core/access.js';
 import type { CatalogSnapshot, Collection } from '../../core/collection.js';
 import { ApiError, notFound } from '../../core/errors.js';
 import type { Principal } from '../../core/operation.js';
-import type { AccessAction, AccessPolicy } from '../../services/access/access.js';
+import { type AccessAction, type AccessPolicy, isWhole } from '../../services/access/access.js';
 import { serviceAccessId } from '../../services/access/marker.js';
 import { hasWhole, isWithin } from '../../services/access/policy.js';
 import type { AccessRules, RuledLayer, RuleSet } from '../../services/access/rules.js';
@@ -28,9 +28,7 @@ export function requireWhole(
   { access }: Pick<Rights, 'access'>,
 ): void {
   for (const collection of collections) {
-    const { allowed, filter, fields } = access(principal, collection, action);
-    if (allowed && filter === undefined && fields === undefined) continue;
-    refuseLayer(collection, action, principal);
+    if (!isWhole(access(principal, collection, action))) refuseLayer(collection, action, principal);
   }
 }
 

@@ -93,7 +93,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
     onError: (error) => log.write('access.marker.failed', exception(error)),
   });
   const catalog = new Catalog({
-    contentOf: (path) => contentIn(ledger, path),
+    contentOf: (path) => ledger.contentOf(path),
     pools,
     imagery,
     ...(onConversion ? { onConversion } : {}),
@@ -364,14 +364,4 @@ async function reportFindings(pools: Foundation['pools'], log: Foundation['log']
       `${path} was ${kind} while ${bytes} bytes of edits were in its log; they are not in the new file` +
         (kept === null ? '' : `, and are kept in ${kept}`),
     );
-}
-
-/** The content that a file has now, as those name it who edit it. */
-function contentIn(ledger: FileLedger, path: string): string | undefined {
-  try {
-    ledger.settle(path);
-  } catch {
-    // Another thread is about it: the next reading tells.
-  }
-  return ledger.contentOf(path);
 }

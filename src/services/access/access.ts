@@ -16,6 +16,10 @@ export interface Access {
   readonly masks?: ReadonlyMap<string, Mask>;
 }
 
+/** Whether no row and no attribute is kept from the principal. */
+export const isWhole = ({ allowed, filter, fields }: Access): boolean =>
+  allowed && filter === undefined && fields === undefined;
+
 /** The one access decision: every read and every write of a collection asks it. Synchronous: it is on every way. */
 export type AccessPolicy = (principal: Principal, collection: Collection, action: AccessAction) => Access;
 

@@ -6,7 +6,7 @@ import { hasFeatures } from '../../core/abilities.js';
 import type { CatalogSnapshot, VectorCollection } from '../../core/collection.js';
 import { ApiError, notFound } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
-import type { Principal } from '../../core/operation.js';
+import { type Principal, withoutSession } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
 import type { JobRow } from '../../stores/jobs.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
@@ -89,8 +89,7 @@ export class Exports {
     options: SubmitOptions,
   ): Promise<JobRow> {
     await this.trim();
-    const { sessionHash: _, ...caller } = principal;
-    const input: ExportInput = { collection: collection.id, request, principal: caller };
+    const input: ExportInput = { collection: collection.id, request, principal: withoutSession(principal) };
     const resources = [`collection:${collection.id}`];
     return (await this.#deps.jobs.submit(KIND, input, { resources, ...options })).job;
   }

@@ -5,7 +5,7 @@ import type { CatalogSnapshot } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import type { JobPriority } from '../../core/job-priority.js';
 import { LIMITS } from '../../core/limits.js';
-import { actorOf, type Principal } from '../../core/operation.js';
+import { actorOf, type Principal, withoutSession } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
 import type { JobLogRow, JobQuery, JobRow } from '../../stores/jobs.js';
 import { requireAllOf } from '../access/derivations.js';
@@ -126,7 +126,7 @@ export class Processes {
     principal: Principal,
     { baseUrl, trace, isApproved, priority = 'Normal', ...options }: ExecuteOptions,
   ): Promise<JobRow> {
-    const { sessionHash: _, ...proposer } = principal;
+    const proposer = withoutSession(principal);
     // A job is done with the rights that it was given: what they came from is kept for approvals alone.
     const { providerClaims: _claims, certificates: _certificates, ...caller } = proposer;
     const { callbacks } = this.#deps;

@@ -82,12 +82,16 @@ export async function adminHarness(temporary = () => temporaryState()) {
   const pools = new FakePools();
   const dataDir = join(t.directory, 'data');
   const published: ImportedCollection[] = [];
+  /** Rights to what was imported, for tests to take away. */
+  const rights = { isImported: false, mayReplace: true };
   const imports = new ImportService({
     pools,
     jobs,
     dataDir,
     publish: async (collection) => void published.push(collection),
     isPublished: (id) => published.some((collection) => collection.id === id),
+    isIn: () => rights.isImported,
+    mayReplace: () => rights.mayReplace,
   });
   const resumableUploads = new ResumableUploads(dataDir, imports);
   const derivations = new Derivations(
@@ -324,6 +328,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     dataDir,
     imports,
     published,
+    rights,
     invalidated,
     figures,
     operations,

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { LIMITS } from '../../../core/limits.js';
-import type { Exchange } from '../../../core/operation.js';
+import { type Exchange, withoutSession } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { referenceProblem } from '../../../services/connections/secrets.js';
 import { endsImport, importsOf, isOwnImport, requireJob } from '../../../services/jobs/ownership.js';
@@ -142,7 +142,7 @@ async function start(x: StartExchange, deps: AdminDeps) {
   if (body.autoPublishLayers === false)
     throw wrong('autoPublishLayers', 'can only be true: what the embedded store holds is published');
   if (!body.dryRun && !body.applyMode) throw wrong('applyMode', 'must be true where dryRun is not');
-  const request = requestOf(body, deps.connections.settings.secrets);
+  const request = requestOf(x, deps.connections.settings.secrets);
   // Which layers are replaced turns out when the other server has been asked.
   if (request.overwrite) requireWhole(deps.catalog().collections, 'write', x.principal, deps);
   const { id } = await deps.geoServerMigrations.start(request, ownerOf(x));
@@ -165,7 +165,7 @@ function requireThisServer({ body, baseUrl }: StartExchange): void {
 }
 
 /** Throws 400 naming the member. */
-function requestOf(body: StartBody, secrets: readonly string[]): MigrationRequest {
+function requestOf({ body, principal }: StartExchange, secrets: readonly string[]): MigrationRequest {
   const timeoutSeconds = body.requestTimeoutSeconds ?? 120;
   const { url: restUrl } = restRequest('geoServerRestUrl', body.geoServerRestUrl, { timeoutSeconds });
   const options = body.importOptions ?? {};
@@ -180,6 +180,7 @@ function requestOf(body: StartBody, secrets: readonly string[]): MigrationReques
     dryRun: body.dryRun ?? false,
     importStyles: body.importStyles ?? false,
     overwrite: body.overwriteExisting ?? false,
+    principal: withoutSession(principal),
     lanes: body.batchSize ?? 10,
     ...(body.targetSrid === undefined ? {} : { targetCrs: requireSrid('targetSrid', body.targetSrid) }),
     continueOnFailure: options.continueOnResourceFailure ?? true,

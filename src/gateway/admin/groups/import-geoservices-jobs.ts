@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { SERVICE } from '../../../core/access.js';
 import { notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
-import type { Exchange } from '../../../core/operation.js';
+import { type Exchange, type Principal, withoutSession } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { referenceProblem } from '../../../services/connections/secrets.js';
 import type { ImportResult, RemoteInput } from '../../../services/import-input.js';
@@ -160,7 +160,7 @@ async function start(
   deps: AdminDeps,
 ): Promise<Static<typeof Queued>> {
   const { body } = x;
-  const input = layerImport(body, deps.connections.settings.secrets);
+  const input = layerImport(body, deps.connections.settings.secrets, x.principal);
   if (input.replace) requireReplaceable([input.table], x.principal, deps);
   const { id } = await deps.imports.submitRemote(GEOSERVICES, input, ownerOf(x));
   return {
@@ -175,6 +175,7 @@ async function start(
 export function layerImport(
   body: StartBody,
   secrets: readonly string[],
+  principal: Principal,
   prefix = '',
 ): RemoteInput<GeoServicesSource> {
   requireSchema(`${prefix}targetSchema`, body.targetSchema);
@@ -182,7 +183,7 @@ export function layerImport(
     table: requireTable(`${prefix}tableName`, body.tableName),
     targetCrs: requireSrid('targetSrid', body.targetSrid ?? 4326),
     remote: sourceOf(body, secrets, `${prefix}serviceUrl`),
-    ...(body.overwriteExisting ? { replace: true } : {}),
+    ...(body.overwriteExisting ? { replace: true, principal: withoutSession(principal) } : {}),
   };
 }
 

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { SERVICE } from '../../../core/access.js';
 import { LIMITS } from '../../../core/limits.js';
-import type { Exchange } from '../../../core/operation.js';
+import type { Exchange, Principal } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { isOwnImport, requireJob } from '../../../services/jobs/ownership.js';
 import type { BatchChild, BatchLayer, BatchView } from '../../../services/migrations/batches.js';
@@ -107,7 +107,7 @@ export const migrationBatches = [
 async function start(x: Exchange<Record<never, never>, StartBody>, deps: AdminDeps) {
   const { sourceKind, sourceUrl, sourceDisplayName, manifestBody, applyRelationships = false } = x.body;
   requireManifest(manifestBody);
-  const layers = layersOf(x.body, deps);
+  const layers = layersOf(x.body, x.principal, deps);
   const replaced = layers.filter(({ input }) => input.replace).map(({ input }) => input.table);
   requireReplaceable(replaced, x.principal, deps);
   requireOrder(layers);
@@ -133,6 +133,7 @@ function requireManifest(text: string | undefined): void {
 
 function layersOf(
   { layers, applyRelationships = false }: StartBody,
+  principal: Principal,
   { connections }: AdminDeps,
 ): BatchLayer[] {
   const ids = new Set<string>();
@@ -143,7 +144,7 @@ function layersOf(
     if (tables.has(table)) throw wrong(`layers[${i}].tableName`, 'stands twice');
     ids.add(id);
     tables.add(table);
-    const input = layerImport(layer, connections.settings.secrets, `layers[${i}].`);
+    const input = layerImport(layer, connections.settings.secrets, principal, `layers[${i}].`);
     input.remote.relatesLater = applyRelationships;
     return { id, input, dependsOn: [...new Set(dependsOn)] };
   });

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors.js';
 import type { RemoteLayer, WfsPlan } from '../../../core/ingest.js';
 import { LIMITS } from '../../../core/limits.js';
-import type { Exchange, Reply } from '../../../core/operation.js';
+import { type Exchange, type Reply, withoutSession } from '../../../core/operation.js';
 import { json } from '../../../core/reply.js';
 import type { RemoteInput } from '../../../services/import-input.js';
 import { requestOf } from '../../../services/remote-credentials.js';
@@ -162,6 +162,7 @@ async function importType(
   if (x.body.overwriteExisting) {
     requireReplaceable([table], x.principal, deps);
     input.replace = true;
+    input.principal = withoutSession(x.principal);
   }
   let job: JobRow;
   try {

@@ -102,7 +102,7 @@ export class LayerImports {
   }
 
   async #beginType(layer: LayerPlan, notes: LayerNotes, options: SubmitOptions): Promise<string> {
-    const { credentials, requestMs, maxRetries, targetCrs, overwrite } = this.context.input;
+    const { credentials, requestMs, maxRetries, targetCrs, overwrite, principal } = this.context.input;
     const { name, version, geoJson, srid } = notes.type!;
     const remote: WfsSource = {
       ...{ serviceUrl: notes.serviceUrl, version, typeName: name, geoJson, srid },
@@ -113,7 +113,7 @@ export class LayerImports {
       table: layer.collection,
       remote,
       ...(targetCrs === undefined ? {} : { targetCrs }),
-      ...(overwrite ? { replace: true } : {}),
+      ...(overwrite ? { replace: true, principal } : {}),
     };
     return (await this.deps.imports.submitRemote(WFS, input, options)).id;
   }

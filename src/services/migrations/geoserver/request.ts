@@ -1,3 +1,4 @@
+import type { Principal } from '../../../core/operation.js';
 import type { SecretReferences } from '../../remote-imports/secret-references.js';
 
 /** What becomes of a migration where a part of its source cannot be taken over. */
@@ -19,6 +20,8 @@ export interface MigrationRequest {
   readonly importStyles: boolean;
   /** Whether collections that were imported are replaced. */
   readonly overwrite: boolean;
+  /** Whose rights bound what is replaced. */
+  readonly principal: Principal;
   /** Layers that are under way at a time. */
   readonly lanes: number;
   /** The CRS that the data has when absent. */

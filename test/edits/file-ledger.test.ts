@@ -1,0 +1,62 @@
+import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, expect, it } from 'vitest';
+import Database from '../../src/native/sqlite.js';
+import { FileLedger } from '../../src/workers/file-ledger.js';
+
+/** The name of a file's content tells a file from the one that took its place, also while another thread is about it. */
+
+const folder = mkdtempSync(join(tmpdir(), 'graticule-ledger-'));
+const path = join(folder, 'town.db');
+const draft = join(folder, 'draft.db');
+let ledger: FileLedger;
+
+function makeFile(file: string): void {
+  rmSync(file, { force: true });
+  const db = new Database(file);
+  db.exec('CREATE TABLE spots (id INTEGER PRIMARY KEY)');
+  db.close();
+}
+
+beforeEach(() => {
+  ledger?.close();
+  rmSync(join(folder, 'write-ahead-logs'), { recursive: true, force: true });
+  makeFile(path);
+  makeFile(draft);
+  ledger = new FileLedger(folder, 0);
+  ledger.claim(path, false);
+});
+afterAll(() => {
+  ledger.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Runs while another connection holds the ledger, as a thread does that settles a file. */
+function whileLocked<T>(work: () => T): T {
+  const other = new Database(join(folder, 'write-ahead-logs', 'ledger.db'));
+  other.exec('BEGIN IMMEDIATE');
+  try {
+    return work();
+  } finally {
+    other.exec('ROLLBACK');
+    other.close();
+  }
+}
+
+it.each([
+  ['by a rename', () => renameSync(draft, path)],
+  ['in place', () => copyFileSync(draft, path)],
+])('is another once the file was replaced %s', (_way, replace) => {
+  const former = ledger.contentOf(path);
+  replace();
+  const unsettled = whileLocked(() => ledger.contentOf(path));
+  const settled = ledger.contentOf(path);
+  expect(new Set([former, unsettled, settled]).size).toBe(3);
+  expect(ledger.contentOf(path)).toBe(settled);
+});
+
+it('stays while nothing replaces the file, whoever holds the ledger', () => {
+  const former = ledger.contentOf(path);
+  expect(whileLocked(() => ledger.contentOf(path))).toBe(former);
+});
