@@ -257,11 +257,18 @@ export class ImportService {
   }
 
   /** Rights may have been taken since the job was submitted, or the collection may have come. Throws `forbidden`. */
-  #refuseReplacing({ table, replace, principal }: Pick<ImportInput, 'table' | 'replace' | 'principal'>): void {
+  #refuseReplacing({
+    table,
+    replace,
+    principal,
+  }: Pick<ImportInput, 'table' | 'replace' | 'principal'>): void {
     const id = table.toLowerCase();
     if (!replace || !principal || !this.#deps.isPublished(id)) return;
     if (this.#deps.mayReplace?.(id, principal) ?? true) return;
-    throw new ApiError('forbidden', `You need the right to write all rows and attributes of the layer '${id}'.`);
+    throw new ApiError(
+      'forbidden',
+      `You need the right to write all rows and attributes of the layer '${id}'.`,
+    );
   }
 
   async #runRemote<S>(context: JobContext<RemoteInput<S>>, remote: RemoteKind<S>): Promise<ImportResult> {
