@@ -28,6 +28,7 @@ import type { CacheControl } from '../services/cache/cache-control.js';
 import type { TileCache } from '../services/cache/tile-cache.js';
 import type { Catalog } from '../services/catalog.js';
 import type { Cluster } from '../services/cluster/cluster.js';
+import { SharedTurns } from '../services/cluster/turns.js';
 import { type Connections, requireActive } from '../services/connections/connections.js';
 import type { Edits } from '../services/edits.js';
 import type { SessionDirectory } from '../services/events/directory.js';
@@ -285,6 +286,7 @@ export function startManagement(options: ManagementOptions): Management {
     access: options.access,
     server: { version: version(), releaseChannel: 'preview' },
     state,
+    turns: sharedTurns(options),
     keys,
     rules: options.rules,
     users: options.users,
@@ -405,6 +407,13 @@ export function startManagement(options: ManagementOptions): Management {
     endWaits: () => jobs.endWaits(),
     isStopping: () => jobs.isStopping,
   };
+}
+
+/** Undefined for a server of one process, which has the state for itself. */
+function sharedTurns({ config, state, cluster }: ManagementOptions): SharedTurns | undefined {
+  if (config.server.processes === 1 && config.state.url === '') return undefined;
+  const { turns, announcements } = state;
+  return new SharedTurns({ turns, store: announcements, announcements: cluster.announcements });
 }
 
 function isTableOf(collection: Collection | undefined, store: string): boolean {

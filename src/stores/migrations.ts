@@ -27,6 +27,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0018-replica-counts': { up: replicaCounts },
   '0019-collection-holders': { up: collectionHolders },
   '0021-spent-tokens': { up: spentTokens },
+  '0022-turns': { up: turns },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -341,6 +342,13 @@ async function collectionHolders(db: StateDb): Promise<void> {
 /** What is missing from a bucket, so that a limit which is raised has more left. */
 async function spentTokens(db: StateDb): Promise<void> {
   await runAll(db, ['ALTER TABLE rate_buckets ADD COLUMN spent REAL NOT NULL DEFAULT 0']);
+}
+
+/** Who may change a resource now, of all processes. */
+async function turns(db: StateDb): Promise<void> {
+  await runAll(db, [
+    'CREATE TABLE turns (resource TEXT PRIMARY KEY, holder TEXT NOT NULL, ends_at INTEGER NOT NULL) STRICT',
+  ]);
 }
 
 async function jobShares(db: StateDb): Promise<void> {

@@ -13,7 +13,7 @@ export class MoveError extends Error {
 }
 
 /** Not those of running servers: when a state is moved, none runs. */
-type Table = Exclude<keyof StateTables, 'instances' | 'announcements'>;
+type Table = Exclude<keyof StateTables, 'instances' | 'announcements' | 'turns'>;
 type Row = Record<string, string | number | null>;
 
 /** All tables, those that others refer to first, with the columns that tell their rows apart. */

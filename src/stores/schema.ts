@@ -260,6 +260,13 @@ export interface InstanceTable {
 }
 
 /** Changes that all processes must take over. */
+/** Who may change a resource now, in milliseconds since 1970 until when. */
+export interface TurnTable {
+  resource: string;
+  holder: string;
+  ends_at: number;
+}
+
 export interface AnnouncementTable {
   version: number;
   topic: string;
@@ -439,6 +446,7 @@ export interface StateTables {
   announcements: AnnouncementTable;
   users: UserTable;
   sessions: SessionTable;
+  turns: TurnTable;
   rate_buckets: RateBucketTable;
   tenant_usage: TenantUsageTable;
   embed_usage: EmbedUsageTable;

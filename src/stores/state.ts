@@ -33,6 +33,7 @@ import { ReplyStore } from './replies.js';
 import { SessionStore } from './sessions.js';
 import { StyleStore } from './styles.js';
 import { TenantUsageStore } from './tenant-usage.js';
+import { TurnStore } from './turns.js';
 import { UserStore } from './users.js';
 
 /** What the server remembers. Every method is a round trip to the state thread or to PostgreSQL; none blocks the gateway. */
@@ -51,6 +52,7 @@ export interface State {
   readonly announcements: AnnouncementStore;
   readonly users: UserStore;
   readonly sessions: SessionStore;
+  readonly turns: TurnStore;
   readonly rateBuckets: RateBucketStore;
   readonly tenantUsage: TenantUsageStore;
   readonly embedUsage: EmbedUsageStore;
@@ -137,6 +139,7 @@ function storesOf(db: StateDb): State {
     announcements: new AnnouncementStore(db),
     users: new UserStore(db),
     sessions: new SessionStore(db),
+    turns: new TurnStore(db),
     rateBuckets: new RateBucketStore(db),
     tenantUsage: new TenantUsageStore(db),
     embedUsage: new EmbedUsageStore(db),

@@ -8,6 +8,9 @@ import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { makeDatabase } from '../support/state.js';
 
+/** A busy machine takes its time. */
+const PATIENT = { timeout: 20_000, interval: 50 };
+
 const SERIES = {
   layerId: 700,
   name: 'Rain',
@@ -44,10 +47,11 @@ describe('two servers of one state in PostgreSQL', () => {
     path: string,
     body?: unknown,
     key = server.adminKey,
+    extra: Readonly<Record<string, string>> = {},
   ) {
     const response = await fetch(`${server.url}/api/v1/admin${path}`, {
       method,
-      headers: { 'x-api-key': key, 'content-type': 'application/json', connection: 'close' },
+      headers: { 'x-api-key': key, 'content-type': 'application/json', connection: 'close', ...extra },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
@@ -69,13 +73,39 @@ describe('two servers of one state in PostgreSQL', () => {
   }
 
   const putStyle = (server: TestServer, color: string) =>
-    admin(server, 'PUT', `/metadata/layers/${layerId}/style`, {
-      mapLibreStyle: {
-        version: 8,
-        sources: {},
-        layers: [{ id: 'fill', type: 'fill', paint: { 'fill-color': color, 'fill-antialias': false } }],
-      },
-    });
+    admin(server, 'PUT', `/metadata/layers/${layerId}/style`, { mapLibreStyle: styleOf(color) });
+
+  const styleOf = (color: string) => ({
+    version: 8,
+    sources: {},
+    layers: [{ id: 'fill', type: 'fill', paint: { 'fill-color': color, 'fill-antialias': false } }],
+  });
+
+  it.each(['style', 'fields'])(
+    'take one of two changes of %s that were made of the same state',
+    async (part) => {
+      const path = `/metadata/layers/${layerId}/${part}`;
+      const bodyOf = (i: number) =>
+        part === 'style'
+          ? { mapLibreStyle: styleOf(`#0000${i.toString(16).padStart(2, '0')}`) }
+          : { fields: [{ name: 'NAME', alias: `Name ${i}` }] };
+      for (let round = 0; round < 5; round++) {
+        const read = await admin(one, 'GET', path);
+        expect(read.status).toBe(200);
+        const etag = read.headers.get('etag')!;
+        const put = (server: TestServer, i: number) =>
+          admin(server, 'PUT', path, bodyOf(2 * round + i), server.adminKey, { 'if-match': etag });
+        const changes = await Promise.all([put(one, 0), put(other, 1)]);
+        expect(changes.map(({ status }) => status).sort()).toEqual([200, 412]);
+        const taken = changes.findIndex(({ status }) => status === 200);
+        expect(JSON.stringify((await admin(other, 'GET', path)).body)).toContain(
+          part === 'style'
+            ? `#0000${(2 * round + taken).toString(16).padStart(2, '0')}`
+            : `Name ${2 * round + taken}`,
+        );
+      }
+    },
+  );
 
   it('draw a style that was put at the other once it is answered', async () => {
     const pictures = new Set<string>();
@@ -145,9 +175,9 @@ describe('two servers of one state in PostgreSQL', () => {
       expect(data.sessions.map(({ sessionId }: { sessionId: string }) => sessionId).sort()).toEqual(
         [...ids].sort(),
       );
-    });
+    }, PATIENT);
     expect((await admin(one, 'DELETE', `/streaming/features/sessions/${ids[1]}`)).status).toBe(200);
-    await vi.waitFor(() => expect(clients[1]!.closed).toBeDefined());
+    await vi.waitFor(() => expect(clients[1]!.closed).toBeDefined(), PATIENT);
     expect([clients[0]!.closed, clients[2]!.closed]).toEqual([undefined, undefined]);
     for (const client of clients) client.close();
   });

@@ -13,6 +13,7 @@ import type { Tenants } from '../../services/access/tenants.js';
 import type { Users } from '../../services/access/users.js';
 import type { AlertStream } from '../../services/alerts.js';
 import type { CacheControl } from '../../services/cache/cache-control.js';
+import type { SharedTurns } from '../../services/cluster/turns.js';
 import type { Connections } from '../../services/connections/connections.js';
 import type { SessionDirectory } from '../../services/events/directory.js';
 import type { Exports } from '../../services/exports/service.js';
@@ -50,6 +51,8 @@ export interface ServerFacts {
 export interface AdminDeps {
   readonly server: ServerFacts;
   readonly state: State;
+  /** Turns at resources, where other processes may change them as well. */
+  readonly turns?: Pick<SharedTurns, 'run'> | undefined;
   readonly keys: ApiKeys;
   readonly rules: AccessRules;
   /** What a principal may do with a collection. */

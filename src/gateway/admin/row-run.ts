@@ -47,12 +47,14 @@ export function runOf(context: RowContext, turns: Turns): Operation['run'] {
     await requireMatch(x, readTag);
     return reply(x);
   };
+  const inTurn = (resource: string, work: () => Promise<Reply>) =>
+    turns.run(resource, () => deps.turns?.run(resource, work) ?? work());
   return async (x) => {
     requireOwnLayer(x, deps);
     // An upload that was cut off must not hold up the one that continues it.
     const done = implementation.body?.streamed
       ? change(x)
-      : turns.run(resourceName(shownPath(row), x), () => change(x));
+      : inTurn(resourceName(shownPath(row), x), () => change(x));
     return done.catch(replyOfContinuedJob);
   };
 }

@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError } from '../../core/errors.js';
+import { monotonicMs } from '../../core/presence.js';
+import type { AnnouncementStore } from '../../stores/announcements.js';
+import type { TurnStore } from '../../stores/turns.js';
+import type { Announcements } from './announcements.js';
+
+/** Milliseconds after which the turn of a process that was lost ends. */
+const LEASE_MS = 60_000;
+/** Milliseconds for which a change waits for its turn, and between two looks. */
+const PATIENCE_MS = 10_000;
+const LOOK_MS = 25;
+
+export interface SharedTurnsDeps {
+  readonly turns: TurnStore;
+  readonly store: Pick<AnnouncementStore, 'newest'>;
+  readonly announcements: Pick<Announcements, 'reached'>;
+}
+
+/** Lets changes of one resource follow each other in all processes that share a state. */
+export class SharedTurns {
+  constructor(private readonly deps: SharedTurnsDeps) {}
+
+  /**
+   * Runs a change once no other process changes the resource, and this one has taken over what they did before. Throws
+   * `unavailable` when that takes too long.
+   */
+  async run<T>(resource: string, change: () => Promise<T>): Promise<T> {
+    const { turns, store, announcements } = this.deps;
+    const holder = randomUUID();
+    await this.#take(resource, holder);
+    try {
+      await announcements.reached(await store.newest());
+      return await change();
+    } finally {
+      // A turn that cannot be given back ends by itself.
+      await turns.release(resource, holder).catch(() => {});
+    }
+  }
+
+  async #take(resource: string, holder: string): Promise<void> {
+    const end = monotonicMs() + PATIENCE_MS;
+    while (!(await this.deps.turns.take(resource, holder, LEASE_MS))) {
+      if (monotonicMs() > end)
+        throw new ApiError(
+          'unavailable',
+          'Another change of this resource takes long. Send the request again.',
+        );
+      await sleep(LOOK_MS);
+    }
+  }
+}
