@@ -87,13 +87,17 @@ export function requireLayers(
   requireWhole(present, action, principal, { access });
 }
 
+/** Layers that rules mean by a name: of this id, and of this number where it is one. */
+const layersNamed = (name: string, { collections }: CatalogSnapshot): Collection[] =>
+  collections.filter(({ id, layerId }) => id === name || String(layerId) === name);
+
 /** Layers that a policy for rows or a mask is about. One for a layer that is gone counts as one for all of its service. */
 export function layersOfRule(
   { service, layer }: Pick<RuleScope, 'service' | 'layer'>,
   catalog: CatalogSnapshot,
 ): Collection[] {
-  const named = layer === ANY ? undefined : (catalog.byId(layer) ?? catalog.byLayerId(Number(layer)));
-  if (named) return [named];
+  const named = layer === ANY ? [] : layersNamed(layer, catalog);
+  if (named.length > 0) return named;
   return catalog.collections.filter(({ service: own = SERVICE }) => service === ANY || own === service);
 }
 
@@ -103,8 +107,8 @@ export function layersOfAccess(
   rules: Pick<RuleSet, 'accessIdOf'>,
   catalog: CatalogSnapshot,
 ): Collection[] {
-  const named = catalog.byId(id) ?? catalog.byLayerId(Number(id));
-  if (named) return [named];
+  const named = layersNamed(id, catalog);
+  if (named.length > 0) return named;
   return catalog.collections.filter(
     (one) =>
       rules.accessIdOf(one) === id ||
