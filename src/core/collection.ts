@@ -179,7 +179,14 @@ export interface Quarantined {
   readonly reason: string;
   /** Set when it may be read again soon: its host did not answer. */
   readonly passing?: boolean;
+  /** Nothing of it could be read yet: what it held before comes back with it. */
+  readonly isUnread?: true;
+  /** Names of what it held before. */
+  readonly awaited?: readonly AwaitedCollection[];
 }
+
+/** A collection that was published once and is not there now, because its source could not be read. */
+export type AwaitedCollection = Pick<Collection, 'id' | 'layerId'>;
 
 /** Why a collection may not be read: nobody said who asks, or who asks may not. */
 export type Refusal = 'unauthenticated' | 'forbidden';
@@ -230,9 +237,10 @@ export class CatalogSnapshot {
     collections,
     refused = this.refused,
     planes = this.planes,
+    quarantined = this.quarantined,
   }: Pick<CatalogSnapshot, 'collections'> &
-    Partial<Pick<CatalogSnapshot, 'refused' | 'planes'>>): CatalogSnapshot {
-    const { quarantined, generation, matrixSets } = this;
+    Partial<Pick<CatalogSnapshot, 'refused' | 'planes' | 'quarantined'>>): CatalogSnapshot {
+    const { generation, matrixSets } = this;
     return new CatalogSnapshot(collections, quarantined, generation, matrixSets, refused, planes);
   }
 

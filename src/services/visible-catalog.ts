@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { hasFeatures } from '../core/abilities.js';
 import type { LayerName } from '../core/access.js';
-import type { CatalogSnapshot, Collection, ReadRule, VectorCollection } from '../core/collection.js';
+import type {
+  CatalogSnapshot,
+  Collection,
+  Quarantined,
+  ReadRule,
+  VectorCollection,
+} from '../core/collection.js';
 import type { Expression } from '../core/cql2/ast.js';
 import { and } from '../core/cql2/index.js';
 import { shownField } from '../core/field-masks.js';
@@ -98,10 +104,17 @@ export class VisibleCatalog {
     const same =
       collections.length === snapshot.collections.length &&
       collections.every((collection, i) => collection === snapshot.collections[i]);
-    if (same) return snapshot;
+    const quarantined = snapshot.quarantined.map((one) => withinTenant(one, principal));
+    if (same && quarantined.every((one, i) => one === snapshot.quarantined[i])) return snapshot;
     const why = principal.kind === 'anonymous' ? 'unauthenticated' : 'forbidden';
-    return snapshot.with({ collections, refused: { collections: refused, why } });
+    return snapshot.with({ collections, quarantined, refused: { collections: refused, why } });
   }
+}
+
+/** Names of what a source held before are there for callers of its tenant alone. */
+function withinTenant(one: Quarantined, principal: Principal): Quarantined {
+  if (!one.awaited || principal.layers === undefined) return one;
+  return { ...one, awaited: one.awaited.filter((collection) => isWithin(principal, collection)) };
 }
 
 /**

@@ -74,14 +74,17 @@ export class FaultyServer {
     await this.untilReady();
   }
 
-  /** Until it says that it is ready; from then on it must answer all. */
+  /** Until it says that it is ready, and has published its database; from then on it must answer all. */
   async untilReady(): Promise<void> {
     for (const late = Date.now() + START_MS; ; await pause(100)) {
       const signal = AbortSignal.timeout(5000);
-      const ready = await fetch(`${this.url}/healthz/ready`, { signal }).then(
-        ({ ok }) => ok,
-        () => false,
-      );
+      const answers = (path: string) =>
+        fetch(this.url + path, { signal }).then(
+          ({ ok }) => ok,
+          () => false,
+        );
+      const ready =
+        (await answers('/healthz/ready')) && (await answers('/ogc/features/collections/spots?f=json'));
       if (ready) break;
       if (Date.now() > late || this.#process!.exitCode !== null)
         throw new Error(`${this.name} was not ready in time:\n${this.log().slice(-5000)}`);

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { startServer, type TestServer } from '../support/server.js';
@@ -127,11 +130,14 @@ describe('a published database', () => {
 
 describe('a database that is down at the start', () => {
   it('is published when it comes up', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'graticule-late-'));
+    const startLate = () => startServer({ sources: ['demo/data/world_map.gpkg', url], dataDir });
     await postgres.halt();
-    const late = await startServer({ sources: ['demo/data/world_map.gpkg', url] });
+    let late = await startLate();
+    const places = () => fetch(`${late.url}/ogc/features/collections/places/items?limit=1`);
+    const status = async () => (await places()).status;
     try {
-      const status = async () =>
-        (await fetch(`${late.url}/ogc/features/collections/places/items?limit=1`)).status;
+      // Nobody knows yet what it holds.
       expect(await status()).toBe(404);
       expect(late.log()).toContain('does not answer');
       await postgres.start();
@@ -140,8 +146,25 @@ describe('a database that is down at the start', () => {
         if (Date.now() > end) throw new Error(`it was never published:\n${late.log()}`);
         await new Promise((resolve) => setTimeout(resolve, 200));
       }
+      const tiles = (await (await fetch(`${late.url}/ogc/tiles/collections?f=json`)).json()) as {
+        collections: { id: string; title: string }[];
+      };
+      const { id } = tiles.collections.find(({ title }) => title === 'Places')!;
+      await late.stop();
+
+      await postgres.halt();
+      late = await startLate();
+      const answers = [await places(), await fetch(`${late.url}/ogc/tiles/collections/${id}`)];
+      for (const { status, headers } of answers)
+        expect([status, headers.get('retry-after')]).toEqual([503, '5']);
+      expect(((await answers[0]!.json()) as { detail: string }).detail).toBe(
+        "The source of collection 'places' could not be read yet. Try again.",
+      );
+      expect((await fetch(`${late.url}/ogc/features/collections/nowhere`)).status).toBe(404);
     } finally {
       await late.stop();
+      await postgres.start();
+      rmSync(dataDir, { recursive: true, force: true });
     }
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { CatalogSnapshot, type Collection } from '../../src/core/collection.js';
 import { hostProblem } from '../../src/services/connections/hosts.js';
 import { withLayers } from '../../src/services/publish/catalog-layers.js';
-import { assignIds } from '../../src/services/publish/names.js';
+import { assignIds, withAwaited } from '../../src/services/publish/names.js';
 
 const collection = (id: string, layerId: number, file: string) => ({ id, layerId, file }) as Collection;
 const draft = (name: string, file = 'a.gpkg') => ({
@@ -53,6 +53,17 @@ describe('a collection keeps its id, by which rules name it', () => {
       'parcels',
     ]);
   });
+});
+
+it('a source that could not be read keeps the ids of what it held', async () => {
+  const kept = names();
+  await idsOf([draft('parcels', 'postgresql://host/land'), draft('roads', 'a.gpkg')], kept);
+  const unread = [{ path: 'postgresql://host/land', reason: 'does not answer', isUnread: true as const }];
+  const [source] = await withAwaited(unread, kept);
+  expect(source!.awaited).toEqual([{ id: 'parcels', layerId: 1 }]);
+  const made = await assignIds([draft('parcels', 'b.gpkg')], kept, new Set(), ['parcels']);
+  expect(made.map(({ id }) => id)).toEqual(['parcels-2']);
+  expect(await idsOf([draft('parcels', 'postgresql://host/land')], kept)).toEqual(['parcels']);
 });
 
 it('a source that comes with the id of a published layer gets another one', async () => {

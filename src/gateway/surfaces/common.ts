@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { attributionOf, hasCoverage, hasFeatures, isServed } from '../../core/abilities.js';
-import type { CatalogSnapshot, Collection } from '../../core/collection.js';
+import type { AwaitedCollection, CatalogSnapshot, Collection } from '../../core/collection.js';
 import { contentTag } from '../../core/content-tag.js';
 import { CRS84 } from '../../core/crs.js';
 import { ApiError, badParameter, notFound } from '../../core/errors.js';
@@ -21,6 +21,9 @@ import type { Pools } from '../../core/tasks.js';
 import type { AccessPolicy } from '../../services/access/access.js';
 import type { Places } from '../../services/places.js';
 import { pageHeaders } from '../pages/security.js';
+
+/** When a client is to ask again for a collection whose source could not be read yet. */
+const UNREAD_RETRY_SECONDS = 5;
 
 /** What every surface is given at assembly. */
 export interface SurfaceDeps {
@@ -226,18 +229,28 @@ function withoutPlace({ id }: Collection): ApiError {
   );
 }
 
-/** 401 or 403 for a collection that may not be read, else 404, which says of a plane that its place is not known. */
+/**
+ * 401 or 403 for a collection that may not be read, and 503 for one whose source could not be read yet; else 404, which
+ * says of a plane that its place is not known.
+ */
 function missing(
-  { refused, planes }: CatalogSnapshot,
-  is: (collection: Collection) => boolean,
+  { refused, planes, quarantined }: CatalogSnapshot,
+  is: (collection: AwaitedCollection) => boolean,
   id: string,
 ): ApiError {
   const plane = planes.find(is);
   if (plane) return withoutPlace(plane);
+  if (quarantined.some(({ awaited = [] }) => awaited.some(is))) return unread(id);
   if (!refused.collections.some(is)) return notFound('collection', id.slice(0, 100));
   const detail = refused.why === 'forbidden' ? 'You may not read' : 'Credentials are needed to read';
   return new ApiError(refused.why, `${detail} collection '${id}'.`);
 }
+
+/** 503 for a collection that comes back once its source can be read. */
+const unread = (id: string) =>
+  new ApiError('unavailable', `The source of collection '${id}' could not be read yet. Try again.`, {
+    headers: { 'retry-after': String(UNREAD_RETRY_SECONDS) },
+  });
 
 /** Collections named by the `collections` parameter: ids, numbers or URLs; all that `fits` when it is absent. */
 export function selectCollections(

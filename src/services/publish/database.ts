@@ -30,7 +30,7 @@ export async function readDatabase(url: string, deps: PublishDeps): Promise<Foun
       });
   } catch (error) {
     const reason = error instanceof TaskFailure ? error.message : 'The database could not be read.';
-    contents.quarantined.push({ path, reason });
+    contents.quarantined.push({ path, reason, isUnread: true });
   }
   return contents;
 }

@@ -11,7 +11,7 @@ import { readDatabase } from './database.js';
 import { readFileSource } from './files.js';
 import { findFiles } from './find.js';
 import { guessCrs } from './guess-crs.js';
-import { assignIds } from './names.js';
+import { assignIds, withAwaited } from './names.js';
 import { readRemote } from './remote.js';
 import type { DataSettings } from './settings.js';
 import type { Draft, Found, PublishDeps } from './source.js';
@@ -44,10 +44,15 @@ export async function publish(
     ...databases.map((url) => () => readDatabase(url, deps)),
   ]);
   const contents = await placed([...mosaics, ...others]);
+  const unread = await withAwaited(
+    contents.flatMap((one) => one.quarantined),
+    deps,
+  );
   const assigned = await assignIds(
     contents.flatMap((one) => one.collections),
     deps,
     deps.taken,
+    unread.flatMap(({ awaited = [] }) => awaited.map(({ id }) => id)),
   );
   const stray = statedOfNothing(
     deps.statedCrs,
@@ -59,7 +64,7 @@ export async function publish(
   const { collections, quarantined } = await withRegistered(assigned, await deps.registered(), deps.dataDir);
   return new CatalogSnapshot(
     collections.map((collection) => withSettings(collection, tiles[collection.id])),
-    [...contents.flatMap((one) => one.quarantined), ...quarantined, ...stray],
+    [...unread, ...quarantined, ...stray],
     generation,
     matrixSets,
   );

@@ -1,4 +1,4 @@
-import type { Collection } from '../../core/collection.js';
+import type { AwaitedCollection, Collection, Quarantined } from '../../core/collection.js';
 import { slug } from './slug.js';
 import type { Draft } from './source.js';
 
@@ -18,11 +18,13 @@ export async function assignIds(
   drafts: readonly Draft[],
   { layerIdOf, holders }: CollectionNames,
   taken: ReadonlySet<string> = new Set(),
+  awaited: Iterable<string> = [],
 ): Promise<Collection[]> {
   const held = await holders();
+  // Another source must not take the id of a collection that comes back: rules name it by this id.
+  const names = new Set([...taken, ...awaited]);
   const named = drafts.map((draft) => ({ draft, holder: holderOf(draft) }));
   const ids = new Map<Draft, string>();
-  const names = new Set(taken);
   for (const { draft, holder } of named) {
     const id = held.get(holder);
     if (id === undefined || names.has(id)) continue;
@@ -41,6 +43,22 @@ export async function assignIds(
   return collections;
 }
 
+/** The sources that could not be read, with the names of what they held before. */
+export async function withAwaited(
+  quarantined: readonly Quarantined[],
+  { layerIdOf, holders }: CollectionNames,
+): Promise<Quarantined[]> {
+  if (!quarantined.some(({ isUnread }) => isUnread)) return [...quarantined];
+  const held = [...(await holders())].map(([holder, id]) => ({ id, file: fileOf(holder) }));
+  const awaitedOf = (path: string): Promise<AwaitedCollection[]> =>
+    Promise.all(
+      held.filter(({ file }) => file === path).map(async ({ id }) => ({ id, layerId: await layerIdOf(id) })),
+    );
+  return Promise.all(
+    quarantined.map(async (one) => (one.isUnread ? { ...one, awaited: await awaitedOf(one.path) } : one)),
+  );
+}
+
 function freeId(draft: Draft, uses: ReadonlyMap<string, number>, names: ReadonlySet<string>): string {
   const plain = slug(draft.name);
   const base = uses.get(plain)! > 1 ? slug(`${draft.group}-${draft.name}`) : plain;
@@ -53,3 +71,5 @@ function freeId(draft: Draft, uses: ReadonlyMap<string, number>, names: Readonly
 function holderOf({ name, group, make }: Draft): string {
   return JSON.stringify([make('', 0).file, group, name]);
 }
+
+const fileOf = (holder: string): unknown => (JSON.parse(holder) as unknown[])[0];

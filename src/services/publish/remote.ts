@@ -30,7 +30,10 @@ export async function readRemote(
     const isExpected = error instanceof TaskFailure || error instanceof ApiError;
     const reason = isExpected ? error.message : 'The URL could not be read.';
     const passing = error instanceof TaskFailure && PASSING.has(error.code);
-    return { collections: [], quarantined: [{ path: source, reason, ...(passing && { passing }) }] };
+    return {
+      collections: [],
+      quarantined: [{ path: source, reason, ...(passing && { passing, isUnread: true }) }],
+    };
   }
 }
 
