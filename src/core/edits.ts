@@ -132,6 +132,8 @@ export interface FileWrites {
   /** Number of commits to the file before them and after them. */
   before: number;
   after: number;
+  /** `sqliteState` of the file once they were done. */
+  state?: string;
 }
 
 /** What became of the write-ahead log of a file. */

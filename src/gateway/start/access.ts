@@ -1,10 +1,17 @@
 import type { FirstKey } from '../../services/access/api-keys.js';
-import { EmbedKeys } from '../../services/access/embed-keys.js';
+import { isAboutCertificates } from '../../services/access/certificates/trust.js';
+import { EMBED_KIND, EmbedKeys } from '../../services/access/embed-keys.js';
 import { endChanged, endHeld, watchHeldKeys } from '../../services/access/held-keys.js';
 import type { IdentityParts } from '../../services/access/identity-parts.js';
 import { PresentRights } from '../../services/access/present-rights.js';
-import { type CountedRequest, type LimitHeaders, RateLimits } from '../../services/access/rate-limits.js';
-import { Tenants } from '../../services/access/tenants.js';
+import {
+  type CountedRequest,
+  type LimitHeaders,
+  RATE_LIMIT_KIND,
+  RateLimits,
+} from '../../services/access/rate-limits.js';
+import { givesRights } from '../../services/access/rules.js';
+import { TENANT_KIND, Tenants } from '../../services/access/tenants.js';
 import { exception } from '../../services/telemetry/log.js';
 import type { LostSecret } from '../../stores/api-keys.js';
 import { type Authenticator, createAuthenticator } from '../auth/authenticator.js';
@@ -46,7 +53,19 @@ export async function startAccess(foundation: Foundation, { events, rules }: Dat
     () => rules.current,
     (principal) => tenants.admitted(principal),
   );
-  for (const one of [tenants, limits, embedKeys, certificates.trust]) rules.loadWith(() => one.load());
+  rules.loadWith(
+    () => tenants.load(),
+    (kind) => kind === TENANT_KIND,
+  );
+  rules.loadWith(
+    () => limits.load(),
+    (kind) => kind === RATE_LIMIT_KIND,
+  );
+  rules.loadWith(
+    () => embedKeys.load(),
+    (kind) => kind === EMBED_KIND,
+  );
+  rules.loadWith(() => certificates.trust.load(), isAboutCertificates);
   const { attempts, forget, ...parts } = startIdentity(
     foundation,
     () => rules.current,
@@ -68,7 +87,7 @@ export async function startAccess(foundation: Foundation, { events, rules }: Dat
     authenticator.forgetAll();
     certificates.callers?.forget();
     endChanged(heldConnections(), change);
-  });
+  }, concernsHolders);
   cluster.announcements.on('lost-secret', (secrets) => {
     // What was missed is noticed by the next look at a key.
     if (secrets === 'all') return authenticator.forgetAll();
@@ -112,6 +131,9 @@ export async function startAccess(foundation: Foundation, { events, rules }: Dat
     },
   };
 }
+
+/** Limits and rules for layers change nothing of what is known of those who come. */
+const concernsHolders = (kind: string) => kind !== RATE_LIMIT_KIND && givesRights(kind);
 
 /** Throws `forbidden` for a page that the key is not for. */
 function countEmbedded(request: CountedRequest, keys: EmbedKeys): void {

@@ -5,7 +5,7 @@ import { Derivations } from '../../services/access/derivations.js';
 import { FindingWatch, LossWatch } from '../../services/access/findings.js';
 import { MARKER_FILE, MarkerFile } from '../../services/access/marker-file.js';
 import { audienceOf, isKeptFromStrangers, rulePolicy } from '../../services/access/policy.js';
-import { AccessRules } from '../../services/access/rules.js';
+import { AccessRules, isRule } from '../../services/access/rules.js';
 import { Sealing } from '../../services/access/sealing.js';
 import { SecretKeys } from '../../services/access/secret-keys.js';
 import { Attachments } from '../../services/attachments/service.js';
@@ -210,7 +210,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
   rules.follow(() => {
     catalog.judge(isKeptFromStrangers(access));
     events.hub.rejudge();
-  });
+  }, isRule);
   followCatalog(foundation, data);
   cluster.announcements.on('catalog', () => catalog.refresh());
   return data;
@@ -346,12 +346,12 @@ function followCatalog(
     alerts.notify({ kind: 'layer-closed', severity: 'error', subject: collection, message });
   });
   catalog.follow({ replaced: (_, after) => findings.look(rules.current, after) });
-  rules.follow(({ after }) => findings.look(after, catalog.current));
+  rules.follow(({ after }) => findings.look(after, catalog.current), isRule);
   const losses = new LossWatch((message) => {
     log.write('access.state.lost', {}, message);
     alerts.notify({ kind: 'layer-closed', severity: 'error', subject: 'state', message });
   });
-  rules.follow(({ after }) => losses.look(after.lost));
+  rules.follow(({ after }) => losses.look(after.lost), isRule);
 }
 
 /** Logs which write-ahead logs did not belong to their files. */

@@ -31,6 +31,13 @@ export const RULE_KINDS = {
 /** Kind of the documents that name the sources of copies, by the ids of these. */
 export const DERIVATION_KIND = 'derivation';
 
+const KINDS: ReadonlySet<string> = new Set([...Object.values(RULE_KINDS), DERIVATION_KIND]);
+
+/** Whether documents of a kind are rules for layers. */
+export const isRule = (kind: string) => KINDS.has(kind);
+/** Whether documents of a kind say what their holders may do, beside the rules for layers. */
+export const givesRights = (kind: string) => kind === RULE_KINDS.role || !isRule(kind);
+
 /** A source of a copy, as it was when the copy was made. */
 export interface SourceLayer extends LayerName {
   /** What its settings hid from everybody (`hiddenBySettings`); absent where that is not known. */
@@ -186,6 +193,11 @@ export interface RuleChange {
   readonly subjects: AccessSubjects;
 }
 
+/** Whether somebody has to hear of changes of documents of a kind. */
+export type Concern = (kind: string) => boolean;
+
+const concernsAll: Concern = () => true;
+
 export interface RuleOptions {
   /** Access of layers without an access policy; open when absent. */
   readonly defaultAccess?: DataAccess;
@@ -199,8 +211,8 @@ export class AccessRules {
   #lost: Rules['lost'];
   readonly #documents: DocumentStore;
   readonly #hashKey: HashKey;
-  readonly #listeners = new Set<(change: RuleChange) => void>();
-  readonly #others: (() => Promise<void>)[] = [];
+  readonly #listeners = new Set<{ changed(change: RuleChange): void; readonly concerns: Concern }>();
+  readonly #others: { load(): Promise<void>; readonly concerns: Concern }[] = [];
   #rules: RuleDocuments | undefined;
 
   constructor(
@@ -218,15 +230,16 @@ export class AccessRules {
     return this.#current;
   }
 
-  /** Calls back after each change; returns how to stop that. */
-  follow(changed: (change: RuleChange) => void): () => void {
-    this.#listeners.add(changed);
-    return () => this.#listeners.delete(changed);
+  /** Calls back after each change that concerns the listener; returns how to stop that. */
+  follow(changed: (change: RuleChange) => void, concerns: Concern = concernsAll): () => void {
+    const listener = { changed, concerns };
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
-  /** Loads something else whenever rules are, before a change counts as taken over. */
-  loadWith(load: () => Promise<void>): void {
-    this.#others.push(load);
+  /** Loads something else after each change that concerns it, before the change counts as taken over. */
+  loadWith(load: () => Promise<void>, concerns: Concern): void {
+    this.#others.push({ load, concerns });
   }
 
   /** Writes the marker again after settings of layers have changed. Before the first load there is nothing to write. */
@@ -234,8 +247,16 @@ export class AccessRules {
     if (this.#rules) await this.options.marker?.update(this.#rules);
   }
 
+  /** Takes a change over: loads what it is about, and tells whom it concerns. */
   async load(subjects: AccessSubjects = 'all'): Promise<void> {
-    const others = Promise.all(this.#others.map((one) => one()));
+    const concerned = this.#others.filter(({ concerns }) => isAbout(subjects, concerns));
+    const others = Promise.all(concerned.map((one) => one.load()));
+    if (isAbout(subjects, isRule)) return this.#loadRules(subjects, others);
+    await others;
+    this.#tell({ before: this.#current, after: this.#current, subjects });
+  }
+
+  async #loadRules(subjects: AccessSubjects, others: Promise<unknown>): Promise<void> {
     const list = <T>(kind: string) => this.#documents.list<T>(kind);
     const [roles, rows, masks, access, derivations] = await Promise.all([
       list<Role>(RULE_KINDS.role),
@@ -272,8 +293,16 @@ export class AccessRules {
     const before = this.#current;
     const after = new RuleSet(before.version + 1, { ...rules, ...(lost ? { lost } : {}) });
     this.#current = after;
-    for (const changed of this.#listeners) changed({ before, after, subjects });
+    this.#tell({ before, after, subjects });
+  }
+
+  #tell(change: RuleChange): void {
+    for (const { changed, concerns } of this.#listeners)
+      if (isAbout(change.subjects, concerns)) changed(change);
   }
 }
+
+const isAbout = (subjects: AccessSubjects, concerns: Concern) =>
+  subjects === 'all' || subjects.some(({ kind }) => concerns(kind));
 
 const bodyOf = <T>({ body }: StoredDocument<T>): T => body;

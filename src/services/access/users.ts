@@ -1,4 +1,5 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { ApiError, notFound } from '../../core/errors.js';
 import type { SessionStore } from '../../stores/sessions.js';
 import type { Lockout, StoredUser, UserChange, UserSearch, UserStore } from '../../stores/users.js';
@@ -31,8 +32,14 @@ export interface ProvidedUser {
 /** The fifth wrong password locks a user for 30 seconds, and each further one for twice as long, up to an hour. */
 const LOCKOUT: Lockout = { free: 5, firstMs: 30_000, longestMs: 3_600_000, doublings: 7 };
 
+/** Right passwords that are remembered, a few hundred bytes each. */
+const MAX_PASSWORDS = 10_000;
+
 /** Users of the server: who they are, and whether a password is theirs. `settle` waits for all processes. */
 export class Users {
+  /** Stored hashes by the names and passwords, hashed, that were right for them. */
+  readonly #right = new LRUCache<string, string>({ max: MAX_PASSWORDS });
+
   constructor(
     private readonly store: UserStore,
     private readonly sessions: SessionStore,
@@ -127,18 +134,27 @@ export class Users {
 
   async #withPassword(name: string, password: string): Promise<StoredUser | undefined> {
     const before = await this.store.byName(name.slice(0, 200));
-    const hash = before?.passwordHash ?? null;
-    const isRight = await isPassword(password.slice(0, PASSWORD_LENGTH.most + 1), hash);
+    const stored = before?.passwordHash ?? null;
+    const isRight = await this.#isPassword(name, password, stored);
     // Others may have guessed, or the user was changed, while the hash was computed.
     const user = before && (await this.store.get(before.id));
     const now = Date.now();
     if (!user || user.lockedUntil > now) return undefined;
-    if (isRight && user.isActive && user.passwordHash === hash) {
+    if (isRight && user.isActive && user.passwordHash === stored) {
       if (user.failures > 0) await this.store.clearFailures(user.id, now);
       return user;
     }
     await this.store.countFailure(user.id, now, LOCKOUT);
     return undefined;
+  }
+
+  /** A right password is hashed once for each hash that is stored: hashing takes long on purpose. */
+  async #isPassword(name: string, password: string, stored: string | null): Promise<boolean> {
+    const pair = hash('sha256', `${name}\0${password}`, 'base64url');
+    if (stored !== null && this.#right.get(pair) === stored) return true;
+    const isRight = await isPassword(password.slice(0, PASSWORD_LENGTH.most + 1), stored);
+    if (isRight && stored !== null) this.#right.set(pair, stored);
+    return isRight;
   }
 }
 

@@ -5,6 +5,7 @@ import { commitCount } from '../../core/commit-count.js';
 import { isCsv } from '../../core/csv.js';
 import type { FileWrites } from '../../core/edits.js';
 import { TaskFailure } from '../../core/failure.js';
+import { fileState } from '../../core/file-state.js';
 import { worldFilesOf } from '../../core/world-files.js';
 import { isCopied, RASTER, TABLES } from './formats.js';
 import { sidecarsOf } from './sidecar-crs.js';
@@ -17,6 +18,8 @@ interface FileVersion {
   readonly content: string;
   /** Commits that the version has, as far as they are known. */
   commits: number | undefined;
+  /** The state after those of ours. */
+  left?: string;
   /** Commits of ours beyond these, before which there was another. */
   readonly later: FileWrites[];
 }
@@ -43,18 +46,24 @@ export class FileVersions {
     return version;
   }
 
-  /** Takes the state that a file is in now for one that we left, unless another program wrote to it in between. */
+  /**
+   * Takes the state in which our writes left a file for one of the version, unless another program wrote to the file
+   * between them. By the time that this is told the file may be another one.
+   */
   leftByUs(path: string, writes: FileWrites): void {
     const version = this.#versions.get(path);
-    const state = currentState(path);
-    if (!version || !state || version.content !== writes.content) return;
+    if (!version || version.content !== writes.content) return;
     version.commits ??= writes.before;
     // Those of several processes are told in any order.
     version.later.push(writes);
     version.later.sort((one, other) => one.before - other.before);
-    while (version.later[0] && version.later[0].before <= version.commits)
-      version.commits = Math.max(version.commits, version.later.shift()!.after);
-    if (version.later.length === 0) version.state = state;
+    while (version.later[0] && version.later[0].before <= version.commits) {
+      const { after, state = currentState(path) } = version.later.shift()!;
+      // What is told late says nothing of the present state.
+      if (state !== undefined && after >= version.commits) version.left = state;
+      version.commits = Math.max(version.commits, after);
+    }
+    if (version.later.length === 0 && version.left !== undefined) version.state = version.left;
   }
 
   /** The content that a file had when its version was made. */
@@ -74,20 +83,7 @@ export class FileVersions {
   }
 }
 
-/**
- * What a write to a file, or to what belongs to it, changes; undefined when there is no such file. SQLite may write to a log
- * beside it first.
- */
-function currentState(path: string): string | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (!stats?.isFile()) return undefined;
-  const state = `${stats.ino} ${stats.size} ${stats.mtimeMs}`;
-  const beside = companionsOf(path).map((companion) => statSync(companion, { throwIfNoEntry: false }));
-  return [
-    state,
-    ...beside.flatMap((one) => (one && one.size > 0 ? [`${one.size} ${one.mtimeMs}`] : [])),
-  ].join(' ');
-}
+const currentState = (path: string) => fileState(path, companionsOf(path));
 
 /** Endings of the other files of a format of several. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {

@@ -30,7 +30,15 @@ import { GeoPackageFilterWriter } from './filter-sql.js';
 import { featureSql, rowName, selectFields, storedOptions } from './items.js';
 import { recordEvents } from './outbox.js';
 import { rowOf } from './window.js';
-import { beginOn, requireCommitted, rtreeOf, type TableFacts, type Writer, writesBegun } from './writer.js';
+import {
+  beginOn,
+  requireCommitted,
+  rtreeOf,
+  type TableFacts,
+  type Writer,
+  withState,
+  writesBegun,
+} from './writer.js';
 
 /** Edits rows of a GeoPackage and writes the events, in one transaction of its only writer. */
 export function edit(task: EditTask): Promise<EditResult> {
@@ -183,7 +191,7 @@ export class GeoPackageSession implements EditSession {
     const writes = writesBegun(this.#source.path, this.writer);
     this.#run('COMMIT');
     requireCommitted(this.#source.path);
-    return writes;
+    return writes && withState(this.#source.path, writes);
   }
 
   async rollback(): Promise<void> {

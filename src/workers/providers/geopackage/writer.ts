@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { commitCount } from '../../../core/commit-count.js';
 import type { EmptiedLog, FileWrites } from '../../../core/edits.js';
 import { TaskFailure } from '../../../core/failure.js';
+import { sqliteState } from '../../../core/file-state.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
 import type Database from '../../../native/sqlite.js';
 import { contentName } from '../../file-ledger.js';
@@ -109,6 +110,12 @@ export function requireCommitted(path: string): void {
   boundLog(path, opened.get(path).db);
 }
 
+/** The writes with the state in which they have left the file. */
+export function withState(path: string, writes: FileWrites): FileWrites {
+  const state = sqliteState(path);
+  return state === undefined ? writes : { ...writes, state };
+}
+
 /** Moves the log of a file into the file; false when readers or writers are in the way. */
 export function emptyWriteAheadLog(path: string): EmptiedLog {
   const isEmpty = emptyLogOf(path, opened.get(path).db);
@@ -116,7 +123,8 @@ export function emptyWriteAheadLog(path: string): EmptiedLog {
   opened.get(path);
   const [settled, commits] = [opened.settled(path), commitCount(path)];
   if (!settled || commits === undefined) return { isEmpty };
-  return { isEmpty, writes: { content: contentName(settled), before: commits, after: commits } };
+  const writes = { content: contentName(settled), before: commits, after: commits };
+  return { isEmpty, writes: withState(path, writes) };
 }
 
 /** Closes every writing connection of this thread. */
