@@ -99,6 +99,23 @@ it('/req/core/map-response: maps are in it', async () => {
   expect([map.status, map.headers.get('content-crs')]).toEqual([200, `<${uri}>`]);
 });
 
+it('WCS describes and returns a raster in degrees, in pixels of the described size', async () => {
+  const service = `${server.url}/rest/services/dem/ImageServer/WCSServer?service=WCS&version=2.0.1`;
+  const description = await (await fetch(`${service}&request=DescribeCoverage&coverageId=dem`)).text();
+  expect(description).toContain('axisLabels="Long Lat"');
+  const [, columns, rows] = /<gml:high>(\d+) (\d+)</.exec(description)!;
+  const sizeOf = async (query: string) => {
+    const response = await fetch(`${service}&request=GetCoverage&coverageId=dem${query}`);
+    const file = join(folder, 'answer.tiff');
+    writeFileSync(file, Buffer.from(await response.arrayBuffer()));
+    return JSON.parse(run('gdalinfo', '-json', file)).size;
+  };
+  const [width, height] = [Number(columns) + 1, Number(rows) + 1];
+  expect(await sizeOf('')).toEqual([width, height]);
+  expect(await sizeOf('&SCALEFACTOR=0.5')).toEqual([Math.round(width / 2), Math.round(height / 2)]);
+  expect(await sizeOf('&SUBSET=Lat(-8)')).toEqual([expect.any(Number), 1]);
+});
+
 describe('STAC', () => {
   it('items spell it out', async () => {
     const { features } = await json('/stac/collections/dem/items');
