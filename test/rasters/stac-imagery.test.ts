@@ -197,6 +197,14 @@ describe('imagery of a STAC API', () => {
     const image = `bbox=${WINDOW.join()}&bboxSR=32632&imageSR=32632&size=${SIZE.join()}&format=tiff&f=image`;
     expect(await fileValues('image', `${service}/exportImage?${image}`)).toEqual(await coverage('searched'));
     const [west, south, east, north] = WINDOW;
+    const geometry = JSON.stringify({ xmin: west, ymin: south, xmax: east, ymax: north });
+    const counts = async (id: string) => {
+      const query = new URLSearchParams({ geometry, geometryType: 'esriGeometryEnvelope', f: 'json' });
+      const path = `/rest/services/${id}/ImageServer/computeStatisticsHistograms?${query}`;
+      return (await fetch(server.url + path)).json();
+    };
+    expect((await counts('newest')).statistics[0].max).toBe(30);
+    expect(await counts('searched')).toEqual(await counts('newest'));
     const subset = `SUBSET=E(${west},${east})&SUBSET=N(${south},${north})&SCALESIZE=i(${SIZE[0]}),j(${SIZE[1]})`;
     const wcs = `${service}/WCSServer?SERVICE=WCS&VERSION=2.0.1&REQUEST=GetCoverage&COVERAGEID=searched&${subset}`;
     expect(await fileValues('wcs', wcs)).toEqual(await coverage('searched'));

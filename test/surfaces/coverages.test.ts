@@ -312,6 +312,16 @@ describe('subset', () => {
     expect(scaled.info.size).toEqual([180, 1]);
   });
 
+  it('of WCS is clipped to the coverage, and does not go round the globe', async () => {
+    const wcs =
+      '/rest/services/world/ImageServer/WCSServer?SERVICE=WCS&VERSION=2.0.1&REQUEST=GetCoverage&COVERAGEID=world';
+    const { info } = await tiff(`${wcs}&SUBSET=Long(170,185)&SUBSET=Lat(80,1e6)&SCALEFACTOR=2`);
+    expect([info.size, info.geoTransform[0], info.geoTransform[3]]).toEqual([[20, 20], 170, 90]);
+    expect((await tiff(`${wcs}&SUBSET=Lat(10)&SUBSET=Long(*,-170)`)).info.size).toEqual([10, 1]);
+    expect((await get(`${wcs}&SUBSET=Long(181)`)).status).toBe(404);
+    expect((await get(`${wcs}&SUBSET=Long(170,-170)`)).status).toBe(404);
+  });
+
   it('/req/subsetting-temporal/subset, /req/subsetting-temporal/wildcard-limits: selects a step of time', async () => {
     const series = `${COVERAGES}/bcsd_obs_1999`;
     const { values } = (await (await get(series)).json()).domain.axes.t;

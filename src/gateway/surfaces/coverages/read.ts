@@ -7,7 +7,7 @@ import type { CoverageResult, CoverageTask } from '../../../core/rasters.js';
 import type { Pools } from '../../../core/tasks.js';
 import { runTask } from '../../../services/run-task.js';
 import { withItsScenes } from '../../../services/stac-imagery/windows.js';
-import { type Narrowing, sourceAt, windowOfPlace } from './instant.js';
+import { type Narrowing, type ReadSource, sourceAt, windowOfPlace } from './instant.js';
 import type { Scaling } from './scaling.js';
 
 /** The values of a coverage, whatever protocol asks for them. */
@@ -38,9 +38,7 @@ export async function readCoverage(
   collection: RasterCollection,
   { datetime, heights, place, crs, scaling, ...request }: CoverageRequest,
 ): Promise<CoverageReading> {
-  const window84 = windowOfPlace(place);
-  const searched = await withItsScenes(pools, collection, { window84, datetime, signal: x.signal });
-  const { time, ...source } = sourceAt(searched, { datetime, heights }, place);
+  const { time, ...source } = await findSource(x, pools, collection, { datetime, heights, place });
   const task: CoverageTask = {
     ...withoutAbsent(request),
     ...source,
@@ -54,7 +52,19 @@ export async function readCoverage(
   return { result, time };
 }
 
-/** Whether the request says how many pixels there are, or how large they are. */
+/** The rasters of a window, after a search for scenes where the coverage is one of a STAC API. */
+export async function findSource(
+  { signal }: Pick<Exchange, 'signal'>,
+  pools: Pools,
+  collection: RasterCollection,
+  { place, ...narrowing }: Narrowing & Pick<CoverageRequest, 'place'>,
+): Promise<ReadSource> {
+  const window84 = windowOfPlace(place);
+  const { datetime } = narrowing;
+  return sourceAt(await withItsScenes(pools, collection, { window84, datetime, signal }), narrowing, place);
+}
+
+/** True for a request that says how many pixels there are, or how large they are. */
 export function isScaled({ scaling }: CoverageRequest): boolean {
   return Object.keys(scaling).length > 0;
 }

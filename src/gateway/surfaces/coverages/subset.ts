@@ -26,7 +26,7 @@ const THIN = 1 / 16;
 /** Part of a cell within which a place counts as on its edge. */
 const SNAP = 1e-6;
 
-/** What is kept of an axis; an open end reaches to the edge, and two equal ends keep one place. */
+/** The part of an axis that is kept; an open end reaches to the edge, and two equal ends keep one place. */
 export interface AxisInterval {
   /** Name of the axis, as the client has it. */
   readonly name: string;

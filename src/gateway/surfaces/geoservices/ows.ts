@@ -105,7 +105,7 @@ export function negotiateVersion(pairs: Members, versions: readonly string[]): v
   throw owsError('VersionNegotiationFailed', '', detail);
 }
 
-/** Whether a part of a capabilities document is wanted. Throws InvalidParameterValue for an unknown one. */
+/** The test for the sections of a capabilities document that `SECTIONS` names. Throws InvalidParameterValue. */
 export function readSections<T extends string>(pairs: Members, known: readonly T[]): (section: T) => boolean {
   const names = textOf(pairs, 'SECTIONS', MAX_LIST)
     ?.split(',')

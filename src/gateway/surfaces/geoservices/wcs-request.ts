@@ -51,15 +51,18 @@ interface Fault {
   readonly parameter: string;
   readonly code: OwsCode;
   readonly locator: string;
+  /** Value of the parameter, where the message should repeat it. */
+  readonly received?: string;
 }
 
 /** Runs what throws 400 for parameters of OGC API Coverages, and gives its failures the names and codes of WCS. */
-function withCode<T>({ parameter, code, locator }: Fault, read: () => T): T {
+function withCode<T>({ parameter, code, locator, received }: Fault, read: () => T): T {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof ApiError) || error.errors?.[0]?.code !== undefined) throw error;
-    throw owsError(code, locator, `${parameter}: ${error.errors?.[0]?.detail ?? error.message}`);
+    const value = received === undefined ? '' : `'${received.slice(0, 80)}' `;
+    throw owsError(code, locator, `${parameter}: ${value}${error.errors?.[0]?.detail ?? error.message}`);
   }
 }
 
@@ -106,13 +109,14 @@ function readSubsets(collection: RasterCollection, query: string, crs: Crs): Ret
 }
 
 function readTerms(name: string, raw: string): AxisTerm[] {
-  const fault = { parameter: name, code: 'InvalidEncodingSyntax', locator: findLocator(name) } as const;
+  const locator = findLocator(name);
+  const fault = { parameter: name, code: 'InvalidEncodingSyntax', locator, received: raw } as const;
   return withCode(fault, () => axisTerms(name, raw.trim().replace(AXIS_URI, '')));
 }
 
 /**
- * `low,high`, each perhaps `*`, or one place. A place must be within the coverage. An interval may reach beyond it, as those
- * of ArcGIS do: what there is of it is kept.
+ * `low,high`, each perhaps `*`, or one place. A place must be within the coverage. An interval is clipped to it, as its sides
+ * can be off by the rounding of clients.
  */
 function readInterval(
   collection: RasterCollection,
@@ -141,7 +145,11 @@ function readInterval(
   const [least, most] = axis === 'x' ? [extent[0], extent[2]] : [extent[1], extent[3]];
   if ((low ?? least) > most || (high ?? most) < least)
     throw wrong(`is outside of the coverage, which has ${least} to ${most} there.`);
-  return { name, ...(low === undefined ? {} : { low }), ...(high === undefined ? {} : { high }) };
+  return {
+    name,
+    ...(low === undefined ? {} : { low: Math.max(low, least) }),
+    ...(high === undefined ? {} : { high: Math.min(high, most) }),
+  };
 }
 
 /** Bands in the order of the request, in which one may come several times: `band_1,band_3:band_5`. */
@@ -222,7 +230,7 @@ function onNativeGrid(
   return { parameter, resolution: [x, step('y', ((maxy - miny) / height) * factor[1])] };
 }
 
-/** What is in the parentheses of each axis, by labels of the coverage (E, N) or of its grid (i, j). */
+/** The text in the parentheses of each axis, by labels of the coverage (E, N) or of its grid (i, j). */
 function scaleTerms(
   name: string,
   raw: string,

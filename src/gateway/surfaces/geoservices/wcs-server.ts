@@ -127,7 +127,7 @@ async function coverage(
   });
 }
 
-/** Whether a parameter has the one value that it can have. Throws InvalidParameterValue for another one. */
+/** True for a parameter with its one value, false without it. Throws InvalidParameterValue for another value. */
 function requireChoice(pairs: Members, locator: string, value: string): boolean {
   if (textOf(pairs, locator.toUpperCase(), MAX_TEXT) === undefined) return false;
   requireValue(pairs, locator, value);

@@ -62,8 +62,9 @@ export function wmsOperation(deps: MapDeps): Operation {
       const service = x.params.serviceId;
       const layers = mapLayers(deps, x.principal, service);
       const pairs = pairsOf(x.query);
-      if (![undefined, 'WMS'].includes(textOf(pairs, 'SERVICE', 20)?.toUpperCase()))
-        throw badParameter('SERVICE', 'must be WMS');
+      const name = textOf(pairs, 'SERVICE', 20) ?? 'WMS';
+      if (name.toUpperCase() !== 'WMS')
+        throw badParameter('SERVICE', `'${name}' is not the service at this address: use WMS`);
       const version = negotiateWmsVersion(pairs);
       switch (requestOf(pairs, ['GetCapabilities', 'GetMap', 'GetFeatureInfo', 'GetLegendGraphic'])) {
         case 'GetCapabilities': {

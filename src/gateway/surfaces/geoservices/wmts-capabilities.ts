@@ -53,7 +53,7 @@ export function wmtsCapabilities(service: Service, includes: (section: Section) 
   return element('Capabilities', content.join('') + metadata, NAMESPACES);
 }
 
-/** How parameters come. */
+/** Constraint of operations whose parameters are pairs. */
 const KVP = element('ows:Constraint', element('ows:AllowedValues', textElement('ows:Value', 'KVP')), {
   name: 'GetEncoding',
 });
