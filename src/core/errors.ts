@@ -61,7 +61,7 @@ const CHALLENGES = {
 export interface FieldError {
   name: string;
   detail: string;
-  /** Which rule it breaks: a keyword of JSON Schema. */
+  /** Which rule it breaks: a keyword of JSON Schema, or an exception code of an OGC service. */
   code?: string;
   /** JSON pointer to the member, where `name` is that of the object that lacks it. */
   path?: string;

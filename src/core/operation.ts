@@ -307,8 +307,8 @@ export interface Operation {
   readonly quiet?: boolean;
   /** True: a key or a token may come as the parameter `token`, or in the header X-Esri-Authorization. */
   readonly takesToken?: boolean;
-  /** Says failures where that is not by a problem document and its status. */
-  failure?(error: ApiError): Reply;
+  /** Says failures where that is not by a problem document and its status, in the version that the request names. */
+  failure?(error: ApiError, exchange: Pick<Exchange, 'query'>): Reply;
   /** The answer as this request wants it, also one that says what failed. */
   present?(exchange: Pick<Exchange, 'query'>, reply: Reply): Reply;
   run(exchange: Exchange): Reply | Promise<Reply>;

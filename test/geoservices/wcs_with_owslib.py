@@ -14,6 +14,11 @@ subsets = [("E", 290000, 295000), ("N", 9112000, 9116000)]
 answer = wcs.getCoverage(identifier=name, format="image/tiff", subsets=subsets)
 with open(path, "wb") as file:
     file.write(answer.read())
+# OWSLib writes two ends, which are equal for one place; other parameters go through unchanged.
+slice_at = [("E", 290000, 290000), ("N", 9112000, 9116000)]
+answer = wcs.getCoverage(identifier=name, format="image/tiff", subsets=slice_at, RANGESUBSET="band_4:band_5")
+with open(f"{path}.slice.tif", "wb") as file:
+    file.write(answer.read())
 print(
     json.dumps(
         {

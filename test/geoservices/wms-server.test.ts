@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from '../e2e/support/http.js';
+import { OgcSchemas } from '../support/ogc-schemas.js';
 import { pythonOfClients } from '../support/python.js';
 import { expectDrawnByQgis } from '../support/qgis-drawing.js';
 import { layerNumbers, type SharedServer, sharedServer } from '../support/shared-server.js';
@@ -17,13 +18,18 @@ const home = mkdtempSync(join(tmpdir(), 'graticule-wms-'));
 let server: SharedServer;
 let service: string;
 let countries: string;
+let schemas: OgcSchemas;
 
 beforeAll(async () => {
+  schemas = new OgcSchemas();
   server = await sharedServer();
   service = `${server.url}/rest/services/default/MapServer`;
   countries = `${(await layerNumbers(server))['countries']}`;
 });
-afterAll(() => rmSync(home, { recursive: true, force: true }));
+afterAll(() => {
+  rmSync(home, { recursive: true, force: true });
+  schemas?.remove();
+});
 
 const ask = (members: Record<string, string>) =>
   fetch(`${service}/WMSServer?${new URLSearchParams({ SERVICE: 'WMS', VERSION: '1.3.0', ...members })}`);
@@ -81,6 +87,57 @@ describe('clients', () => {
   }, 120_000);
 });
 
+describe('versions', () => {
+  it.each([
+    ['1.0.0', '1.1.1'],
+    ['1.1.1', '1.1.1'],
+    ['1.2.0', '1.1.1'],
+    ['1.3.0', '1.3.0'],
+    ['1.10.0', '1.3.0'],
+    ['2.0.0', '1.3.0'],
+    ['10.0', '1.3.0'],
+  ])('%s is answered by %s', async (asked, version) => {
+    const response = await ask({ VERSION: asked, REQUEST: 'GetCapabilities' });
+    const isOld = version === '1.1.1';
+    expect(response.headers.get('content-type')).toBe(isOld ? 'application/vnd.ogc.wms_xml' : 'text/xml');
+    const document = await response.text();
+    expect(document).toContain(`Capabilities version="${version}"`);
+    schemas.validate(
+      isOld ? 'ogc/wms/1.1.1/WMS_MS_Capabilities.dtd' : 'ogc/wms/1.3.0/capabilities_1_3_0.xsd',
+      document,
+    );
+  });
+
+  it('1.1.1 has exceptions of its own', async () => {
+    const old = { ...map(), VERSION: '1.1.1', SRS: 'EPSG:4326' };
+    for (const [members, code] of [
+      [{ LAYERS: '999' }, ' code="LayerNotDefined"'],
+      [{ SRS: 'EPSG:0' }, ' code="InvalidSRS"'],
+      [{ REQUEST: 'Odd' }, ''],
+      [{ REQUEST: 'GetFeatureInfo', QUERY_LAYERS: countries, X: '110', Y: '1' }, ''],
+    ] as const) {
+      const response = await ask({ ...old, ...members });
+      expect([response.status, response.headers.get('content-type')]).toEqual([
+        ...[400, 'application/vnd.ogc.se_xml'],
+      ]);
+      const report = await response.text();
+      expect(report).toContain(`<ServiceExceptionReport version="1.1.1"><ServiceException${code}>`);
+      schemas.validate('ogc/wms/1.1.1/WMS_exception_1_1_1.dtd', report);
+    }
+  });
+
+  it.each([
+    ['VERSION', { VERSION: 'odd' }],
+    ['SERVICE', { SERVICE: 'WFS' }],
+  ])('%s must be right', async (name, members) => {
+    const response = await ask({ REQUEST: 'GetCapabilities', ...(members as Record<string, string>) });
+    expect(response.status).toBe(400);
+    const report = await response.text();
+    expect(report).toContain(`<ServiceException>${name}`);
+    schemas.validate('ogc/wms/1.3.0/exceptions_1_3_0.xsd', report);
+  });
+});
+
 describe('maps', () => {
   it('take a parameter twice with one value, and not with two', async () => {
     const query = new URLSearchParams({ SERVICE: 'WMS', VERSION: '1.3.0', ...map() }).toString();
@@ -110,6 +167,7 @@ describe('maps', () => {
     ['LAYERS', { LAYERS: '999' }, 'LayerNotDefined'],
     ['LAYERS', { LAYERS: 'x' }, 'LayerNotDefined'],
     ['STYLES', { STYLES: 'odd' }, 'StyleNotDefined'],
+    ['STYLE', { REQUEST: 'GetLegendGraphic', STYLE: 'odd' }, 'StyleNotDefined'],
     ['CRS', { CRS: 'EPSG:0' }, 'InvalidCRS'],
     ['FORMAT', { FORMAT: 'image/bmp' }, 'InvalidFormat'],
     ['REQUEST', { REQUEST: 'DescribeLayer' }, 'OperationNotSupported'],
@@ -120,7 +178,8 @@ describe('maps', () => {
     ['BGCOLOR', { BGCOLOR: 'red"><' }, undefined],
     ['I', { REQUEST: 'GetFeatureInfo', I: '110', J: '1' }, 'InvalidPoint'],
   ])('say what is wrong with %s', async (name, members, code) => {
-    const response = await ask({ ...map(), QUERY_LAYERS: countries, ...(members as Record<string, string>) });
+    const layers = { QUERY_LAYERS: countries, LAYER: countries };
+    const response = await ask({ ...map(), ...layers, ...(members as Record<string, string>) });
     expect([response.status, response.headers.get('content-type')]).toEqual([400, 'text/xml']);
     const text = await response.text();
     expect(text).toContain(code ? `<ServiceException code="${code}">${name}` : `<ServiceException>${name}`);

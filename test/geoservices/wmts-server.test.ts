@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from '../e2e/support/http.js';
+import { OgcSchemas } from '../support/ogc-schemas.js';
 import { pythonOfClients } from '../support/python.js';
 import { expectDrawnByQgis } from '../support/qgis-drawing.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
@@ -16,12 +17,17 @@ type Json = any;
 const home = mkdtempSync(join(tmpdir(), 'graticule-wmts-'));
 let server: SharedServer;
 let service: string;
+let schemas: OgcSchemas;
 
 beforeAll(async () => {
+  schemas = new OgcSchemas();
   server = await sharedServer();
   service = `${server.url}/rest/services/default/MapServer`;
 });
-afterAll(() => rmSync(home, { recursive: true, force: true }));
+afterAll(() => {
+  rmSync(home, { recursive: true, force: true });
+  schemas?.remove();
+});
 
 const CAPABILITIES = () => `${service}/WMTS/1.0.0/WMTSCapabilities.xml`;
 const bytes = async (url: string) => Buffer.from(await (await fetch(url)).arrayBuffer());
@@ -74,17 +80,111 @@ describe('tiles by pairs', () => {
     expect(document).toBe(await (await fetch(CAPABILITIES())).text());
   });
 
+  it('have names of parameters in any case, and an empty style', async () => {
+    const query =
+      'SERVICE=WMTS&Version=1.0.0&rEQUEST=GetTile&LAYER=default&Style=&TileMatrixSet=GoogleMapsCompatible';
+    const response = await fetch(
+      `${service}/WMTS?${query}&TILEMATRIX=4&tileRow=5&TileCol=8&FORMAT=image/png`,
+    );
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(await bytes(`${service}/tile/4/5/8`));
+  });
+
   it.each([
+    ['service', { service: 'WMS' }, 'InvalidParameterValue'],
+    ['version', { version: '2.0.0' }, 'InvalidParameterValue'],
     ['layer', { layer: 'other' }, 'InvalidParameterValue'],
     ['TileMatrixSet', { tilematrixset: 'other' }, 'InvalidParameterValue'],
     ['TileMatrix', { tilematrix: '99' }, 'InvalidParameterValue'],
     ['TileRow', { tilerow: '16' }, 'TileOutOfRange'],
+    ['TileRow', { tilerow: 'x' }, 'InvalidParameterValue'],
     ['TileCol', { tilecol: '-1' }, 'TileOutOfRange'],
     ['style', { style: 'odd' }, 'InvalidParameterValue'],
     ['format', { format: 'image/gif' }, 'InvalidParameterValue'],
-    ['request', { request: 'GetFeature' }, 'InvalidParameterValue'],
   ])('say what is wrong with %s', async (locator, members, code) => {
     const response = await ask(members as Record<string, string>);
+    expect([response.status, response.headers.get('content-type')]).toEqual([400, 'text/xml']);
+    expect(await response.text()).toContain(`exceptionCode="${code}" locator="${locator}"`);
+  });
+
+  it.each([
+    'service',
+    'request',
+    'version',
+    'layer',
+    'style',
+    'format',
+    'TileMatrixSet',
+    'TileMatrix',
+    'TileRow',
+  ])('need %s', async (name) => {
+    const query = new URL((await ask({})).url).searchParams;
+    query.delete(name.toLowerCase());
+    const response = await fetch(`${service}/WMTS?${query}`);
+    expect(response.status).toBe(400);
+    const report = await response.text();
+    expect(report).toContain(`exceptionCode="MissingParameterValue" locator="${name}"`);
+    schemas.validate('ogc/ows/1.1.0/owsExceptionReport.xsd', report);
+  });
+
+  it.each(['GetFeatureInfo', 'GetFeature'])('are all that there is: not %s', async (request) => {
+    const response = await ask({ request });
+    expect(response.status).toBe(501);
+    expect(await response.text()).toContain(`exceptionCode="OperationNotSupported" locator="${request}"`);
+  });
+});
+
+describe('capabilities', () => {
+  const ask = (query: string) => fetch(`${service}/WMTS?service=WMTS&request=GetCapabilities&${query}`);
+
+  it('are valid, also in part', async () => {
+    const schema = 'ogc/wmts/1.0/wmtsGetCapabilities_response.xsd';
+    const document = await (await fetch(CAPABILITIES())).text();
+    schemas.validate(schema, document);
+    const part = await (await ask('Sections=Contents')).text();
+    schemas.validate(schema, part);
+    expect(part).not.toContain('ServiceProvider');
+    expect(await (await ask('acceptversions=1.1.0,1.0.0')).text()).toBe(document);
+  });
+
+  it('are not there in another version or section', async () => {
+    const failed = await ask('ACCEPTVERSIONS=2.0.0');
+    expect(failed.status).toBe(400);
+    expect(await failed.text()).toContain('exceptionCode="VersionNegotiationFailed">');
+    const odd = await ask('SECTIONS=Odd');
+    expect([odd.status, await odd.text()]).toEqual([400, expect.stringContaining('locator="sections"')]);
+  });
+});
+
+describe('tiles as resources', () => {
+  const tile = (path: string) => fetch(`${service}/WMTS/tile/1.0.0/${path}`);
+
+  it('are those of the service', async () => {
+    const template = /template="([^"]+)"/.exec(await (await fetch(CAPABILITIES())).text())![1]!;
+    const values = {
+      style: 'default',
+      TileMatrixSet: 'GoogleMapsCompatible',
+      TileMatrix: 4,
+      TileRow: 5,
+      TileCol: 8,
+    };
+    const url = Object.entries(values).reduce(
+      (text, [name, value]) => text.replace(`{${name}}`, `${value}`),
+      template,
+    );
+    expect(await bytes(url)).toEqual(await bytes(`${service}/tile/4/5/8`));
+  });
+
+  it.each([
+    ['other/default/GoogleMapsCompatible/4/5/8.png', 'InvalidParameterValue', 'layer'],
+    ['default/odd/GoogleMapsCompatible/4/5/8.png', 'InvalidParameterValue', 'style'],
+    ['default/default/other/4/5/8.png', 'InvalidParameterValue', 'TileMatrixSet'],
+    ['default/default/GoogleMapsCompatible/99/5/8.png', 'InvalidParameterValue', 'TileMatrix'],
+    ['default/default/GoogleMapsCompatible/4/16/8.png', 'TileOutOfRange', 'TileRow'],
+    ['default/default/GoogleMapsCompatible/4/5/16.png', 'TileOutOfRange', 'TileCol'],
+    ['default/default/GoogleMapsCompatible/4/5/x.png', 'InvalidParameterValue', 'TileCol'],
+    ['default/default/GoogleMapsCompatible/4/5/8.gif', 'InvalidParameterValue', 'format'],
+  ])('%s is %s', async (path, code, locator) => {
+    const response = await tile(path);
     expect([response.status, response.headers.get('content-type')]).toEqual([400, 'text/xml']);
     expect(await response.text()).toContain(`exceptionCode="${code}" locator="${locator}"`);
   });

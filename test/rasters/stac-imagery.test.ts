@@ -85,9 +85,11 @@ const SIZE = [400, 160];
 async function coverage(id: string, query = ''): Promise<number[]> {
   const crs = 'http://www.opengis.net/def/crs/EPSG/0/32632';
   const box = `bbox=${WINDOW.join(',')}&bbox-crs=${crs}&crs=${crs}&width=${SIZE[0]}&height=${SIZE[1]}`;
-  const response = await fetch(
-    `${server.url}/ogc/coverages/collections/${id}/coverage?f=geotiff&${box}${query}`,
-  );
+  return fileValues(id, `/ogc/coverages/collections/${id}/coverage?f=geotiff&${box}${query}`);
+}
+
+async function fileValues(id: string, path: string): Promise<number[]> {
+  const response = await fetch(server.url + path);
   expect(
     response.status,
     await response
@@ -191,6 +193,21 @@ describe('imagery of a STAC API', () => {
       `${server.url}/ogc/tiles/collections/${layerOf('searched')}/tiles/WebMercatorQuad/8/86/135?f=png`,
     );
     expect(tile.status).toBe(200);
+    const service = '/rest/services/searched/ImageServer';
+    const image = `bbox=${WINDOW.join()}&bboxSR=32632&imageSR=32632&size=${SIZE.join()}&format=tiff&f=image`;
+    expect(await fileValues('image', `${service}/exportImage?${image}`)).toEqual(await coverage('searched'));
+    const [west, south, east, north] = WINDOW;
+    const geometry = JSON.stringify({ xmin: west, ymin: south, xmax: east, ymax: north });
+    const counts = async (id: string) => {
+      const query = new URLSearchParams({ geometry, geometryType: 'esriGeometryEnvelope', f: 'json' });
+      const path = `/rest/services/${id}/ImageServer/computeStatisticsHistograms?${query}`;
+      return (await fetch(server.url + path)).json();
+    };
+    expect((await counts('newest')).statistics[0].max).toBe(30);
+    expect(await counts('searched')).toEqual(await counts('newest'));
+    const subset = `SUBSET=E(${west},${east})&SUBSET=N(${south},${north})&SCALESIZE=i(${SIZE[0]}),j(${SIZE[1]})`;
+    const wcs = `${service}/WCSServer?SERVICE=WCS&VERSION=2.0.1&REQUEST=GetCoverage&COVERAGEID=searched&${subset}`;
+    expect(await fileValues('wcs', wcs)).toEqual(await coverage('searched'));
     expect((await positionsOf('searched')).length).toBe(2);
     expect((await positionsOf('searched-median')).length).toBe(1);
   });

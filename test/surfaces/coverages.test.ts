@@ -180,6 +180,9 @@ describe('a window', () => {
     ['subset=Lat(-8.02:-7.97)&bbox=-34.9,-8.02,-34.85,-7.97', 'bbox'],
     ['subset=time("2020-01-01")&datetime=2020-01-01', 'datetime'],
     ['subset=Lat(-8)&height=5', 'subset'],
+    ['subset=Lat(-8)&scale-factor=2', 'subset'],
+    ['subset=Lat(-8)&scale-axes=Lat(2)', 'subset'],
+    ['properties=band_1,', 'properties'],
     ['subset=Lat(-8:-7.9)&subset-crs=EPSG:25832', 'subset-crs'],
     ['scale-axes=Lat(0)', 'scale-axes'],
     ['scale-axes=time(2)', 'scale-axes'],
@@ -294,6 +297,29 @@ describe('subset', () => {
     expect([row.info.size, row.info.geoTransform[3]]).toEqual([[360, 1], 11]);
     const cell = await tiff(`${WORLD}?subset=Lat(10.5),Lon(20.5)`);
     expect([cell.info.size, cell.info.geoTransform[0]]).toEqual([[1, 1], 20]);
+    // A place between two cells is in the later one, and the edge of the coverage in the last one.
+    const between = await tiff(`${WORLD}?subset=Lat(10),Lon(20)`);
+    expect([between.info.size, between.info.geoTransform[0], between.info.geoTransform[3]]).toEqual([
+      ...[[1, 1], 20, 10],
+    ]);
+    const last = await tiff(`${WORLD}?subset=Lat(-90),Lon(180)`);
+    expect([last.info.size, last.info.geoTransform[0], last.info.geoTransform[3]]).toEqual([
+      [1, 1],
+      179,
+      -89,
+    ]);
+    const scaled = await tiff(`${WORLD}?subset=Lat(10)&scale-axes=Lon(2)`);
+    expect(scaled.info.size).toEqual([180, 1]);
+  });
+
+  it('of WCS is clipped to the coverage, and does not go round the globe', async () => {
+    const wcs =
+      '/rest/services/world/ImageServer/WCSServer?SERVICE=WCS&VERSION=2.0.1&REQUEST=GetCoverage&COVERAGEID=world';
+    const { info } = await tiff(`${wcs}&SUBSET=Long(170,185)&SUBSET=Lat(80,1e6)&SCALEFACTOR=2`);
+    expect([info.size, info.geoTransform[0], info.geoTransform[3]]).toEqual([[20, 20], 170, 90]);
+    expect((await tiff(`${wcs}&SUBSET=Lat(10)&SUBSET=Long(*,-170)`)).info.size).toEqual([10, 1]);
+    expect((await get(`${wcs}&SUBSET=Long(181)`)).status).toBe(404);
+    expect((await get(`${wcs}&SUBSET=Long(170,-170)`)).status).toBe(404);
   });
 
   it('/req/subsetting-temporal/subset, /req/subsetting-temporal/wildcard-limits: selects a step of time', async () => {

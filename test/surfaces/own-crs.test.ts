@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OgcSchemas } from '../support/ogc-schemas.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 /** Data in a CRS that no authority has a code for: it has a URI on this server, which leads to its definition. */
@@ -32,6 +33,7 @@ beforeAll(async () => {
     'spots',
   );
   rmSync(join(folder, 'points.json'));
+  copyFileSync(join(folder, 'dem.tif'), join(folder, '2020 dem.tif'));
   server = await startServer({ sources: [folder] });
 });
 afterAll(async () => {
@@ -97,6 +99,40 @@ it('/req/core/map-response: maps are in it', async () => {
   const { id } = collections.find(({ name }: { name: string }) => name === 'dem');
   const map = await fetch(`${server.url}/ogc/maps/collections/${id}/map?width=32`);
   expect([map.status, map.headers.get('content-crs')]).toEqual([200, `<${uri}>`]);
+});
+
+it('WCS describes and returns a raster in degrees, in pixels of the described size', async () => {
+  const service = `${server.url}/rest/services/dem/ImageServer/WCSServer?service=WCS&version=2.0.1`;
+  const description = await (await fetch(`${service}&request=DescribeCoverage&coverageId=dem`)).text();
+  expect(description).toContain('axisLabels="Long Lat"');
+  const [, columns, rows] = /<gml:high>(\d+) (\d+)</.exec(description)!;
+  const sizeOf = async (query: string) => {
+    const response = await fetch(`${service}&request=GetCoverage&coverageId=dem${query}`);
+    const file = join(folder, 'answer.tiff');
+    writeFileSync(file, Buffer.from(await response.arrayBuffer()));
+    return JSON.parse(run('gdalinfo', '-json', file)).size;
+  };
+  const [width, height] = [Number(columns) + 1, Number(rows) + 1];
+  expect(await sizeOf('')).toEqual([width, height]);
+  expect(await sizeOf('&SCALEFACTOR=0.5')).toEqual([Math.round(width / 2), Math.round(height / 2)]);
+  expect(await sizeOf('&SUBSET=Lat(-8)')).toEqual([expect.any(Number), 1]);
+});
+
+it('WCS has XML names for coverages, and takes those of collections, too', async () => {
+  const service = `${server.url}/rest/services/2020-dem/ImageServer/WCSServer?service=WCS&version=2.0.1`;
+  const capabilities = await (await fetch(`${service}&request=GetCapabilities`)).text();
+  const [, name] = /<wcs:CoverageId>([^<]+)</.exec(capabilities)!;
+  expect(name).toBe('_x0032_020-dem');
+  const describe = async (id: string) =>
+    (await fetch(`${service}&request=DescribeCoverage&coverageId=${id}`)).text();
+  const description = await describe(name!);
+  const schemas = new OgcSchemas();
+  try {
+    schemas.validate('ogc/wcs/2.0/wcsAll.xsd', description);
+  } finally {
+    schemas.remove();
+  }
+  expect(await describe('2020-dem')).toBe(description);
 });
 
 describe('STAC', () => {

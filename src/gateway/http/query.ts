@@ -17,7 +17,8 @@ export function parseQuery(query: string, repeatable = NONE, allowsEqual = false
     const value = cut < 0 ? '' : decodePart(part.slice(cut + 1));
     const before = values.get(name);
     if (before === value && allowsEqual) continue;
-    if (before !== undefined && !repeatable.has(name)) throw badParameter(name, 'is given more than once');
+    const mayRepeat = repeatable.has(name) || (allowsEqual && repeatable.has(name.toLowerCase()));
+    if (before !== undefined && !mayRepeat) throw badParameter(name, 'is given more than once');
     values.set(name, before === undefined ? value : `${before},${value}`);
   }
   return values;
@@ -52,8 +53,11 @@ export function planParams(operation: Operation): ParamPlan {
     for (const alias of param.aliases ?? []) queryNames.add(alias);
   }
   const readsHeaders = entries.some(([, param]) => param.in === 'header');
-  const repeatable = new Set(entries.flatMap(([, param]) => (param.repeatable ? [param.name] : [])));
-  return { entries, queryNames, repeatable, open: operation.openQuery ?? false, readsHeaders };
+  const open = operation.openQuery ?? false;
+  const names = entries.flatMap(([, param]) => (param.repeatable ? [param.name] : []));
+  // Names of services with an open query have no case.
+  const repeatable = new Set([...names, ...(open ? names.map((name) => name.toLowerCase()) : [])]);
+  return { entries, queryNames, repeatable, open, readsHeaders };
 }
 
 /** Reads every parameter of an operation; throws 400 for the first wrong or unknown one. */

@@ -245,7 +245,7 @@ export class HttpServer {
     const error = asApiError(thrown);
     if (error.status >= 500 && error.code !== 'not-implemented') this.#report(x, error);
     const { operation } = x as { operation: Operation | undefined };
-    const inBand = operation ? operation.failure?.(error) : this.#options.strayFailure?.(x, error);
+    const inBand = operation ? operation.failure?.(error, x) : this.#options.strayFailure?.(x, error);
     metrics.requestErrors
       .cellIn(
         shareOf(operation, error.status),

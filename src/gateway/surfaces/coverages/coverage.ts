@@ -3,20 +3,17 @@ import type { RasterCollection } from '../../../core/collection.js';
 import { CRS84, type Crs, normaliseBox, uriOf } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import { TaskFailure } from '../../../core/failure.js';
-import { LIMITS } from '../../../core/limits.js';
 import { linkType, PNG_FORMAT } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { TimeRange } from '../../../core/params.js';
-import type { CoverageResult, CoverageTask, Resampling } from '../../../core/rasters.js';
+import type { Resampling } from '../../../core/rasters.js';
 import type { Pools } from '../../../core/tasks.js';
 import { passingFile } from '../../../services/passing-file.js';
 import { lossHeaders } from '../../../services/rasters/source-items.js';
-import { runTask } from '../../../services/run-task.js';
-import { withItsScenes } from '../../../services/stac-imagery/windows.js';
 import { giveRoomBack } from '../../../workers/engine/rooms.js';
 import { withQuery } from '../common.js';
 import { bandName, COVERAGES_PATH } from './documents.js';
-import { sourceAt, windowOfPlace } from './instant.js';
+import { type CoverageReading, type CoverageRequest, isScaled, readCoverage } from './read.js';
 import { type ScalingParams, scalingOf } from './scaling.js';
 import { outside, type Subset, subsetOf } from './subset.js';
 
@@ -40,25 +37,17 @@ export async function coverage(
   params: CoverageParams,
 ): Promise<Reply> {
   const crs = advertisedCrs(collection, 'crs', params.crs) ?? collection.storageCrs;
-  const { bbox, bboxCrs, sliced, ...rest } = selectionOf(collection, params);
-  const place = bbox && { bbox, bboxCrs };
-  const window84 = windowOfPlace(place);
-  const { datetime } = rest;
-  const searched = await withItsScenes(pools, collection, { window84, datetime, signal: x.signal });
-  const { time, ...source } = sourceAt(searched, rest, place);
-  const task: CoverageTask = {
-    ...source,
-    bbox,
-    bboxCrs: textOf(collection, bboxCrs),
-    crs: textOf(collection, crs),
+  const { bbox, bboxCrs, sliced, ...narrowing } = selectionOf(collection, params);
+  const request: CoverageRequest = {
+    ...narrowing,
+    place: bbox && { bbox, bboxCrs },
+    crs,
     bands: bandsOf(collection, params),
-    ...scalingOf(collection, params, { bbox, bboxCrs, crs, sliced }),
+    scaling: scalingOf(collection, params, { bbox, bboxCrs, crs, sliced }),
     resampling: params.resampling,
-    maxSize: LIMITS.coverageSide,
-    maxBytes: LIMITS.coverageBytes,
     format: x.format === PNG_FORMAT ? 'png' : 'geotiff',
   };
-  const result = await read(x, pools, task, collection.layerId);
+  const { result, time } = await read(x, pools, collection, request);
   return {
     status: 200,
     mediaType: result.mediaType,
@@ -92,14 +81,14 @@ function selectionOf(collection: RasterCollection, params: CoverageParams) {
   return { bbox: params.bbox && windowOf(params.bbox, bboxCrs), bboxCrs, sliced, heights, datetime };
 }
 
-/** What GDAL reads as a CRS: the raster's own words for its own, which say more than a code may. */
-function textOf({ storageCrs, raster }: RasterCollection, crs: Crs): string {
-  return crs.uri === storageCrs.uri ? raster.crs : crs.proj;
-}
-
-async function read(x: Exchange, pools: Pools, task: CoverageTask, layerId: number): Promise<CoverageResult> {
+async function read(
+  x: Exchange,
+  pools: Pools,
+  collection: RasterCollection,
+  request: CoverageRequest,
+): Promise<CoverageReading> {
   try {
-    return await runTask(x, pools, 'raster.coverage', task, { layerId });
+    return await readCoverage(x, pools, collection, request);
   } catch (error) {
     if (!(error instanceof TaskFailure)) throw error;
     if (error.code === 'no-data') {
@@ -107,7 +96,7 @@ async function read(x: Exchange, pools: Pools, task: CoverageTask, layerId: numb
       if (x.query.includes('bbox=')) throw badParameter('bbox', 'does not touch the coverage');
       throw outside();
     }
-    if (error.code === 'too-large' && !task.size && !task.pixel && !task.resolution)
+    if (error.code === 'too-large' && !isScaled(request))
       throw badParameter('scale-size', `${error.message} Give a size, a resolution or a smaller bbox.`);
     throw error;
   }
@@ -162,16 +151,16 @@ function bandsOf(
 
 /** `band_1,band_3` or `tas,pr` -> [1, 3], in the order asked; a band twice is an error. */
 function bandsNamed(collection: RasterCollection, parameter: string, names: string): number[] {
-  const bands = names.split(',').map((name) => bandNamed(collection, parameter, name.trim()));
+  const bands = names.split(',').map((name) => findBand(collection, parameter, name.trim()));
   if (new Set(bands).size !== bands.length) throw badParameter(parameter, 'names a band twice');
   return bands;
 }
 
-/** By its number, or by its title (the variable of a file with axes) where no other band has the same. */
-function bandNamed({ bands }: RasterCollection, parameter: string, name: string): number {
+/** A band by its number, or by its title (the variable of a file with axes) where no other band has the same. */
+export function findBand({ bands }: RasterCollection, parameter: string, name: string): number {
   const numbered = bands.find(({ band }) => name === bandName(band));
   if (numbered) return numbered.band;
-  const [titled, ...others] = bands.filter(({ description }) => description === name);
+  const [titled, ...others] = bands.filter(({ description }) => description === name && name !== '');
   if (!titled) throw badParameter(parameter, `there is no band '${name.slice(0, 40)}'`);
   if (others.length > 0)
     throw badParameter(

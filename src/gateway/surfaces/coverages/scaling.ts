@@ -28,7 +28,15 @@ export interface Scaling {
   resolution?: Pair;
 }
 
-type Pair = [number, number];
+export type Pair = [number, number];
+
+/** How a client wants an answer scaled: by one of the members of `Scaling`, or by a factor. */
+export interface ScalingChoice extends Scaling {
+  /** Multiplies the pixel size of the raster, x and y. */
+  readonly factor?: Pair;
+  /** Parameter that is wrong where the answer would have too many pixels. */
+  readonly parameter: string;
+}
 
 /** What an answer is cut to before it is scaled. */
 export interface ScaledWindow {
@@ -45,6 +53,27 @@ export function scalingOf(
   params: ScalingParams,
   window: ScaledWindow,
 ): Scaling {
+  return scaleWindow(collection, readScaling(params, window.crs), window);
+}
+
+/** The scaling of a window. Throws 400 for an axis of which one place is kept, and for too many pixels. */
+export function scaleWindow(
+  collection: RasterCollection,
+  choice: ScalingChoice | undefined,
+  { bbox, bboxCrs, sliced }: ScaledWindow,
+): Scaling {
+  if (!choice) return {};
+  const { factor, parameter, size, resolution } = choice;
+  for (const axis of sliced) requireOwn(choice, axis);
+  if (size) return { size };
+  if (resolution) return { resolution };
+  const pixel = factor ? multipliedPixel(collection, factor) : choice.pixel;
+  if (!pixel) return {};
+  checkDerived(parameter, pixel, bbox ? storageBox(collection, bbox, bboxCrs) : collection.raster.extent);
+  return { pixel };
+}
+
+function readScaling(params: ScalingParams, crs: Crs): ScalingChoice | undefined {
   const sized = params.width !== undefined || params.height !== undefined;
   const controls = [params.resolution, params.scaleFactor, params.scaleAxes, params.scaleSize];
   if (controls.filter((value) => value !== undefined).length + Number(sized) > 1)
@@ -52,49 +81,31 @@ export function scalingOf(
       'scale-size',
       'only one of resolution, scale-factor, scale-axes, scale-size, and width and height may be given',
     );
-  const scaling = sized ? sizeOf(params) : scaledBy(collection, params, window);
-  for (const axis of window.sliced) requireOwn(scaling, axis);
-  return scaling;
-}
-
-function scaledBy(
-  collection: RasterCollection,
-  params: ScalingParams,
-  { bbox, bboxCrs, crs }: ScaledWindow,
-): Scaling {
-  if (params.scaleSize !== undefined) return { size: parseScaleSize(params.scaleSize) };
-  if (params.resolution === '') return {};
-  if (params.resolution?.includes('(')) return { resolution: axisResolution(params.resolution, crs) };
-  const scaled = pixelOf(collection, params);
-  if (!scaled) return {};
-  const [name, pixel] = scaled;
-  checkDerived(name, pixel, bbox ? storageBox(collection, bbox, bboxCrs) : collection.raster.extent);
-  return { pixel };
-}
-
-function sizeOf({ width = 0, height = 0 }: ScalingParams): Scaling {
-  return { size: [width, height] };
+  if (sized) return { parameter: 'scale-size', size: [params.width ?? 0, params.height ?? 0] };
+  const { resolution, scaleFactor, scaleAxes, scaleSize } = params;
+  if (scaleSize !== undefined) return { parameter: 'scale-size', size: parseScaleSize(scaleSize) };
+  if (scaleFactor !== undefined) return { parameter: 'scale-factor', factor: [scaleFactor, scaleFactor] };
+  if (scaleAxes !== undefined) {
+    const [x = 1, y = 1] = axisNumbers('scale-axes', scaleAxes);
+    return { parameter: 'scale-axes', factor: [x, y] };
+  }
+  if (!resolution) return undefined;
+  const parameter = 'resolution';
+  if (resolution.includes('(')) return { parameter, resolution: axisResolution(resolution, crs) };
+  return { parameter, pixel: parseResolution(resolution) };
 }
 
 /** Of one place there is nothing to scale. */
-function requireOwn({ size, pixel, resolution }: Scaling, axis: SpatialAxis): void {
+function requireOwn({ size, pixel, resolution, factor }: ScalingChoice, axis: SpatialAxis): void {
   const i = axis === 'x' ? 0 : 1;
-  const scaled = size?.[i] || resolution?.[i] || pixel;
+  const scaled = size?.[i] || resolution?.[i] || pixel || (factor && factor[i] !== 1);
   if (scaled) throw badParameter('subset', 'an axis of which one place is kept cannot be scaled');
 }
 
-function pixelOf(
-  collection: RasterCollection,
-  { resolution, scaleFactor, scaleAxes }: ScalingParams,
-): [name: string, pixel: Pair] | undefined {
-  if (resolution !== undefined) return ['resolution', parseResolution(resolution)];
-  const { raster } = collection;
+/** The pixel size of the raster, multiplied. */
+function multipliedPixel({ raster }: RasterCollection, [x, y]: Pair): Pair {
   const [minx, miny, maxx, maxy] = raster.extent;
-  const own: Pair = [(maxx - minx) / raster.width, (maxy - miny) / raster.height];
-  if (scaleFactor !== undefined) return ['scale-factor', [own[0] * scaleFactor, own[1] * scaleFactor]];
-  if (scaleAxes === undefined) return undefined;
-  const [x = 1, y = 1] = axisNumbers('scale-axes', scaleAxes);
-  return ['scale-axes', [own[0] * x, own[1] * y]];
+  return [((maxx - minx) / raster.width) * x, ((maxy - miny) / raster.height) * y];
 }
 
 /** `Lat(0.01),Lon(0.02)`; an axis that is not named, or has nothing in its parentheses, is as the raster has it. */

@@ -7,7 +7,7 @@ import { type AxisRange, datetimeParam, parseNumber, type TimeRange } from '../.
 import { transformBox } from '../../../native/index.js';
 import { instantsOf } from '../../../services/rasters/granules.js';
 import { storageExtent } from '../../../services/storage-extent.js';
-import { type AxisTerm, axisTerms, type SpatialAxis, spatialAxis } from './axes.js';
+import { axisTerms, type SpatialAxis, spatialAxis } from './axes.js';
 
 /** The parts of a coverage that `subset` keeps (OGC 19-087, subsetting). */
 export interface Subset {
@@ -21,48 +21,60 @@ export interface Subset {
 
 const TIME = new Set(['time', 't']);
 const HEIGHT = new Set(['h', 'z', 'elevation', 'height']);
-/** Half the length of what is read for one place: finer than any cell. */
-const THIN = { degrees: 5e-9, units: 5e-4 };
+/** Part of a cell that is read on each side of a place of another CRS than that of the raster. */
+const THIN = 1 / 16;
+/** Part of a cell within which a place counts as on its edge. */
+const SNAP = 1e-6;
+
+/** The part of an axis that is kept; an open end reaches to the edge, and two equal ends keep one place. */
+export interface AxisInterval {
+  /** Name of the axis, as the client has it. */
+  readonly name: string;
+  readonly low?: number;
+  readonly high?: number;
+}
 
 /** Throws 400 for what is no axis of the coverage, and 404 for a part beyond it. */
 export function subsetOf(collection: RasterCollection, raw: string, crs: Crs = CRS84): Subset {
-  const ranges = new Map<SpatialAxis, AxisTerm>();
+  const ranges = new Map<SpatialAxis, AxisInterval>();
   let rest: Omit<Subset, 'bbox' | 'sliced'> = {};
   for (const term of axisTerms('subset', raw)) {
     const word = term.name.toLowerCase();
     const axis = spatialAxis('subset', term.name, crs);
-    if (axis) ranges.set(axis, term);
+    if (axis) ranges.set(axis, { name: term.name, ...rangeOf(term.value) });
     else if (TIME.has(word)) rest = { ...rest, datetime: timeOf(collection, term.value) };
     else if (isHeight(collection, word)) rest = { ...rest, heights: heightsOf(term.value) };
     else throw badParameter('subset', `'${term.name}' is no axis of this coverage`);
   }
-  return { ...rest, ...placeOf(collection, ranges, crs) };
+  return { ...rest, ...subsetAxes(collection, ranges, crs) };
 }
 
 function isHeight({ raster }: RasterCollection, word: string): boolean {
   return raster.levels !== undefined && (HEIGHT.has(word) || raster.levels.name.toLowerCase() === word);
 }
 
-/** The box of the axes that are named; where one is not, all of the coverage along it. */
-function placeOf(
+/** The box of the axes that are named; where one is not, all of the coverage along it. Throws 400 and 404. */
+export function subsetAxes(
   collection: RasterCollection,
-  ranges: ReadonlyMap<SpatialAxis, AxisTerm>,
+  ranges: ReadonlyMap<SpatialAxis, AxisInterval>,
   crs: Crs,
 ): Pick<Subset, 'bbox' | 'sliced'> {
   if (ranges.size === 0) return { sliced: [] };
-  const whole = extentIn(collection, crs);
-  const thin = crs.geographic ? THIN.degrees : THIN.units;
+  const whole = coverageExtent(collection, crs);
+  const { width, height } = collection.raster;
+  const thin = { x: THIN / width, y: THIN / height };
+  const around = (place: number, reach: number): [number, number] => [place - reach, place + reach];
   const sliced: SpatialAxis[] = [];
   const range = (axis: SpatialAxis, least: number, most: number): [number, number] => {
-    const term = ranges.get(axis);
-    if (!term) return [least, most];
-    const { low = least, high = most } = rangeOf(term.value);
+    const interval = ranges.get(axis);
+    if (!interval) return [least, most];
+    const { low = least, high = most } = interval;
     if (low > high && !(axis === 'x' && crs.geographic))
-      throw badParameter('subset', `${term.name} ends before it starts`);
+      throw badParameter('subset', `${interval.name} ends before it starts`);
     if (low <= high && (high < least || low > most) && !(axis === 'x' && crs.geographic)) throw outside();
     if (low !== high) return [low, high];
     sliced.push(axis);
-    return [low - thin, high + thin];
+    return findCell(collection, crs, axis, low) ?? around(low, (most - least) * thin[axis]);
   };
   const [minx, maxx] = range('x', whole[0], whole[2]);
   const [miny, maxy] = range('y', whole[1], whole[3]);
@@ -70,11 +82,35 @@ function placeOf(
   return { bbox: [minx, bounded[0]!, maxx, bounded[1]!], sliced };
 }
 
+/**
+ * The sides of the one row or column of the raster that a place is in; of two that it is between, the later one. Undefined
+ * for a place of another CRS, and for rasters that are turned.
+ */
+function findCell(
+  { raster, storageCrs }: RasterCollection,
+  crs: Crs,
+  axis: SpatialAxis,
+  place: number,
+): [number, number] | undefined {
+  const [x0, dx, turnX, y0, turnY, dy] = raster.geoTransform;
+  const isOwn = crs.uri === storageCrs.uri || (crs.epsg > 0 && crs.epsg === storageCrs.epsg);
+  if (!isOwn || turnX !== 0 || turnY !== 0) return undefined;
+  const [start, step, count] = axis === 'x' ? [x0, dx, raster.width] : [y0, dy, raster.height];
+  const cell = (position: number) => (position - start) / step;
+  // Longitudes come again after a turn.
+  const turns = axis === 'x' && crs.geographic ? [place, place + 360, place - 360] : [place];
+  const inside = turns.find((one) => cell(one) >= -SNAP && cell(one) <= count + SNAP) ?? place;
+  const index = Math.min(Math.floor(cell(inside) + SNAP), count - 1);
+  const sides = [start + index * step, start + (index + 1) * step];
+  return [Math.min(...sides), Math.max(...sides)];
+}
+
 export function outside(): Error {
   return notFound('part of the coverage in', 'subset');
 }
 
-function extentIn(collection: RasterCollection, crs: Crs): Box {
+/** Where a coverage is in one of the CRS that it is offered in. */
+export function coverageExtent(collection: RasterCollection, crs: Crs): Box {
   const { raster, storageCrs } = collection;
   if (crs.uri === storageCrs.uri) return storageExtent(collection) ?? raster.extent;
   if (crs.epsg === 4326) return uncrossed(raster.extent84);

@@ -2,17 +2,15 @@ import type { RasterCollection } from '../../../core/collection.js';
 import { CRS84 } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import { TaskFailure } from '../../../core/failure.js';
-import { LIMITS } from '../../../core/limits.js';
 import type { Format } from '../../../core/media.js';
 import type { Exchange, Operation, Reply } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
-import type { CoverageTask, Resampling } from '../../../core/rasters.js';
+import type { Resampling } from '../../../core/rasters.js';
 import { styleLook } from '../../../core/style/look.js';
 import { timeRange } from '../../../services/geoservices/time.js';
 import { passingFile } from '../../../services/passing-file.js';
-import { runTask } from '../../../services/run-task.js';
 import { giveRoomBack } from '../../../workers/engine/rooms.js';
-import { sourceAt } from '../coverages/instant.js';
+import { readCoverage } from '../coverages/read.js';
 import { drawMap } from '../maps/draw.js';
 import type { MapWindow } from '../maps/window.js';
 import { common, readingOperation } from './feature-server.js';
@@ -174,36 +172,16 @@ function isInStyle(
 }
 
 /** The values of the window as a GeoTIFF or LERC. */
-function values(x: Exchange, deps: MapDeps, request: ImageRequest): Promise<Reply> {
+async function values(x: Exchange, { pools }: MapDeps, request: ImageRequest): Promise<Reply> {
   const { collection, window, bands, resampling, datetime, encoding, tolerance, lercVersion } = request;
   if (request.rendering.style ?? Object.keys(request.rendering.look)[0])
     throw badParameter('renderingRule', 'is of pictures: tiff and lerc have the values themselves');
   const { bbox, crs, width, height } = window;
-  const { source, at } = sourceAt(collection, { datetime }, { bbox, bboxCrs: crs });
-  const task = {
-    source,
-    ...(at ? { at } : {}),
-    ...{ bbox, bboxCrs: crs.proj, crs: crs.proj, size: [width, height] as [number, number] },
-    isWhole: true as const,
-    ...(bands ? { bands } : {}),
-    ...(resampling ? { resampling } : {}),
-    ...{ maxSize: LIMITS.coverageSide, format: encoding!, tolerance },
-    ...(lercVersion ? { lercVersion } : {}),
-    maxBytes: encoding === 'lerc' ? LIMITS.lercBytes : LIMITS.coverageBytes,
-  };
-  return coverageReply(x, deps, collection, 'bbox', task);
-}
-
-/** The answer of a task; `place` is the parameter that is wrong where it does not touch the raster. */
-export async function coverageReply(
-  x: Exchange,
-  { pools }: MapDeps,
-  { layerId }: RasterCollection,
-  place: string,
-  task: CoverageTask,
-): Promise<Reply> {
   try {
-    const result = await runTask(x, pools, 'raster.coverage', task, { layerId });
+    const { result } = await readCoverage(x, pools, collection, {
+      ...{ datetime, place: { bbox, bboxCrs: crs }, crs, bands, resampling },
+      ...{ scaling: { size: [width, height] }, isWhole: true, format: encoding!, tolerance, lercVersion },
+    });
     return {
       ...{ status: 200, mediaType: result.mediaType, etag: result.tag, cacheControl: 'no-cache' },
       body: result.file === undefined ? result.data : await passingFile(result.file),
@@ -211,7 +189,7 @@ export async function coverageReply(
     };
   } catch (error) {
     if (error instanceof TaskFailure && error.code === 'no-data')
-      throw badParameter(place, 'does not touch the raster');
+      throw badParameter('bbox', 'does not touch the raster');
     throw error;
   }
 }

@@ -9,7 +9,7 @@ import type { Exchange } from '../../../core/operation.js';
 import type { BandHistogram, HistogramTask } from '../../../core/rasters.js';
 import { timeRange } from '../../../services/geoservices/time.js';
 import { runTask } from '../../../services/run-task.js';
-import { sourceAt } from '../coverages/instant.js';
+import { findSource } from '../coverages/read.js';
 import { ruled } from './image-layers.js';
 import { layerCrs } from './layer-documents.js';
 import type { MapDeps } from './map-layers.js';
@@ -36,7 +36,7 @@ export const AREA_PARAMS = {
 
 /** Of the same sample as the statistics of the service. */
 export async function wholeHistograms(x: Exchange, deps: MapDeps, collection: RasterCollection) {
-  const { source, at } = sourceAt(collection, {}, undefined);
+  const { source, at } = await findSource(x, deps.pools, collection, { place: undefined });
   return { histograms: (await counted(x, deps, collection, { source, ...(at ? { at } : {}) })).histograms };
 }
 
@@ -51,7 +51,8 @@ export async function countsWithin(
   const pixel = pixelSizeOf(members);
   const bands = bandsOf(collection, members);
   const datetime = timeRange(textOf(members, 'time', MOST_TEXT));
-  const { source, at } = sourceAt(ruled(collection, members), { datetime }, { bbox, bboxCrs: crs });
+  const place = { bbox, bboxCrs: crs };
+  const { source, at } = await findSource(x, deps.pools, ruled(collection, members), { datetime, place });
   const area = { bbox, crs: crs.proj, maxPixels: LIMITS.histogramPixels };
   return counted(x, deps, collection, {
     ...{ source, ...(at ? { at } : {}), ...(bands ? { bands } : {}) },

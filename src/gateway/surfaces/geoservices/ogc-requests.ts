@@ -1,6 +1,6 @@
 import type { Crs } from '../../../core/crs.js';
 import { type ApiError, badParameter } from '../../../core/errors.js';
-import type { Reply } from '../../../core/operation.js';
+import type { Exchange, Reply } from '../../../core/operation.js';
 import { xmlEscaped } from '../../../core/xml-text.js';
 import { parseCrs } from '../../../native/crs.js';
 import { geoServicesErrors } from '../../../services/telemetry/metrics.js';
@@ -69,17 +69,27 @@ export function element(
 
 export const textElement = (name: string, text: string) => element(name, xmlEscaped(text));
 
-/** How a service says its failures: in XML, with their status. `document` gets the parameter that is wrong. */
+/** A failure for a document in XML. */
+export interface XmlFailure {
+  readonly message: string;
+  /** Name of the parameter that is wrong, or what the standard of the service wants there. */
+  readonly parameter: string | undefined;
+  /** Exception code, where it does not follow from the parameter. */
+  readonly code: string | undefined;
+}
+
+/** The handler of failures of a service: a document in XML, with the HTTP status of the failure. */
 export function xmlFailure(
   server: string,
   operation: string,
-  document: (message: string, parameter: string | undefined) => string,
-): (error: ApiError) => Reply {
-  return (error) => {
-    const { status, message, errors, headers } = error;
+  document: (failure: XmlFailure, query: string) => string | readonly [body: string, mediaType: string],
+): (error: ApiError, x: Pick<Exchange, 'query'>) => Reply {
+  return ({ status, message, errors, headers }, { query }) => {
     geoServicesErrors.cell(server, operation, String(status)).inc();
-    const body = document(message, errors?.[0]?.name);
-    return { ...xmlReply(body), status, cacheControl: 'no-store', ...(headers ? { headers } : {}) };
+    const [first] = errors ?? [];
+    const answer = document({ message, parameter: first?.name || undefined, code: first?.code }, query);
+    const reply = typeof answer === 'string' ? xmlReply(answer) : xmlReply(...answer);
+    return { ...reply, status, cacheControl: 'no-store', ...(headers ? { headers } : {}) };
   };
 }
 

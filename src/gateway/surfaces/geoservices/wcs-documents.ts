@@ -1,16 +1,23 @@
-import type { Box } from '../../../core/box.js';
+import { type Box, uncrossed } from '../../../core/box.js';
 import type { RasterCollection } from '../../../core/collection.js';
-import { CRS84, type Crs } from '../../../core/crs.js';
+import { CRS84, type Crs, uriOf, urisOf } from '../../../core/crs.js';
+import type { BandInfo } from '../../../core/rasters.js';
 import { xmlName } from '../../../core/xml-name.js';
-import { xmlEscaped } from '../../../core/xml-text.js';
 import { bandName } from '../coverages/documents.js';
-import { imageBox } from './image-documents.js';
+import { coverageExtent } from '../coverages/subset.js';
 import { extentIn, layerCrs } from './layer-documents.js';
-import { element, textElement } from './ogc-requests.js';
+import { element, textElement, type XmlFailure } from './ogc-requests.js';
+import { operationsMetadata, owsReport, serviceProvider } from './ows.js';
 
 /** Documents of a WCS 2.0.1 (OGC 09-110r4) of one coverage. */
 
 export const WCS_FORMAT = 'image/tiff';
+export const WCS_VERSION = '2.0.1';
+export const WCS_OPERATIONS = ['GetCapabilities', 'DescribeCoverage', 'GetCoverage'] as const;
+export const WCS_SECTIONS = [
+  ...(['ServiceIdentification', 'ServiceProvider', 'OperationsMetadata'] as const),
+  ...(['ServiceMetadata', 'Contents'] as const),
+] as const;
 
 const NAMESPACES = {
   'xmlns:wcs': 'http://www.opengis.net/wcs/2.0',
@@ -19,122 +26,219 @@ const NAMESPACES = {
   'xmlns:gmlcov': 'http://www.opengis.net/gmlcov/1.0',
   'xmlns:swe': 'http://www.opengis.net/swe/2.0',
   'xmlns:xlink': 'http://www.w3.org/1999/xlink',
+  'xmlns:crs': 'http://www.opengis.net/wcs/crs/1.0',
 };
 const PROFILES = [
   ...['WCS/2.0/conf/core', 'WCS_protocol-binding_get-kvp/1.0/conf/get-kvp'],
   ...[
+    'WCS_service-extension_crs/1.0/conf/crs',
     'WCS_service-extension_scaling/1.0/conf/scaling',
     'WCS_service-extension_range-subsetting/1.0/conf/record-subsetting',
   ],
 ];
 const SUBTYPE = textElement('wcs:CoverageSubtype', 'RectifiedGridCoverage');
 
-export function wcsCapabilities(collection: RasterCollection, address: string): string {
-  const { id, title, description } = collection;
-  const identification = [
-    textElement('ows:Title', title),
-    ...(description ? [textElement('ows:Abstract', description)] : []),
-    ...[textElement('ows:ServiceType', 'OGC WCS'), textElement('ows:ServiceTypeVersion', '2.0.1')],
-    ...PROFILES.map((profile) => textElement('ows:Profile', `http://www.opengis.net/spec/${profile}`)),
-  ];
-  const get = element('ows:Get', '', { 'xlink:type': 'simple', 'xlink:href': `${address}?` });
-  const operations = ['GetCapabilities', 'DescribeCoverage', 'GetCoverage'].map((name) =>
-    element('ows:Operation', element('ows:DCP', element('ows:HTTP', get)), { name }),
-  );
-  const summary = [textElement('wcs:CoverageId', id), SUBTYPE, degreesOf(collection)];
+/** The identifier of the coverage, which must be an XML name without a colon. */
+export const encodeCoverageId = ({ id }: RasterCollection) => xmlName(id);
+
+interface CapabilitiesRequest {
+  /** URL of the service, without parameters. */
+  readonly address: string;
+  readonly baseUrl: string;
+  readonly includes: (section: (typeof WCS_SECTIONS)[number]) => boolean;
+}
+
+export function wcsCapabilities(
+  collection: RasterCollection,
+  { address, baseUrl, includes }: CapabilitiesRequest,
+): string {
+  const sections = {
+    ServiceIdentification: identification(collection),
+    ServiceProvider: serviceProvider,
+    OperationsMetadata: operationsMetadata(address, WCS_OPERATIONS),
+    ServiceMetadata: serviceMetadata(collection, baseUrl),
+    Contents: element('wcs:Contents', summary(collection)),
+  };
+  const content = WCS_SECTIONS.filter(includes).map((name) => sections[name]);
+  return element('wcs:Capabilities', content.join(''), { ...NAMESPACES, version: WCS_VERSION });
+}
+
+function identification({ title, description }: RasterCollection): string {
   return element(
-    'wcs:Capabilities',
+    'ows:ServiceIdentification',
     [
-      element('ows:ServiceIdentification', identification.join('')),
-      element('ows:ServiceProvider', textElement('ows:ProviderName', 'Graticule')),
-      element('ows:OperationsMetadata', operations.join('')),
-      element('wcs:ServiceMetadata', textElement('wcs:formatSupported', WCS_FORMAT)),
-      element('wcs:Contents', element('wcs:CoverageSummary', summary.join(''))),
+      textElement('ows:Title', title),
+      ...(description ? [textElement('ows:Abstract', description)] : []),
+      ...[textElement('ows:ServiceType', 'OGC WCS'), textElement('ows:ServiceTypeVersion', WCS_VERSION)],
+      ...PROFILES.map((profile) => textElement('ows:Profile', `http://www.opengis.net/spec/${profile}`)),
     ].join(''),
-    { ...NAMESPACES, version: '2.0.1' },
   );
 }
 
-function degreesOf(collection: RasterCollection): string {
+function serviceMetadata({ crs }: RasterCollection, baseUrl: string): string {
+  const supported = urisOf(crs, baseUrl).map((uri) => textElement('crs:crsSupported', uri));
+  return element(
+    'wcs:ServiceMetadata',
+    textElement('wcs:formatSupported', WCS_FORMAT) +
+      element('wcs:Extension', element('crs:CrsMetadata', supported.join(''))),
+  );
+}
+
+function summary(collection: RasterCollection): string {
   const extent = extentIn([collection], CRS84);
-  if (!extent) return '';
-  const { xmin, ymin, xmax, ymax } = extent;
-  const corners =
-    textElement('ows:LowerCorner', `${xmin} ${ymin}`) + textElement('ows:UpperCorner', `${xmax} ${ymax}`);
-  return element('ows:WGS84BoundingBox', corners);
+  const corners = extent && [
+    textElement('ows:LowerCorner', `${extent['xmin']} ${extent['ymin']}`),
+    textElement('ows:UpperCorner', `${extent['xmax']} ${extent['ymax']}`),
+  ];
+  return element(
+    'wcs:CoverageSummary',
+    [
+      textElement('ows:Title', collection.title),
+      ...(corners ? [element('ows:WGS84BoundingBox', corners.join(''))] : []),
+      ...[textElement('wcs:CoverageId', encodeCoverageId(collection)), SUBTYPE],
+    ].join(''),
+  );
 }
 
 /** Labels of the axes, the eastern one first. */
 export const axesOf = ({ geographic }: Crs): readonly [string, string] =>
   geographic ? ['Long', 'Lat'] : ['E', 'N'];
 
-export function coverageDescription(collection: RasterCollection): string {
+/** The pixels of a coverage, in one of its CRS. */
+export interface CoverageGrid {
+  readonly crs: Crs;
+  readonly uri: string;
+  readonly box: Box;
+  readonly width: number;
+  readonly height: number;
+  /** Column and row that the first pixel counts as. Default: 0, 0. */
+  readonly first?: readonly [number, number];
+}
+
+/** Where the coverage is in the CRS that it is described in: as image services and collections say it. */
+export function findNativeBox(collection: RasterCollection): Box {
+  const { storageCrs, extent84, raster } = collection;
   const crs = layerCrs(collection);
-  const [minx, miny, maxx, maxy] = boxOf(collection, crs);
+  return crs.uri === storageCrs.uri
+    ? coverageExtent(collection, crs)
+    : uncrossed(extent84 ?? raster.extent84);
+}
+
+/** The pixels of the whole coverage, in the CRS that it is described in. */
+export function describeNativeGrid(collection: RasterCollection, baseUrl: string): CoverageGrid {
+  const crs = layerCrs(collection);
   const { width, height } = collection.raster;
-  const [dx, dy] = [(maxx - minx) / width, (maxy - miny) / height];
-  const ordered = (x: number | string, y: number | string) => (crs.northFirst ? `${y} ${x}` : `${x} ${y}`);
-  const srsName = crs.uri;
-  const [name, unit] = [xmlName(collection.id), crs.geographic ? 'deg' : 'm'];
-  const envelope = element(
-    'gml:Envelope',
-    textElement('gml:lowerCorner', ordered(minx, miny)) + textElement('gml:upperCorner', ordered(maxx, maxy)),
-    { srsName, axisLabels: ordered(...axesOf(crs)), uomLabels: `${unit} ${unit}`, srsDimension: 2 },
-  );
-  const limits = textElement('gml:low', '0 0') + textElement('gml:high', `${width - 1} ${height - 1}`);
-  const first = textElement('gml:pos', ordered(minx + dx / 2, maxy - dy / 2));
-  const grid = [
-    element('gml:limits', element('gml:GridEnvelope', limits)),
-    textElement('gml:axisLabels', 'i j'),
-    element('gml:origin', element('gml:Point', first, { 'gml:id': `${name}-origin`, srsName })),
-    element('gml:offsetVector', ordered(dx, 0), { srsName }),
-    element('gml:offsetVector', ordered(0, -dy), { srsName }),
-  ];
+  return { crs, uri: uriOf(crs, baseUrl), box: findNativeBox(collection), width, height };
+}
+
+export function coverageDescription(collection: RasterCollection, baseUrl: string): string {
+  const id = encodeCoverageId(collection);
+  const grid = describeNativeGrid(collection, baseUrl);
   const members = [
-    element('gml:boundedBy', envelope),
-    textElement('wcs:CoverageId', collection.id),
-    element(
-      'gml:domainSet',
-      element('gml:RectifiedGrid', grid.join(''), { 'gml:id': `${name}-grid`, dimension: 2 }),
-    ),
-    element('gmlcov:rangeType', element('swe:DataRecord', fieldsOf(collection))),
+    ...[boundsElement(grid), textElement('wcs:CoverageId', id), domainElement(grid, id)],
+    element('gmlcov:rangeType', rangeElement(collection.bands)),
     element('wcs:ServiceParameters', SUBTYPE + textElement('wcs:nativeFormat', WCS_FORMAT)),
   ];
-  const description = element('wcs:CoverageDescription', members.join(''), { 'gml:id': name });
+  const description = element('wcs:CoverageDescription', members.join(''), { 'gml:id': id });
   return element('wcs:CoverageDescriptions', description, NAMESPACES);
 }
 
-/** In the CRS that the coverage is told of in. */
-export function boxOf(collection: RasterCollection, crs: Crs): Box {
-  return imageBox(collection, crs) ?? collection.extent84 ?? [-180, -90, 180, 90];
+/** A coverage whose values are in a file. `reference` is the URL of the file. */
+export function writeGmlCoverage(
+  id: string,
+  grid: CoverageGrid,
+  bands: readonly BandInfo[],
+  reference: string,
+): string {
+  const parameters = element('gml:rangeParameters', '', {
+    ...{ 'xlink:href': reference, 'xlink:arcrole': 'fileReference' },
+    'xlink:role': 'http://www.opengis.net/spec/GMLCOV_geotiff-coverages/1.0/conf/geotiff-coverage',
+  });
+  const file = [
+    ...[parameters, textElement('gml:fileReference', reference)],
+    ...[element('gml:fileStructure', ''), textElement('gml:mimeType', WCS_FORMAT)],
+  ];
+  const members = [
+    ...[boundsElement(grid), domainElement(grid, id)],
+    element('gml:rangeSet', element('gml:File', file.join(''))),
+    element('gmlcov:rangeType', rangeElement(bands)),
+  ];
+  return element('gmlcov:RectifiedGridCoverage', members.join(''), { ...NAMESPACES, 'gml:id': id });
 }
 
-function fieldsOf({ bands }: RasterCollection): string {
-  return bands
-    .map(({ band, description, unit }) => {
-      const facts = [
-        ...(description ? [textElement('swe:description', description)] : []),
-        element('swe:uom', '', { code: unit || '1' }),
-      ];
-      return element('swe:field', element('swe:Quantity', facts.join('')), { name: bandName(band) });
-    })
-    .join('');
+/** Numbers or labels of both axes in the order of the CRS. */
+const ordered = ({ northFirst }: Crs, x: number | string, y: number | string) =>
+  northFirst ? `${y} ${x}` : `${x} ${y}`;
+
+function boundsElement({ crs, uri, box: [minx, miny, maxx, maxy] }: CoverageGrid): string {
+  const unit = crs.geographic ? 'deg' : 'm';
+  const envelope = element(
+    'gml:Envelope',
+    textElement('gml:lowerCorner', ordered(crs, minx, miny)) +
+      textElement('gml:upperCorner', ordered(crs, maxx, maxy)),
+    {
+      ...{ srsName: uri, axisLabels: ordered(crs, ...axesOf(crs)) },
+      ...{ uomLabels: `${unit} ${unit}`, srsDimension: 2 },
+    },
+  );
+  return element('gml:boundedBy', envelope);
 }
 
-const CODES: Readonly<Record<string, string>> = {
-  ...{ COVERAGEID: 'NoSuchCoverage', SUBSET: 'InvalidSubsetting', RANGESUBSET: 'NoSuchField' },
-  ...{ SCALESIZE: 'InvalidExtent', SCALEFACTOR: 'InvalidScaleFactor' },
+/** The grid: its origin is the middle of the pixel in column 0 and row 0. */
+function domainElement({ crs, uri, box, width, height, first = [0, 0] }: CoverageGrid, id: string): string {
+  const [minx, miny, maxx, maxy] = box;
+  const [dx, dy] = [(maxx - minx) / width, (maxy - miny) / height];
+  const [column, row] = first;
+  const limits =
+    textElement('gml:low', `${column} ${row}`) +
+    textElement('gml:high', `${column + width - 1} ${row + height - 1}`);
+  const origin = ordered(crs, minx + dx * (0.5 - column), maxy - dy * (0.5 - row));
+  const point = element('gml:Point', textElement('gml:pos', origin), {
+    'gml:id': `${id}-origin`,
+    srsName: uri,
+  });
+  const grid = [
+    element('gml:limits', element('gml:GridEnvelope', limits)),
+    ...[textElement('gml:axisLabels', 'i j'), element('gml:origin', point)],
+    element('gml:offsetVector', ordered(crs, dx, 0), { srsName: uri }),
+    element('gml:offsetVector', ordered(crs, 0, -dy), { srsName: uri }),
+  ];
+  return element(
+    'gml:domainSet',
+    element('gml:RectifiedGrid', grid.join(''), { 'gml:id': `${id}-grid`, dimension: 2 }),
+  );
+}
+
+function rangeElement(bands: readonly BandInfo[]): string {
+  const counts = new Map<number, number>();
+  const fields = bands.map(({ band, description, unit }) => {
+    const count = (counts.get(band) ?? 0) + 1;
+    counts.set(band, count);
+    const facts = [
+      ...(description ? [textElement('swe:description', description)] : []),
+      element('swe:uom', '', { code: encodeUnit(unit) }),
+    ];
+    // A band can be there several times; names of fields cannot.
+    const name = count === 1 ? bandName(band) : `${bandName(band)}-${count}`;
+    return element('swe:field', element('swe:Quantity', facts.join('')), { name });
+  });
+  return element('swe:DataRecord', fields.join(''));
+}
+
+/** A unit as UCUM writes it: with points between its parts, and without colons. */
+const encodeUnit = (unit: string | undefined) => unit?.trim().replace(/[\s:]+/g, '.') || '1';
+
+const LOCATORS: Readonly<Record<string, string>> = {
+  ...{ COVERAGEID: 'coverageId', FORMAT: 'format', MEDIATYPE: 'mediaType', VERSION: 'version' },
+  ...{ SUBSET: 'subset', RANGESUBSET: 'rangeSubset', SCALEFACTOR: 'scaleFactor', SCALEAXES: 'scaleAxes' },
+  ...{ SCALESIZE: 'scaleSize', SCALEEXTENT: 'scaleExtent', SERVICE: 'service', REQUEST: 'request' },
+  ...{ SUBSETTINGCRS: 'subsettingCrs', OUTPUTCRS: 'outputCrs', INTERPOLATION: 'interpolation' },
 };
 
-export function wcsException(message: string, parameter: string | undefined): string {
-  const exceptionCode =
-    parameter === undefined ? 'NoApplicableCode' : (CODES[parameter] ?? 'InvalidParameterValue');
-  const exception = element('ows:Exception', element('ows:ExceptionText', xmlEscaped(message)), {
-    ...{ exceptionCode },
-    ...(parameter === undefined ? {} : { locator: parameter }),
-  });
-  return element('ows:ExceptionReport', exception, {
-    'xmlns:ows': NAMESPACES['xmlns:ows'],
-    version: '2.0.0',
-  });
+/** The name of a parameter as the standards write it. */
+export const findLocator = (parameter: string) => LOCATORS[parameter] ?? parameter;
+
+export function wcsException(failure: XmlFailure): string {
+  const form = { namespace: NAMESPACES['xmlns:ows'], version: '2.0.0', locators: LOCATORS };
+  return owsReport(failure, form);
 }

@@ -1,29 +1,44 @@
-import type { Box } from '../../../core/box.js';
 import type { RasterCollection } from '../../../core/collection.js';
-import type { Crs } from '../../../core/crs.js';
-import { badParameter } from '../../../core/errors.js';
-import { LIMITS } from '../../../core/limits.js';
+import { uriOf } from '../../../core/crs.js';
+import { ApiError } from '../../../core/errors.js';
+import { TaskFailure } from '../../../core/failure.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
-import { bandName } from '../coverages/documents.js';
-import { sourceAt } from '../coverages/instant.js';
-import { coverageReply } from './image-export.js';
+import type { CoverageResult } from '../../../core/rasters.js';
+import { passingFile } from '../../../services/passing-file.js';
+import { giveRoomBack } from '../../../workers/engine/rooms.js';
+import { type CoverageReading, readCoverage } from '../coverages/read.js';
 import { requireImage } from './image-layers.js';
-import { layerCrs } from './layer-documents.js';
 import type { MapDeps } from './map-layers.js';
 import { type Members, textOf } from './members.js';
-import { pairsOf, requestOf, requireFormat, xmlFailure, xmlReply } from './ogc-requests.js';
+import { pairsOf, xmlFailure, xmlReply } from './ogc-requests.js';
+import {
+  negotiateVersion,
+  owsError,
+  readSections,
+  requireOperation,
+  requireText,
+  requireValue,
+} from './ows.js';
 import { member } from './query-members.js';
 import {
-  axesOf,
-  boxOf,
+  type CoverageGrid,
   coverageDescription,
+  encodeCoverageId,
+  findLocator,
   WCS_FORMAT,
+  WCS_OPERATIONS,
+  WCS_SECTIONS,
+  WCS_VERSION,
   wcsCapabilities,
   wcsException,
+  writeGmlCoverage,
 } from './wcs-documents.js';
+import { multipartReply } from './wcs-parts.js';
+import { readWcsRequest, type WcsRequest } from './wcs-request.js';
 
-const MOST_TEXT = 2000;
+const MAX_TEXT = 2000;
+const MULTIPART = 'multipart/related';
 
 /** Image services as WCS 2.0.1, each with one coverage. */
 export function wcsOperation(deps: MapDeps): Operation {
@@ -34,127 +49,116 @@ export function wcsOperation(deps: MapDeps): Operation {
     path: '/rest/services/{serviceId}/ImageServer/WCSServer',
     params: {
       serviceId: pathString('serviceId', 'Identifier of a collection of rasters.'),
-      // Names have no case, but those that may stand twice are told of by their own.
-      SUBSET: { ...member('SUBSET', 'axis(low,high), once for each axis.'), repeatable: true },
-      subset: { ...member('subset', 'As SUBSET.'), repeatable: true },
+      // The name has no case, as all others of the query.
+      SUBSET: {
+        ...member('SUBSET', 'axis(low,high) or axis(place), once for each axis; * for an open end.'),
+        repeatable: true,
+      },
     },
-    responses: { 200: { description: 'XML, or values', content: { 'text/xml': null, 'image/tiff': null } } },
+    responses: {
+      200: {
+        description: 'XML, or values',
+        content: { 'text/xml': null, 'image/tiff': null, [MULTIPART]: null },
+      },
+    },
     failure: xmlFailure('ImageServer', 'wcsserver', wcsException),
     run(x): Reply | Promise<Reply> {
       const collection = requireImage(deps, x.principal, x.params.serviceId);
       const pairs = pairsOf(x.query, ['SUBSET']);
-      const request = requestOf(pairs, ['GetCapabilities', 'DescribeCoverage', 'GetCoverage']);
-      if (request === 'GetCapabilities')
-        return xmlReply(wcsCapabilities(collection, `${x.baseUrl}${x.path}`));
-      if (textOf(pairs, 'VERSION', 20) !== '2.0.1') throw badParameter('VERSION', 'must be 2.0.1');
-      if (textOf(pairs, 'COVERAGEID', MOST_TEXT) !== collection.id)
-        throw badParameter('COVERAGEID', `must be ${collection.id}`);
-      if (request === 'DescribeCoverage') return xmlReply(coverageDescription(collection));
-      return coverage(x, deps, collection, pairs);
+      switch (requireOperation(pairs, 'WCS', WCS_OPERATIONS)) {
+        case 'GetCapabilities': {
+          negotiateVersion(pairs, [WCS_VERSION]);
+          const includes = readSections(pairs, WCS_SECTIONS);
+          const address = `${x.baseUrl}${x.path}`;
+          return xmlReply(wcsCapabilities(collection, { address, baseUrl: x.baseUrl, includes }));
+        }
+        case 'DescribeCoverage':
+          requireValue(pairs, 'version', WCS_VERSION);
+          requireCoverages(collection, pairs);
+          return xmlReply(coverageDescription(collection, x.baseUrl));
+        case 'GetCoverage':
+          requireValue(pairs, 'version', WCS_VERSION);
+          requireCoverage(collection, requireText(pairs, 'coverageId', MAX_TEXT));
+          return coverage(x, deps, collection, pairs);
+      }
     },
   });
 }
 
-/** Parameters that change the values and that are not there. */
-const UNSUPPORTED = ['SCALEAXES', 'SCALEEXTENT', 'INTERPOLATION', 'MEDIATYPE'];
-
-function coverage(x: Exchange, deps: MapDeps, collection: RasterCollection, pairs: Members): Promise<Reply> {
-  const name = UNSUPPORTED.find((one) => pairs[one]);
-  if (name !== undefined) throw badParameter(name, 'is not supported');
-  requireFormat(pairs, 'FORMAT', [WCS_FORMAT]);
-  const crs = layerCrs(collection);
-  for (const one of ['SUBSETTINGCRS', 'OUTPUTCRS']) requireOwnCrs(pairs, one, crs);
-  const bbox = subsetOf(x.query, collection, crs);
-  const { source, at } = sourceAt(collection, {}, { bbox, bboxCrs: crs });
-  // The raster's own words for its CRS say more than a code may: its pixels are not moved then.
-  const text = crs.uri === collection.storageCrs.uri ? collection.raster.crs : crs.proj;
-  const bands = bandsOf(collection, pairs);
-  const scale = scaleOf(pairs, collection, crs);
-  return coverageReply(x, deps, collection, 'SUBSET', {
-    ...{
-      source,
-      ...(at ? { at } : {}),
-      bbox,
-      bboxCrs: text,
-      crs: text,
-      ...(bands ? { bands } : {}),
-      ...scale,
-    },
-    ...{ maxSize: LIMITS.coverageSide, maxBytes: LIMITS.coverageBytes, format: 'geotiff' },
-  });
+/** Each identifier of a list. Throws emptyCoverageIdList and NoSuchCoverage. */
+function requireCoverages(collection: RasterCollection, pairs: Members): void {
+  const ids = (textOf(pairs, 'COVERAGEID', MAX_TEXT) ?? '').split(',').filter((id) => id !== '');
+  const detail = `COVERAGEID: no coverage is named. Use ${encodeCoverageId(collection)}.`;
+  if (ids.length === 0) throw owsError('emptyCoverageIdList', 'coverageId', detail);
+  for (const id of ids) requireCoverage(collection, id);
 }
 
-/** Axes have their names in subsets, so their order in the definition does not matter. Throws 400 naming the parameter. */
-function requireOwnCrs(pairs: Members, name: string, { uri, epsg }: Crs): void {
-  const text = textOf(pairs, name, MOST_TEXT);
-  const names = [uri, `http://www.opengis.net/def/crs/EPSG/0/${epsg}`, `EPSG:${epsg}`];
-  if (text !== undefined && !names.includes(text))
-    throw badParameter(name, `must be ${uri}, that of the coverage`);
+function requireCoverage(collection: RasterCollection, id: string): void {
+  if (id === collection.id || id === encodeCoverageId(collection)) return;
+  const detail = `COVERAGEID: there is no coverage '${id.slice(0, 100)}'. Use ${encodeCoverageId(collection)}.`;
+  throw owsError('NoSuchCoverage', id, detail);
 }
 
-const SIDES: Readonly<Record<string, 0 | 1>> = { e: 0, x: 0, long: 0, lon: 0, n: 1, y: 1, lat: 1 };
-
-/** `axis(low,high)` for either axis, all of it where there is none. Throws 400 naming `SUBSET`. */
-function subsetOf(query: string, collection: RasterCollection, crs: Crs): Box {
-  const box = [...boxOf(collection, crs)] as [number, number, number, number];
-  for (const [name, value] of new URLSearchParams(query)) {
-    if (name.toUpperCase() !== 'SUBSET') continue;
-    const [, axis = '', low, high] = /^(\w{1,10})\(([^,()]{1,40}),([^,()]{1,40})\)$/.exec(value.trim()) ?? [];
-    const side = Object.hasOwn(SIDES, axis.toLowerCase()) ? SIDES[axis.toLowerCase()]! : undefined;
-    const [least, greatest] = [Number(low), Number(high)];
-    if (side === undefined || !(least <= greatest && Number.isFinite(greatest - least)))
-      throw badParameter('SUBSET', `must be ${axesOf(crs).join(' or ')} with (low,high)`);
-    // A place is the pixel that it is in.
-    const reach = least === greatest ? cellOf(collection, crs)[side] * 1e-3 : 0;
-    box[side] = least - reach;
-    box[side + 2] = greatest + reach;
-  }
-  return box;
-}
-
-/** Throws 400 naming `RANGESUBSET`. */
-function bandsOf({ bands }: RasterCollection, pairs: Members): number[] | undefined {
-  const names = textOf(pairs, 'RANGESUBSET', MOST_TEXT)?.split(',');
-  return names?.map((name) => {
-    const one = bands.find(({ band }) => bandName(band) === name.trim());
-    if (!one) throw badParameter('RANGESUBSET', `there is no band '${name.slice(0, 40)}'`);
-    return one.band;
-  });
-}
-
-/** Throws 400 naming `SCALESIZE` or `SCALEFACTOR`. */
-function scaleOf(
-  pairs: Members,
+async function coverage(
+  x: Exchange,
+  deps: MapDeps,
   collection: RasterCollection,
-  crs: Crs,
-): { size?: [number, number]; resolution?: [number, number] } {
-  const [text, factor] = [textOf(pairs, 'SCALESIZE', MOST_TEXT), textOf(pairs, 'SCALEFACTOR', MOST_TEXT)];
-  if (text !== undefined && factor !== undefined)
-    throw badParameter('SCALEFACTOR', 'does not go with SCALESIZE');
-  if (text !== undefined) return { size: sizeOf(text) };
-  const isOwn = crs.uri === collection.storageCrs.uri;
-  if (factor === undefined && isOwn) return {};
-  if (factor !== undefined && !(Number(factor) > 0 && Number(factor) <= 1e6))
-    throw badParameter('SCALEFACTOR', 'must be above 0');
-  const [dx, dy] = cellOf(collection, crs);
-  return { resolution: [dx / Number(factor ?? 1), dy / Number(factor ?? 1)] };
-}
-
-/** Width and height of a pixel, as the description has it. */
-function cellOf(collection: RasterCollection, crs: Crs): readonly [number, number] {
-  const [minx, miny, maxx, maxy] = boxOf(collection, crs);
-  const { width, height } = collection.raster;
-  return [(maxx - minx) / width, (maxy - miny) / height];
-}
-
-/** `axis(pixels),axis(pixels)`; an axis may be named by its URI. */
-function sizeOf(text: string): [number, number] {
-  const size: [number, number] = [0, 0];
-  for (const [, axis, pixels] of text.matchAll(/([\w]+)\((\d{1,6})\)/g)) {
-    const side =
-      ['i', 'j'].indexOf(axis!) >= 0 ? (['i', 'j'].indexOf(axis!) as 0 | 1) : SIDES[axis!.toLowerCase()];
-    if (side !== undefined) size[side] = Number(pixels);
+  pairs: Members,
+): Promise<Reply> {
+  requireChoice(pairs, 'format', WCS_FORMAT);
+  const isMultipart = requireChoice(pairs, 'mediaType', MULTIPART);
+  const method = textOf(pairs, 'INTERPOLATION', MAX_TEXT);
+  if (method !== undefined) {
+    const detail = 'INTERPOLATION: the parameter is not offered. Leave it out.';
+    throw owsError('InvalidParameterValue', 'interpolation', detail);
   }
-  if (!size.every((side) => side >= 1)) throw badParameter('SCALESIZE', 'must be E(width),N(height)');
-  return size;
+  const request = readWcsRequest(collection, pairs, x.query);
+  const { result } = await read(x, deps, collection, request);
+  const body = result.file === undefined ? result.data : await passingFile(result.file);
+  const reply: Reply = {
+    ...{ status: 200, mediaType: result.mediaType, body, etag: result.tag, cacheControl: 'no-cache' },
+    sent: () => giveRoomBack(result.data),
+  };
+  if (!isMultipart) return reply;
+  return multipartReply(reply, (reference) => {
+    const bandOf = (number: number) => collection.bands.find(({ band }) => band === number)!;
+    const bands = request.bands?.map(bandOf) ?? collection.bands;
+    return writeGmlCoverage(encodeCoverageId(collection), describeGrid(x, request, result), bands, reference);
+  });
+}
+
+/** True for a parameter with its one value, false without it. Throws InvalidParameterValue for another value. */
+function requireChoice(pairs: Members, locator: string, value: string): boolean {
+  if (textOf(pairs, locator.toUpperCase(), MAX_TEXT) === undefined) return false;
+  requireValue(pairs, locator, value);
+  return true;
+}
+
+async function read(
+  x: Exchange,
+  { pools }: MapDeps,
+  collection: RasterCollection,
+  request: WcsRequest,
+): Promise<CoverageReading> {
+  try {
+    const { first: _, scaledBy: __, ...reading } = request;
+    return await readCoverage(x, pools, collection, { ...reading, format: 'geotiff' });
+  } catch (error) {
+    if (!(error instanceof TaskFailure)) throw error;
+    if (error.code === 'no-data')
+      throw owsError('InvalidSubsetting', 'subset', 'SUBSET: the coverage has no values there.');
+    if (error.code !== 'too-large') throw error;
+    const { scaledBy } = request;
+    if (scaledBy === undefined)
+      throw new ApiError('invalid-request', `${error.message} Add SUBSET or SCALESIZE.`);
+    throw owsError('InvalidParameterValue', findLocator(scaledBy), `${scaledBy}: ${error.message}`);
+  }
+}
+
+function describeGrid(
+  { baseUrl }: Exchange,
+  { crs, first }: WcsRequest,
+  { bbox: box, width, height }: CoverageResult,
+): CoverageGrid {
+  return { crs, uri: uriOf(crs, baseUrl), box, width, height, ...(first ? { first } : {}) };
 }

@@ -1,17 +1,40 @@
 import { attributionOf, hasFeatures } from '../../../core/abilities.js';
 import type { Collection } from '../../../core/collection.js';
 import { CRS84, type Crs } from '../../../core/crs.js';
+import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { xmlEscaped } from '../../../core/xml-text.js';
 import { mapSettings } from '../../../services/layers/map-settings.js';
 import { extentIn, layerCrs } from './layer-documents.js';
 import type { DrawnLayer } from './map-layers.js';
 import { MAP_CRS } from './map-window.js';
-import { element, textElement } from './ogc-requests.js';
+import type { Members } from './members.js';
+import { element, textElement, type XmlFailure } from './ogc-requests.js';
 
 /** Capabilities of a WMS (OGC 06-042, and 01-068r3 for 1.1.1). */
 
 export type WmsVersion = '1.3.0' | '1.1.1';
+
+/** Media types of capabilities. */
+export const CAPABILITIES_TYPES: Readonly<Record<WmsVersion, string>> = {
+  '1.3.0': 'text/xml',
+  '1.1.1': 'application/vnd.ogc.wms_xml',
+};
+/** Media type of exceptions in 1.1.1. */
+const OLD_EXCEPTION_TYPE = 'application/vnd.ogc.se_xml';
+
+/**
+ * The version of a response: the highest one that is not above that of the request, else the lowest. Throws 400 for what is
+ * not a version.
+ */
+export function negotiateWmsVersion(pairs: Members): WmsVersion {
+  const name = pairs['VERSION'] ? 'VERSION' : 'WMTVER';
+  const text = pairs[name] || '1.3.0';
+  const [, major, minor] = /^(\d{1,3})\.(\d{1,3})(?:\.\d{1,3})?$/.exec(String(text)) ?? [];
+  if (major === undefined)
+    throw badParameter(name, `'${String(text).slice(0, 40)}' is not a version: use 1.3.0 or 1.1.1`);
+  return Number(major) * 1000 + Number(minor) < 1003 ? '1.1.1' : '1.3.0';
+}
 
 export const WMS_FORMATS = ['image/png', 'image/jpeg', 'image/webp', 'image/tiff'] as const;
 export const INFO_FORMATS = ['text/plain', 'text/html', 'application/json'] as const;
@@ -31,9 +54,10 @@ interface Service {
 export function wmsCapabilities(service: Service, version: WmsVersion): string {
   const isNew = version === '1.3.0';
   const root = isNew ? 'WMS_Capabilities' : 'WMT_MS_Capabilities';
-  const names: Record<string, string> = isNew ? { xmlns: WMS } : {};
+  // The DTD of 1.1.1 has namespaces on links alone.
+  const names: Record<string, string> = isNew ? { xmlns: WMS, 'xmlns:xlink': XLINK } : {};
   return element(root, serviceElement(service, isNew) + capability(service, version), {
-    ...{ version, ...names, 'xmlns:xlink': XLINK },
+    ...{ version, ...names },
   });
 }
 
@@ -66,12 +90,12 @@ function capability(service: Service, version: WmsVersion): string {
     element(name, formats.map((format) => textElement('Format', format)).join('') + get);
   const isNew = version === '1.3.0';
   const requests = [
-    request('GetCapabilities', [isNew ? 'text/xml' : 'application/vnd.ogc.wms_xml']),
+    request('GetCapabilities', [CAPABILITIES_TYPES[version]]),
     ...[request('GetMap', WMS_FORMATS), request('GetFeatureInfo', INFO_FORMATS)],
     // The schema of 1.3.0 has no element for it.
     ...(isNew ? [] : [request('GetLegendGraphic', ['image/png'])]),
   ];
-  const exception = element('Exception', textElement('Format', isNew ? 'XML' : 'application/vnd.ogc.se_xml'));
+  const exception = element('Exception', textElement('Format', isNew ? 'XML' : OLD_EXCEPTION_TYPE));
   return element('Capability', element('Request', requests.join('')) + exception + tree(service, version));
 }
 
@@ -140,24 +164,36 @@ function box(tag: 'CRS' | 'SRS', { epsg }: Crs, extent: NonNullable<ReturnType<t
   });
 }
 
-const CODES: Readonly<Record<string, string>> = {
-  ...{ CRS: 'InvalidCRS', SRS: 'InvalidSRS', FORMAT: 'InvalidFormat', INFO_FORMAT: 'InvalidFormat' },
+/** Exception codes by parameter. */
+const OLD_CODES: Readonly<Record<string, string>> = {
+  ...{ SRS: 'InvalidSRS', FORMAT: 'InvalidFormat', INFO_FORMAT: 'InvalidFormat' },
   ...{ LAYERS: 'LayerNotDefined', QUERY_LAYERS: 'LayerNotDefined', LAYER: 'LayerNotDefined' },
-  ...{
-    STYLES: 'StyleNotDefined',
-    I: 'InvalidPoint',
-    J: 'InvalidPoint',
-    X: 'InvalidPoint',
-    Y: 'InvalidPoint',
-  },
-  REQUEST: 'OperationNotSupported',
+  ...{ STYLES: 'StyleNotDefined', STYLE: 'StyleNotDefined' },
+};
+const CODES: Readonly<Record<string, string>> = {
+  ...{ ...OLD_CODES, CRS: 'InvalidCRS', REQUEST: 'OperationNotSupported' },
+  ...{ I: 'InvalidPoint', J: 'InvalidPoint' },
 };
 
-export function wmsException(message: string, parameter: string | undefined): string {
-  const code = CODES[parameter ?? ''];
+/** The exception report in the version of the request, with its media type. */
+export function wmsException(
+  { message, parameter }: XmlFailure,
+  query: string,
+): readonly [body: string, mediaType: string] {
+  const isOld = versionOfQuery(query) === '1.1.1';
+  const code = (isOld ? OLD_CODES : CODES)[parameter ?? ''];
   const exception = element('ServiceException', xmlEscaped(message), code ? { code } : {});
-  return element('ServiceExceptionReport', exception, {
-    version: '1.3.0',
-    xmlns: 'http://www.opengis.net/ogc',
-  });
+  if (isOld) return [element('ServiceExceptionReport', exception, { version: '1.1.1' }), OLD_EXCEPTION_TYPE];
+  const attributes = { version: '1.3.0', xmlns: 'http://www.opengis.net/ogc' };
+  return [element('ServiceExceptionReport', exception, attributes), 'text/xml'];
+}
+
+/** The version of a request that may be wrong in any way: 1.3.0 where it names none. */
+function versionOfQuery(query: string): WmsVersion {
+  const pairs = [...new URLSearchParams(query)].map(([name, value]) => [name.toUpperCase(), value]);
+  try {
+    return negotiateWmsVersion(Object.fromEntries(pairs));
+  } catch {
+    return '1.3.0';
+  }
 }

@@ -24,7 +24,9 @@ import {
   xmlReply,
 } from './ogc-requests.js';
 import {
+  CAPABILITIES_TYPES,
   INFO_FORMATS,
+  negotiateWmsVersion,
   WMS_FORMATS,
   type WmsVersion,
   wmsCapabilities,
@@ -60,11 +62,15 @@ export function wmsOperation(deps: MapDeps): Operation {
       const service = x.params.serviceId;
       const layers = mapLayers(deps, x.principal, service);
       const pairs = pairsOf(x.query);
-      const version = versionOf(pairs);
+      const name = textOf(pairs, 'SERVICE', 20) ?? 'WMS';
+      if (name.toUpperCase() !== 'WMS')
+        throw badParameter('SERVICE', `'${name}' is not the service at this address: use WMS`);
+      const version = negotiateWmsVersion(pairs);
       switch (requestOf(pairs, ['GetCapabilities', 'GetMap', 'GetFeatureInfo', 'GetLegendGraphic'])) {
         case 'GetCapabilities': {
           const address = `${x.baseUrl}${x.path}`;
-          return xmlReply(wmsCapabilities({ name: service, address, layers }, version));
+          const document = wmsCapabilities({ name: service, address, layers }, version);
+          return xmlReply(document, CAPABILITIES_TYPES[version]);
         }
         case 'GetMap':
           return map(x, deps, layers, pairs, version);
@@ -75,12 +81,6 @@ export function wmsOperation(deps: MapDeps): Operation {
       }
     },
   });
-}
-
-/** Both are answered by the nearest version that there is. */
-function versionOf(pairs: Members): WmsVersion {
-  const version = textOf(pairs, 'VERSION', 20) ?? textOf(pairs, 'WMTVER', 20) ?? '1.3.0';
-  return version < '1.3.0' ? '1.1.1' : '1.3.0';
 }
 
 /** The lowest first. Throws 400 naming the parameter. */

@@ -2,16 +2,22 @@ import { withinMercator } from '../../../core/box.js';
 import { CRS84 } from '../../../core/crs.js';
 import { PNG_FORMAT } from '../../../core/media.js';
 import { matrixSize, WEB_MERCATOR_QUAD } from '../../../core/tile-matrix.js';
-import { xmlEscaped } from '../../../core/xml-text.js';
 import { extentIn } from './layer-documents.js';
 import type { DrawnLayer } from './map-layers.js';
-import { element, textElement } from './ogc-requests.js';
+import { element, textElement, type XmlFailure } from './ogc-requests.js';
+import { operationsMetadata, owsReport, serviceProvider } from './ows.js';
 
 /** Capabilities of a WMTS (OGC 07-057r7): one layer, the tiles of the service. */
 
 /** The well-known scale set of these tiles, and the name of the matrix set. */
 export const MATRIX_SET = 'GoogleMapsCompatible';
 export const STYLE = 'default';
+export const WMTS_VERSION = '1.0.0';
+export const WMTS_OPERATIONS = ['GetCapabilities', 'GetTile'] as const;
+export const WMTS_SECTIONS = [
+  ...(['ServiceIdentification', 'ServiceProvider', 'OperationsMetadata'] as const),
+  ...(['Contents', 'Themes'] as const),
+] as const;
 
 const NAMESPACES = {
   xmlns: 'http://www.opengis.net/wmts/1.0',
@@ -24,40 +30,43 @@ const PIXEL = 0.00028;
 
 interface Service {
   readonly name: string;
-  /** Of the WMTS, and of the map service. */
+  /** URL of the WMTS, without parameters. */
   readonly address: string;
-  readonly map: string;
   readonly layers: readonly DrawnLayer[];
 }
 
-export function wmtsCapabilities(service: Service): string {
-  const identification = [
-    ...[textElement('ows:Title', service.name), textElement('ows:ServiceType', 'OGC WMTS')],
-    textElement('ows:ServiceTypeVersion', '1.0.0'),
-  ];
-  const document = `${service.address}/1.0.0/WMTSCapabilities.xml`;
-  return element(
-    'Capabilities',
-    [
-      element('ows:ServiceIdentification', identification.join('')),
-      element('ows:OperationsMetadata', ['GetCapabilities', 'GetTile'].map(operationOf(service)).join('')),
-      element('Contents', layerElement(service) + matrixSet()),
-      element('ServiceMetadataURL', '', { 'xlink:href': document }),
-    ].join(''),
-    NAMESPACES,
-  );
+type Section = (typeof WMTS_SECTIONS)[number];
+
+export function wmtsCapabilities(service: Service, includes: (section: Section) => boolean): string {
+  const { address } = service;
+  const sections: Readonly<Record<Section, string>> = {
+    ServiceIdentification: identification(service),
+    ServiceProvider: serviceProvider,
+    OperationsMetadata: operationsMetadata(address, WMTS_OPERATIONS, KVP),
+    Contents: element('Contents', layerElement(service) + matrixSet()),
+    // A theme arranges several layers.
+    Themes: '',
+  };
+  const content = WMTS_SECTIONS.filter(includes).map((name) => sections[name]);
+  const document = `${address}/${WMTS_VERSION}/WMTSCapabilities.xml`;
+  const metadata = element('ServiceMetadataURL', '', { 'xlink:href': document });
+  return element('Capabilities', content.join('') + metadata, NAMESPACES);
 }
 
-const operationOf =
-  ({ address }: Service) =>
-  (name: string) => {
-    const values = element('ows:AllowedValues', textElement('ows:Value', 'KVP'));
-    const constraint = element('ows:Constraint', values, { name: 'GetEncoding' });
-    const get = element('ows:Get', constraint, { 'xlink:href': `${address}?` });
-    return element('ows:Operation', element('ows:DCP', element('ows:HTTP', get)), { name });
-  };
+/** Constraint of operations whose parameters are pairs. */
+const KVP = element('ows:Constraint', element('ows:AllowedValues', textElement('ows:Value', 'KVP')), {
+  name: 'GetEncoding',
+});
 
-function layerElement({ name, map, layers }: Service): string {
+function identification(service: Service): string {
+  const members = [
+    ...[textElement('ows:Title', service.name), textElement('ows:ServiceType', 'OGC WMTS')],
+    textElement('ows:ServiceTypeVersion', WMTS_VERSION),
+  ];
+  return element('ows:ServiceIdentification', members.join(''));
+}
+
+function layerElement({ name, address, layers }: Service): string {
   const extent = extentIn(layers, CRS84);
   const box = extent && withinMercator([extent['xmin']!, extent['ymin']!, extent['xmax']!, extent['ymax']!]);
   const corners = box && [
@@ -75,7 +84,7 @@ function layerElement({ name, map, layers }: Service): string {
       element('TileMatrixSetLink', textElement('TileMatrixSet', MATRIX_SET)),
       element('ResourceURL', '', {
         ...{ format: PNG_FORMAT.mediaType, resourceType: 'tile' },
-        template: `${map}/tile/{TileMatrix}/{TileRow}/{TileCol}`,
+        template: `${address}/tile/${WMTS_VERSION}/${encodeURIComponent(name)}/{style}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.png`,
       }),
     ].join(''),
   );
@@ -109,15 +118,17 @@ function matrixSet(): string {
 const LOCATORS: Readonly<Record<string, string>> = {
   ...{ TILEMATRIX: 'TileMatrix', TILEROW: 'TileRow', TILECOL: 'TileCol', TILEMATRIXSET: 'TileMatrixSet' },
   ...{ LAYER: 'layer', STYLE: 'style', FORMAT: 'format', REQUEST: 'request' },
+  ...{ SERVICE: 'service', VERSION: 'version' },
 };
 
-export function wmtsException(message: string, parameter: string | undefined): string {
-  const name = parameter?.toUpperCase();
-  const locator = LOCATORS[name ?? ''];
-  const code = /^TILE(ROW|COL)$/.test(name ?? '') ? 'TileOutOfRange' : 'InvalidParameterValue';
-  const exceptionCode = parameter === undefined ? 'NoApplicableCode' : code;
-  const text = element('ows:ExceptionText', xmlEscaped(message));
-  const exception = element('ows:Exception', text, { exceptionCode, ...(locator ? { locator } : {}) });
-  const names = { 'xmlns:ows': NAMESPACES['xmlns:ows'], version: '1.1.0' };
-  return element('ows:ExceptionReport', exception, names);
+export function wmtsException(failure: XmlFailure): string {
+  const { parameter, code } = failure;
+  const isBeyond = code === undefined && /^TILE(ROW|COL)$/i.test(parameter ?? '');
+  const named = { ...failure, ...(parameter ? { parameter: findLocator(parameter) } : {}) };
+  return owsReport(
+    { ...named, code: isBeyond ? 'TileOutOfRange' : code },
+    { namespace: NAMESPACES['xmlns:ows'], version: '1.1.0', locators: LOCATORS },
+  );
 }
+
+const findLocator = (parameter: string) => LOCATORS[parameter.toUpperCase()] ?? parameter;

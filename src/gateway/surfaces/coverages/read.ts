@@ -1,0 +1,80 @@
+import type { Box } from '../../../core/box.js';
+import type { RasterCollection } from '../../../core/collection.js';
+import type { Crs } from '../../../core/crs.js';
+import { LIMITS } from '../../../core/limits.js';
+import type { Exchange } from '../../../core/operation.js';
+import type { CoverageResult, CoverageTask } from '../../../core/rasters.js';
+import type { Pools } from '../../../core/tasks.js';
+import { runTask } from '../../../services/run-task.js';
+import { withItsScenes } from '../../../services/stac-imagery/windows.js';
+import { type Narrowing, type ReadSource, sourceAt, windowOfPlace } from './instant.js';
+import type { Scaling } from './scaling.js';
+
+/** The values of a coverage, whatever protocol asks for them. */
+
+type TaskMembers = Pick<CoverageTask, 'bands' | 'resampling' | 'isWhole' | 'tolerance' | 'lercVersion'>;
+
+export interface CoverageRequest
+  extends Narrowing,
+    Readonly<{ [K in keyof TaskMembers]: TaskMembers[K] | undefined }> {
+  /** Default: the whole coverage. */
+  readonly place: { readonly bbox: Box; readonly bboxCrs: Crs } | undefined;
+  /** CRS of the response. */
+  readonly crs: Crs;
+  readonly scaling: Scaling;
+  readonly format: CoverageTask['format'];
+}
+
+export interface CoverageReading {
+  readonly result: CoverageResult;
+  /** Instant of the data; undefined for data without a time. */
+  readonly time: string | undefined;
+}
+
+/** Reads a window of a coverage. Rejects with `TaskFailure`: `no-data` for a window outside, `too-large`. */
+export async function readCoverage(
+  x: Exchange,
+  pools: Pools,
+  collection: RasterCollection,
+  { datetime, heights, place, crs, scaling, ...request }: CoverageRequest,
+): Promise<CoverageReading> {
+  const { time, ...source } = await findSource(x, pools, collection, { datetime, heights, place });
+  const task: CoverageTask = {
+    ...withoutAbsent(request),
+    ...source,
+    ...scaling,
+    ...(place ? { bbox: place.bbox, bboxCrs: crsText(collection, place.bboxCrs) } : {}),
+    crs: crsText(collection, crs),
+    maxSize: LIMITS.coverageSide,
+    maxBytes: request.format === 'lerc' ? LIMITS.lercBytes : LIMITS.coverageBytes,
+  };
+  const result = await runTask(x, pools, 'raster.coverage', task, { layerId: collection.layerId });
+  return { result, time };
+}
+
+/** The rasters of a window, after a search for scenes where the coverage is one of a STAC API. */
+export async function findSource(
+  { signal }: Pick<Exchange, 'signal'>,
+  pools: Pools,
+  collection: RasterCollection,
+  { place, ...narrowing }: Narrowing & Pick<CoverageRequest, 'place'>,
+): Promise<ReadSource> {
+  const window84 = windowOfPlace(place);
+  const { datetime } = narrowing;
+  return sourceAt(await withItsScenes(pools, collection, { window84, datetime, signal }), narrowing, place);
+}
+
+/** True for a request that says how many pixels there are, or how large they are. */
+export function isScaled({ scaling }: CoverageRequest): boolean {
+  return Object.keys(scaling).length > 0;
+}
+
+/** The definition of a CRS for GDAL. That of the raster's own CRS is the raster's, which can say more than its code. */
+function crsText({ storageCrs, raster }: RasterCollection, crs: Crs): string {
+  return crs.uri === storageCrs.uri ? raster.crs : crs.proj;
+}
+
+function withoutAbsent<T extends object>(members: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const present = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present) as { [K in keyof T]: Exclude<T[K], undefined> };
+}
