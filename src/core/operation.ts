@@ -64,7 +64,8 @@ export type Protocol =
   | 'ImageServer'
   | 'VectorTileServer'
   | 'GPServer'
-  | 'GeometryServer'
+  | 'GeometryService'
+  | 'WCS-2.0.1'
   | 'GeocodeServer'
   | 'Site';
 
@@ -268,6 +269,8 @@ export interface Operation {
   readonly path: string;
   readonly surface: Surface;
   readonly protocol: Protocol;
+  /** Name of a span around the operation, which those of its tasks hang under; none when absent. */
+  readonly span?: string | undefined;
   readonly summary: string;
   readonly description?: string;
   /** OpenAPI tag: the group. */

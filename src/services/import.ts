@@ -28,6 +28,7 @@ import type { JobContext, JobKind, JobOutcome } from './jobs/kinds.js';
 import type { Merges, StagedRows } from './merges.js';
 import { isGzipped, isZipped } from './publish/formats.js';
 import { RESERVED_NAMES } from './table-name.js';
+import { withJobSpan } from './telemetry/spans.js';
 import { removeUpload } from './upload-files.js';
 
 export interface ImportDeps {
@@ -70,6 +71,12 @@ interface Saved {
 interface StageInput extends Omit<ImportInput, 'file' | 'sourceCrs'> {
   path: string;
   sourceCrs: string | undefined;
+}
+
+/** What an import of a remote source does before its file is there, and before its collection is. */
+interface ImportSteps {
+  fetch?: () => Promise<Fetched>;
+  precede?: () => Promise<void> | undefined;
 }
 
 const KIND = 'import';
@@ -294,10 +301,12 @@ export class ImportService {
     return result;
   }
 
-  async #run(
-    context: JobContext<ImportInput>,
-    { fetch, precede }: { fetch?: () => Promise<Fetched>; precede?: () => Promise<void> | undefined } = {},
-  ): Promise<ImportResult> {
+  #run(context: JobContext<ImportInput>, steps: ImportSteps = {}): Promise<ImportResult> {
+    const attributes = { 'svc.job.id': context.id, 'svc.collection.id': context.input.table };
+    return withJobSpan({ name: 'svc.import.file', attributes }, () => this.#import(context, steps));
+  }
+
+  async #import(context: JobContext<ImportInput>, { fetch, precede }: ImportSteps): Promise<ImportResult> {
     const staging = this.#stagingPath(context.id);
     const saved = savedOf(context) ?? (await this.#prepare(context, staging, fetch));
     const { table, merge } = context.input;

@@ -52,6 +52,76 @@ const TRACED = {
     'Graticule.Rasters',
   ],
 } as const;
+interface Parted {
+  path: string;
+  /** Spans below the request, with attributes that they have. */
+  spans: Readonly<Record<string, object>>;
+  attributes?: object;
+  body?: object;
+}
+
+/** Requests that have spans for their parts, by the names of their traces; those with a body are of an administrator. */
+const PARTED: Readonly<Record<string, Parted>> = {
+  export: {
+    path: '/rest/services/default/MapServer/export?bbox=0,40,20,50&size=64,64&f=image',
+    spans: { 'svc.mapserver.export': {}, 'svc.map.render': {} },
+    attributes: {
+      'svc.protocol': 'MapServer',
+      'svc.service.id': 'default',
+      'svc.latency.category': expect.anything(),
+    },
+  },
+  identify: {
+    path: '/rest/services/default/MapServer/identify?geometry=8,47&geometryType=esriGeometryPoint&mapExtent=0,40,20,50&imageDisplay=400,200,96&tolerance=2&sr=4326&f=json',
+    spans: { 'svc.mapserver.identify': {}, 'svc.feature.query': { 'svc.feature.count': expect.any(Number) } },
+  },
+  featureinfo: {
+    path: '/rest/services/default/MapServer/WMSServer?service=WMS&version=1.3.0&request=GetFeatureInfo&layers=COUNTRIES&query_layers=COUNTRIES&styles=&crs=CRS:84&bbox=0,40,20,50&width=200&height=100&i=80&j=30&info_format=application/json',
+    spans: { 'svc.feature.identify': {} },
+  },
+  look: {
+    path: '/ogc/tiles/collections/countries/tiles/WebMercatorQuad/1/0/1?f=mvt',
+    spans: {
+      'svc.cache.operation': { 'svc.cache.tier': 'memory', 'svc.operation': 'get' },
+      'svc.tile.generate': {},
+    },
+    attributes: { 'svc.tile.z': '1', 'svc.tile.y': 0, 'svc.tile.x': 1 },
+  },
+  found: {
+    path: '/ogc/features/collections/countries/items?limit=3',
+    spans: {
+      'svc.feature.query': {
+        'svc.collection.id': 'countries',
+        'svc.feature.count': 3,
+        'svc.service.id': 'default',
+      },
+    },
+    attributes: { 'svc.collection.id': 'countries', 'svc.correlation.id': expect.any(String) },
+  },
+  task: {
+    path: '/rest/services/Processes/GPServer/geometry.centroid/submitJob',
+    body: {
+      f: 'json',
+      features: JSON.stringify({ url: 'SERVER/rest/services/default/FeatureServer/COUNTRIES' }),
+    },
+    spans: { 'svc.auth.validate': {}, 'svc.geoprocessing.dispatch': {} },
+  },
+  manifest: {
+    path: '/api/v1/admin/metadata/manifest/apply',
+    body: {
+      resources: [{ kind: 'Role', metadata: { name: 'traced' }, spec: { permissions: [] } }],
+    },
+    spans: {
+      'svc.auth.validate': {},
+      'svc.security.check': { 'svc.operation': 'admin:manifest:write' },
+      'svc.spec.plan': {},
+      'svc.spec.apply': {},
+      'svc.spec.node': {},
+    },
+    attributes: { 'svc.protocol': 'Admin' },
+  },
+};
+
 const traceOf = (name: string) => Buffer.from(name.padEnd(16)).toString('hex');
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-telemetry-'));
@@ -107,7 +177,9 @@ describe('the scrape', () => {
     expect(scrape).toMatch(
       /svc_serving_request_duration_ms_count\{svc_protocol="OGC-Features"[^}]*status_class="2xx"\} 1/,
     );
-    expect(scrape).toMatch(/svc_request_error_total\{[^}]*error_code="404",in_band="false"\} 1/);
+    expect(scrape).toMatch(
+      /svc_request_error_total\{[^}]*operation="items",error_code="404",in_band="false"\} 1/,
+    );
     expect(scrape).toMatch(/svc_database_query_total\{query_type="select",layer_id="\d+"\} 1/);
     expect(scrape).toMatch(/svc_gc_collection_total\{generation="m\w+"\} [1-9]/);
     expect(scrape).toMatch(/svc_memory_pressure_percent [\d.]+/);
@@ -197,8 +269,27 @@ describe('the log', () => {
   });
 });
 
+async function askParted(): Promise<void> {
+  const list = await (await fetch(`${server.url}/ogc/tiles/collections?f=json`)).json();
+  const { collections } = list as { collections: { id: string; title: string }[] };
+  const countries = collections.find(({ title }) => title === 'Countries')!.id;
+  for (const [name, { path, body }] of Object.entries(PARTED)) {
+    const filled = (text: string) =>
+      text.replaceAll('SERVER/', `${server.url}/`).replaceAll('COUNTRIES', countries);
+    const answer = await fetch(server.url + filled(path), {
+      headers: {
+        traceparent: `00-${traceOf(name)}-00f067aa0ba902b7-01`,
+        ...(body ? { 'x-api-key': server.adminKey, 'content-type': 'application/json' } : {}),
+      },
+      ...(body ? { method: 'POST', body: filled(JSON.stringify(body)) } : {}),
+    });
+    expect([path, answer.status, (await answer.text()).includes('"error"')]).toEqual([path, 200, false]);
+  }
+}
+
 describe('the push', () => {
   it('delivers traces, the log and the same metrics before the server ends', async () => {
+    await askParted();
     await server.stop();
     const spans = traceSpans(collector);
     const completed = logRecords(collector).filter(({ traceId }) => traceId === TRACE_ID);
@@ -246,6 +337,25 @@ describe('the trace of a request', () => {
       expect(inner.scope).toBe(source);
       expect(inner.attributes).toMatchObject({ 'process.pid': expect.any(Number) });
       if (work === 'svc.db.query') expect(inner.attributes['db.query.type']).toEqual(expect.any(String));
+    },
+  );
+});
+
+describe('the parts of a request', () => {
+  it.each(Object.entries(PARTED))(
+    'have their spans and attributes: %s',
+    (name, { spans, attributes = {} }) => {
+      const all = traceSpans(collector).filter(({ traceId }) => traceId === traceOf(name));
+      const request = all.find((span) => span.name === 'svc.http.request')!;
+      expect(request.attributes).toMatchObject(attributes);
+      for (const [wanted, with_] of Object.entries(spans)) {
+        const found = all.filter((span) => span.name === wanted);
+        expect(found.length, `${wanted} of ${all.map((span) => span.name)}`).toBeGreaterThan(0);
+        expect(found.map((span) => span.attributes)).toContainEqual(expect.objectContaining(with_));
+      }
+      // Each hangs under another one of the trace, or under the client's.
+      const ids = new Set(['00f067aa0ba902b7', ...all.map(({ spanId }) => spanId)]);
+      expect(all.filter(({ parentSpanId }) => !ids.has(parentSpanId!))).toEqual([]);
     },
   );
 });

@@ -7,6 +7,7 @@ import type { Pools } from '../../core/tasks.js';
 import type { CountedRequest, LimitHeaders } from '../../services/access/rate-limits.js';
 import type { RepeatableRequest } from '../../services/idempotency.js';
 import { loggedPath } from '../../services/telemetry/log.js';
+import { inSpan } from '../../services/telemetry/spans.js';
 import type { Certified, CertifiedRequest } from '../auth/client-certificates.js';
 import { embedKeyOf, isBasic, tokenOf } from '../auth/credentials.js';
 import { codingOf } from './content-coding.js';
@@ -210,7 +211,7 @@ export class Dispatcher {
     const cookie = isShown || isScript(x) ? undefined : x.headerOf(COOKIE);
     if (isShown || embedKey || cookie) {
       const address = isBasic(authorization) ? x.clientAddress : undefined;
-      const principal = this.#options.authenticate({ apiKey, authorization, cookie, embedKey, address });
+      const principal = this.#authenticate(x, { apiKey, authorization, cookie, embedKey, address });
       if (principal instanceof Promise) return this.#identifyLater(x, principal, certified);
       x.principal = principal;
     }
@@ -219,8 +220,14 @@ export class Dispatcher {
     requireSameOrigin(x);
     // A key that is believed without a look is only told of when it comes in another way.
     if (authorization) this.#signedIn(x);
-    this.#authorise(x.operation, x.principal);
+    this.#authorise(x);
     return undefined;
+  }
+
+  #authenticate(x: HttpExchange, credentials: Credentials): Principal | Promise<Principal> {
+    if (!x.span) return this.#options.authenticate(credentials);
+    const facts = { name: 'svc.auth.validate', attributes: {} };
+    return inSpan(x.span, facts, () => this.#options.authenticate(credentials));
   }
 
   /** A token that a form holds is known once the form is read: only then who asks is known, and counted. */
@@ -239,9 +246,9 @@ export class Dispatcher {
   async #identifyByToken(x: HttpExchange, token: string): Promise<void> {
     const request = auditedRequest(x);
     try {
-      x.principal = await this.#options.authenticate({ ...NO_CREDENTIALS, authorization: `Bearer ${token}` });
+      x.principal = await this.#authenticate(x, { ...NO_CREDENTIALS, authorization: `Bearer ${token}` });
       this.#signedIn(x, request, 'bearer');
-      this.#authorise(x.operation, x.principal);
+      this.#authorise(x);
     } catch (error) {
       this.#options.audit.refused({ ...request, principal: x.principal }, 401);
       throw error;
@@ -277,7 +284,7 @@ export class Dispatcher {
       if (certified && !isKnown) this.#identifyByCertificate(x, certified, request);
       requireSameOrigin(x);
       if (isKnown && x.principal.sessionHash === undefined) this.#signedIn(x, request);
-      this.#authorise(x.operation, x.principal);
+      this.#authorise(x);
     } catch (error) {
       throw this.#refusal(x, error, request);
     }
@@ -354,7 +361,15 @@ export class Dispatcher {
     return fresh;
   }
 
-  #authorise(operation: Operation, principal: Principal): void {
+  #authorise(x: HttpExchange): void {
+    const { permission } = x.operation;
+    if (permission === 'public') return;
+    if (!x.span) return this.#requirePermission(x.operation, x.principal);
+    const facts = { name: 'svc.security.check', attributes: { 'svc.operation': permission } };
+    inSpan(x.span, facts, () => this.#requirePermission(x.operation, x.principal));
+  }
+
+  #requirePermission(operation: Operation, principal: Principal): void {
     const { permission } = operation;
     if (this.#mayRun(operation, principal)) return;
     if (principal.kind === 'anonymous') {
@@ -390,7 +405,7 @@ export class Dispatcher {
   }
 
   #perform(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
-    if (!operation.audited) return operation.run(x);
+    if (!operation.audited) return runInSpan(x, operation);
     const lost = this.#options.lost?.();
     if (lost !== undefined)
       throw new ApiError(
@@ -402,8 +417,23 @@ export class Dispatcher {
       );
     const request = auditedRequest(x);
     x.detach();
-    return this.#options.audit.run(request, async () => operation.run(x));
+    return this.#options.audit.run(request, async () => runInSpan(x, operation));
   }
+}
+
+/** Operations that do more than a task have a span of their own, which their tasks hang under. */
+function runInSpan(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
+  const { span: outer } = x;
+  if (!outer || operation.span === undefined) return operation.run(x);
+  const facts = { name: operation.span, attributes: { 'svc.operation': operation.id } };
+  return inSpan(outer, facts, async (inner) => {
+    x.span = inner;
+    try {
+      return await operation.run(x);
+    } finally {
+      x.span = outer;
+    }
+  });
 }
 
 const NO_CREDENTIALS = { apiKey: undefined, cookie: undefined, embedKey: undefined };

@@ -17,6 +17,7 @@ import { asApiError, problemReply } from './problem.js';
 import { sendToHttps } from './redirect.js';
 import { sendReply } from './reply.js';
 import { acceptSockets, type Upgrade } from './socket.js';
+import { errorOperation, spanAttributes } from './span-attributes.js';
 import {
   closeListener,
   createApp,
@@ -250,7 +251,7 @@ export class HttpServer {
       .cellIn(
         shareOf(operation, error.status),
         serviceType(operation),
-        operation?.id ?? 'unknown',
+        errorOperation(operation),
         String(error.status),
         String(inBand !== undefined),
       )
@@ -264,9 +265,10 @@ export class HttpServer {
 
   #report(x: HttpExchange, error: ApiError): void {
     const cause = error.cause instanceof Error ? error.cause : undefined;
-    const operation = (x.operation as Operation | undefined)?.id ?? 'unknown';
     if (error.code === 'internal') {
-      metrics.applicationErrors.cell(cause?.name ?? 'Error', operation, serviceType(x.operation)).inc();
+      metrics.applicationErrors
+        .cell(cause?.name ?? 'Error', errorOperation(x.operation), serviceType(x.operation))
+        .inc();
     }
     const hidden = (cause as { cause_?: string } | undefined)?.cause_;
     const about = {
@@ -310,12 +312,7 @@ export class HttpServer {
     cells.serving.observe(durationMs);
     if (x.span) {
       const { span } = x.span;
-      span.setAttributes({
-        'svc.protocol': operation?.protocol ?? 'Unknown',
-        'svc.operation': operation?.id ?? 'unknown',
-        'svc.correlation.id': x.correlationId,
-        'http.response.status_code': status,
-      });
+      span.setAttributes(spanAttributes(x, operation, { status, durationMs }));
       span.end();
     }
     this.#options.log.request(cells.kind, x, now, durationMs, bytes);
@@ -390,6 +387,8 @@ function shareOf(operation: Operation | undefined, status: number): Share {
 function serviceType(operation: Operation | undefined): string {
   if (!operation) return 'Generic';
   if (operation.surface === 'admin') return 'Admin';
+  if (operation.protocol === 'WCS-2.0.1') return 'OGC-Service';
+  if (operation.protocol === 'GeometryService') return 'GeometryServer';
   if (operation.surface === 'geoservices') return operation.protocol;
   return operation.protocol.startsWith('OGC') || operation.protocol === 'STAC' ? 'OGC' : 'Generic';
 }

@@ -2,6 +2,7 @@ import { cursorOf, hasFeatures } from '../../core/abilities.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { compressionOf } from '../../core/content-coding.js';
 import type { CollectionChange } from '../../core/edits.js';
+import { inSpan, type RequestSpan } from '../telemetry/spans.js';
 import { sharedKey, type TileRequest } from '../tiles/request.js';
 import type { Tile } from '../tiles/tile.js';
 import { maxAgeOf, newTile } from '../tiles/tile.js';
@@ -71,10 +72,10 @@ export class TileLevels {
   }
 
   /** The first tile that still holds. Never rejects. */
-  async read(request: TileRequest): Promise<TimedTile | undefined> {
+  async read(request: TileRequest, span?: RequestSpan): Promise<TimedTile | undefined> {
     const key = sharedKey(request);
     for (const level of this.#levels) {
-      const stored = await level.read(key);
+      const stored = await inSpan(span, lookUpIn(TIERS[level.reach]), () => level.read(key));
       const maxAgeMs = stored ? this.#remainingAge(stored, request) : 0;
       if (maxAgeMs > 0) return { tile: tileOf(stored!, request), maxAgeMs };
     }
@@ -123,6 +124,14 @@ export class TileLevels {
     return left;
   }
 }
+
+const TIERS = { server: 'disk', all: 'redis' } as const;
+
+/** The span of a look into a tier of the cache. */
+export const lookUpIn = (tier: 'memory' | 'disk' | 'redis') => ({
+  name: 'svc.cache.operation',
+  attributes: { 'svc.operation': 'get', 'svc.cache.tier': tier },
+});
 
 const NOTHING = new Uint8Array();
 

@@ -2,6 +2,7 @@ import type { Box } from '../../core/box.js';
 import type { Reply } from '../../core/operation.js';
 import * as caches from '../telemetry/cache-metrics.js';
 import * as metrics from '../telemetry/metrics.js';
+import type { RequestSpan } from '../telemetry/spans.js';
 import { pyramidKey, type TileAddress, type TileRequest } from '../tiles/request.js';
 import type { KeyedTileRequest, Tile } from '../tiles/tile.js';
 import { type TileUses, tileUses } from './effectiveness.js';
@@ -155,41 +156,57 @@ export class TileCache {
   }
 
   /** The tile from an ongoing or new rendering, kept no longer than `maxAgeMs`; call after `find` found nothing. */
-  load(request: KeyedTileRequest, make: () => Promise<Tile>, maxAgeMs = NEVER): Promise<Tile> {
+  load(
+    request: KeyedTileRequest,
+    make: () => Promise<Tile>,
+    maxAgeMs = NEVER,
+    span?: RequestSpan,
+  ): Promise<Tile> {
     this.#misses.value++;
     this.#tileMisses.value++;
     const making = this.#making.get(request.key);
-    return making?.tile ?? this.#follow(request, this.#readOrMake(request, make, maxAgeMs));
+    return making?.tile ?? this.#follow(request, this.#readOrMake(request, make, maxAgeMs, span));
   }
 
   /** Looks into the levels behind memory before it makes a tile. */
-  #readOrMake(request: KeyedTileRequest, make: () => Promise<Tile>, maxAgeMs: number): Promise<TimedTile> {
+  #readOrMake(
+    request: KeyedTileRequest,
+    make: () => Promise<Tile>,
+    maxAgeMs: number,
+    span: RequestSpan | undefined,
+  ): Promise<TimedTile> {
     const making = () => {
       const began = Date.now();
       return make().then((tile) => ({ tile, maxAgeMs, began }));
     };
     if (!this.#levels.any) return making();
-    return this.#levels.read(request).then((stored) => stored ?? making());
+    return this.#levels.read(request, span).then((stored) => stored ?? making());
   }
 
   /**
    * As `load`, for a tile that is made together with its neighbours: `draw` gives the tiles of the block in their order.
    * Who asks for one of them meanwhile waits for it; those that are there, or on their way, stay as they are.
    */
-  loadBlock(block: TileBlock, draw: () => Promise<readonly Tile[]>, maxAgeMs = NEVER): Promise<Tile> {
+  loadBlock(
+    block: TileBlock,
+    draw: () => Promise<readonly Tile[]>,
+    maxAgeMs = NEVER,
+    span?: RequestSpan,
+  ): Promise<Tile> {
     this.#misses.value++;
     this.#tileMisses.value++;
     const request = block.tiles[block.index]!;
     const making = this.#making.get(request.key);
-    return making?.tile ?? this.#follow(request, this.#readOrDraw(block, draw, maxAgeMs));
+    return making?.tile ?? this.#follow(request, this.#readOrDraw(block, draw, maxAgeMs, span));
   }
 
   async #readOrDraw(
     { key, tiles: requests, index }: TileBlock,
     draw: () => Promise<readonly Tile[]>,
     maxAgeMs: number,
+    span: RequestSpan | undefined,
   ): Promise<TimedTile> {
-    const stored = this.#levels.any ? await this.#levels.read(requests[index]!) : undefined;
+    const stored = this.#levels.any ? await this.#levels.read(requests[index]!, span) : undefined;
     if (stored) return stored;
     let drawing = this.#drawing.get(key);
     if (!drawing) {

@@ -47,6 +47,7 @@ export interface StageSpan {
   /** W3C Trace Context, for whoever works for it elsewhere. */
   readonly traceparent: string;
   /** Adds a span below it for work that was done elsewhere. `source` names the subsystem. */
+  set(attributes: SpanFacts['attributes']): void;
   record(
     work: SpanFacts & { source: string; startMs: number; endMs: number; place: Record<string, number> },
   ): void;
@@ -62,12 +63,38 @@ export async function withSpan<T>(
   const inner = trace.setSpan(parent.context, span);
   const stage: StageSpan = {
     traceparent: traceparentOf(span),
+    set: (more) => void span.setAttributes(more),
     record({ source, startMs, endMs, place, ...facts }) {
       const options = { startTime: startMs, attributes: { ...facts.attributes, ...place } };
       trace.getTracer(source, '1.0.0').startSpan(facts.name, options, inner).end(endMs);
     },
   };
   return endAfter(span, () => work(stage));
+}
+
+/**
+ * Runs a part of a request in a span below that of the request; without one it is only run. `work` gets what its tasks
+ * hang under.
+ */
+export function inSpan<T>(
+  parent: RequestSpan | undefined,
+  { name, attributes }: SpanFacts,
+  work: (inner: RequestSpan | undefined) => T,
+): T {
+  if (!parent) return work(undefined);
+  const span = tracer.startSpan(name, { attributes }, parent.context);
+  const { traceId, spanId } = span.spanContext();
+  const inner = { span, context: trace.setSpan(parent.context, span), traceId, spanId };
+  try {
+    const result = work(inner);
+    if (result instanceof Promise) return endAfter(span, () => result) as T;
+    span.end();
+    return result;
+  } catch (error) {
+    noteFailure(span, error);
+    span.end();
+    throw error;
+  }
 }
 
 /** A span in the form of W3C Trace Context, which jobs keep of the request that submitted them. */
@@ -109,11 +136,18 @@ async function endAfter<T>(span: Span, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const { message } = error as Error;
-    span.setAttributes({ error: true, 'error.message': message });
-    span.setStatus({ code: SpanStatusCode.ERROR, message });
+    noteFailure(span, error);
     throw error;
   } finally {
     span.end();
   }
+}
+
+/** Characters of a message that a span keeps. */
+const MAX_MESSAGE = 500;
+
+function noteFailure(span: Span, error: unknown): void {
+  const message = (error as Error).message.slice(0, MAX_MESSAGE);
+  span.setAttributes({ error: true, 'error.message': message });
+  span.setStatus({ code: SpanStatusCode.ERROR, message });
 }

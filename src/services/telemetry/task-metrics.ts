@@ -1,4 +1,5 @@
 import { hasFeatures } from '../../core/abilities.js';
+import { SERVICE } from '../../core/access.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { type Expression, isArray, isCall, type Operand } from '../../core/cql2/ast.js';
 import type { EditResult } from '../../core/edits.js';
@@ -56,20 +57,36 @@ interface Input {
   filter?: Expression;
 }
 
-const layerIds = new WeakMap<object, string>();
+/** How a layer is named. */
+interface LayerLabels {
+  readonly layerId: string;
+  readonly collection: string;
+  readonly service: string;
+}
+
+const labels = new WeakMap<object, LayerLabels>();
 
 /** Remembers the layers' ids by their sources, which is all that tasks name. */
 export function labelLayers({ collections }: CatalogSnapshot): void {
-  for (const collection of collections)
-    if (hasFeatures(collection)) layerIds.set(collection.source, String(collection.layerId));
+  for (const collection of collections) {
+    if (!hasFeatures(collection)) continue;
+    const { id, layerId, service = SERVICE, source } = collection;
+    labels.set(source, { layerId: String(layerId), collection: id, service });
+  }
+}
+
+/** The names of the layer that a task reads; `several` or undefined where there is not one. */
+export function labelsOf(input: unknown): LayerLabels | 'several' | undefined {
+  const { source, layers } = input as Input;
+  if (layers && layers.length > 1) return 'several';
+  const read = source ?? layers?.[0]?.source;
+  return read && labels.get(read);
 }
 
 /** The id of the layer that a task reads; `several` or nothing where there is not one. */
 export function layerOf(input: unknown): string {
-  const { source, layers } = input as Input;
-  if (layers && layers.length > 1) return 'several';
-  const read = source ?? layers?.[0]?.source;
-  return (read && layerIds.get(read)) ?? '';
+  const found = labelsOf(input);
+  return found === 'several' ? found : (found?.layerId ?? '');
 }
 
 /** The kind of query that a task makes; undefined for one that makes none. */
@@ -121,7 +138,7 @@ function count({ total, duration }: typeof geometry.transforms, label: string, m
 }
 
 /** How many records a query gave; undefined for one that gives none. */
-function recordsOf(name: TaskName, output: unknown): number | undefined {
+export function recordsOf(name: TaskName, output: unknown): number | undefined {
   if (name === 'vector.item') return output === null ? 0 : 1;
   const { returned, features, events, outcomes } = output as Record<string, unknown>;
   if (typeof returned === 'number') return returned;

@@ -1,9 +1,10 @@
+import { SERVICE } from '../../core/access.js';
 import { isZarr } from '../../core/raster-sources.js';
 import type { RasterSource } from '../../core/rasters.js';
 import type { TaskName, TaskWork } from '../../core/tasks.js';
 import type { RequestSpan } from './spans.js';
 import { type SpanFacts, withSpan } from './spans.js';
-import { layerOf, queryTypeOf } from './task-metrics.js';
+import { labelsOf, queryTypeOf, recordsOf } from './task-metrics.js';
 
 /** Spans of tasks: one for the task, queues included, and below it one for the work in its thread or process. */
 
@@ -62,8 +63,8 @@ export function inTaskSpan<T>(
     name: NAMES[name] ?? `svc.${GEOCODING[name] ?? name}`,
     attributes: attributesOf(task),
   };
-  return withSpan(parent, facts, (span) =>
-    run({
+  return withSpan(parent, facts, async (span) => {
+    const output = await run({
       traceparent: span.traceparent,
       onWork: ({ startMs, endMs, pid, thread }) =>
         span.record({
@@ -72,16 +73,22 @@ export function inTaskSpan<T>(
           endMs,
           place: { 'process.pid': pid, 'thread.id': thread },
         }),
-    }),
-  );
+    });
+    const features = queryTypeOf(name) === undefined ? undefined : recordsOf(name, output);
+    if (features !== undefined) span.set({ 'svc.feature.count': features });
+    return output;
+  });
 }
 
 function attributesOf({ name, input, layerId }: TracedTask): Record<string, string> {
-  const layer = String(layerId ?? layerOf(input));
+  const found = labelsOf(input);
+  const labels = found === 'several' ? undefined : found;
+  const layer = layerId ?? (found === 'several' ? found : labels?.layerId);
   return {
-    'svc.service.id': 'default',
+    'svc.service.id': labels?.service ?? SERVICE,
     'svc.operation': name,
-    ...(layer === '' ? {} : { 'svc.layer.id': layer }),
+    ...(layer === undefined ? {} : { 'svc.layer.id': String(layer) }),
+    ...(labels ? { 'svc.collection.id': labels.collection } : {}),
   };
 }
 

@@ -4,6 +4,7 @@ import {
   type Connection,
   type StoredConnection,
 } from '../../../services/connections/connection.js';
+import { inSpan, type RequestSpan } from '../../../services/telemetry/spans.js';
 import type { AdminDeps } from '../deps.js';
 import {
   APPLIED,
@@ -24,6 +25,8 @@ interface Also {
   record?(stores: Stores): Promise<unknown>;
   /** What counts as applied from then on; the objects of the steps when absent. */
   readonly applied?: Applied['objects'] | null;
+  /** The span of the apply. */
+  readonly span?: RequestSpan | undefined;
 }
 
 type Undo = () => Promise<unknown>;
@@ -111,14 +114,15 @@ async function write(
   steps: readonly Step[],
   principal: Principal,
   deps: AdminDeps,
-  { record, applied: objects = objectsOf(steps) }: Also,
+  { record, applied: objects = objectsOf(steps), span }: Also,
 ): Promise<void> {
   const by = actorOf(principal);
   const removals = steps.filter(({ action }) => action === 'deleted');
   for (const step of removals) step.prepared = await step.kind.prepareRemoval?.(step.name, deps);
   await deps.state.atomically(async (stores) => {
     for (const { action, kind, name, after, prepared } of inTurn(steps))
-      if (action !== 'skipped') await kind.write(stores, name, after, by, prepared);
+      if (action !== 'skipped')
+        await inSpan(span, nodeSpan(kind.kind, action), () => kind.write(stores, name, after, by, prepared));
     if (objects === null) await stores.documents.remove(APPLIED_KIND, APPLIED);
     else await stores.documents.put(APPLIED_KIND, APPLIED, { objects }, by);
     await record?.(stores);
@@ -126,6 +130,12 @@ async function write(
   await deps.settle();
   for (const kind of new Set(removals.map((step) => step.kind))) await kind.followRemoval?.(deps);
 }
+
+/** The span of one object of a manifest. */
+const nodeSpan = (kind: string, action: string) => ({
+  name: 'svc.spec.node',
+  attributes: { 'svc.operation': `${kind} ${action}` },
+});
 
 function objectsOf(steps: readonly Step[]): Applied['objects'] {
   return Object.fromEntries(

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { inSpan, type RequestSpan } from '../../../services/telemetry/spans.js';
 import {
   specApplies,
   specAppliesDone,
@@ -108,14 +109,16 @@ export const manifest = group({ tag: 'Manifest', scope: 'manifest', envelope: 'w
     body: { ...jsonBody(ApplyBody), maxBytes: MAX_BYTES },
     data: ApplyResult,
     errors: [400, 403, 409, 413, 422, 503],
-    async answer({ body, principal }, deps) {
+    async answer({ body, principal, span }, deps) {
       const { dryRun = false, prune = false } = body;
       requireAllLayers(principal);
       const start = performance.now();
       specApplies.cell().inc();
       if (body.release) requireGenuine(body.release, body.resources, deps.releases);
-      const steps = await plan(body.resources, { prune, principal }, deps);
-      if (!dryRun) await carryOut(steps, principal, deps);
+      const parent = span as RequestSpan | undefined;
+      const steps = await inSpan(parent, PLAN_SPAN, () => plan(body.resources, { prune, principal }, deps));
+      if (!dryRun)
+        await inSpan(parent, APPLY_SPAN, (inner) => carryOut(steps, principal, deps, { span: inner }));
       specAppliesDone.cell().inc();
       specNodes.cell().inc(steps.length);
       specDuration.cell().observe(performance.now() - start);
@@ -123,6 +126,9 @@ export const manifest = group({ tag: 'Manifest', scope: 'manifest', envelope: 'w
     },
   }),
 ]);
+
+const PLAN_SPAN = { name: 'svc.spec.plan', attributes: {} };
+const APPLY_SPAN = { name: 'svc.spec.apply', attributes: {} };
 
 const UNCHECKED = ', and is checked when what it names is there';
 

@@ -37,11 +37,20 @@ const responses = {
   },
 };
 
+/** Spans of operations that do more than a task. */
+const SPANS: Readonly<Record<string, string>> = {
+  'MapServer/export': 'svc.mapserver.export',
+  'MapServer/identify': 'svc.mapserver.identify',
+  'GPServer/submitJob': 'svc.geoprocessing.dispatch',
+  'GPServer/execute': 'svc.geoprocessing.dispatch',
+};
+
 export const common = (tag: string, verb: string, server: ServerType = SERVER) =>
   ({
     surface: 'geoservices',
-    protocol: server,
+    protocol: server === 'GeometryServer' ? 'GeometryService' : server,
     permission: 'public',
+    span: SPANS[`${server}/${verb}`],
     tag,
     openQuery: true,
     takesToken: true,

@@ -25,7 +25,7 @@ const serviceId = pathString('serviceId', 'Name of a service.');
 export interface ServiceTiles {
   /** Of the operation. */
   readonly id: string;
-  readonly server: ServerType;
+  readonly server: Exclude<ServerType, 'GeometryServer'>;
   readonly format: Format;
   /** `.pbf` may stand behind the column. */
   readonly ending?: '.pbf';
