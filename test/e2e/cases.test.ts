@@ -281,7 +281,8 @@ function tileAt(lon: number, lat: number, zoom: number): [number, number] {
 it('an image of one bit is black and white', async () => {
   const map = await bytes(`/ogc/maps/collections/${numbers.get('bit1')}/map?f=png`);
   const pixels = await sharp(map).toColourspace('srgb').removeAlpha().raw().toBuffer();
-  expect([Math.min(...pixels), Math.max(...pixels)]).toEqual([0, 255]);
+  const grey = new Set(pixels);
+  expect([grey.has(0), grey.has(255)]).toEqual([true, true]);
 });
 
 it('an archive of images says and sends images', async () => {
