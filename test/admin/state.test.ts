@@ -135,6 +135,7 @@ describeStates('state database', (temporary, database) => {
     await t.run('ALTER TABLE replicas DROP COLUMN counted_for');
     await t.run('ALTER TABLE collection_ids DROP COLUMN holder');
     await t.run('ALTER TABLE rate_buckets DROP COLUMN spent');
+    await t.run('DROP TABLE turns');
     await t.run("DELETE FROM kysely_migration WHERE name >= '0016'");
     const again = await t.again();
     const bodies = await Promise.all([
@@ -160,7 +161,7 @@ describe('the file of a state', () => {
     await t.close();
     // A further step makes another number; a change of an earlier one must not.
     expect(hash('sha256', JSON.stringify(tables), 'hex')).toBe(
-      '35b536ec6a143f51786425b01f8b662dc9558968100914448a7dba03d62e0d45',
+      'a3ba5894837732b0f150a46c2ac32c51e8f4229adc997fe80919b41793bba7b3',
     );
   });
 

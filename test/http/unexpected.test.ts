@@ -127,7 +127,7 @@ describe('a request that fails unexpectedly', () => {
   );
 
   it('is counted by its type, operation and kind of service', async () => {
-    const failures = applicationErrors.cell('TypeError', 'test.here', 'Generic');
+    const failures = applicationErrors.cell('TypeError', 'here', 'Generic');
     const before = failures.value;
     await raw(`${url}/here`);
     expect(failures.value).toBe(before + 1);
@@ -138,7 +138,7 @@ describe('a request that fails unexpectedly', () => {
     expect((await raw(`${url}/busy`)).status).toBe(503);
     expect(lines[0]![1]).not.toHaveProperty('@x');
     const failed = applicationErrors.samples().map(({ labels }) => labels['operation']);
-    expect(failed).not.toContain('test.busy');
+    expect(failed).not.toContain('busy');
   });
 
   it('ends the other parts of the work', async () => {
