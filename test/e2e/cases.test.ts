@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { VectorTile } from '@mapbox/vector-tile';
+import { PbfReader } from 'pbf';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from '../postgis/support.js';
@@ -44,6 +46,7 @@ async function bytes(path: string, status = 200): Promise<Buffer> {
   return body;
 }
 const text = async (path: string) => (await bytes(path)).toString();
+const quoteForRegExp = (words: string) => words.replace(/[+^]/g, '\\$&');
 const items = (id: string) => `/ogc/features/collections/${id}/items`;
 const layer = (id: string, server = 'FeatureServer') =>
   `/rest/services/default/${server}/${numbers.get(id)}/query`;
@@ -78,15 +81,25 @@ describe.each(VALUES)('$id: $field = $value', ({ id, field, value, esri = value,
 
   it('is written with all digits and letters in every format', async () => {
     expect(await text(`${items(id)}?f=json&limit=100`)).toContain(`"${field}":${value}`);
-    expect(await text(`${items(id)}?f=csv&limit=100`)).toContain(plain);
+    expect(await text(`${items(id)}?f=csv&limit=100`)).toMatch(
+      new RegExp(`[,\n]"?${quoteForRegExp(plain)}"?[,\r\n]`),
+    );
     expect(await text(`${items(id)}?f=gml&limit=100`)).toContain(`<app:${field}>${plain}</app:${field}>`);
-    expect(await text(`${items(id)}?f=html&limit=100`)).toContain(plain);
+    expect(await text(`${items(id)}?f=html&limit=100`)).toMatch(
+      new RegExp(`>\\s*${quoteForRegExp(plain)}\\s*<`),
+    );
     for (const kind of ['FeatureServer', 'MapServer']) {
       const query = `${layer(id, kind)}?where=1%3D1&outFields=*`;
       expect(await text(`${query}&f=json`)).toContain(`"${field}":${esri}`);
       expect(await text(`${query}&f=geojson`)).toContain(`"${field}":${esri}`);
     }
-    expect((await bytes(`/tiles/${id}/0/0/0`)).length).toBeGreaterThan(0);
+    const { layers } = new VectorTile(new PbfReader(await bytes(`/tiles/${id}/0/0/0`)));
+    const [shown] = Object.values(layers);
+    const values = Array.from({ length: shown!.length }, (_, i) =>
+      String(shown!.feature(i).properties[field]),
+    );
+    // This reader has no integers beyond 2^53.
+    expect(values).toContain(plain.length > 15 && /^\d+$/.test(plain) ? String(Number(plain)) : plain);
   });
 
   it('is found by it alone, however it is asked for', async () => {
@@ -278,6 +291,11 @@ function tileAt(lon: number, lat: number, zoom: number): [number, number] {
   return [Math.floor(((lon + 180) / 360) * size), Math.floor(y * size)];
 }
 
+it('a raster across 180 degrees is not found on the other side of the Earth', async () => {
+  const found = JSON.parse(await text('/stac/search?bbox=0,-18,10,-16&collections=utm60dateline'));
+  expect(found.features).toEqual([]);
+});
+
 it('an image of one bit is black and white', async () => {
   const map = await bytes(`/ogc/maps/collections/${numbers.get('bit1')}/map?f=png`);
   const pixels = await sharp(map).toColourspace('srgb').removeAlpha().raw().toBuffer();
@@ -289,4 +307,70 @@ it('an archive of images says and sends images', async () => {
   const response = await fetch(`${server.url}/tiles/mb_wrongformat/0/0/0`);
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/png']);
   expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(0);
+});
+
+/** After all that only reads. */
+describe('an edit', () => {
+  const send = (method: string, path: string, body: string, type = 'application/geo+json') =>
+    fetch(server.url + path, {
+      method,
+      headers: { 'x-api-key': server.adminKey, 'content-type': type },
+      body,
+    });
+  const form = (path: string, members: Record<string, string>) =>
+    send(
+      'POST',
+      path,
+      new URLSearchParams({ f: 'json', ...members }).toString(),
+      'application/x-www-form-urlencoded',
+    );
+  const rows = async (sql: string) => (await run(postgres.url, sql)).rows;
+
+  it.each(['cpoly', 'msurf', 'mcurve', 'curves'])(
+    'that puts %s back as it is read keeps the curve, or is refused',
+    async (id) => {
+      const read = await text(`${items(id)}/1?f=json`);
+      const answer = await send('PUT', `${items(id)}/1`, read);
+      // Surfaces of straight lines lose nothing.
+      expect([200, 409]).toContain(answer.status);
+      expect(await text(`${items(id)}/1?f=json`)).toContain(/"geometry":\{[^}]*\}/.exec(read)![0]);
+      if (id === 'curves')
+        expect(await rows('SELECT ST_GeometryType(geom) AS kind FROM curves WHERE id = 1')).toEqual([
+          { kind: 'ST_CurvePolygon' },
+        ]);
+    },
+  );
+
+  it('of one member of a JSON value leaves the others as they are', async () => {
+    expect((await send('PATCH', `${items('js')}/1`, '{"properties":{"jb":{"k":2}}}')).status).toBe(200);
+    const [row] = await rows('SELECT jb::text, nu::text FROM js WHERE id = 1');
+    expect(row.nu).toBe('12345678901234567890.12345678901234567890');
+    expect(row.jb).toContain('"big": 9007199254740993');
+    expect(row.jb).toContain('"dec": 0.12345678901234567890');
+    expect(row.jb).toContain('"k": 2');
+    expect(row.jb.length).toBeGreaterThan(400);
+  });
+
+  it('stores numbers as they are sent', async () => {
+    const sent =
+      '{"type":"Feature","geometry":null,"properties":{"jb":{"a":9007199254740993},"nu":12345678901234567890.12345678901234567890}}';
+    expect((await send('POST', items('js'), sent)).status).toBe(201);
+    expect(await rows('SELECT jb::text, nu::text FROM js ORDER BY id DESC LIMIT 1')).toEqual([
+      { jb: '{"a": 9007199254740993}', nu: '12345678901234567890.12345678901234567890' },
+    ]);
+  });
+
+  it('deletes the rows that the condition names, and no others', async () => {
+    const remove = (id: string, where: string) =>
+      form(`/rest/services/default/FeatureServer/${numbers.get(id)}/deleteFeatures`, { where });
+    await remove('snow', 'sid=1152921504606846979');
+    expect(await rows('SELECT count(*)::int AS left, min(sid)::text FROM snow')).toEqual([
+      { left: 5, min: '1152921504606846977' },
+    ]);
+    await remove('big', 'sid>1152921504606846979');
+    expect(await text(`${items('big')}?f=json`)).toContain('"numberMatched":3');
+    const edits = `/rest/services/default/FeatureServer/${numbers.get('bigids')}/applyEdits`;
+    expect(await (await form(edits, { deletes: '-1427616' })).text()).toContain('"success":true');
+    expect(await rows('SELECT id::text FROM bigids')).toEqual([{ id: '9007199254740993' }]);
+  });
 });
