@@ -18,7 +18,7 @@ export function uncrossed(box: Box): Box {
   return box[0] <= box[2] ? box : [-180, box[1], 180, box[3]];
 }
 
-/** What the square of Web Mercator shows, in degrees. */
+/** Bounds of the square of Web Mercator, in degrees: west, south, east, north. */
 export const WEB_MERCATOR_BOUNDS: Box = [-180, -85.0511287798066, 180, 85.0511287798066];
 
 /** The part of a box of degrees that Web Mercator shows: readers such as GDAL refuse what lies beyond. */

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 
 /**
- * What a write to a file, or to one of the files beside it, changes; undefined when there is no such file. Files beside
- * it that are missing or empty count as not there.
+ * Returns a text that every write to a file, or to one of the files beside it, changes; undefined without the file. A missing
+ * file beside it counts as an empty one.
  */
 export function fileState(path: string, beside: readonly string[]): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
@@ -14,5 +14,5 @@ export function fileState(path: string, beside: readonly string[]): string | und
   ].join(' ');
 }
 
-/** The state of a SQLite file, which writes to a log beside it first. */
+/** Returns the state of a SQLite file and of its write-ahead log. */
 export const sqliteState = (path: string) => fileState(path, [`${path}-wal`]);

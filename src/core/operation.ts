@@ -269,7 +269,7 @@ export interface Operation {
   readonly path: string;
   readonly surface: Surface;
   readonly protocol: Protocol;
-  /** Name of a span around the operation, which those of its tasks hang under; none when absent. */
+  /** Name of a span around the operation. Spans of its tasks are children of it. */
   readonly span?: string | undefined;
   readonly summary: string;
   readonly description?: string;

@@ -10,6 +10,7 @@ import type { Principal } from '../core/operation.js';
 import type { Pools } from '../core/tasks.js';
 import type { NamedSld } from '../core/vector-tasks.js';
 import type { JobQuery, JobRow } from '../stores/jobs.js';
+import { wholeRightError } from './access/access.js';
 import { holdsBareGeometries, writeAsCsv } from './bare-geometries.js';
 import { exists } from './exists.js';
 import { importFormatOf } from './import-formats.js';
@@ -272,10 +273,7 @@ export class ImportService {
     const id = table.toLowerCase();
     if (!replace || !principal || !this.#deps.isPublished(id)) return;
     if (this.#deps.mayReplace?.(id, principal) ?? true) return;
-    throw new ApiError(
-      'forbidden',
-      `You need the right to write all rows and attributes of the layer '${id}'.`,
-    );
+    throw wholeRightError(id, 'write');
   }
 
   async #runRemote<S>(context: JobContext<RemoteInput<S>>, remote: RemoteKind<S>): Promise<ImportResult> {

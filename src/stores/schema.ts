@@ -259,14 +259,14 @@ export interface InstanceTable {
   applied: number;
 }
 
-/** Changes that all processes must take over. */
-/** Who may change a resource now, in milliseconds since 1970 until when. */
+/** Who may change a resource now; `ends_at` is in milliseconds since 1970. */
 export interface TurnTable {
   resource: string;
   holder: string;
   ends_at: number;
 }
 
+/** Changes that all processes must take over. */
 export interface AnnouncementTable {
   version: number;
   topic: string;

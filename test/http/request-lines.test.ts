@@ -20,7 +20,7 @@ function event(path: string, id: string, more: Partial<RequestEvent> = {}): Requ
     correlationId: id,
     correlationBytes: bytes(id),
     principal: { id: 'anonymous' },
-    span: undefined,
+    trace: undefined,
     ...more,
   };
 }
@@ -106,7 +106,7 @@ describe('lines of the log about requests', () => {
       event('/a"b', 'id', { plainPath: false }),
       event('/a', 'id', { correlationBytes: undefined }),
       event('/a', 'id', { principal: { id: 'key-1' } }),
-      event('/a', 'id', { span: { traceId: '1', spanId: '2' } }),
+      event('/a', 'id', { trace: { traceId: '1', spanId: '2' } }),
       event(`/${'a'.repeat(70_000)}`, 'id'),
     ];
     for (const one of left) expect(lines.write(KIND, one, at, 1, 1)).toBe(false);

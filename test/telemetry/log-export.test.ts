@@ -19,7 +19,7 @@ const EVENT: RequestEvent = {
   correlationId: 'id-1',
   correlationBytes: undefined,
   principal: { id: 'anonymous' },
-  span: { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' },
+  trace: { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' },
 };
 const LINES = 5000;
 
@@ -55,9 +55,9 @@ describe('the log on its way to a collector', () => {
     const before = Date.now();
     const taken = exported();
     receiver.request(KIND, EVENT, 1.239, 512);
-    receiver.request({ ...KIND, status: 500 }, { ...EVENT, span: undefined }, 1, 0);
+    receiver.request({ ...KIND, status: 500 }, { ...EVENT, trace: undefined }, 1, 0);
     receiver.write('feed.store.failed', { Store: 'a', Lost: ['b', 'c'], '@x': 'Error: d' }, 'the text');
-    receiver.write('http.request.failed', { '@tr': EVENT.span!.traceId, '@sp': EVENT.span!.spanId }, 'e');
+    receiver.write('http.request.failed', { '@tr': EVENT.trace!.traceId, '@sp': EVENT.trace!.spanId }, 'e');
     // Counted when the answer is there, which is after the collector has them.
     await vi.waitFor(() => expect(exported() - taken).toBe(4), 20_000);
     expect(logRecords(collector)).toHaveLength(4);
@@ -83,8 +83,8 @@ describe('the log on its way to a collector', () => {
         Principal: 'anonymous',
       },
       flags: 1,
-      traceId: EVENT.span!.traceId,
-      spanId: EVENT.span!.spanId,
+      traceId: EVENT.trace!.traceId,
+      spanId: EVENT.trace!.spanId,
       eventName: 'http.request.completed',
     });
     expect(request!.timeMs).toBeGreaterThan(before - 1);
@@ -96,7 +96,7 @@ describe('the log on its way to a collector', () => {
       eventName: 'feed.store.failed',
       attributes: { 'event.id': 1401, Store: 'a', Lost: ['b', 'c'], 'exception.stacktrace': 'Error: d' },
     });
-    expect(traced).toMatchObject({ traceId: EVENT.span!.traceId, spanId: EVENT.span!.spanId });
+    expect(traced).toMatchObject({ traceId: EVENT.trace!.traceId, spanId: EVENT.trace!.spanId });
     expect(told).toEqual([]);
   });
 

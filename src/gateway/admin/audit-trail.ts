@@ -6,7 +6,8 @@ import type { AuditEvent } from '../../stores/audit.js';
 import type { AuditBacklog } from '../../stores/audit-backlog.js';
 import { AuditScope, inAuditScope } from '../../stores/audit-scope.js';
 import type { State } from '../../stores/state.js';
-import type { AuditedRequest, Auditing, CredentialScheme } from '../http/dispatch.js';
+import type { AuditedRequest, Auditing } from '../http/dispatch.js';
+import type { CredentialScheme } from '../http/request-credentials.js';
 import { EventLimiter } from './event-limiter.js';
 
 export interface AuditTrailOptions {

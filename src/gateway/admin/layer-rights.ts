@@ -2,7 +2,12 @@ import { ANY, type RuleScope, SERVICE } from '../../core/access.js';
 import type { CatalogSnapshot, Collection } from '../../core/collection.js';
 import { ApiError, notFound } from '../../core/errors.js';
 import type { Principal } from '../../core/operation.js';
-import { type AccessAction, type AccessPolicy, isWhole } from '../../services/access/access.js';
+import {
+  type AccessAction,
+  type AccessPolicy,
+  isWhole,
+  wholeRightError,
+} from '../../services/access/access.js';
 import { serviceAccessId } from '../../services/access/marker.js';
 import { hasWhole, isWithin } from '../../services/access/policy.js';
 import type { AccessRules, RuledLayer, RuleSet } from '../../services/access/rules.js';
@@ -45,10 +50,7 @@ export function requireWholeOf(
 
 function refuseLayer(layer: RuledLayer, action: AccessAction, principal: Principal): never {
   if (!isWithin(principal, layer)) throw notFound('layer', layer.id);
-  throw new ApiError(
-    'forbidden',
-    `You need the right to ${action} all rows and attributes of the layer '${layer.id}'.`,
-  );
+  throw wholeRightError(layer.id, action);
 }
 
 /** Throws `forbidden` for a caller whom a tenant limits to some layers: what it asked for is about all of them. */

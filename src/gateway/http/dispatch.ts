@@ -9,20 +9,20 @@ import type { RepeatableRequest } from '../../services/idempotency.js';
 import { loggedPath } from '../../services/telemetry/log.js';
 import { inSpan } from '../../services/telemetry/spans.js';
 import type { Certified, CertifiedRequest } from '../auth/client-certificates.js';
-import { embedKeyOf, isBasic, tokenOf } from '../auth/credentials.js';
+import { embedKeyOf, isBasic } from '../auth/credentials.js';
 import { codingOf } from './content-coding.js';
-import {
-  ACCEPT,
-  AUTHORIZATION,
-  COOKIE,
-  type HttpExchange,
-  IDEMPOTENCY_KEY,
-  X_API_KEY,
-  X_ESRI_AUTHORIZATION,
-} from './exchange.js';
+import { ACCEPT, AUTHORIZATION, COOKIE, type HttpExchange, IDEMPOTENCY_KEY, X_API_KEY } from './exchange.js';
 import { requireFraming, requireMetExpectation } from './framing.js';
 import { optionsReply } from './options.js';
 import { type ParamPlan, parseQuery, planParams, readParams } from './query.js';
+import {
+  type CredentialScheme,
+  findScheme,
+  isScript,
+  readAuthorization,
+  readBearer,
+  requireSameOrigin,
+} from './request-credentials.js';
 import { type Match, Router } from './router.js';
 import { type BodyReader, bodyReader, compileOnUse } from './validation.js';
 
@@ -44,9 +44,6 @@ export interface AuditedRequest {
   remoteIp: string;
   userAgent: string | undefined;
 }
-
-/** How credentials were presented. */
-export type CredentialScheme = 'api-key' | 'bearer' | 'basic' | 'certificate';
 
 /** Who is told what requests do. */
 export interface Auditing {
@@ -205,7 +202,7 @@ export class Dispatcher {
   /** What a request carries of its own goes before the certificate of its connection. */
   #identifyBy(x: HttpExchange, certified: Certified | undefined): Promise<void> | undefined {
     const apiKey = x.headerOf(X_API_KEY);
-    const authorization = authorizationOf(x);
+    const authorization = readAuthorization(x);
     const isShown = apiKey || authorization;
     const embedKey = isShown ? undefined : embedKeyOf(x.query);
     const cookie = isShown || isScript(x) ? undefined : x.headerOf(COOKIE);
@@ -237,7 +234,7 @@ export class Dispatcher {
   }
 
   #identifyByMember(x: HttpExchange, token: unknown): Promise<void> | undefined {
-    if (typeof token !== 'string' || token === '' || x.headerOf(X_API_KEY) || authorizationOf(x))
+    if (typeof token !== 'string' || token === '' || x.headerOf(X_API_KEY) || readAuthorization(x))
       return undefined;
     return this.#identifyByToken(x, token);
   }
@@ -261,7 +258,7 @@ export class Dispatcher {
     this.#signedIn(x, request, 'certificate');
   }
 
-  #signedIn(x: HttpExchange, request?: AuditedRequest, scheme: CredentialScheme = schemeOf(x)): void {
+  #signedIn(x: HttpExchange, request?: AuditedRequest, scheme: CredentialScheme = findScheme(x)): void {
     const { principal } = x;
     if (principal.kind === 'anonymous') return;
     this.#options.audit.signedIn(principal, scheme, () => ({
@@ -293,7 +290,8 @@ export class Dispatcher {
   /** Tells of refusals of what is audited, and of credentials that are not valid. */
   #refusal(x: HttpExchange, error: unknown, request = auditedRequest(x)): unknown {
     const { status, code } = error instanceof ApiError ? error : { status: 500, code: '' };
-    const credentials = status === 401 && (x.headerOf(X_API_KEY) || x.headerOf(AUTHORIZATION) || bearerOf(x));
+    const credentials =
+      status === 401 && (x.headerOf(X_API_KEY) || x.headerOf(AUTHORIZATION) || readBearer(x));
     if (
       credentials ||
       code.startsWith('client_certificate_') ||
@@ -394,7 +392,7 @@ export class Dispatcher {
       key,
       principal: actorOf(x.principal),
       // Whoever maps a certificate chooses the id of its principal.
-      credential: x.header(X_API_KEY.name) ?? authorizationOf(x) ?? certificateOf(x.principal),
+      credential: x.header(X_API_KEY.name) ?? readAuthorization(x) ?? certificateOf(x.principal),
       target: `${x.method} ${operation.takesToken ? withoutToken(x) : targetOf(x)}`,
       bodyHash: () => x.upload.hash(),
     };
@@ -421,70 +419,22 @@ export class Dispatcher {
   }
 }
 
-/** Operations that do more than a task have a span of their own, which their tasks hang under. */
+/** Operations that do more than a task have a span of their own, and spans of their tasks are children of it. */
 function runInSpan(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
-  const { span: outer } = x;
-  if (!outer || operation.span === undefined) return operation.run(x);
+  if (!x.span || operation.span === undefined) return operation.run(x);
   const facts = { name: operation.span, attributes: { 'svc.operation': operation.id } };
-  return inSpan(outer, facts, async (inner) => {
+  return inSpan(x.span, facts, (inner) => {
     x.span = inner;
-    try {
-      return await operation.run(x);
-    } finally {
-      x.span = outer;
-    }
+    return operation.run(x);
   });
 }
 
 const NO_CREDENTIALS = { apiKey: undefined, cookie: undefined, embedKey: undefined };
 
-function authorizationOf(x: HttpExchange): string | undefined {
-  const header = x.headerOf(AUTHORIZATION);
-  return header === undefined || (isBasic(header) && isScript(x)) ? bearerOf(x) : header;
-}
-
-/** Credentials that clients of some surfaces send in ways of their own, as an Authorization header. */
-function bearerOf(x: HttpExchange): string | undefined {
-  if (!x.operation.takesToken) return undefined;
-  const token = tokenOf(x.headerOf(X_ESRI_AUTHORIZATION), x.query);
-  return token === undefined ? undefined : `Bearer ${token}`;
-}
-
-/** Any page can load an answer as a script: it must hold nothing that the visitor's own cookies, certificates and Basic credentials open. */
-function isScript({ operation, query }: HttpExchange): boolean {
-  return operation.present !== undefined && query.includes('callback=');
-}
-
 function readerOf({ body }: Operation, pools: DispatchOptions['pools']): BodyReader | undefined {
   if (!body || body.streamed) return undefined;
   return bodyReader(body, compileOnUse(body.schema), pools);
 }
-
-/**
- * Browsers send cookies and Basic credentials and show certificates with whatever any page asks for: with those nothing is
- * changed, and no connection is opened, at the behest of another site's page. Throws `forbidden`.
- */
-function requireSameOrigin(x: HttpExchange): void {
-  const mayBeProgram = x.principal.kind === 'certificate' || isByBasic(x) || isByProgram(x);
-  if (x.principal.sessionHash === undefined && !mayBeProgram) return;
-  if (!x.hasBody && !x.upgradable) return;
-  const site = x.header('sec-fetch-site');
-  const origin = x.header('origin');
-  // Programs with a certificate or a password say nothing of pages.
-  if (mayBeProgram && site === undefined && origin === undefined) return;
-  const isOwn =
-    site === undefined ? origin === new URL(x.baseUrl).origin : site === 'same-origin' || site === 'none';
-  if (!isOwn || (origin !== undefined && origin !== new URL(x.baseUrl).origin))
-    throw new ApiError('forbidden', 'A page of another site asked for this.');
-}
-
-/** Whether a session may be that of a program: a browser sends the cookie for its own site alone, and names the page. */
-const isByProgram = (x: HttpExchange) =>
-  x.operation.takesSessionOfPrograms === true && x.header('referer') === undefined;
-
-/** Whether a password in the header says who asks. */
-const isByBasic = (x: HttpExchange) =>
-  x.principal.kind !== 'anonymous' && !x.headerOf(X_API_KEY) && isBasic(x.headerOf(AUTHORIZATION));
 
 const certificateOf = ({ kind, claims }: Principal) =>
   kind === 'certificate' ? `certificate ${claims?.['certificate']?.[0]}` : '';
@@ -499,11 +449,6 @@ function auditedRequest(x: HttpExchange): AuditedRequest {
     remoteIp: x.clientAddress,
     userAgent: x.header('user-agent'),
   };
-}
-
-function schemeOf(x: HttpExchange): CredentialScheme {
-  if (x.headerOf(X_API_KEY)) return 'api-key';
-  return isBasic(x.headerOf(AUTHORIZATION)) ? 'basic' : 'bearer';
 }
 
 function targetOf(x: HttpExchange): string {

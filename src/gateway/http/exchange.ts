@@ -64,7 +64,9 @@ export class HttpExchange implements Exchange {
   body: unknown;
   format: Format = JSON_FORMAT;
   principal: Principal = ANONYMOUS;
-  span: RequestSpan | undefined;
+  /** The span of the request, and the one that spans of its tasks are children of. */
+  requestSpan: RequestSpan | undefined;
+  span: unknown;
   /** The span of the request; the span of the caller where the server records none. */
   trace: { readonly traceId: string; readonly spanId: string } | undefined;
   /** What the answer says of rate limits. */

@@ -178,8 +178,9 @@ export class HttpServer {
   #serve(res: HttpResponse, req: HttpRequest, method: string, upgrade?: Upgrade): void {
     const x = new HttpExchange(res, req, method, this.#options.forwarding, upgrade);
     this.#active.value++;
-    x.span = startRequestSpan(x);
-    if (x.span) x.trace = x.span;
+    x.requestSpan = startRequestSpan(x);
+    x.span = x.requestSpan;
+    if (x.requestSpan) x.trace = x.requestSpan;
     else x.noteTrace();
     try {
       if (this.#refuses) {
@@ -310,8 +311,8 @@ export class HttpServer {
     cells.duration.observe(durationMs);
     cells.total.inc();
     cells.serving.observe(durationMs);
-    if (x.span) {
-      const { span } = x.span;
+    if (x.requestSpan) {
+      const { span } = x.requestSpan;
       span.setAttributes(spanAttributes(x, operation, { status, durationMs }));
       span.end();
     }

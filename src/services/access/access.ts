@@ -1,5 +1,6 @@
 import type { Collection } from '../../core/collection.js';
 import type { Expression } from '../../core/cql2/ast.js';
+import { ApiError } from '../../core/errors.js';
 import type { Principal } from '../../core/operation.js';
 import type { Mask } from '../../core/vector-source.js';
 
@@ -19,6 +20,10 @@ export interface Access {
 /** Whether no row and no attribute is kept from the principal. */
 export const isWhole = ({ allowed, filter, fields }: Access): boolean =>
   allowed && filter === undefined && fields === undefined;
+
+/** The refusal of what needs the right to all rows and attributes of a layer. */
+export const wholeRightError = (id: string, action: AccessAction) =>
+  new ApiError('forbidden', `You need the right to ${action} all rows and attributes of the layer '${id}'.`);
 
 /** The one access decision: every read and every write of a collection asks it. Synchronous: it is on every way. */
 export type AccessPolicy = (principal: Principal, collection: Collection, action: AccessAction) => Access;

@@ -2,7 +2,7 @@ import { cursorOf, hasFeatures } from '../../core/abilities.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { compressionOf } from '../../core/content-coding.js';
 import type { CollectionChange } from '../../core/edits.js';
-import { inSpan, type RequestSpan } from '../telemetry/spans.js';
+import { inSpan } from '../telemetry/spans.js';
 import { sharedKey, type TileRequest } from '../tiles/request.js';
 import type { Tile } from '../tiles/tile.js';
 import { maxAgeOf, newTile } from '../tiles/tile.js';
@@ -72,7 +72,7 @@ export class TileLevels {
   }
 
   /** The first tile that still holds. Never rejects. */
-  async read(request: TileRequest, span?: RequestSpan): Promise<TimedTile | undefined> {
+  async read(request: TileRequest, span?: unknown): Promise<TimedTile | undefined> {
     const key = sharedKey(request);
     for (const level of this.#levels) {
       const stored = await inSpan(span, lookUpIn(TIERS[level.reach]), () => level.read(key));

@@ -2,7 +2,6 @@ import type { Box } from '../../core/box.js';
 import type { Reply } from '../../core/operation.js';
 import * as caches from '../telemetry/cache-metrics.js';
 import * as metrics from '../telemetry/metrics.js';
-import type { RequestSpan } from '../telemetry/spans.js';
 import { pyramidKey, type TileAddress, type TileRequest } from '../tiles/request.js';
 import type { KeyedTileRequest, Tile } from '../tiles/tile.js';
 import { type TileUses, tileUses } from './effectiveness.js';
@@ -160,7 +159,7 @@ export class TileCache {
     request: KeyedTileRequest,
     make: () => Promise<Tile>,
     maxAgeMs = NEVER,
-    span?: RequestSpan,
+    span?: unknown,
   ): Promise<Tile> {
     this.#misses.value++;
     this.#tileMisses.value++;
@@ -173,7 +172,7 @@ export class TileCache {
     request: KeyedTileRequest,
     make: () => Promise<Tile>,
     maxAgeMs: number,
-    span: RequestSpan | undefined,
+    span: unknown,
   ): Promise<TimedTile> {
     const making = () => {
       const began = Date.now();
@@ -191,7 +190,7 @@ export class TileCache {
     block: TileBlock,
     draw: () => Promise<readonly Tile[]>,
     maxAgeMs = NEVER,
-    span?: RequestSpan,
+    span?: unknown,
   ): Promise<Tile> {
     this.#misses.value++;
     this.#tileMisses.value++;
@@ -204,7 +203,7 @@ export class TileCache {
     { key, tiles: requests, index }: TileBlock,
     draw: () => Promise<readonly Tile[]>,
     maxAgeMs: number,
-    span: RequestSpan | undefined,
+    span: unknown,
   ): Promise<TimedTile> {
     const stored = this.#levels.any ? await this.#levels.read(requests[index]!, span) : undefined;
     if (stored) return stored;

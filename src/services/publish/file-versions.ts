@@ -18,8 +18,8 @@ interface FileVersion {
   readonly content: string;
   /** Commits that the version has, as far as they are known. */
   commits: number | undefined;
-  /** The state after those of ours. */
-  left?: string;
+  /** The state in which the last of our commits left it. */
+  ourState?: string;
   /** Commits of ours beyond these, before which there was another. */
   readonly later: FileWrites[];
 }
@@ -60,10 +60,10 @@ export class FileVersions {
     while (version.later[0] && version.later[0].before <= version.commits) {
       const { after, state = currentState(path) } = version.later.shift()!;
       // What is told late says nothing of the present state.
-      if (state !== undefined && after >= version.commits) version.left = state;
+      if (state !== undefined && after >= version.commits) version.ourState = state;
       version.commits = Math.max(version.commits, after);
     }
-    if (version.later.length === 0 && version.left !== undefined) version.state = version.left;
+    if (version.later.length === 0 && version.ourState !== undefined) version.state = version.ourState;
   }
 
   /** The content that a file had when its version was made. */

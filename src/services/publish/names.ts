@@ -49,13 +49,15 @@ export async function withAwaited(
   { layerIdOf, holders }: CollectionNames,
 ): Promise<Quarantined[]> {
   if (!quarantined.some(({ isUnread }) => isUnread)) return [...quarantined];
-  const held = [...(await holders())].map(([holder, id]) => ({ id, file: fileOf(holder) }));
-  const awaitedOf = (path: string): Promise<AwaitedCollection[]> =>
+  const collections = [...(await holders())].map(([holder, id]) => ({ id, file: parseFile(holder) }));
+  const findAwaited = (path: string): Promise<AwaitedCollection[]> =>
     Promise.all(
-      held.filter(({ file }) => file === path).map(async ({ id }) => ({ id, layerId: await layerIdOf(id) })),
+      collections
+        .filter(({ file }) => file === path)
+        .map(async ({ id }) => ({ id, layerId: await layerIdOf(id) })),
     );
   return Promise.all(
-    quarantined.map(async (one) => (one.isUnread ? { ...one, awaited: await awaitedOf(one.path) } : one)),
+    quarantined.map(async (one) => (one.isUnread ? { ...one, awaited: await findAwaited(one.path) } : one)),
   );
 }
 
@@ -72,4 +74,5 @@ function holderOf({ name, group, make }: Draft): string {
   return JSON.stringify([make('', 0).file, group, name]);
 }
 
-const fileOf = (holder: string): unknown => (JSON.parse(holder) as unknown[])[0];
+/** The file or database of a holder. */
+const parseFile = (holder: string): unknown => (JSON.parse(holder) as unknown[])[0];

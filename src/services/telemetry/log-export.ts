@@ -65,7 +65,7 @@ export class LogExport implements LogReceiver {
   }
 
   request(kind: RequestKind, event: RequestEvent, durationMs: number, bytes: number): void {
-    const { path, correlationId, principal, span } = event;
+    const { path, correlationId, principal, trace: at } = event;
     const body = `${kind.method} ${path} ${kind.status} ${durationMs.toFixed(2)} ms`;
     const attributes = {
       ...this.#constantsOf(kind),
@@ -75,7 +75,7 @@ export class LogExport implements LogReceiver {
       CorrelationId: correlationId,
       Principal: principal.id,
     };
-    const context = span ? contextOf(span.traceId, span.spanId) : ROOT_CONTEXT;
+    const context = at ? contextOf(at.traceId, at.spanId) : ROOT_CONTEXT;
     this.#emit('http.request.completed', levelOf(kind), body, attributes, context);
   }
 

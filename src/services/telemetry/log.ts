@@ -43,9 +43,8 @@ export interface RequestEvent {
   /** The id as ASCII, where that is at hand. */
   readonly correlationBytes: Uint8Array | undefined;
   readonly principal: { readonly id: string };
-  readonly span: { readonly traceId: string; readonly spanId: string } | undefined;
-  /** The same, or the span of the caller; `span` by default. */
-  readonly trace?: { readonly traceId: string; readonly spanId: string } | undefined;
+  /** The span of the request; the span of the caller where the server records none. */
+  readonly trace: { readonly traceId: string; readonly spanId: string } | undefined;
 }
 
 /** The properties of an event that tell what was thrown (CLEF, `@x`). */
@@ -223,8 +222,8 @@ function constantMembers(kind: RequestKind, process: string): string {
 
 /** An event of any kind, as text. All of it is ASCII. */
 function clefLine(constant: string, e: RequestEvent, durationMs: number, bytes: number): string {
-  const { principal, trace: known = e.span } = e;
-  const trace = known ? `,"@tr":"${known.traceId}","@sp":"${known.spanId}"` : '';
+  const { principal, trace: at } = e;
+  const trace = at ? `,"@tr":"${at.traceId}","@sp":"${at.spanId}"` : '';
   const numbers = `"DurationMs":${milliseconds(durationMs)},"Bytes":${bytes}`;
   const who = `"CorrelationId":"${e.correlationId}","Principal":${loggedPath(principal.id)}`;
   return `${now()}Z",${constant},${numbers},"Path":${loggedPath(e.path)},${who}${trace}}\n`;

@@ -55,8 +55,7 @@ export class RequestLines {
   /** False when the event has something that is not written here. `at` is of `performance.now`, in milliseconds. */
   write(kind: RequestKind, event: RequestEvent, at: number, durationMs: number, bytes: number): boolean {
     const id = event.correlationBytes;
-    if (!id || !event.plainPath || event.span || event.trace || event.principal.id !== 'anonymous')
-      return false;
+    if (!id || !event.plainPath || event.trace || event.principal.id !== 'anonymous') return false;
     const beginning = this.#beginningOf(kind, at);
     const tail = this.#tailOf(id);
     const { path } = event;

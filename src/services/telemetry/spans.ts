@@ -32,9 +32,7 @@ export function startRequestSpan(x: { header(name: string): string | undefined }
     traceparent: x.header('traceparent'),
     tracestate: x.header('tracestate'),
   });
-  const span = tracer.startSpan('svc.http.request', { kind: SpanKind.SERVER }, parent);
-  const { traceId, spanId } = span.spanContext();
-  return { span, context: trace.setSpan(parent, span), traceId, spanId };
+  return spanIn(parent, tracer.startSpan('svc.http.request', { kind: SpanKind.SERVER }, parent));
 }
 
 export interface SpanFacts {
@@ -46,47 +44,48 @@ export interface SpanFacts {
 export interface StageSpan {
   /** W3C Trace Context, for whoever works for it elsewhere. */
   readonly traceparent: string;
-  /** Adds a span below it for work that was done elsewhere. `source` names the subsystem. */
   set(attributes: SpanFacts['attributes']): void;
+  /** Adds a span below it for work that was done elsewhere. `source` names the subsystem. */
   record(
     work: SpanFacts & { source: string; startMs: number; endMs: number; place: Record<string, number> },
   ): void;
 }
 
-/** Runs a stage as a child span of the request. */
-export async function withSpan<T>(
-  parent: RequestSpan,
-  { name, attributes }: SpanFacts,
-  work: (span: StageSpan) => Promise<T>,
-): Promise<T> {
-  const span = tracer.startSpan(name, { attributes }, parent.context);
-  const inner = trace.setSpan(parent.context, span);
-  const stage: StageSpan = {
-    traceparent: traceparentOf(span),
-    set: (more) => void span.setAttributes(more),
-    record({ source, startMs, endMs, place, ...facts }) {
-      const options = { startTime: startMs, attributes: { ...facts.attributes, ...place } };
-      trace.getTracer(source, '1.0.0').startSpan(facts.name, options, inner).end(endMs);
-    },
-  };
-  return endAfter(span, () => work(stage));
+/**
+ * Runs a part of a request in a child of `parent`, which is `Exchange.span`; without tracing the part is only run. `work` gets
+ * the parent of the spans of its own parts.
+ */
+export function inSpan<T>(parent: unknown, facts: SpanFacts, work: (inner: unknown) => T): T {
+  return parent ? inChild(parent as RequestSpan, facts, work) : work(undefined);
 }
 
-/**
- * Runs a part of a request in a span below that of the request; without one it is only run. `work` gets what its tasks
- * hang under.
- */
-export function inSpan<T>(
-  parent: RequestSpan | undefined,
+/** As `inSpan`, for a stage part of whose work is done in other threads and processes. */
+export function withSpan<T>(
+  parent: RequestSpan,
+  facts: SpanFacts,
+  work: (stage: StageSpan) => Promise<T>,
+): Promise<T> {
+  return inChild(parent, facts, ({ span, context: inner }) =>
+    work({
+      traceparent: traceparentOf(span),
+      set: (attributes) => void span.setAttributes(attributes),
+      record({ source, startMs, endMs, place, name, attributes }) {
+        const options = { startTime: startMs, attributes: { ...attributes, ...place } };
+        trace.getTracer(source, '1.0.0').startSpan(name, options, inner).end(endMs);
+      },
+    }),
+  );
+}
+
+function inChild<T>(
+  parent: RequestSpan,
   { name, attributes }: SpanFacts,
-  work: (inner: RequestSpan | undefined) => T,
+  work: (child: RequestSpan) => T,
 ): T {
-  if (!parent) return work(undefined);
-  const span = tracer.startSpan(name, { attributes }, parent.context);
-  const { traceId, spanId } = span.spanContext();
-  const inner = { span, context: trace.setSpan(parent.context, span), traceId, spanId };
+  const child = spanIn(parent.context, tracer.startSpan(name, { attributes }, parent.context));
+  const { span } = child;
   try {
-    const result = work(inner);
+    const result = work(child);
     if (result instanceof Promise) return endAfter(span, () => result) as T;
     span.end();
     return result;
@@ -95,6 +94,12 @@ export function inSpan<T>(
     span.end();
     throw error;
   }
+}
+
+/** A span with the context that its children hang under. */
+function spanIn(parent: Context, span: Span): RequestSpan {
+  const { traceId, spanId } = span.spanContext();
+  return { span, context: trace.setSpan(parent, span), traceId, spanId };
 }
 
 /** A span in the form of W3C Trace Context, which jobs keep of the request that submitted them. */

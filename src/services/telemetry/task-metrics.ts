@@ -57,36 +57,36 @@ interface Input {
   filter?: Expression;
 }
 
-/** How a layer is named. */
-interface LayerLabels {
+/** Names of a layer. Of several layers that one task reads, only `layerId` is there. */
+interface LayerNames {
   readonly layerId: string;
-  readonly collection: string;
-  readonly service: string;
+  readonly collection?: string;
+  readonly service?: string;
 }
 
-const labels = new WeakMap<object, LayerLabels>();
+const SEVERAL: LayerNames = { layerId: 'several' };
+const layerNames = new WeakMap<object, LayerNames>();
 
 /** Remembers the layers' ids by their sources, which is all that tasks name. */
 export function labelLayers({ collections }: CatalogSnapshot): void {
   for (const collection of collections) {
     if (!hasFeatures(collection)) continue;
     const { id, layerId, service = SERVICE, source } = collection;
-    labels.set(source, { layerId: String(layerId), collection: id, service });
+    layerNames.set(source, { layerId: String(layerId), collection: id, service });
   }
 }
 
-/** The names of the layer that a task reads; `several` or undefined where there is not one. */
-export function labelsOf(input: unknown): LayerLabels | 'several' | undefined {
+/** Finds the names of the layer that a task reads; undefined where it reads none. */
+export function findLayerNames(input: unknown): LayerNames | undefined {
   const { source, layers } = input as Input;
-  if (layers && layers.length > 1) return 'several';
+  if (layers && layers.length > 1) return SEVERAL;
   const read = source ?? layers?.[0]?.source;
-  return read && labels.get(read);
+  return read && layerNames.get(read);
 }
 
 /** The id of the layer that a task reads; `several` or nothing where there is not one. */
 export function layerOf(input: unknown): string {
-  const found = labelsOf(input);
-  return found === 'several' ? found : (found?.layerId ?? '');
+  return findLayerNames(input)?.layerId ?? '';
 }
 
 /** The kind of query that a task makes; undefined for one that makes none. */

@@ -4,7 +4,7 @@ import type { RasterSource } from '../../core/rasters.js';
 import type { TaskName, TaskWork } from '../../core/tasks.js';
 import type { RequestSpan } from './spans.js';
 import { type SpanFacts, withSpan } from './spans.js';
-import { labelsOf, queryTypeOf, recordsOf } from './task-metrics.js';
+import { findLayerNames, queryTypeOf, recordsOf } from './task-metrics.js';
 
 /** Spans of tasks: one for the task, queues included, and below it one for the work in its thread or process. */
 
@@ -81,14 +81,13 @@ export function inTaskSpan<T>(
 }
 
 function attributesOf({ name, input, layerId }: TracedTask): Record<string, string> {
-  const found = labelsOf(input);
-  const labels = found === 'several' ? undefined : found;
-  const layer = layerId ?? (found === 'several' ? found : labels?.layerId);
+  const names = findLayerNames(input);
+  const layer = layerId ?? names?.layerId;
   return {
-    'svc.service.id': labels?.service ?? SERVICE,
+    'svc.service.id': names?.service ?? SERVICE,
     'svc.operation': name,
     ...(layer === undefined ? {} : { 'svc.layer.id': String(layer) }),
-    ...(labels ? { 'svc.collection.id': labels.collection } : {}),
+    ...(names?.collection === undefined ? {} : { 'svc.collection.id': names.collection }),
   };
 }
 

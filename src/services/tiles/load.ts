@@ -1,7 +1,6 @@
 import type { Pools } from '../../core/tasks.js';
 import type { TileCache } from '../cache/tile-cache.js';
 import type { TaskContext } from '../run-task.js';
-import type { RequestSpan } from '../telemetry/spans.js';
 import { isDrawn, makeTile } from './make.js';
 import { blockOf, drawBlock } from './metatile.js';
 import { type TileRequest, tileKey } from './request.js';
@@ -30,9 +29,8 @@ export function loadTile(
   coding?: TileCoding,
 ): Promise<Tile> {
   const maxAge = maxAgeOf(request);
-  const span = x.span as RequestSpan | undefined;
   if (!isDrawn(request) || !tiles.keeps)
-    return tiles.load(request, () => makeTile(x, pools, request, coding), maxAge, span);
+    return tiles.load(request, () => makeTile(x, pools, request, coding), maxAge, x.span);
   const block = blockOf(request);
-  return tiles.loadBlock(block, () => drawBlock(x, pools, block), maxAge, span);
+  return tiles.loadBlock(block, () => drawBlock(x, pools, block), maxAge, x.span);
 }

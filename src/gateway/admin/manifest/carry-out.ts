@@ -4,7 +4,7 @@ import {
   type Connection,
   type StoredConnection,
 } from '../../../services/connections/connection.js';
-import { inSpan, type RequestSpan } from '../../../services/telemetry/spans.js';
+import { inSpan } from '../../../services/telemetry/spans.js';
 import type { AdminDeps } from '../deps.js';
 import {
   APPLIED,
@@ -25,8 +25,8 @@ interface Also {
   record?(stores: Stores): Promise<unknown>;
   /** What counts as applied from then on; the objects of the steps when absent. */
   readonly applied?: Applied['objects'] | null;
-  /** The span of the apply. */
-  readonly span?: RequestSpan | undefined;
+  /** Parent of the spans of the steps. */
+  readonly span?: unknown;
 }
 
 type Undo = () => Promise<unknown>;

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { inSpan, type RequestSpan } from '../../../services/telemetry/spans.js';
+import { inSpan } from '../../../services/telemetry/spans.js';
 import {
   specApplies,
   specAppliesDone,
@@ -115,10 +115,9 @@ export const manifest = group({ tag: 'Manifest', scope: 'manifest', envelope: 'w
       const start = performance.now();
       specApplies.cell().inc();
       if (body.release) requireGenuine(body.release, body.resources, deps.releases);
-      const parent = span as RequestSpan | undefined;
-      const steps = await inSpan(parent, PLAN_SPAN, () => plan(body.resources, { prune, principal }, deps));
+      const steps = await inSpan(span, PLAN_SPAN, () => plan(body.resources, { prune, principal }, deps));
       if (!dryRun)
-        await inSpan(parent, APPLY_SPAN, (inner) => carryOut(steps, principal, deps, { span: inner }));
+        await inSpan(span, APPLY_SPAN, (inner) => carryOut(steps, principal, deps, { span: inner }));
       specAppliesDone.cell().inc();
       specNodes.cell().inc(steps.length);
       specDuration.cell().observe(performance.now() - start);

@@ -8,12 +8,11 @@ import type { Exchange, Reply } from '../../../core/operation.js';
 import type { TimeRange } from '../../../core/params.js';
 import type { Resampling } from '../../../core/rasters.js';
 import type { Pools } from '../../../core/tasks.js';
-import { passingFile } from '../../../services/passing-file.js';
 import { lossHeaders } from '../../../services/rasters/source-items.js';
 import { giveRoomBack } from '../../../workers/engine/rooms.js';
 import { withQuery } from '../common.js';
 import { bandName, COVERAGES_PATH } from './documents.js';
-import { type CoverageReading, type CoverageRequest, isScaled, readCoverage } from './read.js';
+import { type CoverageReading, type CoverageRequest, isScaled, openCoverage, readCoverage } from './read.js';
 import { type ScalingParams, scalingOf } from './scaling.js';
 import { outside, type Subset, subsetOf } from './subset.js';
 
@@ -51,7 +50,7 @@ export async function coverage(
   return {
     status: 200,
     mediaType: result.mediaType,
-    body: result.file === undefined ? result.data : await passingFile(result.file),
+    body: await openCoverage(result),
     etag: result.tag,
     cacheControl: 'no-cache',
     headers: {

@@ -2,9 +2,10 @@ import type { Box } from '../../../core/box.js';
 import type { RasterCollection } from '../../../core/collection.js';
 import type { Crs } from '../../../core/crs.js';
 import { LIMITS } from '../../../core/limits.js';
-import type { Exchange } from '../../../core/operation.js';
+import type { Exchange, Reply } from '../../../core/operation.js';
 import type { CoverageResult, CoverageTask } from '../../../core/rasters.js';
 import type { Pools } from '../../../core/tasks.js';
+import { passingFile } from '../../../services/passing-file.js';
 import { runTask } from '../../../services/run-task.js';
 import { withItsScenes } from '../../../services/stac-imagery/windows.js';
 import { type Narrowing, type ReadSource, sourceAt, windowOfPlace } from './instant.js';
@@ -62,6 +63,11 @@ export async function findSource(
   const window84 = windowOfPlace(place);
   const { datetime } = narrowing;
   return sourceAt(await withItsScenes(pools, collection, { window84, datetime, signal }), narrowing, place);
+}
+
+/** Opens the bytes of a coverage as the body of a reply. */
+export async function openCoverage({ file, data }: CoverageResult): Promise<NonNullable<Reply['body']>> {
+  return file === undefined ? data : passingFile(file);
 }
 
 /** True for a request that says how many pixels there are, or how large they are. */

@@ -8,9 +8,8 @@ import { pathString } from '../../../core/params.js';
 import type { Resampling } from '../../../core/rasters.js';
 import { styleLook } from '../../../core/style/look.js';
 import { timeRange } from '../../../services/geoservices/time.js';
-import { passingFile } from '../../../services/passing-file.js';
 import { giveRoomBack } from '../../../workers/engine/rooms.js';
-import { readCoverage } from '../coverages/read.js';
+import { openCoverage, readCoverage } from '../coverages/read.js';
 import { drawMap } from '../maps/draw.js';
 import type { MapWindow } from '../maps/window.js';
 import { common, readingOperation } from './feature-server.js';
@@ -184,7 +183,7 @@ async function values(x: Exchange, { pools }: MapDeps, request: ImageRequest): P
     });
     return {
       ...{ status: 200, mediaType: result.mediaType, etag: result.tag, cacheControl: 'no-cache' },
-      body: result.file === undefined ? result.data : await passingFile(result.file),
+      body: await openCoverage(result),
       sent: () => giveRoomBack(result.data),
     };
   } catch (error) {

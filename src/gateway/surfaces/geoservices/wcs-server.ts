@@ -5,9 +5,8 @@ import { TaskFailure } from '../../../core/failure.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import type { CoverageResult } from '../../../core/rasters.js';
-import { passingFile } from '../../../services/passing-file.js';
 import { giveRoomBack } from '../../../workers/engine/rooms.js';
-import { type CoverageReading, readCoverage } from '../coverages/read.js';
+import { type CoverageReading, openCoverage, readCoverage } from '../coverages/read.js';
 import { requireImage } from './image-layers.js';
 import type { MapDeps } from './map-layers.js';
 import { type Members, textOf } from './members.js';
@@ -114,7 +113,7 @@ async function coverage(
   }
   const request = readWcsRequest(collection, pairs, x.query);
   const { result } = await read(x, deps, collection, request);
-  const body = result.file === undefined ? result.data : await passingFile(result.file);
+  const body = await openCoverage(result);
   const reply: Reply = {
     ...{ status: 200, mediaType: result.mediaType, body, etag: result.tag, cacheControl: 'no-cache' },
     sent: () => giveRoomBack(result.data),

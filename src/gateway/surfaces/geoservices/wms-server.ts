@@ -9,7 +9,7 @@ import { pathString } from '../../../core/params.js';
 import { LEGEND_ZOOM, legendEntries } from '../../../core/style/legend/entries.js';
 import { mapSettings } from '../../../services/layers/map-settings.js';
 import { legendPng } from '../../../services/legend.js';
-import { inSpan, type RequestSpan } from '../../../services/telemetry/spans.js';
+import { inSpan } from '../../../services/telemetry/spans.js';
 import type { MapWindow } from '../maps/window.js';
 import { drawLayers } from './map-export.js';
 import { identified, type MapResult } from './map-identify.js';
@@ -76,17 +76,15 @@ export function wmsOperation(deps: MapDeps): Operation {
         case 'GetMap':
           return map(x, deps, layers, pairs, version);
         case 'GetFeatureInfo':
-          return inSpan(
-            x.span as RequestSpan | undefined,
-            { name: 'svc.feature.identify', attributes: {} },
-            () => featureInfo(x, deps, layers, pairs, version),
-          );
+          return inSpan(x.span, IDENTIFY_SPAN, () => featureInfo(x, deps, layers, pairs, version));
         case 'GetLegendGraphic':
           return legend(x, deps, layers, pairs);
       }
     },
   });
 }
+
+const IDENTIFY_SPAN = { name: 'svc.feature.identify', attributes: {} };
 
 /** The lowest first. Throws 400 naming the parameter. */
 function layersNamed(all: readonly DrawnLayer[], pairs: Members, name: string): DrawnLayer[] {

@@ -6,7 +6,7 @@ import { firstColumn, matrixSize, type TileMatrixSet, zoomOf } from '../../../co
 import { lookUpIn } from '../../../services/cache/levels.js';
 import type { TileCache, TileSlot } from '../../../services/cache/tile-cache.js';
 import type { TaskContext } from '../../../services/run-task.js';
-import { inSpan, type RequestSpan } from '../../../services/telemetry/spans.js';
+import { inSpan } from '../../../services/telemetry/spans.js';
 import { loadTile } from '../../../services/tiles/load.js';
 import { makeTile } from '../../../services/tiles/make.js';
 import {
@@ -96,7 +96,7 @@ interface answerTile {
 
 /** A tile from the cache, or made now. Synchronous when it is cached. */
 export function replyWithTile(x: Exchange, deps: answerTile, plan: TilePlan): Reply | Promise<Reply> {
-  if (x.span) noteLookUp(x.span as RequestSpan);
+  if (x.span) noteLookUp(x.span);
   // Before anything else of the plan: where the tile was found last, it is again.
   const last = plan.slot?.live ? deps.tiles.find(plan.key, plan.slot) : undefined;
   if (last) return last.reply;
@@ -112,7 +112,7 @@ export function replyWithTile(x: Exchange, deps: answerTile, plan: TilePlan): Re
 }
 
 /** Memory is looked into in less time than a span takes: its span says that this was done. */
-const noteLookUp = (span: RequestSpan) => inSpan(span, lookUpIn('memory'), () => {});
+const noteLookUp = (span: unknown) => inSpan(span, lookUpIn('memory'), () => {});
 
 /**
  * Outside of its tileset's limits there is no tile (OGC 20-057, /req/core/tc-error), unless something lies there: a large

@@ -15,8 +15,6 @@ const MAX_LAYERS = 1000;
 const MAX_FIELDS = 1000;
 const MAX_FIELD_TEXT = 200;
 
-/** What the tiles of WebMercatorQuad cover, in CRS84. */
-
 /** No tile at an address: length 0. */
 export const NO_TILE: ArchiveTile = { data: new Uint8Array(0), encoding: 'identity' };
 
