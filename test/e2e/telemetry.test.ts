@@ -87,6 +87,11 @@ const PARTED: Readonly<Record<string, Parted>> = {
     },
     attributes: { 'svc.tile.z': '1', 'svc.tile.y': 0, 'svc.tile.x': 1 },
   },
+  esri: {
+    path: '/rest/services/default/MapServer/tile/1/0/1',
+    spans: { 'svc.cache.operation': {} },
+    attributes: { 'svc.service.id': 'default', 'svc.tile.z': 1, 'svc.tile.y': 0, 'svc.tile.x': 1 },
+  },
   found: {
     path: '/ogc/features/collections/countries/items?limit=3',
     spans: {

@@ -6,13 +6,13 @@ type Attributes = Record<string, string | number | boolean>;
 
 /** Path parameters that spans tell of, by the attribute. The tile is counted from the north-west corner. */
 const FROM_PATH: Readonly<Record<string, readonly string[]>> = {
-  'svc.service.id': ['serviceId'],
+  'svc.service.id': ['serviceId', 'serviceName'],
   'svc.layer.id': ['layerId'],
   'svc.collection.id': ['collectionId'],
   'svc.job.id': ['jobId'],
-  'svc.tile.z': ['tileMatrix', 'z'],
-  'svc.tile.x': ['tileCol', 'x'],
-  'svc.tile.y': ['tileRow', 'y'],
+  'svc.tile.z': ['tileMatrix', 'z', 'level'],
+  'svc.tile.x': ['tileCol', 'x', 'column'],
+  'svc.tile.y': ['tileRow', 'y', 'row'],
 };
 /** Characters of a value that a span keeps. */
 const MAX_VALUE = 200;
@@ -20,7 +20,7 @@ const MAX_VALUE = 200;
 const NORMAL_MS = 100;
 const SLOW_MS = 1000;
 
-/** What the span of a request tells once the answer is sent. */
+/** Returns the attributes of the span of a request. Call it when the response is sent. */
 export function spanAttributes(
   { correlationId, params = {} }: Pick<HttpExchange, 'correlationId'> & { params?: object },
   operation: Operation | undefined,
