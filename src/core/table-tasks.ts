@@ -92,4 +92,6 @@ export interface TableTasks {
   'vector.layers': { input: { database: string; choices: TableChoice[] }; output: TableLayer[] };
   /** A text for each table that changes with its columns and rights; null for one that is gone. */
   'vector.fingerprints': { input: { database: string; tables: TableName[] }; output: (string | null)[] };
+  /** Texts that two looks at one table share, whatever address its database is reached by; none for one that is gone. */
+  'vector.table-identities': { input: { database: string; tables: TableName[] }; output: string[][] };
 }

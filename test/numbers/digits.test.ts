@@ -115,6 +115,10 @@ const idsOf = async (collection: string, query: string): Promise<unknown[]> => {
 };
 const filtered = (collection: string, text: string) =>
   idsOf(collection, `filter=${encodeURIComponent(text)}`);
+const filterAnswer = async (collection: string, text: string) => {
+  const response = await fetch(items(`${collection}/items?filter=${encodeURIComponent(text)}`));
+  return { status: response.status, body: await response.text() };
+};
 const send = (method: string, path: string, body: string, type = 'application/geo+json') =>
   fetch(items(path), {
     method,
@@ -154,10 +158,35 @@ describe.each(STORES)('%s', (_store, { nums, ids }) => {
     [`sid BETWEEN ${SIDS[1]}.5 AND ${SIDS[3]}.5`, [3, 4]],
     [`sid=99999999999999999999`, []],
     [`sid<99999999999999999999`, [1, 2, 3, 4, 5, 6]],
+    [`sid + 0 = ${THIRD}`, [3]],
+    [`sid = ${SIDS[1]} + 1`, [3]],
+    [`-sid = -${THIRD}`, [3]],
+    [`sid - 1 IN (${SIDS[0]}, ${SIDS[1]})`, [2, 3]],
+    [`sid * 1 BETWEEN ${SIDS[1]} AND ${THIRD}`, [2, 3]],
+    [`sid div 1 = ${THIRD} AND mod(sid, 10) = ${THIRD.slice(-1)}`, [3]],
+    [`abs(0 - sid) = ${THIRD} AND floor(sid) = ceil(sid) AND round(sid) = sid`, [3]],
+    [`sid div (fid - 3) > 0`, [4, 5, 6]],
   ])('filters by %s', async (filter, found) => {
     expect(await filtered(nums, filter)).toEqual(found);
     const where = objectIds(await restText(`${layer(nums)}/query`, { where: filter, returnIdsOnly: 'true' }));
     expect(where.map(Number)).toEqual(found);
+  });
+
+  it('takes no other number for a product beyond 64 bits', async () => {
+    const beyond = [3].filter(() => nums === 'pnums');
+    expect(await filtered(nums, `sid * 10 = ${THIRD}0`)).toEqual(beyond);
+    expect(await filtered(nums, `sid * 10 IN (${THIRD}0, 5)`)).toEqual(beyond);
+    expect(await filtered(nums, `sid * 10 > ${THIRD}`)).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  it('refuses to compare what was rounded with more digits than are left of it', async () => {
+    for (const where of [`sid / 1 = ${THIRD}`, `sid + 0.5 IN (1, ${THIRD})`, `power(sid, 1) < ${THIRD}`]) {
+      const { status, body } = await filterAnswer(nums, where);
+      expect([where, status]).toEqual([where, 400]);
+      expect(body).toContain(`cannot be compared with ${THIRD}, which has more digits`);
+      expect(await restText(`${layer(nums)}/deleteFeatures`, { where })).toContain('"code":400');
+    }
+    expect(await stored(nums, 'sid')).toEqual(SIDS);
   });
 
   it('filters by CQL2 JSON, queryables, tiles and definitions of map layers', async () => {
@@ -210,6 +239,12 @@ describe.each(STORES)('%s', (_store, { nums, ids }) => {
     );
     expect(text.match(/"sid": ?\d+/g)).toEqual([expect.stringContaining(THIRD)]);
     expect(text).toMatch(/"same": ?true/);
+    const next = `{"op":"+","args":[{"property":"sid"},1]}`;
+    const later = await rows(
+      'analytics.calculate-field',
+      `{"features":${features},"name":"next","expression":${next}}`,
+    );
+    expect(later).toMatch(new RegExp(`"next": ?${SIDS[3]}[^\\d.]`));
   });
 
   it('writes a statistic and distinct values with their digits', async () => {
@@ -331,6 +366,15 @@ describe.each(STORES)('%s', (_store, { nums, ids }) => {
     expect(await stored(nums, 'sid', 'fid=3')).toEqual([THIRD]);
     await calculated('fid=1', '[{"field":"sid","sqlExpression":"sid"}]');
     expect(await stored(nums, 'sid', 'fid=1')).toEqual([SIDS[0]]);
+    await calculated('fid=2', '[{"field":"sid","sqlExpression":"sid + 2 - 1"}]');
+    expect(await stored(nums, 'sid', 'fid=2')).toEqual([THIRD]);
+    await calculated('fid=2', `[{"field":"n","sqlExpression":"sid - ${SIDS[0]}"}]`);
+    expect(await stored(nums, 'n', 'fid=2')).toEqual(['2']);
+    await calculated('fid=2', '[{"field":"sid","sqlExpression":"sid - 1"}]');
+    expect(await stored(nums, 'sid', 'fid=2')).toEqual([SIDS[1]]);
+    const beyond = await calculated('fid=2', '[{"field":"sid","sqlExpression":"sid * 100"}]');
+    expect(beyond).toMatch(/"code":400|"success":false/);
+    expect(await stored(nums, 'sid', 'fid=2')).toEqual([SIDS[1]]);
   });
 
   it('updates attributes with all digits, as JSON and in a form', async () => {
@@ -438,6 +482,9 @@ describe('decimals of PostgreSQL', () => {
       1, 3,
     ]);
     expect(await idsOf('pnums', `nu=${NU}`)).toEqual([1]);
+    expect(await filtered('pnums', `nu + 0 = ${NU}`)).toEqual([1]);
+    expect(await filtered('pnums', `nu - 0.1 = ${NU.replace('.1', '.0')}`)).toEqual([1]);
+    expect((await filterAnswer('pnums', `nu / 1 = ${NU}`)).status).toBe(400);
   });
 
   it('are stored, patched and grouped with all digits', async () => {

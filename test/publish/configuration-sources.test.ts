@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { run } from '../postgis/support.js';
-import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { OWNER, startPostgres, type TestPostgres } from '../support/postgres.js';
 import { freePort, startServer, type TestServer } from '../support/server.js';
 import { adminClient } from './support/admin-client.js';
 
@@ -25,6 +25,7 @@ const inner = join(town, 'inner');
 const gone = join(folder, 'gone');
 let away: string;
 let postgres: TestPostgres;
+let port: number;
 let server: TestServer;
 const admin = adminClient(() => server);
 
@@ -46,11 +47,17 @@ beforeAll(async () => {
   mkdirSync(gone);
   cpSync('demo/data/world_map.gpkg', join(real, 'world_map.gpkg'));
   away = `http://127.0.0.2:${await freePort()}/away.tif?signature=hidden-word`;
-  postgres = await startPostgres();
+  port = await freePort();
+  postgres = await startPostgres(['listen_addresses=127.0.0.1', `port=${port}`]);
   await run(
     postgres.url,
     `CREATE TABLE trees (id int PRIMARY KEY, kind text, geom geometry(Point, 4326));
      INSERT INTO trees VALUES (1, 'oak', ST_SetSRID(ST_MakePoint(1, 2), 4326))`,
+  );
+  await run(postgres.url, 'CREATE DATABASE other');
+  await run(
+    postgres.url.replace('/postgres', '/other'),
+    `CREATE EXTENSION postgis; CREATE TABLE trees (id int PRIMARY KEY, geom geometry(Point, 4326))`,
   );
   server = await startServer({
     sources: [town, inner, single, gone, away, postgres.url],
@@ -67,6 +74,8 @@ afterAll(async () => {
 async function connections(): Promise<Json[]> {
   return (await admin('GET', '/connections')).body.data;
 }
+const databaseOf = async (name: string) =>
+  (await connections()).find(({ provider, owner }) => provider === 'PostGIS' && owner === name);
 const named = async (name: string) => (await connections()).find((one) => one.name === name);
 const layersOf = async (name: string) => {
   const { connectionId } = await named(name);
@@ -169,9 +178,7 @@ describe('sources of the configuration', () => {
   });
 
   it('leave to the API what is imported or published over it', async () => {
-    const { connectionId } = (await connections()).find(
-      ({ provider, owner }) => provider === 'PostGIS' && owner === 'configuration',
-    );
+    const { connectionId } = await databaseOf('configuration');
     const path = `/connections/${connectionId}/layers`;
     const { body } = await admin('POST', path, { schema: 'public', table: 'trees', layerName: 'More trees' });
     expect(body.data.owner).toBe('api');
@@ -184,6 +191,46 @@ describe('sources of the configuration', () => {
     expect((await admin('PUT', `${path}/enabled`, { enabled: false })).body.data).toHaveLength(1);
     expect((await fetch(`${server.url}/ogc/features/collections/trees`)).status).toBe(200);
     expect((await admin('DELETE', `${path}/${body.data.layerId}`)).status).toBe(200);
+  });
+});
+
+describe('a table that is reached by another address', () => {
+  it('is published again by those alone who may read all of its layer, as a copy of it', async () => {
+    const [{ layerId }] = (await layersOf((await databaseOf('configuration')).name)) as Json[];
+    const access = `/services/default/layers/${layerId}/metadata`;
+    const open = (allowAnonymous: boolean) => admin('PUT', access, { accessPolicy: { allowAnonymous } });
+    expect((await open(false)).status).toBe(200);
+    const address = { host: '127.0.0.1', port, databaseName: 'postgres', username: OWNER };
+    const mode = { sslMode: 'Disable', sslRequired: false };
+    expect((await admin('POST', '/connections', { name: 'by address', ...address, ...mode })).status).toBe(
+      201,
+    );
+    const publish = async (...permissions: string[]) => {
+      const { key } = (await admin('POST', '/api-keys', { name: 'publisher', permissions })).body.data;
+      const response = await fetch(`${server.url}/api/v1/admin/connections/by%20address/layers`, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify({ schema: 'public', table: 'trees', layerName: 'by address' }),
+      });
+      return { status: response.status, body: (await response.json()) as Json };
+    };
+    const work = ['admin:layers:write', 'admin:connections:read'];
+    expect((await publish(...work)).status).toBe(403);
+    const made = await publish(...work, 'read:*');
+    expect(made.status).toBe(201);
+    const items = `${server.url}/ogc/features/collections/by-address/items`;
+    expect((await fetch(items)).status).toBe(401);
+    expect((await open(true)).status).toBe(200);
+    expect((await fetch(items)).status).toBe(200);
+    // A layer of another database becomes a copy when its connection leads to this one.
+    await admin('DELETE', `/connections/by%20address/layers/${made.body.data.layerId}`);
+    expect((await admin('PUT', '/connections/by%20address', { databaseName: 'other' })).status).toBe(200);
+    expect((await publish(...work)).status).toBe(201);
+    expect((await open(false)).status).toBe(200);
+    expect((await fetch(items)).status).toBe(200);
+    expect((await admin('PUT', '/connections/by%20address', { databaseName: 'postgres' })).status).toBe(200);
+    expect((await fetch(items)).status).toBe(401);
+    expect((await open(true)).status).toBe(200);
   });
 });
 

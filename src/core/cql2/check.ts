@@ -20,6 +20,7 @@ import {
   type Operand,
 } from './ast.js';
 import { Cql2Error, excerpt, NO_PREDICATE } from './error.js';
+import { refuseRoundedComparison } from './exactness.js';
 import { type FunctionDefinition, functionNamed, type Kind } from './functions.js';
 import { mergeComparisons } from './merge.js';
 import { closeNames } from './names.js';
@@ -162,6 +163,7 @@ class Checker {
           `'${op}' cannot compare ${this.#described(first)} with ${this.#described(other)}`,
         );
     }
+    refuseRoundedComparison(read, this.options);
     return read;
   }
 

@@ -1,4 +1,4 @@
-import { hasFeatures } from '../../core/abilities.js';
+import { hasFeatures, hasStoredTiles, hasVectorTiles } from '../../core/abilities.js';
 import {
   ANY,
   DATA_OPERATIONS,
@@ -153,8 +153,9 @@ function restricted(principal: Principal, published: Collection, rules: RuleSet)
   const rows = applying(rules.rowPolicies(published), principal, published);
   const masks = applying(rules.masks(published), principal, published);
   if (rows.length === 0 && masks.length === 0) return ALL;
-  // Rules about rows and fields cannot be kept where there are none: such a layer is closed.
-  if (!hasFeatures(published)) return rows.length > 0 ? NONE : ALL;
+  // Rules about rows and fields cannot be kept in stored data: such a layer is closed.
+  if (!hasFeatures(published))
+    return rows.length > 0 || masks.some((mask) => mayHold(published, mask)) ? NONE : ALL;
   // Policies may look at fields that the settings of the layer hide from everybody.
   const collection = whole(published);
   const filter = rowFilter(principal, collection, rows);
@@ -164,6 +165,15 @@ function restricted(principal: Principal, published: Collection, rules: RuleSet)
     filter,
     ...(masks.length === 0 ? {} : fieldsBehind(masks, collection, rules.hashKey)),
   };
+}
+
+/** Whether the tiles of an archive may hold the attribute of a mask. Metadata that lists no attributes tells nothing. */
+function mayHold(collection: Collection, { attribute }: FieldMask): boolean {
+  if (!hasStoredTiles(collection) || !hasVectorTiles(collection)) return false;
+  const { vectorLayers } = collection;
+  const holds = ({ fields }: { fields: Record<string, string> }) =>
+    Object.hasOwn(fields, attribute) || Object.keys(fields).length === 0;
+  return vectorLayers.length === 0 || vectorLayers.some(holds);
 }
 
 /**

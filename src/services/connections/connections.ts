@@ -223,6 +223,15 @@ export class Connections {
     return connectionUrl(body, await this.#password(id, body), this.settings);
   }
 
+  /** The same with the password of a change that is not stored yet; with the stored one where the change has none. */
+  async urlWith(connection: StoredConnection, credential: Credential): Promise<string> {
+    const { password, secretReference } = credential;
+    if (password === undefined && secretReference === undefined) return this.urlOf(connection);
+    const problem = hostProblem(connection.body, this.settings.allow);
+    if (problem !== undefined) throw new ApiError('unavailable', problem);
+    return connectionUrl(connection.body, await this.#draftSecret(credential), this.settings);
+  }
+
   /** The same without its password. */
   publicUrlOf({ id, body }: StoredConnection): string {
     const source = this.#sources.get(id);
@@ -239,12 +248,14 @@ export class Connections {
   }
 
   /** Tries a connection that is not kept. */
-  async testDraft(address: TrialTarget, { password, secretReference }: Credential): Promise<ConnectionCheck> {
-    const secret = () =>
-      secretReference === undefined
-        ? Promise.resolve(password ?? '')
-        : secretAt(secretReference, this.settings.secrets);
-    return this.#trials.try(address, secret);
+  async testDraft(address: TrialTarget, credential: Credential): Promise<ConnectionCheck> {
+    return this.#trials.try(address, () => this.#draftSecret(credential));
+  }
+
+  async #draftSecret({ password, secretReference }: Credential): Promise<string> {
+    return secretReference === undefined
+      ? (password ?? '')
+      : secretAt(secretReference, this.settings.secrets);
   }
 
   /** Tries a connection and remembers how that went. */

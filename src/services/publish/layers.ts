@@ -1,18 +1,18 @@
 import { hasFeatures } from '../../core/abilities.js';
 import type { Box } from '../../core/box.js';
-import type { CatalogSnapshot } from '../../core/collection.js';
+import type { CatalogSnapshot, Collection } from '../../core/collection.js';
 import { ApiError, notFound } from '../../core/errors.js';
 import { mapInLanes } from '../../core/lanes.js';
-import type { TableCheck, TableChoice, TableReport } from '../../core/table-tasks.js';
+import type { TableCheck, TableChoice, TableName, TableReport } from '../../core/table-tasks.js';
 import type { Pools } from '../../core/tasks.js';
-import type { VectorSource } from '../../core/vector-source.js';
 import type { VectorLayerInfo } from '../../core/vector-tasks.js';
 import type { CollectionStore } from '../../stores/collections.js';
 import type { DocumentStore, StoredDocument } from '../../stores/documents.js';
 import type { Derivations } from '../access/derivations.js';
 import type { SourceLayer } from '../access/rules.js';
 import { CONNECTION, type Connection, providerOf, type StoredConnection } from '../connections/connection.js';
-import { type Connections, PUBLISHED_LAYER } from '../connections/connections.js';
+import { type Connections, type Credential, PUBLISHED_LAYER } from '../connections/connections.js';
+import { findSameTable, type PlacedTable } from './same-tables.js';
 import { slug } from './slug.js';
 import type { SourceLayers } from './source-layers.js';
 
@@ -153,8 +153,7 @@ export class PublishedLayers {
     const id = slug(layerName);
     const layerId = await this.deps.collections.idOf(id);
     const body: PublishedLayer = { ...layer, layerId, connectionId: connection.id, info, inspectedAt };
-    const database = this.deps.connections.publicUrlOf(connection);
-    const sources = await this.sourcesOf(id, { ...info.source, database });
+    const sources = await this.sourcesOf(id, choice, connection);
     permit(sources);
     await this.deps.derivations.record(id, sources, by);
     const stored = await this.#documents.together([CONNECTION, connection.id], async (store) => {
@@ -214,32 +213,63 @@ export class PublishedLayers {
   }
 
   /**
-   * The layers that show the same table as a source, those that are switched off among them: a further layer of the table is a
-   * copy of them, and no way round their rules.
+   * The layers that show a table, those that are switched off among them: a further layer of the table is a copy of them, and
+   * no way round their rules. `url` has the password where that is not the one which is kept.
    */
-  async sourcesOf(id: string, source: VectorSource): Promise<SourceLayer[]> {
-    const { catalog, connections, derivations } = this.deps;
-    const table = tableOf(source);
-    const shown = catalog().collections.filter(
-      (one) => one.id !== id && hasFeatures(one) && tableOf(one.rule?.stored ?? one.source) === table,
+  async sourcesOf(
+    id: string,
+    { schema, table }: TableName,
+    connection: StoredConnection,
+    url = () => this.deps.connections.urlOf(connection),
+  ): Promise<SourceLayer[]> {
+    const { connections, derivations, pools } = this.deps;
+    const one = { schema, table, shownUrl: connections.publicUrlOf(connection), url };
+    const others = [...(await this.#storedTables()), ...this.#shownTables()];
+    const same = await findSameTable(
+      pools,
+      one,
+      others.filter(({ layer }) => layer.id !== id),
     );
-    const urls = new Map((await connections.list()).map((one) => [one.id, connections.publicUrlOf(one)]));
-    const others = (await this.list()).flatMap(({ id: other, body }) => {
-      const database = urls.get(body.connectionId);
-      const isSame =
-        other !== id && database !== undefined && tableOf({ ...body.info.source, database }) === table;
-      return isSame ? [{ id: other, layerId: body.layerId, service: body.serviceName }] : [];
+    return derivations.sourcesOf(same.map(({ layer }) => layer));
+  }
+
+  async #storedTables(): Promise<(PlacedTable & { layer: SourceLayer })[]> {
+    const { connections } = this.deps;
+    const byId = new Map((await connections.list()).map((one) => [one.id, one]));
+    return (await this.list()).flatMap(({ id, body }) => {
+      const connection = byId.get(body.connectionId);
+      if (!connection) return [];
+      const { schema, table } = body.choice;
+      return {
+        layer: { id, layerId: body.layerId, service: body.serviceName },
+        ...{ schema, table, shownUrl: connections.publicUrlOf(connection) },
+        url: () => connections.urlOf(connection),
+      };
     });
-    return derivations.sourcesOf([...others, ...shown]);
+  }
+
+  #shownTables(): (PlacedTable & { layer: Collection })[] {
+    return this.deps.catalog().collections.flatMap((layer) => {
+      if (!hasFeatures(layer)) return [];
+      const { database, schema, table } = layer.rule?.stored ?? layer.source;
+      if (database === undefined || schema === undefined) return [];
+      return { layer, schema, table, shownUrl: database, url: () => Promise.resolve(database) };
+    });
   }
 
   /** Before a connection leads to another database: its layers become copies of those that show the same tables there. */
-  async nameSources(before: StoredConnection, after: StoredConnection, by: string): Promise<void> {
-    const [former, database] = [before, after].map((one) => this.deps.connections.publicUrlOf(one));
+  async nameSources(
+    before: StoredConnection,
+    after: StoredConnection,
+    credential: Credential,
+    by: string,
+  ): Promise<void> {
+    const { connections } = this.deps;
+    const [former, present] = [before, after].map((one) => connections.publicUrlOf(one));
+    if (former === present) return;
     for (const { id, body } of await this.list(before.id)) {
-      const { source } = body.info;
-      if (tableOf({ ...source, database: former }) === tableOf({ ...source, database })) continue;
-      const sources = await this.sourcesOf(id, { ...source, database });
+      const url = () => connections.urlWith(after, credential);
+      const sources = await this.sourcesOf(id, body.choice, after, url);
       if (sources.length > 0) await this.deps.derivations.record(id, sources, by);
     }
   }
@@ -321,13 +351,4 @@ function refuseConfigured(id: string): never {
 
 function missing(layerId: number): never {
   throw notFound('layer', `${layerId}`);
-}
-
-/** Names the table of a source, whoever signs in to its database. Undefined for what is no table of one. */
-function tableOf({ database, schema, table }: VectorSource): string | undefined {
-  if (database === undefined) return undefined;
-  const { hostname, port, pathname } = new URL(database);
-  const host = hostname.toLowerCase();
-  const place = /^(localhost|127\.[\d.]+|\[::1\]|)$/.test(host) ? 'localhost' : host;
-  return JSON.stringify([place, port || '5432', pathname, schema, table]);
 }

@@ -11,6 +11,7 @@ import {
   isTimestamp,
   type Operand,
 } from '../../core/cql2/ast.js';
+import { type Exactness, exactnessOf } from '../../core/cql2/exactness.js';
 import { type FoldName, folded } from '../../core/cql2/fold.js';
 import type { Kind } from '../../core/cql2/functions.js';
 import {
@@ -28,6 +29,9 @@ import { balanced, type Fragment, joined, raw, sql } from './fragment.js';
 import { type Span, temporalPredicate } from './temporal-sql.js';
 
 type Comparison = (typeof COMPARISONS)[number];
+
+/** Halves go away from 0. */
+const ROUNDED = 'trunc(v.a + CASE WHEN v.a < 0 THEN -0.5 ELSE 0.5 END)';
 
 /** What distances are rounded by: geometries that touch must be within 0 m of one another. */
 const ROUNDING_METRES = 1e-6;
@@ -67,8 +71,12 @@ export abstract class FilterWriter {
   protected abstract column(name: string, kind: Kind): Fragment;
   /** A property as it is stored. */
   protected abstract stored(name: string): Fragment;
-  /** A number as double precision: all arithmetic is. */
+  /** A number as double precision. */
   protected abstract real(value: Fragment): Fragment;
+  /** A number in the type in which the store adds and multiplies without rounding. */
+  protected abstract exact(value: Operand): Fragment;
+  /** What is left of an exact quotient without its fraction. The divisor may be 0: then NULL. */
+  protected abstract quotient(a: Fragment, b: Fragment): Fragment;
   /** Texts by their code points, whatever collation the column has. */
   protected abstract ordered(value: Fragment): Fragment;
   /** Operands that are compared for equality in a type that only the store knows, when it has one for them. */
@@ -163,12 +171,24 @@ export abstract class FilterWriter {
     return sql`(${left!} IN (${joined(members, ', ')}))`;
   }
 
+  /** How this store works a number out. */
+  protected exactness(operand: Operand): Exactness {
+    return exactnessOf(operand, this.schema);
+  }
+
   #arithmetic(op: (typeof ARITHMETIC)[number], left: Operand, right: Operand): Fragment {
+    if (this.exactness({ op, args: [left, right] }) !== 'double') return this.#exactly(op, left, right);
     const [a, b] = [this.real(this.operand(left)), this.real(this.operand(right))];
     if (op === '+' || op === '-' || op === '*') return sql`(${a} ${op} ${b})`;
     if (op === '/') return sql`(${a} / NULLIF(${b}, 0))`;
     if (op === 'div') return sql`trunc(${a} / NULLIF(${b}, 0))`;
     return op === '%' ? this.#remainder(a, b) : this.#power(a, b);
+  }
+
+  #exactly(op: string, left: Operand, right: Operand): Fragment {
+    const [a, b] = [this.exact(left), this.exact(right)];
+    if (op === 'div') return this.quotient(a, b);
+    return op === '%' || op === 'mod' ? sql`(${a} % NULLIF(${b}, 0))` : sql`(${a} ${op} ${b})`;
   }
 
   #remainder(a: Fragment, b: Fragment): Fragment {
@@ -222,6 +242,8 @@ export abstract class FilterWriter {
       case 'now':
         return this.timestamp(new Date().toISOString());
     }
+    const exactness = this.exactness({ op, args });
+    if (exactness !== 'double') return this.#exactFunction(op, args, exactness);
     const texts = args.map((arg) => this.#byCodePoint(arg));
     const [a, b] = texts as [Fragment, Fragment];
     switch (op) {
@@ -241,7 +263,7 @@ export abstract class FilterWriter {
       case 'ceil':
         return sql`${op}(${this.real(a)})`;
       case 'round':
-        return named('trunc(v.a + CASE WHEN v.a < 0 THEN -0.5 ELSE 0.5 END)', this.real(a));
+        return named(ROUNDED, this.real(a));
       case 'sqrt':
         return named('CASE WHEN v.a >= 0 THEN sqrt(v.a) END', this.real(a));
       case 'mod':
@@ -251,6 +273,16 @@ export abstract class FilterWriter {
       default:
         return this.part(op, a);
     }
+  }
+
+  #exactFunction(op: string, args: readonly Operand[], exactness: Exactness): Fragment {
+    const [first, second] = args as [Operand, Operand];
+    if (op === 'mod') return this.#exactly(op, first, second);
+    const value = this.exact(first);
+    // abs() of SQLite fails for the least integer.
+    if (op === 'abs') return named('CASE WHEN v.a < 0 THEN -v.a ELSE v.a END', value);
+    if (exactness === 'whole') return value;
+    return op === 'round' ? named(ROUNDED, value) : sql`${op}(${value})`;
   }
 
   #substring(text: Operand, start: number, length: number | undefined): Fragment {

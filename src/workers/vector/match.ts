@@ -7,6 +7,7 @@ import {
   isScalar,
   type Operand,
 } from '../../core/cql2/ast.js';
+import { isDecimal } from '../../core/cql2/exactness.js';
 import type { EventImage, MatchResult, MatchSchema, MatchTask } from '../../core/events.js';
 import { readNumber, toInt64 } from '../../core/exact-number.js';
 import { type JsonText, membersIn } from '../../core/json-text.js';
@@ -146,9 +147,7 @@ function rowOf({ id, geometry, attributes }: EventImage, { fields }: MatchSchema
   ];
 }
 
-/** Columns of decimals, which SQLite has as doubles alone: their digits are in a column beside them, as text that sorts. */
-const isDecimal = ({ type, sqlType }: Field) =>
-  type === 'number' && (sqlType?.startsWith('numeric') ?? false);
+/** SQLite has decimals as doubles alone: their digits are in a column beside them, as text that sorts. */
 const digitsColumn = (name: string) => quote(`graticule:digits:${name}`);
 
 /** Compares decimals by their digits, as PostgreSQL does. */

@@ -27,7 +27,7 @@ import { capture } from '../providers/postgis/capture.js';
 import { limitConnections } from '../providers/postgis/database.js';
 import { discover, ping } from '../providers/postgis/discover.js';
 import { tableLayers } from '../providers/postgis/table-layers.js';
-import { databaseTables, fingerprints } from '../providers/postgis/tables.js';
+import { databaseTables, fingerprints, tableIdentities } from '../providers/postgis/tables.js';
 import { validateTable } from '../providers/postgis/validate.js';
 import { keepEvents } from '../providers/retention.js';
 import { inspect, otherTables, storeOf } from '../providers/store.js';
@@ -109,6 +109,7 @@ const TASKS: {
   'vector.validate': validateTable,
   'vector.layers': tableLayers,
   'vector.fingerprints': fingerprints,
+  'vector.table-identities': tableIdentities,
   'vector.tile': vectorTile,
   'vector.overview': ({ layers: [layer] }, cancellation) => buildOverview(layer, cancellation),
   'vector.occupied': occupied,

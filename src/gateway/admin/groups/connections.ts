@@ -103,19 +103,15 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
           );
           const change = { ...target, isActive, ...(description === undefined ? {} : { description }) };
           const by = actorOf(x.principal);
+          const credential = credentialOf(x.body, deps);
           if (isDatabaseConnection(before))
             await deps.publishedLayers.nameSources(
               before,
               { ...before, body: { ...before.body, ...change } },
+              credential,
               by,
             );
-          const changed = await connections.update(
-            before,
-            by,
-            () => change,
-            credentialOf(x.body, deps),
-            ifMatch(x),
-          );
+          const changed = await connections.update(before, by, () => change, credential, ifMatch(x));
           return summary(changed, connections, (await connections.checks()).get(before.id));
         },
       }),

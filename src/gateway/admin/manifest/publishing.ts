@@ -179,7 +179,7 @@ export const publishedLayer: Kind = {
     const layerId = (await deps.state.collections.find(name)) ?? asked;
     const body: PublishedLayer = { ...rest, choice: table, connectionId: source.id, layerId, ...inspection };
     const url = deps.connections.publicUrlOf(source);
-    const sources = await deps.publishedLayers.sourcesOf(name, { ...body.info.source, database: url });
+    const sources = await deps.publishedLayers.sourcesOf(name, table, source);
     requireWholeOf(sources, 'read', targets.principal, deps.rules);
     if (rest.enabled)
       targets.collections.set(

@@ -1,9 +1,10 @@
-import { isArray, isDate, isProperty, isTimestamp, type Operand } from '../../../core/cql2/ast.js';
+import { isArray, isDate, isNumber, isProperty, isTimestamp, type Operand } from '../../../core/cql2/ast.js';
+import type { Exactness } from '../../../core/cql2/exactness.js';
 import { type FoldName, foldOf } from '../../../core/cql2/fold.js';
 import type { Kind } from '../../../core/cql2/functions.js';
 import type { ARRAY, SPATIAL } from '../../../core/cql2/operators.js';
 import { kindOf } from '../../../core/cql2/types.js';
-import { type AnyNumber, toDouble, toInt64 } from '../../../core/exact-number.js';
+import { type AnyNumber, digitsOf, isExactNumber, toDouble, toInt64 } from '../../../core/exact-number.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { FilterWriter, named, patternParts } from '../filter-writer.js';
 import { balanced, type Fragment, type FragmentValue, joined, raw, sql } from '../fragment.js';
@@ -61,12 +62,30 @@ export class GeoPackageFilterWriter extends FilterWriter {
     return sql`CAST(${value} AS REAL)`;
   }
 
+  /** Integers of 64 bits; SQLite goes on with doubles beyond them. It has no decimals. */
+  protected exact(value: Operand): Fragment {
+    return isNumber(value) ? this.text(toInt64(value) ?? toDouble(value)) : this.operand(value);
+  }
+
+  protected override exactness(operand: Operand): Exactness {
+    const exactness = super.exactness(operand);
+    return exactness === 'decimal' ? 'double' : exactness;
+  }
+
+  protected quotient(a: Fragment, b: Fragment): Fragment {
+    return sql`trunc(${a} / NULLIF(${b}, 0))`;
+  }
+
   protected ordered(value: Fragment): Fragment {
     return value;
   }
 
-  protected ownType(): undefined {
-    return undefined;
+  /** What became a double beyond 64 bits equals no integer of so many digits, although one is rounded to the same double. */
+  protected ownType(operands: readonly Operand[]): Fragment[] | undefined {
+    const isBeyond = (one: Operand) => isExactNumber(one) && toInt64(one) === undefined;
+    const isComputed = (one: Operand) => typeof one === 'object' && !isArray(one) && 'op' in one;
+    if (!operands.some(isBeyond) || !operands.some(isComputed)) return undefined;
+    return operands.map((one) => (isBeyond(one) ? this.text(digitsOf(one as AnyNumber)) : this.operand(one)));
   }
 
   protected midnight(date: Fragment): Fragment {

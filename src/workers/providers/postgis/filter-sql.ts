@@ -92,6 +92,14 @@ export class PostgisFilterWriter extends FilterWriter {
     return sql`(${value})::float8`;
   }
 
+  protected exact(value: Operand): Fragment {
+    return sql`(${this.operand(value)})::numeric`;
+  }
+
+  protected quotient(a: Fragment, b: Fragment): Fragment {
+    return sql`div(${a}, NULLIF(${b}, 0))`;
+  }
+
   protected ordered(value: Fragment): Fragment {
     return sql`(${value} COLLATE "C")`;
   }

@@ -143,14 +143,51 @@ export function fingerprints(
   { database, tables }: Input<'vector.fingerprints'>,
   cancellation?: Cancellation,
 ): Promise<(string | null)[]> {
-  const names = tables.map(({ schema: s, table: t }: TableName, n) => ({ n, s, t }));
+  return withConnection(database, (connection) => textOfEach(connection, FINGERPRINTS, tables), {
+    cancellation,
+  });
+}
+
+/** Replicas share the number of their system. Users may be kept from it; then the start of the server tells clusters apart. */
+const SYSTEM = "SELECT 'system ' || system_identifier FROM pg_control_system()";
+const START = "SELECT 'start ' || extract(epoch FROM pg_postmaster_start_time())";
+
+const OIDS = `
+  SELECT w.n::int4, d.oid || ' ' || c.oid FROM jsonb_to_recordset($1::jsonb) AS w(n int, s text, t text)
+    JOIN pg_namespace n ON n.nspname = w.s JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = w.t
+    JOIN pg_database d ON d.datname = current_database()`;
+
+/** The cluster, the database and the table by the numbers that PostgreSQL has given them. */
+export function tableIdentities(
+  { database, tables }: Input<'vector.table-identities'>,
+  cancellation?: Cancellation,
+): Promise<string[][]> {
   return withConnection(
     database,
     async (connection) => {
-      const rows = (await connection.query(FINGERPRINTS, [JSON.stringify(names)])) as [number, string][];
-      const texts = new Map(rows);
-      return tables.map((_, n) => texts.get(n) ?? null);
+      const [[mayAsk]] = (await connection.query(
+        "SELECT has_function_privilege('pg_control_system()', 'EXECUTE')",
+      )) as [[boolean]];
+      const clusters: string[] = [];
+      for (const statement of mayAsk ? [SYSTEM, START] : [START]) {
+        const [[cluster]] = (await connection.query(statement)) as [[string]];
+        clusters.push(cluster);
+      }
+      const oids = await textOfEach(connection, OIDS, tables);
+      return oids.map((oid) => (oid === null ? [] : clusters.map((cluster) => `${cluster} ${oid}`)));
     },
     { cancellation },
   );
+}
+
+/** What a statement answers about each table, by its place in the list. */
+async function textOfEach(
+  connection: PostgresConnection,
+  statement: string,
+  tables: readonly TableName[],
+): Promise<(string | null)[]> {
+  const names = tables.map(({ schema: s, table: t }, n) => ({ n, s, t }));
+  const rows = (await connection.query(statement, [JSON.stringify(names)])) as [number, string][];
+  const texts = new Map(rows);
+  return tables.map((_, n) => texts.get(n) ?? null);
 }
