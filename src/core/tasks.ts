@@ -65,6 +65,7 @@ import type {
   DropTask,
   InspectTask,
   LayerStylesTask,
+  LoadResult,
   LoadTask,
   OccupiedTask,
   TileLayer,
@@ -142,7 +143,7 @@ export interface Tasks
   /** A stored vector tile in the other encoding. */
   'vector.transcode': { input: TranscodeTask; output: ArchiveTile };
   /** Second half of an import: staging file into the store, one transaction, Hilbert order, rtree. */
-  'vector.load': { input: LoadTask; output: { features: number } };
+  'vector.load': { input: LoadTask; output: LoadResult };
   /** Removes a table of features from a store; nothing when it is gone. */
   'vector.drop': { input: DropTask; output: null };
   /** Keeps styles beside a table of a store, each in the place of one of its name. */

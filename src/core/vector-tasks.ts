@@ -152,6 +152,13 @@ export interface LayerStylesTask extends DropTask {
   styles: readonly NamedSld[];
 }
 
+/** A table of a store by the token of the newest load that made it; null where none did. */
+export interface LoadedTable {
+  token: string | null;
+}
+
+export type LoadResult = { features: number } | { occupant: LoadedTable };
+
 export interface LoadTask {
   /** A GeoPackage with one table, made by `ogr.translate`. Removed after the load. */
   staging: string;
@@ -164,8 +171,13 @@ export interface LoadTask {
   title?: string;
   /** The columns `begin`, `end` and `timestamp` are those of KML. */
   spans?: boolean;
-  /** Takes the place of a table of that name in the same transaction. */
+  /**
+   * Takes the place of a table of that name in the same transaction, if that is the one which `replaced` names: the caller
+   * has judged it. Another table stays, and the load answers which one it is; so does a load with `false`. Without it, a
+   * load of a name that is taken fails.
+   */
   replace?: boolean;
+  replaced?: LoadedTable;
   /** Rows have the ids of the staging table, whatever the order they are stored in. For tables that are only read. */
   keepIds?: boolean;
   /** Nobody reads the store before the caller has written it to the disk and given it its name: it is worth nothing until then. */

@@ -8,7 +8,7 @@ import { LIMITS } from '../core/limits.js';
 import type { StagedLayer, StageProblem } from '../core/ogr.js';
 import type { Principal } from '../core/operation.js';
 import type { Pools } from '../core/tasks.js';
-import type { NamedSld } from '../core/vector-tasks.js';
+import type { LoadedTable, NamedSld } from '../core/vector-tasks.js';
 import type { JobQuery, JobRow } from '../stores/jobs.js';
 import { wholeRightError } from './access/access.js';
 import { holdsBareGeometries, writeAsCsv } from './bare-geometries.js';
@@ -259,7 +259,7 @@ export class ImportService {
   #refuseTaken({ table, replace }: Pick<ImportInput, 'table' | 'replace'>): void {
     const id = table.toLowerCase();
     if (!this.#deps.isPublished(id)) return;
-    if (!replace) throw new ApiError('conflict', `There is a collection '${id}' already.`);
+    if (!replace) throw takenError(id);
     if (!this.#deps.isIn?.(id, this.#store))
       throw new ApiError('conflict', `The collection '${id}' was not imported: an import cannot replace it.`);
   }
@@ -429,13 +429,34 @@ export class ImportService {
       table: input.table,
       title: saved.title,
       untyped: saved.untyped,
-      ...(input.replace ? { replace: true } : {}),
+      replace: input.replace === true,
       // The store knows by it that a load which was not heard of any more did commit.
       token: id,
     };
     const onProgress = (part: number) => tell(context, TRANSLATED + part * (LOADED - TRANSLATED));
-    const work = () => this.#deps.pools.run('vector.load', task, { signal, onProgress });
+    const work = async () => {
+      for (let replaced: LoadedTable | undefined; ; ) {
+        const load = { ...task, ...(replaced ? { replaced } : {}) };
+        const result = await this.#deps.pools.run('vector.load', load, { signal, onProgress });
+        if ('features' in result) return;
+        replaced = result.occupant;
+        await this.#refuseOccupied(input, replaced);
+      }
+    };
     await context.step(LOAD_PHASE, `Loading ${saved.features} features into ${input.table}`, work);
+  }
+
+  /** The catalog may not know yet what another job has loaded. Throws `conflict`, or `forbidden` as `#refuseReplacing`. */
+  async #refuseOccupied(input: ImportInput, { token }: LoadedTable): Promise<void> {
+    if (!input.replace) throw takenError(input.table);
+    // Tokens begin with the id of their job, which ends when all processes know its collection.
+    const maker = token === null ? undefined : await this.#deps.jobs.store.get(token.split('/')[0]!);
+    if (maker?.state === 'Queued' || maker?.state === 'Running')
+      throw new ApiError(
+        'conflict',
+        `The collection '${input.table}' was not replaced: job ${maker.id} is making it. Import again when that job has ended.`,
+      );
+    this.#refuseReplacing(input);
   }
 
   async #cleanup(input: ImportInput, id: string, outcome: JobOutcome): Promise<void> {
@@ -454,6 +475,8 @@ export class ImportService {
     return join(this.#staging, `${id}.gpkg`);
   }
 }
+
+const takenError = (id: string) => new ApiError('conflict', `There is a collection '${id}' already.`);
 
 function kindOf({ merge }: ImportInput): string {
   if (!merge) return KIND;

@@ -35,12 +35,17 @@ const points = (n: number, x = 10, y = 50, extra: object = {}) =>
     })),
   });
 
-async function send(fields: Record<string, string>, content: string | Buffer, filename = 'data.geojson') {
+async function send(
+  fields: Record<string, string>,
+  content: string | Buffer,
+  filename = 'data.geojson',
+  key = server.adminKey,
+) {
   const parts = Object.entries(fields).map(([name, value]) => ({ name, content: value }));
   const { contentType, body } = multipart([...parts, { name: 'file', filename, content }]);
   const answer = await fetch(`${server.url}/api/v1/admin/import/upload`, {
     method: 'POST',
-    headers: { 'content-type': contentType, 'x-api-key': server.adminKey },
+    headers: { 'content-type': contentType, 'x-api-key': key },
     body: new Uint8Array(body),
   });
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
@@ -324,6 +329,28 @@ describe('import', () => {
     expect(features).toHaveLength(60);
     expect(features[0]?.properties).toEqual({ name: expect.any(String), fresh: 2 });
     expect((await collection('towns')).extent.spatial.bbox[0]?.slice(0, 2)).toEqual([11, 51]);
+  });
+
+  it('replaces nothing that another caller publishes meanwhile', async () => {
+    const response = await fetch(`${server.url}/api/v1/admin/api-keys`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': server.adminKey },
+      body: JSON.stringify({ name: 'importer', permissions: ['admin:import:write'] }),
+    });
+    const { key } = ((await response.json()) as { data: { key: string } }).data;
+    const ends = new Set<string>();
+    for (let n = 0; n < 8; n++) {
+      const TableName = `contested${n}`;
+      const first = send({ TableName }, points(3000));
+      await pause(20 + n * 20);
+      const fields = { TableName, OverwriteExisting: 'true' };
+      const [one, other] = await Promise.all([first, send(fields, points(3), 'data.geojson', key)]);
+      ends.add(`${one.status} ${other.status}`);
+      const { body } = await get(`/ogc/features/collections/${TableName}/items?limit=1`);
+      expect((body as { numberMatched?: number }).numberMatched).toBe(one.status === 200 ? 3000 : 3);
+    }
+    // Whoever comes second is refused: the name is taken, a job is at work, or the right to replace is missing.
+    for (const end of ends) expect(['200 403', '200 409', '409 200']).toContain(end);
   });
 
   it('keeps the old data when the new is damaged', async () => {

@@ -212,3 +212,46 @@ describe('copies of a layer of which callers read a part', () => {
     ]);
   });
 });
+
+describe('a caller of a tenant', () => {
+  it('learns of no layer outside of the tenant: not of its events, rules, tables and place in the catalog', async () => {
+    const [inside, outside] = ['chosen', 'countries'];
+    const tenant = { tenantId: 'riverside', layers: [inside] };
+    expect((await admin('POST', '/tenants', tenant)).status).toBe(201);
+    const permissions = ['tenant:riverside', 'admin:*'];
+    keys['tenant'] = (
+      (await admin('POST', '/api-keys', { name: 'riverside', permissions })).data as { key: string }
+    ).key;
+    for (const layer of [inside, outside, '*']) {
+      const policy = { service: 'default', layer, role: 'clerk', filter: 'TRUE' };
+      const { status, text } = await admin('POST', '/rls-policies', policy);
+      expect([layer, status, status === 201 ? '' : text]).toEqual([layer, 201, '']);
+    }
+    const get = async (path: string) => {
+      const { status, text } = await send('tenant', 'GET', `/api/v1/admin${path}`);
+      expect([path, status]).toEqual([path, 200]);
+      return JSON.parse(text).data as Record<string, string>[];
+    };
+    expect((await get('/rls-policies')).map(({ layer }) => layer)).toEqual([inside]);
+    const all = (await admin('GET', '/rls-policies')).data as { policyId: string; layer: string }[];
+    for (const { policyId, layer } of all) {
+      const { status } = await send('tenant', 'GET', `/api/v1/admin/rls-policies/${policyId}`);
+      expect([layer, status]).toEqual([layer, layer === inside ? 200 : 404]);
+    }
+    const refusals = await Promise.all(
+      [outside, 'nonexistent'].map(async (layer) => {
+        const rule = { service: 'default', layer, role: 'clerk', filter: 'TRUE' };
+        const { status, text } = await send('tenant', 'POST', '/api/v1/admin/rls-policies', rule);
+        return [status, JSON.parse(text).detail];
+      }),
+    );
+    expect(refusals[0]).toEqual([400, expect.stringContaining('is no layer that is published')]);
+    expect(refusals[1]).toEqual(refusals[0]);
+    const [{ connectionId }] = (await get('/connections')) as [{ connectionId: string }];
+    const layers = await get(`/connections/${connectionId}/layers`);
+    expect(layers).toEqual([]);
+    const { text } = await send('tenant', 'GET', `/api/v1/admin/connections/${connectionId}/tables`);
+    expect(JSON.parse(text).tables).toEqual([]);
+    for (const { policyId } of all) await admin('DELETE', `/rls-policies/${policyId}`);
+  });
+});

@@ -205,6 +205,20 @@ describe('streams for operators, with two gateway processes', () => {
     const foreign = (await ask('/feature-events/replay?cursor=7')).body;
     expect(foreign.Gaps).toEqual([{ Cursor: 7, Reason: 'cursor-invalid', Collections: [] }]);
     expect(foreign.Events).toEqual(all.Events);
+    // A caller of a tenant gets events of its layers.
+    for (const [tenantId, layers, count] of [
+      ['elsewhere', ['nothing'], 0],
+      ['here', ['spots'], 6],
+    ] as const) {
+      expect((await ask('/tenants', 'POST', { tenantId, layers })).status).toBe(201);
+      const permissions = [`tenant:${tenantId}`, 'admin:feature-events:read'];
+      const { key } = (await ask('/api-keys', 'POST', { name: tenantId, permissions })).body.data;
+      const response = await fetch(`${server.url}${ADMIN}/feature-events/replay`, {
+        headers: { 'x-api-key': key, connection: 'close' },
+      });
+      const told = (await response.json()) as { Events: unknown[]; NextCursor: number };
+      expect([told.Events.length, told.NextCursor]).toEqual([count, all.NextCursor]);
+    }
   });
 
   it.each([

@@ -1,9 +1,15 @@
 import Type, { type Static } from 'typebox';
+import { hasFeatures } from '../../core/abilities.js';
 import type { RemoteLayer, RemoteService } from '../../core/ingest.js';
+import type { Principal } from '../../core/operation.js';
+import type { TableInfo, TableName } from '../../core/table-tasks.js';
+import { isWithin } from '../../services/access/policy.js';
 import type { StoredConnection } from '../../services/connections/connection.js';
 import type { DataObject } from '../../services/connections/object-store.js';
 import { tableOf } from '../../services/publish/copy-sources.js';
+import type { AdminDeps } from './deps.js';
 import { OptionalStringSchema, OptionalTimestampSchema } from './envelope.js';
+import { ruledLayer } from './layer-rights.js';
 
 /** What a connection leads to, in the form of tables. */
 
@@ -56,4 +62,25 @@ function columnsOf({ fields = [] }: RemoteLayer): TableView['columns'] {
     ...{ name, dataType: type, isNullable: nullable, isPrimaryKey: type === 'esriFieldTypeOID' },
     maxLength: length,
   }));
+}
+
+/** Tables of a database without those of layers that do not exist for the caller, whom a tenant may limit to some. */
+export async function tablesWithin(
+  principal: Principal,
+  connectionId: string,
+  tables: readonly TableInfo[],
+  { publishedLayers, sourceLayers }: Pick<AdminDeps, 'publishedLayers' | 'sourceLayers'>,
+): Promise<TableInfo[]> {
+  if (principal.layers === undefined) return [...tables];
+  const published = (await publishedLayers.list(connectionId)).map((one) => ({
+    ...one.body.choice,
+    layer: ruledLayer(one),
+  }));
+  const configured = (await sourceLayers.list(connectionId)).flatMap(({ collection: layer }) =>
+    hasFeatures(layer) ? [{ ...layer.source, layer }] : [],
+  );
+  const nameOf = ({ schema = '', table }: Partial<TableName>) => JSON.stringify([schema, table]);
+  const withheld = [...published, ...configured].filter(({ layer }) => !isWithin(principal, layer));
+  const names = new Set(withheld.map(nameOf));
+  return tables.filter((one) => !names.has(nameOf(one)));
 }

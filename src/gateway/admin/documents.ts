@@ -25,10 +25,12 @@ export interface DocumentResource<C extends TSchema, U extends TSchema, B extend
   /** What is stored, and shown between the id and the times. */
   body: B;
   /** Throws `invalid-body` for what the schema cannot say. */
-  make(input: Static<C>, deps: AdminDeps): Static<B>;
+  make(input: Static<C>, deps: AdminDeps, principal: Principal): Static<B>;
   change(body: Static<B>, input: Static<U>): Static<B>;
   /** They are rules of access: all processes follow a change before it is answered. */
   isRule?: boolean;
+  /** Whether a document exists for a caller. All do, when absent. */
+  isVisible?(body: Static<B>, principal: Principal, deps: AdminDeps): boolean;
   /** Throws `forbidden` for a caller who may not make, change or remove such a document. */
   requireRight?(body: Static<B>, principal: Principal, deps: AdminDeps): void;
 }
@@ -57,10 +59,13 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
     const times = { createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) };
     return tagged({ [idMember]: id, ...body, ...times }, tag);
   };
+  const isVisible = (principal: Principal, deps: AdminDeps) => (stored: StoredDocument<object>) =>
+    about.isVisible?.(stored.body as Static<B>, principal, deps) ?? true;
   return {
     list: implement({
       data: Type.Array(item),
-      answer: async (_x, { state }) => (await state.documents.list<object>(kind)).map(view),
+      answer: async ({ principal }, deps) =>
+        (await deps.state.documents.list<object>(kind)).filter(isVisible(principal, deps)).map(view),
     }),
     create: implement({
       body: jsonBody(about.create),
@@ -70,7 +75,7 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
       location: (data: Record<string, string>) => `${path}/${data[idMember]}`,
       async answer({ body, principal }, deps) {
         const { store, settle } = keeping(about, deps);
-        const document = about.make(body as Static<C>, deps) as object;
+        const document = about.make(body as Static<C>, deps, principal) as object;
         about.requireRight?.(document as Static<B>, principal, deps);
         const stored = await store.create(kind, randomUUID(), document, actorOf(principal));
         await settle();
@@ -81,8 +86,10 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
       params,
       data: item,
       errors: [404],
-      answer: async (x, { state }) =>
-        view((await state.documents.get<object>(kind, x.params.id)) ?? missing(kind, x.params.id)),
+      async answer({ params: { id }, principal }, deps) {
+        const found = await deps.state.documents.get<object>(kind, id);
+        return found && isVisible(principal, deps)(found) ? view(found) : missing(kind, id);
+      },
     }),
     update: implement({
       params,

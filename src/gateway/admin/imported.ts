@@ -147,6 +147,8 @@ function importFailure(job: JobRow): ApiError {
     case 'conflict':
     case 'cancelled':
       return new ApiError('conflict', message);
+    case 'forbidden':
+      return new ApiError('forbidden', message);
     case 'invalid-input':
     case 'source-unreadable':
     case 'too-large':

@@ -1,5 +1,5 @@
 import { ANY, type RuleScope, SERVICE } from '../../core/access.js';
-import type { CatalogSnapshot, Collection } from '../../core/collection.js';
+import { CatalogSnapshot, type Collection } from '../../core/collection.js';
 import { ApiError, notFound } from '../../core/errors.js';
 import type { Principal } from '../../core/operation.js';
 import {
@@ -60,6 +60,19 @@ export function requireAllLayers({ layers }: Principal): void {
     'forbidden',
     'This operation covers all layers. You are limited to the layers of a tenant.',
   );
+}
+
+/** Whether all layers that a policy for rows or a mask is about exist for a caller, whom a tenant may limit to some. */
+export function isRuleWithin(rule: RuleScope, principal: Principal, catalog: CatalogSnapshot): boolean {
+  return layersOfRule(rule, catalog).every((layer) => isWithin(principal, layer));
+}
+
+/** The layers that exist for a caller. */
+export function catalogWithin(principal: Principal, catalog: CatalogSnapshot): CatalogSnapshot {
+  if (principal.layers === undefined) return catalog;
+  const { collections, quarantined, generation } = catalog;
+  const within = collections.filter((one) => isWithin(principal, one));
+  return new CatalogSnapshot(within, quarantined, generation);
 }
 
 /** A published table as rules know it. */

@@ -1,6 +1,12 @@
 import { existsSync, rmSync } from 'node:fs';
 import { TaskFailure } from '../../core/failure.js';
-import type { DropTask, LayerStylesTask, LoadTask } from '../../core/vector-tasks.js';
+import type {
+  DropTask,
+  LayerStylesTask,
+  LoadedTable,
+  LoadResult,
+  LoadTask,
+} from '../../core/vector-tasks.js';
 import type Database from '../../native/sqlite.js';
 import { connect, quote } from '../providers/geopackage/connection.js';
 import {
@@ -39,7 +45,7 @@ interface Staged {
  * pages, then the rtree. Nothing is visible, and nothing stays behind, unless all of it succeeds; a table that is
  * replaced is served until then.
  */
-export function load(task: LoadTask): { features: number } {
+export function load(task: LoadTask): LoadResult {
   if (!existsSync(task.staging)) throw new TaskFailure('source-missing', 'The staging file is gone.');
   const db = connect(task.store, false);
   try {
@@ -47,13 +53,14 @@ export function load(task: LoadTask): { features: number } {
     const done = loadedBefore(db, task);
     if (done !== undefined) return { features: done };
     db.prepare('ATTACH ? AS staging').run(task.staging);
-    const features = db.transaction(() => copy(db, task)).immediate();
+    const result = db.transaction(() => copy(db, task)).immediate();
     db.exec('DETACH staging');
+    if ('occupant' in result) return result;
     // Readers are in other threads: let them see the rows without the log in between.
     if (task.unpublished) db.pragma('journal_mode = WAL');
     else emptyLogOf(task.store, db);
     rmSync(task.staging, { force: true });
-    return { features };
+    return result;
   } finally {
     db.close();
   }
@@ -90,7 +97,9 @@ function loadedBefore(db: Db, task: LoadTask): number | undefined {
   return db.prepare(sql).pluck().get(task.token) as number | undefined;
 }
 
-function copy(db: Db, task: LoadTask): number {
+function copy(db: Db, task: LoadTask): LoadResult {
+  const occupant = occupantOf(db, task);
+  if (occupant && task.replace !== undefined && occupant.token !== task.replaced?.token) return { occupant };
   const staged = describe(db, task);
   const before = makeRoom(db, task);
   const srsId = adoptCrs(db, staged.srsId);
@@ -105,13 +114,26 @@ function copy(db: Db, task: LoadTask): number {
       features,
     );
   }
-  return features;
+  return { features };
 }
 
-/** The name of the table that was there; SQLite's names of tables do not tell cases apart. */
-function makeRoom(db: Db, { table, replace }: LoadTask): string | undefined {
+/** The table that has the name already. */
+function occupantOf(db: Db, { table }: LoadTask): LoadedTable | undefined {
+  if (tableNamed(db, table) === undefined) return undefined;
+  const newest =
+    'SELECT token FROM graticule_loads WHERE table_name = ? COLLATE NOCASE ORDER BY rowid DESC LIMIT 1';
+  return { token: (db.prepare(newest).pluck().get(table) as string | undefined) ?? null };
+}
+
+/** SQLite's names of tables do not tell cases apart. */
+function tableNamed(db: Db, table: string): string | undefined {
   const tables = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE";
-  const name = db.prepare(tables).pluck().get(table) as string | undefined;
+  return db.prepare(tables).pluck().get(table) as string | undefined;
+}
+
+/** Removes the table that is replaced, and returns its name. */
+function makeRoom(db: Db, { table, replace }: LoadTask): string | undefined {
+  const name = tableNamed(db, table);
   if (name === undefined) return undefined;
   if (!replace) throw new TaskFailure('invalid-input', `The store has a table ${table} already.`);
   if (!dropTable(db, name))

@@ -2,13 +2,14 @@ import Type, { type Static } from 'typebox';
 import { badParameter } from '../../../core/errors.js';
 import { actorOf } from '../../../core/operation.js';
 import { integer, pathString, text } from '../../../core/params.js';
+import { isWithin } from '../../../services/access/policy.js';
 import { providerOf } from '../../../services/connections/connection.js';
 import { isDatabaseConnection } from '../../../services/connections/connections.js';
 import { isBucketProvider, type ObjectQuery } from '../../../services/connections/object-store.js';
 import { isServiceKind } from '../../../services/connections/service-address.js';
 import { ifMatch } from '../conditional.js';
 import { ConnectionPatch, credentialOf, NewConnection, sslOf, targetOf } from '../connection-bodies.js';
-import { objectTables, serviceTables, TableSchema } from '../connection-tables.js';
+import { objectTables, serviceTables, TableSchema, tablesWithin } from '../connection-tables.js';
 import {
   DetailSchema,
   detail,
@@ -143,7 +144,8 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
     }),
     envelope: 'raw',
     errors: [400, 404, 503],
-    async answer({ params, caller }, { connections, sourceLayers, pools }) {
+    async answer({ params, caller, principal }, deps) {
+      const { connections, sourceLayers, pools } = deps;
       const connection = await connections.get(params.id);
       const provider = providerOf(connection.body);
       if (isServiceKind(provider)) return { tables: serviceTables(await connections.service(connection)) };
@@ -153,10 +155,14 @@ export const connections = group({ tag: 'Connections', scope: 'connections', env
         return { tables, ...(next === undefined ? {} : { nextCursor: next }) };
       }
       if (!isDatabaseConnection(connection))
-        return { tables: (await sourceLayers.list(connection.id)).flatMap(sourceTables) };
+        return {
+          tables: (await sourceLayers.list(connection.id))
+            .filter(({ collection }) => isWithin(principal, collection))
+            .flatMap(sourceTables),
+        };
       const database = await connections.urlOf(connection);
       const { tables } = await pools.run('vector.tables', { database }, { deadlineMs: TABLES_MS, caller });
-      return { tables };
+      return { tables: await tablesWithin(principal, connection.id, tables, deps) };
     },
   }),
   action('POST /connections/test', 'Test Draft Connection', {

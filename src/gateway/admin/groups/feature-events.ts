@@ -4,6 +4,7 @@ import { epochOf, type FeedEvent, type FeedGap } from '../../../core/events.js';
 import { parseJsonExactly } from '../../../core/json.js';
 import { integer } from '../../../core/params.js';
 import { SERVICE_ID } from '../../../core/service.js';
+import { isWithin } from '../../../services/access/policy.js';
 import { objectIdOf } from '../../../services/events/frames.js';
 import type { FeedBounds } from '../../../stores/feed.js';
 import { OptionalStringSchema, TimestampSchema } from '../envelope.js';
@@ -49,7 +50,8 @@ const Page = Type.Object({
 /** Replay of feature changes. */
 export const featureEvents = group({ tag: 'Feature events', scope: 'feature-events', envelope: 'raw' }, [
   report('GET /feature-events/replay', 'Replay feature-change events', {
-    description: 'Events of all collections as they were stored, oldest first. Geometries are in CRS84.',
+    description:
+      'Events of all collections as they were stored, oldest first; a caller of a tenant gets those of its layers. Geometries are in CRS84.',
     params: {
       cursor: integer(
         'cursor',
@@ -62,19 +64,29 @@ export const featureEvents = group({ tag: 'Feature events', scope: 'feature-even
     },
     data: Page,
     errors: [400],
-    async answer({ params: { cursor, from, to, limit } }, { state }) {
+    async answer({ params: { cursor, from, to, limit }, principal }, { state, catalog }) {
       if (from !== undefined && to !== undefined && from > to) throw badParameter('from', "is after 'to'");
       const bounds = await state.feed.bounds();
       const problem = cursor === undefined ? undefined : problemOf(cursor, bounds);
       const after = problem === 'cursor-invalid' ? 0 : (cursor ?? 0);
       const { entries, more } = await state.feed.page({ after, from, to, limit });
+      const exists = (id: string, layerId = catalog().byId(id)?.layerId) =>
+        isWithin(principal, { id, layerId: layerId ?? Number.NaN });
+      const events = entries.filter((entry) => entry.kind === 'event');
       return {
-        Events: entries.filter((entry) => entry.kind === 'event').map(eventView),
+        Events: events.filter(({ event }) => exists(event.collection, event.layerId)).map(eventView),
         NextCursor: entries.at(-1)?.cursor ?? cursor ?? null,
         HasMore: more,
         Gaps: [
           ...(problem ? [{ Cursor: cursor!, Reason: problem, Collections: [] }] : []),
-          ...entries.filter((entry) => entry.kind === 'gap').map(gapView),
+          ...entries
+            .filter((entry) => entry.kind === 'gap')
+            .map((gap) =>
+              gapView(
+                gap,
+                gap.collections.filter((id) => exists(id)),
+              ),
+            ),
         ],
       };
     },
@@ -88,8 +100,8 @@ function problemOf(cursor: number, { oldest, newest }: FeedBounds) {
   return cursor < oldest - 1 ? ('cursor-expired' as const) : undefined;
 }
 
-function gapView({ cursor, collections }: FeedGap) {
-  return { Cursor: cursor, Reason: 'events-lost' as const, Collections: [...collections] };
+function gapView({ cursor }: FeedGap, collections: string[]) {
+  return { Cursor: cursor, Reason: 'events-lost' as const, Collections: collections };
 }
 
 function eventView({ cursor, event }: FeedEvent) {

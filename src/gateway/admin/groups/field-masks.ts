@@ -5,7 +5,7 @@ import { RULE_KINDS } from '../../../services/access/rules.js';
 import { documents } from '../documents.js';
 import { OptionalStringSchema } from '../envelope.js';
 import { group, resource } from '../kit.js';
-import { layersOfRule, requireWhole } from '../layer-rights.js';
+import { catalogWithin, isRuleWithin, layersOfRule, requireWhole } from '../layer-rights.js';
 import { requireMask } from '../rule-checks.js';
 import { DESCRIPTION, NAME, RULE_SCOPE } from '../rule-schemas.js';
 
@@ -27,6 +27,7 @@ export const fieldMasks = group(
       param: 'id',
       idMember: 'policyId',
       isRule: true,
+      isVisible: (rule, principal, deps) => isRuleWithin(rule, principal, deps.catalog()),
       requireRight: (rule, principal, deps) =>
         requireWhole(layersOfRule(rule, deps.catalog()), 'read', principal, deps),
       create: Type.Object({
@@ -52,9 +53,9 @@ export const fieldMasks = group(
         length: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
         description: OptionalStringSchema,
       }),
-      make({ treatment = 'hide', length = null, description = null, ...rule }, deps) {
+      make({ treatment = 'hide', length = null, description = null, ...rule }, deps, principal) {
         const mask = { ...rule, treatment, length, description };
-        requireMask(mask, deps);
+        requireMask(mask, { rules: deps.rules, catalog: () => catalogWithin(principal, deps.catalog()) });
         return mask;
       },
       change: (body) => body,

@@ -193,6 +193,7 @@ function replyOf(body: ImportBody, table: string, job: JobRow): Reply {
 
 /** Failures without a code of their own are of the store. */
 function failureOf({ state, failure_code: code, failure_message: message }: JobRow): Problem {
+  if (code === 'forbidden') throw new ApiError('forbidden', message ?? 'The collection cannot be replaced.');
   if (code === 'conflict') throw new ApiError('conflict', message ?? 'The name is taken.');
   if (state === 'Cancelled') throw new ApiError('conflict', 'The import was cancelled.');
   const text = message ?? 'The import failed.';

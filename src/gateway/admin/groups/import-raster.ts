@@ -194,6 +194,9 @@ function importedView(
 function failure(job: JobRow): ApiError {
   const message = job.failure_message ?? `The import ended: ${job.state}.`;
   switch (job.failure_code) {
+    case 'conflict':
+    case 'forbidden':
+      return new ApiError(job.failure_code, message);
     case 'invalid-input':
     case 'invalid-request':
     case 'source-unreadable':

@@ -178,6 +178,7 @@ function about({ format, storageFormat, minZoom, maxZoom, imported, skipped }: P
 /** What is wrong with the package is the client's; the rest is ours. */
 function refusal(code: string, message: string, cause?: unknown): ApiError {
   if (['invalid-input', 'source-unreadable', 'no-data'].includes(code)) return wrong(message);
+  if (code === 'conflict' || code === 'forbidden') return new ApiError(code, message);
   if (code === 'too-large') return new ApiError('payload-too-large', message);
   if (['storage-full', 'insufficient-storage'].includes(code))
     return new ApiError('insufficient-storage', message);

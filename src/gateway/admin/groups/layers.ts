@@ -3,6 +3,7 @@ import { SERVICE } from '../../../core/access.js';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import { actorOf, type Exchange } from '../../../core/operation.js';
 import type { TableChoice, TableReport } from '../../../core/table-tasks.js';
+import { isWithin } from '../../../services/access/policy.js';
 import type { RuledLayer } from '../../../services/access/rules.js';
 import type { NewLayer, StoredLayer } from '../../../services/publish/layers.js';
 import type { AdminDeps } from '../deps.js';
@@ -85,7 +86,7 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
     params: { ...byConnection, serviceName },
     data: Type.Array(LayerSchema),
     errors: [400, 404],
-    async answer({ params: { id: name, serviceName } }, deps) {
+    async answer({ params: { id: name, serviceName }, principal }, deps) {
       const { connections, publishedLayers, layerCopies, sourceLayers } = deps;
       const { id } = await connections.get(name);
       const [published, copies, configured] = await Promise.all([
@@ -93,7 +94,11 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
         layerCopies.list(id, serviceName),
         sourceLayers.list(id, serviceName),
       ]);
-      return [...published.map(view), ...copies.map(copyView), ...configured.map(sourceLayerView)];
+      return [
+        ...published.filter((one) => isWithin(principal, ruledLayer(one))).map(view),
+        ...copies.filter((one) => isWithin(principal, one.collection)).map(copyView),
+        ...configured.filter((one) => isWithin(principal, one.collection)).map(sourceLayerView),
+      ];
     },
   }),
   action('POST /connections/{id}/layers', 'Publish Layer', {

@@ -5,7 +5,7 @@ import { RULE_KINDS } from '../../../services/access/rules.js';
 import { documents } from '../documents.js';
 import { OptionalStringSchema } from '../envelope.js';
 import { group, resource } from '../kit.js';
-import { layersOfRule, requireWhole } from '../layer-rights.js';
+import { catalogWithin, isRuleWithin, layersOfRule, requireWhole } from '../layer-rights.js';
 import { requireRowPolicy } from '../rule-checks.js';
 import { DESCRIPTION, NAME, RULE_SCOPE } from '../rule-schemas.js';
 
@@ -56,17 +56,21 @@ export const rowPolicies = group(
       param: 'id',
       idMember: 'policyId',
       isRule: true,
+      isVisible: (rule, principal, deps) => isRuleWithin(rule, principal, deps.catalog()),
       requireRight: (rule, principal, deps) =>
         requireWhole(layersOfRule(rule, deps.catalog()), 'read', principal, deps),
       create: NewRowPolicy,
       update: Type.Object({}),
       body: RowPolicySchema,
-      make(input, deps) {
+      make(input, deps, principal) {
         const { comparison = 'in', description = null, filter = null, ...scope } = input;
         const { attribute = null, claimType = null, ...rest } = scope;
         const compared = { attribute, claimType, comparison: comparisonOf(comparison) };
         const policy = { ...rest, ...compared, filter, description };
-        requireRowPolicy(policy, deps);
+        requireRowPolicy(policy, {
+          rules: deps.rules,
+          catalog: () => catalogWithin(principal, deps.catalog()),
+        });
         return policy;
       },
       change: (body) => body,
