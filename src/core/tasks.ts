@@ -68,6 +68,7 @@ import type {
   LoadResult,
   LoadTask,
   OccupiedTask,
+  Patience,
   TileLayer,
   TranscodeTask,
   VectorLayerInfo,
@@ -99,7 +100,7 @@ export interface Tasks
     output: { tiles: string[]; plain: string[]; problems: { layer: string; reason: string }[] };
   };
   /** Lists what a PostGIS database can publish. */
-  'vector.discover': { input: { database: string }; output: DiscoveredDatabase };
+  'vector.discover': { input: { database: string; patience?: Patience }; output: DiscoveredDatabase };
   /** Makes or removes the triggers that tell edits by others. */
   'vector.capture': { input: CaptureTask; output: CaptureResult };
   /** Resolves when the database answers. */

@@ -63,7 +63,13 @@ export interface DiscoveredDatabase {
   layers: VectorLayerInfo[];
   rasters: PostgisRaster[];
   /** What cannot be published, and why; without a layer it concerns the whole database. */
-  problems: { layer?: string; reason: string }[];
+  problems: { layer?: string; reason: string; isSlow?: true }[];
+}
+
+/** Milliseconds for one view or foreign table, and for all of those that take too long. */
+export interface Patience {
+  tableMs: number;
+  allMs: number;
 }
 
 /** One layer of a vector tile. */

@@ -2,13 +2,17 @@ import { setTimeout } from 'node:timers/promises';
 import { withoutPassword } from '../core/database-url.js';
 import { TaskFailure } from '../core/failure.js';
 import type { Pools } from '../core/tasks.js';
-import type { DiscoveredDatabase } from '../core/vector-tasks.js';
+import type { DiscoveredDatabase, Patience, VectorLayerInfo } from '../core/vector-tasks.js';
 import { errorRecovery } from './telemetry/process-metrics.js';
 
 /** How often databases are asked whether they answer. */
 const CHECK_MS = 2000;
 const PING_DEADLINE_MS = 5000;
 const DISCOVER_DEADLINE_MS = 60_000;
+/** The first look at the tables goes past slow views; a second one, beside the server, has time for them. */
+const QUICK: Patience = { tableMs: 1000, allMs: 1500 };
+const PATIENT: Patience = { tableMs: 30_000, allMs: 540_000 };
+const PATIENT_DEADLINE_MS = 600_000;
 /** Milliseconds for which a start or a reload waits for the tables of a database that has not listed any yet. */
 const FIRST_MS = 3000;
 const STATUS_MS = 2000;
@@ -31,6 +35,10 @@ interface DatabaseState {
   isSlow: boolean;
   /** What was found after that wait; taken by the next reading. */
   late?: DiscoveredDatabase;
+  /** True during the second look at slow views. */
+  isLookedAt: boolean;
+  /** Views that were slow in a second look, too. */
+  readonly slowViews: Set<string>;
 }
 
 export interface DatabaseStatus {
@@ -81,14 +89,17 @@ export class Databases {
     if (late) {
       database.late = undefined;
       database.contents = late;
+      this.#lookLonger(url, database);
       return late;
     }
     if (database.isSlow) throw slow();
     try {
       const options = { deadlineMs: DISCOVER_DEADLINE_MS };
-      const reading = this.#pools.run('vector.discover', { database: url }, options);
-      database.contents = await (database.contents ? reading : this.#first(database, reading));
+      const reading = this.#pools.run('vector.discover', { database: url, patience: QUICK }, options);
+      const found = await (database.contents ? reading : this.#first(database, reading));
+      database.contents = withSlowViews(found, database.contents);
       note(database, undefined);
+      this.#lookLonger(url, database);
       return database.contents;
     } catch (error) {
       if (database.isSlow) throw error;
@@ -123,6 +134,27 @@ export class Databases {
         database.isSlow = false;
       });
     throw slow();
+  }
+
+  /** Reads the views that were too slow for the first look; the next reading takes what is found. */
+  #lookLonger(url: string, database: DatabaseState): void {
+    const slow = slowIn(database.contents!).filter((layer) => !database.slowViews.has(layer));
+    if (slow.length === 0 || database.isLookedAt) return;
+    database.isLookedAt = true;
+    this.#pools
+      .run('vector.discover', { database: url, patience: PATIENT }, { deadlineMs: PATIENT_DEADLINE_MS })
+      .then(
+        (found) => {
+          for (const layer of slowIn(found)) database.slowViews.add(layer);
+          database.late = withSlowViews(found, database.contents);
+          database.awaited = true;
+        },
+        // The next reload tries again.
+        () => undefined,
+      )
+      .finally(() => {
+        database.isLookedAt = false;
+      });
   }
 
   /**
@@ -178,7 +210,29 @@ export class Databases {
 }
 
 function newState(): DatabaseState {
-  return { up: true, reason: '', awaited: false, checkedAt: 0, downSince: 0, isSlow: false };
+  const times = { checkedAt: 0, downSince: 0 };
+  return {
+    ...{ up: true, reason: '', awaited: false, ...times, isSlow: false, isLookedAt: false },
+    slowViews: new Set(),
+  };
+}
+
+const slowIn = ({ problems }: DiscoveredDatabase): string[] =>
+  problems.flatMap(({ layer, isSlow }) => (isSlow && layer !== undefined ? [layer] : []));
+
+/** A view that was read before, and is too slow for this look, stays as it was. */
+function withSlowViews(
+  found: DiscoveredDatabase,
+  former: DiscoveredDatabase | undefined,
+): DiscoveredDatabase {
+  const slow = new Set(slowIn(found));
+  if (slow.size === 0 || !former) return found;
+  const nameOf = ({ source: { schema, table, geometryColumn } }: VectorLayerInfo) =>
+    [`${schema}.${table}`, `${schema}.${table}.${geometryColumn}`].find((name) => slow.has(name));
+  const kept = former.layers.filter((layer) => nameOf(layer) !== undefined);
+  const names = new Set(kept.map(nameOf));
+  const problems = found.problems.filter(({ layer, isSlow }) => !isSlow || !names.has(layer));
+  return { ...found, layers: [...found.layers, ...kept], problems };
 }
 
 function slow(): TaskFailure {

@@ -31,7 +31,7 @@ it('a database has recovered when it answers again', async () => {
   let failure: Error | undefined;
   const run = async () => {
     if (failure) throw failure;
-    return {};
+    return { layers: [], rasters: [], problems: [] };
   };
   const databases = new Databases({ run } as unknown as Pools);
   const discover = () => databases.discover('postgresql://host/base').catch(() => undefined);
@@ -80,4 +80,35 @@ it('a database whose tables take long is published once they are listed, and del
   expect(await discover()).toBe(contents);
   expect(await databases.status()).toMatchObject([{ published: true }]);
   databases.close();
+});
+
+it('a slow view is read once more with time, keeps nothing waiting, and stays as it was read', async () => {
+  const layer = (table: string) => ({ source: { schema: 'public', table, geometryColumn: 'geom' } });
+  const isSlow = { layer: 'public.slow', reason: 'Reading it took too long.', isSlow: true };
+  const quick = { layers: [layer('roads')], rasters: [], problems: [isSlow] };
+  const whole = { layers: [layer('roads'), layer('slow')], rasters: [], problems: [] };
+  let readWhole: (contents: object) => void = () => {};
+  const looks: number[] = [];
+  const run = (name: string, { patience }: { patience?: { tableMs: number } }) => {
+    if (name === 'vector.ping') return Promise.resolve(null);
+    looks.push(patience!.tableMs);
+    if (looks.length !== 2) return Promise.resolve(quick);
+    return new Promise((resolve) => (readWhole = resolve));
+  };
+  const databases = new Databases({ run } as unknown as Pools);
+  const discover = async () => {
+    const { layers, problems } = await databases.discover('postgresql://host/views');
+    return [layers.map(({ source }) => source.table), problems.length];
+  };
+  expect(await discover()).toEqual([['roads'], 1]);
+  expect(looks).toEqual([1000, 30_000]);
+  const returned = new Promise((resolve) => databases.watch(resolve));
+  readWhole(whole);
+  await returned;
+  databases.close();
+  expect(await discover()).toEqual([['roads', 'slow'], 0]);
+  expect(looks).toHaveLength(2);
+  // It is too slow for a reload, which keeps what is known of it.
+  expect(await discover()).toEqual([['roads', 'slow'], 0]);
+  expect(looks).toEqual([1000, 30_000, 1000]);
 });

@@ -13,7 +13,14 @@ export async function readDatabase(url: string, deps: PublishDeps): Promise<Foun
   const contents: Found = { collections: [], quarantined: [] };
   try {
     const { layers, rasters, problems } = await deps.databases.discover(url);
-    contents.quarantined.push(...problems.map(({ layer, reason }) => ({ path, layer, reason })));
+    contents.quarantined.push(
+      ...problems.map(({ layer, reason, isSlow }) => ({
+        path,
+        layer,
+        reason,
+        ...(isSlow && { isUnread: isSlow }),
+      })),
+    );
     for (const layer of layers) {
       try {
         contents.collections.push(draftOf(layer, layers, path));

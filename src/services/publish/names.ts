@@ -49,15 +49,15 @@ export async function withAwaited(
   { layerIdOf, holders }: CollectionNames,
 ): Promise<Quarantined[]> {
   if (!quarantined.some(({ isUnread }) => isUnread)) return [...quarantined];
-  const collections = [...(await holders())].map(([holder, id]) => ({ id, file: parseFile(holder) }));
-  const findAwaited = (path: string): Promise<AwaitedCollection[]> =>
+  const collections = [...(await holders())].map(([holder, id]) => ({ id, ...parseHolder(holder) }));
+  const findAwaited = ({ path, layer }: Quarantined): Promise<AwaitedCollection[]> =>
     Promise.all(
       collections
-        .filter(({ file }) => file === path)
+        .filter((one) => one.file === path && (layer === undefined || namesOf(layer).includes(one.layer)))
         .map(async ({ id }) => ({ id, layerId: await layerIdOf(id) })),
     );
   return Promise.all(
-    quarantined.map(async (one) => (one.isUnread ? { ...one, awaited: await findAwaited(one.path) } : one)),
+    quarantined.map(async (one) => (one.isUnread ? { ...one, awaited: await findAwaited(one) } : one)),
   );
 }
 
@@ -75,4 +75,10 @@ function holderOf({ name, group, make }: Draft): string {
 }
 
 /** The file or database of a holder. */
-const parseFile = (holder: string): unknown => (JSON.parse(holder) as unknown[])[0];
+function parseHolder(holder: string): { file: string; layer: string } {
+  const [file, group, name] = JSON.parse(holder) as [string, string, string];
+  return { file, layer: `${group}.${name}` };
+}
+
+/** A column of geometries is a part of the name of its collection: `town.trees.crown` holds `trees_crown`. */
+const namesOf = (layer: string): string[] => [layer, layer.replace(/(\..*)\.([^.]*)$/, '$1_$2')];

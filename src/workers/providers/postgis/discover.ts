@@ -6,7 +6,7 @@ import type {
   IdType,
   PostgisSource,
 } from '../../../core/vector-source.js';
-import type { DiscoveredDatabase, VectorLayerInfo } from '../../../core/vector-tasks.js';
+import type { DiscoveredDatabase, Patience, VectorLayerInfo } from '../../../core/vector-tasks.js';
 import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
 import { isPgError } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
@@ -21,6 +21,7 @@ import {
 } from './catalog.js';
 import { poolOf, withConnection } from './database.js';
 import { keyNumbers } from './key-numbers.js';
+import { LookTime } from './look-time.js';
 import { Measure } from './measure.js';
 import { quote } from './names.js';
 import { newestCursor } from './outbox.js';
@@ -31,10 +32,10 @@ import { rasterColumns } from './raster-columns.js';
  * published is listed with the reason.
  */
 export function discover(
-  { database }: { database: string },
+  { database, patience = PATIENCE }: { database: string; patience?: Patience },
   cancellation?: Cancellation,
 ): Promise<DiscoveredDatabase> {
-  return withConnection(database, (connection) => listing(connection, database), { cancellation });
+  return withConnection(database, (connection) => listing(connection, database, patience), { cancellation });
 }
 
 /** Resolves when the database answers, or all connections of this thread are in use: then tasks tell. */
@@ -44,7 +45,13 @@ export async function ping({ database }: { database: string }, cancellation?: Ca
   return null;
 }
 
-async function listing(connection: PostgresConnection, database: string): Promise<DiscoveredDatabase> {
+const PATIENCE: Patience = { tableMs: 30_000, allMs: 600_000 };
+
+async function listing(
+  connection: PostgresConnection,
+  database: string,
+  patience: Patience,
+): Promise<DiscoveredDatabase> {
   const contents: DiscoveredDatabase = { layers: [], rasters: [], problems: [] };
   const [[installed]] = (await connection.query(
     "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'postgis')",
@@ -55,20 +62,31 @@ async function listing(connection: PostgresConnection, database: string): Promis
   contents.rasters.push(...(await rasterColumns(connection, database)));
   const cursor = await newestCursor(connection);
   const measure = new Measure(connection);
-  for (const table of tables) {
-    const result = await layerOf(connection, database, table, measure).catch((error: unknown) => {
-      // One table that cannot be read, such as a view over something dropped, must not hide the others.
-      if (!isPgError(error) || !error.alive) throw error;
-      return { problem: `It cannot be read: ${error.message}` };
-    });
-    if ('problem' in result) {
+  const time = new LookTime(connection, patience);
+  const layers = new Map<SpatialTable, VectorLayerInfo>();
+  for (const table of time.order(tables)) {
+    const result = await time
+      .within(table, () => layerOf(connection, database, table, measure))
+      .catch((error: unknown) => {
+        // One table that cannot be read, such as a view over something dropped, must not hide the others.
+        if (!isPgError(error) || !error.alive) throw error;
+        return { problem: `It cannot be read: ${error.message}` };
+      });
+    if (result && !('problem' in result)) layers.set(table, { ...result, cursor });
+    else {
       const columns = tables.filter(({ oid }) => oid === table.oid).length;
       const layer = `${table.schema}.${table.table}${columns > 1 ? `.${table.geometryColumn}` : ''}`;
-      contents.problems.push({ layer, reason: result.problem });
-    } else contents.layers.push({ ...result, cursor });
+      contents.problems.push({ layer, ...(result ? { reason: result.problem } : SLOW) });
+    }
   }
+  contents.layers.push(...tables.flatMap((table) => layers.get(table) ?? []));
   return contents;
 }
+
+const SLOW = {
+  reason: 'Reading it took too long. It is published as soon as it has been read.',
+  isSlow: true,
+} as const;
 
 /** A table as a layer; what `choice` states takes the place of what is looked for. */
 export async function layerOf(
