@@ -324,21 +324,24 @@ describe('a caller', () => {
     const add = (fields: Record<string, string>) => files.add(id, { fields }, {});
     expect(await add({ token })).toMatchObject({ addAttachmentResult: { success: true } });
     expect(await add({ token: `${token}x` })).toMatchObject({ error: { code: 498 } });
-    expect(await add({})).toMatchObject({ error: { code: 403 } });
+    expect(await add({})).toMatchObject({ error: { code: 499 } });
     const late = new FormData();
     late.set('attachment', new Blob([png() as BlobPart], { type: 'image/png' }), 'late.png');
     late.set('token', token);
     const response = await fetch(files.url(`${id}/addAttachment`), { method: 'POST', body: late });
-    expect(await response.json()).toMatchObject({ error: { code: 403 } });
+    expect(await response.json()).toMatchObject({ error: { code: 499 } });
     expect(await files.infos(id)).toHaveLength(1);
   });
 
   it('that may only read changes nothing', async () => {
     const id = await files.insert();
     const { objectId } = (await files.add(id)).addAttachmentResult;
-    for (const headers of [reader, {}]) {
+    for (const [headers, code] of [
+      [reader, 403],
+      [{}, 499],
+    ] as const) {
       expect(await files.infos(id, headers as Record<string, string>)).toHaveLength(1);
-      const failure = { error: { code: 403 } };
+      const failure = { error: { code } };
       expect(await files.add(id, {}, headers as Record<string, string>)).toMatchObject(failure);
       expect(
         await files.post(`${id}/deleteAttachments`, { attachmentIds: `${objectId}` }, headers as never),

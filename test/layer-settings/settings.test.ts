@@ -564,6 +564,8 @@ describe('settings of services', () => {
     await put(path, { defaultFormat: 'webp', maxFeaturesPerLayer: 1 });
     expect(await typeOf()).toBe('image/webp');
     expect(await typeOf('&f=png')).toBe('image/png');
+    const exported = await fetch(`${server.url}/rest/services/default/MapServer/export?bbox=0,0,7,7&f=image`);
+    expect([exported.status, exported.headers.get('content-type')]).toEqual([200, 'image/webp']);
     expect(await typeOf('', 'image/jpeg')).toBe('image/jpeg');
     const one = await opaque();
     expect(one).toBeGreaterThan(0);

@@ -15,6 +15,7 @@ import {
   Histogram,
   type Instrument,
   MAX_CELLS,
+  OWN_CELLS,
   SHARES,
   unitOf,
 } from '../../src/services/telemetry/instruments.js';
@@ -132,6 +133,22 @@ describe('instruments', () => {
     counter.reset();
     expect(counter.cellIn('refused', 'again')).not.toBe(counter.cellIn('refused', 'other'));
     counter.reset();
+  });
+
+  it('keep the first label sets of an instrument, whatever the others have used', () => {
+    const greedy = instruments().filter(({ labelNames, type }) => labelNames.length > 0 && type !== 'gauge');
+    for (const family of greedy)
+      for (let n = 0; n < 1000; n++) family.cell(...family.labelNames.map(() => `greedy ${n}`));
+    const late = new Counter({ name: 'svc_late', help: 'Test', labels: ['a'] });
+    const histogram = new Histogram({ name: 'svc_late_ms', help: 'Test', labels: ['a'], bounds: [1, 2] });
+    for (let n = 0; n < 100; n++) {
+      late.cell(`late ${n}`).inc();
+      histogram.cell(`late ${n}`).observe(n);
+    }
+    const counts = [late, histogram].map((family) => family.samples().length);
+    for (const family of [...greedy, late, histogram]) family.reset();
+    // One more of each is for the others.
+    expect(counts).toEqual([OWN_CELLS.other + 1, OWN_CELLS.histogram + 1]);
   });
 
   it('keep the scrape within its budget after every operation was answered in every way', async () => {

@@ -6,7 +6,7 @@ const HEAD = `# Metrics
 
 \`GET /metrics\` (administrator key; \`observability.prometheus.path\`) is Prometheus text; with \`observability.otlpEndpoint\` the same numbers go to \`{endpoint}/v1/metrics\` every ten seconds (OTLP over HTTP). Over OTLP the names have their dots, in the scrape they have underscores, and counters end in \`_total\`. Each gateway process counts for itself: a scrape shows the process that answers it.
 
-An instrument has at most 1,000 label sets (histograms 250), and all together at most 8,000 lines; what comes beyond them is counted under \`other\`. Refused requests (401, 403, 429, unknown paths) use at most a tenth of these label sets and lines, management operations a fifth, and other errors of clients (4xx) a fifth, so at least half is left for what is served. Node's own process metrics (\`process_*\`, \`nodejs_*\`) are in the scrape as well.
+An instrument has at most 1,000 label sets (histograms 250), and all together at most 8,000 lines beside those that explain them (\`# HELP\`, \`# TYPE\`); what comes beyond them is counted under \`other\`. The first 24 label sets of an instrument (histograms 4) keep their names, whatever the others have used. Refused requests (401, 403, 429, unknown paths) use at most a tenth of these label sets and lines, management operations a fifth, and other errors of clients (4xx) a fifth, so at least half is left for what is served. Node's own process metrics (\`process_*\`, \`nodejs_*\`) are in the scrape as well.
 
 Counters and histograms without labels are there from the start with the value 0; what has labels appears with the first event, a gauge once something has set it.
 

@@ -1,4 +1,5 @@
 import type { Expression } from '../../core/cql2/ast.js';
+import type { VectorCollection } from '../../core/collection.js';
 import { CRS84 } from '../../core/crs.js';
 import type { EditOrigin } from '../../core/edits.js';
 import { ApiError, badParameter, notFound } from '../../core/errors.js';
@@ -10,7 +11,7 @@ import type { StoredObject } from '../../core/storage.js';
 import type { Pools } from '../../core/tasks.js';
 import type { Attachment, AttachmentStore, NewAttachment } from '../../stores/attachments.js';
 import type { AccessPolicy } from '../access/access.js';
-import { editBounds } from '../edit-bounds.js';
+import { type EditBounds, editBounds } from '../edit-bounds.js';
 import type { Edits } from '../edits.js';
 import { keyedOperations } from '../numbered-edits.js';
 import { type Catalogs, type LayerView, layerView, requireLayer } from '../replicas/layer-view.js';
@@ -239,14 +240,22 @@ export class Attachments {
   requireEditable(x: Pick<AttachmentContext, 'principal'>, { service, layerId }: FeatureAddress): void {
     const visible = requireLayer(this.deps, x.principal, { service, layerId, parameter: 'layerId' });
     const { collection } = layerView(this.deps, visible, undefined);
-    editBounds(visible, this.deps.access(x.principal, collection, 'write'));
+    this.#boundsOf(x.principal, visible, collection);
+  }
+
+  /** Throws 401 for a caller without credentials, who may sign in, and 403 for others who may not edit the layer. */
+  #boundsOf(principal: Principal, visible: VectorCollection, collection: VectorCollection): EditBounds {
+    const write = this.deps.access(principal, collection, 'write');
+    if (!write.allowed && principal.kind === 'anonymous')
+      throw new ApiError('unauthenticated', 'Credentials are needed to change attachments.');
+    return editBounds(visible, write);
   }
 
   async #edit(x: AttachmentContext, { service, layerId, objectId }: FeatureAddress): Promise<string> {
-    const { edits, access, pools } = this.deps;
+    const { edits, pools } = this.deps;
     const visible = requireLayer(this.deps, x.principal, { service, layerId, parameter: 'layerId' });
     const { collection } = layerView(this.deps, visible, undefined);
-    const bounds = editBounds(visible, access(x.principal, collection, 'write'));
+    const bounds = this.#boundsOf(x.principal, visible, collection);
     const operation = { type: 'update', id: String(objectId), feature: {} } as const;
     const { outcomes } = await edits.run(x, collection, {
       ...{ ...bounds, crs: CRS84.proj, swapAxes: false, mode: 'each' },

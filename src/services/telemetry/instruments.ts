@@ -35,6 +35,8 @@ export function expositionName(name: string): string {
  * within its bound whatever is asked of the server; what is used first keeps names of its own.
  */
 export const MAX_CELLS = { histogram: 250, other: 1000 } as const;
+/** The first label sets of an instrument, which keep their names whatever the others have used. */
+export const OWN_CELLS = { histogram: 4, other: 24 } as const;
 /** Lines of the scrape that the label sets of all instruments together may take; beyond them `other` as well. */
 export const MAX_LINES = 8000;
 
@@ -63,6 +65,7 @@ abstract class Family<Cell> {
   readonly #used = noneUsed();
   #observe: ((family: this) => void) | undefined;
   protected readonly maxCells: number = MAX_CELLS.other;
+  protected readonly ownCells: number = OWN_CELLS.other;
   /** Lines of the scrape that a label set takes. */
   protected get linesPerCell(): number {
     return 1;
@@ -101,6 +104,7 @@ abstract class Family<Cell> {
   }
 
   #isFull(share: Share): boolean {
+    if (share === 'rest' && this.#used.rest < this.ownCells) return false;
     const part = SHARES[share];
     const [used, usedLines] =
       share === 'rest' ? [totalOf(this.#used), totalOf(lines)] : [this.#used[share], lines[share]];
@@ -196,6 +200,7 @@ export class HistogramCell {
 export class Histogram extends Family<HistogramCell> {
   readonly type = 'histogram';
   protected override readonly maxCells: number = MAX_CELLS.histogram;
+  protected override readonly ownCells: number = OWN_CELLS.histogram;
   readonly bounds: readonly number[];
   constructor(spec: Spec & { bounds: readonly number[] }) {
     super(spec);

@@ -41,7 +41,7 @@ const params = {
   bboxSR: member('bboxSR', 'Spatial reference of bbox; Web Mercator when absent.'),
   size: member('size', 'width,height in pixels. Default: the default size of the service, else 400,400.'),
   imageSR: member('imageSR', 'Spatial reference of the picture; that of bbox when absent.'),
-  format: member('format', `${MAP_FORMATS.join(', ')}; png when absent.`),
+  format: member('format', `${MAP_FORMATS.join(', ')}; the default of the service, which is png unless it was set, when absent.`),
   layers: member('layers', 'show:, hide:, include: or exclude: and numbers of layers.'),
   layerDefs: member('layerDefs', 'Conditions in SQL by the numbers of layers.'),
   time: member('time', 'Milliseconds since 1970, or start,end.'),
@@ -91,7 +91,11 @@ function requireSupported(members: Members): void {
 
 function exportRequest(all: readonly DrawnLayer[], members: Members): ExportRequest {
   const extent = extentIn(all, MAP_CRS);
-  const format = choiceOf(members, 'format', { values: MAP_FORMATS, fallback: 'png' });
+  const maps = all.at(-1)?.maps;
+  const format = choiceOf(members, 'format', {
+    values: MAP_FORMATS,
+    fallback: maps?.defaultFormat ?? 'png',
+  });
   const dpi = numberOf(members, 'dpi') ?? DPI;
   if (dpi < 1 || dpi > MOST_DPI) throw badParameter('dpi', `must be from 1 to ${MOST_DPI}`);
   return {
@@ -99,12 +103,12 @@ function exportRequest(all: readonly DrawnLayer[], members: Members): ExportRequ
     answer: choiceOf(members, 'f', { values: ['image', 'json', 'pjson'], fallback: 'image' }),
     window: imageWindow(members, {
       own: MAP_CRS,
-      settings: windowSettings(all.at(-1)?.maps),
+      settings: windowSettings(maps),
       whole: extent ? [extent.xmin!, extent.ymin!, extent.xmax!, extent.ymax!] : undefined,
     }),
     format: EXPORT_FORMATS[format],
     dpi,
-    transparent: flagOf(members, 'transparent', false),
+    transparent: flagOf(members, 'transparent', maps?.defaultTransparent ?? false),
     time: timeRange(textOf(members, 'time', MOST_TEXT)),
   };
 }
