@@ -256,6 +256,13 @@ describe.each(STORES)('%s', (_store, { nums, ids }) => {
     const distinct = { where, outFields: 'sid', returnDistinctValues: 'true', returnGeometry: 'false' };
     const text = await restText(`${layer(nums)}/query`, distinct);
     for (const sid of SIDS.slice(0, 3)) expect(text).toContain(`"sid":${sid}`);
+    const sums = JSON.stringify([
+      { statisticType: 'sum', onStatisticField: 'sid', outStatisticFieldName: 'total' },
+      { statisticType: 'sum', onStatisticField: 'fid', outStatisticFieldName: 'small' },
+    ]);
+    const summed = await restText(`${layer(nums)}/query`, { where: '1=1', outStatistics: sums });
+    const total = SIDS.reduce((sum, sid) => sum + BigInt(sid), 0n);
+    expect(summed).toContain(`"total":${total},"small":21`);
     const having = `MAX(sid)=${THIRD}`;
     const groups = await restText(`${layer(nums)}/query`, {
       ...{ where: '1=1', groupByFieldsForStatistics: 'fid', outStatistics, having },

@@ -1,5 +1,5 @@
-import type { Expression } from '../../core/cql2/ast.js';
 import type { VectorCollection } from '../../core/collection.js';
+import type { Expression } from '../../core/cql2/ast.js';
 import { CRS84 } from '../../core/crs.js';
 import type { EditOrigin } from '../../core/edits.js';
 import { ApiError, badParameter, notFound } from '../../core/errors.js';

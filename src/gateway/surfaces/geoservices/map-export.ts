@@ -41,7 +41,10 @@ const params = {
   bboxSR: member('bboxSR', 'Spatial reference of bbox; Web Mercator when absent.'),
   size: member('size', 'width,height in pixels. Default: the default size of the service, else 400,400.'),
   imageSR: member('imageSR', 'Spatial reference of the picture; that of bbox when absent.'),
-  format: member('format', `${MAP_FORMATS.join(', ')}; the default of the service, which is png unless it was set, when absent.`),
+  format: member(
+    'format',
+    `${MAP_FORMATS.join(', ')}; the default of the service, which is png unless it was set, when absent.`,
+  ),
   layers: member('layers', 'show:, hide:, include: or exclude: and numbers of layers.'),
   layerDefs: member('layerDefs', 'Conditions in SQL by the numbers of layers.'),
   time: member('time', 'Milliseconds since 1970, or start,end.'),

@@ -129,8 +129,9 @@ function statisticSql(source: GeoPackageSource, { type, field, percentile }: Gro
     case 'avg':
       return sql`${type}(${value})`;
     case 'sum':
-      // Sums of integers overflow, and fail.
-      return sql`sum(CAST(${value} AS REAL))`;
+      return valueField(source, field).type === 'integer'
+        ? wholeSum(value)
+        : sql`sum(CAST(${value} AS REAL))`;
     case 'var':
       return sql`gr_var_samp(${value})`;
     case 'stddev':
@@ -140,6 +141,17 @@ function statisticSql(source: GeoPackageSource, { type, field, percentile }: Gro
       return sql`gr_${type}(${value}, ${bound(fraction)}, ${descending ? '1' : '0'})`;
     }
   }
+}
+
+/**
+ * A sum with all its digits, and a double beyond 64 bits, where sum() of SQLite fails. Columns of integers may hold other
+ * numbers.
+ */
+function wholeSum(value: Fragment): Fragment {
+  const part = (expression: string, type: string) =>
+    sql`coalesce(sum(CASE typeof(${value}) WHEN '${type}' THEN ${value} ${expression} END), 0)`;
+  const [high, low] = [part('/ 4294967296', 'integer'), part('% 4294967296', 'integer')];
+  return sql`CASE WHEN count(${value}) > 0 THEN ${high} * 4294967296 + ${low} + ${part('', 'real')} END`;
 }
 
 /** Groups without a value come last, first when descending, as in listings of features. */

@@ -122,6 +122,9 @@ function statisticValue(source: PostgisSource, statistic: GroupStatistic, params
   const value = groupValue(source, field);
   const comparable = value.type === 'boolean' ? { sql: `${value.sql}::int::int8`, type: 'bigint' } : value;
   if (type === 'min' || type === 'max') return { ...comparable, sql: `${type}(${comparable.sql})` };
+  // Sums of integers and decimals keep their digits.
+  if (type === 'sum' && comparable.type !== 'double precision')
+    return { sql: `sum(${comparable.sql})::numeric`, type: 'numeric' };
   return { sql: numberSql(statistic, comparable.sql, params), type: 'double precision' };
 }
 
