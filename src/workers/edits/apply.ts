@@ -3,6 +3,7 @@ import { type JsonText, membersIn, mergePatchText, sameJson } from '../../core/j
 import { deletion, insertion, update } from './events.js';
 import type { PreparedEdit } from './prepare.js';
 import { type EditSession, type NewEvent, Refusal, type RowChange, type StoredFeature } from './session.js';
+import { isGeometryShown } from './shown-geometry.js';
 
 /** Carries out one operation. Throws `Refusal` for what the store does not take. */
 export async function apply(session: EditSession, task: EditTask, edit: PreparedEdit): Promise<NewEvent> {
@@ -18,8 +19,12 @@ export async function apply(session: EditSession, task: EditTask, edit: Prepared
     return deletion(before);
   }
   const isReplaced = operation.type === 'replace';
+  const isShown = before.loss === undefined && isGeometryShown(edit, before);
   if (!task.acceptsLoss) requireNoLoss(before, isReplaced ? (edit.geometry ?? null) : edit.geometry);
-  await session.update(id, isReplaced ? replacement(task, edit, before) : patch(task, edit, before));
+  if (edit.geometryError && !isShown)
+    throw Refusal.member(edit.geometryError.name, edit.geometryError.detail);
+  const { geometry, ...change } = isReplaced ? replacement(task, edit, before) : patch(task, edit, before);
+  await session.update(id, isShown ? change : { geometry, ...change });
   const after = await session.read(id);
   if (!after) throw movedOut();
   return update(before, after);

@@ -8,6 +8,8 @@ export interface PreparedEdit {
   readonly operation: EditOperation;
   /** WKB in the CRS of the source; `null` for no geometry, absent when none was sent. */
   readonly geometry?: Uint8Array | null;
+  /** Why the geometry that was sent cannot be stored. One that the server has shown so stays, and is no error. */
+  readonly geometryError?: FieldError;
   readonly values: ReadonlyMap<string, FieldValue>;
 }
 
@@ -17,28 +19,29 @@ export type FeatureRules = Pick<EditTask, 'source' | 'visible' | 'writable' | 'c
 /** Every operation of a task, made ready or refused. */
 export function prepare(task: EditTask): (PreparedEdit | EditFailure)[] {
   return task.operations.map((operation) =>
-    operation.type === 'delete' ? { operation, values: new Map() } : prepareFeature(operation, task),
+    operation.type === 'delete'
+      ? { operation, values: new Map() }
+      : prepareFeature(operation, task, operation.type !== 'create'),
   );
 }
 
 export function prepareFeature(
   operation: EditOperation & { feature: FeatureInput },
   task: FeatureRules,
+  mayBeShown = false,
 ): PreparedEdit | EditFailure {
   const { geometry, values = {} } = operation.feature;
   const { visible, writable } = task;
   const read = readProperties(values, { fields: task.source.fields, visible, writable });
   const errors: FieldError[] = [...read.errors];
-  let wkb: Uint8Array | null | undefined;
-  if (geometry !== undefined) {
-    const shape = readGeometry(geometry, task);
-    if ('wkb' in shape) wkb = shape.wkb;
-    else errors.push(shape);
-  }
+  const shape = geometry === undefined ? undefined : readGeometry(geometry, task);
+  const geometryError = shape && !('wkb' in shape) ? shape : undefined;
+  if (geometryError && (errors.length > 0 || !mayBeShown)) errors.push(geometryError);
   if (errors.length > 0) return invalid(errors);
   if (read.forbidden.length > 0)
     return failure('forbidden', `You may not change ${read.forbidden.slice(0, 20).join(', ')}.`);
-  return { operation, geometry: wkb, values: read.values };
+  const wkb = shape && 'wkb' in shape ? shape.wkb : undefined;
+  return { operation, geometry: wkb, values: read.values, ...(geometryError && { geometryError }) };
 }
 
 export function failure(reason: EditFailure['reason'], message: string): EditFailure {

@@ -21,6 +21,8 @@ export interface StoredFeature {
   geometry: string;
   /** GeoJSON geometry in CRS84, or `null`. */
   geometry84: string;
+  /** The same in the CRS that the geometries of the task come in, as features are shown in it; absent where that is CRS84. */
+  shown?: string;
   /** Why `geometry` is not what is stored. */
   loss?: GeometryLoss;
   /** JSON object of all attributes. */

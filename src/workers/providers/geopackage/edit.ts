@@ -20,6 +20,7 @@ import {
   type RowChange,
   type StoredFeature,
 } from '../../edits/session.js';
+import { OUTPUT_84, outputOfTask } from '../../edits/shown-geometry.js';
 import { joined, raw, sql } from '../fragment.js';
 import { readIntegerId } from '../integer-ids.js';
 import { writerOptions } from '../writer.js';
@@ -45,10 +46,9 @@ export function edit(task: EditTask): Promise<EditResult> {
   return runEdits(task, async () => GeoPackageSession.begin(task));
 }
 
-const OUTPUT_84 = { format: 'geojson', crs: 'OGC:CRS84', swapAxes: false, precision: 7 } as const;
-
 /** What a transaction must know of its task. */
-type SessionTask = Pick<EditTask, 'source' | 'filter' | 'origin'>;
+type SessionTask = Pick<EditTask, 'source' | 'filter' | 'origin'> &
+  Partial<Pick<EditTask, 'crs' | 'swapAxes'>>;
 
 type Bound = string | number | bigint | Uint8Array | null;
 
@@ -102,16 +102,21 @@ export class GeoPackageSession implements EditSession {
     const fields = selectFields(source, undefined);
     const in84 = writerOptions(source, OUTPUT_84, fields);
     const feature = featureSql(source, 'geojson', fields);
-    const { stored, shown } = this.#get(`SELECT ${feature} AS stored, ${feature} AS shown`, [
-      storedOptions(source),
-      key,
-      in84,
-      key,
-    ]) as { stored: Buffer | null; shown: Buffer };
+    const own = outputOfTask(this.task);
+    const inOwn = own ? writerOptions(source, own, fields) : undefined;
+    const columns = `${feature} AS stored, ${feature} AS shown84${inOwn ? `, ${feature} AS shown` : ''}`;
+    const { stored, shown84, shown } = this.#get(`SELECT ${columns}`, [
+      ...[storedOptions(source), key, in84, key],
+      ...(inOwn ? [inOwn, key] : []),
+    ]) as { stored: Buffer | null; shown84: Buffer; shown?: Buffer };
     if (!stored?.length) return null;
     const { id: storedId, geometry, properties, loss } = featureText(stored);
-    const { geometry: geometry84 } = featureText(shown);
-    return { id: storedId, row: rowName(stored), geometry, geometry84, properties, ...(loss && { loss }) };
+    const { geometry: geometry84 } = featureText(shown84);
+    return {
+      ...{ id: storedId, row: rowName(stored), geometry, geometry84, properties },
+      ...(shown && { shown: featureText(shown).geometry }),
+      ...(loss && { loss }),
+    };
   }
 
   /** Whether the row is one of those that exist for who asks. */

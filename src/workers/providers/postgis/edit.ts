@@ -19,6 +19,7 @@ import {
   type RowChange,
   type StoredFeature,
 } from '../../edits/session.js';
+import { OUTPUT_84, outputOfTask } from '../../edits/shown-geometry.js';
 import { TOLD } from './capture-sql.js';
 import { columnsOf } from './columns.js';
 import { withConnection } from './database.js';
@@ -62,10 +63,9 @@ const operandsOf = (calculation: Calculation | undefined): (Operand | undefined)
 const isAnyBy = ({ column: number }: KeyNumbers, operands: readonly (Operand | undefined)[]) =>
   operands.some((one) => one !== undefined && concerns(one, number));
 
-const OUTPUT_84 = { format: 'geojson', crs: 'OGC:CRS84', swapAxes: false, precision: 7 } as const;
-
 /** What a transaction must know of its task. */
-type SessionTask = Pick<EditTask, 'source' | 'filter' | 'origin'>;
+type SessionTask = Pick<EditTask, 'source' | 'filter' | 'origin'> &
+  Partial<Pick<EditTask, 'crs' | 'swapAxes'>>;
 
 export class PostgisSession implements EditSession {
   readonly #source: PostgisSource;
@@ -117,15 +117,20 @@ export class PostgisSession implements EditSession {
     const { fields } = source;
     const sql = `SELECT ${columnsOf(source, fields, 'exact', params).join(', ')} FROM ${tableOf(source)}
       WHERE ${ofId} AND (${whereOf(source, this.task.filter, params)}) LIMIT 1 FOR UPDATE`;
-    const outputs = [storedOutput(source), OUTPUT_84].map((output) =>
+    const own = outputOfTask(this.task);
+    const outputs = [storedOutput(source), OUTPUT_84, ...(own ? [own] : [])].map((output) =>
       outputOf(source, output, fields, fields),
     );
     const page = await guarded(this.connection.page(sql, params.values, { outputs, keys: [], limit: 1 }));
     if (page.returned === 0) return null;
-    const [stored, shown] = page.outputs as [Uint8Array, Uint8Array];
+    const [stored, in84, shown] = page.outputs as [Uint8Array, Uint8Array, Uint8Array?];
     const { id: storedId, geometry, properties, loss } = featureText(stored);
-    const { geometry: geometry84 } = featureText(shown);
-    return { id: storedId, row: rowName(stored), geometry, geometry84, properties, ...(loss && { loss }) };
+    const { geometry: geometry84 } = featureText(in84);
+    return {
+      ...{ id: storedId, row: rowName(stored), geometry, geometry84, properties },
+      ...(shown && { shown: featureText(shown).geometry }),
+      ...(loss && { loss }),
+    };
   }
 
   async calculate(calculation: Calculation): Promise<CalculatedFeature[]> {
