@@ -167,7 +167,8 @@ function readString(value: unknown): Read {
   return { value };
 }
 
-const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
+/** Years outside 0 to 9999 take a sign and six digits (ISO 8601, expanded representation), as features show them. */
+const DATE = /^(?:\d{4}|[+-]\d{6})-\d{2}-\d{2}$/;
 
 function readDate(value: unknown): Read {
   if (typeof value === 'string' && DATE.test(value) && isDate(value)) return { value };
@@ -180,7 +181,8 @@ function isDate(text: string): boolean {
   return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text);
 }
 
-const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})?$/;
+const TIMESTAMP =
+  /^((?:\d{4}|[+-]\d{6})-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})?$/;
 
 /** RFC 3339; without an offset the time is UTC, as stored times without one are. */
 function readTimestamp(value: unknown): Read {
@@ -188,7 +190,7 @@ function readTimestamp(value: unknown): Read {
   const [, date, time, fraction, offset = 'Z'] = match ?? [];
   const at = match && isDate(date!) ? Date.parse(`${date}T${time}${offset.toUpperCase()}`) : Number.NaN;
   if (Number.isNaN(at)) return wrong('must be a date and time: YYYY-MM-DDThh:mm:ssZ');
-  const utc = new Date(at).toISOString().slice(0, 19);
+  const utc = new Date(at).toISOString().slice(0, -'.000Z'.length);
   return { value: `${utc}${fraction ? `.${fraction}` : ''}Z` };
 }
 

@@ -9,7 +9,17 @@ export function valueSql(value: FieldValue, field: Field, params: SqlParams): st
   if (value === null) return params.add(null, type);
   if (field.type === 'array') return params.add(arrayLiteral(value as JsonText, field.items), type);
   if (field.type === 'json') return json(value as string, type, params);
+  if ((field.type === 'date' || field.type === 'date-time') && typeof value === 'string')
+    return params.add(inPostgresCalendar(value), type);
   return params.add(value, type);
+}
+
+/** A date or timestamp as PostgreSQL reads it: of years outside 1 to 9999 it takes the digits alone, or counts them BC. */
+function inPostgresCalendar(text: string): string {
+  const [, year, rest] = /^(0000|[+-]\d{6})(-.*)$/.exec(text) ?? [];
+  if (year === undefined) return text;
+  const number = Number(year);
+  return number > 0 ? `${number}${rest}` : `${String(1 - number).padStart(4, '0')}${rest} BC`;
 }
 
 /** JSON for a column of JSON, hstore or a composite type. */
@@ -26,7 +36,8 @@ function arrayLiteral(array: JsonText, items: Field['items']): string {
     if (json === 'null') return 'NULL';
     if (json.startsWith('[') && items !== 'json') return arrayLiteral(json, items);
     const text = json.startsWith('"') && items !== 'json' ? (JSON.parse(json) as string) : json;
-    return `"${text.replace(/["\\]/g, '\\$&')}"`;
+    const isTime = items === 'date' || items === 'date-time';
+    return `"${(isTime ? inPostgresCalendar(text) : text).replace(/["\\]/g, '\\$&')}"`;
   });
   return `{${members.join(',')}}`;
 }
