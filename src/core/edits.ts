@@ -93,6 +93,11 @@ export interface EditTask {
   crs: string;
   /** True when coordinates come y,x: the CRS is defined northing or latitude first. */
   swapAxes: boolean;
+  /**
+   * Decimal places in which clients see the geometries of features. A geometry that comes back as they see it is not
+   * written. Absent: each geometry that came is written.
+   */
+  precision?: number;
   /** Rows that exist for who asks; all of them if it is undefined. No edit may take a row out of them. */
   filter: Expression | undefined;
   /** Attributes that exist for who asks; all when absent. */

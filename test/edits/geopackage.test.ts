@@ -1,4 +1,5 @@
 import { editSuite } from './suite.js';
 import { geoPackageStore } from './support.js';
+import { addFineRows } from './unchanged.js';
 
-editSuite('GeoPackage', async () => geoPackageStore());
+editSuite('GeoPackage', async () => addFineRows(geoPackageStore()));

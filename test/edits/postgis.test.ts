@@ -1,4 +1,5 @@
 import { editSuite } from './suite.js';
 import { postgisStore } from './support.js';
+import { addFineTables } from './unchanged.js';
 
-editSuite('PostGIS', () => postgisStore());
+editSuite('PostGIS', async () => addFineTables(await postgisStore()));

@@ -8,6 +8,7 @@ import {
   square,
   startEditor,
 } from './support.js';
+import { unchangedSuite } from './unchanged.js';
 
 /** What editing over HTTP must do, whatever the store is. */
 export function editSuite(name: string, open: () => Promise<EditableStore>): void {
@@ -758,6 +759,10 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
       const keys = `${editor.server.url}/api/v1/admin/api-keys`;
       expect((await fetch(keys, { method: 'OPTIONS' })).headers.get('allow')).toBe('OPTIONS');
     });
+  });
+
+  describe(`${name}: geometries that come back as they were read`, () => {
+    unchangedSuite(name, () => ({ store, editor }));
   });
 }
 

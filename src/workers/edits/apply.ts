@@ -2,15 +2,22 @@ import type { EditOperation, EditTask, GeometryLoss } from '../../core/edits.js'
 import { type JsonText, membersIn, mergePatchText, sameJson } from '../../core/json-text.js';
 import { deletion, insertion, update } from './events.js';
 import type { PreparedEdit } from './prepare.js';
-import { type EditSession, type NewEvent, Refusal, type RowChange, type StoredFeature } from './session.js';
-import { isGeometryShown } from './shown-geometry.js';
+import { isSameGeometry } from './same-geometry.js';
+import {
+  type EditSession,
+  type GeometryForm,
+  type NewEvent,
+  Refusal,
+  type RowChange,
+  type StoredFeature,
+} from './session.js';
 
 /** Carries out one operation. Throws `Refusal` for what the store does not take. */
 export async function apply(session: EditSession, task: EditTask, edit: PreparedEdit): Promise<NewEvent> {
   const { operation } = edit;
   if (operation.type === 'create') return create(session, operation.id, edit);
   const { id } = operation;
-  const before = await session.read(id);
+  const before = await session.read(id, shownForm(task, operation));
   if (!before) throw new Refusal('not-found', `There is no feature '${id.slice(0, 100)}'.`);
   if (operation.row !== undefined && operation.row !== before.row)
     throw new Refusal('changed', 'The feature has changed since it was read.');
@@ -18,16 +25,40 @@ export async function apply(session: EditSession, task: EditTask, edit: Prepared
     await session.delete(id);
     return deletion(before);
   }
-  const isReplaced = operation.type === 'replace';
-  const isShown = before.loss === undefined && isGeometryShown(edit, before);
-  if (!task.acceptsLoss) requireNoLoss(before, isReplaced ? (edit.geometry ?? null) : edit.geometry);
-  if (edit.geometryError && !isShown)
-    throw Refusal.member(edit.geometryError.name, edit.geometryError.detail);
-  const { geometry, ...change } = isReplaced ? replacement(task, edit, before) : patch(task, edit, before);
-  await session.update(id, isShown ? change : { geometry, ...change });
+  const ready = { ...edit, geometry: writtenGeometry(task, edit, before) };
+  if (!task.acceptsLoss) requireNoLoss(before, ready.geometry);
+  const change = operation.type === 'replace' ? replacement(task, ready, before) : patch(task, ready, before);
+  await session.update(id, change);
   const after = await session.read(id);
   if (!after) throw movedOut();
   return update(before, after);
+}
+
+/** How clients see the geometry of a stored feature. Undefined when none was sent that could be compared with it. */
+function shownForm(
+  { crs, swapAxes, precision }: EditTask,
+  operation: EditOperation,
+): GeometryForm | undefined {
+  const isSent = 'feature' in operation && typeof operation.feature.geometry === 'string';
+  return isSent && precision !== undefined ? { crs, swapAxes, precision } : undefined;
+}
+
+/**
+ * The geometry that an edit writes; undefined leaves the stored one, which says more than clients are shown: digits,
+ * parts on both sides of 180 degrees, the type of an empty geometry. Throws `Refusal`.
+ */
+function writtenGeometry(
+  { acceptsLoss = false }: EditTask,
+  { operation, geometry, wrongGeometry }: PreparedEdit,
+  before: StoredFeature,
+): Uint8Array | null | undefined {
+  const { geometry: sent, areAttributes = false } = 'feature' in operation ? operation.feature : {};
+  const { shown, loss } = before;
+  // Whoever accepts a loss wants what was sent; a geometry with a loss is refused otherwise.
+  const canStay = sent !== undefined && shown !== undefined && !acceptsLoss && loss === undefined;
+  if (canStay && isSameGeometry(sent, shown, areAttributes)) return undefined;
+  if (wrongGeometry) throw Refusal.member(wrongGeometry.name, wrongGeometry.detail);
+  return operation.type === 'replace' ? (geometry ?? null) : geometry;
 }
 
 async function create(
@@ -70,7 +101,7 @@ export function movedOut(): Refusal {
  */
 function replacement(
   { source, visible, writable }: EditTask,
-  { operation, geometry = null, values }: PreparedEdit,
+  { operation, geometry, values }: PreparedEdit,
   before: StoredFeature,
 ): RowChange {
   const reset = source.fields.filter(

@@ -8,40 +8,42 @@ export interface PreparedEdit {
   readonly operation: EditOperation;
   /** WKB in the CRS of the source; `null` for no geometry, absent when none was sent. */
   readonly geometry?: Uint8Array | null;
-  /** Why the geometry that was sent cannot be stored. One that the server has shown so stays, and is no error. */
-  readonly geometryError?: FieldError;
+  /** Why the geometry that was sent cannot be written. It may still be the one that the client was shown. */
+  readonly wrongGeometry?: FieldError;
   readonly values: ReadonlyMap<string, FieldValue>;
 }
 
 /** What a task says of the features that come with it. */
-export type FeatureRules = Pick<EditTask, 'source' | 'visible' | 'writable' | 'crs' | 'swapAxes'>;
+export type FeatureRules = Pick<
+  EditTask,
+  'source' | 'visible' | 'writable' | 'crs' | 'swapAxes' | 'precision'
+>;
 
 /** Every operation of a task, made ready or refused. */
 export function prepare(task: EditTask): (PreparedEdit | EditFailure)[] {
   return task.operations.map((operation) =>
-    operation.type === 'delete'
-      ? { operation, values: new Map() }
-      : prepareFeature(operation, task, operation.type !== 'create'),
+    operation.type === 'delete' ? { operation, values: new Map() } : prepareFeature(operation, task),
   );
 }
 
 export function prepareFeature(
   operation: EditOperation & { feature: FeatureInput },
   task: FeatureRules,
-  mayBeShown = false,
 ): PreparedEdit | EditFailure {
   const { geometry, values = {} } = operation.feature;
   const { visible, writable } = task;
   const read = readProperties(values, { fields: task.source.fields, visible, writable });
   const errors: FieldError[] = [...read.errors];
-  const shape = geometry === undefined ? undefined : readGeometry(geometry, task);
-  const geometryError = shape && !('wkb' in shape) ? shape : undefined;
-  if (geometryError && (errors.length > 0 || !mayBeShown)) errors.push(geometryError);
+  const shape = geometry === undefined ? { wkb: undefined } : readGeometry(geometry, task);
+  const wrongGeometry = 'wkb' in shape ? undefined : shape;
+  const maybeShown = operation.type !== 'create' && task.precision !== undefined;
+  if (wrongGeometry && (!maybeShown || errors.length > 0)) errors.push(wrongGeometry);
   if (errors.length > 0) return invalid(errors);
   if (read.forbidden.length > 0)
     return failure('forbidden', `You may not change ${read.forbidden.slice(0, 20).join(', ')}.`);
-  const wkb = shape && 'wkb' in shape ? shape.wkb : undefined;
-  return { operation, geometry: wkb, values: read.values, ...(geometryError && { geometryError }) };
+  const { values: ready } = read;
+  if (wrongGeometry) return { operation, wrongGeometry, values: ready };
+  return { operation, geometry: 'wkb' in shape ? shape.wkb : undefined, values: ready };
 }
 
 export function failure(reason: EditFailure['reason'], message: string): EditFailure {

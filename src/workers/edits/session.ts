@@ -8,6 +8,7 @@ import type {
   GeometryLoss,
 } from '../../core/edits.js';
 import type { FieldError } from '../../core/errors.js';
+import { featureText } from '../../core/feature-text.js';
 import type { FieldValue } from '../../core/feature-values.js';
 import type { JsonText } from '../../core/json-text.js';
 
@@ -21,12 +22,33 @@ export interface StoredFeature {
   geometry: string;
   /** GeoJSON geometry in CRS84, or `null`. */
   geometry84: string;
-  /** The same in the CRS that the geometries of the task come in, as features are shown in it; absent where that is CRS84. */
+  /** GeoJSON geometry as `read` was told to write it, or `null`. */
   shown?: string;
   /** Why `geometry` is not what is stored. */
   loss?: GeometryLoss;
   /** JSON object of all attributes. */
   properties: string;
+}
+
+/** A stored feature from the texts that a store writes of it: every digit, CRS84, and as clients see it. */
+export function storedFeature(
+  rowName: (stored: Uint8Array) => string,
+  texts: readonly Uint8Array[],
+): StoredFeature {
+  const [stored, in84, shown] = texts as [Uint8Array, Uint8Array, Uint8Array?];
+  const { id, geometry, properties, loss } = featureText(stored);
+  return {
+    ...{ id, row: rowName(stored), geometry, geometry84: featureText(in84).geometry, properties },
+    ...(shown && { shown: featureText(shown).geometry }),
+    ...(loss && { loss }),
+  };
+}
+
+/** How clients see geometries. */
+export interface GeometryForm {
+  crs: string;
+  swapAxes: boolean;
+  precision: number;
 }
 
 /** What was done in a transaction; it is committed when there are events. */
@@ -65,7 +87,7 @@ export interface EditSession {
   /** Ends the part since `savepoint`, keeping it. */
   keep(): Promise<void>;
   /** The feature, locked against other writers; null when there is none of that id or the task's filter hides it. */
-  read(id: string): Promise<StoredFeature | null>;
+  read(id: string, shown?: GeometryForm): Promise<StoredFeature | null>;
   /** Whether any row has that id, hidden or not. */
   exists(id: string): Promise<boolean>;
   /** Values of the features that pass, in the order of their ids: one more than are allowed at most. */

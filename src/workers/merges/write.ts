@@ -157,7 +157,9 @@ class RowWriter {
     const before = await edits.read(id);
     if (!before) throw new Refusal('forbidden', 'A feature that you may not change has this key.');
     requireNoLoss(before, geometry);
-    await edits.update(id, { geometry, values, reset: [] });
+    // An empty geometry is read as null.
+    const written = geometry === null && before.geometry === 'null' ? undefined : geometry;
+    await edits.update(id, { geometry: written, values, reset: [] });
     const after = await edits.read(id);
     if (!after) throw movedOut();
     spool.wrote(id, row);

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import type { VectorCollection } from '../../../core/collection.js';
-import type { Crs } from '../../../core/crs.js';
+import { type Crs, coordinatePrecision } from '../../../core/crs.js';
 import type { EditOperation, EditOrigin } from '../../../core/edits.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
@@ -99,7 +99,7 @@ export async function runPlan(
   if (operations.length > 0) {
     const { outcomes } = await deps.edits.run(x, collection, {
       ...{ ...bounds, crs: crs.proj, swapAxes: false, mode: atomic ? 'atomic' : 'each' },
-      acceptsLoss: acceptsLoss(x),
+      ...{ precision: coordinatePrecision(crs), acceptsLoss: acceptsLoss(x) },
       operations: await keyedOperations(x, deps.pools, layer, operations),
       origin: originOf(x, layer),
     });

@@ -5,7 +5,6 @@ import type { Kind } from '../../../core/cql2/functions.js';
 import { and } from '../../../core/cql2/index.js';
 import { kindOf } from '../../../core/cql2/types.js';
 import type { Calculation, EditResult, EditTask, FileWrites } from '../../../core/edits.js';
-import { featureText } from '../../../core/feature-text.js';
 import type { FieldValue } from '../../../core/feature-values.js';
 import type { JsonText } from '../../../core/json-text.js';
 import type { Field, GeoPackageSource } from '../../../core/vector-source.js';
@@ -15,12 +14,13 @@ import { runEdits } from '../../edits/run.js';
 import {
   type CalculatedFeature,
   type EditSession,
+  type GeometryForm,
   type NewEvent,
   Refusal,
   type RowChange,
   type StoredFeature,
+  storedFeature,
 } from '../../edits/session.js';
-import { OUTPUT_84, outputOfTask } from '../../edits/shown-geometry.js';
 import { joined, raw, sql } from '../fragment.js';
 import { readIntegerId } from '../integer-ids.js';
 import { writerOptions } from '../writer.js';
@@ -46,9 +46,10 @@ export function edit(task: EditTask): Promise<EditResult> {
   return runEdits(task, async () => GeoPackageSession.begin(task));
 }
 
+const OUTPUT_84 = { format: 'geojson', crs: 'OGC:CRS84', swapAxes: false, precision: 7 } as const;
+
 /** What a transaction must know of its task. */
-type SessionTask = Pick<EditTask, 'source' | 'filter' | 'origin'> &
-  Partial<Pick<EditTask, 'crs' | 'swapAxes'>>;
+type SessionTask = Pick<EditTask, 'source' | 'filter' | 'origin'>;
 
 type Bound = string | number | bigint | Uint8Array | null;
 
@@ -95,28 +96,20 @@ export class GeoPackageSession implements EditSession {
     return this.#get(`SELECT 1 FROM ${this.#table} WHERE ${this.#id} = ?`, [key]) !== undefined;
   }
 
-  async read(id: string): Promise<StoredFeature | null> {
+  async read(id: string, form?: GeometryForm): Promise<StoredFeature | null> {
     const key = readIntegerId(id);
     if (key === undefined || !this.#passes(key)) return null;
     const source = this.#source;
     const fields = selectFields(source, undefined);
     const in84 = writerOptions(source, OUTPUT_84, fields);
     const feature = featureSql(source, 'geojson', fields);
-    const own = outputOfTask(this.task);
-    const inOwn = own ? writerOptions(source, own, fields) : undefined;
-    const columns = `${feature} AS stored, ${feature} AS shown84${inOwn ? `, ${feature} AS shown` : ''}`;
-    const { stored, shown84, shown } = this.#get(`SELECT ${columns}`, [
+    const shown = form ? featureSql(source, 'geojson', []) : 'NULL';
+    const texts = this.#get(`SELECT ${feature} AS stored, ${feature} AS in84, ${shown} AS shown`, [
       ...[storedOptions(source), key, in84, key],
-      ...(inOwn ? [inOwn, key] : []),
-    ]) as { stored: Buffer | null; shown84: Buffer; shown?: Buffer };
-    if (!stored?.length) return null;
-    const { id: storedId, geometry, properties, loss } = featureText(stored);
-    const { geometry: geometry84 } = featureText(shown84);
-    return {
-      ...{ id: storedId, row: rowName(stored), geometry, geometry84, properties },
-      ...(shown && { shown: featureText(shown).geometry }),
-      ...(loss && { loss }),
-    };
+      ...(form ? [writerOptions(source, { format: 'geojson', ...form }, []), key] : []),
+    ]) as { stored: Buffer | null; in84: Buffer; shown: Buffer | null };
+    if (!texts.stored?.length) return null;
+    return storedFeature(rowName, [texts.stored, texts.in84, ...(texts.shown ? [texts.shown] : [])]);
   }
 
   /** Whether the row is one of those that exist for who asks. */

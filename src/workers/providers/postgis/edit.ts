@@ -4,7 +4,6 @@ import { and } from '../../../core/cql2/index.js';
 import { concerns } from '../../../core/cql2/map.js';
 import type { Calculation, EditResult, EditTask } from '../../../core/edits.js';
 import { TaskFailure } from '../../../core/failure.js';
-import { featureText } from '../../../core/feature-text.js';
 import { elementsIn } from '../../../core/json-text.js';
 import { numberedSource } from '../../../core/numbered.js';
 import type { Field, KeyNumbers, PostgisSource } from '../../../core/vector-source.js';
@@ -14,12 +13,13 @@ import { runEdits } from '../../edits/run.js';
 import {
   type CalculatedFeature,
   type EditSession,
+  type GeometryForm,
   type NewEvent,
   Refusal,
   type RowChange,
   type StoredFeature,
+  storedFeature,
 } from '../../edits/session.js';
-import { OUTPUT_84, outputOfTask } from '../../edits/shown-geometry.js';
 import { TOLD } from './capture-sql.js';
 import { columnsOf } from './columns.js';
 import { withConnection } from './database.js';
@@ -63,9 +63,10 @@ const operandsOf = (calculation: Calculation | undefined): (Operand | undefined)
 const isAnyBy = ({ column: number }: KeyNumbers, operands: readonly (Operand | undefined)[]) =>
   operands.some((one) => one !== undefined && concerns(one, number));
 
+const OUTPUT_84 = { format: 'geojson', crs: 'OGC:CRS84', swapAxes: false, precision: 7 } as const;
+
 /** What a transaction must know of its task. */
-type SessionTask = Pick<EditTask, 'source' | 'filter' | 'origin'> &
-  Partial<Pick<EditTask, 'crs' | 'swapAxes'>>;
+type SessionTask = Pick<EditTask, 'source' | 'filter' | 'origin'>;
 
 export class PostgisSession implements EditSession {
   readonly #source: PostgisSource;
@@ -109,7 +110,7 @@ export class PostgisSession implements EditSession {
     return rows.length > 0;
   }
 
-  async read(id: string): Promise<StoredFeature | null> {
+  async read(id: string, form?: GeometryForm): Promise<StoredFeature | null> {
     const source = this.#source;
     const params = new SqlParams();
     const ofId = idIs(source, id, params);
@@ -117,20 +118,13 @@ export class PostgisSession implements EditSession {
     const { fields } = source;
     const sql = `SELECT ${columnsOf(source, fields, 'exact', params).join(', ')} FROM ${tableOf(source)}
       WHERE ${ofId} AND (${whereOf(source, this.task.filter, params)}) LIMIT 1 FOR UPDATE`;
-    const own = outputOfTask(this.task);
-    const outputs = [storedOutput(source), OUTPUT_84, ...(own ? [own] : [])].map((output) =>
-      outputOf(source, output, fields, fields),
-    );
+    const outputs = [
+      ...[storedOutput(source), OUTPUT_84].map((output) => outputOf(source, output, fields, fields)),
+      ...(form ? [outputOf(source, { format: 'geojson', ...form }, [], fields)] : []),
+    ];
     const page = await guarded(this.connection.page(sql, params.values, { outputs, keys: [], limit: 1 }));
     if (page.returned === 0) return null;
-    const [stored, in84, shown] = page.outputs as [Uint8Array, Uint8Array, Uint8Array?];
-    const { id: storedId, geometry, properties, loss } = featureText(stored);
-    const { geometry: geometry84 } = featureText(in84);
-    return {
-      ...{ id: storedId, row: rowName(stored), geometry, geometry84, properties },
-      ...(shown && { shown: featureText(shown).geometry }),
-      ...(loss && { loss }),
-    };
+    return storedFeature(rowName, page.outputs);
   }
 
   async calculate(calculation: Calculation): Promise<CalculatedFeature[]> {

@@ -1,6 +1,6 @@
 import { hasFeatures } from '../../../../core/abilities.js';
 import type { VectorCollection } from '../../../../core/collection.js';
-import { type Crs, defaultCrs } from '../../../../core/crs.js';
+import { type Crs, coordinatePrecision, defaultCrs } from '../../../../core/crs.js';
 import type { EditTask } from '../../../../core/edits.js';
 import { badParameter } from '../../../../core/errors.js';
 import type { Exchange, Principal } from '../../../../core/operation.js';
@@ -36,6 +36,7 @@ export function editTarget(x: Exchange, deps: EditDeps, id: string, contentCrs: 
     task: {
       crs: crs.proj,
       swapAxes: crs.northFirst,
+      precision: coordinatePrecision(crs),
       acceptsLoss: acceptsLoss(x),
       ...bounds,
       origin: {

@@ -1,0 +1,71 @@
+/** Members of a GeoJSON geometry that two texts are compared by. */
+interface Geometry {
+  type: string;
+  coordinates?: unknown;
+  geometries?: readonly Geometry[];
+}
+
+type Position = readonly number[];
+
+/** Relative difference of two numbers that clients of quantised coordinates compute alike. */
+const NOISE = 4 * Number.EPSILON;
+
+/**
+ * Whether a geometry that a client sent is the one that it was shown: both GeoJSON text in the same CRS, or `null`. With
+ * `hasParts`, as GeoServices have them, the sent one may lack the heights, and its parts have no order and no direction.
+ */
+export function isSameGeometry(sent: string, shown: string, hasParts: boolean): boolean {
+  if (sent === shown) return true;
+  if (sent === 'null' || shown === 'null') return false;
+  const [one, other] = [JSON.parse(sent) as Geometry, JSON.parse(shown) as Geometry];
+  return hasParts ? haveSameParts(one, other) : isEqual(one, other);
+}
+
+function isEqual(a: Geometry, b: Geometry): boolean {
+  if (a.type !== b.type) return false;
+  if (!a.geometries || !b.geometries) return areEqual(a.coordinates, b.coordinates);
+  const others = b.geometries;
+  return a.geometries.length === others.length && a.geometries.every((one, i) => isEqual(one, others[i]!));
+}
+
+function areEqual(a: unknown, b: unknown): boolean {
+  if (!Array.isArray(a) || !Array.isArray(b)) return a === b;
+  return a.length === b.length && a.every((one, i) => areEqual(one, b[i]));
+}
+
+function haveSameParts(sent: Geometry, shown: Geometry): boolean {
+  const type = (geometry: Geometry) => geometry.type.replace('Multi', '');
+  if (type(sent) !== type(shown) || sent.geometries) return false;
+  const [parts, rest] = [partsOf(sent.coordinates), partsOf(shown.coordinates)];
+  if (parts.length !== rest.length) return false;
+  const isRing = type(sent) === 'Polygon';
+  // Most clients keep the order, in which each search ends at once.
+  return parts.every((part) => {
+    const at = rest.findIndex((other) => isSamePart(part, other, isRing));
+    if (at >= 0) rest.splice(at, 1);
+    return at >= 0;
+  });
+}
+
+/** The lines or rings of coordinates that nest to any depth; a point is a line of one position. */
+function partsOf(coordinates: unknown): Position[][] {
+  const list = coordinates as readonly unknown[];
+  if (typeof list[0] === 'number') return [[list as Position]];
+  const [first] = list as readonly (readonly unknown[])[];
+  return typeof first?.[0] === 'number' ? [[...(list as Position[])]] : list.flatMap(partsOf);
+}
+
+function isSamePart(sent: readonly Position[], shown: readonly Position[], isRing: boolean): boolean {
+  if (sent.length !== shown.length) return false;
+  const forwards = sent.every((position, i) => isSamePosition(position, shown[i]!));
+  return forwards || (isRing && sent.every((position, i) => isSamePosition(position, shown.at(-1 - i)!)));
+}
+
+/** Without heights where none were sent. */
+function isSamePosition(sent: Position, shown: Position): boolean {
+  if (sent.length > shown.length) return false;
+  return sent.every((number, i) => {
+    const other = shown[i]!;
+    return Math.abs(number - other) <= NOISE * Math.max(Math.abs(number), Math.abs(other));
+  });
+}

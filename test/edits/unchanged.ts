@@ -1,0 +1,175 @@
+import { expect, it } from 'vitest';
+import { geojsonToWkb, wkbToGeoPackage } from '../../src/native/index.js';
+import { connect } from '../../src/workers/providers/geopackage/connection.js';
+import type { EditableStore, Editor, geoPackageStore } from './support.js';
+
+/** Features of which clients are shown less than is stored, in a table of EPSG:3857 and one of EPSG:4326. */
+
+const FINE = { type: 'Point', coordinates: [700000.123456789, 5000000.987654321] };
+const BOW = {
+  type: 'Polygon',
+  coordinates: [
+    [
+      [7, 46],
+      [8, 47],
+      [8, 46],
+      [7, 47],
+      [7, 46],
+    ],
+  ],
+};
+const NAN = [Number.NaN, Number.NaN] as const;
+
+/** ISO WKB of a point, whatever its ordinates are. */
+function point(x: number, y: number): Uint8Array {
+  const view = new DataView(new ArrayBuffer(21));
+  view.setUint8(0, 1);
+  view.setUint32(1, 1, true);
+  view.setFloat64(5, x, true);
+  view.setFloat64(13, y, true);
+  return new Uint8Array(view.buffer);
+}
+
+const NO_PARTS = Uint8Array.of(1, 6, 0, 0, 0, 0, 0, 0, 0);
+const sameCrs = { from: 'EPSG:3857', to: 'EPSG:3857' };
+
+/** By feature id: the first is shown rounded, the others as null. */
+const FLAT = [geojsonToWkb(FINE, sameCrs), point(...NAN), point(Number.NaN, 5)];
+/** The first is shown rounded, the second is not valid, the third is shown as null. */
+const ROUND = [point(7.123456789012, 47.123456789012), geojsonToWkb(BOW, sameCrs), NO_PARTS];
+
+/** Name, EPSG code, type of the geometries and rows of each table. */
+const TABLES = [
+  ['fine', 3857, 'POINT', FLAT],
+  ['round', 4326, 'GEOMETRY', ROUND],
+] as const;
+
+export function addFineRows(store: ReturnType<typeof geoPackageStore>): EditableStore {
+  const db = connect(store.file, false);
+  for (const [table, srsId, type, rows] of TABLES) {
+    db.exec(`CREATE TABLE ${table} (fid INTEGER PRIMARY KEY NOT NULL, geom ${type}, name TEXT, day DATE, at DATETIME);
+      INSERT INTO gpkg_contents (table_name, data_type, identifier, srs_id) VALUES ('${table}', 'features', '${table}', ${srsId});
+      INSERT INTO gpkg_geometry_columns VALUES ('${table}', 'geom', '${type}', ${srsId}, 0, 0);`);
+    const insert = db.prepare(`INSERT INTO ${table} (geom, name) VALUES (?, 'old')`);
+    for (const wkb of rows) insert.run(wkbToGeoPackage(wkb, srsId));
+  }
+  db.close();
+  return store;
+}
+
+export async function addFineTables(store: EditableStore): Promise<EditableStore> {
+  const hex = (wkb: Uint8Array) => Buffer.from(wkb).toString('hex');
+  for (const [table, srid, type, rows] of TABLES)
+    await store.query(`
+      CREATE TABLE ${table} (fid serial PRIMARY KEY, geom geometry(${type}, ${srid}), name text, day date, at timestamptz);
+      INSERT INTO ${table} (geom, name) VALUES
+        ${rows.map((wkb) => `(ST_GeomFromWKB('\\x${hex(wkb)}', ${srid}), 'old')`).join(', ')}`);
+  const across = '((179 -1,-179 -1,-179 1,179 1,179 -1))';
+  await store.query(`
+    CREATE TABLE across (fid serial PRIMARY KEY, geom geography(Polygon, 4326), name text);
+    INSERT INTO across (geom, name) VALUES ('POLYGON${across}', 'old');
+    CREATE TABLE acrosses (fid serial PRIMARY KEY, geom geography(MultiPolygon, 4326), name text);
+    INSERT INTO acrosses (geom, name) VALUES ('MULTIPOLYGON(${across})', 'old');
+    CREATE TABLE crossings (fid serial PRIMARY KEY, geom geography(LineString, 4326), name text);
+    INSERT INTO crossings (geom, name) VALUES ('LINESTRING(179 0,-179 1)', 'old');`);
+  return store;
+}
+
+const MERCATOR = 'http://www.opengis.net/def/crs/EPSG/0/3857';
+
+/** Geometries that come back as clients see them, by every way of editing. */
+export function unchangedSuite(name: string, open: () => { store: EditableStore; editor: Editor }): void {
+  const rows = [
+    ...['fine/1', 'fine/2', 'fine/3', 'round/1', 'round/2', 'round/3'],
+    ...(name === 'PostGIS' ? ['across/1', 'acrosses/1', 'crossings/1'] : []),
+  ];
+  const stored = async (row: string) => {
+    const [table, id] = row.split('/');
+    return (await open().store.query(`SELECT geom, name FROM ${table} WHERE fid = ${id}`))[0]!;
+  };
+  const read = async (path: string) => (await fetch(`${open().editor.server.url}${path}`)).json();
+
+  it.each(rows)('leaves the stored geometry of %s where it comes back as it was read', async (row) => {
+    const { send } = open().editor;
+    const [table, id] = row.split('/') as [string, string];
+    const path = `${table}/items/${id}`;
+    const { geom } = await stored(row);
+    const feature = await read(`/ogc/features/collections/${path}`);
+    const named = (text: string) => ({ ...feature, properties: { name: text } });
+    const put = await send('PUT', path, named('put'));
+    expect([put.status, await stored(row)]).toEqual([200, { geom, name: 'put' }]);
+    const { geometry } = feature;
+    const patch = await send('PATCH', path, { geometry, properties: { name: 'patch' } });
+    expect([patch.status, await stored(row)]).toEqual([200, { geom, name: 'patch' }]);
+    const operations = [{ type: 'UPDATE', featureId: id, feature: named('batch') }];
+    const batch = await send('POST', `${table}/items/batch`, { operations }, JSON_BODY);
+    expect([batch.body.hasErrors, await stored(row)]).toEqual([false, { geom, name: 'batch' }]);
+  });
+
+  it('leaves it where it comes back in another CRS, and by GeoServices', async () => {
+    const { send, server } = open().editor;
+    const path = 'fine/items/1';
+    const before = new Map<string, unknown>();
+    for (const row of rows) before.set(row, (await stored(row))['geom']);
+    const feature = await read(`/ogc/features/collections/${path}?crs=${MERCATOR}`);
+    const put = await send('PUT', path, feature, { 'content-crs': MERCATOR });
+    expect([put.status, (await stored('fine/1'))['geom']]).toEqual([200, before.get('fine/1')]);
+    const { layers } = await read('/rest/services/default/FeatureServer?f=json');
+    // Layers of GeoServices have geometries of one type.
+    for (const row of rows.filter((one) => !one.startsWith('round'))) {
+      const [table, id] = row.split('/') as [string, string];
+      const layer = layers.find((one: { name: string }) => one.name.toLowerCase() === table);
+      const url = `/rest/services/default/FeatureServer/${layer.id}`;
+      const page = await read(`${url}/query?objectIds=${id}&outFields=*&f=json`);
+      const [{ attributes, geometry = null }] = page.features;
+      const update = { attributes: { ...attributes, name: 'esri' }, geometry };
+      const reply = await fetch(`${server.url}${url}/updateFeatures?f=json`, {
+        method: 'POST',
+        headers: { ...JSON_BODY, 'x-api-key': server.adminKey },
+        body: JSON.stringify({ features: [update] }),
+      });
+      const result = (await reply.json()) as { updateResults: unknown[] };
+      expect([row, result.updateResults]).toEqual([row, [expect.objectContaining({ success: true })]]);
+      expect(await stored(row)).toEqual({ geom: before.get(row), name: 'esri' });
+    }
+  });
+
+  it('takes the years before and after those of four digits as it shows them', async () => {
+    const { send } = open().editor;
+    const properties = { name: 'ides', day: '-004712-01-01', at: '-000043-03-15T12:00:00.123456Z' };
+    const far = { name: 'far', day: '+010191-02-03', at: '0000-12-31T23:59:59.250001Z' };
+    for (const [i, one] of [properties, far].entries()) {
+      const body = { type: 'Feature', geometry: null, properties: one };
+      const made = await send('POST', 'round/items', body);
+      expect([made.status, made.body.properties]).toEqual([201, one]);
+      const path = `round/items/${made.body.id}`;
+      expect((await send('PUT', path, made.body)).body).toEqual(made.body);
+      const sql = `SELECT day::text, (at AT TIME ZONE 'UTC')::text AS at FROM round WHERE fid = ${made.body.id}`;
+      if (name !== 'PostGIS') continue;
+      expect((await open().store.query(sql))[0]).toEqual(
+        [
+          { day: '4713-01-01 BC', at: '0044-03-15 12:00:00.123456 BC' },
+          { day: '10191-02-03', at: '0001-12-31 23:59:59.250001 BC' },
+        ][i],
+      );
+    }
+    const body = { type: 'Feature', geometry: null, properties: { day: '-000000-01-01' } };
+    expect((await send('POST', 'round/items', body)).status).toBe(400);
+  });
+
+  it('writes a geometry that differs in the last place that clients see', async () => {
+    const { send } = open().editor;
+    const moved = { type: 'Point', coordinates: [7.1234569, 47.1234568] };
+    const before = await stored('round/1');
+    expect((await send('PATCH', 'round/items/1', { geometry: moved })).body.geometry).toEqual(moved);
+    expect((await stored('round/1'))['geom']).not.toEqual(before['geom']);
+    const bow = { ...BOW, coordinates: [BOW.coordinates[0]!.map(([x, y]) => [x! + 1, y!])] };
+    expect((await send('PATCH', 'round/items/2', { geometry: bow })).status).toBe(400);
+    // A client that accepts losses has null stored.
+    const path = 'fine/items/3';
+    await send('PATCH', path, { geometry: null }, { 'geometry-loss': 'accept' });
+    expect((await stored('fine/3'))['geom']).toBeNull();
+  });
+}
+
+const JSON_BODY = { 'content-type': 'application/json' };
