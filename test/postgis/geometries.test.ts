@@ -33,6 +33,28 @@ beforeAll(async () => {
        (3, 'MULTIPOLYGON(((170 40, -170 40, -170 50, 170 50, 170 40)), ((-5 40, 5 40, 5 50, -5 50, -5 40)))'),
        (4, 'POLYGON((-100 60, -50 60, 0 60, 50 60, 100 60, 100 70, 50 70, 0 70, -50 70, -100 70, -100 60))'),
        (5, 'MULTIPOINT(179 0, -179 0)');
+     CREATE TABLE broken (id serial PRIMARY KEY, geom geometry(Polygon, 4326));
+     INSERT INTO broken (geom) VALUES ('SRID=4326;POLYGON((7 47, 8 47, 8 48, 7 47))');
+     INSERT INTO broken (geom)
+       SELECT ST_SetSRID(ST_MakePolygon(ST_MakeLine(ARRAY[a, b, ST_MakePoint(8, 48), a])), 4326)
+       FROM (VALUES (ST_MakePoint('NaN', 47), ST_MakePoint(8, 47)), (ST_MakePoint('Infinity', 47), ST_MakePoint(8, 47)),
+         (ST_MakePoint(7, 47), ST_MakePoint(8, 'NaN')), (ST_MakePoint(7, 47), ST_MakePoint(8, '-Infinity'))) AS v(a, b);
+     CREATE TABLE mixed (id serial PRIMARY KEY, geom geometry(Geometry, 4326));
+     INSERT INTO mixed (geom) SELECT geom FROM broken ORDER BY id;
+     INSERT INTO mixed (geom) VALUES (ST_SetSRID(ST_MakeLine(ST_MakePoint(7.5, 47), ST_MakePoint('Infinity', 1)), 4326)),
+       (ST_SetSRID(ST_Collect(ARRAY[ST_MakePoint(7.5, 47), ST_MakePoint('NaN', 1)]), 4326)),
+       (ST_SetSRID(ST_MakePoint('NaN', 47), 4326)), ('SRID=4326;POINT(7.5 47.1)'),
+       (ST_SetSRID(ST_Collect(ST_MakeLine(ST_MakePoint(7, 47), ST_MakePoint(8, 47)), ST_MakePoint(7, 'Infinity')), 4326));
+     CREATE INDEX ON mixed USING gist (geom);
+     CREATE TABLE arcs (id serial PRIMARY KEY, geom geometry(Geometry, 4326));
+     INSERT INTO arcs (geom) SELECT ('SRID=4326;' || g)::geometry FROM unnest(ARRAY['POINT(9 49)',
+       'CIRCULARSTRING(9 49, 9.5 49.5, 10 49)', 'COMPOUNDCURVE(CIRCULARSTRING(9 49, 9.5 49.5, 10 49), (10 49, 11 49))',
+       'CURVEPOLYGON(CIRCULARSTRING(9 49, 9.5 49.5, 10 49, 9.5 48.5, 9 49))', 'TIN(((9 49, 10 49, 9 50, 9 49)))',
+       'GEOMETRYCOLLECTION(POINT(9 49), CIRCULARSTRING(9 49, 9.5 49.5, 10 49))',
+       'GEOMETRYCOLLECTION(POINT(11 49), TIN(((9 49, 10 49, 9 50, 9 49))))',
+       'GEOMETRYCOLLECTION(POLYHEDRALSURFACE(((9 49, 10 49, 9 50, 9 49))))', 'CIRCULARSTRING(19 49, 19.5 49.5, 20 49)']) g;
+     CREATE TABLE rounds (id serial PRIMARY KEY, geom geometry(CompoundCurve, 4326));
+     INSERT INTO rounds (geom) SELECT geom FROM arcs WHERE GeometryType(geom) = 'COMPOUNDCURVE';
      CREATE TABLE pairs (region text, n int, name text, geom geometry(Point, 4326), PRIMARY KEY (region, n));
      INSERT INTO pairs SELECT r, i, r || i, ST_SetSRID(ST_MakePoint(i, 50), 4326)
        FROM unnest('{"a:b","5%",c}'::text[]) r, generate_series(1, 4) i;
@@ -148,6 +170,71 @@ describe('rows whose coordinates are no numbers', () => {
   it('are features without a geometry', async () => {
     const { list } = await page(await sourceOf('nan'));
     expect(list.filter(({ geometry }) => geometry === null).map(({ id }) => id)).toEqual([10, 11, 12]);
+  });
+});
+
+describe.each([
+  ['broken', [1], [1], [1]],
+  ['mixed', [1, 7, 9, 10], [1, 10], [1, 7, 10]],
+])('a geometry with NaN or infinity in the table %s', (table, whole, atPoint, onLine) => {
+  const point = { type: 'Point', coordinates: [7, 47] };
+  const ids = async (filter: object) =>
+    (await page(await sourceOf(table), { filter: filter as never })).ids.sort(
+      (a, b) => Number(a) - Number(b),
+    );
+
+  it('is shown as null', async () => {
+    const { list } = await page(await sourceOf(table));
+    expect(list.filter(({ geometry }) => geometry !== null).map(({ id }) => id)).toEqual(whole);
+  });
+
+  it('does not spoil a box for the others, and is not found', async () => {
+    expect(await ids(box(7, 46.9, 8.2, 48.2))).toEqual(whole);
+    expect(await ids(box(-180, -90, 180, 90))).toEqual(whole);
+    expect(await ids(box(7, 47, 7, 47))).toEqual(atPoint);
+  });
+
+  it('meets no condition on the geometry', async () => {
+    const geom = { property: 'geom' };
+    const away = { type: 'Point', coordinates: [20, 20] };
+    const line = {
+      type: 'LineString',
+      coordinates: [
+        [6, 47],
+        [9, 47],
+      ],
+    };
+    expect(await ids({ op: 's_intersects', args: [geom, point] })).toEqual(atPoint);
+    expect(await ids({ op: 's_intersects', args: [geom, line] })).toEqual(onLine);
+    expect(await ids({ op: 's_touches', args: [geom, point] })).toEqual(atPoint);
+    expect(await ids({ op: 's_disjoint', args: [geom, away] })).toEqual(whole);
+    expect(await ids({ op: 's_dwithin', args: [geom, point, 1_000_000] })).toEqual(whole);
+    expect(await ids({ op: 's_beyond', args: [geom, away, 1000] })).toEqual(whole);
+  });
+});
+
+describe('curves and surfaces in degrees', () => {
+  const point = { type: 'Point', coordinates: [9, 49] };
+  const args = [{ property: 'geom' }, point];
+  const ids = async (table: string, filter: object) =>
+    (await page(await sourceOf(table), { filter: filter as never })).ids;
+
+  it('have a distance', async () => {
+    const near = [1, 2, 3, 4, 5, 6, 7, 8];
+    expect(await ids('arcs', { op: 's_dwithin', args: [...args, 1000] })).toEqual(near);
+    expect(await ids('arcs', { op: 's_beyond', args: [...args, 1000] })).toEqual([9]);
+    const distance = { op: 'geodistance', args };
+    expect(await ids('arcs', { op: '<', args: [distance, 1000] })).toEqual(near);
+    expect(await ids('rounds', { op: 's_dwithin', args: [...args, 1000] })).toEqual([1]);
+    // 0.5 degrees above its chord.
+    const top = { type: 'Point', coordinates: [9.5, 49.5] };
+    expect(await ids('rounds', { op: 's_dwithin', args: [args[0], top, 100] })).toEqual([1]);
+  });
+
+  it('are found by boxes and relations', async () => {
+    expect(await ids('arcs', box(9, 49, 9, 49))).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(await ids('arcs', { op: 's_intersects', args })).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(await ids('arcs', { op: 's_disjoint', args })).toEqual([9]);
   });
 });
 

@@ -19,7 +19,7 @@ import { type CrsDescription, describeCrs } from '../../../native/index.js';
 import { FilterWriter, named, patternParts } from '../filter-writer.js';
 import { balanced, type Fragment, joined, raw, sql } from '../fragment.js';
 import { boxesOf, isSpatialLiteral, type SpatialLiteral, wkbOf } from '../spatial-literal.js';
-import { column, geometryOf, keyOf, numbersOf, polygonsOf } from './names.js';
+import { column, finiteOf, geometryOf, keyOf, numbersOf, polygonsOf } from './names.js';
 import type { SqlParams, SqlValue } from './params.js';
 
 /** Also the numbers of keys, where these are the ids: an edit by keys may be bounded by them. */
@@ -163,18 +163,32 @@ export class PostgisFilterWriter extends FilterWriter {
       );
       return balanced(touching, 'OR');
     }
-    const [left, right] = [this.#geometry(a), this.#geometry(b)];
-    if (op === 's_intersects' && this.#mayMissPoints(literal))
-      return sql`(${this.#stored(a)} && ${this.#stored(b)} AND NOT ST_Disjoint(${left}, ${right}))`;
+    if (op === 's_disjoint') return sql`ST_Disjoint(${this.#finite(a)}, ${this.#finite(b)})`;
+    const [left, right] = [this.#candidate(a), this.#candidate(b)];
     const relation = sql`ST_${op.slice(2)}(${left}, ${right})`;
-    if (!this.source.mayHoldSurfaces || op === 's_disjoint') return relation;
-    return sql`(${this.#stored(a)} && ${this.#stored(b)} AND ${relation})`;
+    if (this.#isPoints()) return relation;
+    const exact =
+      op === 's_intersects' && this.#mayMissPoints(literal)
+        ? sql`NOT ST_Disjoint(${left}, ${right})`
+        : relation;
+    return sql`(${this.#stored(a)} && ${this.#stored(b)} AND ${exact})`;
   }
 
   /** The row touches a window, for which an index finds the candidates. */
   #touches(window: string): Fragment {
-    const exact = sql`ST_Intersects(${polygonsOf(this.source)}, ${window})`;
-    return this.source.mayHoldSurfaces ? sql`(${geometryOf(this.source)} && ${window} AND ${exact})` : exact;
+    if (this.#isPoints()) return sql`ST_Intersects(${geometryOf(this.source)}, ${window})`;
+    return sql`(${geometryOf(this.source)} && ${window} AND ST_Intersects(${finiteOf(this.source)}, ${window}))`;
+  }
+
+  /** PostGIS relates points of NaN and infinity to nothing, so that their columns need no guard and no CASE hides the index. */
+  #isPoints(): boolean {
+    return this.source.geometryType === 'Point' && !this.source.mayHoldSurfaces;
+  }
+
+  /** A geometry for relations that hold only where envelopes touch. */
+  #candidate(operand: Operand): Fragment {
+    if (isSpatialLiteral(operand)) return this.literal(operand);
+    return raw(this.#isPoints() ? polygonsOf(this.source) : finiteOf(this.source));
   }
 
   /** A geometry as the index has it. */
@@ -196,24 +210,26 @@ export class PostgisFilterWriter extends FilterWriter {
 
   protected distance(a: Operand, b: Operand): Fragment {
     const { isGeographic, metresPerUnit } = this.#crs();
-    const [left, right] = [this.#geometry(a), this.#geometry(b)];
+    const [left, right] = [this.#finite(a), this.#finite(b)];
     if (isGeographic) return sql`ST_Distance(${this.#geography(left)}, ${this.#geography(right)})`;
     return sql`(ST_Distance(${left}, ${right}) * ${this.#value(metresPerUnit, 'float8')})`;
   }
 
-  /** The ellipsoid is that of the SRID. */
+  /** A geography, whose ellipsoid is that of the SRID. Geographies have no curves. */
   #geography(geometry: Fragment): Fragment {
-    const { statedSrid } = this.source;
-    if (statedSrid === undefined) return sql`${geometry}::geography`;
-    return sql`ST_SetSRID(${geometry}, ${String(statedSrid)})::geography`;
+    const { statedSrid, curved, mayHoldSurfaces } = this.source;
+    // Columns that may hold surfaces may hold curves as well.
+    const straight = curved || mayHoldSurfaces ? sql`ST_CurveToLine(${geometry})` : geometry;
+    if (statedSrid === undefined) return sql`${straight}::geography`;
+    return sql`ST_SetSRID(${straight}, ${String(statedSrid)})::geography`;
   }
 
   #crs(): CrsDescription {
     return describeCrs(this.source.crs);
   }
 
-  #geometry(operand: Operand): Fragment {
-    return isSpatialLiteral(operand) ? this.literal(operand) : raw(polygonsOf(this.source));
+  #finite(operand: Operand): Fragment {
+    return isSpatialLiteral(operand) ? this.literal(operand) : raw(finiteOf(this.source));
   }
 
   /** A geometry of the filter as PostGIS `geometry` in the CRS of the data. */

@@ -90,9 +90,29 @@ export function polygonsOf(source: PostgisSource): string {
   return source.mayHoldSurfaces ? flatSurfaces(geometry) : geometry;
 }
 
-/** Surfaces as multi polygons; other geometries unchanged. */
+/** SQL for a geometry whose surfaces, also those of a collection, became polygons. Other geometries are unchanged. */
 export function flatSurfaces(geometry: string): string {
   const face = `CASE GeometryType(d.geom) WHEN 'TRIANGLE' THEN ST_MakePolygon(ST_ExteriorRing(d.geom)) ELSE d.geom END`;
-  return `CASE WHEN GeometryType(${geometry}) IN ('POLYHEDRALSURFACE', 'TIN', 'TRIANGLE')
-    THEN (SELECT ST_Collect(${face}) FROM ST_Dump(${geometry}) AS d) ELSE ${geometry} END`;
+  // Its text shows the members of a collection without a subquery: a filter may hold thousands of these conditions.
+  const hasSurfaces = `CASE GeometryType(${geometry}) WHEN 'POLYHEDRALSURFACE' THEN TRUE WHEN 'TIN' THEN TRUE WHEN 'TRIANGLE' THEN TRUE
+    WHEN 'GEOMETRYCOLLECTION' THEN ST_AsText(${geometry}, 0) ~ 'SURFACE|TIN|TRIANGLE' ELSE FALSE END`;
+  return `CASE WHEN ${hasSurfaces} THEN (SELECT ST_Collect(${face} ORDER BY d.path) FROM ST_Dump(${geometry}) AS d)
+    ELSE ${geometry} END`;
+}
+
+/**
+ * SQL for polygonsOf(), or NULL for a line or area with NaN or infinity, on which GEOS fails, and for a single point with
+ * one. An envelope cannot show them: PostGIS forgets the positions in front of a NaN.
+ */
+export function finiteOf(source: PostgisSource): string {
+  const { geography, mayHoldSurfaces } = source;
+  const geometry = column(source.geometryColumn) + (geography ? '::geometry' : '');
+  // An empty point has neither x nor y.
+  const isPlace = `coalesce(greatest(abs(ST_X(${geometry})), abs(ST_Y(${geometry}))) < 'Infinity', TRUE)`;
+  const isMeasured = `(ST_Perimeter(${geometry}) < 'Infinity' AND ST_Length(${geometry}) < 'Infinity')`;
+  // A column of any geometries may be published with a type.
+  const type = mayHoldSurfaces ? 'Geometry' : source.geometryType;
+  const mixed = `CASE GeometryType(${geometry}) WHEN 'POINT' THEN ${isPlace} ELSE ${isMeasured} END`;
+  const isRelatable = type === 'Point' ? isPlace : type === 'Geometry' ? mixed : isMeasured;
+  return `CASE WHEN ${isRelatable} THEN ${polygonsOf(source)} END`;
 }

@@ -3,7 +3,7 @@ import { fieldOf } from '../../../../core/features.js';
 import type { PostgisSource } from '../../../../core/vector-source.js';
 import { columnsOf } from '../columns.js';
 import { whereOf } from '../filter.js';
-import { geometryOf, tableOf } from '../names.js';
+import { finiteOf, tableOf } from '../names.js';
 import type { SqlParams } from '../params.js';
 
 /** Features of a process as parts of a statement: rows and masks are those that a query of the same features has. */
@@ -20,9 +20,9 @@ export function rowsOf({ source, filter }: ProcessFeatures, params: SqlParams, .
   return `${tableOf(source as PostgisSource)} WHERE ${conditions.map((one) => `(${one})`).join(' AND ')}`;
 }
 
-/** Features that lie somewhere: overlays and joins leave out the others. */
+/** Features that lie somewhere: overlays and joins omit the others. */
 export const isSomewhere = ({ source }: ProcessFeatures) =>
-  `NOT ST_IsEmpty(${geometryOf(source as PostgisSource)})`;
+  `NOT ST_IsEmpty(${finiteOf(source as PostgisSource)})`;
 
 /** The features of the input as rows `a`: `id`, `geom`, and `f0`, `f1` ... for the values. */
 export function inputRows(input: ProcessFeatures, params: SqlParams): string {
