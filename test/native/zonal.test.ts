@@ -122,17 +122,24 @@ it('windows cover a box once, and groups of zones are never much larger than the
   expect(new Set(windows.map(({ column, row }) => `${column},${row}`)).size).toBe(windows.length);
   const zone = (column: number, row: number, index: number) => ({
     ...{ id: index, index },
-    box: { column, row, width: 10, height: 10 },
+    parts: [{ shift: 0, box: { column, row, width: 10, height: 10 } }],
     middle: [column, row] as const,
   });
   const groups = [...groupsOf([zone(0, 0, 0), zone(20, 5, 1), zone(100_000, 0, 2)])];
   expect(groups.map(({ zones }) => zones.map(({ index }) => index))).toEqual([[0, 1], [2]]);
-  expect(groups[0]!.box).toEqual({ column: 0, row: 0, width: 30, height: 15 });
+  expect(groups[0]!.parts).toEqual([{ shift: 0, box: { column: 0, row: 0, width: 30, height: 15 } }]);
   const piles = Array.from({ length: 20 }, (_, i) => ({
     ...zone(0, 0, i),
-    box: { column: 0, row: 0, width: 2000, height: 1000 },
+    parts: [{ shift: 0, box: { column: 0, row: 0, width: 2000, height: 1000 } }],
   }));
   expect([...groupsOf(piles)].map(({ zones }) => zones.length)).toEqual([8, 8, 4]);
+  const moved = (index: number, ...shifts: number[]) => ({
+    ...zone(0, 0, index),
+    parts: shifts.map((shift) => ({ shift, box: { column: 0, row: 0, width: 10, height: 10 } })),
+  });
+  const beside = [...groupsOf([moved(0, 0), moved(1, 360), moved(2, 360), moved(3, 0, 360), moved(4, 360)])];
+  expect(beside.map(({ zones }) => zones.map(({ index }) => index))).toEqual([[0], [3], [1, 2, 4]]);
+  expect(beside.map(({ parts }) => parts.map(({ shift }) => shift))).toEqual([[0], [0, 360], [360]]);
 });
 
 it('median and quantiles are those of the sorted values, and the commonest value is known', () => {

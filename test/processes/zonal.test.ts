@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ZONE_STATISTICS } from '../../src/core/raster-processes.js';
 import { pythonOfClients } from '../support/python.js';
 import { startServer, type TestServer } from '../support/server.js';
-import { DEM, DEM_COLLECTION, Files, note, RasterClient, tool } from './raster-support.js';
+import { DEM, DEM_COLLECTION, Files, note, pixelsOf, RasterClient, tool } from './raster-support.js';
 import type { Json } from './support.js';
 
 /** Statistics in zones against exactextract, and against rasterstats where centres of pixels count. */
@@ -13,13 +13,19 @@ const files = new Files();
 const METRES_COLLECTION = 'metres';
 const metres = join(files.folder, `${METRES_COLLECTION}.tif`);
 
+/** A raster of metres whose right part is beyond 180 degrees. */
+const beyond = join(files.folder, 'beyond.tif');
+
 let server: TestServer;
 let client: RasterClient;
 
 beforeAll(async () => {
   // Whole metres, and none at the sea: values that come again and again, and pixels without one.
   tool('gdal_translate', '-ot', 'Int16', '-a_nodata', '0', DEM, metres);
-  server = await startServer({ sources: [DEM, metres] });
+  const mercator = ['-a_srs', 'EPSG:3857', '-a_ullr', '19000000', '1000000', '21000000', '-1000000'];
+  tool('gdal_translate', ...mercator, 'test/fixtures/cases/dateline.tif', beyond);
+  const cases = ['dateline', 'world360'].map((name) => `test/fixtures/cases/${name}.tif`);
+  server = await startServer({ sources: [DEM, metres, beyond, ...cases] });
   client = new RasterClient(server, files);
 });
 afterAll(async () => {
@@ -212,4 +218,93 @@ it('points are no zones', async () => {
     inputs: { raster: { collection: DEM_COLLECTION }, zones },
   });
   expect([status.status, status.message]).toEqual(['failed', expect.stringContaining('must be polygons')]);
+});
+
+describe.each([
+  ['dateline', 50],
+  ['world360', 128],
+  ['beyond', 50],
+])('west of 180 degrees, on the raster %s that writes it as degrees beyond 180,', (collection, value) => {
+  const raster = { collection };
+  const collectionOf = (features: unknown[]) => ({ type: 'FeatureCollection', features });
+  const west = feature('west', 'Polygon', [box(-179, -1, -175, 1)]);
+  const both = feature('both', 'MultiPolygon', [[box(178, -1, 180, 1)], [box(-180, -1, -178, 1)]]);
+  const propertiesOf = (file: string) =>
+    JSON.parse(
+      execFileSync('ogr2ogr', ['-f', 'GeoJSON', '/vsistdout/', file], { encoding: 'utf8' }),
+    ).features.map(({ properties }: Json) => properties);
+
+  it('zones have statistics', async () => {
+    const { rows } = await zonal(collection, {
+      zones: collectionOf([west, both, feature('east', 'Polygon', [box(178, -1, 180, 1)])]),
+      statistics: ['count', 'max'],
+    });
+    const [one, two, east] = rows;
+    expect(one).toMatchObject({ name: 'west', max: value });
+    expect(one.count / east.count).toBeCloseTo(2, 2);
+    expect(two.count / east.count).toBeCloseTo(2, 2);
+  });
+
+  it('points have values', async () => {
+    const points = [-179.9, -178, -172, 179].map((x) => feature(String(x), 'Point', [x, 0.5]));
+    for (const resampling of ['nearest', 'bilinear']) {
+      const inputs = { raster, points: collectionOf(points), resampling };
+      const rows = propertiesOf(await client.output('raster.sample', inputs, 'features'));
+      expect(rows.map((row: Json) => row.band_1 !== null)).toEqual([true, true, true, true]);
+    }
+  });
+
+  it('pixels are clipped', async () => {
+    const clipped = async (...features: unknown[]) => {
+      const file = await client.output('raster.clip', { raster, features: collectionOf(features) }, 'raster');
+      return pixelsOf(file).pixels.filter((pixel) => !Number.isNaN(pixel)).length;
+    };
+    const [inWest, inEast] = [
+      feature('west', 'Polygon', [box(-180, -12, -170, 12)]),
+      feature('east', 'Polygon', [box(172, -12, 180, 12)]),
+    ];
+    const count = await clipped(inWest);
+    expect(count).toBeGreaterThan(0);
+    expect(await clipped(inWest, inEast)).toBe(count + (await clipped(inEast)));
+  });
+
+  it('features are drawn, with their values', async () => {
+    const drawn = async (...zones: [name: string, mean: number, ring: number[][]][]) => {
+      const features = zones.map(([name, mean, ring]) => {
+        const { properties, ...rest } = feature(name, 'Polygon', [ring]);
+        return { ...rest, properties: { ...properties, mean } };
+      });
+      const inputs = { raster, features: collectionOf(features), field: 'mean' };
+      const { pixels } = pixelsOf(await client.output('raster.rasterize', inputs, 'raster'));
+      return [7, 9].map((value) => pixels.filter((pixel) => pixel === value).length);
+    };
+    const counts = await drawn(['west', 7, box(-180, -12, -170, 12)], ['east', 9, box(172, -12, 180, 12)]);
+    expect(Math.min(...counts)).toBeGreaterThan(0);
+  });
+
+  it('single values are found', async () => {
+    const ask = async (x: number) => {
+      const geometry = JSON.stringify({ x, y: 0.5, spatialReference: { wkid: 4326 } });
+      const query = `geometryType=esriGeometryPoint&f=json&geometry=${encodeURIComponent(geometry)}`;
+      const service = `${server.url}/rest/services/${collection}/ImageServer`;
+      const identified = (await (await fetch(`${service}/identify?${query}`)).json()) as Json;
+      const { samples } = (await (await fetch(`${service}/getSamples?${query}`)).json()) as Json;
+      return [identified.value !== 'NoData', samples.length];
+    };
+    for (const x of [-179.9, -178, -172, 179]) expect([x, await ask(x)]).toEqual([x, [true, 1]]);
+  });
+
+  it('subsets of coverages are there', async () => {
+    const path = `${server.url}/ogc/coverages/collections/${collection}/coverage?f=geotiff&subset=`;
+    for (const subset of ['Lon(-179:-175),Lat(-1:1)', 'Lon(-179:-175)', 'Lon(181:185)'])
+      expect([subset, (await fetch(path + encodeURIComponent(subset))).status]).toEqual([subset, 200]);
+    const wcs = `${server.url}/rest/services/${collection}/ImageServer/WCSServer?service=WCS&version=2.0.1`;
+    const described = await (await fetch(`${wcs}&request=GetCapabilities`)).text();
+    const [, id] = /CoverageId>([^<]+)</.exec(described)!;
+    for (const subset of ['Long(-179,-175)', 'Long(181,185)', 'Long(-179)', 'Long(175,185)']) {
+      const url = `${wcs}&request=GetCoverage&coverageId=${id}&subsettingCrs=EPSG:4326&subset=${subset}`;
+      const response = await fetch(url);
+      expect([subset, response.status === 200 ? '' : await response.text()]).toEqual([subset, '']);
+    }
+  });
 });

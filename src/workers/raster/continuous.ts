@@ -36,7 +36,8 @@ function findPeriod(crs: Crs): number | null {
   });
   const [first, second] = widths as [number, number];
   // The sides of a cut are far apart, and equally far at every latitude; others meet.
-  return first > 300 && Math.abs(first - second) < first * 1e-9 ? first : null;
+  if (first <= 300 || Math.abs(first - second) >= first * 1e-9) return null;
+  return Math.abs(first - 360) < 1e-9 ? 360 : first;
 }
 
 /** A box of a request as boxes that do not cross the antimeridian: the part east of it comes second. */

@@ -4,6 +4,7 @@ import type { RasterBand } from 'gdal-async';
 import { TaskFailure, type TaskFailureCode } from '../../core/failure.js';
 import type { PositionResult, PositionTask } from '../../core/rasters.js';
 import type { Cancellation } from '../cancellation.js';
+import { periodOf } from './continuous.js';
 import { CRS84, crsOf, pointTransform } from './crs.js';
 import type { Dataset } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
@@ -75,12 +76,12 @@ function pixelAt(
   const { crs, geoTransform } = georeferenceOf(dataset);
   const { x: width, y: height } = dataset.rasterSize;
   const [x0, a, b, y0, c, d] = geoTransform;
-  const transform = pointTransform(crsOf(CRS84), crs);
+  const point = pointTransform(crsOf(CRS84), crs)(longitude, latitude);
+  if (!point) return undefined;
+  const period = periodOf(crs);
   // A grid may run beyond 180 degrees.
-  for (const turn of [0, 360, -360]) {
-    const point = transform(longitude + turn, latitude);
-    if (!point) continue;
-    const [dx, dy] = [point[0] - x0, point[1] - y0];
+  for (const shift of period === null ? [0] : [0, period, -period]) {
+    const [dx, dy] = [point[0] + shift - x0, point[1] - y0];
     const column = Math.floor((dx * d - dy * b) / (a * d - b * c));
     const row = Math.floor((dy * a - dx * c) / (a * d - b * c));
     if (column >= 0 && column < width && row >= 0 && row < height) return [column, row];

@@ -143,12 +143,21 @@ function readInterval(
   if (low !== undefined && high !== undefined && low > high) throw wrong('ends before it starts.');
   const extent = coverageExtent(collection, crs);
   const [least, most] = axis === 'x' ? [extent[0], extent[2]] : [extent[1], extent[3]];
-  if ((low ?? least) > most || (high ?? most) < least)
-    throw wrong(`is outside of the coverage, which has ${least} to ${most} there.`);
+  const isOutside = (turn: number) => (low ?? least) + turn > most || (high ?? most) + turn < least;
+  const turns = axis === 'x' && crs.geographic ? [0, 360, -360] : [0];
+  const shift = turns.find((turn) => !isOutside(turn));
+  if (shift === undefined) throw wrong(`is outside of the coverage, which has ${least} to ${most} there.`);
+  const half = (most - least) / collection.raster.width / 2;
+  // Longitudes beyond one side of the coverage may be within the other side.
+  const comesAgain = (gap: number) => turns.length > 1 && gap > half && most - least + gap > 360;
+  const clip = (place: number) => {
+    const gap = Math.max(least - place, place - most);
+    return comesAgain(gap) ? place : Math.min(most, Math.max(least, place));
+  };
   return {
     name,
-    ...(low === undefined ? {} : { low: Math.max(low, least) }),
-    ...(high === undefined ? {} : { high: Math.min(high, most) }),
+    ...(low === undefined ? {} : { low: clip(low + shift) }),
+    ...(high === undefined ? {} : { high: clip(high + shift) }),
   };
 }
 

@@ -13,6 +13,7 @@ import { FLOAT_NODATA } from '../nodata.js';
 import { rasterCopyPath } from '../parts.js';
 import { copyMask, createFile, FLOAT_BANDS, layOut, shapeOf } from './blocks.js';
 import { cogArguments, type OverviewResampling, overviewResamplingOf } from './cog.js';
+import { placeFeatures } from './shifted-features.js';
 import type { PixelBox } from './values.js';
 import { pixelsAround, unionOf, zonesOver } from './zones.js';
 
@@ -99,7 +100,8 @@ export async function rasterize(
 ): Promise<void> {
   const path = rasterCopyPath(part);
   const target = await createFile(path, shapeOf(dataset), { count: 1, ...FLOAT_BANDS });
-  const source = await gdal.openAsync(features, 'r', ['GPKG']);
+  const placed = placeFeatures(dataset, features);
+  const source = await gdal.openAsync(placed.path, 'r', ['GPKG']);
   try {
     target.bands.get(1).fill(FLOAT_NODATA);
     const burn =
@@ -111,6 +113,7 @@ export async function rasterize(
     await target.flushAsync();
   } finally {
     source.close();
+    placed.remove();
     target.close();
   }
   await layOut(path, part, 'NEAREST', (fraction) => onProgress(CHANGED + fraction * (1 - CHANGED)));
@@ -124,16 +127,21 @@ export async function clip(
 ): Promise<void> {
   const { geoTransform, northUp } = georeferenceOf(dataset);
   if (!northUp) throw new TaskFailure('invalid-input', 'The raster is turned: reproject it before.');
-  const { column, row, width, height } = boxAround(dataset, features);
-  const [x, dx, , y, , dy] = geoTransform;
-  const [left, top] = [x + column * dx, y + row * dy];
-  const args = [
-    ...cogArguments(overviewResamplingOf(dataset)),
-    ...['-cutline', features, '-cl', RESULT_TABLE, ...missingArguments(dataset)],
-    ...['-te', ...[left, top + height * dy, left + width * dx, top].map(String)],
-    ...['-ts', String(width), String(height)],
-  ];
-  (await gdal.warpAsync(part, null, [dataset], args, { progress_cb: onProgress })).close();
+  const placed = placeFeatures(dataset, features);
+  try {
+    const { column, row, width, height } = boxAround(dataset, features);
+    const [x, dx, , y, , dy] = geoTransform;
+    const [left, top] = [x + column * dx, y + row * dy];
+    const args = [
+      ...cogArguments(overviewResamplingOf(dataset)),
+      ...['-cutline', placed.path, '-cl', RESULT_TABLE, ...missingArguments(dataset)],
+      ...['-te', ...[left, top + height * dy, left + width * dx, top].map(String)],
+      ...['-ts', String(width), String(height)],
+    ];
+    (await gdal.warpAsync(part, null, [dataset], args, { progress_cb: onProgress })).close();
+  } finally {
+    placed.remove();
+  }
 }
 
 /** What pixels outside become, where the raster has no value for that: the least float, or transparent. */
@@ -147,7 +155,8 @@ function boxAround(dataset: Dataset, features: string): PixelBox {
   const source = inspect(features)[0]!.source as GeoPackageSource;
   const db = connect(features, true);
   try {
-    const [first, ...others] = zonesOver(db, source, pixelsAround(dataset)).zones.map(({ box }) => box);
+    const zones = zonesOver(db, source, pixelsAround(dataset)).zones;
+    const [first, ...others] = zones.flatMap(({ parts }) => parts.map(({ box }) => box));
     if (!first) throw new TaskFailure('invalid-input', 'No polygon meets the raster.');
     return others.reduce(unionOf, first);
   } finally {

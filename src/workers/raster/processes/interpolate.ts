@@ -81,7 +81,8 @@ class Buckets {
     let pairs = 0;
     for (const group of this.#groups.values()) {
       const [column, row] = this.#square(this.points.xs[group[0]!]!, this.points.ys[group[0]!]!);
-      const box = pixelsOf([(column - 1) * side, (row - 1) * side, (column + 2) * side, (row + 2) * side]);
+      const square = [(column - 1) * side, (row - 1) * side, (column + 2) * side, (row + 2) * side] as const;
+      const box = pixelsOf(square).find(({ shift }) => shift === 0)?.box;
       if (box) pairs += group.length * areaOf(box);
     }
     return pairs;

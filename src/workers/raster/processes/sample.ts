@@ -8,7 +8,7 @@ import type { Dataset } from '../gdal.js';
 import { georeferenceOf } from '../georeference.js';
 import { writeNumbers } from './numbers.js';
 import { type PixelBox, readValues } from './values.js';
-import { groupsOf, type PixelsOf, pixelAt, pixelTransformOf, type Zone, zonesOver } from './zones.js';
+import { groupsOf, type PixelsOf, pixelAt, pixelTransformOf, shiftsOf, zonesOver } from './zones.js';
 
 type SampleProcess = Extract<RasterProcess, { kind: 'sample' }>;
 
@@ -30,13 +30,21 @@ export async function samplePoints(
     const numbers = new Float64Array(count * width).fill(Number.NaN);
     const transform = pixelTransformOf(georeferenceOf(dataset).geoTransform);
     let done = 0;
-    for (const { zones: group, box } of groupsOf(zones)) {
+    for (const { zones: group, parts } of groupsOf(zones)) {
+      // A point is on the raster once.
+      const { box, shift } = parts[0]!;
       for (let band = 0; band < width; band++) {
         const values = await readValues(dataset.bands.get(band + 1), box);
-        for (const { middle, index, box: pixels } of group)
+        for (const {
+          middle: [x, y],
+          index,
+          parts: own,
+        } of group) {
+          const pixels = own[0]!.box;
           numbers[index * width + band] = bilinear
-            ? between(values, box, pixels, pixelAt(transform, ...middle))
+            ? between(values, box, pixels, pixelAt(transform, x + shift, y))
             : values[placeIn(box, pixels.column, pixels.row)]!;
+        }
       }
       done += group.length;
       onProgress((done / zones.length) * COMPUTED);
@@ -53,7 +61,8 @@ export async function samplePoints(
 function pixelsNear(dataset: Dataset, bilinear: boolean): PixelsOf {
   const transform = pixelTransformOf(georeferenceOf(dataset).geoTransform);
   const { x: columns, y: rows } = dataset.rasterSize;
-  return ([x, y]) => {
+  const shifts = shiftsOf(dataset);
+  const pixelsOf = (x: number, y: number): PixelBox | undefined => {
     const [column, row] = pixelAt(transform, x, y);
     if (!(column >= 0 && row >= 0 && column < columns && row < rows)) return undefined;
     if (!bilinear) return { column: Math.floor(column), row: Math.floor(row), width: 1, height: 1 };
@@ -64,6 +73,13 @@ function pixelsNear(dataset: Dataset, bilinear: boolean): PixelsOf {
     ];
     return { column: left, row: top, width: right - left, height: bottom - top };
   };
+  return ([x, y]) => {
+    for (const shift of shifts) {
+      const box = pixelsOf(x + shift, y);
+      if (box) return [{ shift, box }];
+    }
+    return [];
+  };
 }
 
 const placeIn = (box: PixelBox, column: number, row: number) =>
@@ -73,7 +89,7 @@ const placeIn = (box: PixelBox, column: number, row: number) =>
 function between(
   values: Float64Array,
   box: PixelBox,
-  { column, row, width, height }: Zone['box'],
+  { column, row, width, height }: PixelBox,
   [x, y]: readonly [number, number],
 ): number {
   let [sum, weights] = [0, 0];

@@ -18,6 +18,7 @@ import {
   pixelTransformOf,
   windowsOf,
   type Zone,
+  type ZoneGroup,
   zonesOver,
 } from './zones.js';
 
@@ -111,7 +112,7 @@ async function compute(
 
 async function tally(
   { dataset, band, db, source, process, columns }: Work,
-  { zones, box }: { zones: Zone[]; box: PixelBox },
+  { zones, parts }: ZoneGroup,
 ): Promise<Float64Array> {
   const { statistics, percentiles, byCentre } = process;
   const holds = percentiles.length > 0 || statistics.some((name) => VALUES.has(name));
@@ -123,19 +124,17 @@ async function tally(
     .pluck();
   const blobs = zones.map(({ id }) => geometry.get(id) as Uint8Array);
   const transform = pixelTransformOf(georeferenceOf(dataset).geoTransform);
-  for (const window of windowsOf(box)) {
-    const pixels = await readValues(dataset.bands.get(band), window);
-    const { width } = window;
-    const fits = tallies.add(
-      blobs,
-      { pixels, width, transform: windowTransform(transform, window) },
-      byCentre,
-    );
-    if (!fits)
-      throw new TaskFailure(
-        'too-large',
-        'A zone has more different values than median, percentiles, majority, minority and variety can be of.',
-      );
+  for (const { shift, box } of parts) {
+    for (const window of windowsOf(box)) {
+      const pixels = await readValues(dataset.bands.get(band), window);
+      const { width } = window;
+      const placed = windowTransform(transform, window, shift);
+      if (!tallies.add(blobs, { pixels, width, transform: placed }, byCentre))
+        throw new TaskFailure(
+          'too-large',
+          'A zone has more different values than median, percentiles, majority, minority and variety can be of.',
+        );
+    }
   }
   return tallies.read(columns.quantiles);
 }
@@ -143,6 +142,11 @@ async function tally(
 /** Statistics that all values must be there for. */
 const VALUES: ReadonlySet<string> = new Set(['median', 'majority', 'minority', 'variety']);
 
-function windowTransform([u, ux, uy, v, vx, vy]: PixelTransform, { column, row }: PixelBox): Float64Array {
-  return Float64Array.of(u - column, ux, uy, v - row, vx, vy);
+/** Columns and rows, counted from the corner of a window, of positions that are to be moved east before. */
+function windowTransform(
+  [u, ux, uy, v, vx, vy]: PixelTransform,
+  { column, row }: PixelBox,
+  shift: number,
+): Float64Array {
+  return Float64Array.of(u - column + ux * shift, ux, uy, v - row + vx * shift, vx, vy);
 }

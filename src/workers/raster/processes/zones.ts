@@ -8,6 +8,7 @@ import type { GeoPackageSource } from '../../../core/vector-source.js';
 import type Database from '../../../native/sqlite.js';
 import { boxOf } from '../../process/blob.js';
 import { quote } from '../../providers/geopackage/connection.js';
+import { periodOf } from '../continuous.js';
 import type { Dataset } from '../gdal.js';
 import { type GeoTransform, georeferenceOf } from '../georeference.js';
 import type { PixelBox } from './values.js';
@@ -25,9 +26,15 @@ export interface Zone {
   /** Place among all zones. */
   index: number;
   /** The pixels that it may touch. */
-  box: PixelBox;
+  parts: readonly ZonePart[];
   /** The middle of its envelope; where it is, if it is a point. */
   middle: readonly [x: number, y: number];
+}
+
+/** Pixels that a zone touches, if it is moved east so far, in units of the CRS: 0, or the way around the Earth. */
+export interface ZonePart {
+  shift: number;
+  box: PixelBox;
 }
 
 /** Pixels that are read at once, and sides of the windows that a larger zone is read in. */
@@ -44,8 +51,8 @@ const CURVE_ORDER = 24;
 /** Bytes of a blob in which its envelope lies. */
 const HEAD_BYTES = 72;
 
-/** The pixels that a box of coordinates concerns; undefined for none. */
-export type PixelsOf = (box: Box) => PixelBox | undefined;
+/** The pixels that a box of coordinates concerns; none where it is not on the raster. */
+export type PixelsOf = (box: Box) => readonly ZonePart[];
 
 /** Features that concern pixels, neighbours after each other; and how many there are in all. Fails with `too-large`. */
 export function zonesOver(
@@ -65,10 +72,11 @@ export function zonesOver(
     if (count > LIMITS.processZones)
       throw new TaskFailure('too-large', `There are more than ${LIMITS.processZones} features.`);
     const bounds = boxOf(head);
-    const box = bounds && pixelsOf(bounds);
-    if (!box) continue;
+    const parts = bounds ? pixelsOf(bounds) : [];
+    const [first] = parts;
+    if (!bounds || !first) continue;
     const middle = [(bounds[0] + bounds[2]) / 2, (bounds[1] + bounds[3]) / 2] as const;
-    zones.push({ zone: { id: number, index, box, middle }, place: placeOf(box) });
+    zones.push({ zone: { id: number, index, parts, middle }, place: placeOf(first.box) });
   }
   zones.sort((a, b) => a.place - b.place);
   return { zones: zones.map(({ zone }) => zone), count };
@@ -79,11 +87,21 @@ export function pixelAt([u, ux, uy, v, vx, vy]: PixelTransform, x: number, y: nu
   return [u + ux * x + uy * y, v + vx * x + vy * y];
 }
 
+/** How far coordinates may be moved to meet a raster: a raster and features may write the same longitude in two ways. */
+export function shiftsOf(dataset: Dataset): readonly number[] {
+  const period = periodOf(georeferenceOf(dataset).crs);
+  return period === null ? [0] : [0, period, -period];
+}
+
+/** Part of a pixel that a box which was moved must reach into it: less is a rounding error. */
+const SLIVER = 1e-6;
+
 /** All pixels of a raster that a box meets. */
 export function pixelsAround(dataset: Dataset): PixelsOf {
   const transform = pixelTransformOf(georeferenceOf(dataset).geoTransform);
   const { x: width, y: height } = dataset.rasterSize;
-  return ([west, south, east, north]) => {
+  const shifts = shiftsOf(dataset);
+  const pixelsOf = ([west, south, east, north]: Box, least: number): PixelBox | undefined => {
     const corners = [
       pixelAt(transform, west, south),
       pixelAt(transform, east, south),
@@ -92,14 +110,19 @@ export function pixelsAround(dataset: Dataset): PixelsOf {
     ];
     const columns = corners.map(([column]) => column);
     const rows = corners.map(([, row]) => row);
-    const left = Math.max(0, Math.floor(Math.min(...columns)));
-    const right = Math.min(width, Math.ceil(Math.max(...columns)));
+    const left = Math.max(0, Math.floor(Math.min(...columns) + least));
+    const right = Math.min(width, Math.ceil(Math.max(...columns) - least));
     const top = Math.max(0, Math.floor(Math.min(...rows)));
     const bottom = Math.min(height, Math.ceil(Math.max(...rows)));
     // Also false for what is not a number.
     if (!(left < right && top < bottom)) return undefined;
     return { column: left, row: top, width: right - left, height: bottom - top };
   };
+  return ([west, south, east, north]) =>
+    shifts.flatMap((shift) => {
+      const box = pixelsOf([west + shift, south, east + shift, north], shift === 0 ? 0 : SLIVER);
+      return box ? [{ shift, box }] : [];
+    });
 }
 
 function placeOf({ column, row, width, height }: PixelBox): number {
@@ -107,25 +130,37 @@ function placeOf({ column, row, width, height }: PixelBox): number {
   return hilbertIndex(CURVE_ORDER, cell(column + width / 2), cell(row + height / 2));
 }
 
-/** Zones whose boxes together are not much larger than each of them, with the box around them. */
-export function* groupsOf(zones: readonly Zone[]): Generator<{ zones: Zone[]; box: PixelBox }> {
+/** Zones that are read together. */
+export interface ZoneGroup {
+  zones: Zone[];
+  parts: readonly ZonePart[];
+}
+
+/** Zones whose boxes together are not much larger than each of them, with the box around them; those of several parts alone. */
+export function* groupsOf(zones: readonly Zone[]): Generator<ZoneGroup> {
   let group: Zone[] = [];
-  let box: PixelBox | undefined;
+  let whole: ZonePart | undefined;
   let own = 0;
   for (const zone of zones) {
-    const wider: PixelBox = box ? unionOf(box, zone.box) : zone.box;
-    const pixels = areaOf(wider);
-    const all = own + areaOf(zone.box);
-    const fits = pixels <= WINDOW_PIXELS && pixels <= 2 * all + SLACK && all <= GROUP_PIXELS;
-    if (box && (!fits || group.length === GROUP_ZONES)) {
-      yield { zones: group, box };
-      [group, box, own] = [[], undefined, 0];
+    const [part, ...others] = zone.parts as readonly [ZonePart, ...ZonePart[]];
+    if (others.length > 0) {
+      yield { zones: [zone], parts: zone.parts };
+      continue;
     }
-    box = box ? wider : zone.box;
-    own += areaOf(zone.box);
+    const wider: PixelBox = whole ? unionOf(whole.box, part.box) : part.box;
+    const pixels = areaOf(wider);
+    const all = own + areaOf(part.box);
+    const fits = pixels <= WINDOW_PIXELS && pixels <= 2 * all + SLACK && all <= GROUP_PIXELS;
+    const isBeside = whole?.shift === part.shift;
+    if (whole && (!fits || !isBeside || group.length === GROUP_ZONES)) {
+      yield { zones: group, parts: [whole] };
+      [group, whole, own] = [[], undefined, 0];
+    }
+    whole = whole ? { ...part, box: wider } : part;
+    own += areaOf(part.box);
     group.push(zone);
   }
-  if (box) yield { zones: group, box };
+  if (whole) yield { zones: group, parts: [whole] };
 }
 
 /** A box in parts that may be read at once. */
