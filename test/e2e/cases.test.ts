@@ -23,6 +23,11 @@ beforeAll(async () => {
   cpSync('test/fixtures/cases', join(folder, 'data'), { recursive: true });
   postgres = await startPostgres();
   await run(postgres.url, readFileSync('test/fixtures/cases/failing.sql', 'utf8'));
+  await run(
+    postgres.url,
+    `CREATE TABLE commas (a text, b int, geom geometry(Point, 4326), PRIMARY KEY (a, b));
+     INSERT INTO commas VALUES ('a,b', 0, 'SRID=4326;POINT(1 1)'), ('b', 0, 'SRID=4326;POINT(2 2)');`,
+  );
   server = await startServer({ sources: [join(folder, 'data'), postgres.url] });
   const { collections } = JSON.parse(await text('/ogc/tiles/collections?f=json')) as {
     collections: { id: string; title: string }[];
@@ -153,6 +158,18 @@ it.each(FEATURES)('%s %s is one feature on every surface', async (id, feature, p
       new RegExp(`[[,]${feature}[\\],]`),
     );
   }
+});
+
+it('a key of several columns with a comma is an id that a list can hold', async () => {
+  const idsIn = async (query: string) =>
+    JSON.parse(await text(`${items('commas')}?f=json${query}`)).features.map(({ id }: { id: string }) => id);
+  const all = await idsIn('');
+  expect(all.sort()).toEqual(['a%2Cb:0', 'b:0']);
+  for (const id of all) {
+    expect(await idsIn(`&ids=${encode(id)}`)).toEqual([id]);
+    expect(await text(`${items('commas')}/${encode(id)}?f=json`)).toContain(`"id":"${id}"`);
+  }
+  expect((await idsIn(`&ids=${all.map(encode).join(',')}`)).sort()).toEqual(all);
 });
 
 /** Geometries that are linearised, or of kinds that clients do not know. */

@@ -13,9 +13,9 @@ export function compositeKeyOf({ compositeKey, idColumn }: PostgisSource): Compo
 /** The parts of an id; undefined for text that is not an id. */
 export function partsOfId({ parts }: CompositeKey, id: string): string[] | undefined {
   const texts = id.split(':');
-  const isWhole = texts.length === parts.length && texts.every((text) => !/%(?!25|3A)/.test(text));
+  const isWhole = texts.length === parts.length && texts.every((text) => !/,|%(?!25|3A|2C)/.test(text));
   return isWhole
-    ? texts.map((text) => text.replace(/%(25|3A)/g, (_, code) => (code === '25' ? '%' : ':')))
+    ? texts.map((text) => text.replace(/%(25|3A|2C)/g, (code) => decodeURIComponent(code)))
     : undefined;
 }
 

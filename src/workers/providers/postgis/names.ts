@@ -28,13 +28,13 @@ export function keyedTableOf({ schema, table, geometryColumn, compositeKey, fiel
   return `(SELECT ${partsSql(compositeKey)} AS ${quote(key)}, ${columns} FROM ${stored}) t`;
 }
 
-/** The id of a row of `t` out of the columns of its key. */
+/** The id of a row of `t` out of the columns of its key. Lists of ids have commas between them. */
 export function partsSql({ parts }: CompositeKey): string {
   const texts = parts.map(({ name, type, sqlType }) => {
     const text = `${column(name)}::text`;
     return type === 'integer' || sqlType === 'uuid'
       ? text
-      : `replace(replace(${text}, '%', '%25'), ':', '%3A')`;
+      : `replace(replace(replace(${text}, '%', '%25'), ':', '%3A'), ',', '%2C')`;
   });
   return `(${texts.join(` || ':' || `)})`;
 }
