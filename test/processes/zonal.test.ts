@@ -301,7 +301,7 @@ describe.each([
     const wcs = `${server.url}/rest/services/${collection}/ImageServer/WCSServer?service=WCS&version=2.0.1`;
     const described = await (await fetch(`${wcs}&request=GetCapabilities`)).text();
     const [, id] = /CoverageId>([^<]+)</.exec(described)!;
-    for (const subset of ['Long(-179,-175)', 'Long(181,185)', 'Long(-179)', 'Long(175,185)']) {
+    for (const subset of ['Long(-179,-175)', 'Long(-179)', 'Long(175,185)']) {
       const url = `${wcs}&request=GetCoverage&coverageId=${id}&subsettingCrs=EPSG:4326&subset=${subset}`;
       const response = await fetch(url);
       expect([subset, response.status === 200 ? '' : await response.text()]).toEqual([subset, '']);

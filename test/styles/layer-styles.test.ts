@@ -138,7 +138,10 @@ it('styles that are kept beside an import stay when it is replaced, and go with 
     const task = { staging, stagingTable: 'countries', store, table, title: 'Lands' };
     const first = load(replace ? { ...task, replace } : task);
     // The caller says which table it means.
-    if ('occupant' in first) expect(load({ ...task, replace, replaced: first.occupant })).toMatchObject({ features: expect.any(Number) });
+    if ('occupant' in first)
+      expect(load({ ...task, replace, replaced: first.occupant })).toMatchObject({
+        features: expect.any(Number),
+      });
   };
   put('Lands', false);
   const [red, blue] = [sld('#ff0000'), sld('#0000ff')];

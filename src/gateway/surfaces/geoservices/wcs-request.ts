@@ -144,20 +144,16 @@ function readInterval(
   const extent = coverageExtent(collection, crs);
   const [least, most] = axis === 'x' ? [extent[0], extent[2]] : [extent[1], extent[3]];
   const isOutside = (turn: number) => (low ?? least) + turn > most || (high ?? most) + turn < least;
-  const turns = axis === 'x' && crs.geographic ? [0, 360, -360] : [0];
+  // Longitudes of coverages that go beyond 180 degrees have two names.
+  const isBeyond = least < -180 || most > 180;
+  const turns = axis === 'x' && crs.geographic && isBeyond ? [0, 360, -360] : [0];
   const shift = turns.find((turn) => !isOutside(turn));
   if (shift === undefined) throw wrong(`is outside of the coverage, which has ${least} to ${most} there.`);
-  const half = (most - least) / collection.raster.width / 2;
-  // Longitudes beyond one side of the coverage may be within the other side.
-  const comesAgain = (gap: number) => turns.length > 1 && gap > half && most - least + gap > 360;
-  const clip = (place: number) => {
-    const gap = Math.max(least - place, place - most);
-    return comesAgain(gap) ? place : Math.min(most, Math.max(least, place));
-  };
+  const clip = (place: number) => Math.min(most, Math.max(least, place + shift));
   return {
     name,
-    ...(low === undefined ? {} : { low: clip(low + shift) }),
-    ...(high === undefined ? {} : { high: clip(high + shift) }),
+    ...(low === undefined ? {} : { low: clip(low) }),
+    ...(high === undefined ? {} : { high: clip(high) }),
   };
 }
 
