@@ -229,10 +229,10 @@ function withSlowViews(
   if (slow.size === 0 || !former) return found;
   const nameOf = ({ source: { schema, table, geometryColumn } }: VectorLayerInfo) =>
     [`${schema}.${table}`, `${schema}.${table}.${geometryColumn}`].find((name) => slow.has(name));
-  const kept = former.layers.filter((layer) => nameOf(layer) !== undefined);
-  const names = new Set(kept.map(nameOf));
+  const views = former.layers.filter((layer) => nameOf(layer) !== undefined);
+  const names = new Set(views.map(nameOf));
   const problems = found.problems.filter(({ layer, isSlow }) => !isSlow || !names.has(layer));
-  return { ...found, layers: [...found.layers, ...kept], problems };
+  return { ...found, layers: [...found.layers, ...views], problems };
 }
 
 function slow(): TaskFailure {

@@ -13,34 +13,36 @@ export type Exactness = 'whole' | 'decimal' | 'double';
 /** Operators and functions whose result has all its digits where their operands have. */
 const EXACT = new Set(['+', '-', '*', 'div', '%', 'mod', 'abs', 'floor', 'ceil', 'round']);
 
-/** A fraction alone makes a number no decimal: beside integers it is worked out as a double, as in all stores. */
+/** Of several operands the highest counts. A fraction beside integers is worked out as a double, as in all stores. */
+const WHOLE = 0;
 const FRACTION = 1;
-const RANKS: readonly Exactness[] = ['whole', 'double', 'decimal'];
+const DECIMAL = 2;
 
-/** How a store works a number out. Its properties and functions must exist. */
-export function exactnessOf(operand: Operand, schema: FilterSchema): Exactness {
-  const rank = rankOf(operand, schema);
-  return rank === undefined ? 'double' : RANKS[rank]!;
+/** Finds how a store works a number out. Its properties and functions must exist. */
+export function findExactness(operand: Operand, schema: FilterSchema): Exactness {
+  const rank = findRank(operand, schema);
+  if (rank === WHOLE) return 'whole';
+  return rank === DECIMAL ? 'decimal' : 'double';
 }
 
 /** Undefined: a double takes part. */
-function rankOf(operand: Operand, schema: FilterSchema): number | undefined {
-  if (isNumber(operand)) return isWhole(operand) ? 0 : FRACTION;
+function findRank(operand: Operand, schema: FilterSchema): number | undefined {
+  if (isNumber(operand)) return isWhole(operand) ? WHOLE : FRACTION;
   if (isScalar(operand) || isArray(operand)) return undefined;
-  if (isProperty(operand)) return rankOfProperty(operand.property, schema);
+  if (isProperty(operand)) return findRankOfProperty(operand.property, schema);
   if (!isCall(operand) || !EXACT.has(operand.op)) return undefined;
-  const ranks = operand.args.map((arg) => rankOf(arg, schema));
+  const ranks = operand.args.map((arg) => findRank(arg, schema));
   return ranks.includes(undefined) ? undefined : Math.max(...(ranks as number[]));
 }
 
 const isWhole = (value: Operand) =>
   isExactNumber(value) ? /^-?\d+$/.test(value.number) : Number.isSafeInteger(value);
 
-function rankOfProperty(name: string, { fields, idColumn, idType = 'integer' }: FilterSchema) {
-  if (name === idColumn) return idType === 'integer' ? 0 : undefined;
+function findRankOfProperty(name: string, { fields, idColumn, idType = 'integer' }: FilterSchema) {
+  if (name === idColumn) return idType === 'integer' ? WHOLE : undefined;
   const field = fields.find((one) => one.name === name);
-  if (field?.type === 'integer') return 0;
-  return field && isDecimal(field) ? RANKS.indexOf('decimal') : undefined;
+  if (field?.type === 'integer') return WHOLE;
+  return field && isDecimal(field) ? DECIMAL : undefined;
 }
 
 /** Whether a field keeps decimals digit by digit. */
@@ -55,12 +57,7 @@ export function refuseRoundedComparison(operands: readonly Operand[], schema: Fi
   const literal = operands.find(isExactNumber);
   if (literal === undefined) return;
   const isRounded = (one: Operand) =>
-    typeof one === 'object' &&
-    !isExactNumber(one) &&
-    !isArray(one) &&
-    isCall(one) &&
-    kindOf(one, schema) === 'number' &&
-    exactnessOf(one, schema) === 'double';
+    isCall(one) && kindOf(one, schema) === 'number' && findExactness(one, schema) === 'double';
   if (operands.some(isRounded))
     throw new Cql2Error(
       `a calculation in double precision cannot be compared with ${literal.number}, which has more digits; compare the property itself`,

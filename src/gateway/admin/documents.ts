@@ -29,7 +29,7 @@ export interface DocumentResource<C extends TSchema, U extends TSchema, B extend
   change(body: Static<B>, input: Static<U>): Static<B>;
   /** They are rules of access: all processes follow a change before it is answered. */
   isRule?: boolean;
-  /** Whether a document exists for a caller. All do, when absent. */
+  /** Whether a document exists for a caller. Without this function every document does. */
   isVisible?(body: Static<B>, principal: Principal, deps: AdminDeps): boolean;
   /** Throws `forbidden` for a caller who may not make, change or remove such a document. */
   requireRight?(body: Static<B>, principal: Principal, deps: AdminDeps): void;
@@ -87,8 +87,8 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
       data: item,
       errors: [404],
       async answer({ params: { id }, principal }, deps) {
-        const found = await deps.state.documents.get<object>(kind, id);
-        return found && isVisible(principal, deps)(found) ? view(found) : missing(kind, id);
+        const document = await deps.state.documents.get<object>(kind, id);
+        return document && isVisible(principal, deps)(document) ? view(document) : missing(kind, id);
       },
     }),
     update: implement({

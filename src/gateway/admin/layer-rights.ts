@@ -67,12 +67,15 @@ export function isRuleWithin(rule: RuleScope, principal: Principal, catalog: Cat
   return layersOfRule(rule, catalog).every((layer) => isWithin(principal, layer));
 }
 
-/** The layers that exist for a caller. */
-export function catalogWithin(principal: Principal, catalog: CatalogSnapshot): CatalogSnapshot {
-  if (principal.layers === undefined) return catalog;
-  const { collections, quarantined, generation } = catalog;
+/** What the rules that a caller makes may name: roles, and the layers that exist for the caller. */
+export function ruleTargets<R>(
+  principal: Principal,
+  { rules, catalog }: { rules: R } & Pick<Rights, 'catalog'>,
+) {
+  if (principal.layers === undefined) return { rules, catalog };
+  const { collections, quarantined, generation } = catalog();
   const within = collections.filter((one) => isWithin(principal, one));
-  return new CatalogSnapshot(within, quarantined, generation);
+  return { rules, catalog: () => new CatalogSnapshot(within, quarantined, generation) };
 }
 
 /** A published table as rules know it. */

@@ -235,7 +235,6 @@ export class Attachments {
     return view.collection;
   }
 
-  /** An edit of a feature that changes no value of it: checks rights, and tells the others. Returns its collection's id. */
   /** Throws what keeps the caller from changing attachments of the layer, before anything is received. */
   requireEditable(x: Pick<AttachmentContext, 'principal'>, { service, layerId }: FeatureAddress): void {
     const visible = requireLayer(this.deps, x.principal, { service, layerId, parameter: 'layerId' });
@@ -251,6 +250,7 @@ export class Attachments {
     return editBounds(visible, write);
   }
 
+  /** An edit of a feature that changes no value of it: checks rights, and tells the others. Returns its collection's id. */
   async #edit(x: AttachmentContext, { service, layerId, objectId }: FeatureAddress): Promise<string> {
     const { edits, pools } = this.deps;
     const visible = requireLayer(this.deps, x.principal, { service, layerId, parameter: 'layerId' });

@@ -214,22 +214,15 @@ export class Connections {
    * What libpq connects by, with the password. Throws `unavailable` when that cannot be read, or the host is not allowed,
    * and `invalid-request` for what is no database.
    */
-  async urlOf({ id, body }: StoredConnection): Promise<string> {
+  async urlOf({ id, body }: StoredConnection, credential?: Credential): Promise<string> {
     requireDatabase(body);
     const source = this.#sources.get(id);
     if (source) return source.place;
     const problem = hostProblem(body, this.settings.allow);
     if (problem !== undefined) throw new ApiError('unavailable', problem);
-    return connectionUrl(body, await this.#password(id, body), this.settings);
-  }
-
-  /** The same with the password of a change that is not stored yet; with the stored one where the change has none. */
-  async urlWith(connection: StoredConnection, credential: Credential): Promise<string> {
-    const { password, secretReference } = credential;
-    if (password === undefined && secretReference === undefined) return this.urlOf(connection);
-    const problem = hostProblem(connection.body, this.settings.allow);
-    if (problem !== undefined) throw new ApiError('unavailable', problem);
-    return connectionUrl(connection.body, await this.#draftSecret(credential), this.settings);
+    const isNew = credential?.password !== undefined || credential?.secretReference !== undefined;
+    const password = isNew ? await this.#draftSecret(credential!) : await this.#password(id, body);
+    return connectionUrl(body, password, this.settings);
   }
 
   /** The same without its password. */

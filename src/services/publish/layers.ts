@@ -268,7 +268,7 @@ export class PublishedLayers {
     const [former, present] = [before, after].map((one) => connections.publicUrlOf(one));
     if (former === present) return;
     for (const { id, body } of await this.list(before.id)) {
-      const url = () => connections.urlWith(after, credential);
+      const url = () => connections.urlOf(after, credential);
       const sources = await this.sourcesOf(id, body.choice, after, url);
       if (sources.length > 0) await this.deps.derivations.record(id, sources, by);
     }

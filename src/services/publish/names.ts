@@ -74,7 +74,7 @@ function holderOf({ name, group, make }: Draft): string {
   return JSON.stringify([make('', 0).file, group, name]);
 }
 
-/** The file or database of a holder. */
+/** The file or database of a holder, and the layer there. */
 function parseHolder(holder: string): { file: string; layer: string } {
   const [file, group, name] = JSON.parse(holder) as [string, string, string];
   return { file, layer: `${group}.${name}` };

@@ -5,7 +5,7 @@ const DEADLINE_MS = 20_000;
 
 /** A table, and how to connect to its database. */
 export interface PlacedTable extends TableName {
-  /** The URL without its password. */
+  /** The URL that tells where the database is. Users and passwords in it are not compared. */
   readonly shownUrl: string;
   /** The URL with its password. Rejects when that cannot be read. */
   url(): Promise<string>;
@@ -47,7 +47,7 @@ async function identify(pools: Pools, { schema, table, url }: PlacedTable): Prom
   }
 }
 
-/** Names the database of a URL, whoever signs in to it. */
+/** Returns a text that is the same for two URLs of one address, whoever signs in. */
 function placeOf({ shownUrl }: PlacedTable): string {
   if (!URL.canParse(shownUrl)) return shownUrl;
   const { hostname, port, pathname, searchParams } = new URL(shownUrl);

@@ -11,7 +11,7 @@ import {
   isTimestamp,
   type Operand,
 } from '../../core/cql2/ast.js';
-import { type Exactness, exactnessOf } from '../../core/cql2/exactness.js';
+import { type Exactness, findExactness } from '../../core/cql2/exactness.js';
 import { type FoldName, folded } from '../../core/cql2/fold.js';
 import type { Kind } from '../../core/cql2/functions.js';
 import {
@@ -173,7 +173,7 @@ export abstract class FilterWriter {
 
   /** How this store works a number out. */
   protected exactness(operand: Operand): Exactness {
-    return exactnessOf(operand, this.schema);
+    return findExactness(operand, this.schema);
   }
 
   #arithmetic(op: (typeof ARITHMETIC)[number], left: Operand, right: Operand): Fragment {

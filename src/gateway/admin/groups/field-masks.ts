@@ -5,7 +5,7 @@ import { RULE_KINDS } from '../../../services/access/rules.js';
 import { documents } from '../documents.js';
 import { OptionalStringSchema } from '../envelope.js';
 import { group, resource } from '../kit.js';
-import { catalogWithin, isRuleWithin, layersOfRule, requireWhole } from '../layer-rights.js';
+import { isRuleWithin, layersOfRule, requireWhole, ruleTargets } from '../layer-rights.js';
 import { requireMask } from '../rule-checks.js';
 import { DESCRIPTION, NAME, RULE_SCOPE } from '../rule-schemas.js';
 
@@ -55,7 +55,7 @@ export const fieldMasks = group(
       }),
       make({ treatment = 'hide', length = null, description = null, ...rule }, deps, principal) {
         const mask = { ...rule, treatment, length, description };
-        requireMask(mask, { rules: deps.rules, catalog: () => catalogWithin(principal, deps.catalog()) });
+        requireMask(mask, ruleTargets(principal, deps));
         return mask;
       },
       change: (body) => body,

@@ -5,7 +5,7 @@ import { RULE_KINDS } from '../../../services/access/rules.js';
 import { documents } from '../documents.js';
 import { OptionalStringSchema } from '../envelope.js';
 import { group, resource } from '../kit.js';
-import { catalogWithin, isRuleWithin, layersOfRule, requireWhole } from '../layer-rights.js';
+import { isRuleWithin, layersOfRule, requireWhole, ruleTargets } from '../layer-rights.js';
 import { requireRowPolicy } from '../rule-checks.js';
 import { DESCRIPTION, NAME, RULE_SCOPE } from '../rule-schemas.js';
 
@@ -67,10 +67,7 @@ export const rowPolicies = group(
         const { attribute = null, claimType = null, ...rest } = scope;
         const compared = { attribute, claimType, comparison: comparisonOf(comparison) };
         const policy = { ...rest, ...compared, filter, description };
-        requireRowPolicy(policy, {
-          rules: deps.rules,
-          catalog: () => catalogWithin(principal, deps.catalog()),
-        });
+        requireRowPolicy(policy, ruleTargets(principal, deps));
         return policy;
       },
       change: (body) => body,

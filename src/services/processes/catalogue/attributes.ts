@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { STATISTIC_TYPES } from '../../../core/analytics.js';
 import type { Box } from '../../../core/box.js';
-import { exactnessOf } from '../../../core/cql2/exactness.js';
+import { findExactness } from '../../../core/cql2/exactness.js';
 import type { Kind } from '../../../core/cql2/index.js';
 import { CRS84 } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
@@ -97,7 +97,7 @@ const calculateField: ProcessDefinition = {
     const readable = plainFields(source.fields).filter((field) => fields.includes(field.name));
     const schema = { ...source, fields: readable, filterCrs: CRS84 };
     const { operand, kind } = readValue('/inputs/expression', { text, language }, schema);
-    const isWhole = kind === 'number' && exactnessOf(operand, schema) === 'whole';
+    const isWhole = kind === 'number' && findExactness(operand, schema) === 'whole';
     const type = isWhole ? 'integer' : TYPES[kind];
     if (!type) throw badParameter('/inputs/expression', `is ${kind}, which is no value of an attribute`);
     return { process: { kind: 'calculate', name, type, expression: operand } };

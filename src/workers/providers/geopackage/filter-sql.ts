@@ -1,4 +1,12 @@
-import { isArray, isDate, isNumber, isProperty, isTimestamp, type Operand } from '../../../core/cql2/ast.js';
+import {
+  isArray,
+  isCall,
+  isDate,
+  isNumber,
+  isProperty,
+  isTimestamp,
+  type Operand,
+} from '../../../core/cql2/ast.js';
 import type { Exactness } from '../../../core/cql2/exactness.js';
 import { type FoldName, foldOf } from '../../../core/cql2/fold.js';
 import type { Kind } from '../../../core/cql2/functions.js';
@@ -80,11 +88,10 @@ export class GeoPackageFilterWriter extends FilterWriter {
     return value;
   }
 
-  /** What became a double beyond 64 bits equals no integer of so many digits, although one is rounded to the same double. */
+  /** A result beyond 64 bits is a double. It equals no literal that has more digits, even where both round to the same double. */
   protected ownType(operands: readonly Operand[]): Fragment[] | undefined {
     const isBeyond = (one: Operand) => isExactNumber(one) && toInt64(one) === undefined;
-    const isComputed = (one: Operand) => typeof one === 'object' && !isArray(one) && 'op' in one;
-    if (!operands.some(isBeyond) || !operands.some(isComputed)) return undefined;
+    if (!operands.some(isBeyond) || !operands.some(isCall)) return undefined;
     return operands.map((one) => (isBeyond(one) ? this.text(digitsOf(one as AnyNumber)) : this.operand(one)));
   }
 
