@@ -1,12 +1,13 @@
-import { readFile } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { writeLicences } from './licences.mjs';
 
 /**
- * Writes what processes and threads begin with over the modules that the compiler wrote, with all that they import in
- * a few files: looking for, reading and linking a thousand modules took half of the server's start.
+ * Writes each entry of a process or thread over the module that the compiler wrote, with everything that it imports in one
+ * file: looking for, reading and linking a thousand modules took half of the server's start. The file is CommonJS, because
+ * Node.js 20 can load compiled code only for scripts (bundle-loader.cjs, compile-cache.mjs).
  */
 const ENTRIES = [
   'cli/main',
@@ -55,8 +56,8 @@ const ownPlace = {
     onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
       const text = await readFile(path, 'utf8');
       const place = JSON.stringify(relative(src, path));
-      const root = `import.meta.url.slice(0, import.meta.url.lastIndexOf('/dist/') + 6)`;
-      return { contents: text.replaceAll('import.meta.url', `(${root} + ${place})`), loader: 'ts' };
+      const contents = text.replace(/^#!.*/, '').replaceAll('import.meta.url', `(DIST_URL + ${place})`);
+      return { contents, loader: 'ts' };
     });
   },
 };
@@ -85,30 +86,57 @@ exports.find = () => \`\${GDAL_FOLDER}/binding/node-v\${versions.modules}-\${pla
   },
 };
 
+const dist = join(src, '../dist');
+
 const { metafile } = await build({
   entryPoints: ENTRIES.map((entry) => join(src, `${entry}.ts`)),
   outbase: src,
-  outdir: join(src, '../dist'),
-  chunkNames: 'shared/[name]-[hash]',
+  outdir: dist,
+  // Compiled code belongs to one text: V8 compares only the length.
+  entryNames: '[dir]/[name]-[hash]',
+  outExtension: { '.js': '.cjs' },
   bundle: true,
-  splitting: true,
   platform: 'node',
-  format: 'esm',
+  format: 'cjs',
   target: 'node20',
-  sourcemap: true,
+  legalComments: 'none',
   external: EXTERNAL,
-  // Packages written in CommonJS ask for Node's own modules by require.
   banner: {
-    js: `import { createRequire as requireOf } from 'node:module';\nconst require = requireOf(import.meta.url);`,
+    js: [
+      "const DIST_URL = require('node:url').pathToFileURL(__filename.slice(0, __filename.lastIndexOf('/dist/') + 6)).href;",
+      "const GDAL_FOLDER = require('node:path').dirname(require.resolve('gdal-async'));",
+    ].join('\n'),
   },
   plugins: [ownPlace, gdal],
-  inject: [join(src, 'gdal-folder.mjs')],
   metafile: true,
   logLevel: 'warning',
 });
 
+await copyFile(join(src, 'bundle-loader.cjs'), join(dist, 'bundle-loader.cjs'));
+for (const [path, { entryPoint }] of Object.entries(metafile.outputs)) {
+  await writeFile(path, escapeText(await readFile(path, 'utf8')));
+  await writeEntry(relative('src', entryPoint).replace(/\.ts$/, ''), basename(path));
+}
+
+/** The loader reads one byte a character. esbuild leaves other characters in regular expressions, templates and comments. */
+function escapeText(text) {
+  return text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** The module that processes and threads are started with: it loads the bundle next to it. */
+async function writeEntry(entry, bundle) {
+  const loader = relative(dirname(entry), 'bundle-loader.cjs');
+  const text = `#!/usr/bin/env node
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+const load = createRequire(import.meta.url)('${loader.startsWith('.') ? loader : `./${loader}`}');
+export default load(fileURLToPath(new URL('${bundle}', import.meta.url))).default;
+`;
+  await writeFile(join(dist, `${entry}.js`), text);
+}
+
 await writeLicences(
-  join(src, '../dist/licences/server.txt'),
+  join(dist, 'licences/server.txt'),
   'Packages that are part of the server in dist/, and their licences.',
   Object.keys(metafile.inputs),
 );

@@ -241,10 +241,12 @@ function asTyped({ message }: ConfigError): string {
   );
 }
 
-try {
-  await program.parseAsync();
-} catch (error) {
+program.parseAsync().catch((error: unknown) => {
   if (error instanceof CommandError) fail(error.message, error.exitCode);
   else if (error instanceof ConfigError) fail(asTyped(error), EXIT_CONFIGURATION);
-  else throw error;
-}
+  // Outside of the promise it is an exception, which ends the process.
+  else
+    setImmediate(() => {
+      throw error;
+    });
+});

@@ -147,4 +147,9 @@ async function drain(gateway: Gateway | undefined, log: Log | undefined): Promis
   process.exit(0);
 }
 
-await main();
+main().catch((error: unknown) => {
+  // Outside of the promise it is an exception, which ends the process.
+  setImmediate(() => {
+    throw error;
+  });
+});

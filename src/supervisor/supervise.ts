@@ -41,7 +41,9 @@ const MAX_FAILED_GATEWAY_STARTS = 3;
  * V8 counts the bytes of tiles as growth of a heap of 30 MB, and marks all of that heap whenever it has grown by half: a
  * tenth to a fifth of the CPU time of tiles that no cache holds. It may double.
  */
-const GATEWAY_FLAGS = ['--max-semi-space-size=2', '--heap-growing-percent=100'];
+export const GATEWAY_FLAGS = ['--max-semi-space-size=2', '--heap-growing-percent=100'];
+/** Each thread that reads grids calls the collector. A flag that is set later makes V8 refuse compiled code. */
+export const ENGINE_FLAGS = ['--expose-gc'];
 /** `sun_path` of Linux without its terminating zero. */
 const MAX_SOCKET_PATH = 107;
 
@@ -104,7 +106,7 @@ class Supervisor {
       maxFailedStarts: 0,
       launch: (generation) => {
         const path = socketPath(runDir, index, generation);
-        const engine = this.#fork(engineEntry, [path], this.#engineEnvironment(), [], 'pipe');
+        const engine = this.#fork(engineEntry, [path], this.#engineEnvironment(), ENGINE_FLAGS, 'pipe');
         passLines(engine.stderr!, (text) => process.stderr.write(text));
         return engine;
       },
@@ -155,7 +157,7 @@ class Supervisor {
     entry: string | URL,
     args: string[],
     env: NodeJS.ProcessEnv,
-    flags: readonly string[] = [],
+    flags: readonly string[],
     errors: 'inherit' | 'pipe' = 'inherit',
   ): ChildProcess {
     return fork(entry, args, {

@@ -11,15 +11,19 @@ import { RemoteFiles } from './files.js';
 import type { Asked, FileState, RemoteAddress, RemoteName } from './protocol.js';
 import { RangeProxy } from './proxy.js';
 
-const proxy = await RangeProxy.start();
-const files = new RemoteFiles(new AllowedHosts(workerData as string[]), proxy);
+const readers = RangeProxy.start().then((proxy) => ({
+  proxy,
+  files: new RemoteFiles(new AllowedHosts(workerData as string[]), proxy),
+}));
 
 const TASKS = {
   look: async (address: RemoteAddress): Promise<RemoteName> => {
+    const { proxy, files } = await readers;
     const file = await files.current(address);
     return { name: proxy.nameOf(file), origin: proxy.origin, revision: file.revision };
   },
   state: async (name: string): Promise<FileState> => {
+    const { proxy, files } = await readers;
     const file = proxy.fileOf(name);
     if (file) files.noteFailure(file);
     const failure: FailureMessage | undefined = file?.failure && failureMessage(file.failure);

@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * Starts the server on the demo data, sends it a request of each kind, and has all its processes and threads write the code
+ * that V8 compiled meanwhile next to their bundles (bundle-loader.cjs). Later starts load that code. Without it the server
+ * works as well and starts more slowly, so a failure here is reported and ends nothing.
+ */
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+/** What the first clients of a server ask for. */
+const PATHS = [
+  '/',
+  '/healthz/ready',
+  '/metrics',
+  '/ogc/features/collections?f=json',
+  '/ogc/features/collections/countries/items?limit=10&filter=pop_est%3E1000000',
+  '/ogc/features/collections/countries/items/1',
+  '/ogc/tiles/collections/countries/tiles/WebMercatorQuad/2/1/2',
+  '/ogc/maps/collections/countries/map?width=256&height=256',
+  '/rest/services?f=json',
+  '/stac',
+];
+/** Bundles that such a server loads. */
+const MIN_BUNDLES = 7;
+const START_MS = 30_000;
+const RECORD_MS = 10_000;
+
+const folder = mkdtempSync(join(tmpdir(), 'graticule-compiled-'));
+const signal = join(folder, 'record');
+const port = await freePort();
+const server = spawn(
+  process.execPath,
+  [
+    ...['dist/cli/main.js', 'serve', 'demo/data', '--host', '127.0.0.1', '--port', String(port)],
+    ...['--data-dir', join(folder, 'data')],
+  ],
+  {
+    cwd: root,
+    stdio: 'ignore',
+    env: { ...process.env, GRATICULE_RECORD_COMPILED: signal, SVC_ADMIN_KEY: randomUUID() },
+  },
+);
+const ended = once(server, 'exit');
+try {
+  await untilReady();
+  for (const path of PATHS) await request(path);
+  writeFileSync(signal, '');
+  const until = Date.now() + RECORD_MS;
+  while (countRecorded() < MIN_BUNDLES && Date.now() < until) await pause(50);
+  if (countRecorded() < MIN_BUNDLES) throw new Error(`only ${countRecorded()} bundles were recorded`);
+} catch (error) {
+  process.stderr.write(`run: no compiled code for quick starts: ${error.message}\n`);
+} finally {
+  server.kill('SIGTERM');
+  await ended;
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function untilReady() {
+  const until = Date.now() + START_MS;
+  while (!(await request('/healthz/ready').catch(() => false))) {
+    if (server.exitCode !== null) throw new Error(`the server ended with code ${server.exitCode}`);
+    if (Date.now() > until) throw new Error('the server was not ready in time');
+    await pause(50);
+  }
+}
+
+async function request(path) {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`);
+  await response.arrayBuffer();
+  return response.ok;
+}
+
+function countRecorded() {
+  const files = readdirSync(join(root, 'dist'), { recursive: true });
+  return files.filter((name) => name.endsWith('.compiled')).length;
+}
+
+async function freePort() {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
