@@ -55,6 +55,7 @@ export async function withCatalog<T>(
           storage,
           layerIdOf: (id, holder) => state.collections.idOf(id, holder),
           holders: () => state.collections.holders(),
+          numbers: () => state.collections.numbers(),
           registered,
         });
         try {

@@ -44,6 +44,8 @@ export interface InspectTask {
   crs?: Readonly<Record<string, string>>;
   /** CRS of tables of which the file names none. */
   assumeCrs?: string;
+  /** Default: all tables. */
+  tables?: readonly string[];
 }
 
 export interface CaptureTask {

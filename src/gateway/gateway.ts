@@ -133,11 +133,15 @@ async function publish(
   catalog.commit(await catalog.prepare(settings));
   display.watch();
   databases.watch(
-    (name) => requestReload(`${name} answers`),
+    (source) => requestReload(`${source} answers`, [{ source }]),
     () => void display.look(),
   );
-  imagery.watch((address) => requestReload(`${address.replace(/\?.*$/, '')} has other scenes`));
-  catalog.retry((path) => requestReload(`${path.replace(/\?.*$/, '')} is tried again`));
+  imagery.watch((source) => requestReload(`${source.replace(/\?.*$/, '')} has other scenes`, [{ source }]));
+  catalog.retry((sources) => {
+    const names = sources.map((source) => source.replace(/\?.*$/, '')).join(', ');
+    const changes = sources.map((source) => ({ source }));
+    requestReload(`${names} ${sources.length === 1 ? 'is' : 'are'} tried again`, changes);
+  });
 }
 
 function sendWebhooks(

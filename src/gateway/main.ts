@@ -1,6 +1,7 @@
 import { type Config, ConfigError, loadConfig, type Setting } from '../core/config.js';
 import { configuredBasemap } from '../services/basemap.js';
 import type { Note } from '../services/notes.js';
+import type { SourceChange } from '../services/publish/readings.js';
 import { dataSettings } from '../services/publish/settings.js';
 import { broadcast } from '../services/telemetry/event-metrics.js';
 import { createLog, exception, type Log } from '../services/telemetry/log.js';
@@ -31,7 +32,8 @@ async function main(): Promise<void> {
   const early: Note[] = [];
   const take = (note: Note) => gateway?.hear(note);
   const supervised = joinSupervisor({
-    onReload: () => prepareReload(gateway!, start, log!, supervised.requestReload),
+    onReload: (changes) =>
+      prepareReload(gateway!, start, log!, supervised, changes as SourceChange[] | undefined),
     onTold: (note) => (gateway ? take(note as Note) : early.push(note as Note)),
     onDrain: () => void drain(gateway, log),
   });
@@ -49,7 +51,7 @@ async function main(): Promise<void> {
       settings,
       runDir,
       log,
-      requestReload: (reason) => void supervised.requestReload(reason),
+      requestReload: (reason, changes) => void supervised.requestReload(reason, changes),
       tell: (note) => supervised.tellOthers(note, broadcast()),
     });
     bars?.end();
@@ -107,8 +109,10 @@ function announce(gateway: Gateway, config: Config): void {
 }
 
 function watchSources(gateway: Gateway, supervised: Supervised): void {
-  gateway.catalog.watch((path) => {
-    supervised.requestReload(`${path} changed`);
+  gateway.catalog.watch((paths) => {
+    const further = paths.length > 1 ? ` and ${paths.length - 1} more` : '';
+    const changes = paths.map((source): SourceChange => ({ source }));
+    supervised.requestReload(`${paths[0]}${further} changed`, changes);
   });
 }
 
@@ -116,15 +120,16 @@ async function prepareReload(
   gateway: Gateway,
   start: GatewayStart,
   log: Log,
-  requestReload: (reason: string) => void,
+  { requestReload }: Pick<Supervised, 'requestReload'>,
+  changes: readonly SourceChange[] | undefined,
 ): Promise<PreparedReload> {
   const { config } = read(start);
   const basemap = configuredBasemap(config.pages);
-  const snapshot = await gateway.catalog.prepare(dataSettings(config));
+  const snapshot = await gateway.catalog.prepare(dataSettings(config), changes);
   return {
     commit() {
       useBasemap(basemap);
-      if (!gateway.catalog.commit(snapshot)) requestReload('the catalog changed during the reload');
+      if (!gateway.catalog.commit(snapshot)) requestReload('the catalog changed during the reload', []);
       const { generation, collections, quarantined } = snapshot;
       log.write('catalog.reloaded', {
         Generation: generation,

@@ -49,6 +49,7 @@ import { Proposals } from '../services/processes/proposals.js';
 import { Processes } from '../services/processes/service.js';
 import { LayerCopies } from '../services/publish/copies.js';
 import type { PublishedLayers } from '../services/publish/layers.js';
+import type { SourceChange } from '../services/publish/readings.js';
 import type { SourceLayers } from '../services/publish/source-layers.js';
 import { manageRasters } from '../services/rasters/managed.js';
 import { objectUrl } from '../services/rasters/places.js';
@@ -158,8 +159,8 @@ export function startManagement(options: ManagementOptions): Management {
     onError: (error: unknown) => log.write('job.engine.failed', exception(error)),
   });
   /** All processes show what was made before its job succeeds. */
-  const publish = async (reason: string) => {
-    await state.announcements.add('catalog', reason);
+  const publish = async (reason: string, changes: readonly SourceChange[] = []) => {
+    await state.announcements.add('catalog', { reason, changes });
     await cluster.settle();
   };
   const merges = new Merges({
@@ -171,7 +172,7 @@ export function startManagement(options: ManagementOptions): Management {
     ...{ pools, readMs },
     jobs,
     dataDir: options.dataDir,
-    publish: (collection) => publish(`${collection.id} was imported`),
+    publish: ({ id, store }) => publish(`${id} was imported`, [{ source: store, table: id }]),
     isPublished: (id) => catalog.current.byId(id) !== undefined,
     isIn: (id, store) => isTableOf(catalog.current.byId(id), store),
     mayReplace(id, principal) {
@@ -180,10 +181,10 @@ export function startManagement(options: ManagementOptions): Management {
     },
     forget: (id, job) => state.attachments.forgetAll(id, job),
     clearSources: (id) => derivations.record(id, [], 'system'),
-    async withdraw(id) {
+    async withdraw({ id, file, source }) {
       await state.attachments.forgetAll(id);
       await derivations.record(id, [], 'system');
-      await publish(`${id} was removed`);
+      await publish(`${id} was removed`, [{ source: file, table: source.table }]);
     },
     merges,
   });

@@ -16,6 +16,7 @@ import type { LayerStyle } from '../core/style/model.js';
 import { type CatalogLayers, NO_LAYERS, withLayers } from './publish/catalog-layers.js';
 import { FileVersions } from './publish/file-versions.js';
 import { publish } from './publish/index.js';
+import { type SourceChange, SourceReader, SourceReadings } from './publish/readings.js';
 import type { DataSettings } from './publish/settings.js';
 import type { PublishDeps } from './publish/source.js';
 import type { Storage } from './storage/storage.js';
@@ -72,7 +73,7 @@ export class Catalog {
   /** By id, as they were read, with the edits since: without settings, styles and judgements. */
   readonly #plain = new Map<string, Collection>();
   #watcher: FSWatcher | undefined;
-  #changed: (path: string) => void = () => {};
+  #changed: (paths: readonly string[]) => void = () => {};
   /** Contents of files that edits told of before anybody read them. */
   readonly #foreign = new Map<string, string>();
   #retries: NodeJS.Timeout | undefined;
@@ -89,6 +90,7 @@ export class Catalog {
   readonly #readings = new WeakMap<CatalogSnapshot, Reading>();
   #isPrivate: (collection: Collection) => boolean = () => false;
   #settled: (collection: Collection) => Collection = (collection) => collection;
+  readonly #sourceReadings = new SourceReadings();
   /** Keys of published objects when they were last listed. */
   #objects: string[] | undefined;
   #begun = 0;
@@ -120,17 +122,25 @@ export class Catalog {
   }
 
   /**
-   * Reads all sources beside the running catalog; nothing changes until `commit`. Without settings, those of what is
-   * published now.
+   * Reads the sources beside the running catalog; nothing changes until `commit`. With `changes`, only the sources that
+   * changed are read. Without settings, those of what is published now.
    */
-  async prepare(settings = this.#readings.get(this.#published)?.settings): Promise<CatalogSnapshot> {
+  async prepare(
+    settings = this.#readings.get(this.#published)?.settings,
+    changes?: readonly SourceChange[],
+  ): Promise<CatalogSnapshot> {
     if (!settings) throw new Error('nothing was published before');
     this.#begun += 1;
-    const reading: Reading = { settings, begun: this.#begun, contents: new Map() };
+    const contents = new Map(changes && this.#readings.get(this.#published)?.contents);
+    const reading: Reading = { settings, begun: this.#begun, contents };
     const { sources, ...rest } = settings;
     const own = OWN_FOLDERS.map((folder) => join(this.#deps.dataDir, folder));
     const snapshot = await publish(
-      [...sources, ...own.filter((path) => existsSync(path)), ...(await this.#publishedObjects())],
+      {
+        sources,
+        own: [...own.filter((path) => existsSync(path)), ...(await this.#publishedObjects())],
+      },
+      new SourceReader(this.#sourceReadings, this.#begun, changes),
       {
         ...this.#deps,
         taken: this.#layers.ids,
@@ -161,10 +171,10 @@ export class Catalog {
     return keys.map((key) => storage.locate(key));
   }
 
-  /** Reads all sources anew and shows them. */
-  async refresh(): Promise<void> {
+  /** Reads the sources that changed, all when none are named, and shows them. */
+  async refresh(changes?: readonly SourceChange[]): Promise<void> {
     let snapshot: CatalogSnapshot;
-    do snapshot = await this.prepare();
+    do snapshot = await this.prepare(undefined, changes);
     while (this.#begunOf(snapshot) < this.#shown);
     this.commit(snapshot);
   }
@@ -330,7 +340,7 @@ export class Catalog {
   #tellForeign(file: string, content: string): void {
     if (this.#foreign.get(file) === content) return;
     this.#foreign.set(file, content);
-    this.#changed(file);
+    this.#changed([file]);
   }
 
   /** The edits of a file were moved from its log into the file. */
@@ -354,14 +364,14 @@ export class Catalog {
    * Calls `changed` once after published files changed and came to rest; edits of ours are no such changes. Sources that
    * a reload adds are watched from then on.
    */
-  watch(changed: (path: string) => void): void {
+  watch(changed: (paths: readonly string[]) => void): void {
     this.#changed = changed;
     let timer: NodeJS.Timeout | undefined;
     const paths = new Set<string>();
     const settle = () => {
-      const foreign = [...paths].find((path) => !this.#files.isKnown(path));
+      const foreign = [...paths].filter((path) => !this.#files.isKnown(path));
       paths.clear();
-      if (foreign !== undefined) changed(foreign);
+      if (foreign.length > 0) changed(foreign);
     };
     this.#watcher = watch(watchedFiles(this.sources), {
       ignoreInitial: true,
@@ -377,11 +387,11 @@ export class Catalog {
     this.#watcher.on('error', () => {});
   }
 
-  /** Calls `again` from time to time while a source is quarantined whose host did not answer. */
-  retry(again: (path: string) => void): void {
+  /** Calls `again` from time to time with the sources that are quarantined because their host did not answer. */
+  retry(again: (sources: readonly string[]) => void): void {
     this.#retries = setInterval(() => {
-      const passing = this.#current.quarantined.find((one) => one.passing);
-      if (passing) again(passing.path);
+      const passing = this.#current.quarantined.filter((one) => one.passing);
+      if (passing.length > 0) again(passing.map(({ path }) => path));
     }, RETRY_MS).unref();
   }
 

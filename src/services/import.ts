@@ -46,7 +46,7 @@ export interface ImportDeps {
   /** Whether a principal may write all of the collection of this id, which a job replaces. Everybody may, when absent. */
   mayReplace?(id: string, principal: Principal): boolean;
   /** Takes a collection that is gone from every surface. None can be removed, when absent. */
-  withdraw?(id: string): Promise<void>;
+  withdraw?(collection: VectorCollection): Promise<void>;
   /** Removes what belongs to features of a collection whose place the features of this job have taken. */
   forget?(id: string, job: string): Promise<void>;
   /** Says that a collection is a copy of no others. */
@@ -188,7 +188,7 @@ export class ImportService {
   async addStyles({ id, title, source }: VectorCollection, styles: readonly NamedSld[]): Promise<boolean> {
     if (!this.#deps.isIn?.(id, this.#store)) return false;
     await this.#deps.pools.run('vector.layerStyles', { store: this.#store, table: source.table, styles }, {});
-    await this.#deps.publish({ id, title, store: this.#store, features: 0 });
+    await this.#deps.publish({ id: source.table, title, store: this.#store, features: 0 });
     return true;
   }
 
@@ -196,12 +196,13 @@ export class ImportService {
    * Removes a collection that was imported, with its table. `follow` comes after that, while the name is still taken.
    * Throws `conflict` for another one.
    */
-  async remove({ id, source }: VectorCollection, follow?: () => Promise<void>): Promise<void> {
+  async remove(collection: VectorCollection, follow?: () => Promise<void>): Promise<void> {
+    const { id, source } = collection;
     if (!this.#deps.withdraw || !this.#deps.isIn?.(id, this.#store))
       throw new ApiError('conflict', `The collection '${id}' was not imported.`);
     await this.#deps.pools.run('vector.drop', { store: this.#store, table: source.table }, {});
     await follow?.();
-    await this.#deps.withdraw(id);
+    await this.#deps.withdraw(collection);
   }
 
   /** Removes uploads of failed imports that nobody tries again, and those that were cut off. */

@@ -5,7 +5,7 @@ import { lock } from './vocabulary.js';
 
 /** What announcements are about. */
 export type Topic =
-  /** The catalog is to be read anew; the subject says why. */
+  /** Sources or rasters of the catalog changed; the subject has the reason, and the changes where they are known. */
   | 'catalog'
   /** A layer, named by its id, has a new version of its style. */
   | 'style'

@@ -33,6 +33,12 @@ export class CollectionStore {
     return new Map(rows.flatMap(({ slug, holder }) => (holder === null ? [] : [[holder, slug]])));
   }
 
+  /** The integers of all slugs that have one. */
+  async numbers(): Promise<Map<string, number>> {
+    const rows = await this.db.selectFrom('collection_ids').select(['slug', 'id']).execute();
+    return new Map(rows.map(({ slug, id }) => [slug, id]));
+  }
+
   async #hold(slug: string, holder: string): Promise<void> {
     await this.db
       .updateTable('collection_ids')

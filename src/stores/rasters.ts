@@ -83,7 +83,7 @@ export class RasterStore {
           .executeTakeFirstOrThrow();
         // Before the commit: the audit row goes along with it.
         auditResource(row.id, { layerId: row.layer_id });
-        await announce(trx, 'catalog', `raster ${row.id} was registered`);
+        await announce(trx, 'catalog', { reason: `raster ${row.id} was registered`, changes: [] });
         return registered<A>(row);
       });
     } catch (error) {
@@ -109,7 +109,7 @@ export class RasterStore {
         .returningAll()
         .executeTakeFirst();
       if (!row) return undefined;
-      await announce(trx, 'catalog', `raster ${id} was changed`);
+      await announce(trx, 'catalog', { reason: `raster ${id} was changed`, changes: [] });
       return registered<A>(row);
     });
   }
@@ -123,7 +123,7 @@ export class RasterStore {
         .where('id', '=', id)
         .executeTakeFirst();
       if (numDeletedRows === 0n) return false;
-      await announce(trx, 'catalog', `raster ${id} was removed`);
+      await announce(trx, 'catalog', { reason: `raster ${id} was removed`, changes: [] });
       return true;
     });
   }

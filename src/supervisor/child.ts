@@ -1,7 +1,7 @@
 /** How a gateway or an engine takes part under a supervisor. Works without one too: then it just serves. */
 
 import { LOG_EVENTS, type LogEventName } from '../core/log-events.js';
-import { EXIT_CONFIGURATION, type ToChild, type ToSupervisor } from './messages.js';
+import { EXIT_CONFIGURATION, type ReloadScope, type ToChild, type ToSupervisor } from './messages.js';
 
 /** First half of a reload. `commit` must not fail: what can fail belongs before it. */
 export interface PreparedReload {
@@ -12,7 +12,7 @@ export interface PreparedReload {
 
 export interface ChildHandlers {
   /** Loads the new configuration beside the running one; a rejection aborts the reload in every gateway. */
-  onReload?: () => Promise<PreparedReload>;
+  onReload?: (changes: ReloadScope | undefined) => Promise<PreparedReload>;
   /** Another gateway tells something. */
   onTold?: (note: unknown) => void;
   /** Finishes what runs and exits the process with code 0. */
@@ -31,7 +31,7 @@ export interface Supervised {
   /** Asks for a successor; false when there is no supervisor to give one. */
   requestReplacement(reason: string): boolean;
   /** Asks for a reload of all gateways; false when there is no supervisor. */
-  requestReload(reason: string): boolean;
+  requestReload(reason: string, changes?: ReloadScope): boolean;
   /** Tells the other gateways something; `done` hears whether it has left this process. */
   tellOthers(note: unknown, done: (sent: boolean) => void): void;
   /** A line for the supervisor's log, or stderr without one. */
@@ -71,7 +71,7 @@ export function joinSupervisor(handlers: ChildHandlers): Supervised {
     },
     configurationError: (message) => exitMisconfigured(message, supervised),
     requestReplacement: (reason) => send({ type: 'replace', reason }),
-    requestReload: (reason) => send({ type: 'reload', reason }),
+    requestReload: (reason, changes) => send({ type: 'reload', reason, changes }),
     tellOthers: (note, done) => void send({ type: 'told', note }, done),
     log: (event, message) => {
       if (!send({ type: 'log', event, message }))
@@ -99,10 +99,10 @@ function receiver(
     prepared?.reload.abort?.();
     prepared = null;
   };
-  const prepare = async (round: number) => {
+  const prepare = async (round: number, changes: ReloadScope | undefined) => {
     forget();
     try {
-      const reload = (await handlers.onReload?.()) ?? { commit: () => {} };
+      const reload = (await handlers.onReload?.(changes)) ?? { commit: () => {} };
       prepared = { round, reload };
       send({ type: 'prepared', round, ok: true });
     } catch (error) {
@@ -116,7 +116,7 @@ function receiver(
   };
   return (message) => {
     if (message.type === 'drain') handlers.onDrain();
-    else if (message.type === 'prepare') void prepare(message.round);
+    else if (message.type === 'prepare') void prepare(message.round, message.changes);
     else if (message.type === 'abort') forget();
     else if (message.type === 'told') handlers.onTold?.(message.note);
     else if (message.type === 'commit' && prepared?.round === message.round) {

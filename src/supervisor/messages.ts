@@ -1,5 +1,8 @@
 import type { LogEventName } from '../core/log-events.js';
 
+/** The sources that changed, for gateways to read. Absent: everything is loaded again. */
+export type ReloadScope = readonly unknown[];
+
 /** Messages between the supervisor and its children, over the IPC channel of `child_process.fork`. */
 
 /** Exit code of a child whose configuration is wrong (EX_CONFIG): starting it again cannot help. */
@@ -7,7 +10,7 @@ export const EXIT_CONFIGURATION = 78;
 
 export type ToChild =
   /** Load the new configuration beside the old one and answer `prepared`. */
-  | { type: 'prepare'; round: number }
+  | { type: 'prepare'; round: number; changes?: ReloadScope | undefined }
   /** Switch to what was prepared in this round. */
   | { type: 'commit'; round: number }
   /** Forget what was prepared in this round. */
@@ -29,7 +32,7 @@ export type ToSupervisor =
   /** The child asks for a successor, and to be drained once that one is ready. */
   | { type: 'replace'; reason: string }
   /** The child asks for a reload of all gateways, for example because a watched file changed. */
-  | { type: 'reload'; reason: string }
+  | { type: 'reload'; reason: string; changes?: ReloadScope | undefined }
   /** The other gateways are to be told this. */
   | { type: 'told'; note: unknown }
   | { type: 'log'; event: LogEventName; message: string };

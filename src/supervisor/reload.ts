@@ -1,6 +1,6 @@
 /** The two-phase reload: all gateways switch to the new configuration, or none does. */
 
-import type { ToSupervisor } from './messages.js';
+import type { ReloadScope, ToSupervisor } from './messages.js';
 import type { SlotChild } from './slot.js';
 
 export type ReloadOutcome = { ok: true } | { ok: false; reason: string };
@@ -13,18 +13,30 @@ export class Reloader {
   #round = 0;
   #waiting = new Map<SlotChild, (outcome: ReloadOutcome) => void>();
   #current: Promise<ReloadOutcome> | null = null;
-  #next: Promise<ReloadOutcome> | null = null;
+  #next: { outcome: Promise<ReloadOutcome>; changes: ReloadScope | undefined } | null = null;
+
+  /** What a reload that failed was to load. */
+  #missed: ReloadScope | undefined = [];
 
   constructor(private readonly gateways: () => SlotChild[]) {}
 
-  /** Reloads once the running reload, if any, has ended; requests that come meanwhile share one further round. */
-  reload(): Promise<ReloadOutcome> {
-    if (!this.#current) return this.#start();
-    this.#next ??= this.#current.then(() => {
+  /**
+   * Reloads what changed, or everything, once the running reload has ended; requests that come while it runs share one
+   * further round.
+   */
+  reload(changes?: ReloadScope): Promise<ReloadOutcome> {
+    if (!this.#current) return this.#start(changes);
+    if (this.#next) {
+      this.#next.changes = mergeScopes(this.#next.changes, changes);
+      return this.#next.outcome;
+    }
+    const outcome = this.#current.then(() => {
+      const next = this.#next!;
       this.#next = null;
-      return this.#start();
+      return this.#start(next.changes);
     });
-    return this.#next;
+    this.#next = { outcome, changes };
+    return outcome;
   }
 
   receive(message: Prepared, child: SlotChild): void {
@@ -32,26 +44,32 @@ export class Reloader {
     this.#waiting.get(child)?.(message.ok ? { ok: true } : { ok: false, reason: message.reason });
   }
 
-  #start(): Promise<ReloadOutcome> {
-    this.#current = this.#runRound().finally(() => {
-      this.#current = null;
-    });
+  #start(changes: ReloadScope | undefined): Promise<ReloadOutcome> {
+    const all = mergeScopes(this.#missed, changes);
+    this.#current = this.#runRound(all)
+      .then((outcome) => {
+        this.#missed = outcome.ok ? [] : all;
+        return outcome;
+      })
+      .finally(() => {
+        this.#current = null;
+      });
     return this.#current;
   }
 
-  async #runRound(): Promise<ReloadOutcome> {
+  async #runRound(changes: ReloadScope | undefined): Promise<ReloadOutcome> {
     const children = this.gateways();
     if (children.length === 0) return { ok: false, reason: 'no gateway is running' };
     this.#round += 1;
     const round = this.#round;
-    const outcomes = await Promise.all(children.map((child) => this.#prepare(child, round)));
+    const outcomes = await Promise.all(children.map((child) => this.#prepare(child, round, changes)));
     this.#waiting.clear();
     const failed = outcomes.find((outcome) => !outcome.ok);
     for (const child of children) child.send({ type: failed ? 'abort' : 'commit', round });
     return failed ?? { ok: true };
   }
 
-  #prepare(child: SlotChild, round: number): Promise<ReloadOutcome> {
+  #prepare(child: SlotChild, round: number, changes: ReloadScope | undefined): Promise<ReloadOutcome> {
     return new Promise((resolve) => {
       const late = { ok: false, reason: `a gateway did not answer within ${PREPARE_TIMEOUT_MS} ms` } as const;
       const timer = setTimeout(() => end(late), PREPARE_TIMEOUT_MS);
@@ -63,7 +81,11 @@ export class Reloader {
       };
       child.process.once('exit', onExit);
       this.#waiting.set(child, end);
-      child.send({ type: 'prepare', round });
+      child.send({ type: 'prepare', round, changes });
     });
   }
+}
+
+function mergeScopes(one: ReloadScope | undefined, other: ReloadScope | undefined): ReloadScope | undefined {
+  return one && other && [...one, ...other];
 }

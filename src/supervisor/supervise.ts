@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LogEventName } from '../core/log-events.js';
 import { passLines } from './engine-output.js';
-import { EXIT_CONFIGURATION, type ToSupervisor } from './messages.js';
+import { EXIT_CONFIGURATION, type ReloadScope, type ToSupervisor } from './messages.js';
 import { Reloader, type ReloadOutcome } from './reload.js';
 import { DEFAULT_TIMING, Slot, type SlotChild, type SlotTiming } from './slot.js';
 
@@ -170,7 +170,7 @@ class Supervisor {
 
   #receive(message: ToSupervisor, child: SlotChild): void {
     if (message.type === 'prepared') this.#reloader.receive(message, child);
-    else if (message.type === 'reload') void this.#reload(message.reason);
+    else if (message.type === 'reload') void this.#reload(message.reason, message.changes);
     else if (message.type === 'told') this.#tellOthers(message, child);
   }
 
@@ -203,11 +203,11 @@ class Supervisor {
     if (this.#servingGateways().length > 0) await this.#reload(reason);
   }
 
-  async #reload(reason: string): Promise<void> {
+  async #reload(reason: string, changes?: ReloadScope): Promise<void> {
     const { log } = this.options;
     if (this.#stopping) return;
     log('reload.started', `reload: ${reason}`);
-    const outcome: ReloadOutcome = await this.#reloader.reload();
+    const outcome: ReloadOutcome = await this.#reloader.reload(changes);
     if (outcome.ok) log('reload.completed', 'reload: all gateways serve the new configuration');
     else log('reload.failed', `reload: the old configuration stays: ${outcome.reason}`);
   }

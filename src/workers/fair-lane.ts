@@ -32,6 +32,11 @@ export class FairLane<T extends LaneTask> {
     return this.#paces[caller.class].waitMs(this.queue.ahead(caller));
   }
 
+  /** Whether a task may start, or wait beside at most so many requests. */
+  hasRoom(task: Sitter, maxRequests: number): boolean {
+    return this.seats.free(task) !== undefined || this.queue.hasRoom(task.caller, maxRequests);
+  }
+
   /** Takes out the task that starts next, and seats it. */
   next(): { task: T; seat: Seat } | undefined {
     if (this.queue.size === 0) return undefined;

@@ -10,6 +10,9 @@ export interface Waiter {
 /** Turns of a class while the others wait as well. */
 const WEIGHTS: Readonly<Record<CallerClass, number>> = { keyed: 4, anonymous: 2, background: 1 };
 
+/** Background tasks that may wait: more than any server has, and few enough for its memory. */
+const MAX_BACKGROUND = 100_000;
+
 /** The waiters of one class, by caller. The caller whose turn is next comes first. */
 class ClassQueue<T extends Waiter> {
   readonly #callers = new Map<string, T[]>();
@@ -93,6 +96,21 @@ export class FairQueue<T extends Waiter> {
 
   get size(): number {
     return this.#classes.keyed.size + this.#classes.anonymous.size + this.#classes.background.size;
+  }
+
+  /** Waiters that are requests of clients. */
+  get requests(): number {
+    return this.#classes.keyed.size + this.#classes.anonymous.size;
+  }
+
+  /**
+   * Whether one more waiter of a caller has room, beside at most so many requests. Background work waits as long as it takes:
+   * a job does not fail because clients ask for much.
+   */
+  hasRoom({ class: name }: Caller, maxRequests: number): boolean {
+    return name === 'background'
+      ? this.#classes.background.size < MAX_BACKGROUND
+      : this.requests < maxRequests;
   }
 
   push(waiter: T): void {

@@ -23,7 +23,7 @@ export interface OneThreadOptions {
   worker: URL;
   /** What the thread knows from its start. */
   workerData?: unknown;
-  /** Tasks that may wait; more are refused. */
+  /** Requests of clients that may wait; more are refused. */
   maxQueue?: number;
   /** Threads at most; one when absent. */
   threads?: number;
@@ -112,7 +112,7 @@ export class OneThreadPool<Names extends TaskName> {
         },
       };
       const { maxQueue = Number.POSITIVE_INFINITY } = this.options;
-      if (this.#lane.seats.free(turn) === undefined && queue.size >= maxQueue) {
+      if (!this.#lane.hasRoom(turn, maxQueue)) {
         const displaced = queue.displaced(caller);
         if (!displaced) return reject(busy(0));
         displaced.giveUp(busy(0));

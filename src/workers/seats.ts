@@ -18,15 +18,22 @@ export interface SeatOptions {
   readonly heavy: number;
 }
 
+/** Milliseconds without a client's task after which background work may take all common seats. */
+const QUIET_MS = 2000;
+
 export type Seat = 'common' | 'reserved';
 
 /**
  * Seats in front of something that runs a few tasks at the same time and cannot interrupt them. Callers without a key never
- * take all of them, and heavy tasks leave some to light ones.
+ * take all of them, and heavy tasks leave some to light ones. While clients send requests, background work leaves a common
+ * seat to them, if there are several.
  */
 export class Seats {
   #common = 0;
   #heavy = 0;
+  #background = 0;
+  /** When a task of a client last took or left a seat. */
+  #clientAt = Number.NEGATIVE_INFINITY;
   readonly #reserved = new Set<Sitter>();
   readonly #byCaller = new Map<string, number>();
 
@@ -40,6 +47,7 @@ export class Seats {
   free({ caller, heavy }: Sitter): Seat | undefined {
     const { common, reserved, reservedFirst, heavy: maxHeavy } = this.options;
     const isKeyed = caller.class === 'keyed';
+    if (caller.class === 'background' && this.#background >= this.#maxBackground) return undefined;
     if (heavy && this.#heavy >= maxHeavy + (isKeyed ? 1 : 0)) return undefined;
     const hasReserved = isKeyed && this.#reserved.size < reserved;
     if (hasReserved && reservedFirst && !heavy) return 'reserved';
@@ -52,15 +60,28 @@ export class Seats {
     if (seat === 'reserved') this.#reserved.add(sitter);
     else this.#common++;
     if (sitter.heavy) this.#heavy++;
+    this.#note(sitter, 1);
     this.#byCaller.set(keyOf(sitter.caller), this.#runsOf(sitter.caller) + 1);
   }
 
   leave(sitter: Sitter): void {
     if (!this.#reserved.delete(sitter)) this.#common--;
     if (sitter.heavy) this.#heavy--;
+    this.#note(sitter, -1);
     const left = this.#runsOf(sitter.caller) - 1;
     if (left > 0) this.#byCaller.set(keyOf(sitter.caller), left);
     else this.#byCaller.delete(keyOf(sitter.caller));
+  }
+
+  get #maxBackground(): number {
+    const { common } = this.options;
+    const isQuiet = performance.now() - this.#clientAt > QUIET_MS;
+    return isQuiet ? common : Math.max(1, common - 1);
+  }
+
+  #note({ caller }: Sitter, change: 1 | -1): void {
+    if (caller.class === 'background') this.#background += change;
+    else this.#clientAt = performance.now();
   }
 
   #runsOf(caller: Caller): number {

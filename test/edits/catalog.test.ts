@@ -33,6 +33,7 @@ beforeEach(async () => {
     dataDir: '/nonexistent',
     layerIdOf: async () => 1,
     holders: async () => new Map(),
+    numbers: async () => new Map(),
     registered: async () => ({ rasters: [], slugOf: async () => undefined }),
   });
   catalog.follow({ replaced: (before, after) => replaced.push([before, after]) });

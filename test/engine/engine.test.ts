@@ -184,11 +184,12 @@ describe('cancelling and deadlines', () => {
     await startCommon();
     const small = new EnginePool({ runDir: scratch.path, maxInFlight: 1, maxQueue: 2 });
     await small.whenReady(5000);
-    const runs = [1, 2, 3].map(() => small.run('raster.image', image(512)));
-    await expect(small.run('raster.inspect', { source: fileRaster(DEM) })).rejects.toMatchObject({
-      code: 'queue-full',
-    });
-    await Promise.all(runs);
+    const caller = { class: 'anonymous', id: 'a' } as const;
+    const runs = [1, 2, 3].map(() => small.run('raster.image', image(512), { caller }));
+    const one = () => small.run('raster.inspect', { source: fileRaster(DEM) }, { caller });
+    await expect(one()).rejects.toMatchObject({ code: 'queue-full' });
+    const work = Array.from({ length: 5 }, () => small.run('raster.inspect', { source: fileRaster(DEM) }));
+    await Promise.all([...runs, ...work]);
     await small.close();
   });
 });

@@ -32,13 +32,15 @@ it('runs as many at once as it may, in order', async () => {
   expect([two.running, two.queued]).toEqual([0, 0]);
 });
 
-it('refuses one task more than its queue holds', async () => {
+it('refuses one request more than its queue holds, and lets background work wait', async () => {
   const full = lane();
   const { promise, open } = gate();
-  const runs = [1, 2, 3].map(() => full.run(() => promise));
-  await expect(full.run(() => promise)).rejects.toMatchObject({ code: 'queue-full' });
+  const caller = { class: 'anonymous', id: 'a' } as const;
+  const runs = [1, 2, 3].map(() => full.run(() => promise, { caller }));
+  await expect(full.run(() => promise, { caller })).rejects.toMatchObject({ code: 'queue-full' });
+  const later = Array.from({ length: 20 }, () => full.run(() => promise));
   open();
-  await Promise.all(runs);
+  await Promise.all([...runs, ...later]);
 });
 
 it('drops a cancelled task that waits, and never starts it', async () => {

@@ -120,16 +120,18 @@ describe('one thread', () => {
     await untilWaiting(0);
   });
 
-  it('refuses what its queue cannot hold', async () => {
+  it('refuses requests that its queue cannot hold, and no background work', async () => {
     const abort = new AbortController();
-    const many = Array.from({ length: 10 }, () =>
-      codeOf(pool.run('vector.items', slow, { signal: abort.signal })),
-    );
+    const caller = { class: 'anonymous', id: 'a' } as const;
+    const { signal } = abort;
+    const many = Array.from({ length: 10 }, () => codeOf(pool.run('vector.items', slow, { signal, caller })));
+    const work = Array.from({ length: 10 }, () => codeOf(pool.run('vector.items', slow, { signal })));
     await untilWaiting(1);
     abort.abort();
     const codes = await Promise.all(many);
     expect(codes.filter((code) => code === 'queue-full')).toHaveLength(5);
     expect(codes.filter((code) => code === 'cancelled')).toHaveLength(5);
+    expect(await Promise.all(work)).toEqual(Array(10).fill('cancelled'));
     await untilWaiting(0);
   });
 });

@@ -22,6 +22,7 @@ function names() {
       return 1;
     },
     holders: async () => new Map(held),
+    numbers: async () => new Map<string, number>(),
   };
 }
 const idsOf = async (drafts: ReturnType<typeof draft>[], kept: ReturnType<typeof names>) =>

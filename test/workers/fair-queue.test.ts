@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Caller } from '../../src/core/callers.js';
 import { FairLane, type LaneTask } from '../../src/workers/fair-lane.js';
 import { FairQueue } from '../../src/workers/fair-queue.js';
@@ -80,6 +80,13 @@ describe('a full queue', () => {
     expect(queue.displaced(background)).toBeUndefined();
   });
 
+  it('has room for background work', () => {
+    const queue = full();
+    expect(queue.hasRoom(anonymous('new'), 6)).toBe(false);
+    expect(queue.hasRoom(anonymous('new'), 7)).toBe(true);
+    expect(queue.hasRoom(background, 6)).toBe(true);
+  });
+
   it('takes none whose response has begun', () => {
     const queue = new FairQueue<Task & { begun: boolean }>();
     for (const name of ['1', '2', '3']) queue.push({ ...task(anonymous('a'), name), begun: name === '3' });
@@ -119,6 +126,26 @@ describe('seats', () => {
     seats.ended(first!);
     seats.queue.push(task(anonymous('a'), 'a3'));
     expect(started(seats).map(({ name }) => name)).toEqual(['a3']);
+  });
+
+  it('leaves one to clients while these send requests, and gives all to background work when they do not', () => {
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(10_000);
+    onTestFinished(() => clock.mockRestore());
+    const seats = lane();
+    seats.queue.push(task(anonymous('a'), 'a1'));
+    const [client] = started(seats);
+    seats.ended(client!);
+    for (const name of ['b1', 'b2', 'b3']) seats.queue.push(task(background, name));
+    const [first] = started(seats);
+    expect(seats.queue.size).toBe(2);
+    seats.queue.push(task(anonymous('a'), 'a2'));
+    expect(started(seats).map(({ name }) => name)).toEqual(['a2']);
+    seats.ended(first!);
+    expect(started(seats).map(({ name }) => name)).toEqual(['b2']);
+    clock.mockReturnValue(13_000);
+    seats.ended({ ...first!, caller: anonymous('a') });
+    clock.mockReturnValue(16_000);
+    expect(started(seats).map(({ name }) => name)).toEqual(['b3']);
   });
 
   it('may give callers with a key the reserved one first, where their task is light', () => {

@@ -15,6 +15,7 @@ import { type Caching, startCaching } from '../../services/cache/index.js';
 import { ItemReplies } from '../../services/cache/item-replies.js';
 import { captureEdits } from '../../services/capture.js';
 import { Catalog, OWN_FOLDERS } from '../../services/catalog.js';
+import { CONNECTION } from '../../services/connections/connection.js';
 import { Connections } from '../../services/connections/connections.js';
 import { Databases } from '../../services/databases.js';
 import { Edits } from '../../services/edits.js';
@@ -25,6 +26,7 @@ import { Geocoding } from '../../services/geocoding/service.js';
 import { Layers } from '../../services/layers/layers.js';
 import { LayerDisplay } from '../../services/publish/layer-display.js';
 import { PublishedLayers } from '../../services/publish/layers.js';
+import type { SourceChange } from '../../services/publish/readings.js';
 import { readRemote } from '../../services/publish/remote.js';
 import { SourceLayers } from '../../services/publish/source-layers.js';
 import { connectionOf } from '../../services/rasters/connected.js';
@@ -212,8 +214,22 @@ export async function startData(foundation: Foundation): Promise<Data> {
     events.hub.rejudge();
   }, isRule);
   followCatalog(foundation, data);
-  cluster.announcements.on('catalog', () => catalog.refresh());
+  cluster.announcements.on('catalog', (subjects) => catalog.refresh(changesIn(subjects)));
   return data;
+}
+
+/** The changes that announcements of the catalog name; undefined if one does not say what changed. */
+function changesIn(subjects: 'all' | readonly unknown[]): readonly SourceChange[] | undefined {
+  if (subjects === 'all') return undefined;
+  const changes: SourceChange[] = [];
+  for (const subject of subjects) {
+    // A connection has no sources of its own: its buckets hold registered rasters.
+    if ((subject as { kind?: string }).kind === CONNECTION) continue;
+    const { changes: named } = subject as { changes?: readonly SourceChange[] };
+    if (!named) return undefined;
+    changes.push(...named);
+  }
+  return changes;
 }
 
 /** Names of collections; the marker learns where they come from before they are published. */
@@ -223,6 +239,7 @@ function namesFollowedBy(collections: Foundation['state']['collections'], marker
       if (holder !== undefined) marker.learnSource(id, holder);
       return collections.idOf(id, holder);
     },
+    numbers: () => collections.numbers(),
     async holders() {
       const held = await collections.holders();
       for (const [holder, id] of held) marker.learnSource(id, holder);

@@ -7,6 +7,7 @@ import { Cluster } from '../../services/cluster/cluster.js';
 import { DataFolder } from '../../services/data-folder.js';
 import type { Note } from '../../services/notes.js';
 import type { Peers } from '../../services/peers.js';
+import type { SourceChange } from '../../services/publish/readings.js';
 import { remoteHosts } from '../../services/storage/hosts.js';
 import { openStorage } from '../../services/storage/open.js';
 import type { Storage } from '../../services/storage/storage.js';
@@ -29,7 +30,8 @@ export interface GatewayOptions {
   /** Told how much of a file is converted, from 0 to 1. */
   onConversion?(file: string, fraction: number): void;
   /** Asks for a reload of the catalog in every gateway. */
-  requestReload(reason: string): void;
+  /** Without changes, everything is loaded again. */
+  requestReload(reason: string, changes?: readonly SourceChange[]): void;
   /** Tells the other gateways of this server; in what stands on the foundation, those of all servers of its state. */
   tell(note: Note): void;
 }

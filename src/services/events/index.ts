@@ -17,6 +17,7 @@ import { Hub } from './hub.js';
 import { Listeners } from './listeners.js';
 import { type Outbox, type PublishedTable, Relay } from './relay.js';
 import type { SessionLimits } from './session-quotas.js';
+import { StoreWatch, type WatchedStore } from './store-watch.js';
 
 export interface EventsOptions {
   pools: Pools;
@@ -84,18 +85,13 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
     }
   });
   const listeners = new Listeners(log, (key) => relay.wake(key));
-  const cursors = new Map<string, number | undefined>();
+  const storeWatch = new StoreWatch(options.versions);
+  let files: readonly WatchedStore[] = [];
   let outboxes: readonly Outbox[] = [];
   const behind = (error: unknown) => log.write('feed.unreadable', exception(error));
   const look = () => {
     feed.catchUp().catch(behind);
-    for (const { key, source } of outboxes) {
-      if (source.path === undefined) continue;
-      const version = options.versions.of(source.path);
-      if (version !== undefined && cursors.get(key) === version) continue;
-      cursors.set(key, version);
-      relay.wake(key);
-    }
+    for (const key of storeWatch.findChanged(files)) relay.wake(key);
   };
   const lookAtDatabases = () => {
     for (const { key, source } of outboxes) if (source.database !== undefined) relay.wake(key);
@@ -107,6 +103,7 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
     hub,
     follow(catalog) {
       outboxes = outboxesOf(catalog);
+      files = outboxes.flatMap(({ key, source: { path } }) => (path === undefined ? [] : [{ key, path }]));
       databases = new Map(
         outboxes.flatMap(({ key, source, collections }) =>
           source.database === undefined ? [] : collections.map((id) => [id, key] as const),

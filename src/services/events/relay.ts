@@ -1,3 +1,4 @@
+import type { Caller } from '../../core/callers.js';
 import type { FeatureEvent } from '../../core/edits.js';
 import type { EventSource, EventsResult, FeedEntry, Retention } from '../../core/events.js';
 import { TaskFailure } from '../../core/failure.js';
@@ -50,6 +51,8 @@ interface OutboxEntry {
 }
 
 const BATCH = 500;
+/** Many stores that wake together take turns with other work of the server. */
+const RELAY: Caller = { class: 'background', id: 'relay' };
 /** Others look after a third of it: within 15 seconds of its holder's end another one has it. */
 const LEASE_MS = 10_000;
 const MAX_BACKOFF_MS = 15_000;
@@ -80,9 +83,11 @@ export class Relay {
     }
     for (const outbox of outboxes) {
       const current = this.#outboxes.get(outbox.key);
+      const isSame = current !== undefined && hasSameTables(current.outbox, outbox);
       if (current) current.outbox = outbox;
       else this.#outboxes.set(outbox.key, newEntry(outbox));
-      this.wake(outbox.key);
+      // A change of the catalog concerns few stores.
+      if (!isSame) this.wake(outbox.key);
     }
   }
 
@@ -171,7 +176,8 @@ export class Relay {
     const { outbox } = claim;
     const position = claim.position!;
     const from = position.eventId === null ? position.cursor + 1 : position.cursor;
-    const read = await pools.run('vector.events', { source: outbox.source, from, limit: BATCH });
+    const task = { source: outbox.source, from, limit: BATCH };
+    const read = await pools.run('vector.events', task, { caller: RELAY });
     const { entries: page, next } = continued(position, read, outbox.collections);
     if (page.length === 0) return false;
     const more = read.events.length === BATCH;
@@ -189,6 +195,15 @@ export class Relay {
     if (numbered.length > 0) this.#options.appended(numbered);
     return more;
   }
+}
+
+function hasSameTables(one: Outbox, other: Outbox): boolean {
+  const { collections } = other;
+  return (
+    one.start === other.start &&
+    one.collections.length === collections.length &&
+    one.collections.every((id, i) => id === collections[i])
+  );
 }
 
 function newEntry(outbox: Outbox): OutboxEntry {

@@ -24,20 +24,39 @@ export async function readFileSource(file: SourceFile, deps: PublishDeps): Promi
     return await readFile(file, deps);
   } catch (error) {
     const reason = error instanceof TaskFailure ? error.message : 'The file could not be read.';
-    return { collections: [], quarantined: [{ path: file.path, reason }] };
+    return {
+      collections: [],
+      quarantined: [{ path: file.path, reason }],
+      ...(!isLasting(error) && { isPassing: true }),
+    };
   }
+}
+
+/** Failures that last for as long as the file is the same. */
+const LASTING: ReadonlySet<string> = new Set(['source-unreadable', 'invalid-input', 'too-large', 'no-data']);
+
+const isLasting = (error: unknown) => error instanceof TaskFailure && LASTING.has(error.code);
+
+/** What tables of a file hold, those that are there. Their file is not looked at for anything else. */
+export function readTableDrafts(path: string, tables: readonly string[], deps: PublishDeps): Promise<Found> {
+  const kind = TABLES.get(extname(path).toLowerCase())!;
+  return readFeatureTables({ kind, path, tables }, path, deps.versionOf(path), deps);
 }
 
 async function readFile({ path, version: stated }: SourceFile, deps: PublishDeps): Promise<Found> {
   const extension = extname(path).toLowerCase();
-  if (stated === undefined && (await isStac(path))) return readStac(path, deps);
+  if (stated === undefined && (await isStac(path)))
+    return { ...(await readStac(path, deps)), dependsOnOthers: true };
   if (isTableFolder(path) && stated !== undefined) return readCopy(path, stated, deps);
   const version = stated ?? deps.versionOf(path);
-  if (stated !== undefined || GRIDDED.has(extension) || TILE_INDEX.test(path))
-    return readRasters(path, version, deps);
+  if (TILE_INDEX.test(path)) return { ...(await readRasters(path, version, deps)), dependsOnOthers: true };
+  if (stated !== undefined || GRIDDED.has(extension)) return readRasters(path, version, deps);
   const kind = TABLES.get(extension);
   if (kind !== undefined) return readTables({ kind, path }, path, version, deps);
-  if (RASTER.has(extension)) return readRasterFile(path, version, deps);
+  if (RASTER.has(extension)) {
+    const found = await readRasterFile(path, version, deps);
+    return extension === '.vrt' ? { ...found, dependsOnOthers: true } : found;
+  }
   const container = ARCHIVE.get(extension);
   if (container) return readArchive(path, container, version, deps);
   if (isCopied(path)) return readCopy(path, version, deps);
@@ -57,7 +76,7 @@ async function readCopy(path: string, version: string, deps: PublishDeps): Promi
 }
 
 /** A file of tables, and the store that reads it. */
-type TableFile = Pick<InspectTask, 'kind' | 'path'>;
+type TableFile = Pick<InspectTask, 'kind' | 'path' | 'tables'>;
 
 /** `file` is what people know: the tables may be a copy of it. */
 async function readTables(
@@ -67,6 +86,23 @@ async function readTables(
   deps: PublishDeps,
   notes: Copy['notes'] = {},
 ): Promise<Found> {
+  const { inspected, ...contents } = await readFeatureTables(tables, file, version, deps, notes);
+  const rasters = await readOtherTables(tables, version, deps, inspected);
+  return {
+    ...contents,
+    collections: [...contents.collections, ...rasters.collections],
+    quarantined: [...contents.quarantined, ...rasters.quarantined],
+    ...(rasters.isPassing && { isPassing: true }),
+  };
+}
+
+async function readFeatureTables(
+  tables: TableFile,
+  file: string,
+  version: string,
+  deps: PublishDeps,
+  notes: Copy['notes'] = {},
+): Promise<Found & { inspected: string[] }> {
   const stated = statedOfFile(deps.statedCrs, file);
   const assumeCrs = tables.path === file ? undefined : await sidecarCrs(file);
   const inspect = async (crs: Record<string, string>) => {
@@ -83,7 +119,8 @@ async function readTables(
   const draftOf = (layer: VectorLayerInfo, note?: string): Draft => {
     const name = collectionName(layer);
     const versions = versionsIn(version, layer);
-    return { name, group: nameOf(file), make: vectorCollection(layer, file, versions, note) };
+    const make = vectorCollection(layer, file, versions, note);
+    return { name, group: nameOf(file), table: layer.source.table, make };
   };
   for (const layer of layers) {
     const name = collectionName(layer);
@@ -108,13 +145,7 @@ async function readTables(
       contents.quarantined.push({ path: file, layer: name, reason: (error as Error).message });
     }
   }
-  const inspected = layers.map(({ source }) => source.table);
-  const rasters = await readOtherTables(tables, version, deps, inspected);
-  return {
-    ...contents,
-    collections: [...contents.collections, ...rasters.collections],
-    quarantined: [...contents.quarantined, ...rasters.quarantined],
-  };
+  return { ...contents, inspected: layers.map(({ source }) => source.table) };
 }
 
 /** Features of KML last from `begin` to `end`, where it says so. */
@@ -198,6 +229,7 @@ async function readLayers(
     } catch (error) {
       if (!(error instanceof TaskFailure)) throw error;
       contents.quarantined.push({ path, layer: layer.name, reason: error.message });
+      if (!isLasting(error)) contents.isPassing = true;
     }
   }
   return contents;

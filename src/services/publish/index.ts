@@ -1,17 +1,16 @@
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { CatalogSnapshot, type Collection, type TileSettings } from '../../core/collection.js';
-import { isDatabase } from '../../core/database-url.js';
+import { isDatabase, withoutPassword } from '../../core/database-url.js';
 import { mapInLanes } from '../../core/lanes.js';
 import { isPath, isRemote, isStacApi, TILE_INDEX } from '../../core/sources.js';
 import { statedOfNothing } from '../../core/stated-crs.js';
 import { withRegistered } from '../rasters/layers.js';
 import { guessNote } from './crs-notes.js';
 import { readDatabase } from './database.js';
-import { readFileSource } from './files.js';
-import { findFiles } from './find.js';
 import { guessCrs } from './guess-crs.js';
 import { assignIds, withAwaited } from './names.js';
+import type { SourceReader } from './readings.js';
 import { readRemote } from './remote.js';
 import type { DataSettings } from './settings.js';
 import type { Draft, Found, PublishDeps } from './source.js';
@@ -24,25 +23,30 @@ const PARALLEL = 4;
  * them. Never throws for a bad source.
  */
 export async function publish(
-  sources: readonly string[],
+  { sources, own }: { sources: readonly string[]; own: readonly string[] },
+  reader: SourceReader,
   deps: PublishDeps,
   generation: number,
   { tiles = {}, matrixSets }: Omit<DataSettings, 'sources' | 'crs'> = {},
 ): Promise<CatalogSnapshot> {
-  const files = await findFiles(sources.filter(isPath));
+  const files = await reader.findFiles(sources.filter(isPath), own.filter(isPath));
   const databases = [...new Set(sources.filter(isDatabase))];
   deps.databases.keep(databases);
   deps.imagery.keep(sources.filter(isStacApi));
   // First the tile indexes: the rasters that they name are no collections of their own.
   const indexes = files.filter(({ path }) => TILE_INDEX.test(path));
-  const mosaics = await inOrder(indexes.map((file) => () => readFileSource(file, deps)));
+  const mosaics = await inOrder(indexes.map((file) => () => reader.readFile(file, deps)));
   const named = new Set(mosaics.flatMap((mosaic) => mosaic.members ?? []));
   const alone = files.filter((file) => !indexes.includes(file) && !named.has(file.path));
+  const remote = [...new Set(sources.filter(isRemote))];
+  const objects = own.filter((url) => isRemote(url) && !remote.includes(url));
   const others = await inOrder([
-    ...alone.map((file) => () => readFileSource(file, deps)),
-    ...[...new Set(sources.filter(isRemote))].map((url) => () => readRemote(url, deps)),
-    ...databases.map((url) => () => readDatabase(url, deps)),
+    ...alone.map((file) => () => reader.readFile(file, deps)),
+    ...remote.map((url) => () => reader.read(url, () => readRemote(url, deps))),
+    ...objects.map((url) => () => readRemote(url, deps)),
+    ...databases.map((url) => () => reader.read(withoutPassword(url), () => readDatabase(url, deps))),
   ]);
+  reader.end();
   const contents = await placed([...mosaics, ...others]);
   const unread = await withAwaited(
     contents.flatMap((one) => one.quarantined),
@@ -71,7 +75,8 @@ export async function publish(
 }
 
 /** Collections of an unknown place, put where what lies beside them says. */
-async function placed(contents: readonly Found[]): Promise<Found[]> {
+async function placed(contents: readonly Found[]): Promise<readonly Found[]> {
+  if (!contents.some(({ unplaced = [] }) => unplaced.length > 0)) return contents;
   const all = contents.flatMap(({ collections }) => collections.map(({ make }) => make('', 0)));
   const put = async (one: Found): Promise<Found> => {
     const moved = new Map<Draft, Draft>();
@@ -86,9 +91,20 @@ async function placed(contents: readonly Found[]): Promise<Found[]> {
   return Promise.all(contents.map(put));
 }
 
-/** Other settings make other tiles, so they are a part of the version. */
+/** Collections with their settings for tiles, by the collection as it was read. */
+const SETTLED = new WeakMap<Collection, { tiles: TileSettings; settled: Collection }>();
+
+/** Other settings make other tiles, so they are a part of the version. The same arguments give the same object. */
 export function withSettings(collection: Collection, tiles: TileSettings | undefined): Collection {
   if (!tiles) return collection;
+  const before = SETTLED.get(collection);
+  if (before?.tiles === tiles) return before.settled;
+  const settled = applySettings(collection, tiles);
+  SETTLED.set(collection, { tiles, settled });
+  return settled;
+}
+
+function applySettings(collection: Collection, tiles: TileSettings): Collection {
   const hash = createHash('sha1').update(JSON.stringify(tiles)).digest('hex').slice(0, 8);
   const { version, origin } = collection;
   return { ...collection, tiles, version: `${hash}-${version}`, origin: `${hash}-${origin}` };

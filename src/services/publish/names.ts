@@ -8,6 +8,8 @@ export interface CollectionNames {
   layerIdOf(id: string, holder?: string): Promise<number>;
   /** Ids by the sources that have them. */
   holders(): Promise<ReadonlyMap<string, string>>;
+  /** Numbers of all ids that have one. */
+  numbers(): Promise<ReadonlyMap<string, number>>;
 }
 
 /**
@@ -16,11 +18,11 @@ export interface CollectionNames {
  */
 export async function assignIds(
   drafts: readonly Draft[],
-  { layerIdOf, holders }: CollectionNames,
+  { layerIdOf, holders, numbers }: CollectionNames,
   taken: ReadonlySet<string> = new Set(),
   awaited: Iterable<string> = [],
 ): Promise<Collection[]> {
-  const held = await holders();
+  const [held, known] = await Promise.all([holders(), numbers()]);
   // Another source must not take the id of a collection that comes back: rules name it by this id.
   const names = new Set([...taken, ...awaited]);
   const named = drafts.map((draft) => ({ draft, holder: holderOf(draft) }));
@@ -37,8 +39,9 @@ export async function assignIds(
   for (const { draft, holder } of named) {
     const id = ids.get(draft) ?? freeId(draft, uses, names);
     names.add(id);
+    const number = held.get(holder) === id ? known.get(id) : undefined;
     // Only what changes is written.
-    collections.push(draft.make(id, await layerIdOf(id, held.get(holder) === id ? undefined : holder)));
+    collections.push(draft.make(id, number ?? (await layerIdOf(id, holder))));
   }
   return collections;
 }

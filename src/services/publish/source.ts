@@ -34,6 +34,8 @@ export interface Draft {
   name: string;
   /** Stands in front of the name when two collections share it. */
   group: string;
+  /** Its table in a file of several. */
+  table?: string;
   make: MakeCollection;
 }
 
@@ -55,4 +57,8 @@ export interface Found {
   unplaced?: Unplaced[];
   /** Files that are part of a mosaic. */
   members?: string[];
+  /** Other files belong to it, whose changes do not show in this one. */
+  dependsOnOthers?: boolean;
+  /** Something of it could not be read for a reason that may pass. */
+  isPassing?: boolean;
 }

@@ -16,7 +16,7 @@ export interface EnginePoolOptions {
   runDir: string;
   /** Tasks that one engine gets at once; the others wait here, where they can still go to another engine. */
   maxInFlight?: number;
-  /** Waiting tasks; one more fails with `queue-full`. */
+  /** Requests of clients that may wait; one more fails with `queue-full`. */
   maxQueue?: number;
   /** Expected wait, in milliseconds, beyond which a task fails with `queue-full`. */
   maxWaitMs?: number;
@@ -98,7 +98,9 @@ export class EnginePool {
       return Promise.reject(new TaskFailure('invalid-input', `Engines do not run ${task}.`));
     if (this.#closed) return Promise.reject(new TaskFailure('worker-lost', 'The server is shutting down.'));
     if (signal?.aborted) return Promise.reject(cancelled());
-    const wait = this.#paces[caller.class].waitMs(this.#queue.ahead(caller) + this.#atEngines[caller.class]);
+    const { class: name } = caller;
+    const ahead = this.#queue.ahead(caller) + this.#atEngines[name];
+    const wait = name === 'background' ? 0 : this.#paces[name].waitMs(ahead);
     if (wait > this.#options.maxWaitMs || !this.#makeRoom(caller)) return Promise.reject(busy(wait));
     return new Promise<TaskOutput<N>>((resolve, reject) => {
       const deadline = deadlineMs === undefined ? undefined : performance.now() + deadlineMs;
@@ -131,9 +133,9 @@ export class EnginePool {
     });
   }
 
-  /** Whether one more task of a caller may wait: in a full queue somebody else's gives up its place, or nobody's. */
+  /** Whether one more request of a client may wait: in a full queue somebody else's gives up its place, or nobody's. */
   #makeRoom(caller: Caller): boolean {
-    if (this.#waiting < this.#options.maxQueue) return true;
+    if (this.#queue.hasRoom(caller, this.#options.maxQueue - this.#retries.length)) return true;
     const displaced = this.#queue.displaced(caller);
     if (displaced) this.#drop(displaced, busy(0));
     return displaced !== undefined;

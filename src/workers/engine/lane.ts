@@ -13,7 +13,7 @@ export interface LaneOptions {
   reserved?: number;
   /** Heavy ones among them; as many as there is room for when absent. */
   heavy?: number;
-  /** Tasks that may wait; one more fails with `queue-full`. */
+  /** Requests of clients that may wait; one more fails with `queue-full`. */
   maxQueue: number;
   /** How long a task may go on running after it was given up, before the lane counts as stuck. */
   graceMs: number;
@@ -59,10 +59,10 @@ export class Lane {
     body: (cancellation: Cancellation) => Promise<T>,
     { signal, deadlineMs, caller = BACKGROUND, heavy = false }: LaneTaskOptions = {},
   ): Promise<T> {
-    const { concurrency, maxQueue, name } = this.options;
+    const { maxQueue, name } = this.options;
     if (signal?.aborted) return Promise.reject(cancelled());
     if (deadlineMs !== undefined && deadlineMs <= 0) return Promise.reject(tooLate());
-    if (this.running >= concurrency && this.queued >= maxQueue) {
+    if (!this.#lane.hasRoom({ caller, heavy }, maxQueue)) {
       const displaced = this.#lane.queue.displaced(caller);
       if (!displaced) return Promise.reject(full(name));
       displaced.giveUp(full(name));

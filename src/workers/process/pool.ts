@@ -110,7 +110,7 @@ export class ProcessPool {
           reject(failure);
         },
       };
-      if (this.#lane.seats.free(turn) === undefined && queue.size >= (this.options.maxQueue ?? Infinity)) {
+      if (!this.#lane.hasRoom(turn, this.options.maxQueue ?? Number.POSITIVE_INFINITY)) {
         const displaced = queue.displaced(caller);
         if (!displaced) return reject(full());
         displaced.giveUp(full());

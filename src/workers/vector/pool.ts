@@ -41,7 +41,7 @@ interface Waiting {
 
 export interface VectorPoolOptions {
   threads: number;
-  /** Tasks that may wait; more are refused with `queue-full`. */
+  /** Requests of clients that may wait; more are refused with `queue-full`. Background work always waits. */
   maxQueue: number;
   /** Expected wait, in milliseconds, beyond which a task is refused with `queue-full`. */
   maxWaitMs: number;
@@ -142,8 +142,8 @@ export class VectorPool {
       return Promise.reject(new TaskFailure('cancelled', 'The request was cancelled.'));
     const lane = laneOf(name, input);
     const { caller = BACKGROUND, begun = false } = options;
-    const wait = this.#laneOf(lane).tasks.waitMs(caller);
-    const full = wait > this.#options.maxWaitMs || !this.#makeRoom(caller);
+    const wait = caller.class === 'background' ? 0 : this.#laneOf(lane).tasks.waitMs(caller);
+    const full = wait > this.#options.maxWaitMs || !this.#makeRoom(caller, lane);
     if (full && !begun) return Promise.reject(busy(wait));
     return new Promise((resolve, reject) => {
       this.#enqueue(this.#waiting(name, input, lane, options, resolve as (value: unknown) => void, reject));
@@ -219,9 +219,12 @@ export class VectorPool {
     return task;
   }
 
-  /** Whether one more task of a caller may wait: in a full queue somebody else's gives up its place, or nobody's. */
-  #makeRoom(caller: Caller): boolean {
-    if (this.#queued < this.#options.maxQueue) return true;
+  /** Whether one more request of a client may wait: in a full queue somebody else's gives up its place, or nobody's. */
+  #makeRoom(caller: Caller, lane: LaneName): boolean {
+    let others = 0;
+    for (const { tasks } of this.#lanes.values()) others += tasks.queue.requests;
+    const { queue } = this.#laneOf(lane).tasks;
+    if (queue.hasRoom(caller, this.#options.maxQueue - others + queue.requests)) return true;
     for (const { tasks } of this.#lanes.values()) {
       const displaced = tasks.queue.displaced(caller);
       displaced?.fail(busy(0));

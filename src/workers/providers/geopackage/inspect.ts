@@ -44,16 +44,17 @@ const CONTENTS = `
   ORDER BY c.table_name`;
 
 /**
- * Lists the feature tables and views of a GeoPackage (OGC 12-128r18, 2.1), empty ones too: they may be there to be edited.
+ * Lists the feature tables and views of a GeoPackage (OGC 12-128r18, 2.1), or some of them, empty ones too: they may be there to be edited.
  * Those that cannot be read are left out: `otherTables` names them.
  */
 export function inspect(path: string, named: Omit<InspectTask, 'kind' | 'path'> = {}): VectorLayerInfo[] {
-  const { crs = {}, assumeCrs } = named;
+  const { crs = {}, assumeCrs, tables } = named;
   const statedCrs = (table: string) => crs[table] ?? crs[''];
   // One transaction: counts, extents and the cursor are of one moment.
   return reading(path, (db) =>
     db.transaction(() =>
       contents(db).flatMap((row) => {
+        if (tables && !tables.includes(row.table_name)) return [];
         const read = readable(() =>
           layer(db, path, row, statedCrs(row.table_name) ?? crsOf(row) ?? assumeCrs),
         );

@@ -1,0 +1,208 @@
+import { extname } from 'node:path';
+import type { Collection } from '../../core/collection.js';
+import { fileState } from '../../core/file-state.js';
+import { statedOfFile } from '../../core/stated-crs.js';
+import type { MakeCollection } from './collections.js';
+import { readFileSource, readTableDrafts } from './files.js';
+import { findFiles, type SourceFile } from './find.js';
+import { RASTER, TABLES } from './formats.js';
+import type { Draft, Found, PublishDeps, Unplaced } from './source.js';
+
+/** A change of what sources hold. */
+export interface SourceChange {
+  /** A file, or a database or another remote source without its password. */
+  readonly source: string;
+  /** The only table that changed; absent if all of the source may have changed. */
+  readonly table?: string;
+}
+
+interface Reading {
+  readonly found: Found;
+  /** Changes with the file and with what is stated of it; empty for sources that are no files. */
+  readonly tag: string;
+  /** Order in which the readings started. */
+  readonly order: number;
+}
+
+/** What each source held when it was read last, so that a change of one source opens no other. */
+export class SourceReadings {
+  readonly #readings = new Map<string, Reading>();
+  /** The files of the sources when they were last searched for, by the sources. */
+  readonly #files = new Map<string, readonly SourceFile[]>();
+
+  get(source: string): Reading | undefined {
+    return this.#readings.get(source);
+  }
+
+  /** A reading that started before the one that is kept is not. */
+  set(source: string, reading: Reading): void {
+    const kept = this.#readings.get(source);
+    if (kept && kept.order > reading.order) return;
+    if (reading.found.isPassing) this.#readings.delete(source);
+    else this.#readings.set(source, reading);
+  }
+
+  filesOf(sources: string): readonly SourceFile[] | undefined {
+    return this.#files.get(sources);
+  }
+
+  setFiles(sources: string, files: readonly SourceFile[]): void {
+    this.#files.clear();
+    this.#files.set(sources, files);
+  }
+
+  /** Forgets all other sources. */
+  keepOnly(sources: ReadonlySet<string>): void {
+    for (const source of this.#readings.keys()) if (!sources.has(source)) this.#readings.delete(source);
+  }
+}
+
+/** One reading of all sources: of everything, or of what changed. */
+export class SourceReader {
+  readonly #changes: ReadonlyMap<string, ReadonlySet<string> | 'all'> | undefined;
+  readonly #seen = new Set<string>();
+  /** Whether all files are searched for and compared with what was read of them. */
+  #comparesFiles = true;
+  #own: readonly string[] = [];
+
+  constructor(
+    private readonly readings: SourceReadings,
+    private readonly order: number,
+    /** Absent: everything is read. */
+    changes: readonly SourceChange[] | undefined,
+  ) {
+    this.#changes = changes && mergeChanges(changes);
+  }
+
+  /**
+   * The files below the sources and in the server's own folders. When only the server itself changed files, the sources are
+   * not searched.
+   */
+  async findFiles(sources: readonly string[], own: readonly string[]): Promise<readonly SourceFile[]> {
+    const key = JSON.stringify(sources);
+    const kept = this.#changes && this.readings.filesOf(key);
+    this.#own = own;
+    const changed = [...(this.#changes?.keys() ?? [])];
+    this.#comparesFiles = !kept || changed.some((source) => source.startsWith('/') && !this.#isOwn(source));
+    const files = this.#comparesFiles || !kept ? await findFiles(sources) : kept;
+    if (files !== kept) this.readings.setFiles(key, files);
+    const all = [...files, ...(await findFiles(own))];
+    return [...new Map(all.map((file) => [file.path, file])).values()];
+  }
+
+  /** What a file holds. It is opened only if it changed. */
+  async readFile(file: SourceFile, deps: PublishDeps): Promise<Found> {
+    const { path } = file;
+    this.#seen.add(path);
+    const kept = this.#changes && this.readings.get(path);
+    const change = this.#changes?.get(path);
+    if (kept && change === undefined) {
+      const isCompared = this.#comparesFiles || this.#isOwn(path);
+      const isSame = () => !kept.found.dependsOnOthers && kept.tag === tagOf(file, deps);
+      if (!isCompared || isSame()) return kept.found;
+    }
+    const tag = tagOf(file, deps);
+    if (kept && change instanceof Set && isTableFile(path) && kept.found.collections.length > 0) {
+      const found = await this.#readTables(kept.found, path, [...change], deps);
+      if (found.collections.length > 0) return this.#keep(path, found, tag);
+    }
+    return this.#keep(path, memoized(await readFileSource(file, deps)), tag);
+  }
+
+  /** What another source holds; `name` has no password. */
+  async read(name: string, read: () => Promise<Found>): Promise<Found> {
+    this.#seen.add(name);
+    const kept = this.#changes && !this.#changes.has(name) ? this.readings.get(name) : undefined;
+    return kept?.found ?? this.#keep(name, memoized(await read()), '');
+  }
+
+  #isOwn(path: string): boolean {
+    return this.#own.some((folder) => path.startsWith(`${folder}/`));
+  }
+
+  /** To be called when all sources are read. */
+  end(): void {
+    this.readings.keepOnly(this.#seen);
+  }
+
+  #keep(source: string, found: Found, tag: string): Found {
+    this.readings.set(source, { found, tag, order: this.order });
+    return found;
+  }
+
+  /** The other tables stay as they were read, with their version: nobody wrote to them. */
+  async #readTables(kept: Found, path: string, tables: string[], deps: PublishDeps): Promise<Found> {
+    const read = memoized(await readTableDrafts(path, tables, deps));
+    const isOther = ({ table }: Draft) => table === undefined || !tables.includes(table);
+    const collections = [...kept.collections.filter(isOther), ...read.collections];
+    collections.sort((one, other) => compare(one.table ?? '', other.table ?? ''));
+    const unplaced = [
+      ...(kept.unplaced ?? []).filter(({ draft }) => isOther(draft)),
+      ...(read.unplaced ?? []),
+    ];
+    const problems = kept.quarantined.filter(({ layer }) => layer === undefined || !tables.includes(layer));
+    return { ...kept, collections, unplaced, quarantined: [...problems, ...read.quarantined] };
+  }
+}
+
+const compare = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0);
+
+function mergeChanges(changes: readonly SourceChange[]): ReadonlyMap<string, ReadonlySet<string> | 'all'> {
+  const merged = new Map<string, Set<string> | 'all'>();
+  for (const { source, table } of changes) {
+    const before = merged.get(source);
+    if (table === undefined || before === 'all') merged.set(source, 'all');
+    else merged.set(source, new Set([...(before ?? []), table]));
+  }
+  return merged;
+}
+
+const isTableFile = (path: string) => TABLES.has(extname(path).toLowerCase());
+
+/** Files beside a raster that change how it is read, but not its version. */
+const BESIDE_RASTERS = ['.ovr', '.msk', '.aux.xml'];
+
+/** Changes with a file and with what is stated of it. Empty for a file that is not there. */
+function tagOf({ path, version }: SourceFile, deps: PublishDeps): string {
+  try {
+    const beside = RASTER.has(extname(path).toLowerCase())
+      ? fileState(
+          path,
+          BESIDE_RASTERS.map((name) => path + name),
+        )
+      : '';
+    return JSON.stringify([version ?? deps.versionOf(path), beside, statedOfFile(deps.statedCrs, path)]);
+  } catch {
+    return '';
+  }
+}
+
+/** Collections of the same ids are the same objects: what edits made of one is found by it. */
+function memoized(found: Found): Found {
+  const drafts = new Map(found.collections.map((draft) => [draft, withMemory(draft)]));
+  const unplaced = found.unplaced?.map((one): Unplaced => {
+    const placed = new Map<string, Promise<Draft>>();
+    return {
+      ...one,
+      draft: drafts.get(one.draft)!,
+      in(crs, note) {
+        let draft = placed.get(crs);
+        if (!draft) placed.set(crs, (draft = one.in(crs, note).then(withMemory)));
+        return draft;
+      },
+    };
+  });
+  return { ...found, collections: [...drafts.values()], ...(unplaced && { unplaced }) };
+}
+
+function withMemory(draft: Draft): Draft {
+  const { make } = draft;
+  let unnamed: Collection | undefined;
+  let named: Collection | undefined;
+  const remember: MakeCollection = (id, layerId) => {
+    if (id === '') return (unnamed ??= make('', 0));
+    if (named?.id !== id || named.layerId !== layerId) named = make(id, layerId);
+    return named;
+  };
+  return { ...draft, make: remember };
+}

@@ -1,0 +1,247 @@
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { VectorCollection } from '../../src/core/collection.js';
+import type { CollectionChange } from '../../src/core/edits.js';
+import { TaskFailure } from '../../src/core/failure.js';
+import type { Pools } from '../../src/core/tasks.js';
+import Database from '../../src/native/sqlite.js';
+import { Catalog } from '../../src/services/catalog.js';
+import { Databases } from '../../src/services/databases.js';
+import type { SourceChange } from '../../src/services/publish/readings.js';
+import { StacImagery } from '../../src/services/stac-imagery/searches.js';
+import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
+import { geoPackageStore } from '../edits/support.js';
+
+/** A change of one source opens no other source, and the catalog is the one that reading everything would give. */
+
+let store: ReturnType<typeof geoPackageStore>;
+let root: string;
+let folder: string;
+let catalog: Catalog;
+/** What was asked of the pools. */
+let asked: string[];
+/** Files whose inspection fails, with the code of the failure. */
+const failing = new Map<string, 'source-unreadable' | 'queue-full'>();
+
+const FILES = ['a', 'b', 'c'];
+const pathOf = (name: string) => join(folder, `${name}.gpkg`);
+const own = () => join(root, 'data/stores/default.gpkg');
+
+const pools = {
+  async run(name: string, { path, ...named }: { path: string; tables?: string[] }) {
+    const code = failing.get(path);
+    if (code) throw new TaskFailure(code, 'It fails.');
+    if (name === 'vector.otherTables') return { tiles: [], plain: [], problems: [] };
+    if (name !== 'vector.inspect') throw new TaskFailure('invalid-input', name);
+    asked.push(named.tables ? `${path}#${named.tables.join()}` : path);
+    return inspect(path, named);
+  },
+} as unknown as Pools;
+
+function newCatalog(): Catalog {
+  const numbers = new Map<string, number>();
+  return new Catalog({
+    ...{ pools, databases: new Databases(pools), imagery: new StacImagery(pools) },
+    dataDir: join(root, 'data'),
+    async layerIdOf(id) {
+      if (!numbers.has(id)) numbers.set(id, numbers.size + 1);
+      return numbers.get(id)!;
+    },
+    holders: async () => new Map(),
+    numbers: async () => numbers,
+    registered: async () => ({ rasters: [], slugOf: async () => undefined }),
+  });
+}
+
+beforeEach(async () => {
+  failing.clear();
+  asked = [];
+  store = geoPackageStore();
+  root = mkdtempSync(join(tmpdir(), 'graticule-incremental-'));
+  folder = join(root, 'files');
+  mkdirSync(folder);
+  mkdirSync(join(root, 'data/stores'), { recursive: true });
+  for (const name of FILES) copyFileSync(store.file, pathOf(name));
+  catalog = newCatalog();
+  await readAll();
+});
+afterEach(async () => {
+  await store.release();
+  rmSync(root, { recursive: true });
+});
+
+const ids = (of = catalog) => of.current.collections.map(({ id }) => id).sort();
+const collection = (id: string) => catalog.current.byId(id) as VectorCollection;
+
+async function readAll(): Promise<void> {
+  catalog.commit(await catalog.prepare({ sources: [folder] }));
+}
+
+/** What was inspected for these changes. */
+async function inspectedFor(changes: readonly SourceChange[] | undefined): Promise<string[]> {
+  asked = [];
+  await catalog.refresh(changes);
+  return asked;
+}
+
+/** Another program writes to a file. */
+function write(path: string, sql: string): void {
+  const db = new Database(path);
+  db.exec(sql);
+  db.close();
+}
+
+const INSERT = "INSERT INTO untended (name) VALUES ('from elsewhere')";
+
+/** A table under another name, as a load of the server makes it. */
+function addTable(path: string, name: string): void {
+  write(
+    path,
+    `CREATE TABLE "${name}" (fid INTEGER PRIMARY KEY, geom BLOB, note TEXT);
+     INSERT INTO gpkg_contents (table_name, data_type, identifier, srs_id) VALUES ('${name}', 'features', '${name}', 3857);
+     INSERT INTO gpkg_geometry_columns VALUES ('${name}', 'geom', 'POINT', 3857, 0, 0)`,
+  );
+}
+
+function dropTable(path: string, name: string): void {
+  write(
+    path,
+    `DROP TABLE "${name}"; DELETE FROM gpkg_geometry_columns WHERE table_name = '${name}';
+     DELETE FROM gpkg_contents WHERE table_name = '${name}'`,
+  );
+}
+
+async function expectAsReadAnew(): Promise<void> {
+  const other = newCatalog();
+  other.commit(await other.prepare({ sources: [folder] }));
+  expect(ids()).toEqual(ids(other));
+  expect(catalog.current.quarantined).toEqual(other.current.quarantined);
+}
+
+describe('a change of one file', () => {
+  it('opens no other, and keeps the other collections as they are shown', async () => {
+    const before = catalog.current.collections;
+    write(pathOf('b'), INSERT);
+    expect(await inspectedFor([{ source: pathOf('b') }])).toEqual([pathOf('b')]);
+    const same = catalog.current.collections.filter((one) => before.includes(one));
+    expect(same.map(({ file }) => file)).not.toContain(pathOf('b'));
+    expect(same).toHaveLength((before.length / 3) * 2);
+    await expectAsReadAnew();
+  });
+
+  it('is found in others that were not named', async () => {
+    write(pathOf('a'), INSERT);
+    write(pathOf('c'), INSERT);
+    expect(await inspectedFor([{ source: pathOf('a') }])).toEqual([pathOf('a'), pathOf('c')]);
+    expect(await inspectedFor([{ source: pathOf('a') }])).toEqual([pathOf('a')]);
+  });
+
+  it('may be its removal, or a new one', async () => {
+    rmSync(pathOf('b'));
+    expect(await inspectedFor([{ source: pathOf('b') }])).toEqual([]);
+    await expectAsReadAnew();
+    copyFileSync(store.file, pathOf('d'));
+    expect(await inspectedFor([{ source: pathOf('d') }])).toEqual([pathOf('d')]);
+    await expectAsReadAnew();
+  });
+
+  it('leaves what edits made of others', async () => {
+    const change = { cursor: 1, features: 1 } as CollectionChange;
+    const [{ id }] = catalog.current.collections.filter(({ file }) => file === pathOf('a')) as [
+      VectorCollection,
+    ];
+    const { featureCount = 0 } = collection(id);
+    catalog.touch(id, change);
+    await catalog.refresh([{ source: pathOf('b') }]);
+    expect(collection(id)).toMatchObject({ featureCount: featureCount + 1, cursor: 1 });
+  });
+});
+
+describe('a change of a table in a file of the server', () => {
+  beforeEach(async () => {
+    copyFileSync(store.file, own());
+    await readAll();
+  });
+
+  it('reads the table alone, and searches no source', async () => {
+    const before = catalog.current.collections;
+    addTable(own(), 'result');
+    // Nobody named it: it is found with the next change of the sources.
+    write(pathOf('a'), INSERT);
+    expect(await inspectedFor([{ source: own(), table: 'result' }])).toEqual([`${own()}#result`]);
+    expect(catalog.current.collections.filter((one) => before.includes(one))).toEqual(before);
+    expect(collection('result')).toMatchObject({ file: own(), id: 'result' });
+    await expectAsReadAnew();
+  });
+
+  it('takes several together', async () => {
+    addTable(own(), 'one');
+    addTable(own(), 'two');
+    const changes = ['one', 'two'].map((table) => ({ source: own(), table }));
+    expect(await inspectedFor(changes)).toEqual([`${own()}#one,two`]);
+    await expectAsReadAnew();
+  });
+
+  it('may be its removal', async () => {
+    addTable(own(), 'result');
+    await catalog.refresh([{ source: own(), table: 'result' }]);
+    dropTable(own(), 'result');
+    await catalog.refresh([{ source: own(), table: 'result' }]);
+    expect(ids()).not.toContain('result');
+    await expectAsReadAnew();
+  });
+
+  it('gives a table that was loaded again another version', async () => {
+    addTable(own(), 'result');
+    await catalog.refresh([{ source: own(), table: 'result' }]);
+    const { version } = collection('result');
+    dropTable(own(), 'result');
+    addTable(own(), 'result');
+    await catalog.refresh([{ source: own(), table: 'result' }]);
+    expect(collection('result').version).not.toBe(version);
+  });
+
+  it('reads all of the file while nothing of it was read', async () => {
+    rmSync(own());
+    await readAll();
+    copyFileSync(store.file, own());
+    expect(existsSync(own())).toBe(true);
+    expect(await inspectedFor([{ source: own(), table: 'spots' }])).toEqual([own()]);
+    await expectAsReadAnew();
+  });
+});
+
+describe('what is read again', () => {
+  it('is nothing when no source changed', async () => {
+    expect(await inspectedFor([])).toEqual([]);
+  });
+
+  it('is everything when no change is named', async () => {
+    expect((await inspectedFor(undefined)).sort()).toEqual(FILES.map(pathOf));
+  });
+
+  it('is a file whose reading failed because the server had too much to do, but not one that is damaged', async () => {
+    failing.set(pathOf('a'), 'queue-full').set(pathOf('b'), 'source-unreadable');
+    await readAll();
+    expect(catalog.current.quarantined.map(({ path }) => path)).toEqual([pathOf('a'), pathOf('b')]);
+    failing.clear();
+    expect(await inspectedFor([{ source: pathOf('c') }])).toEqual([pathOf('a'), pathOf('c')]);
+    expect(catalog.current.quarantined.map(({ path }) => path)).toEqual([pathOf('b')]);
+    // A damaged file that is touched is another one.
+    utimesSync(pathOf('b'), 1, 1);
+    expect(await inspectedFor([{ source: pathOf('c') }])).toEqual([pathOf('b'), pathOf('c')]);
+    await expectAsReadAnew();
+  });
+
+  it('is not replaced by a reading that began earlier', async () => {
+    const late = catalog.prepare({ sources: [folder] }, [{ source: pathOf('a') }]);
+    write(pathOf('a'), INSERT);
+    await catalog.refresh([{ source: pathOf('a') }]);
+    const { version } = catalog.current.collections.find(({ file }) => file === pathOf('a'))!;
+    expect(catalog.commit(await late)).toBe(false);
+    await catalog.refresh([]);
+    expect(catalog.current.collections.find(({ file }) => file === pathOf('a'))!.version).toBe(version);
+  });
+});
