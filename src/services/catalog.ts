@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
 import { hasFeatures, isDrawable } from '../core/abilities.js';
@@ -73,6 +73,7 @@ export class Catalog {
   /** By id, as they were read, with the edits since: without settings, styles and judgements. */
   readonly #plain = new Map<string, Collection>();
   #watcher: FSWatcher | undefined;
+  readonly #watchedFolders = new Set<string>();
   #changed: (paths: readonly string[]) => void = () => {};
   /** Contents of files that edits told of before anybody read them. */
   readonly #foreign = new Map<string, string>();
@@ -194,7 +195,7 @@ export class Catalog {
     this.#read = snapshot;
     this.#show();
     this.#replacedAt = new Date();
-    this.#watcher?.add(watchedFiles(this.sources));
+    this.#watchSources();
     return isNewest;
   }
 
@@ -373,11 +374,8 @@ export class Catalog {
       paths.clear();
       if (foreign.length > 0) changed(foreign);
     };
-    this.#watcher = watch(watchedFiles(this.sources), {
-      ignoreInitial: true,
-      depth: 6,
-      ignored: UNWATCHED,
-    });
+    this.#watcher = watch([], { ignoreInitial: true, depth: 6, ignored: UNWATCHED });
+    this.#watchSources();
     this.#watcher.on('all', (_event, path) => {
       paths.add(path.replace(/-wal$/, ''));
       clearTimeout(timer);
@@ -385,6 +383,19 @@ export class Catalog {
     });
     // A file that cannot be watched is only a reload that must be asked for.
     this.#watcher.on('error', () => {});
+  }
+
+  /** Adding a folder searches all of it, so each is added once. A file that was replaced must be added again. */
+  #watchSources(): void {
+    if (!this.#watcher) return;
+    const added = watchedFiles(this.sources).filter((path) => {
+      const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+      const isWatched = isFolder && this.#watchedFolders.has(path);
+      if (isFolder) this.#watchedFolders.add(path);
+      else this.#watchedFolders.delete(path);
+      return !isWatched;
+    });
+    if (added.length > 0) this.#watcher.add(added);
   }
 
   /** Calls `again` from time to time with the sources that are quarantined because their host did not answer. */

@@ -40,7 +40,10 @@ export class FairLane<T extends LaneTask> {
   /** Takes out the task that starts next, and seats it. */
   next(): { task: T; seat: Seat } | undefined {
     if (this.queue.size === 0) return undefined;
-    const task = this.queue.next((one) => this.mayStart(one) && this.seats.free(one) !== undefined);
+    const task = this.queue.next(
+      (one) => this.mayStart(one) && this.seats.free(one) !== undefined,
+      (name) => this.seats.hasSeat(name),
+    );
     if (!task) return undefined;
     task.start?.();
     const seat = this.seats.free(task) ?? 'common';

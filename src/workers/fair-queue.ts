@@ -122,13 +122,16 @@ export class FairQueue<T extends Waiter> {
     return this.#classes[waiter.caller.class].remove(waiter);
   }
 
-  /** Takes out the waiter whose turn it is among those that may start. */
-  next(mayStart: (waiter: T) => boolean = () => true): T | undefined {
+  /** Takes out the waiter whose turn it is among those that may start. Of a class that has no place none is looked at. */
+  next(
+    mayStart: (waiter: T) => boolean = () => true,
+    hasPlace: (name: CallerClass) => boolean = () => true,
+  ): T | undefined {
     let chosen: { queue: ClassQueue<T>; waiter: T } | undefined;
     let weights = 0;
     for (const name of CALLER_CLASSES) {
       const queue = this.#classes[name];
-      const waiter = queue.size > 0 ? queue.find(mayStart) : undefined;
+      const waiter = queue.size > 0 && hasPlace(name) ? queue.find(mayStart) : undefined;
       if (!waiter) continue;
       weights += WEIGHTS[name];
       queue.credit += WEIGHTS[name];

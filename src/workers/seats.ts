@@ -1,4 +1,4 @@
-import type { Caller } from '../core/callers.js';
+import type { Caller, CallerClass } from '../core/callers.js';
 
 /** A task that takes a seat while it runs. */
 export interface Sitter {
@@ -41,6 +41,13 @@ export class Seats {
 
   get running(): number {
     return this.#common + this.#reserved.size;
+  }
+
+  /** Whether a class of callers may have any seat now. */
+  hasSeat(name: CallerClass): boolean {
+    const { common, reserved } = this.options;
+    if (name === 'keyed' && this.#reserved.size < reserved) return true;
+    return this.#common < common && (name !== 'background' || this.#background < this.#maxBackground);
   }
 
   /** The seat that a task may take now; undefined: it has to wait. */
