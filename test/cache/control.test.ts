@@ -9,20 +9,23 @@ describe('an operator drops', () => {
   const collection = (layerId: number) => ({ id: `c${layerId}`, layerId }) as Collection;
   async function filled() {
     const tiles = new TileCache(1_000_000);
-    for (const layers of [[1], [2], [1, 2]])
+    for (const layers of [[1], [2], [1, 2], [3]])
       await tiles.load(wanted({ zoom: 3, row: 1, column: 2, layers }), async () => tileOf(1));
-    const catalog = () => new CatalogSnapshot([collection(1), collection(2)], [], 1);
+    const field = { ...collection(1), service: 'Field work' };
+    const catalog = () => new CatalogSnapshot([field, collection(2), collection(3)], [], 1);
     return { tiles, levels: new TileLevels([]), catalog };
   }
 
   test.each([
-    [{ kind: 'all' }, 3],
-    [{ kind: 'service', serviceId: 's' }, 3],
+    [{ kind: 'all' }, 4],
+    [{ kind: 'service', serviceId: 'Field work' }, 2],
+    [{ kind: 'service', serviceId: 'default' }, 3],
+    [{ kind: 'service', serviceId: 'nothing' }, 0],
     [{ kind: 'metadata' }, 0],
     [{ kind: 'collection', collectionId: 'c1' }, 2],
     [{ kind: 'layer', layerId: 2 }, 2],
     [{ kind: 'collection', collectionId: 'nothing' }, 0],
-    [{ kind: 'pattern', pattern: '*' }, 3],
+    [{ kind: 'pattern', pattern: '*' }, 4],
     [{ kind: 'pattern', pattern: 'mvt/*/3/1/2/c1@*' }, 2],
     [{ kind: 'pattern', pattern: '*/c2@v' }, 2],
     [{ kind: 'pattern', pattern: '*/c2@v/*' }, 0],
@@ -37,6 +40,6 @@ describe('an operator drops', () => {
     await expect(drop({ kind: 'pattern', pattern: '*a'.repeat(9) }, parts)).rejects.toMatchObject({
       status: 400,
     });
-    expect(await drop({ kind: 'pattern', pattern: '*'.repeat(200) }, parts)).toBe(3);
+    expect(await drop({ kind: 'pattern', pattern: '*'.repeat(200) }, parts)).toBe(4);
   });
 });

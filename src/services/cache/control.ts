@@ -1,4 +1,5 @@
-import type { CatalogSnapshot } from '../../core/collection.js';
+import { SERVICE } from '../../core/access.js';
+import type { CatalogSnapshot, Collection } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import type { CacheControl, CacheScope } from './cache-control.js';
 import type { TileLevels } from './levels.js';
@@ -42,10 +43,10 @@ export function cacheControl(
 }
 
 /** Drops what a scope covers from every level; resolves with the number of tiles. Rejects with an `ApiError`. */
-export async function drop(scope: CacheScope, { tiles, levels, catalog }: CacheParts): Promise<number> {
+export async function drop(scope: CacheScope, parts: CacheParts): Promise<number> {
+  const { tiles, levels, catalog } = parts;
   switch (scope.kind) {
     case 'all':
-    case 'service':
       return tiles.invalidate(() => true) + (await levels.drop('*'));
     case 'metadata':
       // Documents are made from the catalog on each request: none is kept.
@@ -55,17 +56,27 @@ export async function drop(scope: CacheScope, { tiles, levels, catalog }: CacheP
       const current = catalog();
       const collection =
         scope.kind === 'layer' ? current.byLayerId(scope.layerId) : current.byId(scope.collectionId);
-      if (!collection) return 0;
-      return tiles.dropCollection(collection.layerId) + (await levels.drop(`*/${collection.id}@*`));
+      return collection ? dropCollection(collection, parts) : 0;
+    }
+    case 'service': {
+      const isOf = ({ service = SERVICE }: Collection) => service === scope.serviceId;
+      const counts = catalog()
+        .collections.filter(isOf)
+        .map((collection) => dropCollection(collection, parts));
+      return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
     }
     case 'pattern': {
       const pattern = scope.pattern.slice(0, 256).replace(/\*+/g, '*');
-      const parts = pattern.split('*');
-      if (parts.length > MAX_STARS + 1)
+      const texts = pattern.split('*');
+      if (texts.length > MAX_STARS + 1)
         throw new ApiError('invalid-body', `A pattern has at most ${MAX_STARS} stars.`);
-      return tiles.invalidate((key) => fits(key, parts)) + (await levels.drop(pattern));
+      return tiles.invalidate((key) => fits(key, texts)) + (await levels.drop(pattern));
     }
   }
+}
+
+async function dropCollection({ id, layerId }: Collection, { tiles, levels }: CacheParts): Promise<number> {
+  return tiles.dropCollection(layerId) + (await levels.drop(`*/${id}@*`));
 }
 
 /** Whether a key is these parts in this order, with anything between them. Looks at each character once per part. */
