@@ -1,6 +1,7 @@
 import { parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import type { OgrPreview } from '../../core/ogr.js';
+import { driverOfDataset } from './dataset-notes.js';
 import { unreadable } from './gdal.js';
 import { inspectLayers, openVector } from './ogr.js';
 import { isParquet, withParquet } from './parquet/file.js';
@@ -19,7 +20,7 @@ async function sample(path: string, layer: string): Promise<Pick<OgrPreview, 'sa
   try {
     const feature = dataset.layers.get(layer).features.first();
     const text = JSON.stringify(feature?.fields.toObject() ?? {}, writable);
-    return { sample: text, driver: dataset.driver.description };
+    return { sample: text, driver: driverOfDataset(dataset) };
   } catch (error) {
     throw unreadable('The vector file could not be read: it is damaged or incomplete.', error);
   } finally {

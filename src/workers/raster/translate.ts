@@ -6,7 +6,7 @@ import { TaskFailure } from '../../core/failure.js';
 import { LIMITS } from '../../core/limits.js';
 import type { ExportFormat, TranslateResult, TranslateTask } from '../../core/ogr.js';
 import { type Crs, crsOf, crsOfDataset } from './crs.js';
-import { noteOfDataset } from './dataset-notes.js';
+import { notesOfDataset } from './dataset-notes.js';
 import { draftArguments, readingDraft } from './draft.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
 import { areKept, featureIdsIn, noteOfIds } from './geojson-ids.js';
@@ -15,6 +15,7 @@ import { isParquet } from './parquet/file.js';
 import { translateParquet } from './parquet/translate.js';
 import { copyPath, removePart } from './parts.js';
 import { coordinatesOfTable, pointsOf, requirePlaces } from './spreadsheet.js';
+import { finishTimes } from './staged-times.js';
 import { failureOf, publish, requireNewFile } from './translation.js';
 
 /** Files below this report no progress. */
@@ -37,7 +38,7 @@ export async function translate(
     return task.targetCrs === undefined
       ? translateTable(task, part, onProgress)
       : projectTable(task, part, onProgress);
-  const source = await readingDraft(task.draft, () => openVector(task.path));
+  const source = await readingDraft(task.draft, () => openVector(task.path, task));
   try {
     return await translateOpened(source, task, part, onProgress);
   } finally {
@@ -75,12 +76,13 @@ export async function translateOpened(
     const features = await (task.format ? layer : copy.layers.get(task.table)).features.countAsync(true);
     if (coordinatesOfTable(layer, source.driver.description)) requirePlaces(copy.layers.get(0));
     copy.close();
+    if (task.format === undefined) finishTimes(part, task.table);
     await publish(part, task.output);
     onProgress(1);
-    const note = noteOfDataset(source);
+    const notes = [...notesOfDataset(source)];
     return {
       features,
-      ...(note === undefined ? {} : { notes: [note] }),
+      ...(notes.length === 0 ? {} : { notes }),
       ...(idNote === undefined ? {} : { idNote }),
     };
   } catch (error) {
