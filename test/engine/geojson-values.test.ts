@@ -80,7 +80,7 @@ describe('values of GeoJSON', () => {
     const rounded = await stage(text);
     expect(rounded.types).toEqual({ a: 'REAL', b: 'REAL', c: 'REAL' });
     expect(rounded.notes).toEqual([
-      'Decimals are rounded to 64-bit floating point, about 17 digits, in these properties: a.',
+      'Numbers are rounded to 64-bit floating point, about 17 digits, in these properties: a.',
     ]);
     const exact = await stage(text, { keepsDecimals: true });
     expect(exact.rows[0]).toEqual({ a: '0.12345678901234567890', b: '0.10000000000000001', c: '1e20' });

@@ -39,7 +39,8 @@ export async function runExport(
     context.progress(PROCESSED * Math.max(fraction, count ? Math.min(0.6, (0.6 * read) / count) : 0));
   const x: TaskContext = { signal, timing: () => {} };
   const written = await context.step('process', title, () => writeExport(x, pools, plan, path, onProgress));
-  await context.log('info', `${written} features were written.`);
+  for (const note of written.notes) await context.warn(note);
+  await context.log('info', `${written.features} features were written.`);
   return { path, mediaType: format.mediaType, bytes: (await stat(path)).size };
 }
 

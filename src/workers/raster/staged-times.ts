@@ -1,12 +1,12 @@
 /** Times of a staging GeoPackage that GDAL has just written: it keeps their seconds as 32-bit floats. */
 
-import Database from '../../native/sqlite.js';
-import { quote } from '../providers/geopackage/connection.js';
+import type Database from '../../native/sqlite.js';
+import { connect, quote } from '../providers/geopackage/connection.js';
 import { TIME_MARK } from './geojson/values.js';
 
 /** Gives times that were handed over as text their type, and those of a rounded 60th second the next minute. */
 export function finishTimes(path: string, table: string): void {
-  const db = new Database(path);
+  const db = connect(path, false);
   try {
     // The file is removed when anything fails, and read by others only when it is whole.
     db.pragma('journal_mode = MEMORY');

@@ -9,6 +9,7 @@ import { type Crs, crsOf, crsOfDataset } from './crs.js';
 import { notesOfDataset } from './dataset-notes.js';
 import { draftArguments, readingDraft } from './draft.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
+import { openDraft } from './geojson/draft.js';
 import { areKept, featureIdsIn, noteOfIds } from './geojson-ids.js';
 import { baseGeometryCode, geometryTypeOf, hasNoGeometry, hasZ, openVector } from './ogr.js';
 import { isParquet } from './parquet/file.js';
@@ -17,6 +18,7 @@ import { copyPath, removePart } from './parts.js';
 import { coordinatesOfTable, pointsOf, requirePlaces } from './spreadsheet.js';
 import { finishTimes } from './staged-times.js';
 import { failureOf, publish, requireNewFile } from './translation.js';
+import { finishIds } from './written-ids.js';
 
 /** Files below this report no progress. */
 const PROGRESS_BYTES = 8 << 20;
@@ -38,7 +40,21 @@ export async function translate(
     return task.targetCrs === undefined
       ? translateTable(task, part, onProgress)
       : projectTable(task, part, onProgress);
-  const source = await readingDraft(task.draft, () => openVector(task.path, task));
+  const { draft, format } = task;
+  if (!draft || !format) {
+    const source = await readingDraft(false, () => openVector(task.path, task));
+    return translateAndClose(source, task, part, onProgress);
+  }
+  const opened = await readingDraft(true, () => openDraft(task.path, draft, format));
+  return translateAndClose(opened.dataset, { ...task, draft: opened.draft }, part, onProgress);
+}
+
+async function translateAndClose(
+  source: Dataset,
+  task: TranslateTask,
+  part: string,
+  onProgress: (fraction: number) => void,
+): Promise<TranslateResult> {
   try {
     return await translateOpened(source, task, part, onProgress);
   } finally {
@@ -76,7 +92,8 @@ export async function translateOpened(
     const features = await (task.format ? layer : copy.layers.get(task.table)).features.countAsync(true);
     if (coordinatesOfTable(layer, source.driver.description)) requirePlaces(copy.layers.get(0));
     copy.close();
-    if (task.format === undefined) finishTimes(part, task.table);
+    if (task.format === undefined || task.format === 'GPKG') finishTimes(part, task.table);
+    if (task.draft?.keepsIds && task.format === 'GPKG') finishIds(part, task.table);
     await publish(part, task.output);
     onProgress(1);
     const notes = [...notesOfDataset(source)];
@@ -163,7 +180,7 @@ async function translateArguments(
       'The file names no coordinate reference system: one has to be given.',
     );
   }
-  if (task.draft) return draftArguments(task.draft, task, layer.name);
+  if (task.draft) return draftArguments(task.draft, task, layer);
   if (task.format)
     return [...exportArguments(task.format, task.table, sourceCrs), ...rowArguments(layer, task.idColumn)];
   return [

@@ -17,7 +17,7 @@ const CHUNK_BYTES = 1 << 20;
 export async function openJson(path: string, driver: string, exactness: Exactness = {}): Promise<Dataset> {
   const facts = await readFacts(path);
   const forms = facts.forms(exactness);
-  const dataset = forms.size === 0 ? await openWith(path, [driver]) : await openCopy(path, driver, forms);
+  const dataset = await openForms(path, driver, forms);
   for (const note of facts.notes(forms)) noteDataset(dataset, note);
   return dataset;
 }
@@ -33,7 +33,9 @@ export async function readFacts(path: string): Promise<PropertyFacts> {
   return facts;
 }
 
-function openCopy(path: string, driver: string, forms: ReadonlyMap<string, Form>): Promise<Dataset> {
+/** Opens a text whose properties have other forms, if any has. */
+export function openForms(path: string, driver: string, forms: ReadonlyMap<string, Form>): Promise<Dataset> {
+  if (forms.size === 0) return openWith(path, [driver]);
   return openInScratch('json', async (folder) => {
     const copy = join(folder, basename(path));
     await writeCopy(path, copy, forms);

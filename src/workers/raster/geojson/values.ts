@@ -23,9 +23,14 @@ const NESTED = 512;
 /** An object or array with a number that would be another one. */
 const EXACT_NESTED = 1024;
 const OTHER = 2048;
+/** A number beyond all doubles. */
+const INFINITE = 4096;
 
-/** How the values of a property are handed to GDAL: as text, as the text of JSON, or as text that becomes a time again. */
-export type Form = 'text' | 'json' | 'time';
+/**
+ * How the values of a property are handed to GDAL: as text, as the text of JSON, as text that becomes a time again, as the
+ * nearest doubles, or as times without what is below milliseconds.
+ */
+export type Form = 'text' | 'json' | 'time' | 'double' | 'milliseconds';
 
 /** Whoever reads the copy takes numbers of any length as text: then decimals keep all of their digits. */
 export interface Exactness {
@@ -64,19 +69,42 @@ export class PropertyFacts {
     return forms;
   }
 
+  /** Whether a property has a number that no double is near to. */
+  isBeyondDoubles(name: string): boolean {
+    return this.#has(name, INFINITE);
+  }
+
+  /** Whether a property has text that is neither a time nor a date. */
+  hasOtherText(name: string): boolean {
+    return this.#has(name, TEXT);
+  }
+
+  hasFineTimes(name: string): boolean {
+    return this.#has(name, FINE);
+  }
+
+  #has(name: string, fact: number): boolean {
+    return ((this.#facts.get(name) ?? 0) & fact) !== 0;
+  }
+
   /** Sentences on values that are not what the file has. */
   notes(forms: ReadonlyMap<string, Form>): string[] {
     const names = (has: (facts: number, form: Form | undefined) => boolean) =>
       listOf([...this.#facts].flatMap(([name, facts]) => (has(facts, forms.get(name)) ? [name] : [])));
     const texts = names((facts, form) => form === 'text' && (facts & (HUGE | BIG)) !== 0);
-    const rounded = names((facts, form) => form !== 'text' && (facts & ROUNDED) !== 0);
+    const rounded = names(
+      (facts, form) =>
+        form !== 'text' && (facts & (form === 'double' ? ROUNDED | BIG | HUGE : ROUNDED)) !== 0,
+    );
+    const cut = names((_, form) => form === 'milliseconds');
     return [
       ...(texts
         ? [`Numbers that a column of numbers cannot hold: the values of these properties are text: ${texts}.`]
         : []),
       ...(rounded
-        ? [`Decimals are rounded to 64-bit floating point, about 17 digits, in these properties: ${rounded}.`]
+        ? [`Numbers are rounded to 64-bit floating point, about 17 digits, in these properties: ${rounded}.`]
         : []),
+      ...(cut ? [`Times are truncated to milliseconds in these properties: ${cut}.`] : []),
     ];
   }
 }
@@ -114,7 +142,7 @@ function factsOfNumber(text: string): number {
   if (String(Number(text)) === text) return DECIMAL;
   const read = readNumber(text);
   if (typeof read === 'number') return DECIMAL;
-  if (read === undefined) return DECIMAL | HUGE;
+  if (read === undefined) return DECIMAL | HUGE | INFINITE;
   return isOfDouble(text) ? DECIMAL | LONG : DECIMAL | LONG | ROUNDED;
 }
 
@@ -168,8 +196,16 @@ export const TIME_MARK = 'graticule-time ';
 export function replacementOf(form: Form | undefined, value: ScannedValue): string | undefined {
   if (form === undefined || value.first === NULL) return undefined;
   const isText = value.first === QUOTE;
+  if (form === 'double') return isText ? undefined : doubleOf(value.text());
+  if (form === 'milliseconds') return isText ? value.text().replace(/(\.\d{3})\d+/, '$1') : undefined;
   if (form === 'time') return isText ? JSON.stringify(TIME_MARK + timeOf(value.text())) : undefined;
   return isText ? undefined : JSON.stringify(compactJson(value.text()));
+}
+
+/** A number that GDAL reads as a double: integers without a point it would cut off at 64 bits. */
+function doubleOf(text: string): string {
+  const double = Number(text);
+  return Number.isSafeInteger(double) ? text : double.toExponential();
 }
 
 /** A time of RFC 3339 with all its digits. Those without a zone are in UTC. */
