@@ -137,6 +137,8 @@ export interface FeatureProcessResult {
   /** How many could not be processed, and the first of them: they are left out. */
   faults: number;
   faultList: FeatureFault[];
+  /** Attributes of which a decimal has more digits than a double. */
+  rounded: string[];
 }
 
 /** A GeoJSON FeatureCollection, as text, becomes a GeoPackage. */

@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -200,6 +201,76 @@ describe('values of Esri JSON', () => {
   it('with curves are refused', async () => {
     const curve = '{"attributes":{},"geometry":{"curvePaths":[[[0,0],{"c":[[2,0],[1,1]]}]]}}';
     await expect(stage(set('', curve))).rejects.toThrow('a geometry has curves');
+  });
+});
+
+describe('times of other formats', () => {
+  const text = collection('{"t":"2020-01-01T23:59:59.999999Z"}', '{"t":"2020-01-01T00:00:00.5Z"}');
+
+  async function translated(path: string): Promise<{ times: unknown[]; type: unknown; notes: string[] }> {
+    const output = `${path}.out.gpkg`;
+    const { notes = [] } = await translate({ path, output, table: 't' }, `${output}.part`, () => {});
+    const db = new Database(output);
+    const type = db.prepare("SELECT type FROM pragma_table_info('t') WHERE name = 't'").pluck().get();
+    const times = db.prepare('SELECT t FROM t ORDER BY fid').pluck().all();
+    db.close();
+    return { times, type, notes };
+  }
+
+  it('are rounded to milliseconds with a note, and never have 60 seconds', async () => {
+    const source = join(folder, 'times.geojson');
+    writeFileSync(source, collection('{"t":"2020-01-01T23:59:59.5Z"}'));
+    for (const [driver, ending] of [
+      ['FlatGeobuf', 'fgb'],
+      ['GML', 'gml'],
+    ]) {
+      const path = join(folder, `times.${ending}`);
+      execFileSync('ogr2ogr', ['-f', driver!, path, source]);
+      // GDAL writes milliseconds: other programs do not.
+      const bytes = readFileSync(path, 'latin1').replace(/23:59:59\.5(00)?Z?/, (time) =>
+        '23:59:59.99999'.slice(0, time.length),
+      );
+      writeFileSync(path, bytes, 'latin1');
+      expect([driver, bytes]).toEqual([driver, expect.stringContaining('23:59:59.9999')]);
+      const { times, notes } = await translated(path);
+      expect([driver, String(times[0])]).toEqual([driver, expect.not.stringContaining(':60')]);
+      expect(notes).toEqual([
+        'Times of the file have more digits than milliseconds: they are rounded to milliseconds.',
+      ]);
+    }
+  });
+
+  it('of GeoPackages keep all digits', async () => {
+    const path = join(folder, 'times.gpkg');
+    writeFileSync(join(folder, 'times.geojson'), text);
+    await translate(
+      { path: join(folder, 'times.geojson'), output: path, table: 't' },
+      `${path}.part`,
+      () => {},
+    );
+    const { times, type, notes } = await translated(path);
+    expect(times).toEqual(['2020-01-01T23:59:59.999999Z', '2020-01-01T00:00:00.5Z']);
+    expect([type, notes]).toEqual(['DATETIME', []]);
+  });
+});
+
+describe('arcs', () => {
+  it.each([
+    ['CURVEPOLYGON (CIRCULARSTRING (0 0,1 1,2 0,1 -1,0 0))', 1],
+    ['COMPOUNDCURVE ((0 0,1 1),(1 1,2 0))', 0],
+    ['MULTISURFACE (((0 0,1 1,2 0,0 0)))', 0],
+    ['GEOMETRYCOLLECTION (CIRCULARSTRING (0 0,1 1,2 0))', 1],
+  ])('of %s that become lines are noted', async (wkt, expected) => {
+    const csv = join(folder, `arc${++count}.csv`);
+    writeFileSync(csv, `WKT,name\n"${wkt}",a\n`);
+    const path = `${csv}.gpkg`;
+    const crs = ['-a_srs', 'EPSG:4326', '-oo', 'GEOM_POSSIBLE_NAMES=WKT'];
+    execFileSync('ogr2ogr', ['-f', 'GPKG', ...crs, path, csv]);
+    const output = `${path}.out.gpkg`;
+    const { notes = [] } = await translate({ path, output, table: 't' }, `${output}.part`, () => {});
+    expect(notes).toEqual(
+      new Array(expected).fill('Arcs of the file became lines, in steps of 4 degrees of each arc.'),
+    );
   });
 });
 

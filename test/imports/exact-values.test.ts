@@ -6,6 +6,7 @@ import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { multipart } from '../admin/support/multipart.js';
 import { run } from '../postgis/support.js';
+import { ProcessClient } from '../processes/support.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { startServer, type TestServer } from '../support/server.js';
 
@@ -34,6 +35,10 @@ beforeAll(async () => {
   writeFileSync(
     join(folder, 'data', 'huge.geojson'),
     '{"type":"FeatureCollection","features":[{"type":"Feature","geometry":{"type":"Point","coordinates":[1,1]},"properties":{"huge":10000000000000000000000000001,"o":{"y":0.1234567890123456781},"t":"2020-01-01T23:59:59.999999Z"}}]}',
+  );
+  writeFileSync(
+    join(folder, 'data', 'table.csv'),
+    'lon,lat,t,n\n1,1,2020-01-01T23:59:59.999999Z,9007199254740993\n',
   );
   postgres = await startPostgres();
   await run(postgres.url, SQL);
@@ -86,6 +91,12 @@ describe('a GeoJSON file that is served', () => {
       'the values of these properties are text',
     );
   });
+});
+
+it('shows the digits of a CSV file', async () => {
+  const page = await items('table');
+  expect(page).toContain('2020-01-01T23:59:59.999999Z');
+  expect(page).toMatch(/"n":"?9007199254740993"?/);
 });
 
 describe('rows that go into a table', () => {
@@ -251,6 +262,26 @@ describe('exports', () => {
         expect(snow.csv).toContain('2020/01/01 23:59:59.999');
         expect(snow.warnings).toContain('truncated to milliseconds');
       }
+    }
+  });
+});
+
+describe('processes', () => {
+  it('say which decimals they round, and keep integers', async () => {
+    const client = new ProcessClient(server);
+    for (const [process, inputs] of [
+      ['conversion.feature-select', {}],
+      ['geometry.buffer', { distance: 1 }],
+    ] as const) {
+      const body = { inputs: { features: { collection: 'snow' }, ...inputs } };
+      const { jobID } = await client.run(process, body);
+      const results = await (await client.get(`/ogc/processes/jobs/${jobID}/results`)).text();
+      expect([process, results]).toEqual([process, expect.stringContaining('1152921504606846977')]);
+      const job = await text(`/api/v1/admin/jobs/${jobID}`);
+      expect([process, job]).toEqual([
+        process,
+        expect.stringContaining('Numbers are rounded to 64-bit floating point, about 17 digits, in: nu.'),
+      ]);
     }
   });
 });

@@ -6,8 +6,10 @@ import { TaskFailure } from '../../core/failure.js';
 import { LIMITS } from '../../core/limits.js';
 import type { ExportFormat, TranslateResult, TranslateTask } from '../../core/ogr.js';
 import { type Crs, crsOf, crsOfDataset } from './crs.js';
+import { noteOfCurves } from './curves.js';
 import { notesOfDataset } from './dataset-notes.js';
 import { draftArguments, readingDraft } from './draft.js';
+import { fineColumns, noteOfTimes, selectRows } from './fine-times.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
 import { openDraft } from './geojson/draft.js';
 import { areKept, featureIdsIn, noteOfIds } from './geojson-ids.js';
@@ -72,6 +74,7 @@ export async function translateOpened(
   try {
     const layer = layerOf(source, task.layer);
     const ids = await idsOf(task, source, layer);
+    const lost = task.draft ? [] : await notesOfLayer(task, source, layer);
     const options = { progress_cb: (fraction: number) => onProgress(fraction) };
     // GDAL waits for each call: that takes longer than a small file.
     const file = await stat(task.path);
@@ -96,7 +99,7 @@ export async function translateOpened(
     if (task.draft?.keepsIds && task.format === 'GPKG') finishIds(part, task.table);
     await publish(part, task.output);
     onProgress(1);
-    const notes = [...notesOfDataset(source)];
+    const notes = [...notesOfDataset(source), ...lost];
     return {
       features,
       ...(notes.length === 0 ? {} : { notes }),
@@ -111,6 +114,15 @@ export async function translateOpened(
   } finally {
     await removePart(part);
   }
+}
+
+/** Sentences on what a copy of a layer has in another form. */
+async function notesOfLayer({ path }: TranslateTask, source: Dataset, layer: Layer): Promise<string[]> {
+  const notes = [
+    await noteOfCurves(source, layer),
+    await noteOfTimes(path, source.driver.description, layer),
+  ];
+  return notes.filter((note) => note !== undefined);
 }
 
 async function translateTable(
@@ -183,6 +195,7 @@ async function translateArguments(
   if (task.draft) return draftArguments(task.draft, task, layer);
   if (task.format)
     return [...exportArguments(task.format, task.table, sourceCrs), ...rowArguments(layer, task.idColumn)];
+  const fine = await fineColumns(source, layer);
   return [
     ...['-f', 'GPKG', '-nln', task.table, '-gt', TRANSACTION_ROWS],
     ...(task.maxFeatures === undefined ? [] : ['-limit', String(task.maxFeatures)]),
@@ -191,7 +204,8 @@ async function translateArguments(
     ...projection(task, own, sourceCrs),
     ...(coordinates
       ? ['-nlt', 'POINT', '-dialect', 'SQLite', '-sql', pointsOf(layer, coordinates)]
-      : ['-nlt', 'CONVERT_TO_LINEAR', ...(await geometryArguments(source, layer)), layer.name]),
+      : ['-nlt', 'CONVERT_TO_LINEAR', ...(await geometryArguments(source, layer))]),
+    ...(coordinates ? [] : fine.size > 0 ? ['-sql', selectRows(layer, fine)] : [layer.name]),
   ];
 }
 
