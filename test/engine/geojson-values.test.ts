@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { TranslateResult, TranslateTask } from '../../src/core/ogr.js';
+import { stageFeatures } from '../../src/workers/process/stage.js';
 import { PropertyScanner } from '../../src/workers/raster/geojson/scanner.js';
 import { carriedSeconds } from '../../src/workers/raster/staged-times.js';
 import { translate } from '../../src/workers/raster/translate.js';
@@ -251,6 +252,51 @@ describe('times of other formats', () => {
     const { times, type, notes } = await translated(path);
     expect(times).toEqual(['2020-01-01T23:59:59.999999Z', '2020-01-01T00:00:00.5Z']);
     expect([type, notes]).toEqual(['DATETIME', []]);
+  });
+});
+
+describe('times of GeoPackages that the command line exports', () => {
+  it.each([
+    ['GeoJSON', 'geojson', '2020-01-01T23:59:59.999999Z', 0],
+    ['CSV', 'csv', '2020-01-01T23:59:59.999999Z', 0],
+    ['GPKG', 'gpkg', '2020-01-01T23:59:59.999999Z', 0],
+    ['FlatGeobuf', 'fgb', '2020-01-01T23:59:59.999Z', 1],
+    ['KML', 'kml', '2020/01/01 23:59:59.999+00', 1],
+  ] as const)('keep their digits as %s, or are noted', async (format, ending, expected, noted) => {
+    const path = join(folder, 'times.gpkg');
+    const output = join(folder, `exported.${ending}`);
+    const task = { path, output, table: 't', format };
+    const { notes = [] } = await translate(task, `${output}.part.${ending}`, () => {});
+    expect(readFileSync(output, 'latin1')).toContain(expected);
+    expect(notes).toHaveLength(noted);
+  });
+});
+
+describe('features that are sent to a process', () => {
+  it('keep their numbers, as text where no column holds them', () => {
+    const path = join(folder, 'sent.json');
+    const output = join(folder, 'sent.gpkg');
+    writeFileSync(
+      path,
+      collection(
+        '{"huge":10000000000000000000000000001,"mixed":9007199254740993,"big":9223372036854775807,"long":0.12345678901234567890,"round":1e20,"far":1e400}',
+        '{"huge":2,"mixed":1.5,"big":1,"long":1,"round":1.5,"far":1}',
+      ),
+    );
+    const { notes } = stageFeatures({ path, output });
+    const db = new Database(output, { readonly: true });
+    const names = ['huge', 'mixed', 'big', 'long', 'round', 'far'];
+    const list = names.map((name) => `typeof("${name}"), CAST("${name}" AS TEXT)`).join(', ');
+    expect(db.prepare(`SELECT ${list} FROM features LIMIT 1`).raw().get()).toEqual([
+      ...['text', '10000000000000000000000000001', 'text', '9007199254740993'],
+      ...['integer', '9223372036854775807', 'real', '0.12345678901234568', 'real', '1.0e+20'],
+      ...['text', '1e400'],
+    ]);
+    db.close();
+    expect(notes).toEqual([
+      'Numbers that a column of numbers cannot hold: the values of these properties are text: huge, mixed, far.',
+      'Numbers are rounded to 64-bit floating point, about 17 digits, in these properties: long.',
+    ]);
   });
 });
 

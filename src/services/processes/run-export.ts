@@ -9,7 +9,7 @@ import type { JobContext } from '../jobs/kinds.js';
 import type { TaskContext } from '../run-task.js';
 import type { ProcessDefinition, ProcessWork } from './definition.js';
 import type { ExecutionInput, ResultFile, RunDeps } from './execution.js';
-import { PROCESSED } from './run-features.js';
+import { PROCESSED, resolveFeatures } from './run-features.js';
 
 type ExportWork = Extract<ProcessWork, { kind: 'export' }>;
 
@@ -21,10 +21,10 @@ export async function runExport(
   folder: string,
   { pools, sources }: RunDeps,
 ): Promise<ResultFile> {
-  const { values, sources: references, principal } = context.input;
   const { signal } = context;
+  const { values } = context.input;
   const { features, count } = await context.step('read', 'Reading the inputs', () =>
-    sources.resolve(input, references[input]!, principal, folder, signal),
+    resolveFeatures(context, input, folder, { sources }),
   );
   const { source, filter, fields: names } = features;
   const name = values['format'] as ExportName;

@@ -50,13 +50,26 @@ interface Sides {
 }
 
 async function resolveSides(
-  { input: { sources: references, principal }, signal }: JobContext<ExecutionInput>,
+  context: JobContext<ExecutionInput>,
   { input, overlay }: FeaturesWork,
   folder: string,
-  { sources }: RunDeps,
+  deps: RunDeps,
 ): Promise<Sides> {
-  const resolve = (name: string) => sources.resolve(name, references[name]!, principal, folder, signal);
+  const resolve = (name: string) => resolveFeatures(context, name, folder, deps);
   return { input: await resolve(input), ...(overlay ? { overlay: await resolve(overlay) } : {}) };
+}
+
+/** Features of an input; values that were read in another form become warnings of the job. */
+export async function resolveFeatures(
+  context: JobContext<ExecutionInput>,
+  name: string,
+  folder: string,
+  { sources }: Pick<RunDeps, 'sources'>,
+): Promise<FeaturesSource> {
+  const { input, signal } = context;
+  const features = await sources.resolve(name, input.sources[name]!, input.principal, folder, signal);
+  for (const note of features.notes ?? []) await context.warn(note);
+  return features;
 }
 
 function processSides(

@@ -7,9 +7,9 @@ import { LIMITS } from '../../core/limits.js';
 import type { ExportFormat, TranslateResult, TranslateTask } from '../../core/ogr.js';
 import { type Crs, crsOf, crsOfDataset } from './crs.js';
 import { noteOfCurves } from './curves.js';
-import { notesOfDataset } from './dataset-notes.js';
+import { noteDataset, notesOfDataset } from './dataset-notes.js';
 import { draftArguments, readingDraft } from './draft.js';
-import { fineColumns, noteOfTimes, selectRows } from './fine-times.js';
+import { fineColumns, noteOfColumns, noteOfTimes, openTruncated, selectRows } from './fine-times.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
 import { openDraft } from './geojson/draft.js';
 import { areKept, featureIdsIn, noteOfIds } from './geojson-ids.js';
@@ -45,10 +45,28 @@ export async function translate(
   const { draft, format } = task;
   if (!draft || !format) {
     const source = await readingDraft(false, () => openVector(task.path, task));
-    return translateAndClose(source, task, part, onProgress);
+    const truncated = await truncate(source, task);
+    return translateAndClose(truncated?.source ?? source, truncated?.task ?? task, part, onProgress);
   }
   const opened = await readingDraft(true, () => openDraft(task.path, draft, format));
   return translateAndClose(opened.dataset, { ...task, draft: opened.draft }, part, onProgress);
+}
+
+/** A source whose times the format can hold; undefined where they can stay. */
+async function truncate(
+  source: Dataset,
+  task: TranslateTask,
+): Promise<{ source: Dataset; task: TranslateTask } | undefined> {
+  const { format, path } = task;
+  if (format === undefined || format === 'GPKG' || TEXT_FORMATS.has(format)) return undefined;
+  const layer = layerOf(source, task.layer);
+  const columns = await fineColumns(source, layer);
+  if (columns.size === 0) return undefined;
+  const { idColumn, ...rest } = task;
+  const truncated = await openTruncated(path, layer, columns, idColumn);
+  source.close();
+  noteDataset(truncated, noteOfColumns(columns));
+  return { source: truncated, task: rest };
 }
 
 async function translateAndClose(
@@ -117,9 +135,13 @@ export async function translateOpened(
 }
 
 /** Sentences on what a copy of a layer has in another form. */
-async function notesOfLayer({ path }: TranslateTask, source: Dataset, layer: Layer): Promise<string[]> {
+async function notesOfLayer(
+  { path, format }: TranslateTask,
+  source: Dataset,
+  layer: Layer,
+): Promise<string[]> {
   const notes = [
-    await noteOfCurves(source, layer),
+    format === undefined ? await noteOfCurves(source, layer) : undefined,
     await noteOfTimes(path, source.driver.description, layer),
   ];
   return notes.filter((note) => note !== undefined);
@@ -193,9 +215,12 @@ async function translateArguments(
     );
   }
   if (task.draft) return draftArguments(task.draft, task, layer);
-  if (task.format)
-    return [...exportArguments(task.format, task.table, sourceCrs), ...rowArguments(layer, task.idColumn)];
   const fine = await fineColumns(source, layer);
+  if (task.format)
+    return [
+      ...exportArguments(task.format, task.table, sourceCrs),
+      ...rowArguments(layer, task.format, fine, task.idColumn),
+    ];
   return [
     ...['-f', 'GPKG', '-nln', task.table, '-gt', TRANSACTION_ROWS],
     ...(task.maxFeatures === undefined ? [] : ['-limit', String(task.maxFeatures)]),
@@ -205,7 +230,11 @@ async function translateArguments(
     ...(coordinates
       ? ['-nlt', 'POINT', '-dialect', 'SQLite', '-sql', pointsOf(layer, coordinates)]
       : ['-nlt', 'CONVERT_TO_LINEAR', ...(await geometryArguments(source, layer))]),
-    ...(coordinates ? [] : fine.size > 0 ? ['-sql', selectRows(layer, fine)] : [layer.name]),
+    ...(coordinates
+      ? []
+      : fine.size > 0
+        ? ['-sql', selectRows(layer, fine, { times: 'marked' })]
+        : [layer.name]),
   ];
 }
 
@@ -243,15 +272,19 @@ function exportArguments(format: ExportFormat, table: string, sourceCrs: string 
   }
 }
 
-/** What is read: the layer, or its rows in the order of a column, which is left out. */
-function rowArguments(layer: Layer, idColumn: string | undefined): string[] {
-  if (idColumn === undefined) return [layer.name];
-  const fields = layer.fields.getNames().filter((name) => name !== idColumn);
-  const columns = [layer.geomColumn, ...fields].map(quote).join(', ');
-  return ['-sql', `SELECT ${columns} FROM ${quote(layer.name)} ORDER BY ${quote(idColumn)}`];
-}
+/** Formats whose times are text: they keep all digits. */
+const TEXT_FORMATS: ReadonlySet<ExportFormat> = new Set(['CSV', 'GeoJSON', 'GeoJSONSeq']);
 
-const quote = (name: string) => `"${name.replaceAll('"', '""')}"`;
+/** What is read: the layer, or its rows in the order of a column, which is left out. */
+function rowArguments(
+  layer: Layer,
+  format: ExportFormat,
+  fine: ReadonlySet<string>,
+  idColumn: string | undefined,
+): string[] {
+  if (idColumn === undefined && fine.size === 0) return [layer.name];
+  return ['-sql', selectRows(layer, fine, { times: format === 'GPKG' ? 'marked' : 'text', idColumn })];
+}
 
 /** Formats whose features have ids that only their text tells from numbers that GDAL gives. */
 const JSON_DRIVERS = new Set(['GeoJSON', 'GeoJSONSeq']);

@@ -52,6 +52,11 @@ export class PropertyScanner implements ScannedValue {
     this.#written = 0;
     if (this.#start >= 0) this.#start = 0;
     for (let i = 0; i < chunk.length; i++) {
+      // Outside of properties only strings matter: coordinates are passed over.
+      if (this.#state === OUTSIDE && !this.#inString && !this.#isProperties) {
+        i = chunk.indexOf(QUOTE, i);
+        if (i < 0) break;
+      }
       const byte = chunk[i]!;
       if (this.#inString) this.#readString(byte, i);
       else if (byte > SPACE) this.#readSign(byte, i);
