@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
 import type { FeatureProcessResult } from '../../core/feature-processes.js';
 import type { TaskUsage } from '../../core/tasks.js';
+import { noteRoundedNumbers } from '../../core/value-notes.js';
 import type { JobContext } from '../jobs/kinds.js';
 import type { FeaturesPlan, ProcessDefinition, ProcessWork } from './definition.js';
 import { type ExecutionInput, GEOPACKAGE, type ResultFile, type RunDeps } from './execution.js';
@@ -124,18 +125,12 @@ export function tellMemory(context: JobContext, bytes: number): Promise<void> {
   return context.log('info', `The process had ${Math.ceil(bytes / 2 ** 20)} MiB of memory at most.`);
 }
 
-/** Most names in a sentence. */
-const MAX_NAMES = 20;
-
 /** Numbers that were rounded are told with the job; features that could not be processed fail it, or are told with it. */
 export async function tellFaults(
   context: JobContext<ExecutionInput>,
   result: FeatureProcessResult,
 ): Promise<void> {
-  if (result.rounded.length > 0) {
-    const names = result.rounded.slice(0, MAX_NAMES).join(', ');
-    await context.warn(`Numbers are rounded to 64-bit floating point, about 17 digits, in: ${names}.`);
-  }
+  for (const note of noteRoundedNumbers(result.rounded)) await context.warn(note);
   if (result.faults === 0) return;
   const list = result.faultList
     .map(({ id, reason }) => (id === undefined ? reason : `${id} (${reason})`))

@@ -10,6 +10,7 @@ import { TaskFailure } from '../../core/failure.js';
 import type { StagedFeatures, StageFeaturesTask } from '../../core/feature-processes.js';
 import { parseJsonExactly, stringifyExactly } from '../../core/json.js';
 import { LIMITS } from '../../core/limits.js';
+import { noteRoundedNumbers, noteTextNumbers } from '../../core/value-notes.js';
 import type { FieldType } from '../../core/vector-source.js';
 import { geojsonToWkb, wkbToGeoPackage } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
@@ -148,19 +149,9 @@ function typeOf(kinds: ReadonlySet<Kind>): FieldType {
 function notesOf(kinds: ReadonlyMap<string, ReadonlySet<Kind>>): string[] {
   const names = (test: (kinds: ReadonlySet<Kind>) => boolean) =>
     [...kinds].flatMap(([name, own]) => (test(own) ? [name] : []));
-  const texts = names(isText);
-  const rounded = names((own) => own.has('rounded') && typeOf(own) === 'number');
   return [
-    ...(texts.length > 0
-      ? [
-          `Numbers that a column of numbers cannot hold: the values of these properties are text: ${texts.join(', ')}.`,
-        ]
-      : []),
-    ...(rounded.length > 0
-      ? [
-          `Numbers are rounded to 64-bit floating point, about 17 digits, in these properties: ${rounded.join(', ')}.`,
-        ]
-      : []),
+    ...noteTextNumbers(names(isText)),
+    ...noteRoundedNumbers(names((own) => own.has('rounded') && typeOf(own) === 'number')),
   ];
 }
 

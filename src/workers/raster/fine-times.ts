@@ -81,10 +81,6 @@ export function openTruncated(
   });
 }
 
-/** What to say of columns whose times the format has in milliseconds. */
-export const noteOfColumns = (names: ReadonlySet<string>): string =>
-  `Times are truncated to milliseconds in these columns: ${[...names].join(', ')}.`;
-
 const FINE_TIME = /[T ]\d\d:\d\d:\d\d\.\d{3}\d*[1-9]/;
 /** Characters that a time may have before and after a border of chunks. */
 const OVERLAP = 64;

@@ -5,11 +5,12 @@ import type { Layer } from 'gdal-async';
 import { TaskFailure } from '../../core/failure.js';
 import { LIMITS } from '../../core/limits.js';
 import type { ExportFormat, TranslateResult, TranslateTask } from '../../core/ogr.js';
+import { noteTruncatedTimes } from '../../core/value-notes.js';
 import { type Crs, crsOf, crsOfDataset } from './crs.js';
 import { noteOfCurves } from './curves.js';
 import { noteDataset, notesOfDataset } from './dataset-notes.js';
 import { draftArguments, readingDraft } from './draft.js';
-import { fineColumns, noteOfColumns, noteOfTimes, openTruncated, selectRows } from './fine-times.js';
+import { fineColumns, noteOfTimes, openTruncated, selectRows } from './fine-times.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
 import { openDraft } from './geojson/draft.js';
 import { areKept, featureIdsIn, noteOfIds } from './geojson-ids.js';
@@ -65,7 +66,7 @@ async function truncate(
   const { idColumn, ...rest } = task;
   const truncated = await openTruncated(path, layer, columns, idColumn);
   source.close();
-  noteDataset(truncated, noteOfColumns(columns));
+  for (const note of noteTruncatedTimes([...columns])) noteDataset(truncated, note);
   return { source: truncated, task: rest };
 }
 

@@ -1,4 +1,5 @@
 import type { ExportDraft, ExportFormat } from '../../../core/ogr.js';
+import { noteTextTimes, noteTruncatedNames, noteTruncatedText } from '../../../core/value-notes.js';
 import type { FieldType } from '../../../core/vector-source.js';
 import { noteDataset } from '../dataset-notes.js';
 import type { Dataset } from '../gdal.js';
@@ -23,21 +24,33 @@ export async function openDraft(path: string, draft: ExportDraft, format: Export
     return isText ? { ...field, type: 'string' as const } : field;
   });
   const dataset = await openForms(path, 'GeoJSON', forms);
-  for (const note of [...facts.notes(forms), ...noteOfDates(draft, fields, facts)])
-    noteDataset(dataset, note);
+  const texts = namesOf(
+    fields,
+    ({ name, type }, i) => type !== draft.fields[i]!.type && facts.hasOtherText(name),
+  );
+  const notes = [
+    ...facts.notes(forms),
+    ...noteTextTimes(texts),
+    ...(format === 'ESRI Shapefile' ? notesOfShapefile(fields, facts) : []),
+  ];
+  for (const note of notes) noteDataset(dataset, note);
   return { dataset, draft: { ...draft, fields } };
 }
 
 const isTime = (type: FieldType) => type === 'date' || type === 'date-time';
 
-function noteOfDates(before: ExportDraft, fields: ExportDraft['fields'], facts: PropertyFacts): string[] {
-  const names = before.fields.flatMap(({ name, type }, i) =>
-    isTime(type) && fields[i]!.type === 'string' && facts.hasOtherText(name) ? [name] : [],
-  );
-  return names.length === 0
-    ? []
-    : [`Times that the format does not have: the values of these properties are text: ${names.join(', ')}.`];
-}
+type DraftField = ExportDraft['fields'][number];
+
+const namesOf = (fields: readonly DraftField[], has: (field: DraftField, at: number) => boolean) =>
+  fields.filter(has).map(({ name }) => name);
+
+/** Bytes of the name of a field. */
+const MAX_DBF_NAME = 10;
+
+const notesOfShapefile = (fields: readonly DraftField[], facts: PropertyFacts) => [
+  ...noteTruncatedText(namesOf(fields, ({ name }) => facts.hasLongText(name))),
+  ...noteTruncatedNames(namesOf(fields, ({ name }) => Buffer.byteLength(name) > MAX_DBF_NAME)),
+];
 
 interface FieldForm {
   form?: Form;
@@ -45,14 +58,10 @@ interface FieldForm {
   isText?: boolean;
 }
 
-function formFor(
-  { name, type }: ExportDraft['fields'][number],
-  facts: PropertyFacts,
-  format: ExportFormat,
-): FieldForm {
+function formFor({ name, type }: DraftField, facts: PropertyFacts, format: ExportFormat): FieldForm {
   if (NESTED.has(type)) return { form: 'json' };
-  if (type === 'number')
-    return facts.isBeyondDoubles(name) ? { form: 'text', isText: true } : { form: 'double' };
+  if (type === 'number' && facts.isBeyondDoubles(name)) return { form: 'text', isText: true };
+  if (type === 'number') return facts.hasLargeIntegers(name) ? { form: 'double' } : {};
   if (!isTime(type)) return {};
   // Years before 0000 and after 9999, and infinity.
   if (facts.hasOtherText(name)) return { isText: true };

@@ -2,6 +2,7 @@
 
 import { canonicalDigits, INT64_MAX, INT64_MIN, readNumber } from '../../../core/exact-number.js';
 import { compactJson } from '../../../core/json-text.js';
+import { noteRoundedNumbers, noteTextNumbers, noteTruncatedTimes } from '../../../core/value-notes.js';
 import type { ScannedValue } from './scanner.js';
 
 /** What a property has in some feature. */
@@ -25,6 +26,10 @@ const EXACT_NESTED = 1024;
 const OTHER = 2048;
 /** A number beyond all doubles. */
 const INFINITE = 4096;
+/** Text, or an object or list, that a shapefile truncates. */
+const LONG_TEXT = 8192;
+/** Bytes of text in a field of a shapefile. */
+const MAX_DBF_TEXT = 254;
 
 /**
  * How the values of a property are handed to GDAL: as text, as the text of JSON, as text that becomes a time again, as the
@@ -39,8 +44,6 @@ export interface Exactness {
 
 /** Names of properties that are looked at. */
 const MAX_NAMES = 10_000;
-/** Names in a sentence. */
-const MAX_NAMED = 10;
 /** Bytes of a time, with its quotes. */
 const MAX_TIME_LENGTH = 64;
 
@@ -54,8 +57,8 @@ export class PropertyFacts {
     const before = this.#facts.get(name);
     if (before === undefined && this.#facts.size >= MAX_NAMES) return;
     // Where one text is no time, none matters.
-    if (before !== undefined && before & TEXT && value.first === QUOTE) return;
-    const facts = (before ?? 0) | factsOf(value);
+    const isKnown = before !== undefined && before & TEXT && value.first === QUOTE;
+    const facts = (before ?? 0) | (isKnown ? lengthOf(value) : factsOf(value) | lengthOf(value));
     if (facts !== before) this.#facts.set(name, facts);
   }
 
@@ -74,9 +77,19 @@ export class PropertyFacts {
     return this.#has(name, INFINITE);
   }
 
+  /** Whether a property has integers beyond 2^53. */
+  hasLargeIntegers(name: string): boolean {
+    return this.#has(name, BIG | HUGE);
+  }
+
   /** Whether a property has text that is neither a time nor a date. */
   hasOtherText(name: string): boolean {
     return this.#has(name, TEXT);
+  }
+
+  /** Whether a property has more bytes of text than a field of a shapefile. */
+  hasLongText(name: string): boolean {
+    return this.#has(name, LONG_TEXT);
   }
 
   hasFineTimes(name: string): boolean {
@@ -90,28 +103,18 @@ export class PropertyFacts {
   /** Sentences on values that are not what the file has. */
   notes(forms: ReadonlyMap<string, Form>): string[] {
     const names = (has: (facts: number, form: Form | undefined) => boolean) =>
-      listOf([...this.#facts].flatMap(([name, facts]) => (has(facts, forms.get(name)) ? [name] : [])));
-    const texts = names((facts, form) => form === 'text' && (facts & (HUGE | BIG)) !== 0);
-    const rounded = names(
-      (facts, form) =>
-        form !== 'text' && (facts & (form === 'double' ? ROUNDED | BIG | HUGE : ROUNDED)) !== 0,
-    );
-    const cut = names((_, form) => form === 'milliseconds');
+      [...this.#facts].flatMap(([name, facts]) => (has(facts, forms.get(name)) ? [name] : []));
     return [
-      ...(texts
-        ? [`Numbers that a column of numbers cannot hold: the values of these properties are text: ${texts}.`]
-        : []),
-      ...(rounded
-        ? [`Numbers are rounded to 64-bit floating point, about 17 digits, in these properties: ${rounded}.`]
-        : []),
-      ...(cut ? [`Times are truncated to milliseconds in these properties: ${cut}.`] : []),
+      ...noteTextNumbers(names((facts, form) => form === 'text' && (facts & (HUGE | BIG)) !== 0)),
+      ...noteRoundedNumbers(
+        names(
+          (facts, form) =>
+            form !== 'text' && (facts & (form === 'double' ? ROUNDED | BIG | HUGE : ROUNDED)) !== 0,
+        ),
+      ),
+      ...noteTruncatedTimes(names((_, form) => form === 'milliseconds')),
     ];
   }
-}
-
-function listOf(names: readonly string[]): string {
-  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
-  return names.slice(0, MAX_NAMED).join(', ') + more;
 }
 
 function formOf(facts: number, keepsDecimals: boolean): Form | undefined {
@@ -120,6 +123,9 @@ function formOf(facts: number, keepsDecimals: boolean): Form | undefined {
   const isTimes = (facts & (INTEGER | DECIMAL | TEXT | NESTED | OTHER)) === 0;
   return facts & FINE && isTimes ? 'time' : undefined;
 }
+
+/** The quotes of a string do not count. */
+const lengthOf = ({ length }: ScannedValue) => (length > MAX_DBF_TEXT + 2 ? LONG_TEXT : 0);
 
 function factsOf(value: ScannedValue): number {
   const { first } = value;
