@@ -181,6 +181,17 @@ describe('imports from a server', () => {
   });
 
   it('keep object ids and integers of GeoServices', async () => {
+    const parent = `${numbers.get('bigids')}/9007199254740993`;
+    const attachment = multipart([
+      { name: 'f', content: 'json' },
+      { name: 'attachment', filename: 'a.txt', content: 'text' },
+    ]);
+    const added = await fetch(`${server.url}/rest/services/default/FeatureServer/${parent}/addAttachment`, {
+      method: 'POST',
+      headers: { 'content-type': attachment.contentType, 'x-api-key': server.adminKey },
+      body: new Uint8Array(attachment.body),
+    });
+    expect(await added.json()).toMatchObject({ addAttachmentResult: { success: true } });
     // Completed, and completed with warnings.
     for (const [id, table, status] of [
       ['bigids', 'esriids', 8],
@@ -194,6 +205,7 @@ describe('imports from a server', () => {
         async () => {
           const job = JSON.parse(await text(`/api/v1/admin/import/geoservices/jobs/${jobId}`));
           expect([job.status, JSON.stringify(job)]).toEqual([status, expect.anything()]);
+          expect(job.attachmentsProcessed).toBe(id === 'bigids' ? 1 : 0);
         },
         { timeout: 20_000, interval: 200 },
       );

@@ -233,6 +233,7 @@ function attributeOf(value: unknown, type: FieldType, field: string): unknown {
   if (type === 'date-time') return instantOf(value, field);
   // NaN and infinity are texts.
   if (typeof value === 'string' && /^(NaN|-?Infinity)$/i.test(value)) return null;
+  if (Number.isSafeInteger(value)) return value;
   const number = type === 'integer' ? bigInteger(value) : value;
   if (
     number === undefined ||
