@@ -50,10 +50,11 @@ export async function exportCollection(id: string, file: string, options: Export
         ...(storageCrs.isPlane ? { mayLackCrs: !IN_DEGREES.has(format) } : { sourceCrs: storageCrs.proj }),
         ...(rowColumn ? { idColumn } : {}),
       };
-      const { features } = await pools.run('ogr.translate', task, {
+      const { features, notes = [] } = await pools.run('ogr.translate', task, {
         onProgress: (f) => bar.update(Math.round(f * 100)),
       });
       bar.stop();
+      for (const note of notes) process.stderr.write(`warning: ${note}\n`);
       process.stdout.write(`wrote ${features} features to ${file}\n`);
     });
   } catch (error) {

@@ -137,6 +137,14 @@ export interface FeatureProcessResult {
   /** How many could not be processed, and the first of them: they are left out. */
   faults: number;
   faultList: FeatureFault[];
+  /** Attributes of which a decimal has more digits than a double. */
+  rounded: string[];
+}
+
+export interface StagedFeatures {
+  features: number;
+  /** Sentences on numbers that the table has in another form. */
+  notes: string[];
 }
 
 /** A GeoJSON FeatureCollection, as text, becomes a GeoPackage. */
@@ -149,7 +157,7 @@ export interface StageFeaturesTask {
 export interface FeatureProcessTasks {
   /** What a GeometryServer is asked: short, and for a client that waits. */
   'process.geometry': { input: GeometryServiceTask; output: GeometryServiceResult };
-  'process.stage': { input: StageFeaturesTask; output: { features: number } };
+  'process.stage': { input: StageFeaturesTask; output: StagedFeatures };
   'process.map-page': { input: MapPageTask; output: undefined };
   'process.features': { input: FeatureProcessTask; output: FeatureProcessResult };
 }

@@ -127,6 +127,8 @@ export interface RowsQuery extends FeatureQuery {
   fields: string[];
   geometry: boolean;
   limit: number;
+  /** Decimals come as text with all their digits where the store has such; doubles when absent. */
+  exact?: boolean;
 }
 
 export interface FeatureRow {

@@ -318,7 +318,7 @@ export interface GeoServicesLayer {
 
 export interface GeoServicesIdsTask extends GeoServicesTask {
   readonly objectIdField: string;
-  /** File of 64-bit floats to write. */
+  /** File of signed 64-bit integers to write. */
   readonly idsPath: string;
 }
 
@@ -340,11 +340,12 @@ export interface GeoServicesPageTask extends RemoteRequest {
 
 /** Attachments of some features of a layer. */
 export interface GeoServicesAttachmentsTask extends RemoteRequest {
-  readonly objectIds: readonly number[];
+  /** Decimal text: they have 64 bits. */
+  readonly objectIds: readonly string[];
 }
 
 export interface GeoServicesAttachment {
-  readonly objectId: number;
+  readonly objectId: string;
   readonly id: number;
   readonly name: string;
   readonly mediaType: string | undefined;

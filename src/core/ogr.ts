@@ -50,6 +50,8 @@ export interface TranslateTask {
   targetCrs?: string;
   /** Maximum features to write; all when absent. */
   maxFeatures?: number;
+  /** Decimals of JSON that a double would round become text with all their digits. */
+  keepsDecimals?: boolean;
 }
 
 /** A file that somebody sent: reading it can take for ever, such as an endless view of a GeoPackage. */
@@ -92,7 +94,7 @@ export interface TranslateResult {
  */
 export interface StageTask
   extends ForeignFile,
-    Pick<TranslateTask, 'path' | 'layer' | 'output' | 'table' | 'sourceCrs' | 'targetCrs'> {
+    Pick<TranslateTask, 'path' | 'layer' | 'output' | 'table' | 'sourceCrs' | 'targetCrs' | 'keepsDecimals'> {
   /** The file comes from an archive, whose layers the name may not be of: then the first one is meant. */
   isUnpacked: boolean;
 }
@@ -102,6 +104,8 @@ export interface StagedLayer {
   features: number;
   /** Layers of the file that have geometries. */
   spatialLayers: number;
+  /** Name of the OGR driver that reads the file; absent for Parquet. */
+  driver?: string;
   /** As in `TranslateResult`. */
   notes?: string[];
 }

@@ -7,7 +7,7 @@ import type { OgrLayerInfo } from '../core/ogr.js';
 import type { Pools, TaskOptions } from '../core/tasks.js';
 import { holdsBareGeometries, writeAsCsv } from './bare-geometries.js';
 import { importFormatOf } from './import-formats.js';
-import { isGzipped, isZipped } from './publish/formats.js';
+import { isGzipped, isZipped, nameOf } from './publish/formats.js';
 
 /** What an import of a file would read. */
 export interface ImportPreview {
@@ -19,9 +19,15 @@ export interface ImportPreview {
   warnings: string[];
 }
 
+/** A file that was received: the name on disk says nothing to people. */
+interface ReceivedFile {
+  path: string;
+  fileName: string;
+}
+
 /** Looks into a file; what it writes lies in a folder of `directory`, which is gone afterwards. */
 export async function previewFile(
-  file: string,
+  { path: file, fileName }: ReceivedFile,
   directory: string,
   pools: Pick<Pools, 'run'>,
   options: TaskOptions,
@@ -29,7 +35,7 @@ export async function previewFile(
   const folder = join(directory, `preview-${randomUUID()}`);
   try {
     const path = await openable(file, folder, pools, options);
-    return await describe(file, path, pools, options);
+    return await describe({ path: file, fileName }, path, pools, options);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -53,20 +59,22 @@ async function openable(
 }
 
 async function describe(
-  file: string,
+  { path: file, fileName }: ReceivedFile,
   path: string,
   pools: Pick<Pools, 'run'>,
   options: TaskOptions,
 ): Promise<ImportPreview> {
   const { layers, layer, sample, driver } = await pools.run('ogr.preview', { path }, options);
   if (!layer) throw new ApiError('invalid-request', 'The file has no layer.');
+  // A layer without a name of its own has the one of the file on disk.
+  const shown = (one: OgrLayerInfo) => (one.name === nameOf(file) ? { ...one, name: nameOf(fileName) } : one);
   return {
     format: driver === 'ESRIJSON' ? 'EsriJson' : await formatOf(file, path),
     detectedSrid: sridOf(layer),
     totalFeatureCount: layer.featureCount,
-    availableLayers: layers.map(({ name }) => name),
+    availableLayers: layers.map((one) => shown(one).name),
     sampleProperties: JSON.parse(sample) as Record<string, unknown>,
-    warnings: warningsOf(path, layer, layers),
+    warnings: warningsOf(path, shown(layer), layers),
   };
 }
 

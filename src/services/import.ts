@@ -354,13 +354,14 @@ export class ImportService {
   ): Promise<Saved> {
     const { file, ...given } = context.input;
     const input: StageInput = { ...given, sourceCrs: sourceCrs ?? given.sourceCrs, path };
-    const { layer, features } = await context.step('translate', 'Reading the file', () =>
+    const { layer, features, driver } = await context.step('translate', 'Reading the file', () =>
       this.#read(context, input, path !== file, staging),
     );
     const saved: Saved = { layer, title: input.title ?? title ?? layer, features };
     if (report !== undefined) saved.report = report;
     else {
-      if (isPacked(file)) saved.format = importFormatOf(path)?.name;
+      if (driver === 'ESRIJSON') saved.format = 'EsriJson';
+      else if (isPacked(file)) saved.format = importFormatOf(path)?.name;
       saved.untyped = isCsv(path) && !holdsBareGeometries(file);
     }
     await context.checkpoint(saved);
@@ -407,6 +408,8 @@ export class ImportService {
       ...(layer === undefined ? {} : { layer }),
       ...(sourceCrs ? { sourceCrs } : {}),
       ...(targetCrs ? { targetCrs } : {}),
+      // Rows become values of fields that may have more digits than a column of the file.
+      ...(context.input.merge ? { keepsDecimals: true } : {}),
     };
     const onProgress = (part: number) => tell(context, UNPACKED + part * (TRANSLATED - UNPACKED));
     const result = await this.#deps.pools.run('ogr.stage', task, { signal, onProgress });

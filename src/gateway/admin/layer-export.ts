@@ -79,7 +79,7 @@ export function layerExport(
   layerOf: (place: Place, deps: AdminDeps) => Collection,
 ): Row {
   return report('GET /services/{serviceName}/layers/{layerId}/export', 'Export Layer Data', {
-    description: `What the caller may read of the layer, as a file. Of more than ${LIMITS.exportFeatures} features it is made by a job.`,
+    description: `What the caller may read of the layer, as a file. The header Graticule-Warnings lists, as a JSON array, what the format changes of its values. Of more than ${LIMITS.exportFeatures} features it is made by a job.`,
     params: { ...place, ...params },
     responses: {
       200: { description: 'The file', content: FILES },
@@ -99,18 +99,28 @@ export function layerExport(
         const job = await deps.exports.submit(collection, request, x.principal, options);
         return queued(job.id, total);
       }
-      const { body, length } = await deps.exports.open(x as Exchange, plan);
+      const { body, length, notes = [] } = await deps.exports.open(x as Exchange, plan);
       return {
         status: 200,
         mediaType: EXPORT_FORMATS[plan.format].mediaType,
         cacheControl: 'no-store',
-        headers: { 'content-disposition': `attachment; filename="${fileName(plan)}"` },
+        headers: {
+          'content-disposition': `attachment; filename="${fileName(plan)}"`,
+          ...(notes.length === 0 ? {} : { 'graticule-warnings': asciiJson(notes) }),
+        },
         body,
         ...(length === undefined ? {} : { length }),
       };
     },
   });
 }
+
+/** JSON that a header can have. */
+const asciiJson = (value: unknown) =>
+  JSON.stringify(value).replace(
+    /[^\x20-\x7e]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 
 function requestOf({
   format,

@@ -73,16 +73,16 @@ export function uploadView(upload: UploadView): Static<typeof UploadSchema> {
 export async function previewReceived(
   x: Exchange,
   { imports, pools }: AdminDeps,
-  receive: () => Promise<Pick<UploadedFile, 'path'>>,
+  receive: () => Promise<Pick<UploadedFile, 'path' | 'fileName'>>,
 ): Promise<ImportPreview> {
-  const { path } = await receive();
+  const file = await receive();
   try {
     const options = { signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs };
-    return await previewFile(path, imports.uploads, pools, options);
+    return await previewFile(file, imports.uploads, pools, options);
   } catch (error) {
     throw refusalOf(error);
   } finally {
-    await imports.discard(path);
+    await imports.discard(file.path);
   }
 }
 

@@ -62,11 +62,11 @@ export class Exports {
     return countOf(plan) ?? (await runTask(x, this.#deps.pools, 'vector.count', plan.query));
   }
 
-  /** The bytes of a short export; `length` is told where a file of them was made. */
+  /** The bytes of a short export; `length` and `notes` are told where a file of them was made. */
   async open(
     x: TaskContext,
     plan: ExportPlan,
-  ): Promise<{ body: AsyncIterable<Uint8Array>; length?: number }> {
+  ): Promise<{ body: AsyncIterable<Uint8Array>; length?: number; notes?: readonly string[] }> {
     const { pools } = this.#deps;
     if (!formatOf(plan.format).driver) {
       return { body: await openExport(x, pools, plan) };
@@ -75,8 +75,8 @@ export class Exports {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     try {
       const path = join(folder, `${plan.collection.layerId}.${endingOf(plan.format)}`);
-      await writeExport(x, pools, plan, path);
-      return { length: (await stat(path)).size, body: await passingFile(path) };
+      const { notes } = await writeExport(x, pools, plan, path);
+      return { length: (await stat(path)).size, body: await passingFile(path), notes };
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -142,9 +142,10 @@ export class Exports {
     const path = join(folder, fileName(plan));
     const progress = (read: number, fraction: number) =>
       context.progress(Math.max(fraction, Math.min(0.6, (0.6 * read) / Math.max(1, total))));
-    const features = await context.step('export', `Writing ${total} features`, () =>
+    const { features, notes } = await context.step('export', `Writing ${total} features`, () =>
       writeExport(x, this.#deps.pools, plan, path, progress),
     );
+    for (const note of notes) await context.warn(note);
     const { mediaType } = formatOf(plan.format);
     const { size: bytes } = await stat(path);
     const name = fileName(plan);

@@ -92,14 +92,21 @@ const ZIPPED_SHAPEFILE = '.shz';
 /** Share of an export that reading is, where OGR writes the file. */
 const READ = 0.6;
 
-/** Writes an export into a file of its own, which is there whole or not at all; the number of its features. */
+/** A file that was written. */
+export interface WrittenExport {
+  readonly features: number;
+  /** Sentences on values that the format cannot hold as they are. */
+  readonly notes: readonly string[];
+}
+
+/** Writes an export into a file of its own, which is there whole or not at all. */
 export async function writeExport(
   x: TaskContext,
   pools: Runner,
   plan: FilePlan,
   output: string,
   progress: (features: number, fraction: number) => void = () => {},
-): Promise<number> {
+): Promise<WrittenExport> {
   const { driver } = formatOf(plan.format);
   const draft = `${output}.draft.geojson`;
   let features = 0;
@@ -109,14 +116,15 @@ export async function writeExport(
   };
   try {
     await save(x, exportBytes(plan, exportParts(x, pools, plan), onRead), driver ? draft : output);
-    if (!driver) return features;
+    if (!driver) return { features, notes: [] };
     if (features === 0) await writeFile(draft, columnsAlone(plan));
     const written = driver === 'ESRI Shapefile' ? `${output}${ZIPPED_SHAPEFILE}` : output;
     const task = translation(plan, draft, written, features);
     const onProgress = (fraction: number) => progress(features, READ + (1 - READ) * fraction);
-    await pools.run('ogr.translate', task, { onProgress, ...(x.signal ? { signal: x.signal } : {}) });
+    const options = { onProgress, ...(x.signal ? { signal: x.signal } : {}) };
+    const { notes = [] } = await pools.run('ogr.translate', task, options);
     if (written !== output) await rename(written, output);
-    return features;
+    return { features, notes };
   } catch (error) {
     if (error instanceof TaskFailure && error.code === 'source-unreadable') throw refusal(plan.format);
     throw error;

@@ -9,7 +9,7 @@ import type { JobContext } from '../jobs/kinds.js';
 import type { TaskContext } from '../run-task.js';
 import type { ProcessDefinition, ProcessWork } from './definition.js';
 import type { ExecutionInput, ResultFile, RunDeps } from './execution.js';
-import { PROCESSED } from './run-features.js';
+import { PROCESSED, resolveFeatures } from './run-features.js';
 
 type ExportWork = Extract<ProcessWork, { kind: 'export' }>;
 
@@ -21,10 +21,10 @@ export async function runExport(
   folder: string,
   { pools, sources }: RunDeps,
 ): Promise<ResultFile> {
-  const { values, sources: references, principal } = context.input;
   const { signal } = context;
+  const { values } = context.input;
   const { features, count } = await context.step('read', 'Reading the inputs', () =>
-    sources.resolve(input, references[input]!, principal, folder, signal),
+    resolveFeatures(context, input, folder, { sources }),
   );
   const { source, filter, fields: names } = features;
   const name = values['format'] as ExportName;
@@ -39,7 +39,8 @@ export async function runExport(
     context.progress(PROCESSED * Math.max(fraction, count ? Math.min(0.6, (0.6 * read) / count) : 0));
   const x: TaskContext = { signal, timing: () => {} };
   const written = await context.step('process', title, () => writeExport(x, pools, plan, path, onProgress));
-  await context.log('info', `${written} features were written.`);
+  for (const note of written.notes) await context.warn(note);
+  await context.log('info', `${written.features} features were written.`);
   return { path, mediaType: format.mediaType, bytes: (await stat(path)).size };
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
 import type { FeatureProcessResult } from '../../core/feature-processes.js';
 import type { TaskUsage } from '../../core/tasks.js';
+import { noteRoundedNumbers } from '../../core/value-notes.js';
 import type { JobContext } from '../jobs/kinds.js';
 import type { FeaturesPlan, ProcessDefinition, ProcessWork } from './definition.js';
 import { type ExecutionInput, GEOPACKAGE, type ResultFile, type RunDeps } from './execution.js';
@@ -50,13 +51,26 @@ interface Sides {
 }
 
 async function resolveSides(
-  { input: { sources: references, principal }, signal }: JobContext<ExecutionInput>,
+  context: JobContext<ExecutionInput>,
   { input, overlay }: FeaturesWork,
   folder: string,
-  { sources }: RunDeps,
+  deps: RunDeps,
 ): Promise<Sides> {
-  const resolve = (name: string) => sources.resolve(name, references[name]!, principal, folder, signal);
+  const resolve = (name: string) => resolveFeatures(context, name, folder, deps);
   return { input: await resolve(input), ...(overlay ? { overlay: await resolve(overlay) } : {}) };
+}
+
+/** Features of an input; values that were read in another form become warnings of the job. */
+export async function resolveFeatures(
+  context: JobContext<ExecutionInput>,
+  name: string,
+  folder: string,
+  { sources }: Pick<RunDeps, 'sources'>,
+): Promise<FeaturesSource> {
+  const { input, signal } = context;
+  const features = await sources.resolve(name, input.sources[name]!, input.principal, folder, signal);
+  for (const note of features.notes ?? []) await context.warn(note);
+  return features;
 }
 
 function processSides(
@@ -111,11 +125,12 @@ export function tellMemory(context: JobContext, bytes: number): Promise<void> {
   return context.log('info', `The process had ${Math.ceil(bytes / 2 ** 20)} MiB of memory at most.`);
 }
 
-/** Features that could not be processed fail the job, or are told with it. */
+/** Numbers that were rounded are told with the job; features that could not be processed fail it, or are told with it. */
 export async function tellFaults(
   context: JobContext<ExecutionInput>,
   result: FeatureProcessResult,
 ): Promise<void> {
+  for (const note of noteRoundedNumbers(result.rounded)) await context.warn(note);
   if (result.faults === 0) return;
   const list = result.faultList
     .map(({ id, reason }) => (id === undefined ? reason : `${id} (${reason})`))

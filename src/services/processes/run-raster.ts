@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { JobContext } from '../jobs/kinds.js';
 import type { ProcessDefinition, ProcessWork, RasterFeatures } from './definition.js';
 import { type ExecutionInput, GEOPACKAGE, GEOTIFF, type ResultFile, type RunDeps } from './execution.js';
-import { PROCESSED, processFeatures, tellFaults, tellMemory } from './run-features.js';
+import { PROCESSED, processFeatures, resolveFeatures, tellFaults, tellMemory } from './run-features.js';
 import type { RasterInput } from './sources.js';
 
 /** Processes of rasters, as steps of jobs. */
@@ -71,11 +71,11 @@ async function projectFeatures(
   folder: string,
   deps: RunDeps,
 ): Promise<string> {
-  const { sources: references, principal, values } = context.input;
   const { signal } = context;
+  const { values } = context.input;
   const output = join(folder, `${input}-projected.gpkg`);
   return context.step('read', 'Reading the features', async () => {
-    let features = await deps.sources.resolve(input, references[input]!, principal, folder, signal);
+    let features = await resolveFeatures(context, input, folder, deps);
     const before = plan(values, features.facts);
     if (before) {
       const path = join(folder, `${input}-processed.gpkg`);

@@ -37,6 +37,14 @@ export interface FeaturesSource {
   readonly facts: FeaturesFacts;
   /** How many there are, as far as that is known. */
   readonly count: number | undefined;
+  /** Sentences on values that were read in another form. */
+  readonly notes?: readonly string[];
+}
+
+/** A GeoPackage with features, and what it has in another form. */
+interface StagedFile {
+  readonly path: string;
+  readonly notes: readonly string[];
 }
 
 /** How many features there are at most, and their bytes as GeoJSON. */
@@ -179,7 +187,7 @@ export class ProcessSources {
       const collection = this.drawable(`/inputs/${name}`, reference.id, principal);
       return { collection, filter: features.filter };
     }
-    const path = await this.#file(reference, principal, join(folder, `input-${name}`), signal);
+    const { path } = await this.#file(reference, principal, join(folder, `input-${name}`), signal);
     const [layer] = await this.deps.pools.run('vector.inspect', { kind: 'geopackage', path }, { signal });
     if (!layer) throw notFound('result', path);
     const versions = { version: path, origin: path };
@@ -195,7 +203,8 @@ export class ProcessSources {
     signal: AbortSignal,
   ): Promise<FeaturesSource> {
     if (reference.kind === 'collection') return this.collection(name, reference, principal);
-    return this.table(await this.#file(reference, principal, join(folder, `input-${name}`), signal), signal);
+    const { path, notes } = await this.#file(reference, principal, join(folder, `input-${name}`), signal);
+    return { ...(await this.table(path, signal)), notes };
   }
 
   /** The table of a GeoPackage that a process has made. */
@@ -217,22 +226,24 @@ export class ProcessSources {
     principal: Principal,
     stem: string,
     signal: AbortSignal,
-  ): Promise<string> {
+  ): Promise<StagedFile> {
     const { pools, resultFile } = this.deps;
-    if (reference.kind === 'result') return resultFile(reference.jobId, reference.output, principal);
-    if (reference.kind === 'spool') return reference.path;
+    if (reference.kind === 'result')
+      return { path: await resultFile(reference.jobId, reference.output, principal), notes: [] };
+    if (reference.kind === 'spool') return { path: reference.path, notes: [] };
     const output = `${stem}.gpkg`;
-    if (reference.kind === 'file' && !reference.isFeatureSet)
-      await pools.run('process.stage', { path: reference.path, output }, { signal });
-    else if (reference.kind === 'file')
-      await this.#translate(reference.path, output, 'The features that were sent', signal);
-    else if (reference.kind === 'remote') await this.#fetch(reference.url, stem, output, signal);
-    else throw new Error(`the step ${reference.step} was not bound to its results`);
-    return output;
+    if (reference.kind === 'file' && !reference.isFeatureSet) {
+      const { notes } = await pools.run('process.stage', { path: reference.path, output }, { signal });
+      return { path: output, notes };
+    }
+    if (reference.kind === 'file')
+      return this.#translate(reference.path, output, 'The features that were sent', signal);
+    if (reference.kind === 'remote') return this.#fetch(reference.url, stem, output, signal);
+    throw new Error(`the step ${reference.step} was not bound to its results`);
   }
 
   /** Only hosts that remote data may be read from are asked. */
-  async #fetch(url: string, stem: string, output: string, signal: AbortSignal): Promise<void> {
+  async #fetch(url: string, stem: string, output: string, signal: AbortSignal): Promise<StagedFile> {
     const { pools } = this.deps;
     const extension = extname(new URL(url).pathname).toLowerCase();
     // What its name does not tell is GeoJSON.
@@ -240,11 +251,11 @@ export class ProcessSources {
     const path = `${stem}${isPlain ? extension : '.geojson'}`;
     const bounds = { maxBytes: LIMITS.processFileBytes, timeoutMs: LIMITS.downloadMs };
     await pools.run('ingest.download', { url, path, ...bounds }, { signal });
-    await this.#translate(path, output, `The file at ${url}`, signal);
+    return this.#translate(path, output, `The file at ${url}`, signal);
   }
 
   /** Makes a table of a file of any format that is imported. */
-  async #translate(path: string, output: string, what: string, signal: AbortSignal): Promise<void> {
+  async #translate(path: string, output: string, what: string, signal: AbortSignal): Promise<StagedFile> {
     const task = {
       ...{ path, output, table: REMOTE_TABLE, isUnpacked: false },
       limitMs: LIMITS.importReadMs,
@@ -252,6 +263,7 @@ export class ProcessSources {
     const stage = await this.deps.pools.run('ogr.stage', task, { signal });
     if ('problem' in stage)
       throw new TaskFailure('invalid-input', `${what}: there are no features that can be read.`);
+    return { path: output, notes: stage.notes ?? [] };
   }
 }
 

@@ -6,9 +6,11 @@ import { type CatalogSnapshot, type VectorCollection, whole } from '../../core/c
 import { oneOf } from '../../core/cql2/index.js';
 import { CRS84 } from '../../core/crs.js';
 import { ApiError } from '../../core/errors.js';
+import { exactInteger } from '../../core/exact-number.js';
 import { TaskFailure } from '../../core/failure.js';
 import { featureTexts } from '../../core/feature-text.js';
 import type { GeoServicesAttachment, RemoteRequest } from '../../core/ingest.js';
+import { membersIn } from '../../core/json-text.js';
 import { mapInLanes } from '../../core/lanes.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Pools } from '../../core/tasks.js';
@@ -87,7 +89,7 @@ class Run {
     const { counts, context, folder } = this.job;
     const ids = await idsIn(join(folder, 'ids'));
     for (let from = 0; from < ids.length && !this.#isOver; from += FEATURES)
-      await this.#some([...ids.subarray(from, from + FEATURES)]);
+      await this.#some(Array.from(ids.subarray(from, from + FEATURES), String));
     if (this.#isOver) this.#reasons.unshift(`The import ended behind ${counts.processed} of them.`);
     if (counts.failed === 0 && this.#reasons.length === 0) return;
     const words = this.#reasons.slice(0, REASONS + 1).join(' ');
@@ -103,7 +105,7 @@ class Run {
     );
   }
 
-  async #some(objectIds: number[]): Promise<void> {
+  async #some(objectIds: string[]): Promise<void> {
     let list: GeoServicesAttachment[];
     try {
       list = await this.#ask('ingest.geoservicesAttachments', { ...this.job.request, objectIds });
@@ -165,23 +167,20 @@ class Run {
   }
 
   /** Ids of features by their object ids in the other server. */
-  async #featuresOf(objectIds: readonly number[]): Promise<Map<number, string>> {
+  async #featuresOf(objectIds: readonly string[]): Promise<Map<string, string>> {
     const { collection, key, context } = this.job;
     const { features } = await this.deps.pools.run(
       'vector.items',
       {
         source: whole(collection).source,
-        filter: oneOf(key, objectIds),
+        filter: oneOf(key, objectIds.map(exactInteger)),
         ...{ format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: 7 },
         ...{ fields: [key], skipGeometry: true, limit: objectIds.length, offset: 0 },
       },
       { signal: context.signal },
     );
     return new Map(
-      featureTexts(features).map(({ id, properties }) => [
-        (JSON.parse(properties) as Record<string, number>)[key]!,
-        id,
-      ]),
+      featureTexts(features).map(({ id, properties }) => [membersIn(properties)!.get(key)!, id]),
     );
   }
 
@@ -211,11 +210,11 @@ function reasonOf(error: Error): string {
   return first ? `it ${first.detail}.` : error.message;
 }
 
-async function idsIn(path: string): Promise<Float64Array> {
+async function idsIn(path: string): Promise<BigInt64Array> {
   const file = await open(path);
   try {
     const bytes = await file.readFile();
-    return new Float64Array(Uint8Array.from(bytes).buffer);
+    return new BigInt64Array(Uint8Array.from(bytes).buffer);
   } finally {
     await file.close();
   }

@@ -176,7 +176,9 @@ class LayerReading {
       isEmpty: false,
     };
     const task = { path: collection, output, format: 'GPKG' as const, table: 'layer', draft };
-    await this.pools.run('ogr.translate', { ...task, sourceCrs: `EPSG:${srid}` }, this.context);
+    const translation = { ...task, sourceCrs: `EPSG:${srid}` };
+    const { notes = [] } = await this.pools.run('ogr.translate', translation, this.context);
+    for (const note of notes) await this.context.warn(note);
     return output;
   }
 }

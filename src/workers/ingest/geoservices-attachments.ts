@@ -3,7 +3,7 @@ import { LIMITS } from '../../core/limits.js';
 import { refused } from '../remote/allowed.js';
 import { askLayer } from './geoservices-features.js';
 import type { Asking } from './http.js';
-import { integer, isObject, type Json, objects, string } from './json.js';
+import { bigInteger, integer, isObject, type Json, objects, string } from './json.js';
 
 /** Characters of a name, a media type or keywords that are read. */
 const WORDS = 1024;
@@ -17,7 +17,9 @@ export async function listAttachments(
   const most = LIMITS.featureAttachments * 10 * pending.size;
   const byKey = new Map<string, GeoServicesAttachment>();
   for (;;) {
-    const page = await askLayer(task, '/queryAttachments', formOf(task, byKey.size), asking);
+    const page = await askLayer(task, '/queryAttachments', formOf(task, byKey.size), asking, [
+      'parentObjectId',
+    ]);
     const list = attachmentsOf(page, pending);
     for (const one of list) {
       const key = `${one.objectId} ${one.id}`;
@@ -37,18 +39,18 @@ function formOf({ objectIds }: GeoServicesAttachmentsTask, offset: number): Reco
   };
 }
 
-function attachmentsOf(page: Json, objectIds: ReadonlySet<number>): GeoServicesAttachment[] {
+function attachmentsOf(page: Json, objectIds: ReadonlySet<string>): GeoServicesAttachment[] {
   const groups = page['attachmentGroups'];
   if (!Array.isArray(groups)) throw refused('it does not list attachments');
   return groups.filter(isObject).flatMap((group) => {
-    const objectId = integer(group['parentObjectId']);
+    const objectId = bigInteger(group['parentObjectId'])?.toString();
     if (objectId === undefined || !objectIds.has(objectId))
       throw refused('it lists attachments of a feature that was not asked for');
     return objects(group['attachmentInfos']).map((info) => attachmentOf(objectId, info));
   });
 }
 
-function attachmentOf(objectId: number, info: Json): GeoServicesAttachment {
+function attachmentOf(objectId: string, info: Json): GeoServicesAttachment {
   const id = integer(info['id']);
   if (id === undefined || id < 0)
     throw refused(`it lists an attachment of the feature ${objectId} without an id`);

@@ -1,4 +1,5 @@
 import { open, writeFile } from 'node:fs/promises';
+import { isExactNumber } from '../../core/exact-number.js';
 import { TaskFailure } from '../../core/failure.js';
 import type {
   GeoServicesField,
@@ -9,14 +10,15 @@ import type {
   GeoServicesTask,
   RemoteRequest,
 } from '../../core/ingest.js';
+import { type ExactMembers, stringifyExactly } from '../../core/json.js';
 import type { FieldType, GeometryType } from '../../core/vector-source.js';
 import { refused } from '../remote/allowed.js';
 import { wkidOf } from './discover/geoservices.js';
 import { requireNoError, wellAnswered } from './discover/index.js';
 import { geometryOf } from './geoservices-geometry.js';
 import { type Asking, get } from './http.js';
-import { integer, isObject, type Json, object, objects, parseObject, string } from './json.js';
-import { append } from './pages.js';
+import { bigInteger, integer, isObject, type Json, object, objects, parseObject, string } from './json.js';
+import { append, type FeatureJson } from './pages.js';
 
 /** Layers of GeoServices: what they are, the ids of their features, and features by their ids. */
 
@@ -115,11 +117,15 @@ function relationshipOf(one: Json): GeoServicesRelationship {
 
 /** Body of task `ingest.geoservicesIds`. */
 export async function listIds(task: GeoServicesIdsTask, asking: Asking): Promise<number> {
-  const answer = await askLayer(task, '/query', { where: task.where, returnIdsOnly: 'true' }, asking);
-  const { objectIds } = answer;
+  const form = { where: task.where, returnIdsOnly: 'true' };
+  const { objectIds } = await askLayer(task, '/query', form, asking, ['objectIds']);
   const ids = objectIds === null ? [] : objectIds;
-  if (!Array.isArray(ids) || !ids.every(Number.isSafeInteger)) throw refused('it does not list object ids');
-  const sorted = Float64Array.from(ids as number[]).sort();
+  if (!Array.isArray(ids)) throw refused('it does not list object ids');
+  const sorted = BigInt64Array.from(ids, (id) => {
+    const value = bigInteger(id);
+    if (value === undefined) throw refused('it does not list object ids');
+    return value;
+  }).sort();
   if (sorted.some((id, i) => i > 0 && id === sorted[i - 1])) throw refused('it lists an object id twice');
   await writeFile(task.idsPath, sorted);
   return sorted.length;
@@ -131,7 +137,7 @@ export async function readPage(
   asking: Asking,
 ): Promise<{ offset: number; count: number }> {
   const ids = await idsOf(task);
-  const features = new Map<number, Json>();
+  const features = new Map<bigint, FeatureJson>();
   // A server that gives less than it was asked for, whatever it says of limits, is asked for the rest.
   for (let rest = [...ids]; rest.length > 0; ) {
     const page = await query(task, rest, asking);
@@ -152,8 +158,8 @@ export async function readPage(
   return { offset, count };
 }
 
-async function idsOf({ idsPath, from, count }: GeoServicesPageTask): Promise<Float64Array> {
-  const ids = new Float64Array(count);
+async function idsOf({ idsPath, from, count }: GeoServicesPageTask): Promise<BigInt64Array> {
+  const ids = new BigInt64Array(count);
   const file = await open(idsPath);
   try {
     const { bytesRead } = await file.read(new Uint8Array(ids.buffer), 0, ids.byteLength, from * 8);
@@ -165,9 +171,9 @@ async function idsOf({ idsPath, from, count }: GeoServicesPageTask): Promise<Flo
 
 async function query(
   task: GeoServicesPageTask,
-  ids: readonly number[],
+  ids: readonly bigint[],
   asking: Asking,
-): Promise<[number, Json][]> {
+): Promise<[bigint, FeatureJson][]> {
   const { columns, objectIdField, hasZ, isTable, srid } = task;
   const page = await askLayer(
     task,
@@ -183,12 +189,13 @@ async function query(
           }),
     },
     asking,
+    ['attributes'],
   );
   if (!Array.isArray(page['features'])) throw refused('a page has no features');
   if (!isTable) requireReference(page, srid);
   const pending = new Set(ids);
   return objects(page['features']).map((feature) => {
-    const id = integer(object(feature['attributes'])[objectIdField]);
+    const id = bigInteger(object(feature['attributes'])[objectIdField]);
     if (id === undefined || !pending.delete(id))
       throw refused(
         `a page has the feature ${id ?? 'without an id'}, which was not asked for, or has it twice`,
@@ -205,11 +212,15 @@ function requireReference(page: Json, srid: number): void {
     throw refused('it does not say which coordinate reference system it answers in');
 }
 
-function featureOf(feature: Json, id: number, { columns, hasZ, isTable }: GeoServicesPageTask): Json {
+function featureOf(feature: Json, id: bigint, { columns, hasZ, isTable }: GeoServicesPageTask): FeatureJson {
   const attributes = object(feature['attributes']);
   const properties: Record<string, unknown> = {};
   for (const { name, field, type } of columns) properties[name] = attributeOf(attributes[field], type, field);
-  return { id, geometry: isTable ? null : geometryOf(feature['geometry'], hasZ), properties };
+  return {
+    id: String(id),
+    geometry: JSON.stringify(isTable ? null : geometryOf(feature['geometry'], hasZ)),
+    properties: stringifyExactly(properties),
+  };
 }
 
 /** Milliseconds of the farthest instants that a date can name. */
@@ -217,14 +228,19 @@ const MAX_TIME = 8.64e15;
 
 function attributeOf(value: unknown, type: FieldType, field: string): unknown {
   if (value === null || value === undefined) return null;
-  if (type === 'string') return typeof value === 'string' ? value : String(value);
+  if (type === 'string') return typeof value === 'string' ? value : stringifyExactly(value);
   if (type === 'date') return String(value);
   if (type === 'date-time') return instantOf(value, field);
   // NaN and infinity are texts.
   if (typeof value === 'string' && /^(NaN|-?Infinity)$/i.test(value)) return null;
-  if (typeof value !== 'number' || (type === 'integer' && !Number.isSafeInteger(value)))
+  if (Number.isSafeInteger(value)) return value;
+  const number = type === 'integer' ? bigInteger(value) : value;
+  if (
+    number === undefined ||
+    (typeof number !== 'bigint' && typeof number !== 'number' && !isExactNumber(number))
+  )
     throw refused(`the value of ${field} is no ${type}`);
-  return value;
+  return number;
 }
 
 /** Dates are milliseconds since 1970. */
@@ -234,12 +250,13 @@ function instantOf(value: unknown, field: string): string {
   return new Date(ms).toISOString();
 }
 
-/** Sends a form to a resource below the layer. Failures that pass are `store-unavailable`, whichever way they are told. */
+/** Sends a form to a resource below the layer. Numbers in the exact members may be `ExactNumber`s. Failures that pass are `store-unavailable`, whichever way they are told. */
 export async function askLayer(
   { url: text, timeoutMs, headers }: RemoteRequest,
   path: string,
   parameters: Readonly<Record<string, string>>,
   asking: Asking,
+  exact: ExactMembers = [],
 ): Promise<Json> {
   const url = new URL(text);
   url.pathname += path;
@@ -247,7 +264,7 @@ export async function askLayer(
   url.search = '';
   const accept = { accept: 'application/json', ...headers };
   const answer = await get({ url: url.href, timeoutMs, headers: accept, form }, asking);
-  const document = parseObject(wellAnswered(answer, url.href).bytes);
+  const document = parseObject(wellAnswered(answer, url.href).bytes, exact);
   const code = integer(object(document['error'])['code']);
   if (code !== undefined && (code >= 500 || code === 429))
     throw new TaskFailure('store-unavailable', `${url.host} answers ${code}.`);

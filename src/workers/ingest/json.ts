@@ -1,19 +1,24 @@
 import type { Box } from '../../core/box.js';
+import { type AnyNumber, isExactNumber, toInt64 } from '../../core/exact-number.js';
+import { type ExactMembers, parseJsonExactly } from '../../core/json.js';
 import { refused } from '../remote/allowed.js';
 
 /** JSON of other servers: members are read as what they should be, or not at all. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Fails with `source-unreadable` for what is no JSON object. */
-export function parseObject(bytes: Buffer): Json {
-  const value = read(bytes);
+/** The text of a document. */
+export const documentText = (bytes: Buffer): string => bytes.toString('utf8').replace(/^\uFEFF/, '');
+
+/** Fails with `source-unreadable` for what is no JSON object. Numbers in the exact members may be `ExactNumber`s. */
+export function parseObject(bytes: Buffer, exact: ExactMembers = []): Json {
+  const value = read(documentText(bytes), exact);
   if (!isObject(value)) throw refused('it is no JSON object');
   return value;
 }
 
-function read(bytes: Buffer): unknown {
+function read(text: string, exact: ExactMembers): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8').replace(/^\uFEFF/, ''));
+    return parseJsonExactly(text, exact);
   } catch {
     throw refused('it is no JSON');
   }
@@ -37,6 +42,12 @@ export function string(value: unknown): string | undefined {
 
 export function integer(value: unknown): number | undefined {
   return Number.isSafeInteger(value) ? (value as number) : undefined;
+}
+
+/** An integer of 64 bits, also as text, which some servers write beyond 2^53. */
+export function bigInteger(value: unknown): bigint | undefined {
+  if (typeof value === 'string') return /^-?\d{1,19}$/.test(value) ? toInt64({ number: value }) : undefined;
+  return typeof value === 'number' || isExactNumber(value) ? toInt64(value as AnyNumber) : undefined;
 }
 
 export function boxOf(value: unknown): Box | undefined {

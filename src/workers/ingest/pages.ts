@@ -1,11 +1,11 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { TaskFailure } from '../../core/failure.js';
 import { GEOJSON_GEOMETRIES } from '../../core/geojson-types.js';
 import type { PageIdsTask } from '../../core/ingest.js';
+import { compactJson, elementsIn, type JsonText, membersIn } from '../../core/json-text.js';
 import { refused } from '../remote/allowed.js';
-import { isObject, type Json, object } from './json.js';
+import { isObject, type Json } from './json.js';
 
 /** Bytes that are written at once. */
 const BLOCK = 1 << 20;
@@ -18,11 +18,22 @@ export interface Appended {
   readonly ids: readonly string[];
 }
 
+/** The parts of a feature as JSON, digit by digit as its server wrote them. */
+export interface FeatureJson {
+  readonly id?: JsonText | undefined;
+  readonly geometry: JsonText;
+  readonly properties: JsonText;
+}
+
 /**
  * Writes features as lines of a GeoJSON text sequence, from a place on: what was there is of a page that was not finished.
  * They are on the disk when it resolves, so that a job may say that it has them.
  */
-export async function append(path: string, offset: number, features: Iterable<Json>): Promise<Appended> {
+export async function append(
+  path: string,
+  offset: number,
+  features: Iterable<FeatureJson>,
+): Promise<Appended> {
   const file = await open(path, offset === 0 ? 'w' : 'r+');
   try {
     await file.truncate(offset);
@@ -34,7 +45,7 @@ export async function append(path: string, offset: number, features: Iterable<Js
   }
 }
 
-async function write(file: FileHandle, start: number, features: Iterable<Json>): Promise<Appended> {
+async function write(file: FileHandle, start: number, features: Iterable<FeatureJson>): Promise<Appended> {
   const ids: string[] = [];
   let offset = start;
   let count = 0;
@@ -46,7 +57,7 @@ async function write(file: FileHandle, start: number, features: Iterable<Json>):
   };
   for (const feature of features) {
     const { id } = feature;
-    if (id !== undefined && id !== null) ids.push(JSON.stringify(id));
+    if (id !== undefined && id !== 'null') ids.push(id);
     block += `${lineOf(feature)}\n`;
     count++;
     if (block.length >= BLOCK) await flush();
@@ -61,11 +72,16 @@ export async function readPageIds({ path, begin, end, idProperty }: PageIdsTask)
   if (text === undefined) return null;
   return text.split('\n').flatMap((line) => {
     if (line === '') return [];
-    const { id, properties } = JSON.parse(line) as Json;
-    const value = idProperty === undefined ? id : object(properties)[idProperty];
-    return value === undefined || value === null ? [] : [JSON.stringify(value)];
+    const members = membersIn(line) ?? new Map<string, JsonText>();
+    const value =
+      idProperty === undefined ? members.get('id') : propertyIn(members.get('properties'), idProperty);
+    return value === undefined || value === 'null' ? [] : [value];
   });
 }
+
+/** A property of a feature as JSON. */
+export const propertyIn = (properties: JsonText | undefined, name: string): JsonText | undefined =>
+  properties === undefined ? undefined : membersIn(properties)?.get(name);
 
 async function textBetween(path: string, begin: number, end: number): Promise<string | undefined> {
   const file = await open(path).catch((error: NodeJS.ErrnoException) => {
@@ -84,19 +100,9 @@ async function textBetween(path: string, begin: number, end: number): Promise<st
 }
 
 /** Only what a feature consists of: links, boxes and a CRS of its own are the page's business. */
-function lineOf({ id, geometry, properties }: Json): string {
-  const feature = {
-    type: 'Feature',
-    ...(typeof id === 'string' || typeof id === 'number' ? { id } : {}),
-    geometry: geometry ?? null,
-    properties: properties ?? {},
-  };
-  try {
-    return JSON.stringify(feature);
-  } catch (error) {
-    // Nested too deeply.
-    throw new TaskFailure('source-unreadable', 'A feature of the page cannot be read.', String(error));
-  }
+function lineOf({ id, geometry, properties }: FeatureJson): string {
+  const key = id !== undefined && /^["\d-]/.test(id) ? `"id":${id},` : '';
+  return `{"type":"Feature",${key}"geometry":${compactJson(geometry)},"properties":${compactJson(properties)}}`;
 }
 
 /** Body of task `ingest.collect`. */
@@ -112,6 +118,24 @@ export async function collect({ path, output }: { path: string; output: string }
   await pipeline(lines, collection, createWriteStream(output));
   return null;
 }
+
+/** The features of the text of a page that `featuresOf` has checked. */
+export function featureTextsOf(page: string): FeatureJson[] {
+  const features = membersIn(page)?.get('features');
+  return (elementsIn(features ?? '[]') ?? []).map(partsOf);
+}
+
+/** The parts of the text of a feature. */
+export function partsOf(feature: JsonText): FeatureJson {
+  const members = membersIn(feature)!;
+  return {
+    id: members.get('id'),
+    geometry: members.get('geometry') ?? 'null',
+    properties: isNull(members.get('properties')) ? '{}' : members.get('properties')!,
+  };
+}
+
+const isNull = (json: JsonText | undefined) => json === undefined || json === 'null';
 
 /** The features of a page. Fails with `source-unreadable` for a page that is no FeatureCollection. */
 export function featuresOf(page: Json): Json[] {

@@ -46,6 +46,10 @@ class StatementRun extends Run {
     if (!process) throw new TaskFailure('invalid-input', 'The store does not compute.');
     return process(this.task, this.cancellation);
   }
+
+  protected override attributesIn(features: ProcessFeatures): readonly Attribute[] {
+    return this.task.process.kind === 'map' ? super.attributesIn(features) : resultAttributes(this);
+  }
 }
 
 function write(run: StatementRun): Promise<number> {

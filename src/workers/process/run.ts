@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { around, type Box } from '../../core/box.js';
 import { and, bboxFilter } from '../../core/cql2/index.js';
+import { canonicalDigits } from '../../core/exact-number.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { FeatureFault, FeatureProcessOrder, ProcessFeatures } from '../../core/feature-processes.js';
 import { type FeatureRow, fieldOf, type RowsQuery } from '../../core/features.js';
@@ -18,6 +19,8 @@ export class Run {
   #read = 0;
   #faults = 0;
   readonly #faultList: FeatureFault[] = [];
+  /** Attributes of which a number was rounded. */
+  readonly #rounded = new Set<string>();
 
   constructor(
     readonly task: FeatureProcessOrder,
@@ -28,8 +31,12 @@ export class Run {
 
   /** Rows of features in batches; those of the input are counted. */
   async *rows(features: ProcessFeatures, geometry = true): AsyncGenerator<FeatureRow[]> {
+    const numbers = this.attributesIn(features).flatMap(({ name, type }, at) =>
+      type === 'number' ? [{ name, at }] : [],
+    );
     for await (const batch of this.batches(features, geometry)) {
       this.cancellation?.check();
+      for (const { name, at } of numbers) this.#readNumbers(batch, name, at);
       yield batch;
       // Native objects that the collector has let go of are destroyed when the event loop turns.
       await setImmediate();
@@ -44,7 +51,24 @@ export class Run {
   }
 
   protected batches(features: ProcessFeatures, geometry: boolean): AsyncIterable<FeatureRow[]> {
-    return storeOf(features.source).rows(queryOf(features, geometry), this.cancellation);
+    const query = { ...queryOf(features, geometry), exact: true };
+    return storeOf(features.source).rows(query, this.cancellation);
+  }
+
+  /** The attributes of the rows of features, in their order. */
+  protected attributesIn(features: ProcessFeatures): readonly Attribute[] {
+    return attributesOf(features);
+  }
+
+  /** Decimals of a database come as text: processes compute with doubles. */
+  #readNumbers(rows: readonly FeatureRow[], name: string, at: number): void {
+    for (const { values } of rows) {
+      const text = values[at];
+      if (typeof text !== 'string') continue;
+      const double = Number(text);
+      if (isRounded(text, double)) this.#rounded.add(name);
+      values[at] = Number.isFinite(double) || !/\d/.test(text) ? double : null;
+    }
   }
 
   /** The geometry of a result; undefined, and the fault is kept, where there is none. */
@@ -57,9 +81,18 @@ export class Run {
   }
 
   result(features: number) {
-    return { features, read: this.#read, faults: this.#faults, faultList: this.#faultList };
+    return {
+      ...{ features, read: this.#read, faults: this.#faults, faultList: this.#faultList },
+      rounded: [...this.#rounded],
+    };
   }
 }
+
+/** Digits of which a double keeps each. */
+const SAFE_DIGITS = 15;
+
+const isRounded = (text: string, double: number) =>
+  text.length > SAFE_DIGITS && /\d/.test(text) && canonicalDigits(String(double)) !== canonicalDigits(text);
 
 /** Of a process that makes a feature of each pair. */
 export function tooManyPairs(): TaskFailure {

@@ -1,9 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { isExactNumber, toDouble, toInt64 } from '../../core/exact-number.js';
+import {
+  canonicalDigits,
+  type ExactNumber,
+  isExactNumber,
+  toDouble,
+  toInt64,
+} from '../../core/exact-number.js';
 import { TaskFailure } from '../../core/failure.js';
-import type { StageFeaturesTask } from '../../core/feature-processes.js';
+import type { StagedFeatures, StageFeaturesTask } from '../../core/feature-processes.js';
 import { parseJsonExactly, stringifyExactly } from '../../core/json.js';
 import { LIMITS } from '../../core/limits.js';
+import { noteRoundedNumbers, noteTextNumbers } from '../../core/value-notes.js';
 import type { FieldType } from '../../core/vector-source.js';
 import { geojsonToWkb, wkbToGeoPackage } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
@@ -21,9 +28,9 @@ const LOOK_EVERY = 1000;
 export function stageFeatures(
   { path, output }: StageFeaturesTask,
   cancellation?: Cancellation,
-): { features: number } {
+): StagedFeatures {
   const features = featuresIn(readFileSync(path, 'utf8'));
-  const attributes = attributesOf(features);
+  const { attributes, notes } = attributesOf(features);
   const table = FeatureTable.create(output, CRS, attributes);
   try {
     features.forEach(({ geometry, properties }, i) => {
@@ -31,7 +38,7 @@ export function stageFeatures(
       const values = attributes.map(({ name, type }) => storedValue(properties?.[name], type));
       table.add(blobOf(geometry, i, table.srsId), values);
     });
-    return { features: table.finish({ draft: true }) };
+    return { features: table.finish({ draft: true }), notes };
   } finally {
     table.abandon();
   }
@@ -77,14 +84,14 @@ function blobOf(geometry: unknown, index: number, srsId: number): Uint8Array | n
 }
 
 /** A column for each property, of the type that all of its values have. */
-function attributesOf(features: readonly Feature[]): Attribute[] {
-  const types = new Map<string, FieldType | undefined>();
+function attributesOf(features: readonly Feature[]): { attributes: Attribute[]; notes: string[] } {
+  const kinds = new Map<string, Set<Kind>>();
   const cases = new Map<string, string>();
   for (const { properties } of features) {
     for (const [name, value] of Object.entries(properties ?? {})) {
       if (name.includes('\0'))
         throw new TaskFailure('invalid-input', 'The name of a property has a null character.');
-      if (!types.has(name) && types.size >= LIMITS.processProperties)
+      if (!kinds.has(name) && kinds.size >= LIMITS.processProperties)
         throw new TaskFailure(
           'too-large',
           `The features have more than ${LIMITS.processProperties} properties.`,
@@ -96,24 +103,56 @@ function attributesOf(features: readonly Feature[]): Attribute[] {
           `The properties ${first} and ${name} differ in their case alone.`,
         );
       cases.set(name.toLowerCase(), name);
-      types.set(name, commonType(types.get(name), typeOf(value)));
+      const own = kinds.get(name) ?? new Set();
+      kinds.set(name, own);
+      const kind = kindOf(value);
+      if (kind) own.add(kind);
     }
   }
-  return [...types].map(([name, type = 'string']) => ({ name, type }));
+  return {
+    attributes: [...kinds].map(([name, own]) => ({ name, type: typeOf(own) })),
+    notes: notesOf(kinds),
+  };
 }
 
-function typeOf(value: unknown): FieldType | undefined {
+/** Integers beyond 2^53, those beyond 64 bits and numbers beyond all doubles, and decimals that a double rounds. */
+type NumberKind = 'integer' | 'big' | 'huge' | 'number' | 'rounded';
+type Kind = NumberKind | 'boolean' | 'string' | 'json';
+
+function kindOf(value: unknown): Kind | undefined {
   if (value === null || value === undefined) return undefined;
   if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'number';
-  if (isExactNumber(value)) return toInt64(value) === undefined ? 'number' : 'integer';
+  if (isExactNumber(value)) return exactKind(value);
   if (typeof value === 'boolean') return 'boolean';
   return typeof value === 'string' ? 'string' : 'json';
 }
 
-function commonType(a: FieldType | undefined, b: FieldType | undefined): FieldType | undefined {
-  if (a === undefined || b === undefined || a === b) return a ?? b;
-  const both = new Set([a, b]);
-  return both.has('integer') && both.has('number') ? 'number' : 'string';
+function exactKind(value: ExactNumber): NumberKind {
+  if (toInt64(value) !== undefined) return 'big';
+  const double = toDouble(value);
+  if (canonicalDigits(String(double)) === canonicalDigits(value.number)) return 'number';
+  return Number.isFinite(double) && value.number.includes('.') ? 'rounded' : 'huge';
+}
+
+const isText = (kinds: ReadonlySet<Kind>) =>
+  kinds.has('huge') || (kinds.has('big') && (kinds.has('number') || kinds.has('rounded')));
+
+function typeOf(kinds: ReadonlySet<Kind>): FieldType {
+  if (kinds.size === 0 || isText(kinds)) return 'string';
+  const all = [...kinds];
+  if (all.every((kind) => kind === 'integer' || kind === 'big')) return 'integer';
+  if (all.every((kind) => kind === 'integer' || kind === 'number' || kind === 'rounded')) return 'number';
+  const [kind] = all;
+  return all.length === 1 && (kind === 'boolean' || kind === 'json') ? kind : 'string';
+}
+
+function notesOf(kinds: ReadonlyMap<string, ReadonlySet<Kind>>): string[] {
+  const names = (test: (kinds: ReadonlySet<Kind>) => boolean) =>
+    [...kinds].flatMap(([name, own]) => (test(own) ? [name] : []));
+  return [
+    ...noteTextNumbers(names(isText)),
+    ...noteRoundedNumbers(names((own) => own.has('rounded') && typeOf(own) === 'number')),
+  ];
 }
 
 function storedValue(value: unknown, type: FieldType): AttributeValue {

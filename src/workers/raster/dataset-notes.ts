@@ -1,11 +1,22 @@
 import type { Dataset } from './gdal.js';
 
-const notes = new WeakMap<Dataset, string>();
+const notes = new WeakMap<Dataset, string[]>();
 
 /** Keeps a sentence on what was assumed of a file when it was opened. */
 export function noteDataset(dataset: Dataset, note: string): void {
-  notes.set(dataset, note);
+  notes.set(dataset, [...notesOfDataset(dataset), note]);
 }
 
-/** What was assumed of the file of a dataset; undefined where nothing was. */
-export const noteOfDataset = (dataset: Dataset): string | undefined => notes.get(dataset);
+/** What was assumed of the file of a dataset. */
+export const notesOfDataset = (dataset: Dataset): readonly string[] => notes.get(dataset) ?? [];
+
+const drivers = new WeakMap<Dataset, string>();
+
+/** Keeps the driver of the file behind a virtual dataset. */
+export function nameDriver(dataset: Dataset, driver: string): void {
+  drivers.set(dataset, driver);
+}
+
+/** Name of the OGR driver that reads the file of a dataset. */
+export const driverOfDataset = (dataset: Dataset): string =>
+  drivers.get(dataset) ?? dataset.driver.description;

@@ -1,17 +1,19 @@
+import type { Layer } from 'gdal-async';
 import { escapeHtml } from '../../core/html.js';
 import type { ExportDraft, TranslateTask } from '../../core/ogr.js';
 import type { FieldType } from '../../core/vector-source.js';
 import { crsOf } from './crs.js';
 import { gdal } from './gdal.js';
+import { ID_COLUMN } from './written-ids.js';
 
 /** Drafts of exports: GeoJSON that is written as another format, with the types and ids that its source declares. */
 
 /** Texts that look like dates are texts: what is a date is cast to one. */
 const DATES_AS_TEXTS = 'OGR_GEOJSON_DATE_AS_STRING';
 
-/** Runs `work`, which opens the draft. One task at a time runs in this process. */
-export async function readingDraft<T>(draft: ExportDraft | undefined, work: () => Promise<T>): Promise<T> {
-  gdal.config.set(DATES_AS_TEXTS, draft ? 'YES' : null);
+/** Runs `work`, which opens a file, perhaps a draft. One task at a time runs in this process. */
+export async function readingDraft<T>(isDraft: boolean, work: () => Promise<T>): Promise<T> {
+  gdal.config.set(DATES_AS_TEXTS, isDraft ? 'YES' : null);
   return work();
 }
 
@@ -29,8 +31,11 @@ const DIGITS = 'character(20)';
 export function draftArguments(
   draft: ExportDraft,
   { format, table, sourceCrs }: TranslateTask,
-  layer: string,
+  layer: Layer,
 ): string[] {
+  const idColumn = idColumnOf(draft, layer);
+  const keepsIds = format === 'GPKG' && draft.keepsIds === true;
+  const ids = keepsIds && idColumn !== 'FID' ? { ...draft, idField: ID_COLUMN } : draft;
   return [
     ...[
       '-f',
@@ -40,16 +45,31 @@ export function draftArguments(
       '-dialect',
       'OGRSQL',
       '-sql',
-      selection(draft, layer, format === 'KML'),
+      selection(ids, layer.name, { idColumn, isKml: format === 'KML' }),
     ],
     ...(sourceCrs === undefined ? [] : ['-a_srs', crsOf(sourceCrs).text]),
     ...(draft.geometryType === 'Geometry' ? [] : ['-nlt', geometryName(draft, format === 'ESRI Shapefile')]),
-    ...(format === 'GPKG' && draft.keepsIds ? ['-preserve_fid'] : []),
+    ...(keepsIds && idColumn === 'FID' ? ['-preserve_fid'] : []),
     ...(format === 'ESRI Shapefile' ? ['-lco', 'ENCODING=UTF-8'] : []),
   ];
 }
 
-function selection({ fields, idField, isEmpty }: ExportDraft, layer: string, isKml: boolean): string {
+/** Column of the ids: GDAL has one where some are negative, which none of its own numbers is. */
+function idColumnOf({ fields }: ExportDraft, layer: Layer): string {
+  const isIdColumn = layer.fields.getNames().includes('id') && !fields.some(({ name }) => name === 'id');
+  return isIdColumn ? quote('id') : 'FID';
+}
+
+interface Reading {
+  idColumn: string;
+  isKml: boolean;
+}
+
+function selection(
+  { fields, idField, isEmpty }: ExportDraft,
+  layer: string,
+  { idColumn, isKml }: Reading,
+): string {
   const columns = fields.map(({ name, type }) => {
     const column = quote(name);
     const shown = isKml ? quote(kmlName(name)) : column;
@@ -57,7 +77,7 @@ function selection({ fields, idField, isEmpty }: ExportDraft, layer: string, isK
     if (cast !== undefined) return `CAST(${column} AS ${cast}) AS ${shown}`;
     return shown === column ? column : `${column} AS ${shown}`;
   });
-  const id = idField === undefined ? [] : [`FID AS ${quote(isKml ? kmlName(idField) : idField)}`];
+  const id = idField === undefined ? [] : [`${idColumn} AS ${quote(isKml ? kmlName(idField) : idField)}`];
   const list = [...id, ...columns].join(', ') || 'FID';
   return `SELECT ${list} FROM ${quote(layer)}${isEmpty ? ' WHERE FID = -1' : ''}`;
 }

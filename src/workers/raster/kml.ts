@@ -6,6 +6,7 @@ import { basename, join } from 'node:path';
 import { xmlEscaped, xmlUnescaped } from '../../core/xml-text.js';
 import { type Dataset, openWith } from './gdal.js';
 import { openInScratch } from './scratch.js';
+import { vrtFields } from './virtual-fields.js';
 
 const DRIVERS = ['LIBKML', 'KML'];
 /** Larger files are read as GDAL reads them: the text is held in memory. */
@@ -44,25 +45,12 @@ function withPlainNames(text: string): { plain: string; names: ReadonlyMap<strin
   return { plain, names: new Map(Array.from(plainNames, ([name, stand]) => [stand, name])) };
 }
 
-/** Names of types in virtual datasets, by those of gdal-async. */
-const TYPES: Readonly<Record<string, string>> = {
-  integer: 'Integer',
-  integer64: 'Integer64',
-  real: 'Real',
-  date: 'Date',
-  time: 'Time',
-  datetime: 'DateTime',
-  binary: 'Binary',
-};
-
 function virtualDataset(dataset: Dataset, file: string, names: ReadonlyMap<string, string>): string {
   const layers = dataset.layers.map((layer) => {
-    const fields = layer.fields.map(({ name, type }) => {
-      const shown = xmlEscaped(names.get(name) ?? name);
-      return `<Field name="${shown}" src="${xmlEscaped(name)}" type="${TYPES[type.toLowerCase()] ?? 'String'}"/>`;
-    });
+    const all = layer.fields.map((field) => field);
+    const fields = vrtFields(all, (name) => names.get(name) ?? name);
     const name = xmlEscaped(layer.name);
-    return `<OGRVRTLayer name="${name}"><SrcDataSource relativeToVRT="1">${xmlEscaped(file)}</SrcDataSource><SrcLayer>${name}</SrcLayer>${fields.join('')}</OGRVRTLayer>`;
+    return `<OGRVRTLayer name="${name}"><SrcDataSource relativeToVRT="1">${xmlEscaped(file)}</SrcDataSource><SrcLayer>${name}</SrcLayer>${fields}</OGRVRTLayer>`;
   });
   return `<OGRVRTDataSource>${layers.join('')}</OGRVRTDataSource>`;
 }

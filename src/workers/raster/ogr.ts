@@ -10,6 +10,9 @@ import type { Field, FieldType, GeometryType } from '../../core/vector-source.js
 import { crsOfDataset } from './crs.js';
 import { openCsv } from './csv/open.js';
 import { type Dataset, gdal, openWith, plainFile, plainFolder, unreadable } from './gdal.js';
+import { openEsriJson } from './geojson/esri.js';
+import { openJson } from './geojson/open.js';
+import type { Exactness } from './geojson/values.js';
 import { openKml } from './kml.js';
 import { isParquet } from './parquet/file.js';
 import { inspectParquet } from './parquet/translate.js';
@@ -18,7 +21,7 @@ import { coordinatesOfTable, openSpreadsheet, spreadsheetDriver } from './spread
 import { vectorDrivers } from './vector-drivers.js';
 
 /** Opens a vector file read-only with the allowed formats. Archives are refused: a zip bomb would unpack inside GDAL. */
-export async function openVector(path: string): Promise<Dataset> {
+export async function openVector(path: string, exactness: Exactness = {}): Promise<Dataset> {
   if (GEODATABASE.test(path)) return openGeodatabase(path);
   await plainFile(path);
   const spreadsheet = spreadsheetDriver(path);
@@ -28,7 +31,10 @@ export async function openVector(path: string): Promise<Dataset> {
     if (isCsv(path)) return await openCsv(path);
     if (SHAPEFILE.test(path)) return await openShapefile(path);
     if (KML.test(path)) return await openKml(path);
-    return await withoutSchema(path, async () => openWith(path, await vectorDrivers(path)));
+    const drivers = await vectorDrivers(path);
+    if (drivers[0] === 'ESRIJSON') return await openEsriJson(path, exactness);
+    if (JSON_DRIVERS.has(drivers[0]!)) return await openJson(path, drivers[0]!, exactness);
+    return await withoutSchema(path, async () => openWith(path, drivers));
   } catch (error) {
     throw unreadable('The file is not a vector file of a supported format, or is damaged.', error);
   }
@@ -51,6 +57,8 @@ const exists = (path: string) =>
     () => false,
   );
 
+/** Drivers that read properties of features from JSON. */
+const JSON_DRIVERS = new Set(['GeoJSON', 'GeoJSONSeq', 'TopoJSON']);
 const SHAPEFILE = /\.shp$/i;
 const KML = /\.kml$/i;
 

@@ -1,7 +1,9 @@
+import type { Layer } from 'gdal-async';
 import { parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import type { OgrPreview } from '../../core/ogr.js';
-import { unreadable } from './gdal.js';
+import { driverOfDataset } from './dataset-notes.js';
+import { type Dataset, unreadable } from './gdal.js';
 import { inspectLayers, openVector } from './ogr.js';
 import { isParquet, withParquet } from './parquet/file.js';
 
@@ -17,15 +19,36 @@ async function sample(path: string, layer: string): Promise<Pick<OgrPreview, 'sa
   if (isParquet(path)) return { sample: await sampleOfParquet(path) };
   const dataset = await openVector(path);
   try {
-    const feature = dataset.layers.get(layer).features.first();
-    const text = JSON.stringify(feature?.fields.toObject() ?? {}, writable);
-    return { sample: text, driver: dataset.driver.description };
+    const first = dataset.layers.get(layer);
+    const fields = first.features.first()?.fields.toObject() ?? {};
+    const text = JSON.stringify({ ...fields, ...(await largeIntegers(dataset, first, fields)) }, writable);
+    return { sample: text, driver: driverOfDataset(dataset) };
   } catch (error) {
     throw unreadable('The vector file could not be read: it is damaged or incomplete.', error);
   } finally {
     dataset.close();
   }
 }
+
+/** Integers of the first feature that a JavaScript number rounds, as text. */
+async function largeIntegers(
+  dataset: Dataset,
+  layer: Layer,
+  fields: Readonly<Record<string, unknown>>,
+): Promise<Record<string, unknown>> {
+  const names = layer.fields
+    .map((field) => field)
+    .filter(({ name, type }) => type.toLowerCase() === 'integer64' && isLarge(fields[name]))
+    .map(({ name }) => name);
+  if (names.length === 0) return {};
+  const quote = (name: string) => `"${name.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+  const columns = names.map((name) => `CAST(${quote(name)} AS character(20)) AS ${quote(name)}`);
+  const sql = `SELECT ${columns.join(', ')} FROM ${quote(layer.name)}`;
+  const result = await dataset.executeSQLAsync(sql, undefined, 'OGRSQL');
+  return result.features.first()?.fields.toObject() ?? {};
+}
+
+const isLarge = (value: unknown) => typeof value === 'number' && !Number.isSafeInteger(value);
 
 function sampleOfParquet(path: string): Promise<string> {
   return withParquet(path, async ({ buffer: file, metadata, geometry }) => {

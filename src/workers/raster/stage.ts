@@ -5,6 +5,7 @@ import { TaskFailure } from '../../core/failure.js';
 import { LIMITS } from '../../core/limits.js';
 import type { StagedLayer, StageProblem, StageTask, TranslateResult } from '../../core/ogr.js';
 import { crsOfDataset } from './crs.js';
+import { driverOfDataset } from './dataset-notes.js';
 import { type Dataset, unreadable } from './gdal.js';
 import { hasNoGeometry, openVector } from './ogr.js';
 import { isParquet } from './parquet/file.js';
@@ -37,12 +38,13 @@ export async function stage(
     }));
     return stageLayer(task, layers, (layer) => translate({ ...task, layer, maxFeatures }, part, onProgress));
   }
-  const source = await openVector(task.path);
+  const source = await openVector(task.path, task);
   try {
     const layers = await candidatesOf(source);
-    return await stageLayer(task, layers, (layer) =>
+    const staged = await stageLayer(task, layers, (layer) =>
       translateOpened(source, { ...task, layer, maxFeatures }, part, onProgress),
     );
+    return { ...staged, driver: driverOfDataset(source) };
   } finally {
     source.close();
   }

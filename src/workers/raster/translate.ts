@@ -5,17 +5,23 @@ import type { Layer } from 'gdal-async';
 import { TaskFailure } from '../../core/failure.js';
 import { LIMITS } from '../../core/limits.js';
 import type { ExportFormat, TranslateResult, TranslateTask } from '../../core/ogr.js';
+import { noteTruncatedTimes } from '../../core/value-notes.js';
 import { type Crs, crsOf, crsOfDataset } from './crs.js';
-import { noteOfDataset } from './dataset-notes.js';
+import { noteOfCurves } from './curves.js';
+import { noteDataset, notesOfDataset } from './dataset-notes.js';
 import { draftArguments, readingDraft } from './draft.js';
+import { fineColumns, noteOfTimes, openTruncated, selectRows } from './fine-times.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
+import { openDraft } from './geojson/draft.js';
 import { areKept, featureIdsIn, noteOfIds } from './geojson-ids.js';
 import { baseGeometryCode, geometryTypeOf, hasNoGeometry, hasZ, openVector } from './ogr.js';
 import { isParquet } from './parquet/file.js';
 import { translateParquet } from './parquet/translate.js';
 import { copyPath, removePart } from './parts.js';
 import { coordinatesOfTable, pointsOf, requirePlaces } from './spreadsheet.js';
+import { finishTimes } from './staged-times.js';
 import { failureOf, publish, requireNewFile } from './translation.js';
+import { finishIds } from './written-ids.js';
 
 /** Files below this report no progress. */
 const PROGRESS_BYTES = 8 << 20;
@@ -37,7 +43,39 @@ export async function translate(
     return task.targetCrs === undefined
       ? translateTable(task, part, onProgress)
       : projectTable(task, part, onProgress);
-  const source = await readingDraft(task.draft, () => openVector(task.path));
+  const { draft, format } = task;
+  if (!draft || !format) {
+    const source = await readingDraft(false, () => openVector(task.path, task));
+    const truncated = await truncate(source, task);
+    return translateAndClose(truncated?.source ?? source, truncated?.task ?? task, part, onProgress);
+  }
+  const opened = await readingDraft(true, () => openDraft(task.path, draft, format));
+  return translateAndClose(opened.dataset, { ...task, draft: opened.draft }, part, onProgress);
+}
+
+/** A source whose times the format can hold; undefined where they can stay. */
+async function truncate(
+  source: Dataset,
+  task: TranslateTask,
+): Promise<{ source: Dataset; task: TranslateTask } | undefined> {
+  const { format, path } = task;
+  if (format === undefined || format === 'GPKG' || TEXT_FORMATS.has(format)) return undefined;
+  const layer = layerOf(source, task.layer);
+  const columns = await fineColumns(source, layer);
+  if (columns.size === 0) return undefined;
+  const { idColumn, ...rest } = task;
+  const truncated = await openTruncated(path, layer, columns, idColumn);
+  source.close();
+  for (const note of noteTruncatedTimes([...columns])) noteDataset(truncated, note);
+  return { source: truncated, task: rest };
+}
+
+async function translateAndClose(
+  source: Dataset,
+  task: TranslateTask,
+  part: string,
+  onProgress: (fraction: number) => void,
+): Promise<TranslateResult> {
   try {
     return await translateOpened(source, task, part, onProgress);
   } finally {
@@ -55,6 +93,7 @@ export async function translateOpened(
   try {
     const layer = layerOf(source, task.layer);
     const ids = await idsOf(task, source, layer);
+    const lost = task.draft ? [] : await notesOfLayer(task, source, layer);
     const options = { progress_cb: (fraction: number) => onProgress(fraction) };
     // GDAL waits for each call: that takes longer than a small file.
     const file = await stat(task.path);
@@ -75,12 +114,14 @@ export async function translateOpened(
     const features = await (task.format ? layer : copy.layers.get(task.table)).features.countAsync(true);
     if (coordinatesOfTable(layer, source.driver.description)) requirePlaces(copy.layers.get(0));
     copy.close();
+    if (task.format === undefined || task.format === 'GPKG') finishTimes(part, task.table);
+    if (task.draft?.keepsIds && task.format === 'GPKG') finishIds(part, task.table);
     await publish(part, task.output);
     onProgress(1);
-    const note = noteOfDataset(source);
+    const notes = [...notesOfDataset(source), ...lost];
     return {
       features,
-      ...(note === undefined ? {} : { notes: [note] }),
+      ...(notes.length === 0 ? {} : { notes }),
       ...(idNote === undefined ? {} : { idNote }),
     };
   } catch (error) {
@@ -92,6 +133,19 @@ export async function translateOpened(
   } finally {
     await removePart(part);
   }
+}
+
+/** Sentences on what a copy of a layer has in another form. */
+async function notesOfLayer(
+  { path, format }: TranslateTask,
+  source: Dataset,
+  layer: Layer,
+): Promise<string[]> {
+  const notes = [
+    format === undefined ? await noteOfCurves(source, layer) : undefined,
+    await noteOfTimes(path, source.driver.description, layer),
+  ];
+  return notes.filter((note) => note !== undefined);
 }
 
 async function translateTable(
@@ -161,9 +215,13 @@ async function translateArguments(
       'The file names no coordinate reference system: one has to be given.',
     );
   }
-  if (task.draft) return draftArguments(task.draft, task, layer.name);
+  if (task.draft) return draftArguments(task.draft, task, layer);
+  const fine = await fineColumns(source, layer);
   if (task.format)
-    return [...exportArguments(task.format, task.table, sourceCrs), ...rowArguments(layer, task.idColumn)];
+    return [
+      ...exportArguments(task.format, task.table, sourceCrs),
+      ...rowArguments(layer, task.format, fine, task.idColumn),
+    ];
   return [
     ...['-f', 'GPKG', '-nln', task.table, '-gt', TRANSACTION_ROWS],
     ...(task.maxFeatures === undefined ? [] : ['-limit', String(task.maxFeatures)]),
@@ -172,7 +230,12 @@ async function translateArguments(
     ...projection(task, own, sourceCrs),
     ...(coordinates
       ? ['-nlt', 'POINT', '-dialect', 'SQLite', '-sql', pointsOf(layer, coordinates)]
-      : ['-nlt', 'CONVERT_TO_LINEAR', ...(await geometryArguments(source, layer)), layer.name]),
+      : ['-nlt', 'CONVERT_TO_LINEAR', ...(await geometryArguments(source, layer))]),
+    ...(coordinates
+      ? []
+      : fine.size > 0
+        ? ['-sql', selectRows(layer, fine, { times: 'marked' })]
+        : [layer.name]),
   ];
 }
 
@@ -210,15 +273,19 @@ function exportArguments(format: ExportFormat, table: string, sourceCrs: string 
   }
 }
 
-/** What is read: the layer, or its rows in the order of a column, which is left out. */
-function rowArguments(layer: Layer, idColumn: string | undefined): string[] {
-  if (idColumn === undefined) return [layer.name];
-  const fields = layer.fields.getNames().filter((name) => name !== idColumn);
-  const columns = [layer.geomColumn, ...fields].map(quote).join(', ');
-  return ['-sql', `SELECT ${columns} FROM ${quote(layer.name)} ORDER BY ${quote(idColumn)}`];
-}
+/** Formats whose times are text: they keep all digits. */
+const TEXT_FORMATS: ReadonlySet<ExportFormat> = new Set(['CSV', 'GeoJSON', 'GeoJSONSeq']);
 
-const quote = (name: string) => `"${name.replaceAll('"', '""')}"`;
+/** What is read: the layer, or its rows in the order of a column, which is left out. */
+function rowArguments(
+  layer: Layer,
+  format: ExportFormat,
+  fine: ReadonlySet<string>,
+  idColumn: string | undefined,
+): string[] {
+  if (idColumn === undefined && fine.size === 0) return [layer.name];
+  return ['-sql', selectRows(layer, fine, { times: format === 'GPKG' ? 'marked' : 'text', idColumn })];
+}
 
 /** Formats whose features have ids that only their text tells from numbers that GDAL gives. */
 const JSON_DRIVERS = new Set(['GeoJSON', 'GeoJSONSeq']);

@@ -15,8 +15,9 @@ export async function* rows(query: RowsQuery, cancellation?: Cancellation): Asyn
   const source = query.source as PostgisSource;
   await numberKeys(source, cancellation);
   const fields = query.fields.map((name) => source.fields.find((field) => field.name === name)!);
+  const form = query.exact ? 'exact' : 'number';
   const params = new SqlParams();
-  const sql = `SELECT ${columnsOf(source, fields, 'number', params, query.geometry).join(', ')} FROM ${tableOf(source)}
+  const sql = `SELECT ${columnsOf(source, fields, form, params, query.geometry).join(', ')} FROM ${tableOf(source)}
     WHERE ${whereOf(source, query.filter, params)}
     ORDER BY ${column(source.idColumn)} LIMIT ${params.add(query.limit, 'int8')}`;
   for await (const batch of batches(source.database, sql, params.values, BATCH, cancellation)) {

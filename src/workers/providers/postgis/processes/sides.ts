@@ -8,10 +8,10 @@ import type { SqlParams } from '../params.js';
 
 /** Features of a process as parts of a statement: rows and masks are those that a query of the same features has. */
 
-/** Id, geometry and values, as a query selects them. */
+/** Id, geometry and values, as an exact query selects them. */
 export function selection({ source, fields }: ProcessFeatures, params: SqlParams, geometry = true): string[] {
   const all = fields.map((name) => fieldOf(source, name)!);
-  return columnsOf(source as PostgisSource, all, 'number', params, geometry);
+  return columnsOf(source as PostgisSource, all, 'exact', params, geometry);
 }
 
 /** The table, called `t`, and the condition on its rows. */

@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { basename, join } from 'node:path';
+import { finished } from 'node:stream/promises';
+import { noteDataset } from '../dataset-notes.js';
+import { type Dataset, openWith } from '../gdal.js';
+import { openInScratch } from '../scratch.js';
+import { PropertyScanner } from './scanner.js';
+import { type Exactness, type Form, PropertyFacts, replacementOf } from './values.js';
+
+const CHUNK_BYTES = 1 << 20;
+
+/**
+ * Opens a text of the family of GeoJSON. Properties whose values GDAL would read as others have another form in a copy, which
+ * is removed with the dataset.
+ */
+export async function openJson(path: string, driver: string, exactness: Exactness = {}): Promise<Dataset> {
+  const facts = await readFacts(path);
+  const forms = facts.forms(exactness);
+  const dataset = await openForms(path, driver, forms);
+  for (const note of facts.notes(forms)) noteDataset(dataset, note);
+  return dataset;
+}
+
+/** What the properties of a text are. */
+export async function readFacts(path: string): Promise<PropertyFacts> {
+  const facts = new PropertyFacts();
+  const scanner = new PropertyScanner((name, value) => {
+    facts.add(name, value);
+    return undefined;
+  });
+  for await (const chunk of chunksOf(path)) scanner.read(chunk);
+  return facts;
+}
+
+/** Opens a text whose properties have other forms, if any has. */
+export function openForms(path: string, driver: string, forms: ReadonlyMap<string, Form>): Promise<Dataset> {
+  if (forms.size === 0) return openWith(path, [driver]);
+  return openInScratch('json', async (folder) => {
+    const copy = join(folder, basename(path));
+    await writeCopy(path, copy, forms);
+    return openWith(copy, [driver]);
+  });
+}
+
+/** Writes a copy in which some properties have another form. */
+export async function writeCopy(path: string, copy: string, forms: ReadonlyMap<string, Form>): Promise<void> {
+  const output = createWriteStream(copy, { flags: 'wx', mode: 0o600 });
+  const failed = finished(output);
+  failed.catch(() => {});
+  let parts: Buffer[] = [];
+  const scanner = new PropertyScanner(
+    (name, value) => replacementOf(forms.get(name), value),
+    (bytes) => parts.push(bytes),
+  );
+  for await (const chunk of chunksOf(path)) {
+    scanner.read(chunk);
+    const isFull = !output.write(Buffer.concat(parts));
+    parts = [];
+    if (isFull) await Promise.race([once(output, 'drain'), failed]);
+  }
+  output.end();
+  await failed;
+}
+
+const chunksOf = (path: string) =>
+  createReadStream(path, { highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>;

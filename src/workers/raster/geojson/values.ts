@@ -1,0 +1,225 @@
+/** Which properties of a JSON text GDAL would read as other values, and what takes their place. */
+
+import { canonicalDigits, INT64_MAX, INT64_MIN, readNumber } from '../../../core/exact-number.js';
+import { compactJson } from '../../../core/json-text.js';
+import { noteRoundedNumbers, noteTextNumbers, noteTruncatedTimes } from '../../../core/value-notes.js';
+import type { ScannedValue } from './scanner.js';
+
+/** What a property has in some feature. */
+const INTEGER = 1;
+const DECIMAL = 2;
+/** An integer that a double may round. */
+const BIG = 4;
+/** A number beyond all integers of 64 bits, or beyond all doubles. */
+const HUGE = 8;
+/** A decimal with digits that its double does not have. */
+const ROUNDED = 16;
+/** A decimal that is not the shortest one of its double. */
+const LONG = 32;
+const TIME = 64;
+/** A time with more than milliseconds. */
+const FINE = 128;
+const TEXT = 256;
+const NESTED = 512;
+/** An object or array with a number that would be another one. */
+const EXACT_NESTED = 1024;
+const OTHER = 2048;
+/** A number beyond all doubles. */
+const INFINITE = 4096;
+/** Text, or an object or list, that a shapefile truncates. */
+const LONG_TEXT = 8192;
+/** Bytes of text in a field of a shapefile. */
+const MAX_DBF_TEXT = 254;
+
+/**
+ * How the values of a property are handed to GDAL: as text, as the text of JSON, as text that becomes a time again, as the
+ * nearest doubles, or as times without what is below milliseconds.
+ */
+export type Form = 'text' | 'json' | 'time' | 'double' | 'milliseconds';
+
+/** Whoever reads the copy takes numbers of any length as text: then decimals keep all of their digits. */
+export interface Exactness {
+  keepsDecimals?: boolean;
+}
+
+/** Names of properties that are looked at. */
+const MAX_NAMES = 10_000;
+/** Bytes of a time, with its quotes. */
+const MAX_TIME_LENGTH = 64;
+
+const [QUOTE, MINUS, ZERO, NINE, OPEN_LIST, OPEN_OBJECT, NULL] = [0x22, 0x2d, 0x30, 0x39, 0x5b, 0x7b, 0x6e];
+
+/** What the properties of all features are together. */
+export class PropertyFacts {
+  readonly #facts = new Map<string, number>();
+
+  add(name: string, value: ScannedValue): void {
+    const before = this.#facts.get(name);
+    if (before === undefined && this.#facts.size >= MAX_NAMES) return;
+    // Where one text is no time, none matters.
+    const isKnown = before !== undefined && before & TEXT && value.first === QUOTE;
+    const facts = (before ?? 0) | (isKnown ? lengthOf(value) : factsOf(value) | lengthOf(value));
+    if (facts !== before) this.#facts.set(name, facts);
+  }
+
+  /** The properties that need another form. */
+  forms({ keepsDecimals = false }: Exactness = {}): Map<string, Form> {
+    const forms = new Map<string, Form>();
+    for (const [name, facts] of this.#facts) {
+      const form = formOf(facts, keepsDecimals);
+      if (form) forms.set(name, form);
+    }
+    return forms;
+  }
+
+  /** Whether a property has a number that no double is near to. */
+  isBeyondDoubles(name: string): boolean {
+    return this.#has(name, INFINITE);
+  }
+
+  /** Whether a property has integers beyond 2^53. */
+  hasLargeIntegers(name: string): boolean {
+    return this.#has(name, BIG | HUGE);
+  }
+
+  /** Whether a property has text that is neither a time nor a date. */
+  hasOtherText(name: string): boolean {
+    return this.#has(name, TEXT);
+  }
+
+  /** Whether a property has more bytes of text than a field of a shapefile. */
+  hasLongText(name: string): boolean {
+    return this.#has(name, LONG_TEXT);
+  }
+
+  hasFineTimes(name: string): boolean {
+    return this.#has(name, FINE);
+  }
+
+  #has(name: string, fact: number): boolean {
+    return ((this.#facts.get(name) ?? 0) & fact) !== 0;
+  }
+
+  /** Sentences on values that are not what the file has. */
+  notes(forms: ReadonlyMap<string, Form>): string[] {
+    const names = (has: (facts: number, form: Form | undefined) => boolean) =>
+      [...this.#facts].flatMap(([name, facts]) => (has(facts, forms.get(name)) ? [name] : []));
+    return [
+      ...noteTextNumbers(names((facts, form) => form === 'text' && (facts & (HUGE | BIG)) !== 0)),
+      ...noteRoundedNumbers(
+        names(
+          (facts, form) =>
+            form !== 'text' && (facts & (form === 'double' ? ROUNDED | BIG | HUGE : ROUNDED)) !== 0,
+        ),
+      ),
+      ...noteTruncatedTimes(names((_, form) => form === 'milliseconds')),
+    ];
+  }
+}
+
+function formOf(facts: number, keepsDecimals: boolean): Form | undefined {
+  if (facts & HUGE || (facts & BIG && facts & DECIMAL) || (keepsDecimals && facts & LONG)) return 'text';
+  if (facts & EXACT_NESTED) return 'json';
+  const isTimes = (facts & (INTEGER | DECIMAL | TEXT | NESTED | OTHER)) === 0;
+  return facts & FINE && isTimes ? 'time' : undefined;
+}
+
+/** The quotes of a string do not count. */
+const lengthOf = ({ length }: ScannedValue) => (length > MAX_DBF_TEXT + 2 ? LONG_TEXT : 0);
+
+function factsOf(value: ScannedValue): number {
+  const { first } = value;
+  if (first === QUOTE) return value.length > MAX_TIME_LENGTH ? TEXT : factsOfText(value.text());
+  if (first === MINUS || (first >= ZERO && first <= NINE)) return factsOfNumber(value.text());
+  if (first === OPEN_LIST || first === OPEN_OBJECT) return NESTED | factsOfNested(value.text());
+  return first === NULL ? 0 : OTHER;
+}
+
+const isInteger = (text: string) => /^-?\d+$/.test(text);
+
+function factsOfNumber(text: string): number {
+  if (isInteger(text)) {
+    if (text.length < 16) return INTEGER;
+    const value = BigInt(text);
+    if (value < INT64_MIN || value > INT64_MAX) return INTEGER | HUGE;
+    return Number.isSafeInteger(Number(text)) ? INTEGER : INTEGER | BIG;
+  }
+  // The shortest decimal of a double, which most are.
+  if (String(Number(text)) === text) return DECIMAL;
+  const read = readNumber(text);
+  if (typeof read === 'number') return DECIMAL;
+  if (read === undefined) return DECIMAL | HUGE | INFINITE;
+  return isOfDouble(text) ? DECIMAL | LONG : DECIMAL | LONG | ROUNDED;
+}
+
+/** Most digits that `toPrecision` writes. */
+const MAX_PRECISION = 100;
+
+/** Whether a decimal is one of the longer ones of its double, as programs write them that print 17 digits. */
+function isOfDouble(text: string): boolean {
+  const digits = text
+    .replace(/[eE].*/, '')
+    .replace(/\D/g, '')
+    .replace(/^0+/, '').length;
+  return (
+    digits <= MAX_PRECISION &&
+    canonicalDigits(Number(text).toPrecision(Math.max(1, digits))) === canonicalDigits(text)
+  );
+}
+
+/** Strings, and numbers. */
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
+
+/** GDAL writes nested values anew: integers within 64 bits, and decimals by 17 digits. */
+function factsOfNested(text: string): number {
+  if (!/\d[\d.]{15}|\d[eE]|\.\d*0\b/.test(text)) return 0;
+  for (const [token] of text.matchAll(TOKENS))
+    if (token[0] !== '"' && changesNested(token)) return EXACT_NESTED;
+  return 0;
+}
+
+function changesNested(token: string): boolean {
+  if (isInteger(token)) return (factsOfNumber(token) & HUGE) !== 0;
+  return !(token === String(Number(token)));
+}
+
+const DATE = String.raw`(\d{4})[-/](0[1-9]|1[0-2])[-/](0[1-9]|[12]\d|3[01])`;
+const CLOCK = String.raw`([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d|60)(?:\.(\d+))?)?`;
+const TIME_TEXT = new RegExp(String.raw`^${DATE}(?:[T ]${CLOCK} ?(Z|[+-]\d\d(?::?\d\d)?)?)?$`);
+
+function factsOfText(json: string): number {
+  if (!(json.charCodeAt(1) <= NINE)) return TEXT;
+  const parts = TIME_TEXT.exec(json.slice(1, -1));
+  if (!parts) return TEXT;
+  const fraction = parts[7] ?? '';
+  return /[1-9]/.test(fraction.slice(3)) ? TIME | FINE : TIME;
+}
+
+/** In front of times that GDAL must take for text. */
+export const TIME_MARK = 'graticule-time ';
+
+/** What takes the place of a value; undefined where it stays. */
+export function replacementOf(form: Form | undefined, value: ScannedValue): string | undefined {
+  if (form === undefined || value.first === NULL) return undefined;
+  const isText = value.first === QUOTE;
+  if (form === 'double') return isText ? undefined : doubleOf(value.text());
+  if (form === 'milliseconds') return isText ? value.text().replace(/(\.\d{3})\d+/, '$1') : undefined;
+  if (form === 'time') return isText ? JSON.stringify(TIME_MARK + timeOf(value.text())) : undefined;
+  return isText ? undefined : JSON.stringify(compactJson(value.text()));
+}
+
+/** A number that GDAL reads as a double: integers without a point it would cut off at 64 bits. */
+function doubleOf(text: string): string {
+  const double = Number(text);
+  return Number.isSafeInteger(double) ? text : double.toExponential();
+}
+
+/** A time of RFC 3339 with all its digits. Those without a zone are in UTC. */
+function timeOf(json: string): string {
+  const text = json.slice(1, -1);
+  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction, zone = 'Z'] =
+    TIME_TEXT.exec(text) ?? [];
+  if (year === undefined) return text;
+  const offset = zone === 'Z' ? zone : `${zone.slice(0, 3)}:${zone.slice(3).replace(':', '') || '00'}`;
+  return `${year}-${month}-${day}T${hour}:${minute}:${second}${fraction ? `.${fraction}` : ''}${offset}`;
+}

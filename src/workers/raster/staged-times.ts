@@ -1,0 +1,84 @@
+/** Times of a staging GeoPackage that GDAL has just written: it keeps their seconds as 32-bit floats. */
+
+import type Database from '../../native/sqlite.js';
+import { connect, quote } from '../providers/geopackage/connection.js';
+import { TIME_MARK } from './geojson/values.js';
+
+/** Gives times that were handed over as text their type, and those of a rounded 60th second the next minute. */
+export function finishTimes(path: string, table: string): void {
+  const db = connect(path, false);
+  try {
+    // The file is removed when anything fails, and read by others only when it is whole.
+    db.pragma('journal_mode = MEMORY');
+    db.pragma('synchronous = OFF');
+    const columns = db.prepare('SELECT name, type FROM pragma_table_info(?)').all(table) as Column[];
+    unmark(db, table, columns);
+    carrySeconds(db, table, columns);
+  } finally {
+    db.close();
+  }
+}
+
+interface Column {
+  name: string;
+  type: string;
+}
+
+function unmark(db: Database.Database, table: string, columns: readonly Column[]): void {
+  const marked = markedAmong(
+    db,
+    table,
+    columns.filter(({ type }) => /^TEXT/i.test(type)),
+  );
+  if (marked.length === 0) return;
+  const changes = marked.map((name) => `${quote(name)} = substr(${quote(name)}, ${TIME_MARK.length + 1})`);
+  db.exec(`UPDATE ${quote(table)} SET ${changes.join(', ')}`);
+  declareTimes(db, table, marked);
+}
+
+function markedAmong(db: Database.Database, table: string, columns: readonly Column[]): string[] {
+  if (columns.length === 0) return [];
+  const tests = columns.map(({ name }) => `max(${quote(name)} GLOB ?)`).join(', ');
+  const hits = db
+    .prepare(`SELECT ${tests} FROM ${quote(table)}`)
+    .raw()
+    .get(...columns.map(() => `${TIME_MARK}*`)) as (number | null)[];
+  return columns.flatMap(({ name }, i) => (hits[i] === 1 ? [name] : []));
+}
+
+/** Values stay as they are: only the declared type changes. */
+function declareTimes(db: Database.Database, table: string, names: readonly string[]): void {
+  let sql = db
+    .prepare("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?")
+    .pluck()
+    .get(table) as string;
+  for (const name of names) {
+    const declaration = new RegExp(`${escapeForRegExp(quote(name))}\\s+TEXT(\\s*\\(\\d+\\))?`, 'i');
+    sql = sql.replace(declaration, () => `${quote(name)} DATETIME`);
+  }
+  db.unsafeMode(true);
+  db.pragma('writable_schema = ON');
+  db.prepare("UPDATE sqlite_master SET sql = ? WHERE type = 'table' AND name = ?").run(sql, table);
+  db.pragma('writable_schema = RESET');
+  db.unsafeMode(false);
+}
+
+const escapeForRegExp = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+
+function carrySeconds(db: Database.Database, table: string, columns: readonly Column[]): void {
+  const times = columns.filter(({ type }) => /^DATETIME/i.test(type));
+  if (times.length === 0) return;
+  db.function('carry_seconds', { deterministic: true }, (text: unknown) => carriedSeconds(String(text)));
+  for (const { name } of times.map(({ name }) => ({ name: quote(name) })))
+    db.exec(`UPDATE ${quote(table)} SET ${name} = carry_seconds(${name}) WHERE ${name} GLOB '*:60.*'`);
+}
+
+const SIXTIETH = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):60(\.\d+)(.*)$/;
+
+/** A time whose seconds are 60 as the one of the next minute. Other texts are returned unchanged. */
+export function carriedSeconds(text: string): string {
+  const [, year, month, day, hour, minute, fraction, zone] = SIXTIETH.exec(text) ?? [];
+  if (year === undefined) return text;
+  const next = new Date(`${year}-${month}-${day}T${hour}:${minute}:00Z`).getTime() + 60_000;
+  return Number.isNaN(next) ? text : new Date(next).toISOString().slice(0, 19) + fraction + zone;
+}

@@ -1,0 +1,41 @@
+/** Ids of a GeoPackage that GDAL has just written: it numbers rows whose ids are negative. */
+
+import type Database from '../../native/sqlite.js';
+import { connect, quote } from '../providers/geopackage/connection.js';
+
+/** Column in which the ids come. */
+export const ID_COLUMN = 'graticule_id';
+const KEY = 'fid';
+/** Further than rows of a file are numbered. */
+const STEP = 2n ** 40n;
+
+/** Gives rows the ids of that column, if there is one, and removes it. */
+export function finishIds(path: string, table: string): void {
+  const db = connect(path, false);
+  try {
+    // The file is removed when anything fails, and read by others only when it is whole.
+    db.pragma('journal_mode = MEMORY');
+    db.pragma('synchronous = OFF');
+    const has = db.prepare('SELECT count(*) FROM pragma_table_info(?) WHERE name = ?').pluck();
+    if (has.get(table, ID_COLUMN) === 1) db.transaction(() => moveIds(db, quote(table)))();
+  } finally {
+    db.close();
+  }
+}
+
+function moveIds(db: Database.Database, table: string): void {
+  db.exec(`CREATE TEMP TABLE moves AS SELECT ${KEY} AS old, ${ID_COLUMN} AS new FROM ${table}`);
+  db.exec('CREATE UNIQUE INDEX temp.moves_old ON moves (old)');
+  // Rows go to numbers that are free of both first.
+  const base = freeBase(db);
+  db.prepare(`UPDATE ${table} SET ${KEY} = ${KEY} + ?`).run(base);
+  db.prepare(`UPDATE ${table} SET ${KEY} = (SELECT new FROM moves WHERE old = ${KEY} - ?)`).run(base);
+  db.exec(`DROP TABLE moves; ALTER TABLE ${table} DROP COLUMN ${ID_COLUMN}`);
+}
+
+function freeBase(db: Database.Database): bigint {
+  const taken = db.prepare('SELECT 1 FROM moves WHERE new BETWEEN ? AND ? LIMIT 1').pluck();
+  let base = STEP;
+  while (taken.get(base, base + STEP) !== undefined) base += STEP;
+  return base;
+}
