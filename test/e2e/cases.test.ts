@@ -390,4 +390,15 @@ describe('an edit', () => {
     expect(await (await form(edits, { deletes: '-1427616' })).text()).toContain('"success":true');
     expect(await rows('SELECT id::text FROM bigids')).toEqual([{ id: '9007199254740993' }]);
   });
+
+  it('lists attachments by the id of their feature, digit by digit', async () => {
+    const server = `/rest/services/default/FeatureServer/${numbers.get('bigids')}`;
+    const body =
+      '--b\r\nContent-Disposition: form-data; name="attachment"; filename="a.txt"\r\nContent-Type: text/plain\r\n\r\na\r\n--b--\r\n';
+    const path = `${server}/9007199254740993/addAttachment?f=json`;
+    const added = await send('POST', path, body, 'multipart/form-data; boundary=b');
+    expect(await added.text()).toContain('"success":true');
+    const list = await text(`${server}/queryAttachments?objectIds=9007199254740993&f=json`);
+    expect(list).toContain('"parentObjectId":9007199254740993,');
+  });
 });

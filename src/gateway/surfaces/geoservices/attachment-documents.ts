@@ -1,3 +1,4 @@
+import { exactInteger } from '../../../core/exact-number.js';
 import type { Attachment } from '../../../stores/attachments.js';
 
 /** Attachments as GeoServices tell of them. */
@@ -41,7 +42,7 @@ export function attachmentGroups(
   }
   return {
     attachmentGroups: [...groups].map(([featureId, list]) => ({
-      parentObjectId: Number(featureId),
+      parentObjectId: exactInteger(featureId),
       // Features have no global ids; clients read the member all the same.
       parentGlobalId: '',
       ...(countOnly
