@@ -212,7 +212,7 @@ function operationOf(about: Group, row: Row, deps: AdminDeps, turns: Turns): Adm
     ...(open ? { permission: 'public', repeatable: false } : {}),
     description,
     params: params ?? {},
-    body: body && { ...body, bindsAnyCase: true },
+    body: body && { ...body, bindsAnyCase: true, refusesRounding: true },
     responses: { ...responsesOf(implementation, envelope), ...errorDocs(errors ?? []) },
     built: true,
     socket,
