@@ -206,7 +206,6 @@ describe('manifests', () => {
     expect(wrong.status).toBe(400);
     expect(wrong.errors.map(({ name }: Json) => name).sort()).toEqual([
       '/resources/2/attribute',
-      '/resources/3/role',
       '/resources/4/filter',
       '/resources/5/spec',
     ]);
