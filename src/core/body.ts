@@ -9,6 +9,7 @@ import {
 } from './json-bounds.js';
 import { LIMITS } from './limits.js';
 import { multipartFields } from './multipart-fields.js';
+import { findRoundedInteger } from './rounded-integers.js';
 
 /** How the bytes of a request body become a value, on the event loop or in a worker. */
 
@@ -17,6 +18,8 @@ export class BodyError extends Error {
   constructor(
     message: string,
     readonly tooLarge: boolean,
+    /** JSON pointer of the member that is wrong. */
+    readonly pointer?: string,
   ) {
     super(message);
   }
@@ -36,7 +39,7 @@ export function readBody(bytes: Uint8Array, reading: BodyReading): unknown {
 }
 
 function valueIn(bytes: Uint8Array, reading: BodyReading): unknown {
-  const { form, boundary, bounds, jsonMembers, exactMembers = [] } = reading;
+  const { form, boundary, bounds, jsonMembers } = reading;
   switch (form) {
     case 'bytes':
       return bytes;
@@ -50,8 +53,20 @@ function valueIn(bytes: Uint8Array, reading: BodyReading): unknown {
       return parseFeatures(bytes);
     case 'json':
       requireBounds(bytes, bounds);
-      return withJson(parseJsonExactly(utf8(bytes), exactMembers), reading);
+      return withJson(jsonIn(utf8(bytes), reading), reading);
   }
+}
+
+function jsonIn(text: string, { exactMembers = [], refusesRounding }: BodyReading): unknown {
+  const value = parseJsonExactly(text, exactMembers);
+  const found = refusesRounding ? findRoundedInteger(text) : undefined;
+  if (!found) return value;
+  const { pointer, written, rounded } = found;
+  throw new BodyError(
+    `${pointer}: the server would round ${written.slice(0, 60)} to ${rounded}. Send integers from -9007199254740991 to 9007199254740991.`,
+    false,
+    pointer,
+  );
 }
 
 /** Fields of a form, each once. Those that may be JSON are bounded as such, and may be lists of numbers. */

@@ -26,6 +26,8 @@ export interface BodyReading {
   readonly jsonMembers?: readonly string[] | undefined;
   /** Members whose numbers keep their digits: see `parseJsonExactly`. */
   readonly exactMembers?: readonly string[] | undefined;
+  /** Refuses JSON with integers that a double would round. */
+  readonly refusesRounding?: boolean | undefined;
 }
 
 /** A text is beyond its bounds. The message may be shown. */

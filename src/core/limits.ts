@@ -416,6 +416,8 @@ export const LIMITS = {
   replicaSettleMs: 20_000,
   /** An attachment: bytes, pixels of an image; and how many a feature has. */
   attachmentBytes: 10_485_760,
+  /** Files that are received at a time before their callers are known: a token may be behind the file. */
+  unknownAttachments: 3,
   attachmentPixels: 100_000_000,
   featureAttachments: 100,
   /** Characters of the name of an attachment, and of its keywords. */

@@ -251,6 +251,8 @@ export interface BodySpec<S extends TSchema = TSchema> {
   readonly fit?: (value: unknown) => unknown;
   /** Members bind in any case at every depth, and members that the schema does not name are dropped: see `memberBinder`. */
   readonly bindsAnyCase?: boolean;
+  /** JSON with integers that a double would round is refused: see `findRoundedInteger`. */
+  readonly refusesRounding?: boolean;
   /** Bytes; `LIMITS.bodyBytes` when absent. */
   readonly maxBytes?: number;
   /** What a client is told to do that has more. */

@@ -351,12 +351,12 @@ export function startManagement(options: ManagementOptions): Management {
         WRITE_FEATURES,
         ...Object.values(PROCESS_PERMISSIONS),
       ]),
-    openApi: () =>
+    openApi: (prefix) =>
       openApiDocument(
         {
           title: 'Graticule management',
           description: 'Management API',
-          serverUrl: config.server.publicUrl || '/',
+          serverUrl: config.server.publicUrl || prefix || '/',
         },
         operations,
       ),

@@ -1,5 +1,6 @@
 /** Kernels of the analytics, as TypeScript sees them. Blobs are GeoPackage blobs, WKB or EWKB. */
 import { nativeAddon } from './built.js';
+import { hasLongitudes } from './index.js';
 
 type Blobs = readonly (Uint8Array | null)[];
 
@@ -16,7 +17,7 @@ interface NativeJoin {
 }
 
 interface NativeAnalytics {
-  centroids(blobs: Blobs, from: string, to: string): Float64Array;
+  centroids(blobs: Blobs, from: string, to: string, degrees: boolean): Float64Array;
   dbscan(points: Float64Array, dimensions: number, eps: number, minPoints: number): Int32Array;
   createKMeans(points: Float64Array, dimensions: number, k: number): KMeans;
   iterateKMeans(clusters: KMeans): boolean;
@@ -41,9 +42,12 @@ interface NativeAnalytics {
 
 const addon = () => nativeAddon() as NativeAnalytics;
 
-/** Centroids (ST_Centroid) as x, y pairs, longitude and latitude in WGS 84; NaN, NaN where there is none. */
+/**
+ * Centroids (ST_Centroid) as x, y pairs, longitude and latitude in WGS 84; NaN, NaN where there is none. Parts that were
+ * cut at 180 degrees count as joined.
+ */
 export function centroids(blobs: Blobs, from: string, to = 'OGC:CRS84'): Float64Array {
-  return addon().centroids(blobs, from, to);
+  return addon().centroids(blobs, from, to, hasLongitudes(from));
 }
 
 /**

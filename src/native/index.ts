@@ -267,6 +267,15 @@ export function describeCrs(text: string): Readonly<CrsDescription> {
   return description;
 }
 
+/** Whether positions of a CRS are longitudes and latitudes. */
+export function hasLongitudes(crs: string): boolean {
+  try {
+    return describeCrs(crs).isGeographic;
+  } catch {
+    return false;
+  }
+}
+
 /** The same of a CRS that a client spells out: without a code where the text has none, which takes no time, and not remembered. */
 export function readCrs(text: string): Readonly<CrsDescription> {
   return addon().describeCrs(text, false);

@@ -9,6 +9,7 @@ import {
   objectText,
   sameJson,
 } from '../../src/core/json-text.js';
+import { findRoundedInteger } from '../../src/core/rounded-integers.js';
 
 const BIG = '9007199254740993';
 
@@ -49,6 +50,26 @@ describe('JSON that is parsed exactly', () => {
   it('steps over strings of any length and over escapes', () => {
     const long = `{"s":"${'\\"x\\\\'.repeat(200_000)}","n":${BIG}}`;
     expect(parseJsonExactly(long, 'all')).toMatchObject({ n: { number: BIG } });
+  });
+});
+
+describe('integers that a double rounds', () => {
+  it('are found with their pointers', () => {
+    const find = (json: string) => findRoundedInteger(json)?.pointer;
+    expect(findRoundedInteger(`{"a":[1,{"b/c":["x",${BIG}]}]}`)).toEqual({
+      pointer: '/a/1/b~1c/1',
+      written: BIG,
+      rounded: '9007199254740992',
+    });
+    expect(find(`{"a":{"b":[[1,2],[3]]},"c":-${BIG}}`)).toBe('/c');
+    expect(find('[1, 9223372036854775808]')).toBe('/1');
+    expect(find('1152921504606846979')).toBe('/');
+    expect(find('{"a":1e30,"b":[12345678901234567890.5]}')).toBe('/b/0');
+  });
+
+  it('are not found in texts, fractions and numbers that a double holds', () => {
+    const held = `{"a":"${BIG}","b":0.12345678901234567890,"c":[1e308,9007199254740991,-9007199254740992,1.0e22],"${BIG}":1}`;
+    expect(findRoundedInteger(held)).toBeUndefined();
   });
 });
 

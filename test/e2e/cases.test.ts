@@ -401,4 +401,28 @@ describe('an edit', () => {
     const list = await text(`${server}/queryAttachments?objectIds=9007199254740993&f=json`);
     expect(list).toContain('"parentObjectId":9007199254740993,');
   });
+
+  it('of settings that would round an integer is refused, and names the member', async () => {
+    const put = (path: string, body: string) =>
+      send('PUT', `/api/v1/admin/metadata/layers/${numbers.get('snow')}/${path}`, body, 'application/json');
+    const code = (digits: string, more = '') =>
+      `{"fields":[{"name":"sid","domain":{"type":"codedValue","name":"d","codedValues":[{"code":${digits},"name":"x"}]}}]${more}}`;
+    const style =
+      '{"version":8,"sources":{},"layers":[{"id":"a","type":"circle","filter":["==",["get","sid"],1152921504606846979]}]}';
+    const large = `,"more":"${'x'.repeat(70_000)}"`;
+    for (const [path, body, pointer] of [
+      ['fields', code('9007199254740993'), '/fields/0/domain/codedValues/0/code'],
+      ['fields', code('9007199254740993', large), '/fields/0/domain/codedValues/0/code'],
+      ['style', style, '/layers/0/filter/2'],
+    ] as const) {
+      const answer = await put(path, body);
+      const { detail } = (await answer.json()) as { detail: string };
+      expect([answer.status, detail]).toEqual([
+        400,
+        expect.stringContaining(`${pointer}: the server would `),
+      ]);
+    }
+    expect((await put('fields', code('9007199254740992'))).status).toBe(200);
+    expect(await (await put('fields', '{"fields":[{"name":"sid"}]}')).text()).toContain('"domain":null');
+  });
 });

@@ -479,7 +479,7 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
       const { headers } = await send('GET', `parcels/items/${id}`);
       const old = headers.get('etag')!;
       expect((await send('PATCH', `parcels/items/${id}`, { properties: { name: 'b' } })).status).toBe(200);
-      for (const condition of [old, 'W/"0123456789abcdef"', '"x"', 'x']) {
+      for (const condition of [old, 'W/"0123456789abcdef"', '"x"', 'x', '']) {
         const match = { 'if-match': condition };
         expect((await send('PUT', `parcels/items/${id}`, parcel(7, 46), match)).status).toBe(412);
         expect((await send('PATCH', `parcels/items/${id}`, { properties: {} }, match)).status).toBe(412);

@@ -100,8 +100,25 @@ describe('providers', () => {
     expect((await asAdmin('GET', `/oidc/providers/${providerId}`)).status).toBe(404);
     const wrong = { name: 'x', providerType: 'Generic', clientId: 'x', authority: 'file:///etc/passwd' };
     expect((await asAdmin('POST', '/oidc/providers', wrong)).status).toBe(400);
-    const mapped = { ...wrong, authority: 'https://example.org', roleMapping: { a: 'no role' } };
-    expect((await asAdmin('POST', '/oidc/providers', mapped)).status).toBe(400);
+  });
+
+  it('name roles that are made later, where their caller may give every permission', async () => {
+    const mapped = {
+      ...{ name: 'x', providerType: 'Generic', clientId: 'x', enabled: false },
+      ...{ authority: 'https://example.org', roleMapping: { a: 'made later' } },
+    };
+    const { status, json } = await asAdmin('POST', '/oidc/providers', mapped);
+    expect(status).toBe(201);
+    const { providerId, roleMapping } = json['data'] as unknown as {
+      providerId: string;
+      roleMapping: object;
+    };
+    expect(roleMapping).toEqual({ a: 'made later' });
+    expect((await asAdmin('DELETE', `/oidc/providers/${providerId}`)).status).toBe(200);
+    const permissions = ['admin:oidc:write', 'claim:*', 'tenant:*'];
+    const made = await asAdmin('POST', '/api-keys', { name: 'q', permissions });
+    const weak = { 'x-api-key': (made.json['data'] as unknown as { key: string }).key };
+    expect((await send('POST', '/api/v1/admin/oidc/providers', mapped, weak)).status).toBe(403);
   });
 
   it('give no rights beyond those of who names them', async () => {

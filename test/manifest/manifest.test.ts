@@ -206,7 +206,6 @@ describe('manifests', () => {
     expect(wrong.status).toBe(400);
     expect(wrong.errors.map(({ name }: Json) => name).sort()).toEqual([
       '/resources/2/attribute',
-      '/resources/3/role',
       '/resources/4/filter',
       '/resources/5/spec',
     ]);
@@ -247,6 +246,10 @@ describe('manifests', () => {
     expect((await graticule(two, 'apply', join(folder, 'none.yaml'))).err).toContain('cannot be read');
     writeFileSync(join(folder, 'no.yaml'), 'a: 1');
     expect((await graticule(two, 'plan', join(folder, 'no.yaml'))).err).toContain('has no resources');
+    writeFileSync(join(folder, 'big.yaml'), 'resources:\n  - spec: { code: 9007199254740993 }\n');
+    expect((await graticule(two, 'plan', join(folder, 'big.yaml'))).err).toContain(
+      'code: 9007199254740993 would be rounded to 9007199254740992',
+    );
     const { code, err } = await graticule({ ...two, adminKey: 'wrong-wrong-wrong' }, 'plan', file);
     expect(code).not.toBe(0);
     expect(err).toContain('401');

@@ -436,3 +436,24 @@ describe('joins', () => {
     expect(pairs(2200)).toEqual([]);
   });
 });
+
+it('centroids of parts that were cut at 180 degrees lie between them', () => {
+  const square = (west: number, east: number) => [
+    [
+      [west, 0],
+      [east, 0],
+      [east, 2],
+      [west, 2],
+      [west, 0],
+    ],
+  ];
+  const blob = (parts: object[][]) =>
+    geojsonToWkb({ type: 'MultiPolygon', coordinates: parts }, { from: CRS84, to: CRS84 });
+  const cut = blob([square(170, 180), square(-180, -176)]);
+  expect([...centroids([cut], CRS84)]).toEqual([177, 1]);
+  expect([...centroids([blob([square(177, 180), square(-180, -170)])], CRS84)][0]).toBeCloseTo(-176.5, 9);
+  // In metres the parts are two places, and a part around the Earth has its middle on the other side.
+  expect([...centroids([cut], 'EPSG:3857', 'EPSG:3857')][0]).toBeCloseTo((175 * 10 - 178 * 4) / 14, 9);
+  const around = blob([square(-180, 180), square(170, 180)]);
+  expect([...centroids([around], CRS84)][0]).toBeCloseTo((175 * 10) / 370, 9);
+});

@@ -115,7 +115,7 @@ describe('rules of access', () => {
       ...{ service: 'other', layer: 'nowhere', role: 'nobody', attribute: 'x', claimType: 'y' },
     });
     expect(refused.status).toBe(400);
-    expect(refused.errors!.map(({ name }) => name)).toEqual(['/service', '/role', '/layer']);
+    expect(refused.errors!.map(({ name }) => name)).toEqual(['/layer']);
     const attribute = { service: '*', layer: 'countries', role: 'clerk', attribute: 'nope', claimType: 'y' };
     expect((await admin('POST', '/rls-policies', attribute)).errors).toMatchObject([{ name: '/attribute' }]);
     const comparison = { ...attribute, attribute: 'ISO_A3', comparison: 'like' };
@@ -123,6 +123,19 @@ describe('rules of access', () => {
       { name: '/comparison' },
     ]);
     expect((await admin('GET', '/rls-policies')).data).toHaveLength(1);
+  });
+
+  it('name roles and services that are made later', async () => {
+    const later = { service: 'later', layer: 'countries', role: 'later', attribute: 'ISO_A3' };
+    for (const [path, more] of [
+      ['/rls-policies', { claimType: 'y' }],
+      ['/field-mask-policies', {}],
+    ] as const) {
+      const { status, data } = await admin('POST', path, { ...later, ...more });
+      expect([path, status, data]).toMatchObject([path, 201, later]);
+      const { policyId: id } = data as { policyId: string };
+      expect((await admin('DELETE', `${path}/${id}`)).status).toBe(200);
+    }
   });
 
   it('end with the policy', async () => {

@@ -228,3 +228,36 @@ describe('users', () => {
     expect((await send('POST', '/api/v1/users', { name: 'hal' }, gil)).status).toBe(201);
   });
 });
+
+it('links of the management API start with the prefix of a proxy', async () => {
+  const headers = { 'x-api-key': server.adminKey, 'x-forwarded-prefix': '/geo' };
+  const base = `${server.url}/api/v1/admin`;
+  const role = await fetch(`${base}/roles`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: '{"name":"prefixed"}',
+  });
+  const location = role.headers.get('location')!;
+  expect([role.status, location.slice(0, 24)]).toEqual([201, '/geo/api/v1/admin/roles/']);
+  const removed = await fetch(`${server.url}${location.slice('/geo'.length)}`, { method: 'DELETE', headers });
+  expect(removed.status).toBe(200);
+  const document = await (await fetch(`${base}/openapi.json`, { headers })).json();
+  expect(document).toMatchObject({ servers: [{ url: '/geo' }] });
+  const form = new FormData();
+  form.set('TableName', 'prefixed');
+  form.set('ForceBackground', 'true');
+  const point = { type: 'Feature', geometry: { type: 'Point', coordinates: [1, 2] }, properties: { a: 1 } };
+  form.set('File', new Blob([JSON.stringify(point)]), 'prefixed.geojson');
+  const queued = await fetch(`${base}/import/upload`, { method: 'POST', headers, body: form });
+  const { jobId, statusUrl, cancelUrl } = (await queued.json()) as Record<string, string>;
+  const job = `/geo/api/v1/admin/import/jobs/${jobId}`;
+  expect([statusUrl, cancelUrl, queued.headers.get('location')]).toEqual([job, `${job}/cancel`, job]);
+  const shown = await (await fetch(`${base}/jobs/${jobId}`, { headers })).text();
+  expect(shown.match(/"href":\s*"[^"]*/g)).toEqual(
+    expect.arrayContaining([expect.stringContaining(`"/geo/api/v1/admin/jobs/${jobId}`)]),
+  );
+  // Without a proxy there is no prefix.
+  expect(
+    await (await fetch(`${base}/jobs/${jobId}`, { headers: { 'x-api-key': server.adminKey } })).text(),
+  ).not.toContain('/geo');
+});

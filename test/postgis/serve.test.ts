@@ -24,9 +24,21 @@ beforeAll(async () => {
      CREATE INDEX ON places USING gist (geom);
      CREATE TABLE roads (id int PRIMARY KEY, geom geometry(LineString, 3857));
      CREATE TABLE other.roads (id int PRIMARY KEY, geom geometry(LineString, 3857));
-     CREATE TABLE no_key (geom geometry(Point, 4326));`,
+     CREATE TABLE no_key (geom geometry(Point, 4326));
+     CREATE TABLE halfturn (id serial PRIMARY KEY, geom geography(Polygon, 4326));
+     INSERT INTO halfturn (geom) VALUES ('POLYGON((179 -1,-179 -1,-179 1,179 1,179 -1))');
+     CREATE TABLE halfturns (id serial PRIMARY KEY, geom geography);
+     INSERT INTO halfturns (geom) VALUES ('LINESTRING(179 0,-178 1)'), ('POINT(170 5)'), ('POINT(-175 0)');
+     CREATE TABLE reals (id serial PRIMARY KEY, f4 real, geom geometry(Point, 4326));
+     INSERT INTO reals (f4, geom) SELECT v, 'SRID=4326;POINT(1 1)' FROM unnest('{0.3,0.1,16777216,NULL,1e-20,NaN}'::real[]) v;
+     CREATE TABLE snow (id serial PRIMARY KEY, sid bigint, geom geometry(Point, 4326));
+     INSERT INTO snow (sid, geom) SELECT 1152921504606846976 + i, ST_SetSRID(ST_MakePoint(i, i), 4326) FROM generate_series(1, 6) i;`,
   );
   server = await startServer({ sources: [url, 'demo/data/world_map.gpkg'] });
+  const { collections } = JSON.parse(await textOf('/ogc/tiles/collections?f=json')) as {
+    collections: { id: string; title: string }[];
+  };
+  for (const { id, title } of collections) numbers.set(title.toLowerCase(), id);
 });
 afterAll(async () => {
   await server?.stop();
@@ -45,6 +57,93 @@ async function until(what: string, reached: () => Promise<boolean>): Promise<voi
   }
 }
 const readiness = async () => (await get('/healthz/ready')).status;
+
+async function textOf(path: string): Promise<string> {
+  const response = await get(path);
+  expect([path, response.status]).toEqual([path, 200]);
+  return response.text();
+}
+/** Numbers of layers by the names of tables. */
+const numbers = new Map<string, string>();
+const queryOf = (table: string) => `/rest/services/default/FeatureServer/${numbers.get(table)}/query`;
+
+describe('geographies across 180 degrees', () => {
+  const extentOf = async (id: string) =>
+    JSON.parse(await textOf(`/ogc/features/collections/${id}?f=json`)).extent.spatial.bbox[0];
+
+  it('have extents that lie across them', async () => {
+    expect(await extentOf('halfturn')).toEqual([179, -1, -179, 1]);
+    expect(await extentOf('halfturns')).toEqual([170, 0, -175, 5]);
+    const query = `${queryOf('halfturn')}?where=1%3D1&returnExtentOnly=true&outSR=4326&f=json`;
+    expect(JSON.parse(await textOf(query)).extent).toMatchObject({ xmin: -180, xmax: 180 });
+  });
+
+  it('have their centroids and densities there', async () => {
+    const query = `${queryOf('halfturn')}?where=1%3D1&returnCentroid=true&returnGeometry=false&outSR=4326`;
+    const centroid = JSON.parse(await textOf(`${query}&f=json`)).features[0].centroid;
+    expect([Math.abs(centroid.x), centroid.y]).toEqual([180, 0]);
+    const lines = `${queryOf('halfturns')}?objectIds=1&returnCentroid=true&returnGeometry=false&outSR=4326&f=json`;
+    const middle = JSON.parse(await textOf(lines)).features[0].centroid;
+    expect(middle.x).toBeCloseTo(-179.5, 6);
+    expect(middle.y).toBeCloseTo(0.5, 6);
+    const answer = await fetch(`${server.url}/ogc/features/collections/halfturn/density`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': server.adminKey },
+      body: JSON.stringify({ cellSize: 100_000 }),
+    });
+    const cells = JSON.parse(await answer.text()).features;
+    expect(cells.length).toBe(1);
+    const ordinates: number[] = cells[0].geometry.coordinates.flat(3);
+    for (const [i, x] of ordinates.entries()) if (i % 2 === 0) expect(Math.abs(x)).toBeGreaterThan(175);
+  });
+});
+
+it.each([
+  ['f4=0.3', [1]],
+  ['0.3=f4', [1]],
+  ['f4=0.30000001', []],
+  ['f4>0.3', [3, 6]],
+  ['f4>=0.3', [1, 3, 6]],
+  ['f4<0.30000001', [1, 2, 5]],
+  ['f4 IN (0.1,0.3,0.25)', [1, 2]],
+  ['f4 BETWEEN 0.1 AND 0.3', [1, 2]],
+  ['f4=16777217', []],
+  ['f4=16777216', [3]],
+  ['f4=1e-20', [5]],
+  ['f4*10=3', [1]],
+])('a real is the number that it is shown as: %s', async (filter, ids) => {
+  const { features } = JSON.parse(
+    await textOf(`/ogc/features/collections/reals/items?f=json&filter=${encodeURIComponent(filter)}`),
+  );
+  expect(features.map(({ id }: { id: number }) => id)).toEqual(ids);
+});
+
+it('statistics of buffers keep the digits of integers, and bins that have no width are refused', async () => {
+  const aggregate = (type: string) => ({
+    statisticType: type,
+    onStatisticField: 'sid',
+    outStatisticFieldName: type,
+  });
+  const answer = await fetch(`${server.url}/ogc/features/collections/snow/buffer-aggregate`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': server.adminKey },
+    body: JSON.stringify({
+      distance: 1000,
+      dissolve: true,
+      outStatistics: ['sum', 'max', 'min'].map(aggregate),
+    }),
+  });
+  const body = await answer.text();
+  expect(body).toContain('"sum":6917529027641081877');
+  expect(body).toContain('"max":1152921504606846982');
+  expect(body).toContain('"min":1152921504606846977');
+  const bins = (count: number) =>
+    encodeURIComponent(
+      JSON.stringify({ type: 'autoIntervalBin', onField: 'sid', parameters: { numberOfBins: count } }),
+    );
+  const refused = await textOf(`${queryOf('snow').replace('/query', '/queryBins')}?bin=${bins(3)}&f=json`);
+  expect(refused).toContain('too close together for 3 bins');
+});
 
 describe('a published database', () => {
   it('is served beside files', async () => {

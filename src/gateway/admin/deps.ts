@@ -103,5 +103,6 @@ export interface AdminDeps {
   /** Every permission that something on this server asks for. */
   permissions(): ReadonlySet<string>;
   /** The OpenAPI document of the management API, as JSON data. */
-  openApi(): unknown;
+  /** The interface document of a server whose paths start with a prefix. */
+  openApi(prefix: string): unknown;
 }

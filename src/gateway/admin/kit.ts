@@ -13,6 +13,7 @@ import { BASE_PATH } from './base-path.js';
 import { Turns } from './conditional.js';
 import type { AdminDeps } from './deps.js';
 import { dataSchema, type Envelope, errorDocs } from './envelope.js';
+import { prefixLinks } from './path-prefix.js';
 import { isChange, runOf, sendsTag } from './row-run.js';
 
 /**
@@ -212,13 +213,13 @@ function operationOf(about: Group, row: Row, deps: AdminDeps, turns: Turns): Adm
     ...(open ? { permission: 'public', repeatable: false } : {}),
     description,
     params: params ?? {},
-    body: body && { ...body, bindsAnyCase: true },
+    body: body && { ...body, bindsAnyCase: true, refusesRounding: true },
     responses: { ...responsesOf(implementation, envelope), ...errorDocs(errors ?? []) },
     built: true,
     socket,
     takesSessionOfPrograms,
     ...(isChange(method) ? { entityTag: 'checked' } : sendsTag(about, row) ? { entityTag: 'sent' } : {}),
-    run: runOf({ group: about, row, implementation, deps }, turns),
+    run: prefixLinks(runOf({ group: about, row, implementation, deps }, turns)),
   };
 }
 

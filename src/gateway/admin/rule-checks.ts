@@ -1,5 +1,5 @@
 import { hasFeatures } from '../../core/abilities.js';
-import { ANY, type RowPolicy, type RuleScope, SERVICE, type Treatment } from '../../core/access.js';
+import { ANY, type RowPolicy, type RuleScope, type Treatment } from '../../core/access.js';
 import { type BodyProblem, problem, refuse, requireSound } from '../../core/body-problems.js';
 import { type CatalogSnapshot, type VectorCollection, whole } from '../../core/collection.js';
 import { Cql2Error } from '../../core/cql2/index.js';
@@ -7,29 +7,23 @@ import { isTreatable } from '../../core/field-masks.js';
 import type { Field } from '../../core/vector-source.js';
 import { COMPARABLE } from '../../services/access/policy.js';
 import { requireFilter } from '../../services/access/row-filter.js';
-import type { RuleSet } from '../../services/access/rules.js';
 
 /** Role of callers without credentials, for policies. */
 export const ANONYMOUS_ROLE = 'anonymous';
 
 /**
- * Checks what a rule names: a rule about what is not there would protect nothing. `fits` says of a field why it cannot be
- * ruled; fields are looked at in the layer, or in each layer that has them where the rule is for all layers. Those that
- * the settings of a layer hide are there for rules.
+ * Checks the layer and the attribute of a rule: without them it would protect nothing. Roles and services may be made later.
+ * `fits` says of a field why it cannot be ruled; fields are looked at in the layer, or in each layer that has them where the
+ * rule is for all layers. Those that the settings of a layer hide are there for rules.
  */
 export function requireRule(
   rule: Rule,
-  { rules, catalog }: RuleTargets,
+  { catalog }: RuleTargets,
   fits: Fits = () => undefined,
   suits: Suits = () => undefined,
 ): void {
-  const { service, layer, role } = rule;
   requireSound([
-    service === ANY || hasService(catalog(), service) ? undefined : problem('service', 'is no service'),
-    role === ANY || role === ANONYMOUS_ROLE || rules.current.role(role)
-      ? undefined
-      : problem('role', 'is no role'),
-    layer === ANY
+    rule.layer === ANY
       ? anyLayerProblem(rule, catalog(), fits, suits)
       : layerProblem(rule, catalog(), fits, suits),
   ]);
@@ -84,14 +78,9 @@ export function requireMask(
   );
 }
 
-/** What rules may name. */
+/** Where rules find what they name. */
 export interface RuleTargets {
-  readonly rules: { readonly current: Pick<RuleSet, 'role'> };
   catalog(): CatalogSnapshot;
-}
-
-function hasService({ collections }: CatalogSnapshot, name: string): boolean {
-  return name === SERVICE || collections.some(({ service }) => service === name);
 }
 
 type Rule = RuleScope & { readonly attribute: string | null };

@@ -178,8 +178,18 @@ export class HttpExchange implements Exchange {
   }
 
   header(name: string): string | undefined {
-    if (this.#req) return this.#req.getHeader(name) || undefined;
+    // An empty If-Match is a condition that no tag meets; the library reads headers without a value as absent.
+    if (this.#req)
+      return this.#req.getHeader(name) || (name === 'if-match' ? this.#emptyHeader(name) : undefined);
     return this.#headers?.get(name);
+  }
+
+  #emptyHeader(name: string): string | undefined {
+    let value: string | undefined;
+    this.eachHeader((sent) => {
+      if (sent === name) value = '';
+    });
+    return value;
   }
 
   /** As `header`. */

@@ -114,8 +114,8 @@ export function bodyReader(spec: BodySpec, check: SchemaCheck, pools: Pick<Pools
     const mediaType = checkMediaType(x.header('content-type'), spec);
     const form = FORMS[mediaType] ?? spec.form ?? 'json';
     const boundary = form === 'multipart' ? boundaryOf(x.header('content-type')!) : undefined;
-    const { jsonMembers, exactMembers } = spec;
-    const reading = { form, boundary, bounds: bounds.json, jsonMembers, exactMembers };
+    const { jsonMembers, exactMembers, refusesRounding } = spec;
+    const reading = { form, boundary, bounds: bounds.json, jsonMembers, exactMembers, refusesRounding };
     const read = await parse(parts, reading, x, pools);
     const fitted = spec.fit ? spec.fit(read) : read;
     const bind = binder();
@@ -198,12 +198,15 @@ async function parse(
   } catch (cause) {
     const why = refusal(cause);
     if (!why) throw cause;
-    throw new ApiError(why.tooLarge ? 'payload-too-large' : 'invalid-body', why.message, { cause });
+    const { message, pointer } = why;
+    const errors = pointer && [{ name: pointer, detail: message.slice(pointer.length + 2) }];
+    const code = why.tooLarge ? 'payload-too-large' : 'invalid-body';
+    throw new ApiError(code, message, errors ? { cause, errors } : { cause });
   }
 }
 
 /** Threads that are busy or gone are no fault of the body. */
-function refusal(error: unknown): { message: string; tooLarge: boolean } | undefined {
+function refusal(error: unknown): Pick<BodyError, 'message' | 'tooLarge' | 'pointer'> | undefined {
   if (error instanceof BodyError) return error;
   if (!(error instanceof TaskFailure)) return undefined;
   const { code, message } = error;

@@ -52,9 +52,10 @@ uint32_t requireCount(napi_env env, napi_value value, const char* what) {
 
 }  // namespace
 
-/** (blobs, from, to) -> Float64Array of x, y pairs in the CRS `to`; NaN where there is no centroid. */
+/** (blobs, from, to, degrees) -> Float64Array of x, y pairs in the CRS `to`; NaN where there is no centroid. */
 napi_value centroids(napi_env env, napi_callback_info info) {
-  const Arguments<3> arguments(env, info);
+  const Arguments<4> arguments(env, info);
+  const bool degrees = requireBoolean(env, arguments[3], "degrees");
   const auto reprojector = reprojectorFor(env, requireText(env, arguments[1], "from"), requireText(env, arguments[2], "to"));
   const uint32_t n = lengthOf(env, arguments[0]);
   double* out = nullptr;
@@ -63,7 +64,7 @@ napi_value centroids(napi_env env, napi_callback_info info) {
   eachBlob(env, arguments[0], [&](uint32_t i, const uint8_t* blob, size_t size) {
     double* xy = out + 2 * size_t{i};
     xy[0] = xy[1] = kNaN;
-    if (readInto(blob, size, geometry) && centroidOf(geometry, xy[0], xy[1])) reprojector->transform(xy, 1);
+    if (readInto(blob, size, geometry) && centroidOf(geometry, xy[0], xy[1], degrees)) reprojector->transform(xy, 1);
     if (!std::isfinite(xy[0]) || !std::isfinite(xy[1])) xy[0] = xy[1] = kNaN;
   });
   return result;

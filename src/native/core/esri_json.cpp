@@ -67,6 +67,7 @@ void EsriJsonGeometryWriter::begin(const FeatureOptions& options, const Reprojec
   positions_.begin({options.format.precision, false}, reprojector);
   quantiser_.begin(options, reprojector);
   isQuantised_ = options.quantisation.on;
+  degrees_ = options.degrees;
   wantsZ_ = options.z;
 }
 
@@ -119,7 +120,7 @@ void EsriJsonGeometryWriter::writeCentroid(const Geometry& geometry, ByteBuffer&
     return appendPoint(out, quantiser_.numbers().data(), quantiser_.dimension());
   }
   double xy[2];
-  if (!centroidOf(geometry, xy[0], xy[1])) return out.appendLiteral("null");
+  if (!centroidOf(geometry, xy[0], xy[1], degrees_)) return out.appendLiteral("null");
   if (!positions_.load({reinterpret_cast<const uint8_t*>(xy), 1, sizeof xy, false})) return out.appendLiteral("null");
   out.push('{');
   positions_.appendMembers(0, false, out);

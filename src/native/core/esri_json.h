@@ -41,6 +41,7 @@ class EsriJsonGeometryWriter {
   OutputPositions positions_;
   EsriQuantiser quantiser_;
   bool isQuantised_ = false;
+  bool degrees_ = false;
   bool wantsZ_ = false;
   bool z_ = false;
 };

@@ -31,6 +31,7 @@ void letGo(std::vector<T>& numbers) {
 
 void EsriQuantiser::begin(const FeatureOptions& options, const Reprojector* reprojector) {
   options_ = options.quantisation;
+  degrees_ = options.degrees;
   positions_.begin(options.format, reprojector);
   letGo(corners_);
   letGo(lengths_);
@@ -63,7 +64,7 @@ bool EsriQuantiser::quantiseCentroid(const Geometry& geometry) {
   lengths_.clear();
   numbers_.clear();
   double xy[2];
-  if (!centroidOf(geometry, xy[0], xy[1])) return false;
+  if (!centroidOf(geometry, xy[0], xy[1], degrees_)) return false;
   if (!load({reinterpret_cast<const uint8_t*>(xy), 1, sizeof xy, false}) || !snap(1)) return false;
   lengths_.push_back(1);
   numbers_ = corners_;

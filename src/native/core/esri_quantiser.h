@@ -47,6 +47,7 @@ class EsriQuantiser {
   FeatureOptions::Quantisation options_;
   OutputPositions positions_;
   size_t dimension_ = 2;
+  bool degrees_ = false;
   /** Of one sequence, counted from the origin. */
   std::vector<int64_t> corners_;
   int64_t previous_[3] = {0, 0, 0};

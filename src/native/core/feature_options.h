@@ -55,6 +55,8 @@ struct FeatureOptions {
   bool loss = false;
   /** GeoServices only: each feature also has its centroid. */
   bool centroid = false;
+  /** Of centroids: positions of `from` are longitudes and latitudes in degrees. */
+  bool degrees = false;
   /** GeoServices only: how positions become whole numbers, where they do. */
   struct Quantisation {
     bool on = false;

@@ -169,6 +169,7 @@ bool parseFeatureOptions(std::string_view json, FeatureOptions& options, std::st
     if (key == "guardsFormulas") return reader.readBoolean(options.guardsFormulas);
     if (key == "tolerance") return reader.readNumber(options.tolerance);
     if (key == "centroid") return reader.readBoolean(options.centroid);
+    if (key == "degrees") return reader.readBoolean(options.degrees);
     if (key == "quantisation") return readQuantisation(reader, options.quantisation);
     if (key != "precision") return reader.skip();
     uint32_t precision = 0;

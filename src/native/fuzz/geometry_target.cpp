@@ -161,7 +161,9 @@ void fuzzPredicates(const uint8_t* data, size_t size) {
   require(validate(*geos, geometry, why) || !why.reason.empty());
   double x = 0;
   double y = 0;
-  require(!centroidOf(geometry, x, y) || (std::isfinite(x) && std::isfinite(y)));
+  for (const bool degrees : {false, true}) {
+    require(!centroidOf(geometry, x, y, degrees) || (std::isfinite(x) && std::isfinite(y)));
+  }
   const Box box = envelopeOf(geometry);
   if (!box.valid() || box.minX < -180 || box.maxX > 180 || box.minY < -90 || box.maxY > 90) return;
   static ReprojectorCache reprojectors;

@@ -1,4 +1,4 @@
-import { badParameter } from '../../core/errors.js';
+import { ApiError, badParameter } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import { receiveUpload, type UploadSource } from '../upload.js';
 import { type CheckedFile, checkFile, withFile } from './intake.js';
@@ -17,7 +17,10 @@ const FORM_BYTES = 65_536;
 export interface FormRules {
   /** Where files are stored while a form is used. */
   readonly directory: string;
-  /** Called with the fields of the form before its file is stored; a rejection ends the upload. */
+  /**
+   * Called with the fields in front of the file before it is stored; a rejection ends the upload. After `unauthenticated` it
+   * is called again with all fields, as a token may be behind the file.
+   */
   admit(fields: AttachmentForm['fields']): Promise<void>;
 }
 
@@ -32,15 +35,50 @@ export async function withForm<T>(
     await admit(fields);
     return work({ fields, file: undefined });
   }
-  const { path, fileName, mediaType, fields } = await receiveUpload(source, {
-    directory,
-    maxBytes: LIMITS.attachmentBytes,
-    admit: (fields) => admit(fieldsOf(fields)),
-  });
-  return withFile(path, async () => {
-    const file = await checkFile(path, { name: fileName, mediaType }, FILE);
-    return work({ fields: fieldsOf(fields), file });
-  });
+  const admission = new Admission(admit);
+  try {
+    const { path, fileName, mediaType, fields } = await receiveUpload(source, {
+      directory,
+      maxBytes: LIMITS.attachmentBytes,
+      admit: (fields) => admission.begin(fieldsOf(fields)),
+    });
+    return await withFile(path, async () => {
+      await admission.finish(fieldsOf(fields));
+      const file = await checkFile(path, { name: fileName, mediaType }, FILE);
+      return work({ fields: fieldsOf(fields), file });
+    });
+  } finally {
+    admission.end();
+  }
+}
+
+/** Files of unknown callers that are being received. */
+let unknownFiles = 0;
+
+/** Admits a form by the fields in front of its file, or by all fields. Few files of unknown callers are received at a time. */
+class Admission {
+  #isOpen = false;
+
+  constructor(private readonly admit: FormRules['admit']) {}
+
+  async begin(fields: AttachmentForm['fields']): Promise<void> {
+    try {
+      await this.admit(fields);
+    } catch (error) {
+      const mayFollow = error instanceof ApiError && error.code === 'unauthenticated' && !('token' in fields);
+      if (!mayFollow || unknownFiles >= LIMITS.unknownAttachments) throw error;
+      unknownFiles++;
+      this.#isOpen = true;
+    }
+  }
+
+  async finish(fields: AttachmentForm['fields']): Promise<void> {
+    if (this.#isOpen) await this.admit(fields);
+  }
+
+  end(): void {
+    if (this.#isOpen) unknownFiles--;
+  }
 }
 
 function fieldsOf(entries: Iterable<readonly [string, string]>): Readonly<Record<string, string>> {

@@ -1,5 +1,5 @@
 import type { Box } from '../../core/box.js';
-import { imageWithin } from '../../core/box.js';
+import { imageWithin, plainBoxes } from '../../core/box.js';
 import type { ExtentResult } from '../../core/features.js';
 import { describeCrs, transformBox, transformPoints } from '../../native/index.js';
 
@@ -104,15 +104,19 @@ export function haveAPlace(positions: Float64Array, crs: string): boolean {
   return degrees.every(Number.isFinite);
 }
 
-/** An extent as stores answer it. */
-export function measuredIn(extent: Box | undefined, crs: string): ExtentResult {
+/** An extent as stores answer it. `crossing` is the same as a box across 180 degrees, where the store has one. */
+export function measuredIn(extent: Box | undefined, crs: string, crossing?: Box): ExtentResult {
   if (!extent) return {};
-  const extent84 = extentInDegrees(extent, crs);
+  const extent84 = extentInDegrees(extent, crs, crossing);
   return extent84 ? { extent, extent84 } : { extent };
 }
 
-/** An extent in degrees; undefined for one that cannot be said in degrees. */
-export function extentInDegrees(extent: Box, crs: string): Box | undefined {
+/** An extent in degrees, as a box across 180 degrees where `crossing` is one; undefined for one that cannot be said in degrees. */
+export function extentInDegrees(extent: Box, crs: string, crossing?: Box): Box | undefined {
+  if (crossing) {
+    const [west, east] = plainBoxes(crossing).map((half) => extentInDegrees(half, crs));
+    return west && east && [west[0], Math.min(west[1], east[1]), east[2], Math.max(west[3], east[3])];
+  }
   if (crs === 'EPSG:4326' || crs === 'OGC:CRS84') return extent;
   try {
     const box = imageWithin(extent, (part) => transformBox(part, crs, 'OGC:CRS84'));

@@ -2,6 +2,7 @@ import type { FeatureOutput } from '../../core/features.js';
 import { shownField } from '../../core/field-masks.js';
 import type { Field, VectorSource } from '../../core/vector-source.js';
 import { xmlName } from '../../core/xml-name.js';
+import { hasLongitudes } from '../../native/index.js';
 
 /** Whether a writer reads geometries, even if it only says where their centroids are. */
 export const readsGeometry = ({ skipGeometry, centroid }: FeatureOutput) =>
@@ -28,7 +29,8 @@ export function writerOptions(
     ...(output.format.startsWith('esri-')
       ? {
           ...{ id: source.idColumn, skipGeometry: output.skipGeometry, z: output.z },
-          ...{ centroid: output.centroid, quantisation: output.quantisation },
+          ...(output.centroid ? { centroid: true, degrees: hasLongitudes(source.crs) } : {}),
+          quantisation: output.quantisation,
         }
       : {}),
     ...(gml ? { ...gml, geometry: xmlName(source.geometryColumn) } : {}),

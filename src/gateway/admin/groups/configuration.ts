@@ -7,6 +7,7 @@ import type { AdminDeps } from '../deps.js';
 import { TimestampSchema, timestamp } from '../envelope.js';
 import { group, report } from '../kit.js';
 import { enumeration } from '../params.js';
+import { pathPrefix } from '../path-prefix.js';
 
 const S = Type.String();
 const I = Type.Integer();
@@ -103,7 +104,7 @@ export const configuration = group({ tag: 'Configuration', scope: 'configuration
   report('GET /openapi.json', 'Get Admin OpenAPI Specification', {
     params: { f: enumeration('f', ['json'], 'Format of the document.') },
     responses: { 200: { description: 'The document.', content: { [OPENAPI_TYPE]: Type.Object({}) } } },
-    reply: (_x, { openApi }) => json(openApi(), OPENAPI_TYPE),
+    reply: ({ baseUrl }, { openApi }) => json(openApi(pathPrefix(baseUrl)), OPENAPI_TYPE),
   }),
   report('GET /configuration/discover', 'Discover Configuration'),
   report('GET /configuration/metadata', 'Get Configuration Metadata', {

@@ -150,7 +150,7 @@ const BLANK: OidcProvider = {
 function changed(
   before: OidcProvider,
   { clientSecret, ...members }: Static<typeof ProviderPatch>,
-  { identity, rules }: AdminDeps,
+  { identity }: AdminDeps,
 ): OidcProvider {
   const after: OidcProvider = {
     ...{ ...before, ...members },
@@ -158,7 +158,7 @@ function changed(
       ? {}
       : { clientSecret: clientSecret && identity.providers.seal(clientSecret) }),
   };
-  requireSound([authorityProblem(after.authority), ...mappingProblems(after.roleMapping, rules.current)]);
+  requireSound([authorityProblem(after.authority)]);
   return after;
 }
 
@@ -170,21 +170,16 @@ function authorityProblem(authority: string): BodyProblem | undefined {
     : problem('authority', 'must be an http or https address without credentials, query and fragment');
 }
 
-function mappingProblems(mapping: OidcProvider['roleMapping'], rules: RuleSet): (BodyProblem | undefined)[] {
-  return Object.entries(mapping).map(([value, role]) =>
-    rules.role(role) ? undefined : problem(`roleMapping/${value}`, 'is no role'),
-  );
-}
-
 /** Who names a provider lets it give its users roles, claims and a tenant: nobody gives what they do not hold. */
 function requireRights(
   { roleMapping, tenantClaim }: OidcProvider,
   principal: Principal,
   rules: RuleSet,
 ): void {
-  const roles = Object.values(roleMapping).flatMap((name) => rules.role(name)?.permissions ?? []);
+  const roles = Object.values(roleMapping).map((name) => rules.role(name));
   requireHeld(principal, [
-    ...roles.flatMap(labelsOf),
+    // A role that is made later may have any permission.
+    ...roles.flatMap((role) => (role ? role.permissions.flatMap(labelsOf) : ['*'])),
     'claim:*',
     ...(tenantClaim === null ? [] : ['tenant:*']),
   ]);

@@ -17,7 +17,7 @@ import { pathString } from '../../../core/params.js';
 import { mergeOf, mergeProblem } from '../../../core/raster-sources.js';
 import { MERGES } from '../../../core/rasters.js';
 import { serviceAccessId } from '../../../services/access/marker.js';
-import { RULE_KINDS, type RuleSet } from '../../../services/access/rules.js';
+import { RULE_KINDS } from '../../../services/access/rules.js';
 import { mapSettings } from '../../../services/layers/map-settings.js';
 import type { AdminDeps } from '../deps.js';
 
@@ -347,23 +347,12 @@ async function putAccess(
   before: DataAccess,
   principal: Principal,
 ): Promise<void> {
-  const { state, rules, settle } = deps;
-  requireRoles(change, rules.current);
+  const { state, settle } = deps;
   requireAccessRight(id, change, before, principal, deps);
   const members = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
   const access: DataAccess = { ...before, ...members };
   await state.documents.announcing('access').put(RULE_KINDS.access, id, access, actorOf(principal));
   await settle();
-}
-
-function requireRoles(change: AccessChange, rules: RuleSet): void {
-  requireSound(
-    (['allowedRoles', 'allowedWriteRoles'] as const).flatMap((member) =>
-      (change[member] ?? []).map((name, n) =>
-        rules.role(name) ? undefined : problem(`${member}/${n}`, 'is no role'),
-      ),
-    ),
-  );
 }
 
 function settingsOf(name: string, { layers, rules }: AdminDeps): Static<typeof Settings> {

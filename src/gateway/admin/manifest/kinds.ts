@@ -116,11 +116,6 @@ const accessPolicy = documentKind(
     scope: 'services',
     schema: AccessSpec,
     requireRight: requireAccessRight,
-    prepare({ spec }, { rules }) {
-      const { allowedRoles, allowedWriteRoles } = spec as Static<typeof AccessSpec>;
-      const unknown = [...allowedRoles, ...allowedWriteRoles].find((name) => !rules.current.role(name));
-      if (unknown !== undefined) throw wrong(problem('allowedRoles', `names ${unknown}, which is no role`));
-    },
   },
   RULE_KINDS.access,
   'access',

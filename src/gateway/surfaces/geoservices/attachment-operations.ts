@@ -147,7 +147,7 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
     x: Exchange<typeof featureParams>,
     work: (form: AttachmentForm) => Promise<T>,
   ) => {
-    // A token is a field in front of the file: only then the caller is known.
+    // A token is a field of the form: with it the caller is known.
     const admit = async ({ token }: AttachmentForm['fields']) => {
       if (token !== undefined) await x.identify?.(token);
       attachments.requireEditable(x, addressOf(x.params));

@@ -1,3 +1,4 @@
+import { uncrossed } from '../../../core/box.js';
 import { CRS84 } from '../../../core/crs.js';
 import { ApiError } from '../../../core/errors.js';
 import type { FeatureQuery, ItemsResult } from '../../../core/features.js';
@@ -120,7 +121,8 @@ function count(x: Exchange, pools: Pools, query: FeatureQuery): Promise<number> 
 async function extentAnswer(x: Exchange, pools: Pools, { storageCrs }: Layer, request: QueryRequest) {
   const { query, crs } = request;
   const { extent, extent84 } = await runTask(x, pools, 'vector.extent', query);
-  const [box, from] = crs.proj === CRS84.proj && extent84 ? [extent84, CRS84] : [extent, storageCrs];
+  const [box, from] =
+    crs.proj === CRS84.proj && extent84 ? [uncrossed(extent84), CRS84] : [extent, storageCrs];
   const image = box && boxIn(box, from, crs);
   const counted = request.counts ? { count: await count(x, pools, query) } : {};
   return {

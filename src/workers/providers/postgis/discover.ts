@@ -145,12 +145,12 @@ export async function layerOf(
   const names = [...attributes.map(({ field }) => field.name), table.geometryColumn, source.idColumn];
   const numbers = await keyNumbers(connection, source, keyed.field, names);
   if (numbers) source.numbers = numbers;
-  const { count, estimated, extent, beyond } = await measure.table(table, crs);
+  const { count, estimated, extent, beyond, crossing } = await measure.table(table, crs);
   return {
     source,
     description: table.comment ?? undefined,
     extent,
-    extent84: extent && extentInDegrees(extent, crs),
+    extent84: extent && extentInDegrees(extent, crs, crossing),
     ...(beyond ? { beyond } : {}),
     featureCount: count,
     ...(estimated ? { countEstimated: true } : {}),

@@ -6,7 +6,7 @@ import type { Cancellation } from '../../cancellation.js';
 import { measuredIn, sensibleExtent } from '../domain.js';
 import { withConnection } from './database.js';
 import { envelope, whereOf } from './filter.js';
-import { areNumbers, Measure, sidesOf } from './measure.js';
+import { areNumbers, crossingBox, hemispheresSql, isAroundEarth, Measure, sidesOf } from './measure.js';
 import { geometryOf, quote, tableOf } from './names.js';
 import { SqlParams } from './params.js';
 
@@ -31,7 +31,7 @@ function ofTable(source: PostgisSource, cancellation?: Cancellation): Promise<Ex
         { schema, table, geometryColumn, geography, kind, estimate },
         crs,
       );
-      return measuredIn(measured.extent, crs);
+      return measuredIn(measured.extent, crs, measured.crossing);
     },
     { cancellation },
   );
@@ -59,7 +59,12 @@ function ofPassing(
       const search = sensibleExtent(await within(), source.crs);
       let step = search.next();
       while (!step.done) step = search.next(await within(step.value));
-      return measuredIn(step.value.extent, source.crs);
+      const { extent } = step.value;
+      if (!source.geography || !isAroundEarth(extent)) return measuredIn(extent, source.crs);
+      const params = new SqlParams();
+      const passing = `(${whereOf(source, filter, params)})`;
+      const [row] = await connection.query(hemispheresSql(geometry, tableOf(source), passing), params.values);
+      return measuredIn(extent, source.crs, row && crossingBox(extent!, row));
     },
     { cancellation },
   );

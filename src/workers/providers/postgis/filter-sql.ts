@@ -68,6 +68,8 @@ export class PostgisFilterWriter extends FilterWriter {
 
   protected column(name: string, kind: Kind): Fragment {
     const stored = this.stored(name);
+    // The double that the digits of a `real` say, as features show it.
+    if (this.#isReal(name)) return sql`${stored}::text::float8`;
     return kind === 'string' && !this.#isText(name) ? sql`${stored}::text` : stored;
   }
 
@@ -75,6 +77,17 @@ export class PostgisFilterWriter extends FilterWriter {
     const { numbers, idColumn } = this.source;
     if (name !== numbers?.column || name === idColumn) return raw(column(name));
     return raw(`(SELECT n.number FROM ${numbersOf(numbers)} n WHERE n.key = ${keyOf(numbers.key)})`);
+  }
+
+  #isReal(name: string): boolean {
+    return fieldOf(this.source, name)?.sqlType === 'real';
+  }
+
+  /** A `real` as such, for its index, beside numbers that are the digits of one. */
+  protected override exactNumbers([first, ...others]: readonly Operand[]): Fragment[] | undefined {
+    if (typeof first !== 'object' || !isProperty(first) || !this.#isReal(first.property)) return undefined;
+    if (!others.every((other) => typeof other === 'number' && isShownReal(other))) return undefined;
+    return [this.stored(first.property), ...others.map((other) => this.#value(other as number, 'float4'))];
   }
 
   #isText(name: string): boolean {
@@ -271,6 +284,20 @@ const ASCII_FOLDS: Record<FoldName, string> = {
   upper: 'upper(v.a COLLATE "C")',
   accenti: 'v.a',
 };
+
+/** Digits that tell all numbers of single precision apart. */
+const REAL_DIGITS = 9;
+
+/** Whether a number is the one that a `real` is shown as: that of its shortest digits. */
+function isShownReal(value: number): boolean {
+  const real = Math.fround(value);
+  if (!Number.isFinite(real)) return false;
+  for (let digits = 1; digits <= REAL_DIGITS; digits++) {
+    const shown = Number(real.toPrecision(digits));
+    if (Math.fround(shown) === real) return shown === value;
+  }
+  return false;
+}
 
 /** Types that compare as text does. The others are cast to it. */
 const TEXT_TYPE = /^(text|character varying|varchar)\b/;

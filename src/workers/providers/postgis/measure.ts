@@ -16,6 +16,8 @@ export interface Measured extends SensibleExtent {
   count: number;
   /** True when the count is the planner's. */
   estimated: boolean;
+  /** The extent as a box across 180 degrees, where a geography lies across them. */
+  crossing?: Box;
 }
 
 export type MeasuredTable = Pick<
@@ -39,7 +41,15 @@ export class Measure {
     const search = sensibleExtent(extent, crs);
     let step = search.next();
     while (!step.done) step = search.next(await this.#extentWithin(table, step.value));
-    return { count, estimated: !counted, ...step.value };
+    const crossing = table.geography ? await this.#crossing(table, step.value.extent) : undefined;
+    return { count, estimated: !counted, ...step.value, ...(crossing ? { crossing } : {}) };
+  }
+
+  /** The extent of geographies of which some lie across 180 degrees, as a box that does. */
+  async #crossing(table: MeasuredTable, extent: Box | undefined): Promise<Box | undefined> {
+    if (!isAroundEarth(extent)) return undefined;
+    const [row] = (await this.#within(hemispheresSql(geometryOf(table), nameOf(table)))) ?? [];
+    return row && crossingBox(extent!, row);
   }
 
   async #counted(table: MeasuredTable): Promise<{ count: number; extent: Box | undefined } | undefined> {
@@ -118,6 +128,26 @@ export function sidesOf(box: string): string {
     (side) => `CASE WHEN ${box} IS NOT NULL THEN least(greatest(${side}(${box}), -1e308), 1e308) END`,
   );
   return sides.join(', ');
+}
+
+/** Whether an extent reaches from -180 to 180 degrees, as that of a geometry that was cut there does. */
+export function isAroundEarth(extent: Box | undefined): boolean {
+  return extent !== undefined && extent[0] === -180 && extent[2] === 180;
+}
+
+/** SQL for the western end of the eastern hemisphere's parts, the eastern end of the others, and whether a part is in both. */
+export function hemispheresSql(geometry: string, from: string, where = 'TRUE'): string {
+  const [west, east] = ['ST_XMin(d.geom)', 'ST_XMax(d.geom)'];
+  const isEastern = `${west} >= 0`;
+  return `SELECT min(${west}) FILTER (WHERE ${isEastern}), max(${east}) FILTER (WHERE NOT ${isEastern}),
+      bool_or(${west} < 0 AND ${east} > 0)
+    FROM ${from}, ST_Dump(${geometry}) AS d WHERE ${where} AND ${west} BETWEEN -180 AND 180 AND ${east} BETWEEN -180 AND 180`;
+}
+
+/** The box across 180 degrees of a row of `hemispheresSql`; undefined where a part lies across 0 degrees. */
+export function crossingBox([, south, , north]: Box, [west, east, isInBoth]: PgValue[]): Box | undefined {
+  if (isInBoth !== false || typeof west !== 'number' || typeof east !== 'number') return undefined;
+  return [west, south, east, north];
 }
 
 function boxOf(sides: readonly PgValue[]): Box | undefined {

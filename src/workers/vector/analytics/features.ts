@@ -1,4 +1,5 @@
 import type { FeatureRow } from '../../../core/features.js';
+import { parseJsonExactly, stringifyExactly } from '../../../core/json.js';
 import type { Field, VectorSource } from '../../../core/vector-source.js';
 import { geometryToGeoJSON } from '../../../native/index.js';
 import type { Value } from './statistics.js';
@@ -11,17 +12,8 @@ export function feature(
   properties: Readonly<Record<string, unknown>>,
   id?: FeatureRow['id'],
 ): string {
-  const head = id === undefined ? '' : `"id":${JSON.stringify(id, writable)},`;
-  return `{"type":"Feature",${head}"geometry":${geometry},"properties":${JSON.stringify(properties, writable)}}`;
-}
-
-/** Whole numbers of 64 bits as numbers where these are exact, else as text; bytes as base64. */
-function writable(_: string, value: unknown): unknown {
-  if (typeof value === 'bigint') {
-    const number = Number(value);
-    return Number.isSafeInteger(number) ? number : String(value);
-  }
-  return value;
+  const head = id === undefined ? '' : `"id":${stringifyExactly(id)},`;
+  return `{"type":"Feature",${head}"geometry":${geometry},"properties":${stringifyExactly(properties)}}`;
 }
 
 export function joined(features: readonly string[]): Uint8Array {
@@ -54,7 +46,7 @@ export function attribute({ type }: Field, value: Value | Uint8Array): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
   if ((type !== 'json' && type !== 'array') || typeof value !== 'string') return value;
   try {
-    return JSON.parse(value);
+    return parseJsonExactly(value, 'all');
   } catch {
     return value;
   }

@@ -8,6 +8,8 @@ class Running {
   count = 0;
   mean = 0;
   sum = 0;
+  /** The sum with all its digits; undefined after the first value that is not an integer. */
+  whole: bigint | undefined = 0n;
   squares = 0;
   least: Value = null;
   greatest: Value = null;
@@ -20,6 +22,11 @@ class Running {
     const number = Number(value);
     const delta = number - this.mean;
     this.sum += number;
+    if (this.whole !== undefined)
+      this.whole =
+        typeof value === 'bigint' || Number.isSafeInteger(value)
+          ? this.whole + BigInt(value as bigint | number)
+          : undefined;
     this.mean += delta / this.count;
     this.squares += delta * (number - this.mean);
   }
@@ -34,7 +41,7 @@ class Running {
       case 'max':
         return this.greatest;
       case 'sum':
-        return this.count === 0 ? null : this.sum;
+        return this.count === 0 ? null : this.#total();
       case 'avg':
         return this.count === 0 ? null : this.mean;
       case 'var':
@@ -42,6 +49,12 @@ class Running {
       case 'stddev':
         return variance === null ? null : Math.sqrt(variance);
     }
+  }
+
+  /** The exact sum where a number or 64 bits hold it. */
+  #total(): Value {
+    if (this.whole === undefined || Number.isSafeInteger(this.sum)) return this.sum;
+    return BigInt.asIntN(64, this.whole) === this.whole ? this.whole : this.sum;
   }
 }
 

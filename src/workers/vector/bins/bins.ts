@@ -58,8 +58,10 @@ async function binsOf(
   groups: Groups,
   cancellation?: Cancellation,
 ): Promise<Omit<Bin, 'split'>[]> {
-  const limits = binLimits(task.cut, await rangeOf(task, groups, cancellation));
+  const range = await rangeOf(task, groups, cancellation);
+  const limits = binLimits(task.cut, range);
   if (limits.length < 2) return [];
+  requireApart(task, limits, range);
   const { rows } = await groups(
     {
       ...queryOf(task),
@@ -95,6 +97,17 @@ async function rangeOf(
   );
   const [least = null, greatest = null] = rows[0] ?? [];
   return least === null || greatest === null ? undefined : [numberOf(least), numberOf(greatest)];
+}
+
+/** Throws for bins of integers beyond 2^53 whose limits, which are doubles, are the same number. */
+function requireApart({ cut, field }: BinsTask, limits: readonly number[], range: Range | undefined): void {
+  if (cut.kind !== 'count' || !range || range.every(Number.isSafeInteger)) return;
+  const [least, greatest] = range;
+  if (!Number.isInteger(least) || !Number.isInteger(greatest) || limits.length > cut.count) return;
+  throw new TaskFailure(
+    'invalid-input',
+    `The values of '${field}', ${limits[0]} to ${limits.at(-1)}, are too close together for ${cut.count} bins: limits of bins are doubles. Use fewer bins or group by the field.`,
+  );
 }
 
 /** Instants are text, and so are decimals that a double does not hold. */
