@@ -86,32 +86,57 @@ export interface Asked {
 const ajv = new Ajv({ strict: false, allErrors: false, validateFormats: false });
 const compiled = new WeakMap<object, ReturnType<Ajv['compile']>>();
 
-/** Of unknown keywords and formats it complains, not only of unknown types. */
+/** Complains of unknown keywords and formats also, not only of unknown types. */
 const strict = new Ajv({ strict: true, strictTypes: false, strictRequired: false, strictTuples: false });
 strict.addVocabulary(['components', 'example']);
 (addFormats as unknown as { default: (target: Ajv) => void }).default(strict);
 
-/** A schema of OpenAPI 3.0 as text, with its exclusive bounds as JSON Schema has them. */
-function schemaText(schema: Json): string {
-  return JSON.stringify(schema, (_, value) =>
-    value?.exclusiveMinimum === true ? { ...value, exclusiveMinimum: value.minimum } : value,
+/** Names that the compilers know documents by: what schemas refer to is then compiled once for a document. */
+const names = new WeakMap<object, string>();
+let lastName = 0;
+
+function addDocument(compiler: Ajv, document: Json): string {
+  const name = names.get(document) ?? `document:${++lastName}`;
+  names.set(document, name);
+  if (!compiler.schemas[name])
+    compiler.addSchema({ components: document.components ?? {} }, name, false, false);
+  return name;
+}
+
+/** The test of a schema, whose references lead into its document. */
+function compileSchema(compiler: Ajv, document: Json, schema: Json): ReturnType<Ajv['compile']> {
+  const name = addDocument(compiler, document);
+  return compiler.compile(
+    JSON.parse(
+      JSON.stringify(schema, (key, value) =>
+        key === '$ref' && typeof value === 'string' && value.startsWith('#') ? name + value : value,
+      ),
+    ),
   );
 }
 
+/** JSON Schema of what is OpenAPI 3.0 with other exclusive bounds. */
+function readBounds(document: Json): Json {
+  const text = JSON.stringify(document, (_, value) =>
+    value?.exclusiveMinimum === true ? { ...value, exclusiveMinimum: value.minimum } : value,
+  );
+  return JSON.parse(text);
+}
+
 /** What is no JSON Schema in a document, with its place. */
-export function wrongSchemas(document: Json): string[] {
+export function wrongSchemas(described: Json): string[] {
+  const document = readBounds(described);
   const wrong: string[] = [];
-  const { components } = document;
   const looked = new Set<string>();
   const walk = (value: Json, place: string): void => {
     if (typeof value !== 'object' || value === null) return;
     for (const [name, member] of Object.entries<Json>(value)) {
       if (name === 'schema' || place === '/components/schemas') {
-        const text = schemaText(member);
+        const text = JSON.stringify(member);
         if (looked.has(text)) continue;
         looked.add(text);
         try {
-          strict.compile({ ...JSON.parse(text), components });
+          compileSchema(strict, document, member);
         } catch (error) {
           wrong.push(`${place}/${name}: ${(error as Error).message}`);
         }
@@ -153,7 +178,7 @@ export async function fault(
     return undefined;
   let validate = compiled.get(schema);
   if (!validate) {
-    validate = ajv.compile({ ...schema, components: document.components });
+    validate = compileSchema(ajv, document, schema);
     compiled.set(schema, validate);
   }
   return validate(JSON.parse(text))

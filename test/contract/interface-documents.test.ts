@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { keepConnections } from '../support/connections.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 import {
   type Described,
@@ -42,6 +43,7 @@ const NOISE = [
 let server: SharedServer;
 let documents: Map<string, Json>;
 
+afterAll(keepConnections());
 beforeAll(async () => {
   server = await sharedServer();
   documents = await readDocuments(server);

@@ -23,7 +23,11 @@ const REFUSED_MS = 1500;
 /** How PostgreSQL is stopped before it is started again. */
 const RESTARTS = (['SIGKILL', 'SIGINT'] as const).slice(0, repetitions(import.meta.url, 2, 1));
 /** Milliseconds that a writer waits between batches. */
-const PAUSE_MS = repetitions(import.meta.url, 0, 150);
+const PAUSE_MS = repetitions(import.meta.url, 0, 400);
+/** Milliseconds that a reader waits between requests. */
+const READ_MS = repetitions(import.meta.url, 40, 250);
+/** Zoom levels below the first that a job seeds: it lasts until its server is paused. */
+const ZOOMS = repetitions(import.meta.url, 6, 5);
 /** Longer than the 12 s for which a process without a heartbeat counts as alive. */
 const AWAY_MS = repetitions(import.meta.url, 30_000, 14_000);
 /**
@@ -55,7 +59,10 @@ describe.skipIf(why)('three servers of one state', { timeout: 400_000 }, () => {
       SVC_EVENTS__RETENTION__COUNT: '1000000',
     });
     const layer = await layerOf(COLLECTION);
-    load = new Load(cluster, { operations: OPERATIONS, pauseMs: PAUSE_MS, layer, edits: EDITS });
+    load = new Load(cluster, {
+      ...{ operations: OPERATIONS, pauseMs: PAUSE_MS, readMs: READ_MS },
+      ...{ layer, edits: EDITS },
+    });
     await load.goesOn();
   }, 400_000);
 
@@ -127,7 +134,7 @@ describe.skipIf(why)('three servers of one state', { timeout: 400_000 }, () => {
     const owners: string[] = [];
     for (const late = Date.now() + BEGIN_MS; Date.now() < late; ) {
       const { body } = await admin(server, 'POST', '/tile-operations/jobs', {
-        ...{ operation: 'seed', layerId, maxZoom: 6, overwrite: true },
+        ...{ operation: 'seed', layerId, maxZoom: ZOOMS, overwrite: true },
       });
       const owner = await ownerOfBegun(body.JobId);
       if (serverOf(owner) === server) return body.JobId;

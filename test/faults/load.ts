@@ -13,6 +13,8 @@ export interface LoadSetup {
   operations: number;
   /** Between two batches of a writer. */
   pauseMs: number;
+  /** Between two requests of a reader. */
+  readMs: number;
   /** Number of the layer that is edited. */
   layer: number;
   /** How many there are to be at least. */
@@ -31,7 +33,7 @@ export class Load {
 
   constructor(
     private readonly cluster: FaultyCluster,
-    { operations, pauseMs, layer, edits }: LoadSetup,
+    { operations, pauseMs, readMs, layer, edits }: LoadSetup,
   ) {
     const { servers } = cluster;
     const { store } = this;
@@ -48,7 +50,7 @@ export class Load {
           store,
         }),
     );
-    this.readers = servers.map((server) => new Reader(server, store));
+    this.readers = servers.map((server) => new Reader(server, store, readMs));
     this.subscribers = [0, 1, 2, 0].map((first) => new Subscriber(servers, first, layer));
     const isOver = () => this.#isOver;
     this.#running = Promise.all([

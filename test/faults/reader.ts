@@ -11,8 +11,6 @@ const DATABASE = [
   '/ogc/features/collections/spots/items?limit=2',
   '/ogc/tiles/collections/spots/tiles/WebMercatorQuad/3/4/3?f=mvt',
 ];
-const PAUSE_MS = 40;
-
 /** Reads from a server again and again, and keeps what it did not answer though nothing was wrong with it. */
 export class Reader {
   answered = 0;
@@ -21,13 +19,15 @@ export class Reader {
   constructor(
     private readonly server: FaultyServer,
     private readonly store: Store,
+    /** Between two requests. */
+    private readonly pauseMs: number,
   ) {}
 
   async read(isOver: () => boolean): Promise<void> {
     for (let i = 0; !isOver(); i++) {
       const paths = this.#answerable();
       if (paths.length > 0) await this.#get(paths[i % paths.length]!);
-      await pause(PAUSE_MS);
+      await pause(this.pauseMs);
     }
   }
 
