@@ -41,9 +41,12 @@ export interface WfsType {
 
 /** Reads features of a type, a page at a time, into a GeoJSON text sequence. */
 export class WfsPages {
+  /** Sentences on values that pages of GML have in another form: each is a warning once. */
+  readonly #notes = new Set<string>();
+
   constructor(
     private readonly pools: Pick<Pools, 'run'>,
-    private readonly context: Pick<JobContext, 'signal' | 'log'>,
+    private readonly context: Pick<JobContext, 'signal' | 'log'> & Partial<Pick<JobContext, 'warn'>>,
     private readonly source: WfsType,
     private readonly headers: Readonly<Record<string, string>>,
     /** Folder of the job. */
@@ -97,7 +100,9 @@ export class WfsPages {
       format: 'GeoJSONSeq' as const,
       table: 'page',
     };
-    await pools.run('ogr.translate', { ...translation, ...stated }, { signal });
+    const { notes = [] } = await pools.run('ogr.translate', { ...translation, ...stated }, { signal });
+    for (const note of notes) if (!this.#notes.has(note)) await context.warn?.(note);
+    for (const note of notes) this.#notes.add(note);
     const task = { path: lines, output: this.output, offset, idProperty: ID_PROPERTY };
     const page = await pools.run('ingest.append', task, { signal });
     if (returned !== undefined && returned !== page.count && version.startsWith('2'))

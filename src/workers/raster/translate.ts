@@ -142,7 +142,7 @@ async function notesOfLayer(
   layer: Layer,
 ): Promise<string[]> {
   const notes = [
-    format === undefined ? await noteOfCurves(source, layer) : undefined,
+    format === undefined || format === 'GeoJSONSeq' ? await noteOfCurves(source, layer) : undefined,
     await noteOfTimes(path, source.driver.description, layer),
   ];
   return notes.filter((note) => note !== undefined);
