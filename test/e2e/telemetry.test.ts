@@ -60,6 +60,18 @@ interface Parted {
   body?: object;
 }
 
+const AREA = JSON.stringify({
+  rings: [
+    [
+      [290_000, 9_110_000],
+      [291_000, 9_114_000],
+      [296_500, 9_116_000],
+      [290_000, 9_110_000],
+    ],
+  ],
+  spatialReference: { wkid: 31985 },
+});
+
 /** Requests that have spans for their parts, by the names of their traces; those with a body are of an administrator. */
 const PARTED: Readonly<Record<string, Parted>> = {
   export: {
@@ -110,6 +122,41 @@ const PARTED: Readonly<Record<string, Parted>> = {
       features: JSON.stringify({ url: 'SERVER/rest/services/default/FeatureServer/COUNTRIES' }),
     },
     spans: { 'svc.auth.validate': {}, 'svc.geoprocessing.dispatch': {} },
+  },
+  density: {
+    path: '/ogc/features/collections/countries/density',
+    body: { cellSize: 100_000 },
+    spans: { 'svc.analytics.density': { 'svc.collection.id': 'countries' }, 'svc.db.query': {} },
+  },
+  clusters: {
+    path: '/ogc/features/collections/countries/clusters',
+    body: { algorithm: 'kmeans', k: 3 },
+    spans: { 'svc.analytics.clusters': {} },
+  },
+  buffers: {
+    path: '/ogc/features/collections/countries/buffer-aggregate',
+    body: { distance: 10, dissolve: false },
+    spans: { 'svc.analytics.buffer_aggregate': {} },
+  },
+  join: {
+    path: '/ogc/features/collections/countries/spatial-join',
+    body: { joinLayerId: 'BORDERS' },
+    spans: { 'svc.analytics.spatial_join': {} },
+  },
+  position: {
+    path: '/rest/services/olinda_dem_utm25s/ImageServer/identify?geometry=-34.87,-8.01&geometryType=esriGeometryPoint&sr=4326&f=json',
+    spans: { 'svc.coverage.position': {} },
+  },
+  histograms: {
+    path: `/rest/services/olinda_dem_utm25s/ImageServer/computeHistograms?geometry=${encodeURIComponent(AREA)}&geometryType=esriGeometryPolygon&f=json`,
+    spans: { 'svc.coverage.histograms': {} },
+  },
+  edit: {
+    path: '/ogc/features/collections/traced/items/batch',
+    body: {
+      operations: [{ type: 'CREATE', feature: { type: 'Feature', geometry: null, properties: { a: 2 } } }],
+    },
+    spans: { 'svc.feature.edit': { 'svc.collection.id': 'traced', 'svc.operation': 'vector.edit' } },
   },
   manifest: {
     path: '/api/v1/admin/metadata/manifest/apply',
@@ -274,13 +321,36 @@ describe('the log', () => {
   });
 });
 
+/** Imports a file, and asks for its job in a trace of its own. Returns the id of the job. */
+async function importTraced(): Promise<string> {
+  const key = { 'x-api-key': server.adminKey };
+  const form = new FormData();
+  form.set('TableName', 'traced');
+  const point = { type: 'Feature', geometry: { type: 'Point', coordinates: [1, 2] }, properties: { a: 1 } };
+  form.set('File', new Blob([JSON.stringify(point)]), 'traced.geojson');
+  const url = `${server.url}/api/v1/admin`;
+  const imported = await fetch(`${url}/import/upload`, { method: 'POST', headers: key, body: form });
+  const { jobId } = (await imported.json()) as { jobId: string };
+  const headers = { ...key, traceparent: `00-${traceOf('job')}-00f067aa0ba902b7-01` };
+  expect((await fetch(`${url}/jobs/${jobId}`, { headers })).status).toBe(200);
+  return jobId;
+}
+
+let importJob: string;
+
 async function askParted(): Promise<void> {
+  importJob = await importTraced();
   const list = await (await fetch(`${server.url}/ogc/tiles/collections?f=json`)).json();
   const { collections } = list as { collections: { id: string; title: string }[] };
-  const countries = collections.find(({ title }) => title === 'Countries')!.id;
+  const idOf = (name: string) => collections.find(({ title }) => title === name)!.id;
+  const countries = idOf('Countries');
+  const borders = idOf('Disputed borders');
   for (const [name, { path, body }] of Object.entries(PARTED)) {
     const filled = (text: string) =>
-      text.replaceAll('SERVER/', `${server.url}/`).replaceAll('COUNTRIES', countries);
+      text
+        .replaceAll('SERVER/', `${server.url}/`)
+        .replaceAll('COUNTRIES', countries)
+        .replaceAll('BORDERS', borders);
     const answer = await fetch(server.url + filled(path), {
       headers: {
         traceparent: `00-${traceOf(name)}-00f067aa0ba902b7-01`,
@@ -344,6 +414,15 @@ describe('the trace of a request', () => {
       if (work === 'svc.db.query') expect(inner.attributes['db.query.type']).toEqual(expect.any(String));
     },
   );
+});
+
+it('an import has a span with its job, and a request for the job names it', () => {
+  const spans = traceSpans(collector);
+  const job = { 'svc.job.id': importJob };
+  const [file] = spans.filter(({ name }) => name === 'svc.import.file');
+  expect(file!.attributes).toMatchObject({ ...job, 'svc.collection.id': 'traced' });
+  const asked = spans.find(({ traceId, name }) => traceId === traceOf('job') && name === 'svc.http.request');
+  expect(asked!.attributes).toMatchObject(job);
 });
 
 describe('the parts of a request', () => {

@@ -3,6 +3,7 @@ import type { EditTask } from '../../src/core/edits.js';
 import type { PageKey } from '../../src/core/features.js';
 import { numberedSource } from '../../src/core/numbered.js';
 import type { PostgisSource } from '../../src/core/vector-source.js';
+import { vectorCollection } from '../../src/services/publish/collections.js';
 import { closeAll } from '../../src/workers/providers/postgis/database.js';
 import { postgisStore } from '../../src/workers/providers/postgis/store.js';
 import { tableLayers } from '../../src/workers/providers/postgis/table-layers.js';
@@ -159,6 +160,9 @@ describe('rows whose coordinates are no numbers', () => {
     const layer = await layerOf(postgres.url, 'nan');
     expect(layer.extent84).toEqual([7.1, 47, 7.9, 47]);
     expect(layer.featureCount).toBe(12);
+    const versions = { version: '1', origin: '1', readAt: 0 };
+    const { warning } = vectorCollection(layer, 'postgresql://db', versions)('nan', 1);
+    expect(warning).toContain('not finite numbers');
     const source = layer.source as PostgisSource;
     const extent = async (filter: object | undefined) =>
       (await postgisStore.extent({ source, filter: filter as never })).extent;

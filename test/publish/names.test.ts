@@ -91,6 +91,15 @@ it('a collection that was read before its id was taken gives way', () => {
   expect(off.generation).toBe(3);
 });
 
+it('says nothing of a table whose layer is published with what the table does not say', () => {
+  const finding = (layer: string) => ({ path: 'postgresql://db', layer, reason: 'Its SRID is not known.' });
+  const read = new CatalogSnapshot([], [finding('public.srid0'), finding('public.other')], 1);
+  const source = { kind: 'postgis', schema: 'public', table: 'srid0' };
+  const layer = { ...collection('srid0', 1, 'postgresql://db'), kind: 'vector', source } as Collection;
+  const both = withLayers(read, { collections: [layer], ids: new Set(['srid0']), quarantined: [] });
+  expect(both.quarantined.map((one) => one.layer)).toEqual(['public.other']);
+});
+
 it.each([
   ['*', 'db.example.org', true],
   ['db.example.org', 'DB.example.org.', true],

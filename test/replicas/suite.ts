@@ -292,6 +292,22 @@ export function replicaSuite(name: string, open: () => Promise<EditableStore>): 
         expect(other.features.get(objectId).geometry.rings).toEqual(ring(10, 10).rings);
       });
 
+      it('leave a stored geometry that comes back as the replica has it', async () => {
+        const id = await insert({ name: 'fine' }, 7.123456789012, 46.987654321098);
+        const geometryOf = async () =>
+          (await store.query(`SELECT geom FROM parcels WHERE fid = ${id}`))[0]!['geom'];
+        const before = await geometryOf();
+        const device = await Device.create(town);
+        const { attributes, geometry } = device.features.get(id)!;
+        const named = { attributes: { ...attributes, name: 'same' }, geometry };
+        expect((await device.sync({ updates: [named] })).updateResults).toEqual([
+          { objectId: id, success: true },
+        ]);
+        expect([await geometryOf(), (await stored(id))!['name']]).toEqual([before, 'same']);
+        await device.sync({ updates: [{ attributes: { fid: id }, geometry: ring(10, 10) }] });
+        expect(await geometryOf()).not.toEqual(before);
+      });
+
       it('that come again after a lost answer are no conflict', async () => {
         const id = await insert({ name: 'again' });
         const device = await Device.create(town);

@@ -1,3 +1,4 @@
+import { hasFeatures } from '../../core/abilities.js';
 import {
   CatalogSnapshot,
   type Collection,
@@ -27,8 +28,15 @@ export function withLayers(
   const layers = collections.map((layer) => withSettings(layer, tiles[layer.id]));
   return new CatalogSnapshot(
     [...others, ...layers],
-    [...read.quarantined, ...quarantined],
+    [...read.quarantined.filter((one) => !collections.some((layer) => isOf(layer, one))), ...quarantined],
     read.generation,
     read.matrixSets,
   );
+}
+
+/** Whether a finding is about the table of a layer, which is published with what the table does not say, as its SRID. */
+function isOf(layer: Collection, { path, layer: name, isUnread }: Quarantined): boolean {
+  if (isUnread || name === undefined || !hasFeatures(layer) || layer.source.kind !== 'postgis') return false;
+  const { schema, table } = layer.source;
+  return path === layer.file && name === `${schema}.${table}`;
 }

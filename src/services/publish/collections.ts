@@ -136,10 +136,15 @@ function crsOfData(text: string): Crs {
   }
 }
 
+/** Sides of a box that stand for NaN and infinity, as stores measure it. */
+const NOT_FINITE = 1e308;
+
 /** What people must know of the coordinates of a layer. */
 function warningOf({ extent84, beyond }: VectorLayerInfo): string | undefined {
   const box = beyond ?? (extent84 && !liesOnGlobe(extent84) ? extent84 : undefined);
   if (!box) return undefined;
+  if (box.some((side) => Math.abs(side) >= NOT_FINITE))
+    return 'Coordinates contradict the coordinate reference system or are not finite numbers. Geometries with NaN or infinity cannot be read and are shown as null.';
   return `Coordinates contradict the coordinate reference system: ${sidesOf(box)}.`;
 }
 

@@ -9,6 +9,7 @@ import { GeoServicesGeometryError } from '../../core/geoservices-geometry.js';
 import { stringifyExactly } from '../../core/json.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Pools } from '../../core/tasks.js';
+import { hasLongitudes } from '../../native/index.js';
 import { runTask, type TaskContext } from '../run-task.js';
 import type { LayerView } from './layer-view.js';
 
@@ -22,6 +23,9 @@ const PAGE = 500;
 const PAGE_BYTES = 262_144;
 const IN_DEGREES = 9;
 const IN_METRES = 4;
+
+/** Decimal places of the geometries of replicas in a CRS. */
+export const replicaPrecision = (crs: string): number => (hasLongitudes(crs) ? IN_DEGREES : IN_METRES);
 
 /** Features of a layer as GeoServices JSON, by id; all of the replica's part, or those named. Throws 413 beyond the budget. */
 export async function readFeatures(
@@ -50,7 +54,7 @@ function taskOf({ visible, filter }: LayerView, crs: Crs): ItemsTask {
     ...(rule ? { fields: source.fields.map(({ name }) => name) } : {}),
     filter,
     ...{ format: 'geojson', crs: crs.proj, swapAxes: false },
-    precision: crs.geographic ? IN_DEGREES : IN_METRES,
+    precision: replicaPrecision(crs.proj),
     ...{ limit: PAGE, offset: 0, maxBytes: PAGE_BYTES },
   };
 }

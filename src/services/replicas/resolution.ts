@@ -17,6 +17,7 @@ import { type EditBounds, NO_BOUNDS } from '../edit-bounds.js';
 import type { Edits } from '../edits.js';
 import type { Feed } from '../events/feed.js';
 import type { TaskContext } from '../run-task.js';
+import { replicaPrecision } from './features.js';
 import type { FeedEnd } from './feed-end.js';
 import { type Row, readRow } from './rows.js';
 import { sameGeometry, sameValue, valuesOf } from './states.js';
@@ -230,7 +231,7 @@ async function edit(
   const named = operation.type === 'create' || !row ? operation : { ...operation, row: row.name };
   const { outcomes } = await edits.run(x, collection, {
     ...bounds,
-    ...{ crs, swapAxes: false, mode: 'atomic', operations: [named] },
+    ...{ crs, swapAxes: false, precision: replicaPrecision(crs), mode: 'atomic', operations: [named] },
     origin: {
       ...{ collection: collection.id, layerId: collection.layerId, protocol: 'Admin' },
       ...{ requestId: x.correlationId, actor: x.principal.id },

@@ -10,6 +10,7 @@ import type { Feed } from '../events/feed.js';
 import type { TaskContext } from '../run-task.js';
 import { deletionConflict, inputOf, insertConflict, type UploadFacts, updateConflict } from './conflicts.js';
 import { passing } from './delta.js';
+import { replicaPrecision } from './features.js';
 import type { FeedEnd } from './feed-end.js';
 import type { LayerView } from './layer-view.js';
 import { type NetChange, netChanges } from './net-changes.js';
@@ -195,7 +196,7 @@ async function apply(
   const { collection } = view;
   const { outcomes } = await deps.edits.run(x, collection, {
     ...bounds,
-    ...{ crs, swapAxes: false, mode: atomic ? 'atomic' : 'each' },
+    ...{ crs, swapAxes: false, precision: replicaPrecision(crs), mode: atomic ? 'atomic' : 'each' },
     operations: plan.map((entry) => operationOf(entry, look)),
     origin: {
       ...{ collection: collection.id, layerId: view.layerId, actor: userId },
