@@ -28,26 +28,33 @@ const UNITS = [
   'test/tiles/(byte-budget|images|make).test.ts',
 ];
 
-/**
- * What a file with a process of its own says: it imports code that may keep something in its modules, or changes its
- * process. All other files look at programs that they start, from outside.
- */
+/** A file that changes its process says so: other files would meet what it leaves. */
 const OWN_PROCESS = [
-  /from '(\.\.\/)+src\/(cli|console|gateway|native\/(index|postgres)|services|stores|supervisor|workers)/,
-  // Calls such code for the tests beside it.
-  /from '\.\/reference\.js'/,
   /\bvi\.(?!waitFor\b)/,
   /\bprocess\.env(\.\w+|\[[^\]]+\]) *\??\??=[^=]|delete process\.env/,
   /[^.]process\.(chdir|umask|on\(|once\(|title)/,
 ];
 
-const OUTSIDE = readdirSync('test', { recursive: true, encoding: 'utf8' })
+/** A file that calls code which may keep something in its modules. All others look at programs that they start, from outside. */
+const OWN_CODE = [
+  /from '(\.\.\/)+src\/(cli|console|gateway|native\/(index|postgres)|services|stores|supervisor|workers)/,
+  // Calls such code for the tests beside it.
+  /from '\.\/reference\.js'/,
+];
+
+const FILES = readdirSync('test', { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.test.ts'))
-  .map((name) => join('test', name))
-  .filter((file) => {
+  .map((name) => join('test', name));
+
+function findFiles(marks: readonly RegExp[]): string[] {
+  return FILES.filter((file) => {
     const text = readFileSync(file, 'utf8');
-    return !OWN_PROCESS.some((mark) => mark.test(text));
+    return marks.some((mark) => mark.test(text));
   });
+}
+
+const ALONE = findFiles(OWN_PROCESS);
+const INSIDE = findFiles(OWN_CODE).filter((file) => !ALONE.includes(file));
 
 const COMMON = {
   pool: 'forks',
@@ -75,18 +82,16 @@ export default defineConfig({
         test: {
           ...COMMON,
           name: 'outside',
-          include: OUTSIDE,
-          exclude: UNITS,
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: [...UNITS, ...INSIDE, ...ALONE],
           isolate: false,
         },
       },
       {
-        test: {
-          ...COMMON,
-          name: 'inside',
-          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...UNITS, ...OUTSIDE],
-        },
+        test: { ...COMMON, name: 'inside', include: INSIDE, exclude: UNITS, isolate: false },
+      },
+      {
+        test: { ...COMMON, name: 'alone', include: ALONE, exclude: UNITS },
       },
     ],
   },

@@ -66,14 +66,19 @@ describe('two servers and a worker of one state', () => {
     return (answer.body as TileJob).JobId;
   }
 
-  async function until(server: TestServer, id: string, good: (job: TileJob) => boolean): Promise<TileJob> {
-    for (const end = Date.now() + 120_000; Date.now() < end; await sleep(50)) {
+  async function until(
+    server: TestServer,
+    id: string,
+    good: (job: TileJob) => boolean | Promise<boolean>,
+    pauseMs = 50,
+  ): Promise<TileJob> {
+    for (const end = Date.now() + 120_000; Date.now() < end; await sleep(pauseMs)) {
       const job = (await call(server, 'GET', `/tile-operations/jobs/${id}`)).body as TileJob;
-      if (good(job)) return job;
+      if (await good(job)) return job;
     }
     throw new Error('it did not come to that');
   }
-  const ended = (server: TestServer, id: string) => until(server, id, ({ Status }) => Status > 1);
+  const ended = (server: TestServer, id: string) => until(server, id, ({ Status }) => Status > 1, 300);
 
   async function metric(server: TestServer, pattern: RegExp): Promise<number> {
     const response = await fetch(`${server.url}/metrics`, { headers: { 'x-api-key': server.adminKey } });
@@ -116,8 +121,14 @@ describe('two servers and a worker of one state', () => {
   });
 
   it('go on when the worker is killed in the midst of its part', async () => {
-    const id = await seed(one, { minZoom: 3, maxZoom: 6, format: 'png' });
-    await until(one, id, ({ ProcessedTiles }) => ProcessedTiles > 100);
+    const before = await addresses(worker);
+    const id = await seed(one, { minZoom: 3, maxZoom: 5, format: 'png' });
+    const { Status } = await until(
+      one,
+      id,
+      async (job) => job.Status > 1 || (await addresses(worker)) > before,
+    );
+    expect(Status).toBe(1);
     const gone = new Promise((resolve) => worker.process.once('exit', resolve));
     worker.process.kill('SIGKILL');
     await gone;

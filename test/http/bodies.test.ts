@@ -1,3 +1,6 @@
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import Type from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BodyError, readBody } from '../../src/core/body.js';
@@ -200,11 +203,18 @@ describe('where a body is parsed', () => {
 describe('a body or parameter that is nested without end, or of values without end', () => {
   let server: TestServer;
   let gateway: number[];
+  /** Edits are among the requests: the demo data stay as they are. */
+  const folder = mkdtempSync(join(tmpdir(), 'graticule-bodies-'));
   beforeAll(async () => {
-    server = await startServer();
+    const copy = join(folder, 'world_map.gpkg');
+    copyFileSync('demo/data/world_map.gpkg', copy);
+    server = await startServer({ sources: [copy, 'demo/data/L7_ETMs.tif'] });
     gateway = gateways(server.process.pid!);
   });
-  afterAll(() => server?.stop());
+  afterAll(async () => {
+    await server?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
 
   const nested = (open: string, inner: string, close: string, levels: number) =>
     open.repeat(levels) + inner + close.repeat(levels);

@@ -4,6 +4,7 @@ import gdal from 'gdal-async';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scratchDirectory } from '../engine/support.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 import { startMapServer } from './mapserver.js';
 import { call, leftovers, REMOTE_HOST, type Remote, sendJson, startRemote } from './support.js';
 
@@ -12,7 +13,7 @@ import { call, leftovers, REMOTE_HOST, type Remote, sendJson, startRemote } from
 const DEM = 'demo/data/olinda_dem_utm25s.tif';
 const scratch = scratchDirectory();
 let server: TestServer;
-let original: TestServer;
+let original: SharedServer;
 let mapServer: Remote;
 let remote: Remote;
 let answer = (_url: URL, response: ServerResponse): void => sendJson(response, {}, 'application/json', 500);
@@ -20,14 +21,13 @@ let answer = (_url: URL, response: ServerResponse): void => sendJson(response, {
 beforeAll(async () => {
   mapServer = await startMapServer(scratch.path);
   remote = await startRemote((url, response) => answer(url, response));
-  original = await startServer({ sources: [DEM] });
+  original = await sharedServer();
   const allow = JSON.stringify([REMOTE_HOST, '127.0.0.1']);
   server = await startServer({ sources: [], env: { SVC_REMOTE__ALLOW: allow } });
 }, 180_000);
 
 afterAll(async () => {
   await server?.stop();
-  await original?.stop();
   await mapServer?.close();
   await remote?.close();
   scratch.remove();

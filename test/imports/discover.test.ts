@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 import { call, type Handler, type Json, REMOTE_HOST, type Remote, sendJson, startRemote } from './support.js';
 
 /** Discovery of services elsewhere: another server of ours, and small servers that answer as those of others do. */
 
 let server: TestServer;
-let other: TestServer;
+let other: SharedServer;
 const remotes: Remote[] = [];
 
 beforeAll(async () => {
-  other = await startServer({});
+  other = await sharedServer();
   server = await startServer({ sources: [], env: { SVC_REMOTE__ALLOW: `["127.0.0.1", "${REMOTE_HOST}"]` } });
 }, 180_000);
 
 afterAll(async () => {
   await server?.stop();
-  await other?.stop();
   for (const remote of remotes) await remote.close();
 });
 

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 import {
   call,
   collections,
@@ -16,7 +17,7 @@ import {
 /** Imports of collections of OGC API Features: from another server of ours, and from servers that lie. */
 
 let server: TestServer;
-let other: TestServer;
+let other: SharedServer;
 let remote: Remote;
 /** How the remote answers /items. */
 let answer: (url: URL, response: ServerResponse) => void;
@@ -60,13 +61,12 @@ beforeAll(async () => {
       links: [{ rel: 'items', type: 'application/geo+json', href }],
     });
   });
-  other = await startServer({});
+  other = await sharedServer();
   server = await start();
 }, 180_000);
 
 afterAll(async () => {
   await server?.stop();
-  await other?.stop();
   await remote?.close();
 });
 

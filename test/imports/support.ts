@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { TestServer } from '../support/server.js';
+import type { SharedServer } from '../support/shared-server.js';
 
 /** An address of the loopback that no name leads to. */
 export const REMOTE_HOST = '127.0.0.2';
@@ -84,7 +85,7 @@ export async function collections(server: TestServer): Promise<string[]> {
   return collections.map(({ id }) => id);
 }
 
-export async function itemsOf(server: TestServer, id: string, query = ''): Promise<Json> {
+export async function itemsOf(server: SharedServer, id: string, query = ''): Promise<Json> {
   const answer = await fetch(`${server.url}/ogc/features/collections/${id}/items?f=json&${query}`);
   return (await answer.json()) as Json;
 }

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scratchDirectory } from '../engine/support.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { type SharedServer, sharedServer } from '../support/shared-server.js';
 import { startMapServer } from './mapserver.js';
 import {
   call,
@@ -19,7 +20,7 @@ import {
 
 const scratch = scratchDirectory();
 let server: TestServer;
-let original: TestServer;
+let original: SharedServer;
 let mapServer: Remote;
 let remote: Remote;
 /** How the remote answers GetFeature; its names are in capitals. */
@@ -38,13 +39,12 @@ beforeAll(async () => {
       </ows:OperationsMetadata><FeatureTypeList><FeatureType><Name>ms:towns</Name><Title>Towns</Title>
       <DefaultCRS>urn:ogc:def:crs:EPSG::25832</DefaultCRS></FeatureType></FeatureTypeList></wfs:WFS_Capabilities>`);
   });
-  original = await startServer({});
+  original = await sharedServer();
   server = await startServer({ sources: [], env: { SVC_REMOTE__ALLOW: `["${REMOTE_HOST}"]` } });
 }, 180_000);
 
 afterAll(async () => {
   await server?.stop();
-  await original?.stop();
   await mapServer?.close();
   await remote?.close();
   scratch.remove();
@@ -94,7 +94,7 @@ describe('MapServer', () => {
       expect(parity).toEqual(parity.map((one) => ({ ...one, matches: true })));
       const copy = await itemsOf(server, 'countries', 'limit=2000');
       expect(copy['numberMatched']).toBe(source['numberMatched']);
-      const extents = async (of: TestServer, id: string) => {
+      const extents = async (of: SharedServer, id: string) => {
         const answer = await fetch(`${of.url}/ogc/features/collections/${id}?f=json`);
         return ((await answer.json()) as { extent: { spatial: { bbox: number[][] } } }).extent.spatial
           .bbox[0]!;

@@ -193,12 +193,15 @@ describe('cancellation', () => {
 describe('a server short of connections', () => {
   /** Takes connections as another program would, until so many are left for a plain user. */
   async function crowd(left: number): Promise<pg.Client[]> {
-    const others = Array.from(
+    // Connections that ended a moment ago still count at the server.
+    const others = "SELECT count(*)::int AS n FROM pg_stat_activity WHERE usename = 'plain'";
+    await until(async () => (await run(postgres.url, others)).rows[0].n === 0);
+    const clients = Array.from(
       { length: 10 - left },
       () => new pg.Client({ connectionString: postgres.url.replace('graticule@', 'plain@') }),
     );
-    await Promise.all(others.map((client) => client.connect()));
-    return others;
+    await Promise.all(clients.map((client) => client.connect()));
+    return clients;
   }
   const plain = () => postgres.url.replace('graticule@', 'plain@');
 

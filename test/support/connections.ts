@@ -7,7 +7,7 @@ const DISPATCHER = Symbol.for('undici.globalDispatcher.1');
 const globals = globalThis as unknown as Record<symbol, Dispatcher>;
 
 /**
- * Lets `fetch` reuse its connections, which saves files with thousands of requests a third of their processor time. Returns
+ * Lets `fetch` reuse its connections, which saves files with thousands of requests part of their processor time. Returns
  * the function that ends this. Not for servers whose processes share a port: all requests would reach one of them.
  */
 export function keepConnections(): () => void {
