@@ -1,7 +1,7 @@
 const { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
 const { createRequire } = require('node:module');
 const { dirname } = require('node:path');
-const { Script, constants } = require('node:vm');
+const { Script } = require('node:vm');
 
 /** Names a file: when it exists, every bundle that is loaded writes its compiled code next to itself (compile-cache.mjs). */
 const RECORD_VARIABLE = 'GRATICULE_RECORD_COMPILED';
@@ -17,7 +17,6 @@ module.exports = function loadBundle(file) {
   const script = new Script(`(function (exports, require, module, __filename, __dirname) {${text}\n})`, {
     filename: file,
     ...(existsSync(compiled) ? { cachedData: readFileSync(compiled) } : {}),
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
   const module = { exports: {} };
   const record = process.env[RECORD_VARIABLE];

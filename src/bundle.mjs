@@ -99,6 +99,8 @@ const { metafile } = await build({
   platform: 'node',
   format: 'cjs',
   target: 'node20',
+  // A script from compiled code cannot import: packages outside of the bundle are required.
+  supported: { 'dynamic-import': false },
   legalComments: 'none',
   external: EXTERNAL,
   banner: {
