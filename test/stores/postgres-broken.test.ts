@@ -18,10 +18,19 @@ describe('a state in PostgreSQL', () => {
     state = await openPostgresState(place, BOUNDS);
   });
   afterAll(async () => {
-    for (const pid of stopped) process.kill(pid, 'SIGCONT');
+    for (const pid of stopped) resume(pid);
     await state?.close();
     await postgres?.stop();
   });
+
+  /** Does nothing for a process that has ended. */
+  function resume(pid: number): void {
+    try {
+      process.kill(pid, 'SIGCONT');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
 
   /** The server's side of the connection says nothing any more, as when the network loses everything. */
   async function silence(): Promise<void> {

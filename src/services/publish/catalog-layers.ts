@@ -36,7 +36,7 @@ export function withLayers(
 
 /** Whether a finding is about the table of a layer, which is published with what the table does not say, as its SRID. */
 function isOf(layer: Collection, { path, layer: name, isUnread }: Quarantined): boolean {
-  if (isUnread || name === undefined || !hasFeatures(layer) || layer.source.kind !== 'postgis') return false;
+  if (isUnread || name === undefined || !hasFeatures(layer)) return false;
   const { schema, table } = layer.source;
   return path === layer.file && name === `${schema}.${table}`;
 }

@@ -137,10 +137,14 @@ function codingFor(x: Exchange): TileCoding {
   return acceptsCoding(x.header('accept-encoding'), 'gzip') ? 'gzip' : 'identity';
 }
 
-/** Several clients may wait for one rendering, so none of them may cancel it by going away. */
+/**
+ * Several clients may wait for one rendering, so none of them may cancel it by going away. It waits in the queue of the client
+ * that asked first.
+ */
 function detached(x: Exchange): TaskContext {
   return {
     span: x.span,
+    caller: x.caller,
     timing: (stage, ms) => x.timing(stage, ms),
   };
 }
