@@ -20,7 +20,7 @@ const PATHS = [
   '/healthz/ready',
   '/metrics',
   '/ogc/features/collections?f=json',
-  '/ogc/features/collections/countries/items?limit=10&filter=pop_est%3E1000000',
+  '/ogc/features/collections/countries/items?limit=10&filter=NAME%3C%27C%27',
   '/ogc/features/collections/countries/items/1',
   '/ogc/tiles/collections/countries/tiles/WebMercatorQuad/2/1/2',
   '/ogc/maps/collections/countries/map?width=256&height=256',
@@ -35,6 +35,7 @@ const RECORD_MS = 10_000;
 const folder = mkdtempSync(join(tmpdir(), 'graticule-compiled-'));
 const signal = join(folder, 'record');
 const port = await freePort();
+const key = randomUUID();
 const server = spawn(
   process.execPath,
   [
@@ -44,13 +45,13 @@ const server = spawn(
   {
     cwd: root,
     stdio: 'ignore',
-    env: { ...process.env, GRATICULE_RECORD_COMPILED: signal, SVC_ADMIN_KEY: randomUUID() },
+    env: { ...process.env, GRATICULE_RECORD_COMPILED: signal, SVC_ADMIN_KEY: key },
   },
 );
 const ended = once(server, 'exit');
 try {
   await untilReady();
-  for (const path of PATHS) await request(path);
+  for (const path of PATHS) if (!(await request(path))) throw new Error(`${path} failed`);
   writeFileSync(signal, '');
   const until = Date.now() + RECORD_MS;
   while (countRecorded() < MIN_BUNDLES && Date.now() < until) await pause(50);
@@ -73,7 +74,7 @@ async function untilReady() {
 }
 
 async function request(path) {
-  const response = await fetch(`http://127.0.0.1:${port}${path}`);
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { 'x-api-key': key } });
   await response.arrayBuffer();
   return response.ok;
 }
