@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { VectorCollection } from '../../src/core/collection.js';
 import type { CollectionChange } from '../../src/core/edits.js';
 import { TaskFailure } from '../../src/core/failure.js';
@@ -25,6 +25,9 @@ let asked: string[];
 /** Files whose inspection fails, with the code of the failure. */
 const failing = new Map<string, 'source-unreadable' | 'queue-full'>();
 
+/** Inspections wait for it with what they have found. */
+let held: Promise<void> | undefined;
+
 const FILES = ['a', 'b', 'c'];
 const pathOf = (name: string) => join(folder, `${name}.gpkg`);
 const own = () => join(root, 'data/stores/default.gpkg');
@@ -36,7 +39,9 @@ const pools = {
     if (name === 'vector.otherTables') return { tiles: [], plain: [], problems: [] };
     if (name !== 'vector.inspect') throw new TaskFailure('invalid-input', name);
     asked.push(named.tables ? `${path}#${named.tables.join()}` : path);
-    return inspect(path, named);
+    const found = inspect(path, named);
+    await held;
+    return found;
   },
 } as unknown as Pools;
 
@@ -236,10 +241,18 @@ describe('what is read again', () => {
   });
 
   it('is not replaced by a reading that began earlier', async () => {
+    let release = () => {};
+    held = new Promise((resolve) => {
+      release = resolve;
+    });
+    asked = [];
     const late = catalog.prepare({ sources: [folder] }, [{ source: pathOf('a') }]);
+    await vi.waitFor(() => expect(asked).toEqual([pathOf('a')]));
+    held = undefined;
     write(pathOf('a'), INSERT);
     await catalog.refresh([{ source: pathOf('a') }]);
     const { version } = catalog.current.collections.find(({ file }) => file === pathOf('a'))!;
+    release();
     expect(catalog.commit(await late)).toBe(false);
     await catalog.refresh([]);
     expect(catalog.current.collections.find(({ file }) => file === pathOf('a'))!.version).toBe(version);
