@@ -9,12 +9,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Starts the server on the demo data, sends it a request of each kind, and has all its processes and threads write the code
- * that V8 compiled meanwhile next to their bundles (bundle-loader.cjs). Later starts load that code. Without it the server
- * works as well and starts more slowly, so a failure here is reported and ends nothing.
+ * Starts the server on the demo data and sends it a request of each kind. Its processes and threads then write the code that V8
+ * compiled next to their bundles (bundle-loader.cjs), and later starts load that code. Without it the server starts more
+ * slowly, so a failure is reported and the build continues.
  */
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-/** What the first clients of a server ask for. */
+/** Typical first requests to a server. */
 const PATHS = [
   '/',
   '/healthz/ready',

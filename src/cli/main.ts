@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { ConfigError } from '../core/config.js';
 import { version } from '../core/version.js';
+import { throwOutside } from '../supervisor/faults.js';
 import { EXIT_CONFIGURATION } from '../supervisor/messages.js';
 import { CommandError } from './command-error.js';
 import type { ExportOptions } from './export.js';
@@ -244,9 +245,5 @@ function asTyped({ message }: ConfigError): string {
 program.parseAsync().catch((error: unknown) => {
   if (error instanceof CommandError) fail(error.message, error.exitCode);
   else if (error instanceof ConfigError) fail(asTyped(error), EXIT_CONFIGURATION);
-  // Outside of the promise it is an exception, which ends the process.
-  else
-    setImmediate(() => {
-      throw error;
-    });
+  else throwOutside(error);
 });

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
-import { canonicalDigits } from '../core/exact-number.js';
+import { isRoundedInteger } from '../core/rounded-integers.js';
 import { CommandError } from './command-error.js';
 import { type ServerOptions, sendTo } from './running-server.js';
 
@@ -86,7 +86,7 @@ function apply(file: string, dryRun: boolean, options: ManifestOptions): Promise
 function documentIn(file: string): object {
   let document: unknown;
   try {
-    document = parse(readFileSync(file, 'utf8'), requireHeld, { intAsBigInt: true });
+    document = parse(readFileSync(file, 'utf8'), readInteger, { intAsBigInt: true });
   } catch (error) {
     throw new CommandError(`${file} cannot be read: ${(error as Error).message}`);
   }
@@ -98,11 +98,10 @@ function documentIn(file: string): object {
 }
 
 /** Returns an integer of a manifest as a number. Throws an Error for one that a number would round. */
-function requireHeld(name: unknown, value: unknown): unknown {
+function readInteger(name: unknown, value: unknown): unknown {
   if (typeof value !== 'bigint') return value;
-  const held = Number(value);
-  if (canonicalDigits(String(held)) === canonicalDigits(String(value))) return held;
-  throw new Error(`${String(name)}: ${value} would be rounded to ${held}; use integers up to 2^53`);
+  if (!isRoundedInteger(String(value))) return Number(value);
+  throw new Error(`${String(name)}: ${value} would be rounded to ${Number(value)}; use integers up to 2^53`);
 }
 
 function tell({ summary, entries }: Applied, tense: string): void {

@@ -59,9 +59,9 @@ function valueIn(bytes: Uint8Array, reading: BodyReading): unknown {
 
 function jsonIn(text: string, { exactMembers = [], refusesRounding }: BodyReading): unknown {
   const value = parseJsonExactly(text, exactMembers);
-  const found = refusesRounding ? findRoundedInteger(text) : undefined;
-  if (!found) return value;
-  const { pointer, written, rounded } = found;
+  const integer = refusesRounding ? findRoundedInteger(text) : undefined;
+  if (!integer) return value;
+  const { pointer, written, rounded } = integer;
   throw new BodyError(
     `${pointer}: the server would round ${written.slice(0, 60)} to ${rounded}. Send integers from -9007199254740991 to 9007199254740991.`,
     false,

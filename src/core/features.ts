@@ -127,7 +127,7 @@ export interface RowsQuery extends FeatureQuery {
   fields: string[];
   geometry: boolean;
   limit: number;
-  /** Decimals come as text with all their digits where the store has such; doubles when absent. */
+  /** Returns decimals as text with all their digits, if the store has such. Default: doubles. */
   exact?: boolean;
 }
 

@@ -29,16 +29,17 @@ export function findRoundedInteger(json: string): RoundedInteger | undefined {
     else if (token === ':') path[last] = JSON.parse(string) as string;
     else if (token === ',') {
       if (typeof path[last] === 'number') path[last] += 1;
-    } else if (isRounded(token))
+    } else if (isRoundedInteger(token))
       return { pointer: pointerTo(path), written: token, rounded: canonicalDigits(String(Number(token))) };
   }
   return undefined;
 }
 
-function isRounded(token: string): boolean {
-  const value = Number(token);
+/** Whether a double holds a number of JSON, which is beyond 2^53, as another number. */
+export function isRoundedInteger(written: string): boolean {
+  const value = Number(written);
   if (Math.abs(value) < Number.MAX_SAFE_INTEGER) return false;
-  return canonicalDigits(token) !== canonicalDigits(String(value));
+  return canonicalDigits(written) !== canonicalDigits(String(value));
 }
 
 /** A JSON pointer (RFC 6901). */

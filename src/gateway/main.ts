@@ -7,7 +7,7 @@ import { broadcast } from '../services/telemetry/event-metrics.js';
 import { createLog, exception, type Log } from '../services/telemetry/log.js';
 import { applicationErrors } from '../services/telemetry/metrics.js';
 import { joinSupervisor, type PreparedReload, type Supervised } from '../supervisor/child.js';
-import { watchFaults } from '../supervisor/faults.js';
+import { throwOutside, watchFaults } from '../supervisor/faults.js';
 import { type GatewayStart, readStart } from '../supervisor/gateway-start.js';
 import { RUN_DIR_VARIABLE } from '../supervisor/supervise.js';
 import { conversionBars } from './conversion-bars.js';
@@ -152,9 +152,4 @@ async function drain(gateway: Gateway | undefined, log: Log | undefined): Promis
   process.exit(0);
 }
 
-main().catch((error: unknown) => {
-  // Outside of the promise it is an exception, which ends the process.
-  setImmediate(() => {
-    throw error;
-  });
-});
+main().catch(throwOutside);

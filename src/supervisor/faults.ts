@@ -12,6 +12,13 @@ export function watchFaults({ onRejection, onException }: FaultHandlers): void {
   process.on('uncaughtException', onException);
 }
 
+/** Throws an error outside of its promise, as an exception that ends the process. */
+export function throwOutside(error: unknown): void {
+  setImmediate(() => {
+    throw error;
+  });
+}
+
 function asError(reason: unknown): Error {
   return reason instanceof Error
     ? reason

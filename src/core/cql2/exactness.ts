@@ -13,7 +13,7 @@ export type Exactness = 'whole' | 'decimal' | 'double';
 /** Operators and functions whose result has all its digits where their operands have. */
 const EXACT = new Set(['+', '-', '*', 'div', '%', 'mod', 'abs', 'floor', 'ceil', 'round']);
 
-/** Of several operands the highest counts. A fraction beside integers is worked out as a double, as in all stores. */
+/** Ranks of numbers; the highest rank of the operands applies. All stores compute integers with a fraction as doubles. */
 const WHOLE = 0;
 const FRACTION = 1;
 const DECIMAL = 2;

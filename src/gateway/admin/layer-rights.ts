@@ -67,7 +67,7 @@ export function isRuleWithin(rule: RuleScope, principal: Principal, catalog: Cat
   return layersOfRule(rule, catalog).every((layer) => isWithin(principal, layer));
 }
 
-/** What the rules that a caller makes may name: roles, and the layers that exist for the caller. */
+/** Targets that a caller may name in rules: roles, and the layers that exist for the caller. */
 export function ruleTargets<R>(
   principal: Principal,
   { rules, catalog }: { rules: R } & Pick<Rights, 'catalog'>,

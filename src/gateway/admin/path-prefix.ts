@@ -12,11 +12,11 @@ const LINK_HEADER = new RegExp(`^<(?=${BASE_PATH}/)`);
 export function prefixLinks(run: Operation['run']): Operation['run'] {
   return (x) => {
     const prefix = pathPrefix(x.baseUrl);
-    const made = run(x);
-    if (prefix === '') return made;
-    return made instanceof Promise
-      ? made.then((reply) => prefixReply(reply, prefix))
-      : prefixReply(made, prefix);
+    const reply = run(x);
+    if (prefix === '') return reply;
+    return reply instanceof Promise
+      ? reply.then((one) => prefixReply(one, prefix))
+      : prefixReply(reply, prefix);
   };
 }
 

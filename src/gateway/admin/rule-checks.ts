@@ -13,8 +13,8 @@ export const ANONYMOUS_ROLE = 'anonymous';
 
 /**
  * Checks the layer and the attribute of a rule: without them it would protect nothing. Roles and services may be made later.
- * `fits` says of a field why it cannot be ruled; fields are looked at in the layer, or in each layer that has them where the
- * rule is for all layers. Those that the settings of a layer hide are there for rules.
+ * `fits` returns why a rule cannot name a field. It is called for the layer, or for each layer with the field if the rule is
+ * for all layers. Rules can also name fields that the settings of a layer hide.
  */
 export function requireRule(
   rule: Rule,

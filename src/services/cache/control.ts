@@ -59,9 +59,9 @@ export async function drop(scope: CacheScope, parts: CacheParts): Promise<number
       return collection ? dropCollection(collection, parts) : 0;
     }
     case 'service': {
-      const isOf = ({ service = SERVICE }: Collection) => service === scope.serviceId;
+      const isInService = ({ service = SERVICE }: Collection) => service === scope.serviceId;
       const counts = catalog()
-        .collections.filter(isOf)
+        .collections.filter(isInService)
         .map((collection) => dropCollection(collection, parts));
       return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
     }

@@ -14,8 +14,8 @@ const STATED_AT_ONCE = 250;
 
 /** Finds the stores that some program has written to. */
 export class StoreWatch {
-  /** What was seen at the last look, by key. */
-  readonly #seen = new Map<string, number | string | undefined>();
+  /** States at the last look, by key. */
+  readonly #states = new Map<string, number | string | undefined>();
   #next = 0;
 
   constructor(private readonly versions: Pick<DataVersions, 'of'>) {}
@@ -31,8 +31,8 @@ export class StoreWatch {
   #changedIn(stores: readonly WatchedStore[], look: (path: string) => number | string | undefined): string[] {
     return stores.flatMap(({ key, path }) => {
       const state = look(path);
-      if (state !== undefined && this.#seen.get(key) === state) return [];
-      this.#seen.set(key, state);
+      if (state !== undefined && this.#states.get(key) === state) return [];
+      this.#states.set(key, state);
       return [key];
     });
   }

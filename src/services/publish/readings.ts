@@ -17,7 +17,7 @@ export interface SourceChange {
 }
 
 interface Reading {
-  readonly found: Found;
+  readonly contents: Found;
   /** Changes with the file and with what is stated of it; empty for sources that are no files. */
   readonly tag: string;
   /** Order in which the readings started. */
@@ -38,7 +38,7 @@ export class SourceReadings {
   set(source: string, reading: Reading): void {
     const kept = this.#readings.get(source);
     if (kept && kept.order > reading.order) return;
-    if (reading.found.isPassing) this.#readings.delete(source);
+    if (reading.contents.isPassing) this.#readings.delete(source);
     else this.#readings.set(source, reading);
   }
 
@@ -94,16 +94,16 @@ export class SourceReader {
   async readFile(file: SourceFile, deps: PublishDeps): Promise<Found> {
     const { path } = file;
     this.#seen.add(path);
-    const kept = this.#changes && this.readings.get(path);
+    const former = this.#changes && this.readings.get(path);
     const change = this.#changes?.get(path);
-    if (kept && change === undefined) {
+    if (former && change === undefined) {
       const isCompared = this.#comparesFiles || this.#isOwn(path);
-      const isSame = () => !kept.found.dependsOnOthers && kept.tag === tagOf(file, deps);
-      if (!isCompared || isSame()) return kept.found;
+      const isSame = () => !former.contents.dependsOnOthers && former.tag === tagOf(file, deps);
+      if (!isCompared || isSame()) return former.contents;
     }
     const tag = tagOf(file, deps);
-    if (kept && change instanceof Set && isTableFile(path) && kept.found.collections.length > 0) {
-      const found = await this.#readTables(kept.found, path, [...change], deps);
+    if (former && change instanceof Set && isTableFile(path) && former.contents.collections.length > 0) {
+      const found = await this.#readTables(former.contents, path, [...change], deps);
       if (found.collections.length > 0) return this.#keep(path, found, tag);
     }
     return this.#keep(path, memoized(await readFileSource(file, deps)), tag);
@@ -112,8 +112,8 @@ export class SourceReader {
   /** What another source holds; `name` has no password. */
   async read(name: string, read: () => Promise<Found>): Promise<Found> {
     this.#seen.add(name);
-    const kept = this.#changes && !this.#changes.has(name) ? this.readings.get(name) : undefined;
-    return kept?.found ?? this.#keep(name, memoized(await read()), '');
+    const former = this.#changes && !this.#changes.has(name) ? this.readings.get(name) : undefined;
+    return former?.contents ?? this.#keep(name, memoized(await read()), '');
   }
 
   #isOwn(path: string): boolean {
@@ -125,9 +125,9 @@ export class SourceReader {
     this.readings.keepOnly(this.#seen);
   }
 
-  #keep(source: string, found: Found, tag: string): Found {
-    this.readings.set(source, { found, tag, order: this.order });
-    return found;
+  #keep(source: string, contents: Found, tag: string): Found {
+    this.readings.set(source, { contents, tag, order: this.order });
+    return contents;
   }
 
   /** The other tables stay as they were read, with their version: nobody wrote to them. */

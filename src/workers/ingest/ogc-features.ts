@@ -6,7 +6,7 @@ import { wellAnswered } from './discover/index.js';
 import { linkOf } from './discover/ogc-api.js';
 import { type Asking, get } from './http.js';
 import { documentText, integer, linksOf, parseObject, string } from './json.js';
-import { append, featuresOf, featureTextsOf } from './pages.js';
+import { append, featuresOf, splitFeatures } from './pages.js';
 
 const GEOJSON = 'application/geo+json, application/json;q=0.9';
 
@@ -60,7 +60,7 @@ export async function readItems(task: ItemsPageTask, asking: Asking): Promise<It
   const returned = integer(page['numberReturned']);
   if (returned !== undefined && returned !== features.length)
     throw refused(`a page says that it has ${returned} features, and has ${features.length}`);
-  const texts = featureTextsOf(documentText(answer.bytes)).slice(0, task.limit);
+  const texts = splitFeatures(documentText(answer.bytes)).slice(0, task.limit);
   const written = await append(task.output, task.offset, texts);
   const next = linksOf(page, task.url).find(({ rel }) => rel === 'next')?.href;
   return {

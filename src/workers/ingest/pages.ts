@@ -120,13 +120,13 @@ export async function collect({ path, output }: { path: string; output: string }
 }
 
 /** The features of the text of a page that `featuresOf` has checked. */
-export function featureTextsOf(page: string): FeatureJson[] {
+export function splitFeatures(page: string): FeatureJson[] {
   const features = membersIn(page)?.get('features');
-  return (elementsIn(features ?? '[]') ?? []).map(partsOf);
+  return (elementsIn(features ?? '[]') ?? []).map(splitFeature);
 }
 
 /** The parts of the text of a feature. */
-export function partsOf(feature: JsonText): FeatureJson {
+export function splitFeature(feature: JsonText): FeatureJson {
   const members = membersIn(feature)!;
   return {
     id: members.get('id'),

@@ -17,7 +17,7 @@ import { serviceOf } from './discover/capabilities.js';
 import { baseOf, capabilitiesUrl, wellAnswered } from './discover/index.js';
 import { type Asking, download, get } from './http.js';
 import { documentText, integer, type Json, object, parseObject, sridOf, string } from './json.js';
-import { type Appended, append, featuresOf, featureTextsOf, partsOf, propertyIn } from './pages.js';
+import { type Appended, append, featuresOf, propertyIn, splitFeature, splitFeatures } from './pages.js';
 import { attribute, child, children, exceptionOf, parseXml, textOf, type XmlNode } from './xml.js';
 
 /** Body of task `ingest.wfsPlan`: what a WFS offers. */
@@ -67,7 +67,7 @@ export async function readWfs(task: WfsPageTask, asking: Asking): Promise<WfsPag
   const features = featuresOf(page);
   const srid = sridOf(string(object(object(page['crs'])['properties'])['name']));
   if (srid === undefined) requireDegrees(features);
-  const written = await append(task.output, task.offset, featureTextsOf(documentText(answer.bytes)));
+  const written = await append(task.output, task.offset, splitFeatures(documentText(answer.bytes)));
   const matched = integer(page['numberMatched']) ?? integer(page['totalFeatures']);
   return { ...written, returned: features.length, matched, ...(srid === undefined ? {} : { srid }) };
 }
@@ -128,7 +128,7 @@ async function holdsMembers(path: string): Promise<boolean> {
 /** Body of task `ingest.append`: appends features that GDAL has read from a page. Their ids are the values of an attribute. */
 export async function appendRead({ path, output, offset, idProperty }: AppendTask): Promise<Appended> {
   const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
-  const features = lines.map(partsOf);
+  const features = lines.map(splitFeature);
   const { ids: _, ...written } = await append(
     output,
     offset,

@@ -16,14 +16,14 @@ const NOTE = 'Times of the file have more digits than milliseconds: they are rou
 /** Formats that hold times as text, and that GDAL reads as its own times. */
 const TEXT_TIMES = new Set(['FlatGeobuf', 'GML', 'KML', 'LIBKML', 'GPX', 'MapInfo File']);
 
-const timesOf = (layer: Layer) =>
+const findTimes = (layer: Layer) =>
   layer.fields
     .map(({ name, type }) => ({ name, type }))
     .filter(({ type }) => type.toLowerCase() === 'datetime');
 
 /** Columns of a GeoPackage whose times GDAL would round. */
 export async function fineColumns(source: Dataset, layer: Layer): Promise<ReadonlySet<string>> {
-  const times = timesOf(layer);
+  const times = findTimes(layer);
   if (source.driver.description !== 'GPKG' || times.length === 0) return new Set();
   const tests = times.map(({ name }) => `max(${quote(name)} GLOB '*.[0-9][0-9][0-9]*[1-9]*')`).join(', ');
   const result = await source.executeSQLAsync(`SELECT ${tests} FROM ${quote(layer.name)}`);
@@ -87,7 +87,7 @@ const OVERLAP = 64;
 
 /** What to say of times that are rounded; undefined where none is. */
 export async function noteOfTimes(path: string, driver: string, layer: Layer): Promise<string | undefined> {
-  if (!TEXT_TIMES.has(driver) || timesOf(layer).length === 0) return undefined;
+  if (!TEXT_TIMES.has(driver) || findTimes(layer).length === 0) return undefined;
   let rest = '';
   for await (const chunk of createReadStream(path, { encoding: 'latin1', highWaterMark: 1 << 20 })) {
     const text = rest + chunk;

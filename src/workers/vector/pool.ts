@@ -221,10 +221,9 @@ export class VectorPool {
 
   /** Whether one more request of a client may wait: in a full queue somebody else's gives up its place, or nobody's. */
   #makeRoom(caller: Caller, lane: LaneName): boolean {
-    let others = 0;
-    for (const { tasks } of this.#lanes.values()) others += tasks.queue.requests;
-    const { queue } = this.#laneOf(lane).tasks;
-    if (queue.hasRoom(caller, this.#options.maxQueue - others + queue.requests)) return true;
+    let elsewhere = 0;
+    for (const [name, { tasks }] of this.#lanes) if (name !== lane) elsewhere += tasks.queue.requests;
+    if (this.#laneOf(lane).tasks.queue.hasRoom(caller, this.#options.maxQueue - elsewhere)) return true;
     for (const { tasks } of this.#lanes.values()) {
       const displaced = tasks.queue.displaced(caller);
       displaced?.fail(busy(0));

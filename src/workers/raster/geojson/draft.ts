@@ -24,7 +24,7 @@ export async function openDraft(path: string, draft: ExportDraft, format: Export
     return isText ? { ...field, type: 'string' as const } : field;
   });
   const dataset = await openForms(path, 'GeoJSON', forms);
-  const texts = namesOf(
+  const texts = listNames(
     fields,
     ({ name, type }, i) => type !== draft.fields[i]!.type && facts.hasOtherText(name),
   );
@@ -41,15 +41,15 @@ const isTime = (type: FieldType) => type === 'date' || type === 'date-time';
 
 type DraftField = ExportDraft['fields'][number];
 
-const namesOf = (fields: readonly DraftField[], has: (field: DraftField, at: number) => boolean) =>
+const listNames = (fields: readonly DraftField[], has: (field: DraftField, at: number) => boolean) =>
   fields.filter(has).map(({ name }) => name);
 
 /** Bytes of the name of a field. */
 const MAX_DBF_NAME = 10;
 
 const notesOfShapefile = (fields: readonly DraftField[], facts: PropertyFacts) => [
-  ...noteTruncatedText(namesOf(fields, ({ name }) => facts.hasLongText(name))),
-  ...noteTruncatedNames(namesOf(fields, ({ name }) => Buffer.byteLength(name) > MAX_DBF_NAME)),
+  ...noteTruncatedText(listNames(fields, ({ name }) => facts.hasLongText(name))),
+  ...noteTruncatedNames(listNames(fields, ({ name }) => Buffer.byteLength(name) > MAX_DBF_NAME)),
 ];
 
 interface FieldForm {

@@ -29,7 +29,7 @@ export async function readFacts(path: string): Promise<PropertyFacts> {
     facts.add(name, value);
     return undefined;
   });
-  for await (const chunk of chunksOf(path)) scanner.read(chunk);
+  for await (const chunk of readChunks(path)) scanner.read(chunk);
   return facts;
 }
 
@@ -53,7 +53,7 @@ export async function writeCopy(path: string, copy: string, forms: ReadonlyMap<s
     (name, value) => replacementOf(forms.get(name), value),
     (bytes) => parts.push(bytes),
   );
-  for await (const chunk of chunksOf(path)) {
+  for await (const chunk of readChunks(path)) {
     scanner.read(chunk);
     const isFull = !output.write(Buffer.concat(parts));
     parts = [];
@@ -63,5 +63,5 @@ export async function writeCopy(path: string, copy: string, forms: ReadonlyMap<s
   await failed;
 }
 
-const chunksOf = (path: string) =>
+const readChunks = (path: string) =>
   createReadStream(path, { highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>;
