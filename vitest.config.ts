@@ -65,6 +65,9 @@ const COMMON = {
   env: { GDAL_PAM_ENABLED: 'NO' },
 } as const;
 
+/** Servers of a test process follow each other in one process, where nothing is against it. */
+const HOSTS = { ...COMMON, env: { ...COMMON.env, GRATICULE_TEST_HOSTS: '1' } } as const;
+
 export default defineConfig({
   test: {
     globalSetup: 'test/support/run.ts',
@@ -80,7 +83,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...COMMON,
+          ...HOSTS,
           name: 'outside',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: [...UNITS, ...INSIDE, ...ALONE],
@@ -88,7 +91,7 @@ export default defineConfig({
         },
       },
       {
-        test: { ...COMMON, name: 'inside', include: INSIDE, exclude: UNITS, isolate: false },
+        test: { ...HOSTS, name: 'inside', include: INSIDE, exclude: UNITS, isolate: false },
       },
       {
         test: { ...COMMON, name: 'alone', include: ALONE, exclude: UNITS },

@@ -56,7 +56,7 @@ export function joinSupervisor(handlers: ChildHandlers): Supervised {
   };
   const starting = setInterval(() => void send({ type: 'starting' }), STARTING_MS).unref();
   if (supervised) {
-    process.on('message', receiver(handlers, send));
+    process.on('message', takeMessages(handlers, send));
     process.on('disconnect', handlers.onOrphaned ?? (() => process.exit(1)));
     for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
     process.on('SIGTERM', handlers.onDrain);
@@ -90,7 +90,8 @@ async function exitMisconfigured(message: string, supervised: boolean): Promise<
   process.exit(EXIT_CONFIGURATION);
 }
 
-function receiver(
+/** Returns what takes the messages of a supervisor, and answers them by `send`. */
+export function takeMessages(
   handlers: ChildHandlers,
   send: (message: ToSupervisor) => boolean,
 ): (message: ToChild) => void {

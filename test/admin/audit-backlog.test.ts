@@ -8,7 +8,7 @@ import { AuditBacklog } from '../../src/stores/audit-backlog.js';
 import { eventually, json } from '../e2e/support/http.js';
 import { family } from '../e2e/support/processes.js';
 import { geoPackageStore } from '../edits/support.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { repetitions } from '../support/soak.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
 
@@ -147,7 +147,7 @@ it('each edit that was answered has its row, whatever the state did and when the
   };
   try {
     for (let round = 0; round < ROUNDS; round += 1) {
-      server = await startServer({ sources: store.sources, dataDir });
+      server = await startServerProcess({ sources: store.sources, dataDir });
       accept();
       await Promise.all([edit(), edit(), edit()]);
       refuse();
@@ -160,7 +160,7 @@ it('each edit that was answered has its row, whatever the state did and when the
       for (const pid of family(server.process.pid!)) process.kill(pid, 'SIGKILL');
       await server.stop().catch(() => {});
     }
-    server = await startServer({ sources: store.sources, dataDir });
+    server = await startServerProcess({ sources: store.sources, dataDir });
     accept();
     const headers = { 'x-api-key': server.adminKey };
     const url = `${server.url}/api/v1/admin/observability/audit`;

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { gateways } from '../e2e/support/processes.js';
 import { scratchDirectory } from '../engine/support.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { repetitions } from '../support/soak.js';
 import { zip } from '../support/zip.js';
 import { multipart } from './support/multipart.js';
@@ -17,7 +17,7 @@ const scratch = scratchDirectory();
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startServer({ sources: [] });
+  server = await startServerProcess({ sources: [] });
 }, 90_000);
 
 afterAll(async () => {

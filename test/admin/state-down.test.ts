@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { makeDatabase, openPlace } from '../support/state.js';
 
 const ITEMS = '/ogc/features/collections/countries/items?limit=1';
@@ -19,7 +19,7 @@ describe('a server whose state is in PostgreSQL', () => {
     place = await makeDatabase(postgres.url);
     const url = new URL(place);
     url.password = SECRET;
-    server = await startServer({ env: { SVC_STATE__URL: url.href, SVC_STATE__CONNECT_MS: '1000' } });
+    server = await startServerProcess({ env: { SVC_STATE__URL: url.href, SVC_STATE__CONNECT_MS: '1000' } });
   });
   afterAll(async () => {
     await server?.stop();

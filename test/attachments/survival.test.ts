@@ -5,7 +5,7 @@ import { afterEach, expect, it } from 'vitest';
 import Database from '../../src/native/sqlite.js';
 import { type EditableStore, geoPackageStore } from '../edits/support.js';
 import { startTown, type Town } from '../replicas/support.js';
-import { freePort } from '../support/server.js';
+import { freePort, startServerProcess } from '../support/server.js';
 import { Files, png } from './support.js';
 
 /** What is left of attachments after the server was killed at any moment. */
@@ -22,7 +22,7 @@ afterEach(async () => {
 
 async function start(): Promise<Files> {
   store = geoPackageStore();
-  town = await startTown(store, { port: await freePort() });
+  town = await startTown(store, { port: await freePort() }, startServerProcess);
   return new Files(town, town.layers['parcels']!);
 }
 
@@ -30,7 +30,7 @@ async function killAndStart(between: (dataDir: string) => void = () => {}): Prom
   const { dataDir } = town!.server;
   process.kill(town!.server.process.pid!, 'SIGKILL');
   between(dataDir);
-  town = await startTown(store!, { dataDir, port: await freePort() });
+  town = await startTown(store!, { dataDir, port: await freePort() }, startServerProcess);
   return new Files(town, town.layers['parcels']!);
 }
 

@@ -6,7 +6,7 @@ import Database from '../../src/native/sqlite.js';
 import { eventually } from '../e2e/support/http.js';
 import { type EditableStore, geoPackageStore, postgisStore, sender } from '../edits/support.js';
 import { startRedis, type TestRedis } from '../support/redis.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 
 /** Tiles that outlive a process, and tiles that several servers share. */
 
@@ -42,7 +42,7 @@ describe('tiles on disk', () => {
   const env = { SVC_CACHE__DISK__DIRECTORY: join(dataDir, 'tiles') };
   let server: TestServer;
   const start = async () => {
-    server = await startServer({ sources: store.sources, dataDir, env });
+    server = await startServerProcess({ sources: store.sources, dataDir, env });
   };
   const kill = async () => {
     const gone = new Promise((resolve) => server.process.once('exit', resolve));
@@ -108,7 +108,7 @@ describe('tiles of several servers with one Redis', () => {
   beforeAll(async () => {
     [store, redis] = await Promise.all([postgisStore(), startRedis()]);
     const env = { SVC_CACHE__REDIS__URL: redis.url };
-    servers = await Promise.all([1, 2].map(() => startServer({ sources: store.sources, env })));
+    servers = await Promise.all([1, 2].map(() => startServerProcess({ sources: store.sources, env })));
     for (const server of servers)
       await eventually(async () =>
         expect(await manage(server, 'GET', '/cache/status')).toMatchObject({ isUsingFallback: false }),

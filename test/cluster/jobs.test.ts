@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { startRedis, type TestRedis } from '../support/redis.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { makeDatabase } from '../support/state.js';
 
 const SOURCES = ['demo/data/world_map.gpkg'];
@@ -30,12 +30,12 @@ describe('two servers and a worker of one state', () => {
   let idle: TestServer;
   let worker: TestServer;
   let layerId: number;
-  const startWorker = () => startServer({ env, sources: SOURCES, command: 'worker' });
+  const startWorker = () => startServerProcess({ env, sources: SOURCES, command: 'worker' });
   beforeAll(async () => {
     [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
     env = { SVC_STATE__URL: await makeDatabase(postgres.url), SVC_CACHE__REDIS__URL: redis.url };
-    one = await startServer({ env, sources: SOURCES });
-    idle = await startServer({ env: { ...env, SVC_JOBS__AT_ONCE: '0' }, sources: SOURCES });
+    one = await startServerProcess({ env, sources: SOURCES });
+    idle = await startServerProcess({ env: { ...env, SVC_JOBS__AT_ONCE: '0' }, sources: SOURCES });
     worker = await startWorker();
     const { collections } = (await (await fetch(`${one.url}/ogc/tiles/collections?f=json`)).json()) as {
       collections: { id: string; title: string }[];

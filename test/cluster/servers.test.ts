@@ -5,7 +5,7 @@ import { isRunning } from '../../src/stores/instance.js';
 import { gateways } from '../e2e/support/processes.js';
 import { StreamClient } from '../streaming/support.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { makeDatabase } from '../support/state.js';
 
 /** A busy machine takes its time. */
@@ -31,8 +31,8 @@ describe('two servers of one state in PostgreSQL', () => {
     postgres = await startPostgres();
     const env = { SVC_STATE__URL: await makeDatabase(postgres.url) };
     const sources = ['demo/data/world_map.gpkg', 'demo/data/years'];
-    one = await startServer({ env, sources, args: ['--processes', '2'] });
-    other = await startServer({ env, sources });
+    one = await startServerProcess({ env, sources, args: ['--processes', '2'] });
+    other = await startServerProcess({ env, sources });
     layerId = await layerOf('countries');
   });
   afterAll(async () => {

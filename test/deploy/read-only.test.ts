@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { copyDemoData } from './support/data.js';
 
 /** A server on a machine where it can write to its data folder and to /tmp, and nowhere else, as images and units have it. */
@@ -50,7 +50,7 @@ let server: TestServer;
 
 beforeAll(async () => {
   if (!isRoot) return;
-  server = await startServer({ dataDir, launcher: LAUNCHER, sources: [data.folder] });
+  server = await startServerProcess({ dataDir, launcher: LAUNCHER, sources: [data.folder] });
 });
 afterAll(async () => {
   await server?.stop();

@@ -8,7 +8,7 @@ import { startNginx, type TestNginx } from '../support/nginx.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { startRedis, type TestRedis } from '../support/redis.js';
 import { startS3, type TestS3 } from '../support/s3.js';
-import { freePort, startServer, type TestServer } from '../support/server.js';
+import { freePort, startServerProcess, type TestServer } from '../support/server.js';
 import { makeDatabase } from '../support/state.js';
 import { type Block, blocksOf } from './reader.js';
 
@@ -62,7 +62,7 @@ async function start(line: string): Promise<void> {
     /^\.\/run (serve|worker) .*--port (\d+) --data-dir (\w+)$/.exec(line) ?? [];
   const path = join(folder, dataDir!);
   mkdirSync(path, { recursive: true });
-  const server = await startServer({
+  const server = await startServerProcess({
     command: command as 'serve',
     sources: [join(folder, 'my-data')],
     port: ports.get(port!)!,

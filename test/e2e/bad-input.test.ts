@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { repetitions } from '../support/soak.js';
 import { dial, eventually, exchange, raw } from './support/http.js';
 import { errorLines, gateways, residentBytes } from './support/processes.js';
@@ -13,7 +13,7 @@ let known = 0;
 let silence: Promise<unknown>;
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await startServerProcess();
   [gatewayPid] = gateways(server.process.pid!) as [number];
   const socket = await dial(server.url);
   socket.on('error', () => undefined);

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort, startServer, type TestServer } from '../support/server.js';
+import { freePort, startServerProcess, type TestServer } from '../support/server.js';
 
 /** What the command line says to who typed something wrong. */
 
@@ -12,7 +12,7 @@ let server: TestServer;
 
 beforeAll(async () => {
   for (const name of ['empty', 'data']) mkdirSync(join(folder, name));
-  server = await startServer({ sources: [join(folder, 'empty')], dataDir: join(folder, 'data') });
+  server = await startServerProcess({ sources: [join(folder, 'empty')], dataDir: join(folder, 'data') });
 });
 afterAll(async () => {
   await server?.stop();
@@ -47,7 +47,7 @@ describe('a second server on a data folder', () => {
     const gone = new Promise((resolve) => server.process.once('exit', resolve));
     server.process.kill('SIGKILL');
     await gone;
-    server = await startServer({ sources: [join(folder, 'empty')], dataDir: server.dataDir });
+    server = await startServerProcess({ sources: [join(folder, 'empty')], dataDir: server.dataDir });
     expect((await fetch(`${server.url}/healthz/ready`)).status).toBe(200);
   });
 });

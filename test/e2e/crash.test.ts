@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EditableStore, geoPackageStore, parcel, postgisStore, sender } from '../edits/support.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { repetitions } from '../support/soak.js';
 import { gateways } from './support/processes.js';
 
@@ -38,7 +38,7 @@ beforeAll(async () => {
   const postgis = await postgisStore(['synchronous_commit=on']);
   stores.push({ id: 'town-parcels', store: geopackage, ledger: new Ledger() });
   stores.push({ id: 'public-parcels', store: postgis, ledger: new Ledger() });
-  server = await startServer({ sources: [...geopackage.sources, ...postgis.sources] });
+  server = await startServerProcess({ sources: [...geopackage.sources, ...postgis.sources] });
   await editWhileKilling();
 }, 120_000);
 

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ProcessClient } from '../processes/support.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 
 const ADMIN = '/api/v1/admin';
 const MIB = 1 << 20;
@@ -29,7 +29,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'graticule-full-'));
   const dataDir = join(folder, 'data');
   mkdirSync(dataDir);
-  server = await startServer({
+  server = await startServerProcess({
     dataDir,
     launcher: [
       'unshare',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser } from '../support/browser.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { dial } from './support/http.js';
 
 /** Loaded by every process of the server: gateways get a rejection that nobody waits for. */
@@ -19,7 +19,7 @@ let server: TestServer;
 beforeAll(async () => {
   const module = join(tmpdir(), `graticule-stray-${process.pid}.mjs`);
   writeFileSync(module, STRAY);
-  server = await startServer({
+  server = await startServerProcess({
     sources: ['demo/data/world_map.gpkg'],
     env: { NODE_OPTIONS: `--import=${module}` },
   });

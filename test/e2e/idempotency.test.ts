@@ -2,7 +2,7 @@ import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 
 const ADMIN = '/api/v1/admin';
 const ITEMS = '/ogc/features/collections/countries/items';
@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'graticule-repeat-'));
 const dataDir = mkdtempSync(join(tmpdir(), 'graticule-repeat-data-'));
 let server: TestServer;
 
-const start = () => startServer({ sources: [folder], dataDir, args: ['--processes', '2'] });
+const start = () => startServerProcess({ sources: [folder], dataDir, args: ['--processes', '2'] });
 
 beforeAll(async () => {
   copyFileSync('demo/data/world_map.gpkg', join(folder, 'world_map.gpkg'));

@@ -6,7 +6,7 @@ import { ABSENT_INSTRUMENTS, expandNames } from '../../src/gateway/telemetry/abs
 import { geoPackageStore, parcel, sender } from '../edits/support.js';
 import { SECRET, startReceiver, type TestReceiver } from '../streaming/receiver.js';
 import { EventReader, StreamClient } from '../streaming/support.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { CONTRACT_INSTRUMENTS } from '../telemetry/contract-instruments.js';
 import { eventually } from './support/http.js';
 import { engines } from './support/processes.js';
@@ -29,7 +29,7 @@ beforeAll(async () => {
   mkdirSync(join(folder, 'data'));
   cpSync(store.file, join(folder, 'data/town.gpkg'));
   receiver = await startReceiver();
-  server = await startServer({
+  server = await startServerProcess({
     sources: ['demo/data', join(folder, 'data')],
     env: {
       SVC_CACHE__DISK__DIRECTORY: join(folder, 'tiles'),
@@ -145,7 +145,7 @@ async function breakAndMend(): Promise<void> {
   for (const put of [() => writeFileSync(file, 'no GeoPackage at all'), () => cpSync(store.file, file)]) {
     const before = await generation();
     put();
-    server.process.kill('SIGHUP');
+    server.reload();
     await eventually(async () => expect(await generation()).toBeGreaterThan(before));
   }
 }

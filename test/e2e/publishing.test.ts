@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { VectorTile } from '@mapbox/vector-tile';
 import { PbfReader } from 'pbf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { json, raw, run } from './support/http.js';
 import { errorLines, gateways } from './support/processes.js';
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
   data = mkdtempSync(join(tmpdir(), 'graticule-publishing-'));
   outside = mkdtempSync(join(tmpdir(), 'graticule-outside-'));
   await makeFolder();
-  server = await startServer({ sources: [data] });
+  server = await startServerProcess({ sources: [data] });
   [gateway] = gateways(server.process.pid!);
 }, 90_000);
 

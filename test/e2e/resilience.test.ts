@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { multipart } from '../admin/support/multipart.js';
 import { geoPackageStore } from '../edits/support.js';
-import { type ServerSetup, startServer, type TestServer } from '../support/server.js';
+import { type ServerSetup, startServerProcess, type TestServer } from '../support/server.js';
 import { repetitions } from '../support/soak.js';
 import { eventually, json, raw } from './support/http.js';
 import { alive, engines, gateways, logLines } from './support/processes.js';
@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 async function start(setup: ServerSetup = {}): Promise<TestServer> {
-  server = await startServer(setup);
+  server = await startServerProcess(setup);
   return server;
 }
 
@@ -39,7 +39,7 @@ async function collections(url: string): Promise<string[]> {
 describe('a server', () => {
   let whole: TestServer;
   beforeAll(async () => {
-    whole = await startServer();
+    whole = await startServerProcess();
   });
   afterAll(() => whole?.stop());
 

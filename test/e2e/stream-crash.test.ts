@@ -8,7 +8,7 @@ import { WebSocket } from 'ws';
 import type { Interest } from '../../src/client/index.js';
 import { OUTBOX_EVENTS } from '../../src/core/limits.js';
 import { type EditableStore, geoPackageStore, postgisStore, sender } from '../edits/support.js';
-import { freePort, startServer, type TestServer } from '../support/server.js';
+import { freePort, startServerProcess, type TestServer } from '../support/server.js';
 import { repetitions } from '../support/soak.js';
 import { errorLines, family, gateways } from './support/processes.js';
 import { Follower, overEvents, SocketClient } from './support/stream-follower.js';
@@ -57,7 +57,8 @@ describe.each(runs)('streams of a %s', (_name, makeStore, batches, kills) => {
   let found = 0;
 
   const env = { SVC_EVENTS__RETENTION__COUNT: String(RETENTION) };
-  const start = () => startServer({ sources: store.sources, env: { ...store.env, ...env }, dataDir, port });
+  const start = () =>
+    startServerProcess({ sources: store.sources, env: { ...store.env, ...env }, dataDir, port });
   const streamUrl = () => `${server.url}/api/v1/streaming/features`;
 
   beforeAll(async () => {

@@ -12,7 +12,7 @@ import {
   type TraceSpan,
   traceSpans,
 } from '../support/collector.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const ITEMS = '/ogc/features/collections/countries/items?limit=1&bbox=5,45,15,55';
@@ -187,7 +187,7 @@ beforeAll(async () => {
   writeZarr(join(folder, 'store.zarr'), grid);
   const broken = join(folder, 'broken.gpkg');
   writeFileSync(broken, 'no GeoPackage at all');
-  server = await startServer({
+  server = await startServerProcess({
     sources: ['demo/data', join(folder, 'store.zarr'), broken],
     env: {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,

@@ -10,7 +10,7 @@ import { connect } from '../../src/workers/providers/geopackage/connection.js';
 import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/create.js';
 import { eventually } from '../e2e/support/http.js';
 import { family } from '../e2e/support/processes.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { repetitions } from '../support/soak.js';
 import { type Editor, sender } from './support.js';
 
@@ -66,7 +66,7 @@ async function served(): Promise<Record<string, number>> {
 }
 
 async function start(args: string[] = []): Promise<void> {
-  server = await startServer({ sources: [file], args, dataDir });
+  server = await startServerProcess({ sources: [file], args, dataDir });
   send = sender(server.url, server.adminKey);
 }
 
@@ -248,7 +248,7 @@ it('serves an archive that replaced one which another program had written', asyn
     return db;
   };
   make(archive, 100).close();
-  server = await startServer({ sources: [archive] });
+  server = await startServerProcess({ sources: [archive] });
   const id = (
     (await (await fetch(`${server.url}/ogc/tiles/collections`)).json()) as { collections: { id: string }[] }
   ).collections[0]!.id;

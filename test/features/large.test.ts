@@ -8,7 +8,7 @@ import { createSpatialIndex, prepareStore } from '../../src/workers/providers/ge
 import { json } from '../e2e/support/http.js';
 import { gateways, residentBytes } from '../e2e/support/processes.js';
 import { geoPackageBlob } from '../native/support.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 
 /** 2,000 polygons of 2,000 vertices: about 100 MB as GeoJSON. */
 const FEATURES = 2000;
@@ -38,7 +38,7 @@ beforeAll(async () => {
   })();
   createSpatialIndex(db, 'large', 'geom', 'fid');
   db.close();
-  server = await startServer({ sources: [folder] });
+  server = await startServerProcess({ sources: [folder] });
 }, 120_000);
 afterAll(async () => {
   await server?.stop();

@@ -139,7 +139,7 @@ describe('a CRS that a file does not name', () => {
       };
       expect(await stored()).toBe(epsg(32631));
       state('EPSG:27700', later);
-      own.process.kill('SIGHUP');
+      own.reload();
       await vi.waitFor(async () => expect(await stored()).toBe(epsg(27700)), 20_000);
       const { contentType, body } = multipart([
         { name: 'TableName', content: 'imported' },

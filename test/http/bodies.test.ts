@@ -16,7 +16,7 @@ import { createLog } from '../../src/services/telemetry/log.js';
 import { raw } from '../e2e/support/http.js';
 import { errorLines, gateways } from '../e2e/support/processes.js';
 import { NO_AUDIT } from '../support/auditing.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 
 const BOUNDS = { depth: 3, values: 10, names: 4, string: 8 };
 const bounded = (json: string) => () => requireBounds(Buffer.from(json), BOUNDS);
@@ -208,7 +208,7 @@ describe('a body or parameter that is nested without end, or of values without e
   beforeAll(async () => {
     const copy = join(folder, 'world_map.gpkg');
     copyFileSync('demo/data/world_map.gpkg', copy);
-    server = await startServer({ sources: [copy, 'demo/data/L7_ETMs.tif'] });
+    server = await startServerProcess({ sources: [copy, 'demo/data/L7_ETMs.tif'] });
     gateway = gateways(server.process.pid!);
   });
   afterAll(async () => {

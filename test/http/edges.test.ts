@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../src/core/limits.js';
 import { exchange, raw } from '../e2e/support/http.js';
 import { errorLines, gateways, residentBytes } from '../e2e/support/processes.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 
 /** Messages at the edge of HTTP, as bytes. */
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startServerProcess();
 });
 afterAll(() => server?.stop());
 

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { Files, png } from '../attachments/support.js';
 import { townOf } from '../replicas/support.js';
 import { type GeoServicesRemote, LAYER_PATH, startGeoServices } from '../support/geoservices.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { call, collections, itemsOf, type Json, leftovers, REMOTE_HOST, sendJson } from './support.js';
 
 /** Imports of a layer of GeoServices: from a server of our own that speaks the protocol, and may lie. */
@@ -13,7 +13,7 @@ let remote: GeoServicesRemote;
 
 beforeAll(async () => {
   remote = await startGeoServices();
-  server = await startServer({ sources: [], env });
+  server = await startServerProcess({ sources: [], env });
 }, 180_000);
 
 afterEach(() => {
@@ -421,7 +421,7 @@ describe('while it reads', () => {
     process.kill(server.process.pid!, 'SIGKILL');
     remote.behaviour = undefined;
     const from = remote.queries.length;
-    server = await startServer({ sources: [], dataDir, env });
+    server = await startServerProcess({ sources: [], dataDir, env });
     expect(await ended(body['jobId'])).toMatchObject({ status: 8, featuresProcessed: remote.total });
     const again = remote.queries.slice(from).filter(ofFeatures);
     expect(again.some(({ objectIds }) => objectIds!.split(',').includes('7'))).toBe(false);
@@ -529,7 +529,7 @@ describe('attachments', () => {
       if (isDownload(query)) downloads++;
       return false;
     };
-    server = await startServer({ sources: [], dataDir, env });
+    server = await startServerProcess({ sources: [], dataDir, env });
     const job = await ended(body['jobId']);
     expect(job).toMatchObject({ status: 8, attachmentsProcessed: 30, failedAttachments: 0 });
     expect(downloads).toBeLessThanOrEqual(24);

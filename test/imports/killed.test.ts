@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { scratchDirectory } from '../engine/support.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { startMapServer } from './mapserver.js';
 import {
   call,
@@ -32,7 +32,8 @@ let shift = 0;
 let holdFrom = Number.POSITIVE_INFINITY;
 let held: (() => void)[] = [];
 
-const start = () => startServer({ sources: [], env: { SVC_REMOTE__ALLOW: `["${REMOTE_HOST}"]` }, dataDir });
+const start = () =>
+  startServerProcess({ sources: [], env: { SVC_REMOTE__ALLOW: `["${REMOTE_HOST}"]` }, dataDir });
 
 /** A remote of OGC API Features, of a WFS with GeoJSON, and of the WFS of MapServer. */
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { family } from '../e2e/support/processes.js';
 import { type GeoServicesRemote, LAYER_PATH, startGeoServices } from '../support/geoservices.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { call, collections, itemsOf, type Json, leftovers, REMOTE_HOST } from './support.js';
 
 /** Batches of layers of GeoServices, on a server that runs one job at a time: a batch that waits must not be that one. */
@@ -12,7 +12,7 @@ let remote: GeoServicesRemote;
 
 beforeAll(async () => {
   remote = await startGeoServices();
-  server = await startServer({ sources: [], env });
+  server = await startServerProcess({ sources: [], env });
 }, 180_000);
 
 afterEach(() => {
@@ -190,7 +190,7 @@ describe('a batch', () => {
     const { dataDir } = server;
     for (const pid of family(server.process.pid!)) process.kill(pid, 'SIGKILL');
     remote.behaviour = undefined;
-    server = await startServer({ sources: [], dataDir, env });
+    server = await startServerProcess({ sources: [], dataDir, env });
     const batch = await ended(id);
     expect(batch).toMatchObject({ status: 'succeeded', succeededChildren: 3 });
     expect(childrenOf(batch)[0]!['jobId']).toBe(first!['jobId']);

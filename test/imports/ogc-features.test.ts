@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 import {
   call,
@@ -46,7 +46,7 @@ function page(url: URL, total: number): Json {
 }
 
 const start = () =>
-  startServer({ sources: [], env: { SVC_REMOTE__ALLOW: `["127.0.0.1", "${REMOTE_HOST}"]` } });
+  startServerProcess({ sources: [], env: { SVC_REMOTE__ALLOW: `["127.0.0.1", "${REMOTE_HOST}"]` } });
 
 beforeAll(async () => {
   remote = await startRemote((url, response) => {
@@ -377,7 +377,7 @@ describe('an import that ends early', () => {
     process.kill(pid!, 'SIGKILL');
     expect(await called).toBe('broken');
     answer = (url, response) => sendJson(response, page(url, 20));
-    server = await startServer({
+    server = await startServerProcess({
       sources: [],
       dataDir,
       env: { SVC_REMOTE__ALLOW: `["127.0.0.1", "${REMOTE_HOST}"]` },

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Upload } from 'tus-js-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { gateways } from '../e2e/support/processes.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { call, type Json } from './support.js';
 
 /** Uploads that go on after their connection broke: the protocol tus, with a client of others. */
@@ -16,7 +16,7 @@ const ENDPOINT = '/api/v1/admin/import/resumable';
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startServer({ sources: [] });
+  server = await startServerProcess({ sources: [] });
 }, 90_000);
 
 afterAll(() => server?.stop());

@@ -6,7 +6,7 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { family } from '../e2e/support/processes.js';
 import { scratchDirectory } from '../engine/support.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { startMapProxy } from './mapproxy.js';
 import { colouredTiles } from './packages.js';
 import { call, REMOTE_HOST, type Remote, startRemote } from './support.js';
@@ -28,7 +28,7 @@ beforeAll(async () => {
     if (url.searchParams.get('REQUEST') !== 'GetCapabilities') return tile(url, response);
     response.writeHead(200, { 'content-type': 'text/xml' }).end(capabilities);
   });
-  server = await startServer({ sources: [], env: { SVC_REMOTE__ALLOW: `["${REMOTE_HOST}"]` } });
+  server = await startServerProcess({ sources: [], env: { SVC_REMOTE__ALLOW: `["${REMOTE_HOST}"]` } });
 }, 180_000);
 
 afterAll(async () => {
@@ -224,14 +224,14 @@ describe('a server that is killed while it copies', () => {
     };
     const dataDir = mkdtempSync(join(scratch.path, 'killed-'));
     const setup = { sources: [], dataDir, env: { SVC_REMOTE__ALLOW: `["${REMOTE_HOST}"]` } };
-    const first = await startServer(setup);
+    const first = await startServerProcess(setup);
     const body = { serviceUrl: remote.url, applyMode: true };
     const sending = call(first, 'POST', '/import/ogc-tiles/export', body).catch(() => undefined);
     // Of 341 tiles the first 64 were written before the third part is asked for.
     for (const late = Date.now() + 60_000; asked.size < 150 && Date.now() < late; ) await pause(2);
     for (const pid of family(first.process.pid!)) process.kill(pid, 'SIGKILL');
     await sending;
-    const second = await startServer(setup);
+    const second = await startServerProcess(setup);
     try {
       const isShown = async () =>
         (await fetch(`${second.url}/ogc/tiles/collections/some-layer`)).status === 200;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { multipart } from '../admin/support/multipart.js';
 import { gateways } from '../e2e/support/processes.js';
 import { geoPackageStore, parcel } from '../edits/support.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 
 /** Rows, bytes of text in each, and bytes that a gateway may need to write them, once the file has arrived. */
 const ROWS = 100_000;
@@ -14,7 +14,7 @@ const store = geoPackageStore();
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startServer({ sources: [store.file] });
+  server = await startServerProcess({ sources: [store.file] });
 }, 120_000);
 afterAll(async () => {
   await server?.stop();

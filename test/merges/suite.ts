@@ -3,7 +3,7 @@ import { multipart } from '../admin/support/multipart.js';
 import { gateways } from '../e2e/support/processes.js';
 import { type EditableStore, parcel, square } from '../edits/support.js';
 import { StreamClient } from '../streaming/support.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 
 /** A store of parcels in which the row `slow` takes long to write. */
 export interface MergeStore extends EditableStore {
@@ -25,7 +25,7 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>): void 
 
   beforeAll(async () => {
     store = await open();
-    server = await startServer({ sources: store.sources });
+    server = await startServerProcess({ sources: store.sources });
   }, 180_000);
   afterAll(async () => {
     await server?.stop();

@@ -217,7 +217,7 @@ describe('a base map of others', () => {
     }
     const reloads = () => server!.log().split('the catalog was reloaded').length;
     const before = reloads();
-    server.process.kill('SIGHUP');
+    server.reload();
     await expect.poll(reloads, { timeout: 30_000 }).toBe(before + 1);
     return server;
   }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { gateways } from '../e2e/support/processes.js';
 import { type EditableStore, geoPackageStore, sender } from '../edits/support.js';
 import { launchBrowser, savePicture } from '../support/browser.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { smallWorld } from '../support/small-world.js';
 
 let folder: string;
@@ -19,7 +19,7 @@ const problems: string[] = [];
 beforeAll(async () => {
   store = geoPackageStore();
   folder = mkdtempSync(join(tmpdir(), 'graticule-live-'));
-  server = await startServer({ sources: [...store.sources, smallWorld(folder)] });
+  server = await startServerProcess({ sources: [...store.sources, smallWorld(folder)] });
   const send = sender(server.url, server.adminKey);
   for (const [x, y] of [
     [2, 48],

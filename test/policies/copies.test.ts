@@ -177,7 +177,7 @@ describe('copies of a closed layer', () => {
 
   it('stay closed after a restart of the processes', async () => {
     await close('countries', false);
-    server.process.kill('SIGHUP');
+    server.reload();
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(await statuses('chosen')).toEqual([401, 403, 200, 200]);
     await close('countries', true);

@@ -219,7 +219,7 @@ describe('a published database', () => {
 
   it('keeps its collections when the catalog is read again meanwhile', async () => {
     await postgres.halt();
-    server.process.kill('SIGHUP');
+    server.reload();
     await until('read again', async () => server.log().includes('all gateways serve the new configuration'));
     expect((await items()).status).toBe(503);
     await postgres.start();
@@ -299,11 +299,11 @@ describe('a database with slow views', () => {
         return (await Promise.all(VIEWS.map(status))).some((one) => one === 200);
       });
       // A view whose statement was cancelled is left out until the next reload.
-      slow.process.kill('SIGHUP');
+      slow.reload();
       await until('complete', async () => (await Promise.all(VIEWS.map(status))).every((one) => one === 200));
       // What was read once stays, however slow it becomes.
       await run(postgres.url, 'UPDATE pace SET seconds = 120');
-      slow.process.kill('SIGHUP');
+      slow.reload();
       for (let n = 0; n < 5; n++) {
         expect((await fetch(`${slow.url}/ogc/features/collections/slow1`)).status).toBe(200);
         await new Promise((resolve) => setTimeout(resolve, 500));

@@ -7,7 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import { PMTiles } from 'pmtiles';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { gateways } from '../e2e/support/processes.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { type Json, ProcessClient } from './support.js';
 
 /** Archives of tiles, and files of other servers that become collections. */
@@ -21,7 +21,7 @@ let client: ProcessClient;
 
 async function start() {
   const env = { SVC_REMOTE__ALLOW: '127.0.0.1' };
-  server = await startServer({ sources: ['demo/data/world_map.gpkg'], dataDir: folder, env });
+  server = await startServerProcess({ sources: ['demo/data/world_map.gpkg'], dataDir: folder, env });
   client = new ProcessClient(server);
 }
 

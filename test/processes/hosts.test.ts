@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { taskHosts } from '../e2e/support/processes.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { type Json, ProcessClient } from './support.js';
 
 /** Processes of features run in processes of their own, which may end without the server. */
@@ -11,7 +11,7 @@ let server: TestServer;
 let client: ProcessClient;
 
 beforeAll(async () => {
-  server = await startServer({ env: { SVC_PROCESSES__MEMORY: `${MEMORY}` } });
+  server = await startServerProcess({ env: { SVC_PROCESSES__MEMORY: `${MEMORY}` } });
   client = new ProcessClient(server);
 });
 afterAll(() => server?.stop());

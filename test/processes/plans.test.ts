@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { gateways } from '../e2e/support/processes.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { type Json, ProcessClient } from './support.js';
 
 /** Several processes as the steps of one job. */
@@ -25,7 +25,7 @@ async function start(spool = 1_000_000_000) {
     SVC_PROCESSES__APPROVAL: 'geometry.union',
     SVC_REMOTE__ALLOW: '127.0.0.1',
   };
-  server = await startServer({
+  server = await startServerProcess({
     sources: ['demo/data/world_map.gpkg', 'demo/data/olinda_dem_utm25s.tif'],
     dataDir: folder,
     env,

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { taskHosts } from '../e2e/support/processes.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { type Json, ProcessClient } from './support.js';
 
 /** Jobs whose work PostGIS does. */
@@ -31,7 +31,7 @@ beforeAll(async () => {
   sql = new pg.Client({ connectionString: postgres.url });
   await sql.connect();
   await sql.query(TABLES);
-  server = await startServer({ sources: [postgres.url] });
+  server = await startServerProcess({ sources: [postgres.url] });
   client = new ProcessClient(server);
 });
 afterAll(async () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { adminClient } from './support/admin-client.js';
 
 /** Records of migrations, which outlive the server that took them. */
@@ -11,7 +11,7 @@ import { adminClient } from './support/admin-client.js';
 let server: TestServer;
 let dataDir: string;
 const admin = adminClient(() => server);
-const start = () => startServer({ sources: ['demo/data/world_map.gpkg'], dataDir });
+const start = () => startServerProcess({ sources: ['demo/data/world_map.gpkg'], dataDir });
 
 beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'graticule-migration-'));

@@ -101,7 +101,7 @@ describe('a picture that nothing places', () => {
   it('is published when the file that places it appears', async () => {
     copyFileSync(at('scan.pgw'), at('logo.pgw'));
     copyFileSync(at('scan.prj'), at('logo.prj'));
-    server.process.kill('SIGHUP');
+    server.reload();
     await vi.waitFor(
       async () => expect((await fetch(`${server.url}/ogc/coverages/collections/logo`)).status).toBe(200),
       20_000,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { gateways } from '../e2e/support/processes.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { makeDatabase } from '../support/state.js';
 
 /** Operations that carry release packages out, with the state in SQLite and in PostgreSQL. */
@@ -22,14 +22,14 @@ afterAll(() => postgres?.stop());
 
 describe.each(['SQLite', 'PostgreSQL'])('operations of releases, state in %s', (store) => {
   let server: TestServer;
-  let setup: Parameters<typeof startServer>[0];
+  let setup: Parameters<typeof startServerProcess>[0];
   beforeAll(async () => {
     const url: Record<string, string> =
       store === 'SQLite' ? {} : { SVC_STATE__URL: await makeDatabase(postgres.url) };
     const env = { SVC_RELEASES__ENVIRONMENT: 'staging', ...url };
     const dataDir = mkdtempSync(join(tmpdir(), 'graticule-rollouts-'));
     setup = { sources: ['demo/data/world_map.gpkg'], env, dataDir };
-    server = await startServer(setup);
+    server = await startServerProcess(setup);
   });
   afterAll(async () => {
     await server?.stop();

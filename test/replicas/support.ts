@@ -20,8 +20,9 @@ export interface Town {
 export async function startTown(
   store: EditableStore,
   setup: { dataDir?: string; port?: number; env?: Record<string, string> } = {},
+  start = startServer,
 ): Promise<Town> {
-  const server = await startServer({ ...setup, sources: store.sources, env: { ...store.env, ...setup.env } });
+  const server = await start({ ...setup, sources: store.sources, env: { ...store.env, ...setup.env } });
   return townOf(server);
 }
 

@@ -2,7 +2,7 @@ import { afterEach, expect, it } from 'vitest';
 import Database from '../../src/native/sqlite.js';
 import { gateways } from '../e2e/support/processes.js';
 import { type EditableStore, geoPackageStore, parcel } from '../edits/support.js';
-import { freePort } from '../support/server.js';
+import { freePort, startServerProcess } from '../support/server.js';
 import { Device, ring, sent, startTown, type Town } from './support.js';
 
 /** What is left of replicas after processes were killed, and after time has passed. */
@@ -19,7 +19,7 @@ afterEach(async () => {
 
 async function start(env: Record<string, string> = {}): Promise<Town> {
   store = geoPackageStore();
-  town = await startTown(store, { port: await freePort(), env });
+  town = await startTown(store, { port: await freePort(), env }, startServerProcess);
   return town;
 }
 

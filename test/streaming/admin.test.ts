@@ -113,7 +113,7 @@ describe('streams for operators, with two gateway processes', () => {
     ).toEqual(['a0', 'a1', 'a2', 'a3', 'a4', 'a5']);
 
     writeFileSync(join(folder, 'broken.gpkg'), 'no GeoPackage at all');
-    server.process.kill('SIGHUP');
+    server.reload();
     for (const client of listeners) {
       const alert = await client.next(({ type }) => type === 'alert');
       expect(alert).toMatchObject({ kind: 'source-quarantined', severity: 'error' });

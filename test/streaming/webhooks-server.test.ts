@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openState } from '../../src/stores/state.js';
 import { gateways } from '../e2e/support/processes.js';
 import { type EditableStore, geoPackageStore } from '../edits/support.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { stateWorker } from '../support/state.js';
 import { isSigned, SECRET, startReceiver, type TestReceiver, until } from './receiver.js';
 
@@ -23,7 +23,7 @@ describe('webhooks of a server', () => {
       { name: 'cows', url: cows.url, secret: SECRET, filter: "name LIKE 'cow%'" },
     ];
     const env = { SVC_EVENTS__WEBHOOKS: JSON.stringify(webhooks), SVC_REMOTE__ALLOW: '127.0.0.1' };
-    server = await startServer({ sources: store.sources, env: { ...store.env, ...env } });
+    server = await startServerProcess({ sources: store.sources, env: { ...store.env, ...env } });
   }, 120_000);
   afterAll(async () => {
     await server?.stop();

@@ -104,7 +104,7 @@ describe('the style of a layer', () => {
 
   it('survives a reload of the catalog', async () => {
     const blue = await pictures();
-    server.process.kill('SIGHUP');
+    server.reload();
     await expect.poll(() => server.log(), { timeout: 20_000 }).toContain('the catalog was reloaded');
     await pause(500);
     expect(await pictures()).toEqual(blue);

@@ -1,21 +1,24 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
 import { get as getSecure } from 'node:https';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startHosted } from './hosted-server.js';
 
 /** A real server of the build output, on a private port and data folder. */
 export interface TestServer {
   url: string;
   adminKey: string;
   dataDir: string;
-  /** The supervisor. */
-  process: ChildProcess;
+  /** The supervisor, of servers that have processes of their own. */
+  readonly process: ChildProcess;
   /** Everything written to standard output and standard error. */
   log(): string;
+  /** Asks it to read all sources again (SIGHUP). */
+  reload(): void;
   /** Stops it as an operator would; rejects when it does not end in time. */
   stop(): Promise<void>;
 }
@@ -65,12 +68,89 @@ export async function freePort(): Promise<number> {
   }
 }
 
+/**
+ * Starts a server for a test that looks at nothing but what it answers, writes and logs: in a process that has run others
+ * before (`host.mjs`) where its settings allow it.
+ */
 export async function startServer(setup: ServerSetup = {}): Promise<TestServer> {
-  const port = setup.port ?? (await freePort());
+  const place = await placeOf(setup);
+  const { port, dataDir, logFile, sources } = place;
+  const options = hostedOptions(setup, sources);
+  const env = { ...process.env, ...DEFAULTS, ...setup.env };
+  const hosted =
+    options &&
+    (await startHosted({ sources, options: { ...options, port, host: '127.0.0.1', dataDir }, env, logFile }));
+  if (!hosted) return startInPlace(setup, place);
+  const server = {
+    url: `http://127.0.0.1:${port}`,
+    adminKey: ADMIN_KEY,
+    dataDir,
+    log: () => readFileSync(logFile, 'utf8'),
+    reload: hosted.reload,
+    async stop() {
+      await hosted.stop();
+      if (!setup.dataDir) rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+  return Object.defineProperty(server, 'process', { get: refuseProcess }) as TestServer;
+}
+
+function refuseProcess(): never {
+  throw new Error('the server shares its process: start it by startServerProcess');
+}
+
+/** Starts a server in processes of its own, for tests that look at these, kill them, or read what they count. */
+export async function startServerProcess(setup: ServerSetup = {}): Promise<TestServer> {
+  return startInPlace(setup, await placeOf(setup));
+}
+
+async function placeOf(setup: ServerSetup): Promise<Place> {
   const dataDir = setup.dataDir ?? mkdtempSync(join(tmpdir(), 'graticule-test-'));
-  const logFile = join(dataDir, 'test.log');
+  return {
+    port: setup.port ?? (await freePort()),
+    dataDir,
+    logFile: join(dataDir, 'test.log'),
+    sources: setup.sources ?? ['demo/data'],
+  };
+}
+
+const HOSTED_OPTIONS: Readonly<Record<string, 'config' | 'publicUrl'>> = {
+  '--config': 'config',
+  '--public-url': 'publicUrl',
+};
+
+/** Options of the command line that a host knows; undefined for a server that needs a process of its own. */
+function hostedOptions(
+  { args = [], env = {}, ...setup }: ServerSetup,
+  sources: readonly string[],
+): Partial<Record<'config' | 'publicUrl', string>> | undefined {
+  const isSpecial = setup.launcher || setup.ca !== undefined || setup.command === 'worker';
+  if (!process.env['GRATICULE_TEST_HOSTS'] || isSpecial) return undefined;
+  // Libraries read other variables once.
+  if (Object.keys(env).some((name) => !name.startsWith('SVC_') || name === 'SVC_SERVER__PROCESSES'))
+    return undefined;
+  if (!sources.every((source) => source.includes(':') || existsSync(source))) return undefined;
+  const options: Partial<Record<'config' | 'publicUrl', string>> = {};
+  for (let at = 0; at < args.length; at += 2) {
+    const name = HOSTED_OPTIONS[args[at]!];
+    if (!name) return undefined;
+    options[name] = args[at + 1]!;
+  }
+  return options;
+}
+
+interface Place {
+  port: number;
+  dataDir: string;
+  logFile: string;
+  sources: readonly string[];
+}
+
+async function startInPlace(
+  setup: ServerSetup,
+  { port, dataDir, logFile, sources }: Place,
+): Promise<TestServer> {
   const out = openSync(logFile, 'a');
-  const sources = setup.sources ?? ['demo/data'];
   const [command, ...before] = [...(setup.launcher ?? []), process.execPath];
   const child = spawn(
     command!,
@@ -109,6 +189,7 @@ export async function startServer(setup: ServerSetup = {}): Promise<TestServer> 
     dataDir,
     process: child,
     log,
+    reload: () => void child.kill('SIGHUP'),
     async stop() {
       await stopProcess(child);
       if (!setup.dataDir) rmSync(dataDir, { recursive: true, force: true });

@@ -6,14 +6,14 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import Database from '../../src/native/sqlite.js';
 import { errorLines, gateways } from '../e2e/support/processes.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-tile-jobs-'));
 let server: TestServer;
 let ids: Map<string, number>;
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await startServerProcess();
   const { collections } = (await (await fetch(`${server.url}/ogc/tiles/collections?f=json`)).json()) as {
     collections: { name: string; id: string }[];
   };

@@ -272,7 +272,7 @@ describe('the settings of a collection', () => {
 describe('a reload', () => {
   const reload = async (tiles: object, until: () => Promise<boolean>) => {
     writeFileSync(join(folder, 'graticule.yaml'), JSON.stringify({ tiles }));
-    server.process.kill('SIGHUP');
+    server.reload();
     const end = Date.now() + 30_000;
     while (!(await until())) {
       if (Date.now() > end) throw new Error(`it did not happen:\n${server.log()}`);

@@ -12,8 +12,8 @@ import { remoteHosts } from '../../services/storage/hosts.js';
 import { openStorage } from '../../services/storage/open.js';
 import type { Storage } from '../../services/storage/storage.js';
 import { exception, type Log } from '../../services/telemetry/log.js';
-import { watchEventLoop, watchPools } from '../../services/telemetry/metrics.js';
-import { errorRecovery, watchCollections, watchResources } from '../../services/telemetry/process-metrics.js';
+import { watchPools } from '../../services/telemetry/metrics.js';
+import { errorRecovery } from '../../services/telemetry/process-metrics.js';
 import { instanceName } from '../../stores/instance.js';
 import { STATE_FILE } from '../../stores/private-files.js';
 import { openStateOf, type State } from '../../stores/state.js';
@@ -112,11 +112,8 @@ export function retentionOf({ events }: Config) {
   return { count, ageMs: hours * 3_600_000 };
 }
 
-/** Watches this process; the result pushes what it sees, where the configuration says so. */
+/** Shows the pools in the metrics; the result pushes metrics and traces, where the configuration says so. */
 export async function startTelemetry(config: Config, pools: Pools, log: Log) {
-  watchEventLoop();
-  watchCollections();
-  watchResources();
   watchPools(() => pools.status());
   const { otlpEndpoint } = config.observability;
   if (!otlpEndpoint) return undefined;

@@ -86,9 +86,15 @@ const FLUSH_MS = 100;
  * Structured log on standard output: compact JSON (CLEF) in production, readable lines on a terminal.
  * Lines are gathered and written together; `flush` writes what is waiting.
  */
-export function createLog(options: { level: LogLevel; pretty: boolean; process: string }): Log {
+export function createLog(options: {
+  level: LogLevel;
+  pretty: boolean;
+  process: string;
+  /** File descriptor that gets the lines; standard output when absent. */
+  output?: number;
+}): Log {
   if (options.pretty) return prettyLog(options);
-  const destination = new LineWriter(1);
+  const destination = new LineWriter(options.output ?? 1);
   const logger = pino(
     {
       level: PINO_LEVELS[options.level],

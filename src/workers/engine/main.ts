@@ -84,10 +84,12 @@ const threads = new EngineThreads({ ...settings, onStuck: recycle, onLost: endAf
 server.on('connection', (socket) => {
   const connection = new Connection(
     socket,
-    (task, input, options) =>
-      isTranslatorTask(task)
-        ? translators.run(task, input as TaskInput<typeof task>, options)
-        : threads.run(task, input, options),
+    (task, input, options) => {
+      if (isTranslatorTask(task)) return translators.run(task, input as TaskInput<typeof task>, options);
+      // The threads of other tasks load GDAL.
+      translators.begin();
+      return threads.run(task, input, options);
+    },
     (error) => supervisor.log('process.connection.closed', `a connection was closed: ${String(error)}`),
   );
   connections.add(connection);

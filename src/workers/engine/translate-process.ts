@@ -35,24 +35,29 @@ const previews = new Lane({
   onStuck: () => {},
 });
 
-/** The processes of one engine. To be made before GDAL is loaded. */
+/** The processes of one engine. */
 export class Translators {
-  readonly #starter: ChildProcess;
+  #starter: ChildProcess | undefined;
   readonly #heard = new Map<number, (message: FromStarter) => void>();
   #count = 0;
 
-  /** `lost` is called when no more can be started. */
-  constructor(onLoss: () => void) {
-    this.#starter = fork(new URL('./translate-starter.js', import.meta.url), {
+  /** `onLoss` is called when no more can be started. */
+  constructor(private readonly onLoss: () => void) {}
+
+  /** Starts the process that starts the others, if it is not there. To be called before GDAL is loaded. */
+  begin(): ChildProcess {
+    if (this.#starter) return this.#starter;
+    const starter = fork(new URL('./translate-starter.js', import.meta.url), {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
-    this.#starter.on('message', (message: FromStarter) => this.#heard.get(message.id)?.(message));
-    this.#starter.on('error', () => {});
-    this.#starter.on('exit', onLoss);
+    starter.on('message', (message: FromStarter) => this.#heard.get(message.id)?.(message));
+    starter.on('error', () => {});
+    starter.on('exit', this.onLoss);
     // It ends with this process, and keeps it from nothing.
-    this.#starter.unref();
-    this.#starter.channel?.unref();
+    starter.unref();
+    starter.channel?.unref();
+    return (this.#starter = starter);
   }
 
   run<N extends TranslatorTask>(
@@ -116,6 +121,7 @@ export class Translators {
   }
 
   #send(message: ToStarter): void {
-    if (this.#starter.connected) this.#starter.send(message);
+    const starter = this.begin();
+    if (starter.connected) starter.send(message);
   }
 }

@@ -84,7 +84,7 @@ export async function startWorld(): Promise<World> {
       });
     },
     sql: async (text) => void (await sql(text)),
-    reload: () => void server.process.kill('SIGHUP'),
+    reload: () => void server.reload(),
     log: () => server.log(),
     async stop() {
       await server.stop();

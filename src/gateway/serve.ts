@@ -1,0 +1,122 @@
+import { type Config, loadConfig, type Setting } from '../core/config.js';
+import { configuredBasemap } from '../services/basemap.js';
+import type { Note } from '../services/notes.js';
+import type { SourceChange } from '../services/publish/readings.js';
+import { dataSettings } from '../services/publish/settings.js';
+import { broadcast } from '../services/telemetry/event-metrics.js';
+import type { Log } from '../services/telemetry/log.js';
+import type { ChildHandlers, PreparedReload, Supervised } from '../supervisor/child.js';
+import type { GatewayStart } from '../supervisor/gateway-start.js';
+import { type Gateway, startGateway } from './gateway.js';
+import { useBasemap } from './pages/basemap.js';
+import { publishedTable, warningsOf } from './report.js';
+import type { GatewayOptions } from './start/foundation.js';
+
+/** What a gateway has from its process. */
+export interface GatewayPlace extends Pick<GatewayOptions, 'runDir' | 'first' | 'onConversion'> {
+  start: GatewayStart;
+  env: NodeJS.ProcessEnv;
+  /** Reports to the supervisor; the handlers take what it sends. */
+  join(handlers: Omit<ChildHandlers, 'onDrain'>): Supervised;
+  /** Opens the log that the configuration describes. */
+  openLog(config: Config): Log;
+  /** Writes what a person at the terminal reads. */
+  print(text: string): void;
+}
+
+export function readConfig({ start, env }: Pick<GatewayPlace, 'start' | 'env'>): {
+  config: Config;
+  settings: Setting[];
+} {
+  return loadConfig({ flags: start.flags, env, file: start.configFile });
+}
+
+/** Starts a gateway that its supervisor reloads; rejects with a `ConfigError` when the configuration is wrong. */
+export async function serveGateway(place: GatewayPlace): Promise<{ gateway: Gateway; log: Log }> {
+  const { runDir, first, onConversion } = place;
+  let gateway: Gateway | undefined;
+  let log: Log | undefined;
+  /** What other gateways told while this one starts: it may have read the data before. */
+  const early: Note[] = [];
+  const supervised = place.join({
+    onReload: (changes) =>
+      prepareReload(gateway!, place, log!, supervised, changes as SourceChange[] | undefined),
+    onTold: (note) => (gateway ? gateway.hear(note as Note) : early.push(note as Note)),
+  });
+  const { config, settings } = readConfig(place);
+  log = place.openLog(config);
+  gateway = await startGateway({
+    first,
+    ...(onConversion ? { onConversion } : {}),
+    config,
+    settings,
+    runDir,
+    log,
+    requestReload: (reason, changes) => void supervised.requestReload(reason, changes),
+    tell: (note) => supervised.tellOthers(note, broadcast()),
+  });
+  for (const note of early.splice(0)) gateway.hear(note);
+  if (first) announce(gateway, config, log, place);
+  if (config.data.watch) watchSources(gateway, supervised);
+  supervised.ready();
+  return { gateway, log };
+}
+
+/** Prints where the data is published; what is doubtful or left out goes to the log. */
+function announce(gateway: Gateway, config: Config, log: Log, { print }: GatewayPlace): void {
+  const snapshot = gateway.catalog.current;
+  print(greetingOf(gateway, config));
+  for (const warning of warningsOf(snapshot)) log.write('catalog.doubtful', {}, warning);
+  for (const { path, layer, reason } of snapshot.quarantined)
+    log.write(
+      'catalog.source.quarantined',
+      { Source: path, ...(layer === undefined ? {} : { Layer: layer }) },
+      `${path}${layer === undefined ? '' : ` (${layer})`} is not published: ${reason}`,
+    );
+}
+
+function greetingOf({ catalog, firstKey, port }: Gateway, { server, data }: Config): string {
+  const host = server.host === '0.0.0.0' || server.host === '::' ? 'localhost' : server.host;
+  const baseUrl = server.publicUrl || `${server.tls.cert ? 'https' : 'http'}://${host}:${port}`;
+  if (server.role === 'worker')
+    return `\n  runs jobs; probes and metrics at ${baseUrl}/healthz/ready and /metrics\n\n`;
+  const table = publishedTable(catalog.current, baseUrl, data.sources);
+  if (firstKey.from === 'generated')
+    return `${table}  first administrator key, shown only this once: ${firstKey.secret}\n\n`;
+  if (firstKey.from === 'environment' && firstKey.weak)
+    return `${table}  warning: SVC_ADMIN_KEY is short; use at least 24 characters\n\n`;
+  return table;
+}
+
+function watchSources(gateway: Gateway, supervised: Supervised): void {
+  gateway.catalog.watch((paths) => {
+    const further = paths.length > 1 ? ` and ${paths.length - 1} more` : '';
+    const changes = paths.map((source): SourceChange => ({ source }));
+    supervised.requestReload(`${paths[0]}${further} changed`, changes);
+  });
+}
+
+async function prepareReload(
+  gateway: Gateway,
+  place: GatewayPlace,
+  log: Log,
+  { requestReload }: Pick<Supervised, 'requestReload'>,
+  changes: readonly SourceChange[] | undefined,
+): Promise<PreparedReload> {
+  const { config } = readConfig(place);
+  const basemap = configuredBasemap(config.pages);
+  const snapshot = await gateway.catalog.prepare(dataSettings(config), changes);
+  return {
+    commit() {
+      useBasemap(basemap);
+      if (!gateway.catalog.commit(snapshot)) requestReload('the catalog changed during the reload', []);
+      const { generation, collections, quarantined } = snapshot;
+      log.write('catalog.reloaded', {
+        Generation: generation,
+        Collections: collections.length,
+        Quarantined: quarantined.map(({ path, reason }) => `${path}: ${reason}`),
+        Warnings: warningsOf(snapshot),
+      });
+    },
+  };
+}
