@@ -150,7 +150,10 @@ describe('preview', () => {
   it('opens no file that a CRS names, and leaves nothing of what drivers write', async () => {
     const wkt = (grid: string) =>
       `GEOGCS["a",DATUM["b",SPHEROID["c",6378137,298.25],EXTENSION["PROJ4_GRIDS","${grid}"]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433],EXTENSION["PROJ4","+proj=longlat +ellps=GRS80 +nadgrids=${grid} +no_defs"]]`;
-    for (const path of ['/etc/passwd', '@/proc/self/environ', 'http://127.0.0.1:9/grid.tif'])
+    // Whoever opens it waits for ever.
+    const pipe = join(server.dataDir, 'grid.gsb');
+    execFileSync('mkfifo', [pipe]);
+    for (const path of ['/etc/passwd', '@/proc/self/environ', 'http://127.0.0.1:9/grid.tif', pipe])
       for (const route of ['/import/preview', '/import/upload']) {
         const { status, body } = await send(
           route,

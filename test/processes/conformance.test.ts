@@ -1,5 +1,8 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
 import { type Json, ProcessClient } from './support.js';
@@ -33,6 +36,8 @@ beforeAll(async () => {
   other = createServer((request, response) => {
     if (request.url === '/points.geojson')
       response.end(JSON.stringify({ type: 'FeatureCollection', features: [feature({ n: 7 })] }));
+    else if (request.url === '/borders.gpkg')
+      response.end(readFileSync(join(server.dataDir, 'borders.gpkg')));
     else if (request.url!.startsWith('/calls/')) {
       const chunks: Buffer[] = [];
       request.on('data', (chunk) => chunks.push(chunk));
@@ -227,6 +232,14 @@ it('/req/core/job-creation-input-ref: features come from a link', async () => {
     inputs: { features: { href: 'http://192.0.2.1/a.geojson' } },
   });
   expect([refused.status, refused.message]).toEqual(['failed', expect.stringContaining('192.0.2.1')]);
+});
+
+it('/req/core/job-creation-input-ref: a link may lead to a file of another format', async () => {
+  const file = join(server.dataDir, 'borders.gpkg');
+  execFileSync('ogr2ogr', ['-f', 'GPKG', file, 'demo/data/world_map.gpkg', 'disputed_borders']);
+  const inputs = { features: { href: `${otherUrl}/borders.gpkg`, type: 'application/geopackage+sqlite3' } };
+  const { features } = (await client.results('geometry.centroid', { inputs })).features;
+  expect(features).toHaveLength(46);
 });
 
 it('/req/core/job-creation-input-validation: all that is wrong is named at once', async () => {

@@ -98,6 +98,41 @@ describe('mutated', () => {
   }, 120_000);
 });
 
+/** A TIFF of one grey pixel in a degree, whose tag of GDAL holds this text. */
+function withMetadata(text: string): Buffer {
+  const metadata = Buffer.from(`${text}\0`);
+  const doubles = (...values: number[]) => Buffer.from(new Float64Array(values).buffer);
+  const shorts = (...values: number[]) => Buffer.from(new Uint16Array(values).buffer);
+  const tags: [tag: number, type: number, count: number, value: number | Buffer][] = [
+    ...[256, 257].map((tag): [number, number, number, number] => [tag, 3, 1, 1]),
+    ...[258, 259, 262].map((tag): [number, number, number, number] => [tag, 3, 1, tag === 258 ? 8 : 1]),
+    // The pixel is the first byte of the number of tags.
+    [273, 4, 1, 8],
+    ...[277, 278, 279].map((tag): [number, number, number, number] => [tag, 4, 1, 1]),
+    [33550, 12, 3, doubles(1, 1, 0)],
+    [33922, 12, 6, doubles(0, 0, 0, 7, 47, 0)],
+    [34735, 3, 16, shorts(1, 1, 0, 3, 1024, 0, 1, 2, 1025, 0, 1, 1, 2048, 0, 1, 4326)],
+    [42112, 2, metadata.length, metadata],
+  ];
+  const head = Buffer.alloc(8 + 2 + tags.length * 12 + 4);
+  head.write('II*\0');
+  head.writeUInt32LE(8, 4);
+  head.writeUInt16LE(tags.length, 8);
+  const values: Buffer[] = [];
+  let end = head.length;
+  tags.forEach(([tag, type, count, value], index) => {
+    const at = 10 + index * 12;
+    head.writeUInt16LE(tag, at);
+    head.writeUInt16LE(type, at + 2);
+    head.writeUInt32LE(count, at + 4);
+    head.writeUInt32LE(typeof value === 'number' ? value : end, at + 8);
+    if (typeof value === 'number') return;
+    values.push(value);
+    end += value.length;
+  });
+  return Buffer.concat([head, ...values]);
+}
+
 describe('files that name others', () => {
   const canary = createServer();
   let connections = 0;
@@ -166,6 +201,46 @@ describe('files that name others', () => {
       code: 'source-unreadable',
     });
     expect(connections).toBe(0);
+  });
+
+  it('as overviews are refused, and nothing is read of them', async () => {
+    const overviews = `<GDALMetadata><Item name="OVERVIEW_FILE" domain="OVERVIEWS">${LANDSAT}</Item></GDALMetadata>`;
+    const named = [inScratch('named.tif'), inScratch('named-url.tif')];
+    writeFileSync(named[0]!, withMetadata(overviews));
+    const url = `/vsicurl/http://127.0.0.1:${port}/a.tif`;
+    writeFileSync(named[1]!, withMetadata(overviews.replace(LANDSAT, url)));
+    // What is refused is the name, not the way in which the file is written.
+    const plain = inScratch('plain.tif');
+    writeFileSync(plain, withMetadata(overviews.replace('OVERVIEW_FILE', 'OTHER')));
+    await suite.pool.run('raster.inspect', { source: fileRaster(plain) });
+    for (const path of named) {
+      const refused = { code: 'source-unreadable', message: expect.stringContaining('OVERVIEW_FILE') };
+      await expect(suite.pool.run('raster.inspect', { source: fileRaster(path) })).rejects.toMatchObject(
+        refused,
+      );
+      const task = { path, output: inScratch('imported.tif') };
+      await expect(suite.pool.run('raster.import', task)).rejects.toMatchObject(refused);
+    }
+    expect(connections).toBe(0);
+  });
+
+  it('as their pixels are refused where these lie in another folder', async () => {
+    const elsewhere = inScratch('elsewhere');
+    mkdirSync(elsewhere);
+    const pixels = join(elsewhere, 'pixels.ige');
+    // As long as the path, which takes its place.
+    const name = 'a'.repeat(pixels.length - 4);
+    const path = inScratch(`${name}.img`);
+    execFileSync('gdal_translate', ['-q', '-of', 'HFA', '-co', 'USE_SPILL=YES', DEM, path]);
+    await suite.pool.run('raster.inspect', { source: fileRaster(path) });
+    copyFileSync(inScratch(`${name}.ige`), pixels);
+    const bytes = readFileSync(path, 'latin1');
+    const other = inScratch('other.img');
+    writeFileSync(other, bytes.replaceAll(`${name}.ige`, pixels), 'latin1');
+    await expect(suite.pool.run('raster.inspect', { source: fileRaster(other) })).rejects.toMatchObject({
+      code: 'source-unreadable',
+      message: expect.stringContaining('another folder'),
+    });
   });
 
   it('by links out of the folder are no files of it', async () => {

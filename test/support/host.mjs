@@ -55,6 +55,7 @@ async function start({ sources, options, env, logFile }) {
         createLog({ level: logging.level, pretty: false, process: 'gateway', output }),
       print: (text) => appendFileSync(logFile, text),
     });
+    loop.log = log;
     running = { gateway, log, folder, reload: loop.reload };
   } catch (error) {
     folder.release();
@@ -76,10 +77,19 @@ class ReloadLoop {
   #receive;
   #reloader = new Reloader(() => [this.#child]);
   #child = { process: this.#process, send: (message) => this.#receive(message) };
-  reload = (_reason, changes) => {
-    void this.#reloader.reload(changes);
+  /** Gets the lines of the supervisor. */
+  log;
+  reload = (reason, changes) => {
+    void this.#reload(reason, changes);
     return true;
   };
+
+  async #reload(reason, changes) {
+    this.log?.write('reload.started', {}, `reload: ${reason}`);
+    const outcome = await this.#reloader.reload(changes);
+    if (outcome.ok) this.log?.write('reload.completed');
+    else this.log?.write('reload.failed', {}, `reload: the old configuration stays: ${outcome.reason}`);
+  }
 
   join(handlers) {
     this.#receive = takeMessages(handlers, (message) => this.#reloader.receive(message, this.#child));

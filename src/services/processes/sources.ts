@@ -248,7 +248,8 @@ export class ProcessSources {
     const extension = extname(new URL(url).pathname).toLowerCase();
     // What its name does not tell is GeoJSON.
     const isPlain = Object.hasOwn(IMPORT_FORMATS, extension) && !isZipped(extension);
-    const path = `${stem}${isPlain ? extension : '.geojson'}`;
+    // Beside the output, which may have the same extension.
+    const path = `${stem}-sent${isPlain ? extension : '.geojson'}`;
     const bounds = { maxBytes: LIMITS.processFileBytes, timeoutMs: LIMITS.downloadMs };
     await pools.run('ingest.download', { url, path, ...bounds }, { signal });
     return this.#translate(path, output, `The file at ${url}`, signal);

@@ -11,7 +11,8 @@ import gdal, { type Dataset } from 'gdal-async';
 import { TaskFailure } from '../../core/failure.js';
 import type { Resampling } from '../../core/rasters.js';
 import { storageFailure } from '../../core/storage-faults.js';
-import { requireShape } from './shape.js';
+import { requireNear, requireShape } from './shape.js';
+import { requirePlainPrj } from './sidecars.js';
 
 const CONFIGURATION: Record<string, string> = {
   // Parallelism comes from several tasks at once.
@@ -135,6 +136,7 @@ export function rasterName(path: string, table?: string): string {
 export async function openRaster(path: string, table?: string): Promise<Dataset> {
   if (table !== undefined && `${path}${table}`.includes('"'))
     throw new TaskFailure('source-unreadable', 'Names with quotes cannot be read.');
+  if (/\.asc$/i.test(path)) await requirePlainPrj(path);
   let dataset: Dataset;
   try {
     dataset =
@@ -144,7 +146,7 @@ export async function openRaster(path: string, table?: string): Promise<Dataset>
   } catch (error) {
     throw unreadable('The file is not a raster of a supported format, or is damaged.', error);
   }
-  return requireShape(dataset);
+  return table === undefined ? requireNear(requireShape(dataset), path) : requireShape(dataset);
 }
 
 let scratchCount = 0;

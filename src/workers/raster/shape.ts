@@ -1,4 +1,6 @@
-/** Bounds of what a header may claim, before memory is taken for it. */
+/** Bounds of what a header may claim, before memory is taken for it or another file is opened. */
+
+import { dirname } from 'node:path';
 
 import type { RasterBand } from 'gdal-async';
 import { TaskFailure } from '../../core/failure.js';
@@ -15,6 +17,12 @@ const MAX_DECODED_BYTES = 512 << 20;
 
 /** Fails with `source-unreadable` or `too-large`. */
 export function checkShape(dataset: Dataset, maxBands = MAX_BANDS): void {
+  // GDAL would open them as soon as it is asked for overviews.
+  if (dataset.getMetadata('OVERVIEWS')?.OVERVIEW_FILE !== undefined)
+    throw new TaskFailure(
+      'source-unreadable',
+      'The metadata of the raster names another file for its overviews (OVERVIEW_FILE). Only overviews in the file itself, or in a file of its name with .ovr, are read.',
+    );
   const { bands } = dataset;
   const count = bands.count();
   if (count === 0) throw new TaskFailure('source-unreadable', 'The file holds no raster bands of its own.');
@@ -39,6 +47,17 @@ export function requireShape(dataset: Dataset): Dataset {
     dataset.close();
     throw error;
   }
+}
+
+/** Fails with `source-unreadable` for a raster, such as one of ERDAS Imagine, whose parts lie in another folder. */
+export function requireNear(dataset: Dataset, path: string): Dataset {
+  const folder = dirname(path);
+  if (dataset.getFileList().every((file) => dirname(file) === folder)) return dataset;
+  dataset.close();
+  throw new TaskFailure(
+    'source-unreadable',
+    'The raster names a file in another folder. All files of a raster must lie in one folder.',
+  );
 }
 
 const isInterleaved = (dataset: Dataset) => dataset.getMetadata('IMAGE_STRUCTURE')?.INTERLEAVE === 'PIXEL';

@@ -1,11 +1,11 @@
 /** Shapefiles whose texts are in an encoding that GDAL does not find by itself. */
 
 import { isAscii, isUtf8 } from 'node:buffer';
-import { open, readdir, readFile } from 'node:fs/promises';
-import { basename, dirname, extname, join } from 'node:path';
+import { open, readFile } from 'node:fs/promises';
 import { encodingOfLabel, endOfCharacters, likelyEncoding } from './csv/text.js';
 import { noteDataset } from './dataset-notes.js';
 import { type Dataset, gdal, openWith } from './gdal.js';
+import { findSidecar, requirePlainPrj } from './sidecars.js';
 
 const DRIVER = 'ESRI Shapefile';
 /** Bytes of records by which encodings are told apart. */
@@ -14,6 +14,7 @@ const SAMPLE_BYTES = 1 << 20;
 const KNOWN_LABEL = /^(utf-?8|cp\d+|\d+|iso-?8859-\d+|ldid\/\d+)$/i;
 
 export async function openShapefile(path: string): Promise<Dataset> {
+  await requirePlainPrj(path);
   const assumed = await encodingFor(path);
   if (!assumed) return openWith(path, [DRIVER]);
   // Only the synchronous call hands open options on (gdal-async 3.12).
@@ -35,7 +36,7 @@ interface Assumed {
 
 /** The encoding that GDAL has to be told; undefined where it finds it, or all is ASCII. */
 async function encodingFor(path: string): Promise<Assumed | undefined> {
-  const [table, label] = await Promise.all([sidecar(path, '.dbf'), labelOf(path)]);
+  const [table, label] = await Promise.all([findSidecar(path, '.dbf'), labelOf(path)]);
   if (table === undefined) return undefined;
   const { language, values } = await textsOf(table);
   const stated = label === undefined ? undefined : encodingOfLabel(label);
@@ -61,18 +62,8 @@ function detected(values: readonly Uint8Array[]): Assumed {
 const gdalName = (encoding: string) => encoding.toUpperCase().replace('WINDOWS-', 'CP');
 
 async function labelOf(path: string): Promise<string | undefined> {
-  const file = await sidecar(path, '.cpg');
+  const file = await findSidecar(path, '.cpg');
   return file === undefined ? undefined : (await readFile(file, 'latin1')).trim();
-}
-
-/** A file of the same name with another extension, in any case. */
-async function sidecar(path: string, extension: string): Promise<string | undefined> {
-  const name = basename(path, extname(path)) + extension;
-  const names = await readdir(dirname(path));
-  const found = names.includes(name)
-    ? name
-    : names.find((other) => other.toLowerCase() === name.toLowerCase());
-  return found === undefined ? undefined : join(dirname(path), found);
 }
 
 const [HEADER, FIELD, END] = [32, 32, 0x0d];
