@@ -64,13 +64,12 @@ interface DataFolder {
  * back however the process ends, and which holds between containers, too.
  */
 export function claimDataFolder(dataDir: string): DataFolder {
-  makeDataFolder(dataDir);
-  const lock = new Database(join(dataDir, LOCK_FILE), { timeout: 0 });
+  const lock = openLock(dataDir);
   try {
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock.close();
-    if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error;
+    if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw notWritable(dataDir, error);
     const pid = serverOf(dataDir);
     const who = pid === undefined ? 'another server' : `the server with process id ${pid}`;
     throw new CommandError(
@@ -87,6 +86,23 @@ export function claimDataFolder(dataDir: string): DataFolder {
       lock.close();
     },
   };
+}
+
+function openLock(dataDir: string): Database.Database {
+  try {
+    makeDataFolder(dataDir);
+    return new Database(join(dataDir, LOCK_FILE), { timeout: 0 });
+  } catch (error) {
+    throw notWritable(dataDir, error);
+  }
+}
+
+function notWritable(dataDir: string, error: unknown): unknown {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === undefined) return error;
+  return new CommandError(
+    `the data folder ${dataDir} cannot be written (${message}): make it writable for this user, or choose another one with --data-dir`,
+  );
 }
 
 /** Asks the server of a data folder, if one runs, to read its catalog again. */

@@ -7,7 +7,9 @@ const FULL_TEXT = /no space left on device|disk quota exceeded|database or disk 
 export const STATE_UNREACHABLE = 'STATE_UNREACHABLE';
 const BUSY = /^SQLITE_(BUSY|LOCKED)/;
 const UNWRITABLE = /^(EROFS|SQLITE_READONLY)/;
-const UNREADABLE = /^(EIO|SQLITE_(CORRUPT|NOTADB|IOERR|CANTOPEN|SCHEMA))/;
+/** A full disk has no room for the shared memory beside a database, without which it cannot be read. */
+const UNOPENED = /^SQLITE_(CANTOPEN|IOERR_(SHM|WRITE|TRUNCATE|FSYNC|LOCK))/;
+const UNREADABLE = /^(EIO|SQLITE_(CORRUPT|NOTADB|IOERR|SCHEMA))/;
 /** A file that was replaced in place by another one has other tables, until it is published anew. */
 const REPLACED = /^no such (table|column)/;
 /** Errors of our own SQL functions, and of GDAL, quote SQLite. */
@@ -26,6 +28,12 @@ export function storageFailure(error: unknown): TaskFailure | undefined {
   if (BUSY.test(name)) return new TaskFailure('store-unavailable', 'Another program holds the file.', cause);
   if (UNWRITABLE.test(name))
     return new TaskFailure('store-unavailable', 'The store cannot be written now.', cause);
+  if (UNOPENED.test(name))
+    return new TaskFailure(
+      'store-unavailable',
+      'The file cannot be opened now: the disk may be full.',
+      cause,
+    );
   if (UNREADABLE.test(name) || UNREADABLE_TEXT.test(text) || (name === 'SQLITE_ERROR' && REPLACED.test(text)))
     return new TaskFailure('source-unreadable', 'The file is damaged, or is being replaced.', cause);
   return undefined;

@@ -61,6 +61,11 @@ it.each([
   [['serve', '--config', 'absent.yaml'], 78, /^graticule: there is no configuration file absent\.yaml\n$/],
   [['serve', '--port', '99999'], 78, /^graticule: --port must be <= 65535\n$/],
   [['serve', '--port', 'x'], 64, /^graticule: --port must be a whole number, not 'x'\n$/],
+  [
+    ['serve', '--data-dir', '/dev/null/data'],
+    64,
+    /^graticule: the data folder \/dev\/null\/data cannot be written \(ENOTDIR.*choose another one with --data-dir\n$/,
+  ],
   [['import', 'absent.shp'], 64, /^graticule: there is no file absent\.shp\n$/],
   [['serve', '--prot', '80'], 1, /unknown option '--prot'\n\(Did you mean --port\?\)\n\(graticule --help/],
   [['sevre'], 1, /unknown command 'sevre'\n\(Did you mean serve\?\)/],

@@ -228,6 +228,46 @@ describe('a published database', () => {
 });
 
 describe('a database that is down at the start', () => {
+  /** No surface says that the layer is not there, which clients that synchronise take for its end. */
+  async function expectUnread({ url, adminKey }: TestServer, id: string): Promise<void> {
+    const rest = `${url}/rest/services/default`;
+    const inBand = [
+      `${rest}/FeatureServer/${id}?f=json`,
+      `${rest}/FeatureServer/${id}/query?where=1%3D1&f=json`,
+      `${rest}/FeatureServer/query?layerDefs=${encodeURIComponent(`{"${id}":"1=1"}`)}&f=json`,
+      `${rest}/MapServer/${id}?f=json`,
+      `${rest}/MapServer/export?layers=show:${id}&bbox=0,0,1,1&f=json`,
+      `${rest}/MapServer/identify?layers=all:${id}&geometry=0,0&geometryType=esriGeometryPoint&mapExtent=0,0,1,1&imageDisplay=100,100,96&tolerance=1&f=json`,
+    ];
+    for (const address of inBand) {
+      const { error } = (await (await fetch(address)).json()) as { error?: { code: number } };
+      expect([address, error?.code]).toEqual([address, 503]);
+    }
+    const post = (path: string, body: object) => ({
+      path,
+      method: 'POST',
+      body: JSON.stringify(body),
+    });
+    const requests: { path: string; method?: string; body?: string }[] = [
+      post('/ogc/processes/processes/geometry.centroid/execution', {
+        inputs: { features: { collection: 'places' } },
+      }),
+      post('/stac/search', { collections: ['places'] }),
+      post('/api/v1/admin/rls-policies', {
+        ...{ service: 'default', layer: 'places', role: 'Viewer' },
+        ...{ attribute: 'id', claimType: 'city' },
+      }),
+      { path: `/api/v1/admin/metadata/layers/${id}/fields` },
+      { path: `/api/v1/admin/metadata/layers/${id}/style` },
+    ];
+    for (const { path, ...init } of requests) {
+      const headers = { 'x-api-key': adminKey, 'content-type': 'application/json' };
+      const response = await fetch(`${url}${path}`, { ...init, headers });
+      expect([path, response.status, await response.text()]).toEqual([path, 503, expect.any(String)]);
+      expect([path, response.headers.get('retry-after')]).toEqual([path, '5']);
+    }
+  }
+
   it('is published when it comes up', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'graticule-late-'));
     const startLate = () => startServer({ sources: ['demo/data/world_map.gpkg', url], dataDir });
@@ -260,6 +300,7 @@ describe('a database that is down at the start', () => {
         "The source of collection 'places' could not be read yet. Try again.",
       );
       expect((await fetch(`${late.url}/ogc/features/collections/nowhere`)).status).toBe(404);
+      await expectUnread(late, id);
     } finally {
       await late.stop();
       await postgres.start();

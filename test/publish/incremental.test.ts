@@ -23,7 +23,7 @@ let catalog: Catalog;
 /** What was asked of the pools. */
 let asked: string[];
 /** Files whose inspection fails, with the code of the failure. */
-const failing = new Map<string, 'source-unreadable' | 'queue-full'>();
+const failing = new Map<string, 'source-unreadable' | 'queue-full' | 'storage-full'>();
 
 /** Inspections wait for it with what they have found. */
 let held: Promise<void> | undefined;
@@ -238,6 +238,21 @@ describe('what is read again', () => {
     utimesSync(pathOf('b'), 1, 1);
     expect(await inspectedFor([{ source: pathOf('c') }])).toEqual([pathOf('b'), pathOf('c')]);
     await expectAsReadAnew();
+  });
+
+  it('takes nothing away while the file cannot be opened, and is asked for again', async () => {
+    const before = ids();
+    write(pathOf('b'), INSERT);
+    failing.set(pathOf('b'), 'storage-full');
+    await catalog.refresh([{ source: pathOf('b') }]);
+    expect(ids()).toEqual(before);
+    expect(catalog.current.quarantined).toMatchObject([{ path: pathOf('b'), passing: true }]);
+    // A reload of everything takes nothing away either.
+    await readAll();
+    expect(ids()).toEqual(before);
+    failing.clear();
+    expect(await inspectedFor([{ source: pathOf('b') }])).toEqual([pathOf('b')]);
+    expect(catalog.current.quarantined).toEqual([]);
   });
 
   it('is not replaced by a reading that began earlier', async () => {

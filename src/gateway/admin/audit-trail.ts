@@ -54,6 +54,10 @@ export function auditTrail({ state, backlog, onError }: AuditTrailOptions): Audi
       throw new TaskFailure('outcome-unknown', UNRECORDED);
     }
   };
+  const write = (request: AuditedRequest, facts: Facts) => {
+    const event = auditEvent(request, facts);
+    return request.operation.surface === 'admin' ? state.audit.append(event) : record(event);
+  };
   return {
     async run(request, work) {
       const success = ({ resourceId, details }: AuditScope) =>
@@ -69,15 +73,15 @@ export function auditTrail({ state, backlog, onError }: AuditTrailOptions): Audi
         reply = await inAuditScope(scope, work);
       } catch (error) {
         scope.end();
-        const event = auditEvent(request, facts(error instanceof ApiError ? error.status : 500));
-        await (request.operation.surface === 'admin' ? state.audit.append(event) : record(event));
+        const status = error instanceof ApiError ? error.status : 500;
+        await write(request, facts(status)).catch(onError);
         throw error;
       }
       if (scope.behind.size > 0) reply = withBehind(reply, scope.behind);
       const targets = scope.end();
-      if (targets && (reply.status ?? 200) < 400) return reply;
-      const event = auditEvent(request, facts(reply.status ?? 200));
-      await (request.operation.surface === 'admin' ? state.audit.append(event) : record(event));
+      const { status = 200 } = reply;
+      if (status >= 400) await write(request, facts(status)).catch(onError);
+      else if (!targets) await write(request, facts(status));
       return reply;
     },
     refused(request, status) {

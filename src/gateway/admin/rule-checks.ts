@@ -4,6 +4,7 @@ import { type BodyProblem, problem, refuse, requireSound } from '../../core/body
 import { type CatalogSnapshot, type VectorCollection, whole } from '../../core/collection.js';
 import { Cql2Error } from '../../core/cql2/index.js';
 import { isTreatable } from '../../core/field-masks.js';
+import { unreadFailure } from '../../core/unread.js';
 import type { Field } from '../../core/vector-source.js';
 import { COMPARABLE } from '../../services/access/policy.js';
 import { requireFilter } from '../../services/access/row-filter.js';
@@ -95,7 +96,11 @@ function layerProblem(
   suits: Suits,
 ): BodyProblem | undefined {
   const published = catalog.byId(layer) ?? catalog.byLayerId(Number(layer));
-  if (!published) return problem('layer', 'is no layer that is published');
+  if (!published) {
+    const unread = unreadFailure(catalog, ({ id, layerId }) => id === layer || String(layerId) === layer);
+    if (unread) throw unread;
+    return problem('layer', 'is no layer that is published');
+  }
   if (!hasFeatures(published)) return problem('layer', 'has no features');
   const collection = whole(published);
   if (attribute === null) return suits(collection);

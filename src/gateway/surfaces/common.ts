@@ -18,12 +18,12 @@ import {
 } from '../../core/operation.js';
 import { plainText } from '../../core/percent.js';
 import type { Pools } from '../../core/tasks.js';
+import { unreadFailure } from '../../core/unread.js';
 import type { AccessPolicy } from '../../services/access/access.js';
 import type { Places } from '../../services/places.js';
 import { pageHeaders } from '../pages/security.js';
 
 /** When a client is to ask again for a collection whose source could not be read yet. */
-const UNREAD_RETRY_SECONDS = 5;
 
 /** What every surface is given at assembly. */
 export interface SurfaceDeps {
@@ -234,23 +234,19 @@ function withoutPlace({ id }: Collection): ApiError {
  * says of a plane that its place is not known.
  */
 function missing(
-  { refused, planes, quarantined }: CatalogSnapshot,
+  catalog: CatalogSnapshot,
   is: (collection: AwaitedCollection) => boolean,
   id: string,
 ): ApiError {
+  const { refused, planes } = catalog;
   const plane = planes.find(is);
   if (plane) return withoutPlace(plane);
-  if (quarantined.some(({ awaited = [] }) => awaited.some(is))) return unread(id);
+  const unread = unreadFailure(catalog, is);
+  if (unread) return unread;
   if (!refused.collections.some(is)) return notFound('collection', id.slice(0, 100));
   const detail = refused.why === 'forbidden' ? 'You may not read' : 'Credentials are needed to read';
   return new ApiError(refused.why, `${detail} collection '${id}'.`);
 }
-
-/** 503 for a collection that comes back once its source can be read. */
-const unread = (id: string) =>
-  new ApiError('unavailable', `The source of collection '${id}' could not be read yet. Try again.`, {
-    headers: { 'retry-after': String(UNREAD_RETRY_SECONDS) },
-  });
 
 /** Collections named by the `collections` parameter: ids, numbers or URLs; all that `fits` when it is absent. */
 export function selectCollections(

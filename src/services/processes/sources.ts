@@ -19,6 +19,7 @@ import type { Principal } from '../../core/operation.js';
 import { membersOf, ofMembers } from '../../core/raster-sources.js';
 import type { RasterSource } from '../../core/rasters.js';
 import type { Pools } from '../../core/tasks.js';
+import { unreadFailure } from '../../core/unread.js';
 import type { Field, VectorSource } from '../../core/vector-source.js';
 import { describeCrs } from '../../native/index.js';
 import { featureSizes } from '../feature-sizes.js';
@@ -90,7 +91,7 @@ export class ProcessSources {
   /** A collection as a principal may read it. Throws what is wrong with the reference. */
   collection(name: string, reference: CollectionReference, principal: Principal): FeaturesSource {
     const collection = this.#named(reference, principal);
-    if (!hasFeatures(collection)) throw noCollection(name, reference, 'features');
+    if (!hasFeatures(collection)) throw this.#missing(name, reference, principal, 'features');
     const { source, filter: rows } = readable(collection);
     const own = filterOf(name, reference, collection);
     const filter = and(rows, own);
@@ -123,7 +124,7 @@ export class ProcessSources {
   /** A raster as a principal may read it. Throws what is wrong with the reference. */
   coverage(name: string, reference: CollectionReference, principal: Principal): RasterInput {
     const collection = this.#named(reference, principal);
-    if (!hasCoverage(collection)) throw noCollection(name, reference, 'rasters');
+    if (!hasCoverage(collection)) throw this.#missing(name, reference, principal, 'rasters');
     const { crs } = collection.raster;
     const source = reference.raster === undefined ? collection.raster.source : oneOf(collection, reference);
     return { source, crs, facts: { crs: crsFacts(crs) } };
@@ -218,6 +219,15 @@ export class ProcessSources {
   #named({ id }: Pick<CollectionReference, 'id'>, principal: Principal): Collection | undefined {
     const catalog = this.deps.visible(principal);
     return (/^\d{1,10}$/.test(id) ? catalog.byLayerId(Number(id)) : undefined) ?? catalog.byId(id);
+  }
+
+  #missing(name: string, reference: CollectionReference, principal: Principal, what: string): ApiError {
+    const { id } = reference;
+    const catalog = this.deps.visible(principal);
+    return (
+      unreadFailure(catalog, (one) => one.id === id || String(one.layerId) === id) ??
+      noCollection(name, reference, what)
+    );
   }
 
   /** A GeoPackage with the features. */

@@ -24,11 +24,8 @@ export async function readFileSource(file: SourceFile, deps: PublishDeps): Promi
     return await readFile(file, deps);
   } catch (error) {
     const reason = error instanceof TaskFailure ? error.message : 'The file could not be read.';
-    return {
-      collections: [],
-      quarantined: [{ path: file.path, reason }],
-      ...(!isLasting(error) && { isPassing: true }),
-    };
+    if (isLasting(error)) return { collections: [], quarantined: [{ path: file.path, reason }] };
+    return { collections: [], quarantined: [{ path: file.path, reason, passing: true }], isPassing: true };
   }
 }
 

@@ -22,6 +22,8 @@ interface Reading {
   readonly tag: string;
   /** Order in which the readings started. */
   readonly order: number;
+  /** The source could not be read since, for a reason that may pass. */
+  readonly isStale?: boolean;
 }
 
 /** What each source held when it was read last, so that a change of one source opens no other. */
@@ -38,8 +40,8 @@ export class SourceReadings {
   set(source: string, reading: Reading): void {
     const kept = this.#readings.get(source);
     if (kept && kept.order > reading.order) return;
-    if (reading.contents.isPassing) this.#readings.delete(source);
-    else this.#readings.set(source, reading);
+    if (!reading.contents.isPassing) this.#readings.set(source, reading);
+    else if (kept) this.#readings.set(source, { ...kept, isStale: true });
   }
 
   filesOf(sources: string): readonly SourceFile[] | undefined {
@@ -94,7 +96,7 @@ export class SourceReader {
   async readFile(file: SourceFile, deps: PublishDeps): Promise<Found> {
     const { path } = file;
     this.#seen.add(path);
-    const former = this.#changes && this.readings.get(path);
+    const former = this.#formerOf(path);
     const change = this.#changes?.get(path);
     if (former && change === undefined) {
       const isCompared = this.#comparesFiles || this.#isOwn(path);
@@ -106,14 +108,25 @@ export class SourceReader {
       const found = await this.#readTables(former.contents, path, [...change], deps);
       if (found.collections.length > 0) return this.#keep(path, found, tag);
     }
-    return this.#keep(path, memoized(await readFileSource(file, deps)), tag);
+    const found = await readFileSource(file, deps);
+    const served = this.readings.get(path)?.contents;
+    // While the file cannot be opened, what it held before is still there: a full disk takes nothing away.
+    if (found.isPassing && found.collections.length === 0 && served && served.collections.length > 0)
+      return { ...served, quarantined: this.#keep(path, found, tag).quarantined };
+    return this.#keep(path, memoized(found), tag);
   }
 
   /** What another source holds; `name` has no password. */
   async read(name: string, read: () => Promise<Found>): Promise<Found> {
     this.#seen.add(name);
-    const former = this.#changes && !this.#changes.has(name) ? this.readings.get(name) : undefined;
+    const former = this.#changes?.has(name) ? undefined : this.#formerOf(name);
     return former?.contents ?? this.#keep(name, memoized(await read()), '');
+  }
+
+  /** What was read of a source, where not everything is read again. */
+  #formerOf(source: string): Reading | undefined {
+    const former = this.#changes && this.readings.get(source);
+    return former?.isStale ? undefined : former;
   }
 
   #isOwn(path: string): boolean {

@@ -13,6 +13,7 @@ import { ApiError, badParameter } from '../../core/errors.js';
 import type { EsriLayer } from '../../core/geoservices-features.js';
 import { hasNumbers, numberedCollection } from '../../core/numbered.js';
 import type { Principal } from '../../core/operation.js';
+import { unreadFailure } from '../../core/unread.js';
 import { type Scope, scopeOf } from '../events/scope.js';
 
 /** A layer as one principal has it offline. */
@@ -52,10 +53,14 @@ export function requireService({ visible }: Catalogs, principal: Principal, serv
 
 export const isIn = (one: Collection, service: string) => (one.service ?? SERVICE) === service;
 
-function missingLayer({ refused }: CatalogSnapshot, service: string, layerId: number): ApiError {
+function missingLayer(catalog: CatalogSnapshot, service: string, layerId: number): ApiError {
+  const { refused } = catalog;
   if (refused.collections.some((one) => one.layerId === layerId && isIn(one, service)))
     return refusal(refused.why);
-  return new ApiError('not-found', `There is no layer ${layerId} in the service '${service}'.`);
+  return (
+    unreadFailure(catalog, (one) => one.layerId === layerId) ??
+    new ApiError('not-found', `There is no layer ${layerId} in the service '${service}'.`)
+  );
 }
 
 function refusal(why: Refusal): ApiError {

@@ -6,6 +6,7 @@ import { checkStyleBy, drawnLayers, type StyleUse } from '../../core/style/check
 import { styleDocument } from '../../core/style/document.js';
 import { COLLECTION_SOURCE, type LayerStyle, type StyleDocument } from '../../core/style/model.js';
 import type { Pools } from '../../core/tasks.js';
+import { layerFailure } from '../../core/unread.js';
 import type { StoredStyle, StyleChange, StyleRevision, StyleStore } from '../../stores/styles.js';
 import type { Announcements } from '../cluster/announcements.js';
 import { lookProblem } from '../looks.js';
@@ -49,15 +50,17 @@ export class Styles {
 
   /** Throws `not-found` for a layer that is not there, or is a tile archive. */
   styled(layerId: number): StyledCollection {
-    const collection = this.#deps.catalog().byLayerId(layerId);
-    if (!collection) throw notFound('layer', `${layerId}`);
+    const catalog = this.#deps.catalog();
+    const collection = catalog.byLayerId(layerId);
+    if (!collection) throw layerFailure(catalog, layerId);
     if (!isDrawable(collection)) throw notFound('style of the tile archive', collection.id);
     return collection;
   }
 
   /** Throws `not-found`. */
   requireLayer(layerId: number): void {
-    if (!this.#deps.catalog().byLayerId(layerId)) throw notFound('layer', `${layerId}`);
+    const catalog = this.#deps.catalog();
+    if (!catalog.byLayerId(layerId)) throw layerFailure(catalog, layerId);
   }
 
   /** The version in force; undefined when nobody put one. */

@@ -7,6 +7,7 @@ import { Cql2Error } from '../../../core/cql2/index.js';
 import { ApiError, notFound } from '../../../core/errors.js';
 import { FILTER_LANGUAGES, type FieldSettings, type Relationship } from '../../../core/layer-settings.js';
 import { actorOf } from '../../../core/operation.js';
+import { layerFailure } from '../../../core/unread.js';
 import { checkLayer, domainProblem, hasField } from '../../../services/layers/checks.js';
 import { permanentRows } from '../../../services/layers/settled.js';
 import type { AdminDeps } from '../deps.js';
@@ -222,7 +223,7 @@ export const validation = implement({
 
 function requireLayer(id: number, { catalog }: AdminDeps): Collection {
   const collection = catalog().byLayerId(id);
-  if (!collection) throw notFound('layer', `${id}`);
+  if (!collection) throw layerFailure(catalog(), id);
   return collection;
 }
 

@@ -16,6 +16,7 @@ import { actorOf, type Principal } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { mergeOf, mergeProblem } from '../../../core/raster-sources.js';
 import { MERGES } from '../../../core/rasters.js';
+import { layerFailure } from '../../../core/unread.js';
 import { serviceAccessId } from '../../../services/access/marker.js';
 import { RULE_KINDS } from '../../../services/access/rules.js';
 import { mapSettings } from '../../../services/layers/map-settings.js';
@@ -220,7 +221,7 @@ export function requireService(name: string, deps: AdminDeps): void {
 function requireLayerOf(name: string, id: number, deps: AdminDeps): Collection {
   requireService(name, deps);
   const collection = layersOf(name, deps).find((one) => one.layerId === id);
-  if (!collection) throw notFound('layer', `${id}`);
+  if (!collection) throw layerFailure(deps.catalog(), id);
   return collection;
 }
 

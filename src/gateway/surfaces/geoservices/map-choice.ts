@@ -1,8 +1,10 @@
 import { hasFeatures } from '../../../core/abilities.js';
+import type { CatalogSnapshot } from '../../../core/collection.js';
 import { and, type Expression } from '../../../core/cql2/index.js';
-import { badParameter } from '../../../core/errors.js';
+import { type ApiError, badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { importDrawingInfo } from '../../../core/style/drawing-info/import.js';
+import { unreadFailure } from '../../../core/unread.js';
 import { targetOf } from '../../../services/styles/translations.js';
 import type { DrawnLayer } from './map-layers.js';
 import { type Members, naming, objectOf, objectsOf, requireObject, textOf, wholeNumber } from './members.js';
@@ -20,18 +22,25 @@ export interface MapChoice {
 const MOST_TEXT = 8000;
 
 /** `dynamicLayers` where it is there, else what `layers` leaves; `layerDefs` narrows either. */
-export function mapChoice(all: readonly DrawnLayer[], members: Members): MapChoice {
+export function mapChoice(all: readonly DrawnLayer[], members: Members, catalog: CatalogSnapshot): MapChoice {
   const dynamic = objectsOf(members, 'dynamicLayers', LIMITS.collectionsPerRequest);
   if (dynamic) {
-    const choice = dynamicChoice(all, dynamic);
+    const choice = dynamicChoice(all, dynamic, catalog);
     return { ...choice, filters: during(choice.layers, members, choice.filters) };
   }
-  const layers = shown(all, textOf(members, 'layers', MOST_TEXT)).slice(0, LIMITS.collectionsPerRequest);
+  const layers = shown(all, textOf(members, 'layers', MOST_TEXT), catalog).slice(
+    0,
+    LIMITS.collectionsPerRequest,
+  );
   return { layers, filters: during(layers, members, definitions(layers, members)) };
 }
 
 /** `show:1,2`, `hide:`, `include:`, `exclude:`; of `identify` also `top`, `visible` and `all`. */
-function shown(all: readonly DrawnLayer[], text: string | undefined): readonly DrawnLayer[] {
+function shown(
+  all: readonly DrawnLayer[],
+  text: string | undefined,
+  catalog: CatalogSnapshot,
+): readonly DrawnLayer[] {
   if (text === undefined) return all;
   const [, verb = 'show', list] =
     /^\s*(?:(show|hide|include|exclude|top|visible|all)\s*:?)?\s*([\d,\s]*)$/i.exec(text) ?? [];
@@ -43,8 +52,16 @@ function shown(all: readonly DrawnLayer[], text: string | undefined): readonly D
   // No numbers after `show:` are no layers; what identifies says where to look.
   if (!ids) return /^(show|hide|include|exclude)$/i.test(verb) && !isOut ? [] : all;
   for (const id of ids)
-    if (!all.some(({ layerId }) => layerId === id)) throw badParameter('layers', `there is no layer ${id}`);
+    if (!all.some(({ layerId }) => layerId === id)) throw absentLayer('layers', id, catalog);
   return all.filter(({ layerId }) => ids.has(layerId) !== isOut);
+}
+
+/** 503 for a layer whose source could not be read yet, else 400. */
+function absentLayer(parameter: string, id: number, catalog: CatalogSnapshot): ApiError {
+  return (
+    unreadFailure(catalog, ({ layerId }) => layerId === id) ??
+    badParameter(parameter, `there is no layer ${id}`)
+  );
 }
 
 /** Conditions by layer: JSON by number, or `0:condition;1:condition`. */
@@ -98,7 +115,11 @@ function narrow(
 }
 
 /** Layers as a client puts them together: each of ours, perhaps with a condition and a drawing of its own. */
-function dynamicChoice(all: readonly DrawnLayer[], asked: readonly Members[]): MapChoice {
+function dynamicChoice(
+  all: readonly DrawnLayer[],
+  asked: readonly Members[],
+  catalog: CatalogSnapshot,
+): MapChoice {
   const filters = new Map<string, Expression>();
   const layers = asked.map((one) => {
     const source = requireObject('dynamicLayers', one['source'] ?? {});
@@ -106,7 +127,7 @@ function dynamicChoice(all: readonly DrawnLayer[], asked: readonly Members[]): M
       throw badParameter('dynamicLayers', 'must have sources of the type mapLayer');
     const id = naming('dynamicLayers', () => wholeNumber('mapLayerId', source['mapLayerId']));
     const layer = all.find(({ layerId }) => layerId === id);
-    if (!layer) throw badParameter('dynamicLayers', `there is no layer ${id}`);
+    if (!layer) throw absentLayer('dynamicLayers', id, catalog);
     narrow(filters, layer, 'dynamicLayers', { where: one['definitionExpression'] });
     return drawnBy(layer, one['drawingInfo']);
   });

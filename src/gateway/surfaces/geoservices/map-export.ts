@@ -1,4 +1,5 @@
 import { hasCoverage } from '../../../core/abilities.js';
+import type { CatalogSnapshot } from '../../../core/collection.js';
 import { badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { type Format, JPEG_FORMAT, PNG_FORMAT, TIFF_FORMAT, WEBP_FORMAT } from '../../../core/media.js';
@@ -66,7 +67,7 @@ export function exportOperations(deps: MapDeps): Operation[] {
     run(x, { serviceId }, members) {
       const all = mapLayers(deps, x.principal, serviceId!);
       requireSupported(members);
-      const request = exportRequest(all, members);
+      const request = exportRequest(all, members, deps.visible(x.principal));
       if (request.answer === 'image') return drawLayers(x, deps, request);
       return jsonReply(documentOf(x, request, members), request.answer);
     },
@@ -92,7 +93,11 @@ function requireSupported(members: Members): void {
   if (name !== undefined) throw badParameter(name, 'is not supported');
 }
 
-function exportRequest(all: readonly DrawnLayer[], members: Members): ExportRequest {
+function exportRequest(
+  all: readonly DrawnLayer[],
+  members: Members,
+  catalog: CatalogSnapshot,
+): ExportRequest {
   const extent = extentIn(all, MAP_CRS);
   const maps = all.at(-1)?.maps;
   const format = choiceOf(members, 'format', {
@@ -102,7 +107,7 @@ function exportRequest(all: readonly DrawnLayer[], members: Members): ExportRequ
   const dpi = numberOf(members, 'dpi') ?? DPI;
   if (dpi < 1 || dpi > MOST_DPI) throw badParameter('dpi', `must be from 1 to ${MOST_DPI}`);
   return {
-    ...mapChoice(all, members),
+    ...mapChoice(all, members, catalog),
     answer: choiceOf(members, 'f', { values: ['image', 'json', 'pjson'], fallback: 'image' }),
     window: imageWindow(members, {
       own: MAP_CRS,

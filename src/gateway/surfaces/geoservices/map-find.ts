@@ -38,7 +38,7 @@ export function findOperations(deps: MapDeps): Operation[] {
       const text = textOf(members, 'searchText', MOST_TEXT);
       if (text === undefined) throw badParameter('searchText', 'is missing');
       const search = { text, contains: flagOf(members, 'contains', true) };
-      const { layers, filters } = mapChoice(all, members);
+      const { layers, filters } = mapChoice(all, members, deps.visible(x.principal));
       const query = {
         ...(members['sr'] ? { outSR: members['sr'] } : {}),
         returnGeometry: flagOf(members, 'returnGeometry', true),

@@ -39,7 +39,10 @@ export function identifyOperations(deps: MapDeps): Operation[] {
     async run(x, { serviceId }, members) {
       const all = numberedLayers(mapLayers(deps, x.principal, serviceId!));
       const format = documentFormat(members);
-      return jsonReply({ results: await identified(x, deps, mapChoice(all, members), members) }, format);
+      return jsonReply(
+        { results: await identified(x, deps, mapChoice(all, members, deps.visible(x.principal)), members) },
+        format,
+      );
     },
   });
 }

@@ -37,7 +37,7 @@ export function kmlOperations(deps: MapDeps): Operation[] {
     run(x, path, members) {
       const name = textOf(members, 'docName', MOST_TEXT) ?? path['serviceId']!;
       const all = mapLayers(deps, x.principal, path['serviceId']!);
-      const { layers } = mapChoice(all, { layers: numbersOf(members) });
+      const { layers } = mapChoice(all, { layers: numbersOf(members) }, deps.visible(x.principal));
       const option = choiceOf(members, 'layerOptions', { values: OPTIONS, fallback: OPTIONS[0] });
       const maps = option === 'composite' ? [layers] : layers.map((layer) => [layer]);
       const bbox = boxOf(members);

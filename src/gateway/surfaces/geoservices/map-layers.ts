@@ -6,9 +6,9 @@ import type {
   RasterCollection,
   VectorCollection,
 } from '../../../core/collection.js';
-import { notFound } from '../../../core/errors.js';
 import { numberedCollection } from '../../../core/numbered.js';
 import type { Principal } from '../../../core/operation.js';
+import { layerFailure } from '../../../core/unread.js';
 import { isIn, requireService } from '../../../services/replicas/layer-view.js';
 import type { SurfaceDeps } from '../common.js';
 
@@ -46,10 +46,14 @@ function rank(collection: Collection): number {
   });
 }
 
-/** Throws 404. */
-export function requireMapLayer(layers: readonly DrawnLayer[], layerId: number): DrawnLayer {
+/** Throws 404, and 503 while the source of the layer could not be read. */
+export function requireMapLayer(
+  layers: readonly DrawnLayer[],
+  layerId: number,
+  catalog: CatalogSnapshot,
+): DrawnLayer {
   const layer = layers.find((one) => one.layerId === layerId);
-  if (!layer) throw notFound('layer', `${layerId}`);
+  if (!layer) throw layerFailure(catalog, layerId);
   return layer;
 }
 

@@ -82,7 +82,11 @@ function documentOperations(deps: MapDeps): Operation[] {
       ...{ pathParams: { serviceId, layerId }, params: {} },
       summary: 'A layer of a map service',
       run(x, path, members) {
-        const layer = requireMapLayer(layersOf(x, path), wholeNumber('layerId', path['layerId']));
+        const layer = requireMapLayer(
+          layersOf(x, path),
+          wholeNumber('layerId', path['layerId']),
+          deps.visible(x.principal),
+        );
         return jsonReply(mapLayerDocument(layer, deps.visible(x.principal)), documentFormat(members));
       },
     }),

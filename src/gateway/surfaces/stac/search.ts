@@ -14,6 +14,7 @@ import type { SortKey } from '../../../core/features.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { TimeRange } from '../../../core/params.js';
 import { GEOMETRY_COLUMN, HIDDEN, ITEM_FIELDS, type StacSearchTask } from '../../../core/stac.js';
+import { unreadFailure } from '../../../core/unread.js';
 import type { Field } from '../../../core/vector-source.js';
 import { checkFilter, parseFilter } from '../../../services/filters.js';
 import { hasItems } from '../../../services/stac/footprints.js';
@@ -86,8 +87,11 @@ export function searchTask(
   };
 }
 
-/** Collections that do not exist, or not for this principal, have no items. */
-function searchedIn({ collections }: CatalogSnapshot, names: readonly string[] | undefined): string[] {
+/** Collections that do not exist, or not for this principal, have no items. Throws 503 for one whose source could not be read. */
+function searchedIn(catalog: CatalogSnapshot, names: readonly string[] | undefined): string[] {
+  const { collections } = catalog;
+  const unread = names && unreadFailure(catalog, ({ id }) => names.includes(id));
+  if (unread) throw unread;
   const all = collections.filter((one) => hasItems(one) && readsWhole(one)).map(({ id }) => id);
   return names ? all.filter((id) => names.includes(id)) : all;
 }

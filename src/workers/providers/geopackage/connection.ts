@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import { TaskFailure } from '../../../core/failure.js';
+import { storageFailure } from '../../../core/storage-faults.js';
 import { sqliteExtensionPath } from '../../../native/index.js';
 import Database from '../../../native/sqlite.js';
 import { keptSqlite, openDatabase } from '../kept-sqlite.js';
@@ -55,6 +56,9 @@ export function connect(path: string, readonly: boolean): Db {
     addMasks(db);
     return db;
   } catch (error) {
+    if (error instanceof TaskFailure) throw error;
+    const failure = storageFailure(error);
+    if (failure && failure.code !== 'source-unreadable') throw failure;
     throw new TaskFailure(
       'source-unreadable',
       'The file is not a readable GeoPackage.',
