@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { mltToMvt } from '../../src/native/index.js';
+import { expectEqual } from '../support/equal.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 import { readByRust, writeByRust } from './rust-peer.js';
 import { mltReader, type ReadTile, readMvt } from './support.js';
@@ -39,20 +40,26 @@ it.each(['countries', 'states_provinces', 'disputed_borders', 'countries,states_
       expect(mlt.response.status).toBe(mvt.response.status);
       if (mvt.tile.length === 0) continue;
       const expected = readMvt(mvt.tile);
-      expect(readMlt(mlt.tile)).toEqual(expected);
+      expectEqual(readMlt(mlt.tile), expected);
       tiles.push({ mvt: mvt.tile, mlt: mlt.tile, expected });
     }
     const layers = tiles.flatMap(({ expected }) => Object.values(expected));
     expect(layers.flatMap(({ features }) => features).length).toBeGreaterThan(100);
 
-    expect(await readByRust(tiles.map(({ mlt }) => mlt))).toEqual(tiles.map(({ expected }) => expected));
+    expectEqual(
+      await readByRust(tiles.map(({ mlt }) => mlt)),
+      tiles.map(({ expected }) => expected),
+    );
     for (const triangles of [false, true]) {
       const some = tiles.filter((_, i) => i % 8 === Number(triangles));
       const written = await writeByRust(
         some.map(({ mvt }) => mvt),
         triangles,
       );
-      expect(written.map((mlt) => readMvt(mltToMvt(mlt)))).toEqual(some.map(({ expected }) => expected));
+      expectEqual(
+        written.map((mlt) => readMvt(mltToMvt(mlt))),
+        some.map(({ expected }) => expected),
+      );
     }
   },
 );
