@@ -1,17 +1,17 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { ApiError } from '../../src/core/errors.js';
 import { auditTrail } from '../../src/gateway/admin/audit-trail.js';
 
 /** The trail of a server whose disk is full: neither the state nor the data folder takes a row. */
 function fullTrail() {
   const refuse = () => Promise.reject(new Error('database or disk is full'));
-  const onError = vi.fn();
+  const errors: unknown[] = [];
   const trail = auditTrail({
     state: { audit: { append: refuse } } as never,
     backlog: { isEmpty: true, keep: refuse, drain: async () => {} },
-    onError,
+    onError: (error) => errors.push(error),
   });
-  return { trail, onError };
+  return { trail, errors };
 }
 
 function request(surface: 'admin' | 'features') {
@@ -24,12 +24,12 @@ function request(surface: 'admin' | 'features') {
 it.each(['admin', 'features'] as const)(
   'a failed request keeps its answer when its row cannot be written (%s)',
   async (surface) => {
-    const { trail, onError } = fullTrail();
+    const { trail, errors } = fullTrail();
     const failure = new ApiError('not-found', 'There is no collection.');
     await expect(trail.run(request(surface), () => Promise.reject(failure))).rejects.toBe(failure);
     const reply = { status: 409, body: '' } as never;
     expect(await trail.run(request(surface), async () => reply)).toBe(reply);
-    expect(onError).toHaveBeenCalled();
+    expect(errors).not.toEqual([]);
   },
 );
 

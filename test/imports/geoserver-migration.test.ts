@@ -12,7 +12,7 @@ import type { MigrationRequest } from '../../src/services/migrations/geoserver/r
 import { settleGroups } from '../../src/services/migrations/geoserver/settle-groups.js';
 import { family } from '../e2e/support/processes.js';
 import { scratchDirectory } from '../engine/support.js';
-import { startServerProcess, type TestServer } from '../support/server.js';
+import { startServer, startServerProcess, type TestServer } from '../support/server.js';
 import { type GeoServer, PASSWORD, USER } from './geoserver.js';
 import type { GeoServerServices } from './geoserver-services.js';
 import {
@@ -359,7 +359,7 @@ describe('a migration of a GeoServer', () => {
     const { dataDir } = server;
     for (const pid of family(server.process.pid!)) process.kill(pid, 'SIGKILL');
     services.behaviour = undefined;
-    server = await startServerProcess({ sources: [], dataDir, env: migrationEnv });
+    server = await startServer({ sources: [], dataDir, env: migrationEnv });
     expect(states(await ended(jobId))).toEqual({ 'topp:heights': 'imported' });
     expect(await collections(server)).not.toContain('cut_heights-2');
     await vi.waitFor(() => expect(files()).toEqual([]), { timeout: 60_000 });

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { Files, png } from '../attachments/support.js';
 import { townOf } from '../replicas/support.js';
 import { type GeoServicesRemote, LAYER_PATH, startGeoServices } from '../support/geoservices.js';
-import { startServerProcess, type TestServer } from '../support/server.js';
+import { startServer, startServerProcess, type TestServer } from '../support/server.js';
 import { call, collections, itemsOf, type Json, leftovers, REMOTE_HOST, sendJson } from './support.js';
 
 /** Imports of a layer of GeoServices: from a server of our own that speaks the protocol, and may lie. */
@@ -529,7 +529,7 @@ describe('attachments', () => {
       if (isDownload(query)) downloads++;
       return false;
     };
-    server = await startServerProcess({ sources: [], dataDir, env });
+    server = await startServer({ sources: [], dataDir, env });
     const job = await ended(body['jobId']);
     expect(job).toMatchObject({ status: 8, attachmentsProcessed: 30, failedAttachments: 0 });
     expect(downloads).toBeLessThanOrEqual(24);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { family } from '../e2e/support/processes.js';
 import { scratchDirectory } from '../engine/support.js';
 import { makeMBTiles, type Stored, tilesOf, writeMBTiles } from '../support/archives.js';
-import { startServerProcess, type TestServer } from '../support/server.js';
+import { startServer, startServerProcess, type TestServer } from '../support/server.js';
 import { repetitions } from '../support/soak.js';
 import { colouredTiles, tpk, tpkx, vtpk } from './packages.js';
 import { leftovers } from './support.js';
@@ -19,7 +19,7 @@ let tiles: Stored[];
 let vectors: Stored[];
 
 beforeAll(async () => {
-  server = await startServerProcess({ sources: [] });
+  server = await startServer({ sources: [] });
   tiles = await colouredTiles([0, 1, 2, 3]);
   const path = join(scratch.path, 'vectors.mbtiles');
   makeMBTiles(path);
@@ -306,7 +306,7 @@ describe('a server that is killed while it imports', () => {
       await pause(round * 40);
       for (const pid of family(first.process.pid!)) process.kill(pid, 'SIGKILL');
       await sending;
-      const second = await startServerProcess({ sources: [], dataDir });
+      const second = await startServer({ sources: [], dataDir });
       try {
         const isShown = async () => (await fetch(`${second.url}/ogc/tiles/collections/whole`)).status === 200;
         for (const late = Date.now() + 120_000; !(await isShown()); await pause(100))

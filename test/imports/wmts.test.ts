@@ -6,7 +6,7 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { family } from '../e2e/support/processes.js';
 import { scratchDirectory } from '../engine/support.js';
-import { startServerProcess, type TestServer } from '../support/server.js';
+import { startServer, startServerProcess, type TestServer } from '../support/server.js';
 import { startMapProxy } from './mapproxy.js';
 import { colouredTiles } from './packages.js';
 import { call, REMOTE_HOST, type Remote, startRemote } from './support.js';
@@ -28,7 +28,7 @@ beforeAll(async () => {
     if (url.searchParams.get('REQUEST') !== 'GetCapabilities') return tile(url, response);
     response.writeHead(200, { 'content-type': 'text/xml' }).end(capabilities);
   });
-  server = await startServerProcess({ sources: [], env: { SVC_REMOTE__ALLOW: `["${REMOTE_HOST}"]` } });
+  server = await startServer({ sources: [], env: { SVC_REMOTE__ALLOW: `["${REMOTE_HOST}"]` } });
 }, 180_000);
 
 afterAll(async () => {
@@ -231,7 +231,7 @@ describe('a server that is killed while it copies', () => {
     for (const late = Date.now() + 60_000; asked.size < 150 && Date.now() < late; ) await pause(2);
     for (const pid of family(first.process.pid!)) process.kill(pid, 'SIGKILL');
     await sending;
-    const second = await startServerProcess(setup);
+    const second = await startServer(setup);
     try {
       const isShown = async () =>
         (await fetch(`${second.url}/ogc/tiles/collections/some-layer`)).status === 200;

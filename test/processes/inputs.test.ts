@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { gateways } from '../e2e/support/processes.js';
-import { startServerProcess, type TestServer } from '../support/server.js';
+import { startServer, startServerProcess, type TestServer } from '../support/server.js';
 import { type Json, ProcessClient } from './support.js';
 
 /** Where features come from, where they go, and what is refused. */
@@ -16,7 +16,7 @@ let server: TestServer;
 let client: ProcessClient;
 
 beforeAll(async () => {
-  server = await startServerProcess({ sources: ['demo/data/world_map.gpkg'] });
+  server = await startServer({ sources: ['demo/data/world_map.gpkg'] });
   client = new ProcessClient(server);
 });
 afterAll(async () => {

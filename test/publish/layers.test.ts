@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { gateways } from '../e2e/support/processes.js';
 import { run } from '../postgis/support.js';
-import { startServerProcess, type TestServer } from '../support/server.js';
+import { startServer, startServerProcess, type TestServer } from '../support/server.js';
 import { makeDatabase } from '../support/state.js';
 import { adminClient, statuses } from './support/admin-client.js';
 import { type SecurePostgres, startSecurePostgres } from './support/secure-postgres.js';
@@ -378,8 +378,8 @@ describe('two servers of one state in PostgreSQL', () => {
       SVC_SECURITY__STATE_KEY: 'the key of both',
     };
     const sources = ['demo/data/world_map.gpkg'];
-    const one = await startServerProcess({ env, sources });
-    const other = await startServerProcess({ env, sources }).catch(async (error: unknown) => {
+    const one = await startServer({ env, sources });
+    const other = await startServer({ env, sources }).catch(async (error: unknown) => {
       await one.stop();
       throw error;
     });

@@ -13,7 +13,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startServerProcess, type TestServer } from '../support/server.js';
+import { startServer, startServerProcess, type TestServer } from '../support/server.js';
 
 /** Rasters that are imported by the management API, on a real server. */
 
@@ -52,7 +52,7 @@ function makeTiff(name: string, west: number, value = 100, bands = 1): string {
 }
 
 beforeAll(async () => {
-  server = await startServerProcess({ sources: ['demo/data'] });
+  server = await startServer({ sources: ['demo/data'] });
   base = `${server.url}/api/v1/admin`;
 }, 60_000);
 afterAll(async () => {
@@ -357,7 +357,7 @@ async function layerIdOf({ url }: TestServer, name: string): Promise<number> {
 describe('a server that is killed while it imports', () => {
   it('removes what nobody will come back to, and keeps what has a row', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'graticule-orphans-'));
-    let one = await startServerProcess({ sources: [], dataDir });
+    let one = await startServer({ sources: [], dataDir });
     try {
       const form = new FormData();
       form.append('layerId', '5100');
@@ -375,7 +375,7 @@ describe('a server that is killed while it imports', () => {
       writeFileSync(join(gone, 'half.tif'), 'half an upload');
       writeFileSync(join(dataDir, 'rasters', 'no-such-job.tif'), 'no row');
       await one.stop();
-      one = await startServerProcess({ sources: [], dataDir });
+      one = await startServer({ sources: [], dataDir });
       const found = await fetch(`${one.url}/ogc/coverages/collections/kept`);
       expect(found.status).toBe(200);
       await vi.waitFor(() => {
