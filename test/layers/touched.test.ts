@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+
+const { touchedTests } = (await import('../touched.mjs' as string)) as {
+  touchedTests(change: {
+    changed: string[];
+    imports: Map<string, string[]>;
+    units: Set<string>;
+    durations: Record<string, number>;
+  }): { chosen: string[]; left: string[] };
+};
+
+const IMPORTS = new Map([
+  ['src/core/box.ts', []],
+  ['src/services/tiles/make.ts', ['src/core/box.ts']],
+  ['src/gateway/tiles.ts', ['src/services/tiles/make.ts']],
+  ['test/core/box.test.ts', ['src/gateway/tiles.ts']],
+  ['test/support/world.ts', ['src/gateway/tiles.ts']],
+  ['test/maps/near.test.ts', ['src/gateway/tiles.ts']],
+  ['test/maps/far.test.ts', ['test/support/world.ts']],
+  ['test/tiles/served.test.ts', []],
+  ['test/tiles/slow.test.ts', []],
+  ['test/archives/served.test.ts', []],
+]);
+const UNITS = new Set(['test/core/box.test.ts']);
+const touched = (...changed: string[]) =>
+  touchedTests({ changed, imports: IMPORTS, units: UNITS, durations: { 'test/tiles/slow.test.ts': 900 } });
+
+it('units are touched by whatever they import, however far, and others by what is near', () => {
+  expect(touched('src/gateway/tiles.ts').chosen).toContain('test/maps/far.test.ts');
+  const { chosen } = touched('src/services/tiles/make.ts');
+  expect(chosen).toContain('test/core/box.test.ts');
+  expect(chosen).toContain('test/maps/near.test.ts');
+  expect(chosen).not.toContain('test/maps/far.test.ts');
+});
+
+it('a room touches the tests of its name, shortest first, until they take too long', () => {
+  const { chosen, left } = touched('src/services/tiles/make.ts');
+  expect(chosen).toContain('test/tiles/served.test.ts');
+  expect(left).toEqual(['test/tiles/slow.test.ts']);
+  expect(touched('src/workers/archive/worker.ts').chosen).toEqual(['test/archives/served.test.ts']);
+});
+
+it('a changed test touches itself, and a text nothing', () => {
+  expect(touched('test/archives/served.test.ts').chosen).toContain('test/archives/served.test.ts');
+  expect(touched('README.md')).toEqual({ chosen: [], left: [] });
+});

@@ -1,0 +1,132 @@
+/**
+ * Names the test files that a change touches, for `./run test --changed`: `node test/touched.mjs [COMMIT]`. The change is
+ * what differs from the commit; without one it is what is not committed, or the last commit.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join, normalize } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+/** Test folders of rooms of src that are called otherwise. Rooms of the name of a test folder need no entry. */
+const FOLDERS = {
+  archive: ['archives'],
+  auth: ['identity'],
+  'band-math': ['processes'],
+  cli: ['manifest'],
+  connections: ['publish'],
+  console: ['pages'],
+  coverages: ['surfaces'],
+  events: ['streaming'],
+  exports: ['publish'],
+  ingest: ['imports'],
+  jobs: ['tile-jobs'],
+  map: ['surfaces'],
+  maps: ['surfaces'],
+  migrations: ['imports'],
+  overviews: ['tiles'],
+  process: ['processes'],
+  providers: ['postgis', 'edits'],
+  raster: ['rasters', 'surfaces'],
+  storage: ['publish'],
+  style: ['styles'],
+  supervisor: ['engine'],
+  'tile-matrix': ['tiles'],
+  vector: ['tiles', 'features'],
+  webhooks: ['streaming'],
+};
+/** Steps from a changed file to a test that imports it, for tests that start servers; units are touched however far they are. */
+const MAX_STEPS = 2;
+/** Seconds that files which start servers took when they ran last, in all; four run at a time. */
+const MAX_SECONDS = 400;
+/** Seconds of a file that nobody has run here. */
+const USUAL_SECONDS = 5;
+
+/**
+ * The tests that a change touches, and those that are left out because all would take too long. `imports` has the modules
+ * that each file imports, `units` are the tests that start nothing.
+ */
+export function touchedTests({ changed, imports, units, durations }) {
+  const tests = [...imports.keys()].filter((file) => file.endsWith('.test.ts'));
+  const steps = stepsFrom(changed, imports);
+  const folders = new Set(changed.flatMap(foldersOf));
+  const isNear = (test) => steps.get(test) <= MAX_STEPS;
+  const secondsOf = (test) => durations[test] ?? USUAL_SECONDS;
+  const chosen = tests.filter((test) => steps.get(test) === 0 || (steps.has(test) && units.has(test)));
+  const others = tests
+    .filter((test) => (isNear(test) || folders.has(test.split('/')[1])) && !chosen.includes(test))
+    .sort((one, other) => Number(isNear(other)) - Number(isNear(one)) || secondsOf(one) - secondsOf(other));
+  const left = [];
+  let seconds = 0;
+  for (const test of others) {
+    seconds += secondsOf(test);
+    if (seconds <= MAX_SECONDS) chosen.push(test);
+    else left.push(test);
+  }
+  return { chosen: chosen.sort(), left };
+}
+
+/** Steps of imports from these files to each that imports them. */
+function stepsFrom(files, imports) {
+  const importers = new Map();
+  for (const [file, all] of imports)
+    for (const to of all) importers.set(to, [...(importers.get(to) ?? []), file]);
+  const steps = new Map(files.map((file) => [file, 0]));
+  for (let front = files, step = 1; front.length > 0; step++) {
+    front = [...new Set(front.flatMap((file) => importers.get(file) ?? []))].filter((file) => !steps.has(file));
+    for (const file of front) steps.set(file, step);
+  }
+  return steps;
+}
+
+/** Names of folders of test, by the rooms of a path: `src/services/tile-jobs/run.ts` is of `tile-jobs`. */
+function foldersOf(path) {
+  const rooms = path.replace(/\.\w+$/, '').split('/').slice(1);
+  return [...rooms, ...rooms.flatMap((room) => FOLDERS[room] ?? [])];
+}
+
+const IMPORT = /(?:from|import\()\s*'(\.[^']+)'/g;
+
+function importsOf(path) {
+  return [...readFileSync(path, 'utf8').matchAll(IMPORT)].map(([, to]) =>
+    normalize(join(dirname(path), to)).replace(/\.js$/, '.ts'),
+  );
+}
+
+function readImports() {
+  const files = ['src', 'test'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => join(folder, name)),
+  );
+  return new Map(files.map((file) => [file, importsOf(file)]));
+}
+
+function linesOf(program, ...args) {
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(stderr.trim());
+  return stdout.trim().split('\n').filter(Boolean);
+}
+
+function changedSince(commit) {
+  const isOpen = () => linesOf('git', 'status', '--porcelain').length > 0;
+  const base = commit ?? (isOpen() ? 'HEAD' : 'HEAD~1');
+  const added = linesOf('git', 'ls-files', '--others', '--exclude-standard');
+  return [...linesOf('git', 'diff', '--name-only', base), ...added];
+}
+
+function readDurations() {
+  const cache = process.env.GRATICULE_CACHE ?? join(homedir(), '.cache/graticule');
+  const file = join(cache, 'test-durations.json');
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const changed = changedSince(process.argv[2]);
+  const listed = linesOf('node_modules/.bin/vitest', 'list', '--filesOnly', '--project=units');
+  const units = new Set(listed.map((line) => line.replace(/^\[.*\] /, '')));
+  const { chosen, left } = touchedTests({ changed, imports: readImports(), units, durations: readDurations() });
+  console.error(`${changed.length} changed files touch ${chosen.length} test files`);
+  if (left.length > 0) console.error(`left out, as they take long: ${left.join(' ')}`);
+  console.log(chosen.join(' '));
+}
