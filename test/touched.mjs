@@ -73,7 +73,9 @@ function stepsFrom(files, imports) {
     for (const to of all) importers.set(to, [...(importers.get(to) ?? []), file]);
   const steps = new Map(files.map((file) => [file, 0]));
   for (let front = files, step = 1; front.length > 0; step++) {
-    front = [...new Set(front.flatMap((file) => importers.get(file) ?? []))].filter((file) => !steps.has(file));
+    front = [...new Set(front.flatMap((file) => importers.get(file) ?? []))].filter(
+      (file) => !steps.has(file),
+    );
     for (const file of front) steps.set(file, step);
   }
   return steps;
@@ -81,7 +83,10 @@ function stepsFrom(files, imports) {
 
 /** Names of folders of test, by the rooms of a path: `src/services/tile-jobs/run.ts` is of `tile-jobs`. */
 function foldersOf(path) {
-  const rooms = path.replace(/\.\w+$/, '').split('/').slice(1);
+  const rooms = path
+    .replace(/\.\w+$/, '')
+    .split('/')
+    .slice(1);
   return [...rooms, ...rooms.flatMap((room) => FOLDERS[room] ?? [])];
 }
 
@@ -125,7 +130,12 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const changed = changedSince(process.argv[2]);
   const listed = linesOf('node_modules/.bin/vitest', 'list', '--filesOnly', '--project=units');
   const units = new Set(listed.map((line) => line.replace(/^\[.*\] /, '')));
-  const { chosen, left } = touchedTests({ changed, imports: readImports(), units, durations: readDurations() });
+  const { chosen, left } = touchedTests({
+    changed,
+    imports: readImports(),
+    units,
+    durations: readDurations(),
+  });
   console.error(`${changed.length} changed files touch ${chosen.length} test files`);
   if (left.length > 0) console.error(`left out, as they take long: ${left.join(' ')}`);
   console.log(chosen.join(' '));
