@@ -53,7 +53,7 @@ export interface Events {
   close(): Promise<void>;
 }
 
-/** How often the files of others are looked at, and the feed when no gateway told of anything. */
+/** How often the files of others are looked at. */
 const LOOK_MS = 1000;
 /** How often databases are looked at, though their notifications should tell of everything. */
 const DATABASE_LOOK_MS = 5000;
@@ -89,8 +89,9 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
   let files: readonly WatchedStore[] = [];
   let outboxes: readonly Outbox[] = [];
   const behind = (error: unknown) => log.write('feed.unreadable', exception(error));
+  const catchUp = () => void feed.catchUp().catch(behind);
+  const unfollow = store.follow(catchUp);
   const look = () => {
-    feed.catchUp().catch(behind);
     for (const key of storeWatch.findChanged(files)) relay.wake(key);
   };
   const lookAtDatabases = () => {
@@ -116,10 +117,11 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
       const collection = options.catalog().byId(collectionId);
       if (hasFeatures(collection)) relay.wake(collection.file);
     },
-    fed: () => void feed.catchUp().catch(behind),
+    fed: catchUp,
     outboxStatus: () => relay.status(),
     async close() {
       for (const timer of timers) clearInterval(timer);
+      unfollow();
       listeners.close();
       hub.close();
       await relay.close();
