@@ -73,12 +73,10 @@ export class Relay {
     this.#options = options;
   }
 
-  /** Takes over these outboxes from now on, and no others. */
-  use(outboxes: readonly Outbox[]): void {
-    const keys = new Set(outboxes.map(({ key }) => key));
-    for (const [key, entry] of this.#outboxes) {
-      if (keys.has(key)) continue;
-      clearTimeout(entry.timer);
+  /** Takes over these outboxes too from now on, or with other tables, and those of the keys no longer. */
+  change(outboxes: readonly Outbox[], removed: readonly string[]): void {
+    for (const key of removed) {
+      clearTimeout(this.#outboxes.get(key)?.timer);
       this.#outboxes.delete(key);
     }
     for (const outbox of outboxes) {

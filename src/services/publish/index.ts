@@ -57,6 +57,7 @@ export async function publish(
     deps,
     deps.taken,
     unread.flatMap(({ awaited = [] }) => awaited.map(({ id }) => id)),
+    deps.given,
   );
   const stray = statedOfNothing(
     deps.statedCrs,
