@@ -2,7 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { median, option, publish } from './support/report.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { measureDatabase } from './support/catalog-database.js';
+import { measureMigration } from './support/catalog-migration.js';
+import { median, option, publishPart, textOption } from './support/report.js';
 import { type GraticuleServer, startGraticule } from './support/server.js';
 
 /**
@@ -12,6 +15,7 @@ import { type GraticuleServer, startGraticule } from './support/server.js';
 const rounds = option('rounds', 7);
 const PORT = 18_091;
 const KEY = 'bench-bench-bench-bench';
+const SETTLE_MS = 15_000;
 /** Names of more are not read from it: the page has at most so many. */
 const PAGE = 100;
 
@@ -97,55 +101,89 @@ interface Measured {
   memory: number[];
 }
 
-async function measure(size: Size): Promise<Measured> {
-  const folder = folderOf(size);
-  const dataDir = join(work, `data-${size.collections}`);
-  const found: Measured = { publish: [], start: [], page: [], memory: [] };
-  const options = { port: PORT, cores: '0-1', dataDir };
-  mkdirSync(dataDir);
-  let server = await startGraticule([folder], options);
-  try {
-    // The first starts a process that translates.
-    await publishOne(server, 'first');
-    for (let i = 0; i < rounds; i++) found.publish.push(await publishOne(server, `result_${i}`));
-    const collections = `${server.origin}/ogc/features/collections?f=json&limit=${PAGE}`;
-    for (let i = 0; i < rounds; i++) found.page.push(await milliseconds(collections));
-    found.memory.push(residentMb(server.pid));
-    for (let i = 0; i < 3; i++) {
-      await server.stop();
-      const began = performance.now();
-      server = await startGraticule([folder], options);
-      found.start.push((performance.now() - began) / 1000);
-    }
-  } finally {
-    await server.stop();
-  }
-  return found;
+interface Measuring {
+  readonly folder: string;
+  readonly options: { port: number; cores: string; dataDir: string };
+  server: GraticuleServer;
+  readonly found: Measured;
 }
 
-const measured: Measured[] = [];
-for (const size of SIZES) measured.push(await measure(size));
-rmSync(work, { recursive: true });
+async function open(size: Size, port: number): Promise<Measuring> {
+  const folder = folderOf(size);
+  const dataDir = join(work, `data-${size.collections}`);
+  mkdirSync(dataDir);
+  const options = { port, cores: '0-1', dataDir };
+  const server = await startGraticule([folder], options);
+  // The first starts a process that translates.
+  await publishOne(server, 'first');
+  return { folder, options, server, found: { publish: [], start: [], page: [], memory: [] } };
+}
 
-const [least] = measured as [Measured];
-publish({
-  bench: 'catalog',
-  command: `./run bench catalog --rounds ${rounds}`,
-  about:
-    'Milliseconds from an upload of 100 points to the answer, when the collection is shown, by the number of collections that the server has; milliseconds of the first page of the collections; seconds of a further start; memory of the gateway.',
-  figures: SIZES.map(({ files, collections }, i) => ({
-    name: `${collections} collections in ${files} files`,
-    rounds: {
-      'publish ms': measured[i]!.publish,
-      'page ms': measured[i]!.page,
-      'start s': measured[i]!.start,
-      MB: measured[i]!.memory,
-    },
-  })),
-  ratios: measured.slice(1).map(({ publish: values }, i) => ({
-    what: `publish at ${SIZES[i + 1]!.collections} / at ${SIZES[0]!.collections} collections`,
-    rounds: values.map((ms) => ms / median(least.publish)),
-    most: 1.5,
-  })),
-  notes: ['The time includes the import itself: reading, translating and loading the file.'],
-});
+/** Starts a server again, beside none of the others. */
+async function measureStarts(one: Measuring): Promise<void> {
+  for (let i = 0; i < 3; i++) {
+    const began = performance.now();
+    one.server = await startGraticule([one.folder], one.options);
+    one.found.start.push((performance.now() - began) / 1000);
+    await one.server.stop();
+  }
+}
+
+/** All servers run at the same time and take turns: what else the machine does, it does to all of them. */
+async function measurePublishing(): Promise<void> {
+  const servers: Measuring[] = [];
+  try {
+    for (const [i, size] of SIZES.entries()) servers.push(await open(size, PORT + i));
+    // Every store is read for events once after a start.
+    await sleep(SETTLE_MS);
+    for (let i = 0; i < rounds; i++)
+      for (const { server, found } of servers) {
+        found.publish.push(await publishOne(server, `result_${i}`));
+        const collections = `${server.origin}/ogc/features/collections?f=json&limit=${PAGE}`;
+        found.page.push(await milliseconds(collections));
+      }
+    for (const { server, found } of servers) found.memory.push(residentMb(server.pid));
+  } finally {
+    for (const { server } of servers) await server.stop();
+  }
+  for (const one of servers) await measureStarts(one);
+  const measured = servers.map(({ found }) => found);
+  const [least] = measured as [Measured];
+  publishPart('publishing', {
+    bench: 'catalog',
+    command: `./run bench catalog --part publishing --rounds ${rounds}`,
+    about:
+      'Milliseconds from an upload of 100 points to the answer, when the collection is shown, by the number of collections that the server has; milliseconds of the first page of the collections; seconds of a further start; memory of the gateway. The servers take turns.',
+    figures: SIZES.map(({ files, collections }, i) => ({
+      name: `${collections} collections in ${files} files`,
+      rounds: {
+        'publish ms': measured[i]!.publish,
+        'page ms': measured[i]!.page,
+        'start s': measured[i]!.start,
+        MB: measured[i]!.memory,
+      },
+    })),
+    ratios: measured.slice(1).map(({ publish: values }, i) => ({
+      what: `publish at ${SIZES[i + 1]!.collections} / at ${SIZES[0]!.collections} collections`,
+      rounds: values.map((ms, round) => ms / least.publish[round]!),
+      most: 1.5,
+    })),
+    notes: [
+      'The time includes the import itself: reading, translating and loading the file.',
+      `Memory of a collection: ${(((median(measured[2]!.memory) - median(least.memory)) * 1024) / (SIZES[2]!.collections - SIZES[0]!.collections)).toFixed(0)} KB.`,
+    ],
+  });
+}
+
+const PARTS: Readonly<Record<string, () => Promise<void>>> = {
+  publishing: measurePublishing,
+  migration: () => measureMigration(option('layers', 500), Math.min(rounds, 3)),
+  database: () => measureDatabase(option('tables', 100_000), option('published', 5000), Math.min(rounds, 3)),
+};
+
+try {
+  const part = textOption('part');
+  for (const [name, run] of Object.entries(PARTS)) if (part === undefined || part === name) await run();
+} finally {
+  rmSync(work, { recursive: true });
+}

@@ -55,7 +55,7 @@ export async function withCatalog<T>(
           storage,
           layerIdOf: (id, holder) => state.collections.idOf(id, holder),
           holders: () => state.collections.holders(),
-          numbers: () => state.collections.numbers(),
+          known: (holders) => state.collections.known(holders),
           registered,
         });
         try {

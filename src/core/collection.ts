@@ -195,8 +195,8 @@ const NOTHING_REFUSED = { collections: [], why: 'forbidden' } as const;
 
 /** Everything published at one moment. Immutable: a reload makes a new one. */
 export class CatalogSnapshot {
-  readonly #byId: ReadonlyMap<string, Collection>;
-  readonly #byLayerId: ReadonlyMap<number, Collection>;
+  #byId: ReadonlyMap<string, Collection> | undefined;
+  #byLayerId: ReadonlyMap<number, Collection> | undefined;
   #onEarth: CatalogSnapshot | undefined;
   readonly #serving = new Map<ServiceProtocol, CatalogSnapshot>();
 
@@ -213,16 +213,15 @@ export class CatalogSnapshot {
     } = NOTHING_REFUSED,
     /** Collections that exist, but are left out because where they lie on Earth is not known. */
     readonly planes: readonly Collection[] = [],
-  ) {
-    this.#byId = new Map(collections.map((c) => [c.id, c]));
-    this.#byLayerId = new Map(collections.map((c) => [c.layerId, c]));
-  }
+  ) {}
 
   byId(id: string): Collection | undefined {
+    this.#byId ??= new Map(this.collections.map((one) => [one.id, one]));
     return this.#byId.get(id);
   }
 
   byLayerId(layerId: number): Collection | undefined {
+    this.#byLayerId ??= new Map(this.collections.map((one) => [one.layerId, one]));
     return this.#byLayerId.get(layerId);
   }
 

@@ -3,6 +3,7 @@ import { CERTIFICATE_HEADERS, CERTIFICATE_MODES } from './client-certificates.js
 import { PLACE_FIELDS } from './geocoding.js';
 import { FEED_AGE_MS, LIMITS, OUTBOX_EVENTS } from './limits.js';
 import { LOG_LEVELS } from './log-events.js';
+import { DEFAULT_TABLES } from './table-rule.js';
 
 /**
  * Every setting, once: name, type, bounds, default, meaning. A value comes from a command-line flag, else the
@@ -209,6 +210,23 @@ export const ConfigSchema = section({
     captureEdits: yes(
       'Tell edits that others make in the database, by triggers on the published tables (docs/editing.md).',
       false,
+    ),
+    include: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
+      description:
+        'Tables to publish: patterns of schema.table, or of tables in any schema. * stands for any characters, ? for one.',
+      default: [...DEFAULT_TABLES.include],
+      maxItems: 1000,
+    }),
+    exclude: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
+      description: 'Tables to omit although postgis.include matches them: patterns as there.',
+      default: [...DEFAULT_TABLES.exclude],
+      maxItems: 1000,
+    }),
+    maxTables: whole(
+      'Maximum number of tables to publish from each database. Of more, the first in the order of their names are published, and a finding of the catalog names the others.',
+      DEFAULT_TABLES.maxTables,
+      1,
+      100_000,
     ),
   }),
   connections: section({

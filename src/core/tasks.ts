@@ -1,3 +1,4 @@
+import type { TableRule } from './table-rule.js';
 /**
  * Every task that a worker can run: its name, input and output.
  *
@@ -100,7 +101,10 @@ export interface Tasks
     output: { tiles: string[]; plain: string[]; problems: { layer: string; reason: string }[] };
   };
   /** Lists what a PostGIS database can publish. */
-  'vector.discover': { input: { database: string; patience?: Patience }; output: DiscoveredDatabase };
+  'vector.discover': {
+    input: { database: string; patience?: Patience; tables?: TableRule };
+    output: DiscoveredDatabase;
+  };
   /** Makes or removes the triggers that tell edits by others. */
   'vector.capture': { input: CaptureTask; output: CaptureResult };
   /** Resolves when the database answers. */

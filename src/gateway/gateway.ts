@@ -8,6 +8,7 @@ import { Idempotency } from '../services/idempotency.js';
 import type { Note } from '../services/notes.js';
 import { type DataSettings, dataSettings } from '../services/publish/settings.js';
 import { exception } from '../services/telemetry/log.js';
+import { watchStatements } from '../services/telemetry/store-metrics.js';
 import { readAreas } from '../services/tiles/extent.js';
 import { startWebhooks, type Webhooks } from '../services/webhooks/index.js';
 import { AuditBacklog } from '../stores/audit-backlog.js';
@@ -46,6 +47,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const foundation = await layFoundation(options, (note) => hearAll(note));
   const { pools, state, cluster, log } = foundation;
   const telemetry = await startTelemetry(config, pools, log);
+  watchStatements(() => state.statements.value);
   const data = await startData(foundation);
   const access = await startAccess(foundation, data);
   const management = manage(foundation, data, access);

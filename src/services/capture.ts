@@ -1,22 +1,32 @@
-import type { CatalogSnapshot } from '../core/collection.js';
+import { hasFeatures } from '../core/abilities.js';
 import { withoutPassword } from '../core/database-url.js';
 import type { Pools } from '../core/tasks.js';
 import type { VectorSource } from '../core/vector-source.js';
+import type { CatalogChange, ChangedCollection } from './catalog-change.js';
 import { exception, type Log } from './telemetry/log.js';
 
 const DEADLINE_MS = 60_000;
+
+/** Databases of which other tables are published than before. */
+function findDatabases(changed: readonly ChangedCollection[]): string[] {
+  return changed.flatMap(({ before, after }) =>
+    [before, after].flatMap((one) => (hasFeatures(one) && one.source.database) || []),
+  );
+}
 
 /**
  * Has the databases of a catalog tell what others edit in the published tables, or no longer. Never rejects: what a
  * database does not allow is logged, and its edits are seen as before, when its tiles grow old.
  */
 export async function captureEdits(
-  { vectors }: CatalogSnapshot,
+  { after: { vectors }, changed }: CatalogChange,
   { enabled, pools, log }: { enabled: boolean; pools: Pools; log: Log },
 ): Promise<void> {
+  const affected = new Set(findDatabases(changed));
+  if (affected.size === 0) return;
   const databases = new Map<string, VectorSource[]>();
   for (const { source } of vectors) {
-    if (source.database === undefined) continue;
+    if (source.database === undefined || !affected.has(source.database)) continue;
     const tables = databases.get(source.database) ?? [];
     databases.set(source.database, tables);
     if (enabled && source.writable) tables.push(source);

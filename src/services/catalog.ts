@@ -13,9 +13,11 @@ import {
 import type { CollectionChange, FileWrites } from '../core/edits.js';
 import { isPath } from '../core/sources.js';
 import type { LayerStyle } from '../core/style/model.js';
+import { type CatalogChange, compareSnapshots } from './catalog-change.js';
 import { type CatalogLayers, NO_LAYERS, withLayers } from './publish/catalog-layers.js';
 import { FileVersions } from './publish/file-versions.js';
 import { publish } from './publish/index.js';
+import { GivenNames } from './publish/names.js';
 import { type SourceChange, SourceReader, SourceReadings } from './publish/readings.js';
 import type { DataSettings } from './publish/settings.js';
 import type { PublishDeps } from './publish/source.js';
@@ -36,7 +38,7 @@ const RETRY_MS = 15_000;
 /** Edits remembered per collection: those that can be under way while the catalog is read again. */
 const KEPT_EDITS = 4096;
 
-export interface CatalogDeps extends Omit<PublishDeps, 'versionOf' | 'statedCrs' | 'taken'> {
+export interface CatalogDeps extends Omit<PublishDeps, 'versionOf' | 'statedCrs' | 'taken' | 'given'> {
   /** See `FileWrites.content`; undefined where it is not known. */
   contentOf?(path: string): string | undefined;
   /** Where jobs publish archives; absent where the data folder has them all. */
@@ -46,7 +48,7 @@ export interface CatalogDeps extends Omit<PublishDeps, 'versionOf' | 'statedCrs'
 /** What is told of changes of the catalog. */
 export interface CatalogFollower {
   /** A reload took the place of what was published before. */
-  replaced?(before: CatalogSnapshot, after: CatalogSnapshot): void;
+  replaced?(change: CatalogChange): void;
   /** A committed edit was taken over; `collection` is what it was before. */
   changed?(collection: VectorCollection, change: CollectionChange): void;
 }
@@ -92,6 +94,7 @@ export class Catalog {
   #isPrivate: (collection: Collection) => boolean = () => false;
   #settled: (collection: Collection) => Collection = (collection) => collection;
   readonly #sourceReadings = new SourceReadings();
+  readonly #names = new GivenNames();
   /** Keys of published objects when they were last listed. */
   #objects: string[] | undefined;
   #begun = 0;
@@ -145,6 +148,7 @@ export class Catalog {
       {
         ...this.#deps,
         taken: this.#layers.ids,
+        given: this.#names,
         statedCrs: rest.crs ?? {},
         versionOf: (path) => {
           const version = this.#files.of(path);
@@ -225,7 +229,8 @@ export class Catalog {
   }
 
   #tellReplaced(before: CatalogSnapshot): void {
-    for (const follower of this.#followers) follower.replaced?.(before, this.#current);
+    const change = compareSnapshots(before, this.#current);
+    for (const follower of this.#followers) follower.replaced?.(change);
   }
 
   #withEdits(collection: Collection): Collection {

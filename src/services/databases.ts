@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { withoutPassword } from '../core/database-url.js';
 import { TaskFailure } from '../core/failure.js';
+import { DEFAULT_TABLES, type TableRule } from '../core/table-rule.js';
 import type { Pools } from '../core/tasks.js';
 import type { DiscoveredDatabase, Patience, VectorLayerInfo } from '../core/vector-tasks.js';
 import { errorRecovery } from './telemetry/process-metrics.js';
@@ -59,6 +60,7 @@ export class Databases {
   /** Those that operators connected: their layers are there whether they answer or not. */
   #connected: ReadonlySet<string> = new Set();
   readonly #pools: Pools;
+  #tables: TableRule = DEFAULT_TABLES;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -68,8 +70,9 @@ export class Databases {
     this.#pools = pools;
   }
 
-  /** Forgets databases that are no sources any more. */
-  keep(urls: readonly string[]): void {
+  /** Forgets databases that are no sources any more. `tables`: which tables of the others are listed from now on. */
+  keep(urls: readonly string[], tables = DEFAULT_TABLES): void {
+    this.#tables = tables;
     for (const url of this.#databases.keys())
       if (!urls.includes(url) && !this.#connected.has(url)) this.#databases.delete(url);
   }
@@ -95,7 +98,11 @@ export class Databases {
     if (database.isSlow) throw slow();
     try {
       const options = { deadlineMs: DISCOVER_DEADLINE_MS };
-      const reading = this.#pools.run('vector.discover', { database: url, patience: QUICK }, options);
+      const reading = this.#pools.run(
+        'vector.discover',
+        { database: url, patience: QUICK, tables: this.#tables },
+        options,
+      );
       const found = await (database.contents ? reading : this.#first(database, reading));
       database.contents = withSlowViews(found, database.contents);
       note(database, undefined);
@@ -142,7 +149,11 @@ export class Databases {
     if (slow.length === 0 || database.isLookedAt) return;
     database.isLookedAt = true;
     this.#pools
-      .run('vector.discover', { database: url, patience: PATIENT }, { deadlineMs: PATIENT_DEADLINE_MS })
+      .run(
+        'vector.discover',
+        { database: url, patience: PATIENT, tables: this.#tables },
+        { deadlineMs: PATIENT_DEADLINE_MS },
+      )
       .then(
         (found) => {
           for (const layer of slowIn(found)) database.slowViews.add(layer);

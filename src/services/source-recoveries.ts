@@ -11,8 +11,10 @@ export class SourceRecoveries {
     const now = performance.now();
     const before = this.#since;
     this.#since = new Map(quarantined.map(({ path }) => [path, before.get(path) ?? now]));
+    const ended = [...before].filter(([path]) => !this.#since.has(path));
+    if (ended.length === 0) return;
     const published = new Set(collections.map(({ file }) => file));
-    for (const [path, since] of before)
-      if (!this.#since.has(path) && published.has(path)) errorRecovery.cell('source').observe(now - since);
+    for (const [path, since] of ended)
+      if (published.has(path)) errorRecovery.cell('source').observe(now - since);
   }
 }

@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import type { StateDb } from './database.js';
 import type { AnnouncementTable } from './schema.js';
+import { signalAll } from './signals.js';
 import { lock } from './vocabulary.js';
 
 /** What announcements are about. */
@@ -89,6 +90,7 @@ export async function announce(
     .deleteFrom('announcements')
     .where('version', '<=', version - kept)
     .execute();
+  await signalAll(trx, 'announcements');
   return version;
 }
 

@@ -33,10 +33,14 @@ export class CollectionStore {
     return new Map(rows.flatMap(({ slug, holder }) => (holder === null ? [] : [[holder, slug]])));
   }
 
-  /** The integers of all slugs that have one. */
-  async numbers(): Promise<Map<string, number>> {
-    const rows = await this.db.selectFrom('collection_ids').select(['slug', 'id']).execute();
-    return new Map(rows.map(({ slug, id }) => [slug, id]));
+  /** Slugs and integers of these sources, of all when absent. */
+  async known(holders?: readonly string[]): Promise<Map<string, { id: string; layerId: number }>> {
+    let rows = this.db.selectFrom('collection_ids').select(['slug', 'id', 'holder']).orderBy('id');
+    if (holders) rows = rows.where('holder', 'in', holders);
+    const found = await rows.execute();
+    return new Map(
+      found.flatMap(({ slug, id, holder }) => (holder === null ? [] : [[holder, { id: slug, layerId: id }]])),
+    );
   }
 
   async #hold(slug: string, holder: string): Promise<void> {

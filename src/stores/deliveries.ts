@@ -3,6 +3,7 @@ import { FEED_AGE_MS } from '../core/limits.js';
 import type { StateDb } from './database.js';
 import { isHeldByAnother } from './instance.js';
 import type { DeliveryTable } from './schema.js';
+import { signalAll, signalsOf } from './signals.js';
 import { vocabularyOf } from './vocabulary.js';
 
 export type Delivery = Selectable<DeliveryTable>;
@@ -182,6 +183,11 @@ export class DeliveryStore {
     });
   }
 
+  /** Calls back when dead letters may be delivered again. Returns how to stop that. */
+  follow(listener: () => void): () => void {
+    return signalsOf(this.db).on('deliveries', listener);
+  }
+
   /** Deliveries of a receiver that wait. */
   async backlog(sink: string): Promise<number> {
     const { n } = await this.db
@@ -221,6 +227,7 @@ export class DeliveryStore {
         return (sink === undefined ? dead : dead.where('sink', '=', sink)).orderBy('id').limit(most);
       })
       .executeTakeFirst();
+    await signalAll(this.db, 'deliveries');
     return Number(numUpdatedRows);
   }
 }

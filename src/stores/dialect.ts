@@ -14,14 +14,21 @@ import {
 } from 'kysely';
 import type { StateLink } from '../workers/state/link.js';
 import { AuditedConnection } from './audited-connection.js';
+import { StateSignals } from './signals.js';
+import { StatementCount } from './statement-count.js';
 import { SQLITE } from './vocabulary.js';
 
 /** Kysely dialect of SQLite whose statements run on the state thread. */
 export class StateDialect implements Dialect {
-  constructor(readonly link: StateLink) {}
+  readonly #signals = new StateSignals('file');
+  readonly #statements = new StatementCount();
+
+  constructor(readonly link: StateLink) {
+    link.onChange = () => this.#signals.wakeAll();
+  }
 
   createDriver(): Driver {
-    return new StateDriver(this.link);
+    return new StateDriver(this.link, this.#statements);
   }
 
   createQueryCompiler(): QueryCompiler {
@@ -29,7 +36,7 @@ export class StateDialect implements Dialect {
   }
 
   createAdapter(): DialectAdapter {
-    return new StateAdapter();
+    return new StateAdapter(this.#signals, this.#statements);
   }
 
   createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
@@ -39,6 +46,13 @@ export class StateDialect implements Dialect {
 
 class StateAdapter extends SqliteAdapter {
   readonly vocabulary = SQLITE;
+
+  constructor(
+    readonly signals: StateSignals,
+    readonly statements: StatementCount,
+  ) {
+    super();
+  }
 
   // Migrations run in one BEGIN IMMEDIATE, so two processes that start together migrate once.
   override get supportsTransactionalDdl(): boolean {
@@ -52,9 +66,9 @@ class StateDriver implements Driver {
   #held = false;
   readonly #queue: (() => void)[] = [];
 
-  constructor(link: StateLink) {
+  constructor(link: StateLink, statements: StatementCount) {
     this.#link = link;
-    this.#connection = new StateConnection(link);
+    this.#connection = new StateConnection(link, statements);
   }
 
   async init(): Promise<void> {}
@@ -90,16 +104,21 @@ class StateDriver implements Driver {
 }
 
 class StateConnection extends AuditedConnection {
-  constructor(readonly link: StateLink) {
+  constructor(
+    readonly link: StateLink,
+    private readonly statements: StatementCount,
+  ) {
     super(SQLITE);
   }
 
   protected control(word: 'begin' | 'commit' | 'rollback'): Promise<unknown> {
     // IMMEDIATE takes the write lock at once: a read that becomes a write can otherwise fail half way.
+    this.statements.value++;
     return this.link.run(word === 'begin' ? 'begin immediate' : word, []);
   }
 
   protected async run<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    this.statements.value++;
     const { rows, changes, lastRowId } = await this.link.run(sql, parameters);
     return {
       rows: rows as R[],

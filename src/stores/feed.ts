@@ -4,6 +4,7 @@ import { LIMITS } from '../core/limits.js';
 import type { StateDb } from './database.js';
 import { isHeldByAnother } from './instance.js';
 import type { FeedTable } from './schema.js';
+import { signalOthers, signalsOf } from './signals.js';
 import { vocabularyOf } from './vocabulary.js';
 
 /** An entry before the feed numbers it. */
@@ -113,8 +114,14 @@ export class FeedStore {
         .deleteFrom('feed')
         .where((w) => w.or([w('cursor', '<=', newest - count), w('at', '<', Date.now() - ageMs)]))
         .execute();
+      await signalOthers(db, 'feed');
       return first;
     });
+  }
+
+  /** Calls back when other processes may have appended. Returns how to stop that. */
+  follow(listener: () => void): () => void {
+    return signalsOf(this.db).on('feed', listener);
   }
 
   /** Entries after a cursor, oldest first. */

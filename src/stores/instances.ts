@@ -64,9 +64,9 @@ export class InstanceStore {
   }
 
   /** Whether others tell that a process is alive by its heartbeats alone. */
-  async needsHeartbeats(): Promise<boolean> {
+  needsHeartbeats(alive: readonly Pick<Instance, 'name'>[]): boolean {
     if (vocabularyOf(this.db).database === 'PostgreSQL') return true;
-    return (await this.alive()).some(({ name }) => !isOfThisMachine(name));
+    return alive.some(({ name }) => !isOfThisMachine(name));
   }
 
   /** Removes the rows of processes that ended for certain, or are silent for long. */

@@ -4,6 +4,7 @@ import { JOB_PRIORITIES, type JobPriority } from '../core/job-priority.js';
 import { auditResource } from './audit-scope.js';
 import type { StateDb } from './database.js';
 import type { JobArtifactTable, JobLogTable, JobStepTable, JobTable } from './schema.js';
+import { signalOthers, signalsOf } from './signals.js';
 import { vocabularyOf } from './vocabulary.js';
 
 export type JobState = 'Queued' | 'Running' | 'Succeeded' | 'Failed' | 'Cancelled';
@@ -47,6 +48,11 @@ export interface JobQuery {
 export class JobStore {
   constructor(readonly db: StateDb) {}
 
+  /** Calls back when other processes may have added jobs. Returns how to stop that. */
+  follow(listener: () => void): () => void {
+    return signalsOf(this.db).on('jobs', listener);
+  }
+
   /** The new job, or the one that the same owner submitted with the same idempotency key. */
   async add(job: NewJob): Promise<{ job: JobRow; created: boolean }> {
     const now = Date.now();
@@ -75,7 +81,10 @@ export class JobStore {
       .onConflict((c) => c.columns(['owner', 'kind', 'idempotency_key']).doNothing())
       .returningAll()
       .executeTakeFirst();
-    if (row) return { job: row as JobRow, created: true };
+    if (row) {
+      await signalOthers(this.db, 'jobs');
+      return { job: row as JobRow, created: true };
+    }
     return { job: (await this.byKey(job.kind, job.owner, job.idempotencyKey!))!, created: false };
   }
 
@@ -169,6 +178,7 @@ export class JobStore {
         .where('id', '=', id)
         .returningAll()
         .executeTakeFirstOrThrow();
+      await signalOthers(trx, 'jobs');
       return { job: row as JobRow, changed: true };
     });
   }

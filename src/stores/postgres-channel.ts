@@ -1,4 +1,6 @@
 import pg from 'pg';
+import { hearSignal, type StateSignals } from './signals.js';
+import { CHANGES_CHANNEL } from './vocabulary.js';
 
 /** A note between servers: JSON. */
 export interface ChannelOptions {
@@ -7,8 +9,8 @@ export interface ChannelOptions {
   readonly server: string;
   readonly connectMs: number;
   heard(note: unknown): void;
-  /** It can be heard again; what was told meanwhile is lost. */
-  opened(): void;
+  /** Those who wait for changes of the state: they are woken by its notifications. */
+  readonly signals: StateSignals;
 }
 
 const CHANNEL = 'graticule_state';
@@ -78,10 +80,13 @@ export class PostgresChannel {
     });
     client.on('error', () => this.#drop(client));
     client.on('end', () => this.#drop(client));
-    client.on('notification', ({ payload = '' }) => this.#take(payload));
+    client.on('notification', ({ channel, payload = '' }) => {
+      if (channel === CHANGES_CHANNEL) hearSignal(this.#options.signals, payload);
+      else this.#take(payload);
+    });
     try {
       await client.connect();
-      await client.query(`LISTEN ${CHANNEL}`);
+      await client.query(`LISTEN ${CHANNEL}; LISTEN ${CHANGES_CHANNEL}`);
     } catch {
       await client.end().catch(() => {});
       return this.#again();
@@ -90,14 +95,17 @@ export class PostgresChannel {
     this.#client = client;
     this.#backoff = FIRST_BACKOFF_MS;
     this.#check(client);
-    this.#options.opened();
+    this.#options.signals.setHeard(true);
   }
 
   #check(client: pg.Client): void {
     this.#timer = setTimeout(async () => {
       try {
         await client.query('SELECT');
-        if (client === this.#client) this.#check(client);
+        if (client !== this.#client) return;
+        // Servers of a former release notify of less.
+        this.#options.signals.wakeAll();
+        this.#check(client);
       } catch {
         this.#drop(client);
       }
@@ -114,6 +122,7 @@ export class PostgresChannel {
   #drop(client: pg.Client | undefined): void {
     if (client && client !== this.#client) return;
     this.#client = undefined;
+    this.#options.signals.setHeard(false);
     this.#incomplete.clear();
     for (const { done } of this.#waiting.splice(0)) done(false);
     if (!client) return;

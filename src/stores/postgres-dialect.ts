@@ -18,6 +18,8 @@ import { ApiError } from '../core/errors.js';
 import { STATE_UNREACHABLE } from '../core/storage-faults.js';
 import { StateError } from '../workers/state/link.js';
 import { AuditedConnection } from './audited-connection.js';
+import { StateSignals } from './signals.js';
+import { StatementCount } from './statement-count.js';
 import { POSTGRESQL } from './vocabulary.js';
 
 /** Bounds of what a process asks of the PostgreSQL server of its state. */
@@ -42,6 +44,8 @@ const NUMERIC = 1700;
 /** Kysely dialect of PostgreSQL. Waiting for the server is waiting for a socket: no thread is needed. */
 export class PostgresStateDialect implements Dialect {
   readonly #pool: pg.Pool;
+  readonly #signals = new StateSignals('notifications');
+  readonly #statements = new StatementCount();
 
   constructor(
     url: string,
@@ -67,7 +71,7 @@ export class PostgresStateDialect implements Dialect {
   }
 
   createDriver(): Driver {
-    return new PostgresStateDriver(this.#pool, this.bounds.connectMs);
+    return new PostgresStateDriver(this.#pool, this.bounds.connectMs, this.#statements);
   }
 
   createQueryCompiler(): QueryCompiler {
@@ -75,7 +79,7 @@ export class PostgresStateDialect implements Dialect {
   }
 
   createAdapter(): DialectAdapter {
-    return new PostgresStateAdapter();
+    return new PostgresStateAdapter(this.#signals, this.#statements);
   }
 
   createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
@@ -91,6 +95,13 @@ function parserOf(oid: number, format?: 'text' | 'binary') {
 
 class PostgresStateAdapter extends PostgresAdapter {
   readonly vocabulary = POSTGRESQL;
+
+  constructor(
+    readonly signals: StateSignals,
+    readonly statements: StatementCount,
+  ) {
+    super();
+  }
 }
 
 class PostgresStateDriver implements Driver {
@@ -100,6 +111,7 @@ class PostgresStateDriver implements Driver {
   constructor(
     private readonly pool: pg.Pool,
     private readonly answerMs: number,
+    private readonly statements: StatementCount,
   ) {}
 
   async init(): Promise<void> {}
@@ -110,14 +122,18 @@ class PostgresStateDriver implements Driver {
       const used = this.#used.get(client);
       try {
         if (used === undefined) await setUp(client);
-        else if (performance.now() - used > TRUSTED_MS)
-          await client.query({ text: 'select', query_timeout: this.answerMs } as pg.QueryConfig);
-        return new PostgresStateConnection(client);
+        else if (performance.now() - used > TRUSTED_MS) await this.#check(client);
+        return new PostgresStateConnection(client, this.statements);
       } catch (error) {
         client.release(true);
         if (used === undefined) asStateError(error);
       }
     }
+  }
+
+  async #check(client: pg.PoolClient): Promise<void> {
+    this.statements.value++;
+    await client.query({ text: 'select', query_timeout: this.answerMs } as pg.QueryConfig);
   }
 
   beginTransaction(connection: DatabaseConnection, _settings: TransactionSettings): Promise<void> {
@@ -150,7 +166,10 @@ class PostgresStateConnection extends AuditedConnection {
   /** A statement was not answered. */
   isBroken = false;
 
-  constructor(readonly client: pg.PoolClient) {
+  constructor(
+    readonly client: pg.PoolClient,
+    private readonly statements: StatementCount,
+  ) {
     super(POSTGRESQL);
   }
 
@@ -159,6 +178,7 @@ class PostgresStateConnection extends AuditedConnection {
   }
 
   protected async run<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    this.statements.value++;
     try {
       const { command, rowCount, rows } = await this.client.query(sql, [...parameters]);
       return {

@@ -31,6 +31,8 @@ import { ReplicaConflictStore } from './replica-conflicts.js';
 import { ReplicaStore } from './replicas.js';
 import { ReplyStore } from './replies.js';
 import { SessionStore } from './sessions.js';
+import { type StateSignals, signalsOf } from './signals.js';
+import { type StatementCount, statementsOf } from './statement-count.js';
 import { StyleStore } from './styles.js';
 import { TenantUsageStore } from './tenant-usage.js';
 import { TurnStore } from './turns.js';
@@ -59,6 +61,8 @@ export interface State {
   readonly replicas: ReplicaStore;
   readonly replicaConflicts: ReplicaConflictStore;
   readonly attachments: AttachmentStore;
+  readonly signals: StateSignals;
+  readonly statements: Readonly<StatementCount>;
   /** Runs changes of documents, styles and ids that become durable together, or not at all. */
   atomically<T>(
     work: (stores: Pick<State, 'collections' | 'documents' | 'rasters' | 'styles'>) => Promise<T>,
@@ -146,6 +150,8 @@ function storesOf(db: StateDb): State {
     replicas: new ReplicaStore(db),
     replicaConflicts: new ReplicaConflictStore(db),
     attachments: new AttachmentStore(db),
+    signals: signalsOf(db),
+    statements: statementsOf(db),
     atomically: (work) =>
       within(db, (trx) =>
         work({
@@ -156,6 +162,9 @@ function storesOf(db: StateDb): State {
         }),
       ),
     check: async () => void (await sql`select 1`.execute(db)),
-    close: () => db.destroy(),
+    close() {
+      signalsOf(db).close();
+      return db.destroy();
+    },
   };
 }

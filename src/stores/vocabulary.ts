@@ -11,6 +11,8 @@ export interface Vocabulary {
   hasTable(db: StateDb, name: string): Promise<boolean>;
   /** Waits for the lock of a name, which its holder has until the transaction ends. Undefined: a transaction has all. */
   lock(name: string): CompiledQuery | undefined;
+  /** Notifies the other processes of a change at the commit. Undefined: they see by themselves that somebody wrote. */
+  notify(payload: string): CompiledQuery | undefined;
   /** Keeps the rows of a query from changes by others until the transaction ends. */
   forUpdate<Q extends Lockable>(query: Q): Q;
   /** As `forUpdate`, without the rows that another transaction keeps. */
@@ -56,6 +58,7 @@ export const SQLITE: Vocabulary = {
     return rows.length > 0;
   },
   lock: () => undefined,
+  notify: () => undefined,
   forUpdate: (query) => query,
   forUpdateOfFree: (query) => query,
   hasElement: (column, text) =>
@@ -88,6 +91,9 @@ async function setSequence(db: StateDb, table: string, newest: number): Promise<
 const UNSTORABLE = String.raw`\\u(0000|[dD][89a-fA-F][0-9a-fA-F]{2})`;
 const STORABLE = sql.raw(String.raw`regexp_replace(entry_json, '${UNSTORABLE}', '\\u0020', 'g')::json`);
 
+/** Name under which PostgreSQL notifies of changes of the state. */
+export const CHANGES_CHANNEL = 'graticule_changes';
+
 export const POSTGRESQL: Vocabulary = {
   database: 'PostgreSQL',
   // Not now(), which is when the transaction began: it may have waited for a lock since.
@@ -101,6 +107,7 @@ export const POSTGRESQL: Vocabulary = {
   },
   lock: (name) =>
     CompiledQuery.raw('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`graticule ${name}`]),
+  notify: (payload) => CompiledQuery.raw('select pg_notify($1, $2)', [CHANGES_CHANNEL, payload]),
   forUpdate: (query) => query.forUpdate() as typeof query,
   forUpdateOfFree: (query) => query.forUpdate().skipLocked() as typeof query,
   hasElement: (column, text) =>

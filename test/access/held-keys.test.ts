@@ -68,11 +68,11 @@ describe('keys of open connections', () => {
   /** Which of the connections end when their keys are looked at once. */
   async function ended(connections: (Held & { ended: number })[], keys: StoredApiKey[]): Promise<number[]> {
     const get = vi.fn(async (id: string) => keys.find((one) => one.id === id));
-    const stop = watchHeldKeys(() => connections, get);
+    const held = watchHeldKeys(() => connections, get);
     await vi.advanceTimersByTimeAsync(4999);
     expect(get).not.toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(1);
-    stop();
+    held.close();
     return connections.map((one) => one.ended);
   }
 
@@ -100,24 +100,40 @@ describe('keys of open connections', () => {
     expect(await ended([connection('a'), connection('a', 'anonymous')], [])).toEqual([1, 0]);
   });
 
-  it('a key of many connections is read once', async () => {
+  it('a key of many connections is read once a minute, and after it was announced', async () => {
     const get = vi.fn(async (id: string) => key(id));
-    const stop = watchHeldKeys(() => [connection('a'), connection('a'), connection('b')], get, 100);
-    await vi.advanceTimersByTimeAsync(100);
-    stop();
+    const held = watchHeldKeys(() => [connection('a'), connection('a'), connection('b')], get, 100);
+    await vi.advanceTimersByTimeAsync(59_900);
     expect(get.mock.calls).toEqual([['a'], ['b']]);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(get.mock.calls).toEqual([['a'], ['b'], ['a'], ['b']]);
+    held.forget();
+    await vi.advanceTimersByTimeAsync(100);
+    held.close();
+    expect(get).toHaveBeenCalledTimes(6);
+  });
+
+  it('a key that was read before ends its connections when it expires', async () => {
+    const one = connection('a');
+    const get = vi.fn(async () => key('a', { expiresAt: NOW + 12_000 }));
+    const held = watchHeldKeys(() => [one], get);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(one.ended).toBe(0);
+    await vi.advanceTimersByTimeAsync(5000);
+    held.close();
+    expect([one.ended, get.mock.calls.length]).toEqual([1, 1]);
   });
 
   it('while keys cannot be read, connections stay open; afterwards they are looked at again', async () => {
     const one = connection('a');
     const get = vi.fn<(id: string) => Promise<StoredApiKey | undefined>>();
     get.mockRejectedValueOnce(new Error('no connection')).mockResolvedValue(undefined);
-    const stop = watchHeldKeys(() => [one], get, 100);
+    const held = watchHeldKeys(() => [one], get, 100);
     await vi.advanceTimersByTimeAsync(100);
     expect(one.ended).toBe(0);
     await vi.advanceTimersByTimeAsync(100);
     expect(one.ended).toBe(1);
-    stop();
+    held.close();
     await vi.advanceTimersByTimeAsync(1000);
     expect(get).toHaveBeenCalledTimes(2);
   });
@@ -130,12 +146,12 @@ describe('keys of open connections', () => {
           answer = resolve;
         }),
     );
-    const stop = watchHeldKeys(() => [connection('a')], get, 100);
+    const held = watchHeldKeys(() => [connection('a')], get, 100, 50);
     await vi.advanceTimersByTimeAsync(500);
     expect(get).toHaveBeenCalledTimes(1);
     answer(key('a'));
     await vi.advanceTimersByTimeAsync(100);
     expect(get).toHaveBeenCalledTimes(2);
-    stop();
+    held.close();
   });
 });

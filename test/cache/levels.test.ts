@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { CatalogSnapshot, type VectorCollection } from '../../src/core/collection.js';
+import type { VectorCollection } from '../../src/core/collection.js';
 import type { CollectionChange } from '../../src/core/edits.js';
 import { MVT_FORMAT } from '../../src/core/media.js';
 import { WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
@@ -37,7 +37,6 @@ const collection = (members: Partial<VectorCollection> = {}) =>
     cursor: 5,
     ...members,
   }) as VectorCollection;
-const catalogOf = (...collections: VectorCollection[]) => new CatalogSnapshot(collections, [], 1);
 
 function wanted(column: number, roads = collection()) {
   const request = {
@@ -242,7 +241,7 @@ describe('the levels behind memory', () => {
     prepare?: (levels: TileLevels) => void,
   ) {
     const levels = new TileLevels([level]);
-    levels.replaced(catalogOf(one.collections[0]!));
+    levels.replaced([{ before: undefined, after: one.collections[0]! }]);
     prepare?.(levels);
     const made = await new TileCache(1e6, levels).load(one, async () => tile('made anew'));
     return String(made.reply.body ?? 'empty');
@@ -252,7 +251,7 @@ describe('the levels behind memory', () => {
     const { level } = sharedLevel();
     const levels = new TileLevels([level]);
     await new TileCache(1e6, levels).load(wanted(8), async () => tile('a tile', 7));
-    levels.replaced(catalogOf(collection()));
+    levels.replaced([{ before: undefined, after: collection() }]);
     const second = new TileCache(1e6, levels);
     const again = await second.load(wanted(8), never);
     expect(again.reply).toMatchObject({

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PostgresChannel } from '../../src/stores/postgres-channel.js';
+import { StateSignals } from '../../src/stores/signals.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 
 describe('notes between servers of a state in PostgreSQL', () => {
@@ -16,12 +17,18 @@ describe('notes between servers of a state in PostgreSQL', () => {
   async function channel(server: string) {
     const notes: unknown[] = [];
     let opened = 0;
+    const signals = new StateSignals('notifications');
+    const setHeard = signals.setHeard.bind(signals);
+    signals.setHeard = (isHeard) => {
+      if (isHeard) opened++;
+      setHeard(isHeard);
+    };
     const one = new PostgresChannel({
       url: postgres.url,
       server,
       connectMs: 5000,
       heard: (note) => void notes.push(note),
-      opened: () => void opened++,
+      signals,
     });
     open.push(one);
     await vi.waitFor(() => expect(opened).toBe(1), 10_000);

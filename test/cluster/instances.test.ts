@@ -42,9 +42,10 @@ describeStates('processes of a state', (temporary, database) => {
     await t.state.instances.beat(row(name));
     await silence(name, 60_000);
     expect(await alive()).toEqual(database === 'SQLite' ? [name] : []);
-    expect(await t.state.instances.needsHeartbeats()).toBe(database === 'PostgreSQL');
+    const { instances } = t.state;
+    expect(instances.needsHeartbeats(await instances.alive())).toBe(database === 'PostgreSQL');
     await t.state.instances.beat(row('elsewhere:1:a'));
-    expect(await t.state.instances.needsHeartbeats()).toBe(true);
+    expect(instances.needsHeartbeats(await instances.alive())).toBe(true);
   });
 
   it('that have ended are gone at once, and swept', async () => {

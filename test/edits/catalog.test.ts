@@ -33,10 +33,10 @@ beforeEach(async () => {
     dataDir: '/nonexistent',
     layerIdOf: async () => 1,
     holders: async () => new Map(),
-    numbers: async () => new Map(),
+    known: async () => new Map(),
     registered: async () => ({ rasters: [], slugOf: async () => undefined }),
   });
-  catalog.follow({ replaced: (before, after) => replaced.push([before, after]) });
+  catalog.follow({ replaced: ({ before, after }) => replaced.push([before, after]) });
   catalog.commit(await catalog.prepare({ sources: [store.file] }));
 });
 afterAll(async () => {

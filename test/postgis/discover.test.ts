@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DEFAULT_TABLES, type TableRule } from '../../src/core/table-rule.js';
 import type { Field, PostgisSource } from '../../src/core/vector-source.js';
 import type { DiscoveredDatabase } from '../../src/core/vector-tasks.js';
 import { closeAll } from '../../src/workers/providers/postgis/database.js';
@@ -241,6 +242,49 @@ describe('discovery', () => {
       ['kinds', 0],
     ]);
     await run(postgres.url, 'DROP SCHEMA graticule_events CASCADE');
+  });
+
+  describe('by a rule', () => {
+    const named = async (rule: Partial<TableRule>) => {
+      const { layers, problems } = await discover({
+        database: postgres.url,
+        tables: { ...DEFAULT_TABLES, ...rule },
+      });
+      const tables = layers.map(({ source }) => `${(source as PostgisSource).schema}.${source.table}`);
+      return { tables: [...new Set(tables)], problems };
+    };
+
+    it.each<[string, Partial<TableRule>, string[]]>([
+      ['a table in any schema', { include: ['base'] }, ['public.base']],
+      ['a table of a schema', { include: ['public.kinds', 'other.base'] }, ['public.kinds']],
+      ['any characters', { include: ['public.simple*'] }, ['public.simple_view']],
+      ['one character', { include: ['?ase'] }, ['public.base']],
+      [
+        'names, where % and _ are characters',
+        { include: ['simple%view', 'si_ple_view', 'arcs'] },
+        ['public.arcs'],
+      ],
+      ['quotes', { include: ['Odd "Schema".*'] }, ['Odd "Schema".Tablé \u{1F30D}']],
+      ['nothing that is excluded', { include: ['base', 'arcs'], exclude: ['public.b*'] }, ['public.arcs']],
+    ])('lists %s', async (_, rule, tables) => {
+      expect(await named(rule)).toEqual({ tables, problems: [] });
+    });
+
+    it('lists the first tables up to a limit, and names the others', async () => {
+      const include = ['arcs', 'base', 'kinds', 'empty'];
+      expect(await named({ include, maxTables: 4 })).toMatchObject({ problems: [] });
+      expect(await named({ include, maxTables: 2 })).toEqual({
+        tables: ['public.arcs', 'public.base'],
+        problems: [
+          {
+            reason:
+              '2 tables are omitted: public.empty to public.kinds. postgis.maxTables is 2. Select tables by postgis.include and postgis.exclude, or raise postgis.maxTables.',
+          },
+        ],
+      });
+      const { problems } = await named({ include, maxTables: 3 });
+      expect(problems[0]!.reason).toMatch(/^1 table is omitted: public\.kinds\. /);
+    });
   });
 
   it('says so when the database has no PostGIS', async () => {

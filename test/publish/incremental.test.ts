@@ -22,6 +22,10 @@ let folder: string;
 let catalog: Catalog;
 /** What was asked of the pools. */
 let asked: string[];
+/** Sources whose names were looked for in the state; `all` where all names were read. */
+let searched: (string[] | 'all')[];
+/** Ids of the collections that followers were told of, those that are gone with a minus. */
+let told: string[][];
 /** Files whose inspection fails, with the code of the failure. */
 const failing = new Map<string, 'source-unreadable' | 'queue-full' | 'storage-full'>();
 
@@ -55,7 +59,10 @@ function newCatalog(): Catalog {
       return numbers.get(id)!;
     },
     holders: async () => new Map(),
-    numbers: async () => numbers,
+    async known(holders) {
+      searched.push(holders ? [...holders] : 'all');
+      return new Map();
+    },
     registered: async () => ({ rasters: [], slugOf: async () => undefined }),
   });
 }
@@ -63,6 +70,8 @@ function newCatalog(): Catalog {
 beforeEach(async () => {
   failing.clear();
   asked = [];
+  searched = [];
+  told = [];
   store = geoPackageStore();
   root = mkdtempSync(join(tmpdir(), 'graticule-incremental-'));
   folder = join(root, 'files');
@@ -126,6 +135,29 @@ async function expectAsReadAnew(): Promise<void> {
 }
 
 describe('a change of one file', () => {
+  it('asks the state for the names of new tables only, and tells followers of these', async () => {
+    catalog.follow({
+      replaced: ({ changed }) =>
+        void told.push(changed.map(({ before, after }) => (after ? after.id : `-${before!.id}`))),
+    });
+    searched = [];
+    copyFileSync(store.file, own());
+    addTable(own(), 'result');
+    await catalog.refresh([{ source: own() }]);
+    told = [];
+    searched = [];
+    addTable(own(), 'other');
+    await catalog.refresh([{ source: own(), table: 'other' }]);
+    expect(searched).toEqual([[JSON.stringify([own(), 'default', 'other'])]]);
+    expect(told).toEqual([['other']]);
+    dropTable(own(), 'other');
+    await catalog.refresh([{ source: own(), table: 'other' }]);
+    expect(searched).toHaveLength(1);
+    expect(told).toEqual([['other'], ['-other']]);
+    await catalog.refresh([]);
+    expect(told.at(-1)).toEqual([]);
+  });
+
   it('opens no other, and keeps the other collections as they are shown', async () => {
     const before = catalog.current.collections;
     write(pathOf('b'), INSERT);

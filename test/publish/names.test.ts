@@ -22,7 +22,7 @@ function names() {
       return 1;
     },
     holders: async () => new Map(held),
-    numbers: async () => new Map<string, number>(),
+    known: async () => new Map([...held].map(([holder, id]) => [holder, { id, layerId: 1 }])),
   };
 }
 const idsOf = async (drafts: ReturnType<typeof draft>[], kept: ReturnType<typeof names>) =>

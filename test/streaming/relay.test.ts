@@ -16,7 +16,7 @@ it('has not failed any more when another process takes the events over', async (
     retention: { count: 1, ageMs: 1 },
     appended() {},
   });
-  relay.use([OUTBOX]);
+  relay.change([OUTBOX], []);
   await vi.waitFor(() => expect(relay.status()[0]!.failingMs).toBeGreaterThan(0));
   await vi.waitFor(() => expect(relay.status()[0]!.failingMs).toBe(0), 60_000);
   expect(claim).toHaveBeenCalledTimes(2);

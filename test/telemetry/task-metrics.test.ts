@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { CatalogSnapshot } from '../../src/core/collection.js';
+import type { VectorCollection } from '../../src/core/collection.js';
 import type { Expression } from '../../src/core/cql2/ast.js';
 import * as geometry from '../../src/services/telemetry/geometry-metrics.js';
 import {
@@ -26,7 +26,7 @@ beforeEach(() => {
 
 describe('a task that has ended', () => {
   it('counts the records that it gave, by kind of query and layer', () => {
-    labelLayers({ collections: [{ kind: 'vector', layerId: 7, source }] } as unknown as CatalogSnapshot);
+    labelLayers([{ before: undefined, after: { kind: 'vector', layerId: 7, source } as VectorCollection }]);
     const input = { source };
     countTask({ name: 'vector.items', input, output: { features: new Uint8Array(9), returned: 5 }, ms: 1 });
     countTask({ name: 'vector.item', input, output: null, ms: 1 });

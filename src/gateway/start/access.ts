@@ -90,13 +90,14 @@ export async function startAccess(foundation: Foundation, { events, rules }: Dat
   }, concernsHolders);
   cluster.announcements.on('lost-secret', (secrets) => {
     // What was missed is noticed by the next look at a key.
+    heldKeys.forget();
     if (secrets === 'all') return authenticator.forgetAll();
     for (const { hash, keyId } of secrets as LostSecret[]) {
       authenticator.forget(hash);
       endHeld(heldConnections(), keyId);
     }
   });
-  const forgetKeys = watchHeldKeys(heldConnections, (id) => state.apiKeys.get(id));
+  const heldKeys = watchHeldKeys(heldConnections, (id) => state.apiKeys.get(id));
   const { keys } = authenticator;
   const { adminKey } = config.security;
   // A gateway that is ready before the first one must accept the key of the environment already.
@@ -122,7 +123,7 @@ export async function startAccess(foundation: Foundation, { events, rules }: Dat
     }),
     firstKey: makesFirstKey ? await keys.ensureFirst(adminKey || undefined) : { from: 'stored' },
     async close() {
-      forgetKeys();
+      heldKeys.close();
       unfollow();
       limits.close();
       await tenants.close();

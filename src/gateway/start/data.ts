@@ -239,7 +239,11 @@ function namesFollowedBy(collections: Foundation['state']['collections'], marker
       if (holder !== undefined) marker.learnSource(id, holder);
       return collections.idOf(id, holder);
     },
-    numbers: () => collections.numbers(),
+    async known(holders?: readonly string[]) {
+      const known = await collections.known(holders);
+      for (const [holder, { id }] of known) marker.learnSource(id, holder);
+      return known;
+    },
     async holders() {
       const held = await collections.holders();
       for (const [holder, id] of held) marker.learnSource(id, holder);
@@ -345,24 +349,24 @@ function followCatalog(
   const { captureEdits: enabled } = config.postgis;
   catalog.follow(
     caching,
-    { replaced: (_, after) => labelLayers(after) },
-    { replaced: (_, after) => recoveries.follow(after) },
-    { replaced: (_, after) => events.follow(after) },
-    { replaced: (_, after) => void captureEdits(after, { enabled, pools, log }) },
+    { replaced: ({ changed }) => labelLayers(changed) },
+    { replaced: ({ after }) => recoveries.follow(after) },
+    { replaced: ({ changed }) => events.follow(changed) },
+    { replaced: (change) => void captureEdits(change, { enabled, pools, log }) },
     { changed: (collection, change) => extents.edited(collection, change) },
   );
   if (!first) return;
   catalog.follow({ replaced: () => void reportFindings(pools, log) });
   catalog.follow(
-    { replaced: (_, after) => stac.follow(after) },
-    { replaced: (before, after) => tellQuarantined(before, after, alerts) },
-    { replaced: (before, after) => tellLostStyles(before, after, log) },
+    { replaced: (change) => stac.follow(change) },
+    { replaced: ({ before, after }) => tellQuarantined(before, after, alerts) },
+    { replaced: ({ changed }) => tellLostStyles(changed, log) },
   );
   const findings = new FindingWatch(({ collection, role, message }) => {
     log.write('access.layer.closed', { Collection: collection, Role: role }, message);
     alerts.notify({ kind: 'layer-closed', severity: 'error', subject: collection, message });
   });
-  catalog.follow({ replaced: (_, after) => findings.look(rules.current, after) });
+  catalog.follow({ replaced: ({ changed }) => findings.follow(rules.current, changed) });
   rules.follow(({ after }) => findings.look(after, catalog.current), isRule);
   const losses = new LossWatch((message) => {
     log.write('access.state.lost', {}, message);

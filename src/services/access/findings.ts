@@ -1,4 +1,6 @@
-import { type CatalogSnapshot, whole } from '../../core/collection.js';
+import { hasFeatures } from '../../core/abilities.js';
+import { type CatalogSnapshot, type VectorCollection, whole } from '../../core/collection.js';
+import type { ChangedCollection } from '../catalog-change.js';
 import type { LostRestrictions } from './marker.js';
 import { isLost, isUsable } from './policy.js';
 import type { RuleSet } from './rules.js';
@@ -11,8 +13,9 @@ export interface Finding {
 }
 
 /** The rules that name attributes which are gone, or are of another type by now. */
-export function findingsOf(rules: RuleSet, { vectors }: CatalogSnapshot): Finding[] {
-  return vectors.map(whole).flatMap((collection) => [
+function findFindings(rules: RuleSet, shown: VectorCollection): Finding[] {
+  const collection = whole(shown);
+  return [
     ...rules
       .rowPolicies(collection)
       .filter((policy) => !isUsable(policy, collection))
@@ -21,7 +24,7 @@ export function findingsOf(rules: RuleSet, { vectors }: CatalogSnapshot): Findin
       .masks(collection)
       .filter((mask) => isLost(mask, collection))
       .map((mask) => finding(collection.id, mask, 'a field mask')),
-  ]);
+  ];
 }
 
 function finding(
@@ -35,14 +38,33 @@ function finding(
 
 /** Tells each finding once, for as long as it lasts. */
 export class FindingWatch {
-  #last: ReadonlySet<string> = new Set();
+  /** By collection; only those that have any. */
+  #last: ReadonlyMap<string, readonly Finding[]> = new Map();
 
   constructor(private readonly tell: (finding: Finding) => void) {}
 
-  look(rules: RuleSet, catalog: CatalogSnapshot): void {
-    const findings = findingsOf(rules, catalog);
-    for (const one of findings) if (!this.#last.has(one.message)) this.tell(one);
-    this.#last = new Set(findings.map(({ message }) => message));
+  /** The rules changed. */
+  look(rules: RuleSet, { vectors }: CatalogSnapshot): void {
+    const found = new Map(vectors.map((one) => [one.id, findFindings(rules, one)] as const));
+    for (const [id, findings] of found) if (findings.length === 0) found.delete(id);
+    this.#show(found);
+  }
+
+  /** Collections changed. */
+  follow(rules: RuleSet, changed: readonly ChangedCollection[]): void {
+    const found = new Map(this.#last);
+    for (const { before, after } of changed) {
+      if (before) found.delete(before.id);
+      const findings = hasFeatures(after) ? findFindings(rules, after) : [];
+      if (after && findings.length > 0) found.set(after.id, findings);
+    }
+    this.#show(found);
+  }
+
+  #show(found: ReadonlyMap<string, readonly Finding[]>): void {
+    const told = new Set([...this.#last.values()].flat().map(({ message }) => message));
+    this.#last = found;
+    for (const one of [...found.values()].flat()) if (!told.has(one.message)) this.tell(one);
   }
 }
 

@@ -37,43 +37,65 @@ function givesOther(roles: readonly string[], before: RuleSet, after: RuleSet): 
   return JSON.stringify(before.labelsOf(roles)) !== JSON.stringify(after.labelsOf(roles));
 }
 
-/** How long a connection may outlive its key. */
+/** How long a connection may outlive the end of its key. */
 const CHECK_MS = 5000;
+/** How long a key that was read is believed: an announcement tells of those that are revoked or get another secret. */
+const BELIEVED_MS = 60_000;
+
+type ReadKey = (id: string) => Promise<StoredApiKey | undefined>;
+
+/** Watches the keys of open connections. */
+export interface HeldKeys {
+  /** What was read of keys may not be true any more. */
+  forget(): void;
+  close(): void;
+}
 
 /**
  * Ends connections whose key has been revoked, has expired or got another secret since they were opened: a request is
- * asked for its key each time, a stream only once. Returns how to stop it.
+ * asked for its key each time, a stream only once.
  */
 export function watchHeldKeys(
   holders: () => Iterable<Held>,
-  key: (id: string) => Promise<StoredApiKey | undefined>,
+  key: ReadKey,
   everyMs: number = CHECK_MS,
-): () => void {
+  believedMs: number = BELIEVED_MS,
+): HeldKeys {
+  const keys = new Map<string, { key: StoredApiKey | undefined; until: number }>();
+  const read: ReadKey = async (id) => {
+    const known = keys.get(id);
+    if (known && known.until > Date.now()) return known.key;
+    const found = await key(id);
+    keys.set(id, { key: found, until: Date.now() + believedMs });
+    return found;
+  };
   let checking = false;
   const timer = setInterval(() => {
     if (checking) return;
     checking = true;
     // While the state database does not answer, what is open stays open.
-    void check([...holders()], key)
+    void check([...holders()], read)
+      .then((ids) => {
+        for (const id of keys.keys()) if (!ids.has(id)) keys.delete(id);
+      })
       .catch(() => {})
       .finally(() => {
         checking = false;
       });
   }, everyMs).unref();
-  return () => clearInterval(timer);
+  return { forget: () => keys.clear(), close: () => clearInterval(timer) };
 }
 
-async function check(
-  holders: readonly Held[],
-  key: (id: string) => Promise<StoredApiKey | undefined>,
-): Promise<void> {
-  const keys = new Map<string, StoredApiKey | undefined>();
+/** Resolves with the keys that are held. */
+async function check(holders: readonly Held[], key: ReadKey): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>();
   for (const { principal, connectedAt, end } of holders) {
     if (principal.expiresAt !== undefined && principal.expiresAt <= Date.now()) end();
     if (principal.kind !== 'api-key') continue;
-    if (!keys.has(principal.id)) keys.set(principal.id, await key(principal.id));
-    if (!isGood(keys.get(principal.id), connectedAt)) end();
+    ids.add(principal.id);
+    if (!isGood(await key(principal.id), connectedAt)) end();
   }
+  return ids;
 }
 
 function isGood(key: StoredApiKey | undefined, since: number): boolean {

@@ -1,6 +1,7 @@
-import type { CatalogSnapshot } from '../../core/collection.js';
+import { hasFeatures } from '../../core/abilities.js';
 import type { CollectionChange } from '../../core/edits.js';
 import { LIMITS } from '../../core/limits.js';
+import type { ChangedCollection } from '../catalog-change.js';
 import type { TileRequest } from '../tiles/request.js';
 import { touches } from './pyramid.js';
 
@@ -19,8 +20,10 @@ export class EditLog {
   readonly #logs = new Map<string, Log>();
 
   /** Follows a reload: edits that it found, and that nobody told of, may lie anywhere. */
-  replaced(after: CatalogSnapshot): void {
-    for (const { id, cursor } of after.vectors) {
+  replaced(changed: readonly ChangedCollection[]): void {
+    for (const { after } of changed) {
+      if (!hasFeatures(after)) continue;
+      const { id, cursor } = after;
       if (this.#logs.get(id)?.cursor !== cursor)
         this.#logs.set(id, { cursor, floor: cursor, edits: [], areas: 0 });
     }

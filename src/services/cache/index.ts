@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
-import type { CatalogSnapshot } from '../../core/collection.js';
 import type { Config } from '../../core/config.js';
 import type { AnnouncementStore } from '../../stores/announcements.js';
 import type { Catalog } from '../catalog.js';
+import type { CatalogChange } from '../catalog-change.js';
 import type { Cluster } from '../cluster/cluster.js';
 import type { EditNote, RestedNote } from '../edits.js';
 import type { CacheNote } from '../notes.js';
@@ -36,7 +36,7 @@ export interface Caching {
   /** Takes over what another gateway tells. */
   hear(note: CacheNote): void;
   /** Follows a reload of the catalog. */
-  replaced(before: CatalogSnapshot, after: CatalogSnapshot): void;
+  replaced(change: CatalogChange): void;
   close(): Promise<void>;
 }
 
@@ -104,9 +104,9 @@ export async function startCaching({
       hear(note);
       tell(note);
     },
-    replaced(before, after) {
-      levels.replaced(after);
-      dropReplaced(tiles, before, after);
+    replaced({ after, changed }) {
+      levels.replaced(changed);
+      dropReplaced(tiles, changed, after);
     },
     async close() {
       servers?.close();

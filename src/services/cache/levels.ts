@@ -1,7 +1,7 @@
 import { cursorOf, hasFeatures } from '../../core/abilities.js';
-import type { CatalogSnapshot } from '../../core/collection.js';
 import { compressionOf } from '../../core/content-coding.js';
 import type { CollectionChange } from '../../core/edits.js';
+import type { ChangedCollection } from '../catalog-change.js';
 import { inSpan } from '../telemetry/spans.js';
 import { sharedKey, type TileRequest } from '../tiles/request.js';
 import type { Tile } from '../tiles/tile.js';
@@ -95,8 +95,8 @@ export class TileLevels {
     this.#edits.add(id, change);
   }
 
-  replaced(after: CatalogSnapshot): void {
-    this.#edits.replaced(after);
+  replaced(changed: readonly ChangedCollection[]): void {
+    this.#edits.replaced(changed);
   }
 
   async drop(pattern: string): Promise<number> {

@@ -4,7 +4,7 @@ import { LIMITS } from '../../core/limits.js';
 import { monotonicMs, Presence } from '../../core/presence.js';
 import { version } from '../../core/version.js';
 import { noteBehind } from '../../stores/audit-scope.js';
-import { serverName } from '../../stores/instance.js';
+import { hasEnded, serverName } from '../../stores/instance.js';
 import { BEAT_MS, type Instance, SILENCE_MS } from '../../stores/instances.js';
 import type { PostgresChannel } from '../../stores/postgres-channel.js';
 import type { State } from '../../stores/state.js';
@@ -47,8 +47,6 @@ export interface ClusterOptions {
  * before others count this process as lost.
  */
 const PRESENT_MS = SILENCE_MS - LIMITS.idleTransactionMs - 500;
-/** How often the state is asked for announcements, though notes should tell of all. */
-const LOOK_MS = 1000;
 /** For how long an answer waits for processes that are alive. */
 const PATIENCE_MS = 1000;
 
@@ -66,7 +64,8 @@ export class Cluster {
   /** Versions that other processes said to have taken over. */
   readonly #applied = new Map<string, number>();
   readonly #waiting = new Set<() => void>();
-  readonly #timers: NodeJS.Timeout[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  readonly #unfollow: (() => void)[] = [];
   #alive: readonly Instance[] = [];
   #appearing: Promise<void> | undefined;
   #channel: PostgresChannel | undefined;
@@ -92,13 +91,17 @@ export class Cluster {
 
   /** The other processes that share the state and are alive. */
   get #others(): readonly Instance[] {
-    return this.#alive.filter(({ name }) => name !== this.#options.instance);
+    // A process that is killed writes nothing that others would be woken by.
+    return this.#alive.filter(({ name }) => name !== this.#options.instance && !hasEnded(name));
   }
 
-  /** Tells all other processes. What files hold is for this server alone, and others read of edits in the feed. */
+  /**
+   * Tells all other processes. What files hold is for this server alone; of edits others read in the feed, and the feed
+   * notifies them itself.
+   */
   tell(note: Note): void {
     this.#options.tellServer(note);
-    if (!('change' in note)) this.#channel?.send(note, broadcast());
+    if (!('change' in note || 'fed' in note)) this.#channel?.send(note, broadcast());
   }
 
   /** Joins: from now on others wait for this process, and it hears of them. */
@@ -108,12 +111,13 @@ export class Cluster {
     await state.instances.sweep();
     await this.#beat();
     this.tell({ members: this.#options.instance });
+    this.#unfollow.push(state.signals.on('announcements', () => this.announcements.look()));
+    if (state.signals.hearing === 'file')
+      this.#unfollow.push(state.signals.on('instances', () => void this.#refresh().catch(onError)));
     this.announcements.look();
-    const beat = () => void this.#keepUp().catch(onError);
-    this.#timers.push(
-      setInterval(beat, BEAT_MS).unref(),
-      setInterval(() => this.announcements.look(), LOOK_MS).unref(),
-    );
+    this.#timer = setInterval(() => {
+      if (state.instances.needsHeartbeats(this.#alive)) void this.#beat().catch(onError);
+    }, BEAT_MS).unref();
   }
 
   /** Shows the others that this process is there. Rejects while the state does not answer. */
@@ -149,7 +153,8 @@ export class Cluster {
   }
 
   async close(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer);
+    clearInterval(this.#timer);
+    for (const unfollow of this.#unfollow) unfollow();
     this.announcements.close();
     await this.#options.state.instances.remove(this.#options.instance).catch(this.#options.onError);
     this.tell({ members: this.#options.instance });
@@ -164,13 +169,8 @@ export class Cluster {
       server: this.#server,
       connectMs: config.connectMs,
       heard: (note) => hear(note as Note),
-      opened: () => this.announcements.look(),
+      signals: this.#options.state.signals,
     });
-  }
-
-  async #keepUp(): Promise<void> {
-    if (await this.#options.state.instances.needsHeartbeats()) await this.#beat();
-    else await this.#refresh();
   }
 
   async #beat(): Promise<void> {

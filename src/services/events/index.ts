@@ -1,12 +1,12 @@
 import { hasFeatures } from '../../core/abilities.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
-import type { EventSource, Retention } from '../../core/events.js';
+import type { Retention } from '../../core/events.js';
 import type { Principal } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
-import { tableNameOf, type VectorSource } from '../../core/vector-source.js';
 import type { FeedStore } from '../../stores/feed.js';
 import type { Alerts } from '../alerts.js';
 import type { DataVersions } from '../cache/data-versions.js';
+import type { ChangedCollection } from '../catalog-change.js';
 import type { EditNote } from '../edits.js';
 import type { Note } from '../notes.js';
 import type { Log } from '../telemetry/log.js';
@@ -15,7 +15,8 @@ import { Changes } from './changes.js';
 import { Feed } from './feed.js';
 import { Hub } from './hub.js';
 import { Listeners } from './listeners.js';
-import { type Outbox, type PublishedTable, Relay } from './relay.js';
+import { Outboxes } from './outboxes.js';
+import { Relay } from './relay.js';
 import type { SessionLimits } from './session-quotas.js';
 import { StoreWatch, type WatchedStore } from './store-watch.js';
 
@@ -42,8 +43,8 @@ export interface EventsOptions {
 export interface Events {
   readonly feed: Feed;
   readonly hub: Hub;
-  /** Takes events over from the stores of this catalog, and no others. */
-  follow(catalog: CatalogSnapshot): void;
+  /** Collections were published, changed or taken away: takes events over from their stores, or no longer. */
+  follow(changed: readonly ChangedCollection[]): void;
   /** A collection was edited, here or by another gateway. */
   edited(collectionId: string): void;
   /** Other gateways appended to the feed. */
@@ -53,7 +54,7 @@ export interface Events {
   close(): Promise<void>;
 }
 
-/** How often the files of others are looked at, and the feed when no gateway told of anything. */
+/** How often the files of others are looked at. */
 const LOOK_MS = 1000;
 /** How often databases are looked at, though their notifications should tell of everything. */
 const DATABASE_LOOK_MS = 5000;
@@ -75,83 +76,53 @@ export async function startEvents(options: EventsOptions): Promise<Events> {
       tell({ fed: entries[entries.length - 1]!.cursor });
     },
   });
-  /** Outboxes of databases by collection. Who watches files sees who else writes to them. */
-  let databases: ReadonlyMap<string, string> = new Map();
+  const outboxes = new Outboxes();
   feed.listen((entries) => {
     for (const entry of entries) {
       const collection = entry.kind === 'gap' ? entry.collections[0] : entry.event.collection;
-      const key = collection === undefined ? undefined : databases.get(collection);
-      if (key !== undefined) changes.take(key, entry);
+      const outbox = collection === undefined ? undefined : outboxes.ofCollection(collection);
+      // Who watches files sees who else writes to them.
+      if (outbox?.source.database !== undefined) changes.take(outbox.key, entry);
     }
   });
   const listeners = new Listeners(log, (key) => relay.wake(key));
   const storeWatch = new StoreWatch(options.versions);
   let files: readonly WatchedStore[] = [];
-  let outboxes: readonly Outbox[] = [];
   const behind = (error: unknown) => log.write('feed.unreadable', exception(error));
+  const catchUp = () => void feed.catchUp().catch(behind);
+  const unfollow = store.follow(catchUp);
   const look = () => {
-    feed.catchUp().catch(behind);
     for (const key of storeWatch.findChanged(files)) relay.wake(key);
   };
   const lookAtDatabases = () => {
-    for (const { key, source } of outboxes) if (source.database !== undefined) relay.wake(key);
+    for (const { key, source } of outboxes.all) if (source.database !== undefined) relay.wake(key);
   };
   const timers = [setInterval(look, LOOK_MS), setInterval(lookAtDatabases, DATABASE_LOOK_MS)];
   for (const timer of timers) timer.unref();
   return {
     feed,
     hub,
-    follow(catalog) {
-      outboxes = outboxesOf(catalog);
-      files = outboxes.flatMap(({ key, source: { path } }) => (path === undefined ? [] : [{ key, path }]));
-      databases = new Map(
-        outboxes.flatMap(({ key, source, collections }) =>
-          source.database === undefined ? [] : collections.map((id) => [id, key] as const),
-        ),
+    follow(changed) {
+      const { added, removed } = outboxes.apply(changed);
+      if (added.length === 0 && removed.length === 0) return;
+      files = outboxes.all.flatMap(({ key, source: { path } }) =>
+        path === undefined ? [] : [{ key, path }],
       );
-      relay.use(outboxes);
-      listeners.use(outboxes);
+      relay.change(added, removed);
+      listeners.change(added, removed);
     },
     edited(collectionId) {
       const collection = options.catalog().byId(collectionId);
       if (hasFeatures(collection)) relay.wake(collection.file);
     },
-    fed: () => void feed.catchUp().catch(behind),
+    fed: catchUp,
     outboxStatus: () => relay.status(),
     async close() {
       for (const timer of timers) clearInterval(timer);
+      unfollow();
       listeners.close();
       hub.close();
       await relay.close();
     },
   };
-}
-
-/** The stores of a catalog that can be edited: each has one outbox, whatever the number of its collections. */
-function outboxesOf({ vectors }: CatalogSnapshot): Outbox[] {
-  const outboxes = new Map<string, Building>();
-  for (const { file, source, id, layerId, cursor } of vectors) {
-    if (!source.writable) continue;
-    const outbox: Building = outboxes.get(file) ?? {
-      ...{ key: file, source: storeOf(source), start: 0, collections: [], tables: new Map() },
-    };
-    outboxes.set(file, outbox);
-    const table = tableNameOf(source);
-    const tables = outbox.tables.get(table);
-    if (tables) tables.push({ id, layerId });
-    else outbox.tables.set(table, [{ id, layerId }]);
-    outbox.start = Math.max(outbox.start, cursor);
-    outbox.collections.push(id);
-  }
-  return [...outboxes.values()];
-}
-
-interface Building extends Outbox {
-  start: number;
-  readonly collections: string[];
-  readonly tables: Map<string, PublishedTable[]>;
-}
-
-function storeOf({ kind, path, database }: VectorSource): EventSource {
-  return path === undefined ? { kind, database } : { kind, path };
 }

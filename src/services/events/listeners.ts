@@ -15,17 +15,19 @@ export class Listeners {
     this.#wake = wake;
   }
 
-  /** Listens to the databases of these stores from now on, and to no others. */
-  use(outboxes: readonly Outbox[]): void {
-    const databases = new Map(outboxes.map(({ key, source }) => [key, source.database]));
-    for (const [key, listener] of this.#open) {
-      if (databases.get(key) === this.#databases.get(key)) continue;
-      listener.close();
-      this.#open.delete(key);
-    }
+  /** Listens to the databases of these stores too from now on, and to those of the keys no longer. */
+  change(outboxes: readonly Outbox[], removed: readonly string[]): void {
+    for (const key of removed) this.#end(key);
     for (const { key, source } of outboxes) {
+      if (source.database !== this.#databases.get(key)) this.#end(key);
       if (source.database !== undefined && !this.#open.has(key)) this.#listen(key, source.database);
     }
+  }
+
+  #end(key: string): void {
+    this.#open.get(key)?.close();
+    this.#open.delete(key);
+    this.#databases.delete(key);
   }
 
   #listen(key: string, database: string): void {

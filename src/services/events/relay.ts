@@ -73,12 +73,10 @@ export class Relay {
     this.#options = options;
   }
 
-  /** Takes over these outboxes from now on, and no others. */
-  use(outboxes: readonly Outbox[]): void {
-    const keys = new Set(outboxes.map(({ key }) => key));
-    for (const [key, entry] of this.#outboxes) {
-      if (keys.has(key)) continue;
-      clearTimeout(entry.timer);
+  /** Takes over these outboxes too from now on, or with other tables, and those of the keys no longer. */
+  change(outboxes: readonly Outbox[], removed: readonly string[]): void {
+    for (const key of removed) {
+      clearTimeout(this.#outboxes.get(key)?.timer);
       this.#outboxes.delete(key);
     }
     for (const outbox of outboxes) {
@@ -125,6 +123,7 @@ export class Relay {
     try {
       while (claim.again && !this.#closed) {
         claim.again = false;
+        if (await this.#isQuiet(claim)) continue;
         if (!(await this.#claim(claim))) this.#later(claim, LEASE_MS / 3);
         else if (await this.#take(claim)) claim.again = true;
       }
@@ -156,9 +155,23 @@ export class Relay {
     claim.timer = setTimeout(() => this.wake(claim.outbox.key), ms).unref();
   }
 
+  /** Whether nothing has happened since this process read the outbox: then it needs no lease. */
+  async #isQuiet(entry: OutboxEntry): Promise<boolean> {
+    const { position, outbox } = entry;
+    if (!position || isHeld(entry)) return false;
+    const read = await this.#read(outbox, position);
+    return continued(position, read, outbox.collections).entries.length === 0;
+  }
+
+  #read(outbox: Outbox, position: OutboxPosition): Promise<EventsResult> {
+    const from = position.eventId === null ? position.cursor + 1 : position.cursor;
+    const task = { source: outbox.source, from, limit: BATCH };
+    return this.#options.pools.run('vector.events', task, { caller: RELAY });
+  }
+
   /** Holds the lease, or prolongs it in time; false while another process has it. */
   async #claim(entry: OutboxEntry): Promise<boolean> {
-    if (entry.position && performance.now() - entry.claimedAt < LEASE_MS / 3) return true;
+    if (isHeld(entry)) return true;
     const { store, instance } = this.#options;
     const { key, start } = entry.outbox;
     const began = performance.now();
@@ -172,12 +185,10 @@ export class Relay {
 
   /** Takes over one batch; true when there may be more. */
   async #take(claim: OutboxEntry): Promise<boolean> {
-    const { pools, store, instance } = this.#options;
+    const { store, instance } = this.#options;
     const { outbox } = claim;
     const position = claim.position!;
-    const from = position.eventId === null ? position.cursor + 1 : position.cursor;
-    const task = { source: outbox.source, from, limit: BATCH };
-    const read = await pools.run('vector.events', task, { caller: RELAY });
+    const read = await this.#read(outbox, position);
     const { entries: page, next } = continued(position, read, outbox.collections);
     if (page.length === 0) return false;
     const more = read.events.length === BATCH;
@@ -195,6 +206,11 @@ export class Relay {
     if (numbered.length > 0) this.#options.appended(numbered);
     return more;
   }
+}
+
+/** Whether the lease is held for long enough to write under it. */
+function isHeld({ position, claimedAt }: OutboxEntry): boolean {
+  return position !== undefined && performance.now() - claimedAt < LEASE_MS / 3;
 }
 
 function hasSameTables(one: Outbox, other: Outbox): boolean {

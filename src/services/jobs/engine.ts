@@ -19,7 +19,7 @@ export interface JobEngineOptions {
   concurrency?: number;
   /** Milliseconds after which a silent instance's job is taken over. */
   leaseMs?: number;
-  /** Milliseconds between looks for jobs that other instances submitted or left behind. */
+  /** Milliseconds between looks while jobs wait, or run elsewhere: who runs them may be lost. */
   pollMs?: number;
   /** How many jobs run at a time on all servers together. */
   limits?: JobLimits;
@@ -51,8 +51,6 @@ export interface JobNews extends Progress {
 
 const DEFAULTS = { concurrency: 2, leaseMs: 10_000, pollMs: 1000 };
 const MAX_ATTEMPTS = 3;
-/** Milliseconds between counts of the jobs that wait and run. */
-const DEPTHS_MS = 2000;
 
 /**
  * Runs durable jobs. A job is a row; whoever leases the row runs it, and a lease that is not prolonged falls
@@ -70,8 +68,9 @@ export class JobEngine {
   readonly #observers = new Map<string, Set<(news: JobNews) => void>>();
   readonly #options: JobEngineOptions & typeof DEFAULTS & { onError(error: unknown): void };
   #timer: NodeJS.Timeout | undefined;
-  #depthTimer: NodeJS.Timeout | undefined;
-  #counting: Promise<void> | undefined;
+  #unfollow: (() => void) | undefined;
+  /** Whether there are jobs that this process may have to take though nobody says so. */
+  #mustLook = true;
   #claiming: Promise<void> | undefined;
   #again = false;
   /** Jobs that were begun here. */
@@ -105,10 +104,10 @@ export class JobEngine {
 
   /** Begins to run jobs. */
   start(): void {
-    this.#timer ??= setInterval(() => this.#look(), this.#options.pollMs);
-    this.#timer.unref();
-    this.#depthTimer ??= setInterval(() => this.#showDepths(), DEPTHS_MS).unref();
-    this.#showDepths();
+    this.#timer ??= setInterval(() => {
+      if (this.#mustLook) this.#look();
+    }, this.#options.pollMs).unref();
+    this.#unfollow ??= this.store.follow(() => this.#look());
     this.#look();
   }
 
@@ -125,10 +124,9 @@ export class JobEngine {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#timer = undefined;
-    clearInterval(this.#depthTimer);
-    this.#depthTimer = undefined;
+    this.#unfollow?.();
+    this.#unfollow = undefined;
     await this.#claiming;
-    await this.#counting;
     const runs = [...this.#running.values(), ...(this.#part ? [this.#part] : [])];
     for (const { run } of runs) run.stop('shutdown');
     await Promise.all(runs.map(({ done }) => done));
@@ -251,22 +249,26 @@ export class JobEngine {
     for (const listener of this.#observers.get(id) ?? []) listener(message);
   }
 
-  #showDepths(): void {
-    this.#counting ??= this.store
-      .depths()
-      .then((depths) => {
-        const sum = (fits: (one: (typeof depths)[number]) => boolean) =>
-          depths.filter(fits).reduce((all, { count }) => all + count, 0);
-        for (const state of ['Queued', 'Running'] as const)
-          metrics.jobQueue.cell(state, BACKEND).set(sum((one) => one.state === state));
-        metrics.uploads.waiting = sum(
-          ({ kind, state }) => state === 'Queued' && this.#kinds.get(kind)?.ofUpload === true,
-        );
-      })
-      .catch(this.#options.onError)
-      .finally(() => {
-        this.#counting = undefined;
-      });
+  /** Shows how many jobs wait and run; whether one of them may be for this process. */
+  async #countOpen(): Promise<boolean> {
+    const depths = await this.store.depths();
+    const sum = (fits: (one: (typeof depths)[number]) => boolean) =>
+      depths.filter(fits).reduce((all, { count }) => all + count, 0);
+    for (const state of ['Queued', 'Running'] as const)
+      metrics.jobQueue.cell(state, BACKEND).set(sum((one) => one.state === state));
+    metrics.uploads.waiting = sum(
+      ({ kind, state }) => state === 'Queued' && this.#kinds.get(kind)?.ofUpload === true,
+    );
+    const known = depths.flatMap(({ kind, state, count }) => {
+      const found = this.#kinds.get(kind);
+      return found ? [{ kind: found, state, count }] : [];
+    });
+    const running = known.filter(({ state }) => state === 'Running');
+    return (
+      known.length > running.length ||
+      running.some(({ kind }) => kind.doPart) ||
+      running.reduce((all, { count }) => all + count, 0) > this.#running.size
+    );
   }
 
   /** Claims jobs while there is room. One round at a time; a call during a round asks for one more. */
@@ -283,12 +285,15 @@ export class JobEngine {
 
   async #claimAll(): Promise<void> {
     this.#again = false;
+    this.#mustLook = true;
     metrics.jobCycles.cell().inc();
+    this.#mustLook = await this.#countOpen();
+    if (!this.#mustLook) return;
     const begin = Date.now();
     const before = this.#begun;
     await this.#claimJobs();
     await this.#claimPart();
-    // One look a second finds nothing: only those that began jobs are told.
+    // Many looks find nothing: only those that began jobs are told.
     if (this.#begun > before)
       recordJobSpan({ name: 'svc.orchestration.scheduler_tick', attributes: {} }, begin);
   }

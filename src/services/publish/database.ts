@@ -21,9 +21,10 @@ export async function readDatabase(url: string, deps: PublishDeps): Promise<Foun
         ...(isSlow && { isUnread: isSlow }),
       })),
     );
+    const columns = countColumns(layers);
     for (const layer of layers) {
       try {
-        contents.collections.push(draftOf(layer, layers, path));
+        contents.collections.push(draftOf(layer, columns, path));
       } catch (error) {
         const { schema, table } = layer.source as PostgisSource;
         contents.quarantined.push({ path, layer: `${schema}.${table}`, reason: (error as Error).message });
@@ -65,13 +66,22 @@ async function addRaster(
   }
 }
 
+function fullName({ source }: VectorLayerInfo): string {
+  const { schema, table } = source as PostgisSource;
+  return JSON.stringify([schema, table]);
+}
+
+/** The number of geometry columns of each table. */
+function countColumns(layers: readonly VectorLayerInfo[]): ReadonlyMap<string, number> {
+  const columns = new Map<string, number>();
+  for (const layer of layers) columns.set(fullName(layer), (columns.get(fullName(layer)) ?? 0) + 1);
+  return columns;
+}
+
 /** A table with several geometry columns makes several collections. */
-function draftOf(layer: VectorLayerInfo, all: readonly VectorLayerInfo[], path: string): Draft {
+function draftOf(layer: VectorLayerInfo, columns: ReadonlyMap<string, number>, path: string): Draft {
   const { schema, table, geometryColumn } = layer.source as PostgisSource;
-  const columns = all.filter(
-    ({ source }) => source.table === table && (source as PostgisSource).schema === schema,
-  );
-  const name = columns.length > 1 ? `${table}_${geometryColumn}` : table;
+  const name = columns.get(fullName(layer))! > 1 ? `${table}_${geometryColumn}` : table;
   return { name, group: schema, make: vectorCollection(layer, path, versionsOf(layer)) };
 }
 

@@ -27,11 +27,11 @@ export async function publish(
   reader: SourceReader,
   deps: PublishDeps,
   generation: number,
-  { tiles = {}, matrixSets }: Omit<DataSettings, 'sources' | 'crs'> = {},
+  { tiles = {}, matrixSets, tables }: Omit<DataSettings, 'sources' | 'crs'> = {},
 ): Promise<CatalogSnapshot> {
   const files = await reader.findFiles(sources.filter(isPath), own.filter(isPath));
   const databases = [...new Set(sources.filter(isDatabase))];
-  deps.databases.keep(databases);
+  deps.databases.keep(databases, tables);
   deps.imagery.keep(sources.filter(isStacApi));
   // First the tile indexes: the rasters that they name are no collections of their own.
   const indexes = files.filter(({ path }) => TILE_INDEX.test(path));
@@ -57,6 +57,7 @@ export async function publish(
     deps,
     deps.taken,
     unread.flatMap(({ awaited = [] }) => awaited.map(({ id }) => id)),
+    deps.given,
   );
   const stray = statedOfNothing(
     deps.statedCrs,

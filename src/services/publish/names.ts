@@ -8,8 +8,37 @@ export interface CollectionNames {
   layerIdOf(id: string, holder?: string): Promise<number>;
   /** Ids by the sources that have them. */
   holders(): Promise<ReadonlyMap<string, string>>;
-  /** Numbers of all ids that have one. */
-  numbers(): Promise<ReadonlyMap<string, number>>;
+  /** Ids of these sources, of all when absent. */
+  known(holders?: readonly string[]): Promise<ReadonlyMap<string, KnownName>>;
+}
+
+/** The id of a collection, and its number. */
+export interface KnownName {
+  readonly id: string;
+  readonly layerId: number;
+}
+
+/** Sources that are looked for one by one; of more, all that are known are read. */
+const MAX_SEARCHED = 200;
+
+/** Ids that drafts got. A draft that was not read again keeps its own, and the state is not asked. */
+export class GivenNames {
+  readonly #given = new WeakMap<Draft, KnownName>();
+  readonly #slugs = new WeakMap<Draft, string>();
+
+  get(draft: Draft): KnownName | undefined {
+    return this.#given.get(draft);
+  }
+
+  set(draft: Draft, name: KnownName): void {
+    this.#given.set(draft, name);
+  }
+
+  slugOf(draft: Draft): string {
+    let found = this.#slugs.get(draft);
+    if (found === undefined) this.#slugs.set(draft, (found = slug(draft.name)));
+    return found;
+  }
 }
 
 /**
@@ -18,38 +47,54 @@ export interface CollectionNames {
  */
 export async function assignIds(
   drafts: readonly Draft[],
-  { layerIdOf, holders, numbers }: CollectionNames,
+  { layerIdOf, known }: Pick<CollectionNames, 'layerIdOf' | 'known'>,
   taken: ReadonlySet<string> = new Set(),
   awaited: Iterable<string> = [],
+  given = new GivenNames(),
 ): Promise<Collection[]> {
-  const [held, known] = await Promise.all([holders(), numbers()]);
+  const holders = new Map(
+    drafts.filter((draft) => !given.get(draft)).map((draft) => [draft, holderOf(draft)] as const),
+  );
+  const searched = holders.size > MAX_SEARCHED ? undefined : [...holders.values()];
+  const held = holders.size === 0 ? new Map<string, KnownName>() : await known(searched);
   // Another source must not take the id of a collection that comes back: rules name it by this id.
   const names = new Set([...taken, ...awaited]);
-  const named = drafts.map((draft) => ({ draft, holder: holderOf(draft) }));
-  const ids = new Map<Draft, string>();
-  for (const { draft, holder } of named) {
-    const id = held.get(holder);
-    if (id === undefined || names.has(id)) continue;
-    names.add(id);
-    ids.set(draft, id);
+  const kept = new Map<Draft, KnownName>();
+  for (const draft of drafts) {
+    const name = given.get(draft) ?? held.get(holders.get(draft)!);
+    if (name === undefined || names.has(name.id)) continue;
+    names.add(name.id);
+    kept.set(draft, name);
   }
-  const uses = new Map<string, number>();
-  for (const { name } of drafts) uses.set(slug(name), (uses.get(slug(name)) ?? 0) + 1);
+  let uses: ReadonlyMap<string, number> | undefined;
   const collections: Collection[] = [];
-  for (const { draft, holder } of named) {
-    const id = ids.get(draft) ?? freeId(draft, uses, names);
-    names.add(id);
-    const number = held.get(holder) === id ? known.get(id) : undefined;
-    // Only what changes is written.
-    collections.push(draft.make(id, number ?? (await layerIdOf(id, holder))));
+  for (const draft of drafts) {
+    let name = kept.get(draft);
+    if (!name) {
+      const id = freeId(draft, (uses ??= countSlugs(drafts, given)), names);
+      names.add(id);
+      // Only what changes is written.
+      name = { id, layerId: await layerIdOf(id, holders.get(draft) ?? holderOf(draft)) };
+    }
+    given.set(draft, name);
+    collections.push(draft.make(name.id, name.layerId));
   }
   return collections;
+}
+
+function countSlugs(drafts: readonly Draft[], given: GivenNames): ReadonlyMap<string, number> {
+  const uses = new Map<string, number>();
+  for (const draft of drafts) {
+    const name = given.slugOf(draft);
+    uses.set(name, (uses.get(name) ?? 0) + 1);
+  }
+  return uses;
 }
 
 /** The sources that could not be read, with the names of what they held before. */
 export async function withAwaited(
   quarantined: readonly Quarantined[],
-  { layerIdOf, holders }: CollectionNames,
+  { layerIdOf, holders }: Pick<CollectionNames, 'layerIdOf' | 'holders'>,
 ): Promise<Quarantined[]> {
   if (!quarantined.some(({ isUnread }) => isUnread)) return [...quarantined];
   const collections = [...(await holders())].map(([holder, id]) => ({ id, ...parseHolder(holder) }));

@@ -1,6 +1,7 @@
 import type { TileSettings } from '../../core/collection.js';
 import type { Config } from '../../core/config.js';
 import type { StatedCrs } from '../../core/stated-crs.js';
+import type { TableRule } from '../../core/table-rule.js';
 import { MatrixSets } from '../../core/tile-matrix.js';
 import { configuredMatrixSets } from '../tiles/matrix-sets.js';
 import { requireTileSettings } from '../tiles/settings.js';
@@ -14,10 +15,12 @@ export interface DataSettings {
   /** CRS by file. */
   readonly crs?: StatedCrs;
   readonly matrixSets?: MatrixSets;
+  /** Tables of databases. */
+  readonly tables?: TableRule;
 }
 
 /** Throws a `ConfigError` that names what is wrong. */
-export function dataSettings({ data, tiles }: Config): Required<DataSettings> {
+export function dataSettings({ data, tiles, postgis }: Config): Required<DataSettings> {
   requireTileSettings(tiles.collections);
   requireStatedCrs(data.crs);
   return {
@@ -25,5 +28,6 @@ export function dataSettings({ data, tiles }: Config): Required<DataSettings> {
     tiles: tiles.collections,
     crs: data.crs,
     matrixSets: new MatrixSets(configuredMatrixSets(tiles.matrixSets)),
+    tables: { include: postgis.include, exclude: postgis.exclude, maxTables: postgis.maxTables },
   };
 }

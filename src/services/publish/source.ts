@@ -6,7 +6,7 @@ import type { Databases } from '../databases.js';
 import type { Registered } from '../rasters/layers.js';
 import type { StacImagery } from '../stac-imagery/searches.js';
 import type { MakeCollection } from './collections.js';
-import type { CollectionNames } from './names.js';
+import type { CollectionNames, GivenNames } from './names.js';
 
 export const INSPECT_DEADLINE_MS = 60_000;
 
@@ -17,6 +17,8 @@ export interface PublishDeps extends CollectionNames {
   imagery: Pick<StacImagery, 'read' | 'keep'>;
   /** Ids that no collection of a source may have. */
   taken: ReadonlySet<string>;
+  /** Ids that were given to what is read. */
+  given: GivenNames;
   /** Rasters that operators registered. */
   registered(): Promise<Registered>;
   /** Changes whenever a file does. Throws when there is none. */

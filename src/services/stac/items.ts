@@ -4,6 +4,7 @@ import { ITEM_FIELDS, type StacContent, type StacPart } from '../../core/stac.js
 import type { Pools } from '../../core/tasks.js';
 import type { Field } from '../../core/vector-source.js';
 import { version } from '../../core/version.js';
+import type { CatalogChange, ChangedCollection } from '../catalog-change.js';
 import type { Log } from '../telemetry/log.js';
 import { footprintField, hasItems } from './footprints.js';
 import { rasterItems } from './raster-items.js';
@@ -36,7 +37,11 @@ export class StacItems {
   }
 
   /** Begins to bring the index up to date, so that searches need not wait for it. */
-  follow(catalog: CatalogSnapshot): void {
+  follow({ before, after: catalog, changed }: CatalogChange): void {
+    const concerns = ({ before: former, after }: ChangedCollection) =>
+      [former, after].some((one) => one && hasItems(one));
+    // The items are those of the catalog before.
+    if (this.#catalog === before && !changed.some(concerns)) this.#catalog = catalog;
     this.of(catalog).catch((error) => {
       this.#deps.log.write('stac.index.failed', { Error: String(error) });
     });

@@ -1,5 +1,7 @@
-import type { CatalogSnapshot, Collection } from '../../core/collection.js';
+import { hasFeatures } from '../../core/abilities.js';
+import type { Collection } from '../../core/collection.js';
 import type { FileStyle, MapStyle, NamedStyle } from '../../core/style/model.js';
+import type { ChangedCollection } from '../catalog-change.js';
 import { slug } from '../publish/slug.js';
 import type { Log } from '../telemetry/log.js';
 import { DEFAULT_STYLE } from './named.js';
@@ -39,13 +41,9 @@ function named(read: readonly FileStyle[]): NamedStyle[] {
 const TOLD = 5;
 
 /** Tells what was lost of styles in files that are new, or were not published before. */
-export function tellLostStyles(
-  before: CatalogSnapshot,
-  after: CatalogSnapshot,
-  log: Pick<Log, 'write'>,
-): void {
-  for (const collection of after.vectors) {
-    if (before.byId(collection.id)?.version === collection.version) continue;
+export function tellLostStyles(changed: readonly ChangedCollection[], log: Pick<Log, 'write'>): void {
+  for (const { before, after: collection } of changed) {
+    if (!hasFeatures(collection) || before?.version === collection.version) continue;
     const { styles = [], unreadStyles = [] } = collection;
     for (const { name, diagnostics } of unreadStyles)
       log.write('style.unreadable', about(collection, name, diagnostics));

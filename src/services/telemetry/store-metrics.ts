@@ -61,6 +61,11 @@ const poolUtilization = new Gauge({
   help: 'Connections in use / connections that may be opened to the databases in use',
 });
 
+const stateStatements = new Counter({
+  name: 'svc_state_statements_total',
+  help: 'Statements that this process sent to the state database',
+});
+
 export const jobsSubmitted = new Counter({ name: 'svc.execution.job.submitted', help: 'Jobs submitted' });
 export const jobTransitions = new Counter({
   name: 'svc.execution.job.transitions_total',
@@ -94,6 +99,13 @@ export const auditChainBroken = new Gauge({
   help: '1 when the last verification found the audit chain broken',
 });
 
+/** Shows the statements that are sent to the state database. */
+export function watchStatements(count: () => number): void {
+  stateStatements.observe((counter) => {
+    counter.cell().value = count();
+  });
+}
+
 /** Shows the connections that threads count, in all their instruments. */
 export function watchConnections(totals: () => ConnectionTotals): void {
   const show = () => {
@@ -123,6 +135,7 @@ export const STORE_INSTRUMENTS = [
   activeConnectionsDotted,
   poolSize,
   poolUtilization,
+  stateStatements,
   jobsSubmitted,
   jobTransitions,
   jobDuration,

@@ -1,9 +1,9 @@
 import { hasFeatures } from '../../core/abilities.js';
 import { SERVICE } from '../../core/access.js';
-import type { CatalogSnapshot } from '../../core/collection.js';
 import { type Expression, isArray, isCall, type Operand } from '../../core/cql2/ast.js';
 import type { EditResult } from '../../core/edits.js';
 import type { TaskName } from '../../core/tasks.js';
+import type { ChangedCollection } from '../catalog-change.js';
 import * as geometry from './geometry-metrics.js';
 import * as metrics from './store-metrics.js';
 
@@ -68,8 +68,8 @@ const SEVERAL: LayerNames = { layerId: 'several' };
 const layerNames = new WeakMap<object, LayerNames>();
 
 /** Remembers the layers' ids by their sources, which is all that tasks name. */
-export function labelLayers({ collections }: CatalogSnapshot): void {
-  for (const collection of collections) {
+export function labelLayers(changed: readonly ChangedCollection[]): void {
+  for (const { after: collection } of changed) {
     if (!hasFeatures(collection)) continue;
     const { id, layerId, service = SERVICE, source } = collection;
     layerNames.set(source, { layerId: String(layerId), collection: id, service });

@@ -38,14 +38,14 @@ export interface Webhooks {
   close(): Promise<void>;
 }
 
-/** How often receivers are looked after, and what waits is counted. */
-const LOOK_MS = 3000;
+/** Milliseconds between two counts of what waits. */
+const COUNT_MS = 500;
 /** Name of the CDN among the receivers; no webhook can have it. */
 const CDN = ':cdn';
 
 /** Sends the events of the feed to the receivers of the configuration, and purges to the CDN. Throws `ConfigError` for a wrong one. */
 export function startWebhooks(options: WebhooksOptions): Webhooks {
-  const { webhooks, cdn, allow, pools, feed, log, store } = options;
+  const { webhooks, cdn, allow, pools, feed, store } = options;
   const allowed = new AllowedHosts(allow);
   const receivers = webhooks.map((webhook) => ({
     name: webhook.name,
@@ -57,32 +57,68 @@ export function startWebhooks(options: WebhooksOptions): Webhooks {
   const names = receivers.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) throw new ConfigError([`events.webhooks: two are called ${twice}`]);
-  const sinks = receivers.map((receiver) => new Sink({ ...options, ...receiver }));
-  const stop = feed.listen(() => {
+  const counting = new Counting(options, names, () => wake());
+  const sinks = receivers.map(
+    (receiver) => new Sink({ ...options, ...receiver, ran: () => counting.plan() }),
+  );
+  const wake = () => {
     for (const sink of sinks) sink.wake();
-  });
-  const count = () =>
-    store
-      .counts(names)
-      .then(show, (error: unknown) => log.write('webhook.deliveries.uncounted', exception(error)));
-  const timer = setInterval(() => {
-    for (const sink of sinks) sink.wake();
-    void count();
-  }, LOOK_MS).unref();
-  if (sinks.length === 0) clearInterval(timer);
-  else void count();
-  for (const sink of sinks) sink.wake();
+  };
+  const stops = [feed.listen(wake), () => counting.close()];
+  if (sinks.length > 0) stops.push(store.follow(() => counting.plan(true)));
+  wake();
   return {
     async close() {
-      clearInterval(timer);
-      stop();
+      for (const stop of stops) stop();
       await Promise.all(sinks.map((sink) => sink.close()));
     },
   };
 }
 
-function show({ pending, dead, oldest }: Awaited<ReturnType<DeliveryStore['counts']>>): void {
-  metrics.outboxPending.cell().set(pending);
-  metrics.outboxDead.cell().set(dead);
-  metrics.outboxOldest.cell().set(oldest === undefined ? 0 : Math.max(0, Date.now() - oldest) / 1000);
+/** Counts what waits for receivers, soon after it may have changed. */
+class Counting {
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+  /** Whether others may have put deliveries back. */
+  #isAsked = false;
+  #oldest: number | undefined;
+
+  constructor(
+    private readonly options: Pick<WebhooksOptions, 'store' | 'log'>,
+    private readonly names: readonly string[],
+    /** Called when deliveries wait after others may have put them back. */
+    private readonly wake: () => void,
+  ) {
+    metrics.outboxOldest.observe((gauge) => {
+      gauge.cell().set(this.#oldest === undefined ? 0 : Math.max(0, Date.now() - this.#oldest) / 1000);
+    });
+  }
+
+  plan(isAsked = false): void {
+    this.#isAsked ||= isAsked;
+    if (this.#closed) return;
+    this.#timer ??= setTimeout(() => void this.#count(), COUNT_MS).unref();
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #count(): Promise<void> {
+    const isAsked = this.#isAsked;
+    this.#isAsked = false;
+    try {
+      const { pending, dead, oldest } = await this.options.store.counts(this.names);
+      metrics.outboxPending.cell().set(pending);
+      metrics.outboxDead.cell().set(dead);
+      this.#oldest = oldest;
+      if (isAsked && pending > 0) this.wake();
+    } catch (error) {
+      this.options.log.write('webhook.deliveries.uncounted', exception(error));
+    } finally {
+      this.#timer = undefined;
+      if (this.#isAsked) this.plan();
+    }
+  }
 }

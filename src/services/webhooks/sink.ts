@@ -35,13 +35,15 @@ export interface SinkOptions {
   instance: string;
   catalog(): CatalogSnapshot;
   firstBackoffMs?: number;
+  /** Called after it has sent what there was, or tried to. */
+  ran(): void;
 }
 
 /** Others look after a third of it: within 15 seconds of its holder's end another one has it. */
 const LEASE_MS = 10_000;
 const RETRY_MS = 2000;
 
-/** One receiver: takes what it wants from the feed and sends it, while this process holds its lease. */
+/** One receiver: takes what it wants from the feed and sends it, while this process holds its lease. Idle, it has none. */
 export class Sink {
   readonly #options: SinkOptions;
   readonly #closing = new AbortController();
@@ -60,10 +62,15 @@ export class Sink {
   /** There may be something to take or to send. */
   wake(): void {
     this.#again = true;
+    this.#go(() => this.#run());
+  }
+
+  #go(work: () => Promise<void>): void {
     if (this.#closing.signal.aborted) return;
     clearTimeout(this.#timer);
-    this.#running ??= this.#run().finally(() => {
+    this.#running ??= work().finally(() => {
       this.#running = undefined;
+      this.#options.ran();
       if (this.#again) this.wake();
     });
   }
@@ -90,6 +97,7 @@ export class Sink {
         if (wait === 'lost') await this.#letGo();
         if (more || wait === 0 || wait === 'lost') this.#again = true;
         else if (wait !== undefined) this.#later(wait);
+        else this.#later(LEASE_MS, () => this.#go(() => this.#rest()));
       } catch (error) {
         if (this.#closing.signal.aborted) return;
         log.write('webhook.events.unreadable', { Webhook: name, ...exception(error) });
@@ -98,10 +106,21 @@ export class Sink {
     }
   }
 
-  #later(ms: number): void {
+  #later(ms: number, act: () => void = () => this.wake()): void {
     if (this.#closing.signal.aborted) return;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.wake(), ms).unref();
+    this.#timer = setTimeout(act, ms).unref();
+  }
+
+  /** Nothing waits: the lease would only have to be prolonged. Whoever reads the next event takes it. */
+  async #rest(): Promise<void> {
+    const { store, name, instance, log } = this.#options;
+    if (!this.#lease) return;
+    await this.#letGo();
+    // A lease that cannot be given back ends by itself.
+    await store
+      .release(name, instance)
+      .catch((error) => log.write('webhook.events.unreadable', { Webhook: name, ...exception(error) }));
   }
 
   /** Takes the lease, unless it is held; false while another process has it. */

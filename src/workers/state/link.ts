@@ -1,5 +1,12 @@
 import { Worker } from 'node:worker_threads';
-import type { StateOpened, StateReply, StateRequest, StateRows, StateWorkerData } from './protocol.js';
+import {
+  CHANGED,
+  type StateOpened,
+  type StateReply,
+  type StateRequest,
+  type StateRows,
+  type StateWorkerData,
+} from './protocol.js';
 
 /** A statement that the state database refused. `code` is SQLite's symbolic code, or the SQLSTATE of PostgreSQL. */
 export class StateError extends Error {
@@ -33,6 +40,8 @@ export class StateLink {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
   readonly #exited: Promise<void>;
+  /** Called when another connection has written to the file. */
+  onChange: () => void = () => {};
   #next = 1;
   #down: StateError | undefined;
 
@@ -45,7 +54,10 @@ export class StateLink {
       });
     });
     worker.on('error', (error) => this.#fail(new StateError('SQLITE_IOERR', error.message)));
-    worker.on('message', (reply: StateReply) => this.#settle(reply));
+    worker.on('message', (message: StateReply | typeof CHANGED) => {
+      if (message === CHANGED) this.onChange();
+      else this.#settle(message);
+    });
   }
 
   /** Starts the thread and opens the file. Rejects when the file cannot be opened. `worker` is its script. */

@@ -26,6 +26,9 @@ export type StateOpened = { opened: true } | { opened: false; message: string };
 
 export type StateReply = StateRows | StateFault;
 
+/** Sent when another connection has written to the file. */
+export const CHANGED = 'changed';
+
 export interface StateWorkerData {
   path: string;
   /** Milliseconds to wait for a lock that another process holds. */

@@ -1,6 +1,13 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from '../../native/sqlite.js';
-import type { StateFault, StateOpened, StateReply, StateRequest, StateWorkerData } from './protocol.js';
+import {
+  CHANGED,
+  type StateFault,
+  type StateOpened,
+  type StateReply,
+  type StateRequest,
+  type StateWorkerData,
+} from './protocol.js';
 
 /**
  * The thread that owns the state database. Statements run in the order in which they arrive, so a
@@ -8,6 +15,8 @@ import type { StateFault, StateOpened, StateReply, StateRequest, StateWorkerData
  */
 
 const MAX_STATEMENTS = 300;
+/** Milliseconds between two looks for changes by others, which are seen within a second. */
+const WATCH_MS = 400;
 const PAUSE = new Int32Array(new SharedArrayBuffer(4));
 const port = parentPort!;
 const statements = new Map<string, Database.Statement<unknown[]>>();
@@ -64,12 +73,32 @@ function fault(id: number, error: unknown): StateFault {
   return { id, code, message: error instanceof Error ? error.message : String(error) };
 }
 
+/**
+ * Reports writes of other connections. `PRAGMA data_version` reads a counter in the memory that all of them share: it reads
+ * no table and waits for nobody.
+ */
+function watch(db: Database.Database): NodeJS.Timeout {
+  const readVersion = () => db.pragma('data_version', { simple: true });
+  let version = readVersion();
+  return setInterval(() => {
+    try {
+      const former = version;
+      version = readVersion();
+      if (version !== former) port.postMessage(CHANGED);
+    } catch {
+      // Another process recovers the file: the next look sees it.
+    }
+  }, WATCH_MS);
+}
+
 function serve(db: Database.Database): void {
+  const watching = watch(db);
   port.on('message', (request: StateRequest | 'close') => {
     if (request !== 'close') {
       port.postMessage(run(db, request));
       return;
     }
+    clearInterval(watching);
     db.close();
     port.close();
   });

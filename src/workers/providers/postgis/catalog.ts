@@ -1,3 +1,4 @@
+import { compilePattern, type TableRule } from '../../../core/table-rule.js';
 import type { Field, FieldType } from '../../../core/vector-source.js';
 import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
 
@@ -47,6 +48,46 @@ const TABLES = `
     AND NOT EXISTS (SELECT FROM pg_depend d
       WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`;
 const ORDER = 'ORDER BY n.nspname, c.relname, a.attnum';
+const BY_RULE = `AND n.nspname || '.' || c.relname LIKE ANY ($1::text[])
+    AND NOT n.nspname || '.' || c.relname LIKE ANY ($2::text[])`;
+/** Names alone: all else that is told of a table costs far more. */
+const NAMES = `SELECT DISTINCT n.nspname::text, c.relname::text ${TABLES.slice(TABLES.indexOf('FROM pg_attribute'))}
+  ${BY_RULE} ORDER BY 1, 2`;
+
+/** The tables that a rule leaves, as far as it allows so many, and those beyond. */
+export interface RuledTables {
+  readonly tables: SpatialTable[];
+  /** Undefined if there are none. */
+  readonly omitted?: { readonly count: number; readonly first: string; readonly last: string };
+}
+
+/** The geometry columns that the user may read and the rule includes. The limit counts tables, not columns. */
+export async function ruledTables(
+  connection: PostgresConnection,
+  { include, exclude, maxTables }: TableRule,
+): Promise<RuledTables> {
+  const patterns = [include, exclude].map((list) => arrayText(list.map(compilePattern)));
+  const names = (await connection.query(NAMES, patterns)) as [string, string][];
+  if (names.length <= maxTables) {
+    const rows = await connection.query(`${TABLES} ${BY_RULE} ${ORDER}`, patterns);
+    return { tables: rows.map(spatialTable) };
+  }
+  const chosen = names.slice(0, maxTables);
+  const rows = await connection.query(
+    `${TABLES} AND (n.nspname, c.relname) IN (SELECT s, t FROM unnest($1::text[], $2::text[]) AS w(s, t)) ${ORDER}`,
+    [arrayText(chosen.map(([schema]) => schema)), arrayText(chosen.map(([, table]) => table))],
+  );
+  const beyond = names.slice(maxTables).map((name) => name.join('.'));
+  return {
+    tables: rows.map(spatialTable),
+    omitted: { count: beyond.length, first: beyond[0]!, last: beyond.at(-1)! },
+  };
+}
+
+/** An array as PostgreSQL reads it. */
+function arrayText(texts: readonly string[]): string {
+  return `{${texts.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
+}
 
 /** The geometry columns that the user may read, of all tables or of one. */
 export async function spatialTables(
@@ -59,24 +100,26 @@ export async function spatialTables(
         one.table,
       ])
     : await connection.query(`${TABLES} ${ORDER}`);
-  return rows.map((row) => {
-    const [oid, schema, table, kind, geometryColumn, geography, geometryType, srid, ...rest] = row;
-    const [comment, writable, indexed, estimate] = rest;
-    return {
-      oid,
-      schema,
-      table,
-      kind,
-      geometryColumn,
-      geography,
-      geometryType,
-      srid,
-      comment,
-      writable,
-      indexed,
-      estimate,
-    } as SpatialTable;
-  });
+  return rows.map(spatialTable);
+}
+
+function spatialTable(row: PgValue[]): SpatialTable {
+  const [oid, schema, table, kind, geometryColumn, geography, geometryType, srid, ...rest] = row;
+  const [comment, writable, indexed, estimate] = rest;
+  return {
+    oid,
+    schema,
+    table,
+    kind,
+    geometryColumn,
+    geography,
+    geometryType,
+    srid,
+    comment,
+    writable,
+    indexed,
+    estimate,
+  } as SpatialTable;
 }
 
 /** One attribute of a table that is no geometry. */
@@ -88,7 +131,7 @@ export interface Attribute {
 
 /** Types of a domain are those below it. The trailing CASE is the length of varchar(n) and char(n). */
 const COLUMNS = `
-  SELECT a.attname, format_type(b.oid, CASE WHEN y.typtype = 'd' THEN y.typtypmod ELSE a.atttypmod END),
+  SELECT a.attrelid::text, a.attname, format_type(b.oid, CASE WHEN y.typtype = 'd' THEN y.typtypmod ELSE a.atttypmod END),
     b.typcategory::text, b.typtype::text, b.typname, format_type(nullif(b.typelem, 0), NULL),
     NOT (a.attnotnull OR y.typnotnull), a.attidentity = 'a' OR a.attgenerated <> '',
     col_description(a.attrelid, a.attnum),
@@ -97,13 +140,71 @@ const COLUMNS = `
       THEN greatest(a.atttypmod, y.typtypmod) - 4 END
   FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid
     JOIN pg_type b ON b.oid = CASE WHEN y.typtype = 'd' THEN y.typbasetype ELSE y.oid END
-  WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped
+  WHERE a.attrelid = ANY ($1::oid[]) AND a.attnum > 0 AND NOT a.attisdropped
     AND b.typname NOT IN ('geometry', 'geography', 'raster', 'topogeometry')
     AND has_column_privilege(a.attrelid, a.attnum, 'SELECT')
-  ORDER BY a.attnum`;
+  ORDER BY a.attrelid, a.attnum`;
 
 export async function attributesOf(connection: PostgresConnection, oid: string): Promise<Attribute[]> {
-  return (await connection.query(COLUMNS, [oid])).map(attribute);
+  return (await readAttributes(connection, [oid])).get(oid) ?? [];
+}
+
+async function readAttributes(
+  connection: PostgresConnection,
+  oids: readonly string[],
+): Promise<Map<string, Attribute[]>> {
+  return groupByTable(await connection.query(COLUMNS, [arrayText(oids)]), attribute);
+}
+
+/** Rows by the table that their first value names. */
+function groupByTable<T>(rows: readonly PgValue[][], read: (row: PgValue[]) => T): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const [oid, ...row] of rows) {
+    const group = groups.get(oid as string);
+    if (group) group.push(read(row));
+    else groups.set(oid as string, [read(row)]);
+  }
+  return groups;
+}
+
+/** Tables whose columns and keys are read by one statement. */
+const READ_AT_ONCE = 500;
+
+/** Columns and keys of many tables, read by two statements for each few hundred. */
+export class TableFacts {
+  readonly #attributes = new Map<string, Attribute[]>();
+  readonly #indexes = new Map<string, KeyRow[]>();
+  readonly #unread: string[];
+
+  constructor(
+    private readonly connection: PostgresConnection,
+    tables: readonly Pick<SpatialTable, 'oid'>[],
+  ) {
+    this.#unread = [...new Set(tables.map(({ oid }) => oid))];
+  }
+
+  async attributesOf(oid: string): Promise<Attribute[]> {
+    await this.#readUntil(oid);
+    return this.#attributes.get(oid) ?? [];
+  }
+
+  async indexesOf(oid: string): Promise<KeyRow[]> {
+    await this.#readUntil(oid);
+    return this.#indexes.get(oid) ?? [];
+  }
+
+  async #readUntil(oid: string): Promise<void> {
+    while (!this.#attributes.has(oid) && this.#unread.length > 0) {
+      const oids = this.#unread.slice(0, READ_AT_ONCE);
+      const attributes = await readAttributes(this.connection, oids);
+      const indexes = await readIndexes(this.connection, oids);
+      for (const one of oids) {
+        this.#attributes.set(one, attributes.get(one) ?? []);
+        this.#indexes.set(one, indexes.get(one) ?? []);
+      }
+      this.#unread.splice(0, oids.length);
+    }
+  }
 }
 
 function attribute(row: PgValue[]): Attribute {
@@ -176,13 +277,13 @@ export type Key = { column: string } | { columns: readonly string[] } | { proble
 
 /** Primary keys first, then unique indexes over what is not null; names break ties so that the answer is stable. */
 const KEYS = `
-  SELECT i.indisprimary, i.indnkeyatts::int4, a.attname, a.attnotnull, a.attnum::int4,
+  SELECT i.indrelid::text, i.indisprimary, i.indnkeyatts::int4, a.attname, a.attnotnull, a.attnum::int4,
     (SELECT json_agg(c.attname ORDER BY k.n) FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, n)
       JOIN pg_attribute c ON c.attrelid = i.indrelid AND c.attnum = k.attnum
       WHERE k.n <= i.indnkeyatts AND c.attnotnull)::text
   FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-  WHERE i.indrelid = $1::oid AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
-  ORDER BY i.indisprimary DESC, a.attnum`;
+  WHERE i.indrelid = ANY ($1::oid[]) AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
+  ORDER BY i.indrelid, i.indisprimary DESC, a.attnum`;
 
 type KeyRow = [
   isPrimary: boolean,
@@ -193,6 +294,13 @@ type KeyRow = [
   names: string | null,
 ];
 
+async function readIndexes(
+  connection: PostgresConnection,
+  oids: readonly string[],
+): Promise<Map<string, KeyRow[]>> {
+  return groupByTable(await connection.query(KEYS, [arrayText(oids)]), (row) => row as KeyRow);
+}
+
 /** Names that views give to a key. */
 const KEY_NAMES = ['fid', 'id', 'gid', 'ogc_fid', 'objectid'];
 
@@ -201,8 +309,9 @@ export async function primaryKeyOf(
   table: SpatialTable,
   attributes: readonly Attribute[],
   isUnique: (column: string) => Promise<boolean>,
+  facts = new TableFacts(connection, [table]),
 ): Promise<Key> {
-  const indexes = (await connection.query(KEYS, [table.oid])) as KeyRow[];
+  const indexes = await facts.indexesOf(table.oid);
   const isReadable = (part: string) => attributes.some(({ field }) => field.name === part);
   const usable = (name: string) => attributes.some(({ field, idType }) => field.name === name && idType);
   // A column of a materialised view is never declared not null: its rows are looked at below.

@@ -1,3 +1,4 @@
+import { DEFAULT_TABLES, type TableRule } from '../../../core/table-rule.js';
 import type { TableChoice } from '../../../core/table-tasks.js';
 import type {
   CompositeKey,
@@ -13,11 +14,12 @@ import type { Cancellation } from '../../cancellation.js';
 import { extentInDegrees } from '../domain.js';
 import {
   type Attribute,
-  attributesOf,
   type Key,
   primaryKeyOf,
+  type RuledTables,
+  ruledTables,
   type SpatialTable,
-  spatialTables,
+  TableFacts,
 } from './catalog.js';
 import { poolOf, withConnection } from './database.js';
 import { keyNumbers } from './key-numbers.js';
@@ -32,10 +34,16 @@ import { rasterColumns } from './raster-columns.js';
  * published is listed with the reason.
  */
 export function discover(
-  { database, patience = PATIENCE }: { database: string; patience?: Patience },
+  {
+    database,
+    patience = PATIENCE,
+    tables = DEFAULT_TABLES,
+  }: { database: string; patience?: Patience; tables?: TableRule },
   cancellation?: Cancellation,
 ): Promise<DiscoveredDatabase> {
-  return withConnection(database, (connection) => listing(connection, database, patience), { cancellation });
+  return withConnection(database, (connection) => listing(connection, database, patience, tables), {
+    cancellation,
+  });
 }
 
 /** Resolves when the database answers, or all connections of this thread are in use: then tasks tell. */
@@ -51,6 +59,7 @@ async function listing(
   connection: PostgresConnection,
   database: string,
   patience: Patience,
+  rule: TableRule,
 ): Promise<DiscoveredDatabase> {
   const contents: DiscoveredDatabase = { layers: [], rasters: [], problems: [] };
   const [[installed]] = (await connection.query(
@@ -58,15 +67,19 @@ async function listing(
   )) as [[boolean]];
   if (!installed)
     return { layers: [], rasters: [], problems: [{ reason: 'The database has no PostGIS extension.' }] };
-  const tables = await spatialTables(connection);
+  const { tables, omitted } = await ruledTables(connection, rule);
+  if (omitted) contents.problems.push({ reason: describeOmitted(omitted, rule) });
   contents.rasters.push(...(await rasterColumns(connection, database)));
   const cursor = await newestCursor(connection);
   const measure = new Measure(connection);
   const time = new LookTime(connection, patience);
+  const facts = new TableFacts(connection, time.order(tables));
+  const systems = new CrsNames(connection);
+  const columns = countColumns(tables);
   const layers = new Map<SpatialTable, VectorLayerInfo>();
   for (const table of time.order(tables)) {
     const result = await time
-      .within(table, () => layerOf(connection, database, table, measure))
+      .within(table, () => layerOf(connection, database, table, measure, {}, { facts, systems }))
       .catch((error: unknown) => {
         // One table that cannot be read, such as a view over something dropped, must not hide the others.
         if (!isPgError(error) || !error.alive) throw error;
@@ -74,13 +87,44 @@ async function listing(
       });
     if (result && !('problem' in result)) layers.set(table, { ...result, cursor });
     else {
-      const columns = tables.filter(({ oid }) => oid === table.oid).length;
-      const layer = `${table.schema}.${table.table}${columns > 1 ? `.${table.geometryColumn}` : ''}`;
+      const layer = `${table.schema}.${table.table}${columns.get(table.oid)! > 1 ? `.${table.geometryColumn}` : ''}`;
       contents.problems.push({ layer, ...(result ? { reason: result.problem } : SLOW) });
     }
   }
   contents.layers.push(...tables.flatMap((table) => layers.get(table) ?? []));
   return contents;
+}
+
+function countColumns(tables: readonly SpatialTable[]): ReadonlyMap<string, number> {
+  const columns = new Map<string, number>();
+  for (const { oid } of tables) columns.set(oid, (columns.get(oid) ?? 0) + 1);
+  return columns;
+}
+
+function describeOmitted(
+  { count, first, last }: NonNullable<RuledTables['omitted']>,
+  { maxTables }: TableRule,
+): string {
+  const named =
+    count === 1 ? `1 table is omitted: ${first}.` : `${count} tables are omitted: ${first} to ${last}.`;
+  return `${named} postgis.maxTables is ${maxTables}. Select tables by postgis.include and postgis.exclude, or raise postgis.maxTables.`;
+}
+
+/** Definitions of reference systems that many tables have. */
+class CrsNames {
+  readonly #found = new Map<number, Promise<string | undefined>>();
+
+  constructor(private readonly connection: PostgresConnection) {}
+
+  find(srid: number): Promise<string | undefined> {
+    const known = this.#found.get(srid);
+    if (known) return known;
+    const found = crsOf(this.connection, srid);
+    this.#found.set(srid, found);
+    // A statement may have been cancelled: the next table asks again.
+    found.catch(() => this.#found.delete(srid));
+    return found;
+  }
 }
 
 const SLOW = {
@@ -95,12 +139,22 @@ export async function layerOf(
   table: SpatialTable,
   measure: Measure,
   choice: Omit<TableChoice, 'schema' | 'table'> = {},
+  { facts, systems }: { facts: TableFacts; systems: CrsNames } = {
+    facts: new TableFacts(connection, [table]),
+    systems: new CrsNames(connection),
+  },
 ): Promise<Omit<VectorLayerInfo, 'cursor'> | { problem: string }> {
-  const attributes = await attributesOf(connection, table.oid);
+  const attributes = await facts.attributesOf(table.oid);
   const name = `${quote(table.schema)}.${quote(table.table)}`;
   const key =
     choice.key === undefined
-      ? await primaryKeyOf(connection, table, attributes, (column) => isUnique(connection, name, column))
+      ? await primaryKeyOf(
+          connection,
+          table,
+          attributes,
+          (column) => isUnique(connection, name, column),
+          facts,
+        )
       : statedKey(choice.key, attributes);
   if ('problem' in key) return key;
   const sample = await sampleOf(connection, name, table);
@@ -108,7 +162,7 @@ export async function layerOf(
   const srid = stored || choice.srid || 0;
   if (sample.srids.length > 1) return { problem: 'Its geometries have several SRIDs.' };
   if (srid === 0) return { problem: 'Its SRID is not known: give the column an SRID.' };
-  const crs = await crsOf(connection, srid);
+  const crs = await systems.find(srid);
   if (!crs) return { problem: `Its SRID ${srid} is not in spatial_ref_sys.` };
   const declared = declaredType(table.geometryType);
   const { hasZ, curved } = declared;

@@ -1,0 +1,86 @@
+import { hasFeatures } from '../../core/abilities.js';
+import type { Collection, VectorCollection } from '../../core/collection.js';
+import type { EventSource } from '../../core/events.js';
+import { tableNameOf, type VectorSource } from '../../core/vector-source.js';
+import type { ChangedCollection } from '../catalog-change.js';
+import type { Outbox, PublishedTable } from './relay.js';
+
+/** The stores of the catalog that can be edited: each has one outbox, whatever the number of its collections. */
+export class Outboxes {
+  /** Collections by the key of their store, and by their id. */
+  readonly #collections = new Map<string, Map<string, VectorCollection>>();
+  readonly #outboxes = new Map<string, Outbox>();
+  readonly #keys = new Map<string, string>();
+
+  get all(): readonly Outbox[] {
+    return [...this.#outboxes.values()];
+  }
+
+  ofCollection(id: string): Outbox | undefined {
+    const key = this.#keys.get(id);
+    return key === undefined ? undefined : this.#outboxes.get(key);
+  }
+
+  /** Returns the outboxes that are new or have other tables, and the keys of those that are gone. */
+  apply(changed: readonly ChangedCollection[]): { added: Outbox[]; removed: string[] } {
+    const keys = new Set<string>();
+    for (const { before } of changed) if (isEdited(before)) keys.add(this.#remove(before));
+    for (const { after } of changed) if (isEdited(after)) keys.add(this.#add(after));
+    const added: Outbox[] = [];
+    const removed: string[] = [];
+    for (const key of keys) {
+      const outbox = makeOutbox(key, [...(this.#collections.get(key)?.values() ?? [])]);
+      if (outbox) {
+        this.#outboxes.set(key, outbox);
+        added.push(outbox);
+      } else {
+        this.#outboxes.delete(key);
+        removed.push(key);
+      }
+    }
+    return { added, removed };
+  }
+
+  #add(collection: VectorCollection): string {
+    const { file, id } = collection;
+    const collections = this.#collections.get(file) ?? new Map<string, VectorCollection>();
+    this.#collections.set(file, collections.set(id, collection));
+    this.#keys.set(id, file);
+    return file;
+  }
+
+  #remove({ file, id }: VectorCollection): string {
+    const collections = this.#collections.get(file);
+    collections?.delete(id);
+    if (collections?.size === 0) this.#collections.delete(file);
+    this.#keys.delete(id);
+    return file;
+  }
+}
+
+const isEdited = (collection: Collection | undefined): collection is VectorCollection =>
+  hasFeatures(collection) && collection.source.writable === true;
+
+/** Undefined without collections. Their order is the same in every process. */
+function makeOutbox(key: string, collections: VectorCollection[]): Outbox | undefined {
+  const [first] = collections.sort((one, other) => one.layerId - other.layerId);
+  if (!first) return undefined;
+  const tables = new Map<string, PublishedTable[]>();
+  for (const { source, id, layerId } of collections) {
+    const table = tableNameOf(source);
+    const published = tables.get(table);
+    if (published) published.push({ id, layerId });
+    else tables.set(table, [{ id, layerId }]);
+  }
+  return {
+    key,
+    source: sourceOfStore(first.source),
+    start: Math.max(0, ...collections.map(({ cursor }) => cursor)),
+    collections: collections.map(({ id }) => id),
+    tables,
+  };
+}
+
+function sourceOfStore({ kind, path, database }: VectorSource): EventSource {
+  return path === undefined ? { kind, database } : { kind, path };
+}
