@@ -53,7 +53,7 @@ const PAGE = 1000;
 
 /** Body of task `ingest.geoservicesLayer`. */
 export async function describeLayer(task: GeoServicesTask, asking: Asking): Promise<GeoServicesLayer> {
-  const layer = await askLayer(task, '', {}, asking);
+  const layer = await askLayer(task, '', {}, asking, ['domain']);
   const type = string(layer['type']);
   const isTable = type === 'Table';
   const geometryType = isTable ? 'Geometry' : GEOMETRY_TYPES[String(layer['geometryType'])];
