@@ -12,7 +12,7 @@ import {
 import { compactJson, elementsIn, type JsonText, jsonDepth } from './json-text.js';
 import { LIMITS } from './limits.js';
 import { compareNumbers } from './sortable-digits.js';
-import type { Field, FieldType } from './vector-source.js';
+import { type Field, type FieldType, isDecimal } from './vector-source.js';
 
 /**
  * Checks the properties of a feature against the fields of its source, and turns them into what stores keep.
@@ -149,15 +149,12 @@ function readInteger(json: JsonText): Read {
   return wrong(isWhole ? 'must fit into 64 bits' : 'must be a whole number');
 }
 
-/** Types of columns that hold doubles, or numbers of fewer digits. */
-const FLOATING = /^(real|double precision|float\d?)/i;
-
 /** Columns of decimals take the digits as they come; all others the nearest double. */
-function readNumberValue(json: JsonText, { sqlType }: Field): Read {
+function readNumberValue(json: JsonText, field: Field): Read {
   const number = numberIn(json);
   if (number === undefined) return wrong('must be a finite number');
   const double = toDouble(number);
-  if (sqlType !== undefined && !FLOATING.test(sqlType))
+  if (isDecimal(field))
     return { value: json.startsWith('"') ? writeDigits(number) : String(double) === json ? double : json };
   return Number.isFinite(double) ? { value: double } : wrong('must be a finite number');
 }

@@ -177,6 +177,10 @@ export function fieldsNamed({ fields }: VectorSource, names: readonly string[] |
   return names ? fields.filter((field) => names.includes(field.name)) : fields;
 }
 
+/** Whether a field keeps decimals digit by digit. */
+export const isDecimal = ({ type, sqlType }: Field): boolean =>
+  type === 'number' && (sqlType?.startsWith('numeric') ?? false);
+
 /** Whether ids are integers, which tiles carry as the ids of their features. */
 export function hasIntegerIds({ idType }: VectorSource): boolean {
   return idType === undefined || idType === 'integer';

@@ -1,13 +1,18 @@
 import { hasFeatures } from '../../core/abilities.js';
 import { type Collection, type VectorCollection, whole } from '../../core/collection.js';
-import { isDecimal } from '../../core/cql2/exactness.js';
 import { Cql2Error } from '../../core/cql2/index.js';
 import { ApiError } from '../../core/errors.js';
 import { canonicalDigits, toDouble, toInt64, writeDigits } from '../../core/exact-number.js';
 import { stringifyExactly } from '../../core/json.js';
 import type { FieldSettings, LayerSettings, Relationship } from '../../core/layer-settings.js';
 import type { TableCheck } from '../../core/table-tasks.js';
-import type { DomainCode, Field, FieldType, VectorSource } from '../../core/vector-source.js';
+import {
+  type DomainCode,
+  type Field,
+  type FieldType,
+  isDecimal,
+  type VectorSource,
+} from '../../core/vector-source.js';
 import { permanentRows } from './settled.js';
 
 /** Whether the settings of a layer still fit its data. */
