@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
-import { isRoundedInteger } from '../core/rounded-integers.js';
+import { canonicalDigits, exactInteger, isExactNumber } from '../core/exact-number.js';
+import { parseJsonExactly, stringifyExactly } from '../core/json.js';
 import { CommandError } from './command-error.js';
 import { type ServerOptions, sendTo } from './running-server.js';
 
@@ -46,7 +47,7 @@ const SIGNS: Record<Entry['action'], string> = { created: '+', updated: '~', del
 export async function exportManifest(file: string | undefined, options: ManifestOptions): Promise<void> {
   const manifest = await ask<Manifest>('GET', PATH, undefined, options);
   const { apiVersion, resources, driftedResources } = manifest;
-  const text = stringify({ apiVersion, resources }, { lineWidth: 0 }) + ofOthers(manifest);
+  const text = stringify({ apiVersion, resources: toYaml(resources) }, { lineWidth: 0 }) + ofOthers(manifest);
   if (file === undefined) process.stdout.write(text);
   else writeFileSync(file, text);
   for (const { kind, name } of driftedResources)
@@ -86,7 +87,7 @@ function apply(file: string, dryRun: boolean, options: ManifestOptions): Promise
 function documentIn(file: string): object {
   let document: unknown;
   try {
-    document = parse(readFileSync(file, 'utf8'), readInteger, { intAsBigInt: true });
+    document = parse(readFileSync(file, 'utf8'), (_, value) => readInteger(value), { intAsBigInt: true });
   } catch (error) {
     throw new CommandError(`${file} cannot be read: ${(error as Error).message}`);
   }
@@ -97,11 +98,20 @@ function documentIn(file: string): object {
   return { ...(apiVersion === undefined ? {} : { apiVersion }), resources, ...release };
 }
 
-/** Returns an integer of a manifest as a number. Throws an Error for one that a number would round. */
-function readInteger(name: unknown, value: unknown): unknown {
-  if (typeof value !== 'bigint') return value;
-  if (!isRoundedInteger(String(value))) return Number(value);
-  throw new Error(`${String(name)}: ${value} would be rounded to ${Number(value)}; use integers up to 2^53`);
+/** Returns integers of a manifest with all their digits. */
+const readInteger = (value: unknown) => (typeof value === 'bigint' ? exactInteger(value) : value);
+
+/** Returns a value for YAML, which writes `bigint`s digit by digit. Throws a `CommandError` for decimals that a number would round. */
+function toYaml(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(toYaml);
+  if (!isExactNumber(value))
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, toYaml(one)]));
+  const digits = canonicalDigits(value.number);
+  if (/^-?\d+$/.test(digits)) return BigInt(digits);
+  throw new CommandError(
+    `the manifest has the number ${digits}, which YAML would round; export it as JSON over the API`,
+  );
 }
 
 function tell({ summary, entries }: Applied, tense: string): void {
@@ -121,7 +131,10 @@ function tell({ summary, entries }: Applied, tense: string): void {
 function differences(before: object | null, after: object | null): string[] {
   if (!before || !after) return [];
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-  const textOf = (value: object, name: string) => JSON.stringify((value as Record<string, unknown>)[name]);
+  const textOf = (value: object, name: string) => {
+    const member = (value as Record<string, unknown>)[name];
+    return member === undefined ? undefined : stringifyExactly(member);
+  };
   return names.flatMap((name) => {
     const [old, next] = [textOf(before, name), textOf(after, name)];
     if (old === next) return [];
@@ -139,5 +152,5 @@ async function ask<T>(
   options: ManifestOptions,
 ): Promise<T> {
   const response = await sendTo(options, path, { method, ...(body ? { body } : {}) });
-  return ((await response.json()) as { data: T }).data;
+  return (parseJsonExactly(await response.text(), 'all') as { data: T }).data;
 }

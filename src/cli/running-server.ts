@@ -1,3 +1,4 @@
+import { stringifyExactly } from '../core/json.js';
 import { CommandError, EXIT_FAILED } from './command-error.js';
 
 /** A server that runs, and who asks it. */
@@ -25,7 +26,7 @@ export async function sendTo(
   const response = await fetch(url.replace(/\/$/, '') + path, {
     method,
     headers: { 'x-api-key': key, accept, ...(body ? { 'content-type': 'application/json' } : {}) },
-    ...(body ? { body: JSON.stringify(body) } : {}),
+    ...(body ? { body: stringifyExactly(body) } : {}),
   }).catch((error: Error) => {
     throw new CommandError(
       `${url} does not answer: ${(error.cause as Error | undefined)?.message ?? error.message}`,

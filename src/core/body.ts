@@ -1,5 +1,5 @@
 import { parseFeatures } from './feature-body.js';
-import { exactIn, parseJsonExactly, utf8 } from './json.js';
+import { exactIn, markExactNumbers, mayHoldExactNumbers, parseJsonExactly, utf8 } from './json.js';
 import {
   type BodyReading,
   type JsonBounds,
@@ -58,9 +58,12 @@ function valueIn(bytes: Uint8Array, reading: BodyReading): unknown {
 }
 
 function jsonIn(text: string, { exactMembers = [], refusesRounding }: BodyReading): unknown {
-  const value = parseJsonExactly(text, exactMembers);
-  const integer = refusesRounding ? findRoundedInteger(text) : undefined;
-  if (!integer) return value;
+  if (!refusesRounding || !mayHoldExactNumbers(text)) return parseJsonExactly(text, exactMembers);
+  // Says what is wrong with a text that is not JSON.
+  JSON.parse(text);
+  const marked = markExactNumbers(text, exactMembers, true);
+  const integer = findRoundedInteger(marked);
+  if (!integer) return JSON.parse(marked);
   const { pointer, written, rounded } = integer;
   throw new BodyError(
     `${pointer}: the server would round ${written.slice(0, 60)} to ${rounded}. Send integers from -9007199254740991 to 9007199254740991.`,

@@ -1,3 +1,4 @@
+import type { AnyNumber } from './exact-number.js';
 import type { FeatureQuery } from './features.js';
 
 /** Classes of the numbers of a field: the task of the workers and its result. */
@@ -21,8 +22,11 @@ export interface ClassBreaksTask extends FeatureQuery {
 }
 
 export interface ClassBreaksResult {
-  /** The least value; null without values, which makes no class. */
-  readonly least: number | null;
-  /** The greatest value of each class, ascending: the first has the least value, the others begin above the one before. */
-  readonly maxima: readonly number[];
+  /** The least value with all its digits; null without values, which makes no class. */
+  readonly least: AnyNumber | null;
+  /**
+   * The greatest value of each class, ascending: the first has the least value, the others begin above the one before. The
+   * last has all its digits.
+   */
+  readonly maxima: readonly AnyNumber[];
 }

@@ -51,6 +51,18 @@ export function negate(value: AnyNumber): AnyNumber {
   return { number: value.number.startsWith('-') ? value.number.slice(1) : `-${value.number}` };
 }
 
+/** A number as text with all its digits, in the notation that it came in; strings stay as they are. */
+export const writeDigits = (value: AnyNumber | string): string =>
+  typeof value === 'object' ? value.number : String(value);
+
+/** A JSON value whose `ExactNumber`s are the nearest doubles, for checks of its form. */
+export function roundExactNumbers(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (isExactNumber(value)) return toDouble(value);
+  if (Array.isArray(value)) return value.map(roundExactNumbers);
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, roundExactNumbers(one)]));
+}
+
 export const INT64_MIN = -(2n ** 63n);
 export const INT64_MAX = 2n ** 63n - 1n;
 

@@ -7,10 +7,12 @@ import {
   readNumber,
   toDouble,
   toInt64,
+  writeDigits,
 } from './exact-number.js';
 import { compactJson, elementsIn, type JsonText, jsonDepth } from './json-text.js';
 import { LIMITS } from './limits.js';
-import type { Field, FieldType } from './vector-source.js';
+import { compareNumbers } from './sortable-digits.js';
+import { type Field, type FieldType, isDecimal } from './vector-source.js';
 
 /**
  * Checks the properties of a feature against the fields of its source, and turns them into what stores keep.
@@ -88,19 +90,21 @@ function checkDomain(read: { value: FieldValue }, { type, maxLength, enumeration
   if (!isNumber && typeof value === 'string' && maxLength !== undefined && [...value].length > maxLength)
     return wrong(`must not be longer than ${maxLength} characters`);
   if (enumeration && !enumeration.some((allowed) => same(allowed, value, isNumber)))
-    return wrong(`must be one of ${enumeration.slice(0, 20).join(', ')}`);
+    return wrong(`must be one of ${enumeration.slice(0, 20).map(writeDigits).join(', ')}`);
   if (range && isNumber) {
     const [min, max] = range;
-    const number = typeof value === 'bigint' ? value : Number(value);
-    if (min !== null && number < min) return wrong(`must not be less than ${min}`);
-    if (max !== null && number > max) return wrong(`must not be greater than ${max}`);
+    const number = { number: String(value) };
+    if (min !== null && compareNumbers(number, min) < 0)
+      return wrong(`must not be less than ${writeDigits(min)}`);
+    if (max !== null && compareNumbers(number, max) > 0)
+      return wrong(`must not be greater than ${writeDigits(max)}`);
   }
   return read;
 }
 
-function same(allowed: string | number, value: FieldValue, isNumber: boolean): boolean {
+function same(allowed: string | AnyNumber, value: FieldValue, isNumber: boolean): boolean {
   if (!isNumber) return allowed === value;
-  return canonicalDigits(String(allowed)) === canonicalDigits(String(value));
+  return canonicalDigits(writeDigits(allowed)) === canonicalDigits(String(value));
 }
 
 type Reader = (json: JsonText, field: Field) => Read;
@@ -137,7 +141,7 @@ function numberIn(json: JsonText): AnyNumber | undefined {
 
 function readInteger(json: JsonText): Read {
   const number = numberIn(json);
-  const integer = number === undefined ? undefined : toInt64(readNumber(textOf(number)) ?? number);
+  const integer = number === undefined ? undefined : toInt64(readNumber(writeDigits(number)) ?? number);
   if (integer !== undefined)
     return { value: Number.isSafeInteger(Number(integer)) ? Number(integer) : integer };
   const isWhole =
@@ -145,20 +149,15 @@ function readInteger(json: JsonText): Read {
   return wrong(isWhole ? 'must fit into 64 bits' : 'must be a whole number');
 }
 
-/** Types of columns that hold doubles, or numbers of fewer digits. */
-const FLOATING = /^(real|double precision|float\d?)/i;
-
 /** Columns of decimals take the digits as they come; all others the nearest double. */
-function readNumberValue(json: JsonText, { sqlType }: Field): Read {
+function readNumberValue(json: JsonText, field: Field): Read {
   const number = numberIn(json);
   if (number === undefined) return wrong('must be a finite number');
   const double = toDouble(number);
-  if (sqlType !== undefined && !FLOATING.test(sqlType))
-    return { value: json.startsWith('"') ? textOf(number) : String(double) === json ? double : json };
+  if (isDecimal(field))
+    return { value: json.startsWith('"') ? writeDigits(number) : String(double) === json ? double : json };
   return Number.isFinite(double) ? { value: double } : wrong('must be a finite number');
 }
-
-const textOf = (number: AnyNumber) => (typeof number === 'number' ? String(number) : number.number);
 
 function readString(value: unknown): Read {
   if (typeof value !== 'string') return wrong('must be a string');

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isExactNumber } from './exact-number.js';
 
 /** Digests of documents that others made, and that we check. */
 
@@ -10,6 +11,7 @@ export function fingerprintOf(text: string | Uint8Array): string {
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (isExactNumber(value)) return value.number;
   const members = Object.entries(value)
     .filter(([, member]) => member !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -26,7 +26,7 @@ export interface BodyReading {
   readonly jsonMembers?: readonly string[] | undefined;
   /** Members whose numbers keep their digits: see `parseJsonExactly`. */
   readonly exactMembers?: readonly string[] | undefined;
-  /** Refuses JSON with integers that a double would round. */
+  /** Refuses JSON with integers that a double would round, outside of exact members, whose names are in any case then. */
   readonly refusesRounding?: boolean | undefined;
 }
 

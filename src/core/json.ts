@@ -15,28 +15,37 @@ export type ExactMembers = 'all' | readonly string[];
 export function parseJsonExactly(text: string, members: ExactMembers): unknown {
   const value = JSON.parse(text) as unknown;
   if (members.length === 0 || !mayHoldExactNumbers(text)) return value;
-  return JSON.parse(withExactNumbers(text, members === 'all' ? undefined : members));
+  return JSON.parse(markExactNumbers(text, members));
+}
+
+/** A valid JSON text that spells the numbers of some members that a double does not hold as `ExactNumber`s. */
+export function markExactNumbers(text: string, members: ExactMembers, anyCase = false): string {
+  if (members === 'all') return withExactNumbers(text, () => false, -1);
+  const names = new Set(anyCase ? members.map((name) => name.toLowerCase()) : members);
+  const isExact = (name: string) => names.has(anyCase ? name.toLowerCase() : name);
+  return withExactNumbers(text, isExact, Number.POSITIVE_INFINITY);
 }
 
 /** The exact members of a parameter: all of it where its own name is among them. */
 export const exactIn = (name: string, members: readonly string[]): ExactMembers =>
   members.includes(name) ? 'all' : members;
 
-function withExactNumbers(text: string, names: readonly string[] | undefined): string {
+/** Keeps numbers below the depth `outside`, and those of exact members. */
+function withExactNumbers(text: string, isExact: (name: string) => boolean, outside: number): string {
   let depth = 0;
   /** Numbers below this depth are kept: those of the member that was found. */
-  let from = names ? Number.POSITIVE_INFINITY : -1;
+  let from = outside;
   let string = '';
   return text.replace(TOKENS, (token) => {
     const first = token[0]!;
     if (first === '"') string = token;
     else if (first === ':') {
-      if (depth <= from && names?.includes(JSON.parse(string) as string)) from = depth - 0.5;
+      if (depth <= from && isExact(JSON.parse(string) as string)) from = depth - 0.5;
     } else if (first === '{' || first === '[') depth++;
     else if (first === '}' || first === ']' || first === ',') {
       if (first !== ',') depth--;
       // The end of a member is a comma after it, or the end of its object.
-      if (names && (first === ',' ? depth - 0.5 === from : depth < from)) from = Number.POSITIVE_INFINITY;
+      if (first === ',' ? depth - 0.5 === from : depth < from) from = outside;
     } else if (depth > from && !isHeld(token)) return `{"number":"${token}"}`;
     return token;
   });

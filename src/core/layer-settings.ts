@@ -1,6 +1,8 @@
 /** What operators say of layers and services beyond what the data says itself. */
 
+import type { AnyNumber } from './exact-number.js';
 import { MERGES } from './rasters.js';
+import type { CodedValue } from './vector-source.js';
 
 /** Words about a layer. */
 export interface LayerAbout {
@@ -24,14 +26,14 @@ export interface TimeInfo {
 export interface CodedValueDomain {
   readonly type: 'codedValue';
   readonly name: string;
-  readonly codedValues: readonly { readonly code: string | number; readonly name: string }[];
+  readonly codedValues: readonly CodedValue[];
 }
 
 /** Null where there is no bound. */
 export interface RangeDomain {
   readonly type: 'range';
   readonly name: string;
-  readonly range: readonly [min: number | null, max: number | null];
+  readonly range: readonly [min: AnyNumber | null, max: AnyNumber | null];
 }
 
 export interface FieldSettings {

@@ -251,7 +251,7 @@ export interface BodySpec<S extends TSchema = TSchema> {
   readonly fit?: (value: unknown) => unknown;
   /** Members bind in any case at every depth, and members that the schema does not name are dropped: see `memberBinder`. */
   readonly bindsAnyCase?: boolean;
-  /** JSON with integers that a double would round is refused: see `findRoundedInteger`. */
+  /** JSON with integers that a double would round is refused outside of exact members: see `findRoundedInteger`. */
   readonly refusesRounding?: boolean;
   /** Bytes; `LIMITS.bodyBytes` when absent. */
   readonly maxBytes?: number;

@@ -89,7 +89,7 @@ export interface FilterField {
   readonly title: string;
   readonly type: FieldType;
   /** All values that it may have, where the store says so. */
-  readonly values?: readonly (string | number)[];
+  readonly values?: readonly string[];
 }
 
 /** Data of the interface document viewer, `<script type="application/json" id="docs-data">`. */

@@ -1,4 +1,4 @@
-import { type AnyNumber, canonicalDigits, digitsOf } from './exact-number.js';
+import { type AnyNumber, canonicalDigits, digitsOf, writeDigits } from './exact-number.js';
 
 const PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:e(-?\d+))?$/;
 /** More than any exponent of a number that a store holds. */
@@ -21,6 +21,12 @@ export function sortableDigits(value: AnyNumber | string): string | undefined {
   const point = whole.length + Number(exponent) - /^0*/.exec(all)![0].length;
   const key = `${String(MIDDLE + point).padStart(DIGITS, '0')}${digits}`;
   return sign === '' ? `2${key}` : `0${complement(key)}${END}`;
+}
+
+/** Negative if the first number is smaller, positive if it is greater, and 0 for equal numbers, by all digits. */
+export function compareNumbers(a: AnyNumber, b: AnyNumber): number {
+  const [one, other] = [sortableDigits(writeDigits(a))!, sortableDigits(writeDigits(b))!];
+  return one < other ? -1 : one > other ? 1 : 0;
 }
 
 const complement = (digits: string) => digits.replace(/\d/g, (digit) => String(9 - Number(digit)));

@@ -1,5 +1,7 @@
 /** What vector data is read from. */
 
+import type { AnyNumber } from './exact-number.js';
+
 /** `array` is a JSON array of `Field.items`; `json` is any JSON value. */
 export type FieldType =
   | 'integer'
@@ -11,6 +13,14 @@ export type FieldType =
   | 'binary'
   | 'json'
   | 'array';
+
+export type DomainCode = string | AnyNumber;
+
+/** A value that a field may have, and its label. */
+export interface CodedValue {
+  readonly code: DomainCode;
+  readonly name: string;
+}
 
 /** One attribute column of a vector source. */
 export interface Field {
@@ -26,13 +36,13 @@ export interface Field {
   title?: string;
   description?: string;
   /** All values that the column may hold, where the store says so. */
-  enumeration?: (string | number)[];
+  enumeration?: DomainCode[];
   /** What the values of `enumeration` mean, where somebody says so. */
-  codedValues?: readonly { readonly code: string | number; readonly name: string }[];
+  codedValues?: readonly CodedValue[];
   /** Whether features begin or end at it: `datetime` selects by these instants. */
   bound?: 'start' | 'end';
   /** Least and greatest value that the column may hold, where the store says so. */
-  range?: [min: number | null, max: number | null];
+  range?: [min: AnyNumber | null, max: AnyNumber | null];
   maxLength?: number;
   /** True when the store fills the column itself: never written by clients. */
   generated?: boolean;
@@ -166,6 +176,10 @@ export function tableNameOf({ schema, table }: VectorSource): string {
 export function fieldsNamed({ fields }: VectorSource, names: readonly string[] | undefined): Field[] {
   return names ? fields.filter((field) => names.includes(field.name)) : fields;
 }
+
+/** Whether a field keeps decimals digit by digit. */
+export const isDecimal = ({ type, sqlType }: Field): boolean =>
+  type === 'number' && (sqlType?.startsWith('numeric') ?? false);
 
 /** Whether ids are integers, which tiles carry as the ids of their features. */
 export function hasIntegerIds({ idType }: VectorSource): boolean {

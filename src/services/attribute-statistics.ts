@@ -22,10 +22,11 @@ const entries = new WeakMap<VectorCollection, Entry>();
 export async function attributeStatistics(
   pools: Pools,
   visible: VectorCollection,
-  { signal, caller }: { signal: AbortSignal; caller?: Caller },
+  { signal, caller, span }: { signal: AbortSignal; caller?: Caller; span?: unknown },
 ): Promise<StatisticsResult> {
   let entry = entries.get(visible);
-  if (!entry || entry.expires < Date.now()) entries.set(visible, (entry = begin(pools, visible, caller)));
+  if (!entry || entry.expires < Date.now())
+    entries.set(visible, (entry = begin(pools, visible, { caller, span })));
   const joined = entry;
   joined.waiting++;
   const leave = () => {
@@ -40,14 +41,20 @@ export async function attributeStatistics(
   }
 }
 
-function begin(pools: Pools, visible: VectorCollection, caller: Caller | undefined): Entry {
+/** The spans of the work are those of the request that began it. */
+function begin(
+  pools: Pools,
+  visible: VectorCollection,
+  { caller, span }: { caller: Caller | undefined; span: unknown },
+): Entry {
   const controller = new AbortController();
   const { source, fields, filter } = readable(visible);
   const names = plainFields(visible.source.fields)
     .filter(({ type }) => type !== 'binary')
     .map(({ name }) => name)
     .slice(0, LIMITS.statisticsFields);
-  const result = runTask({ caller, signal: controller.signal, timing() {} }, pools, 'vector.statistics', {
+  const asking = { caller, span, signal: controller.signal, timing() {} };
+  const result = runTask(asking, pools, 'vector.statistics', {
     source,
     filter,
     fields: fields === undefined ? names : names.filter((name) => fields.includes(name)),

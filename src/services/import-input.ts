@@ -20,6 +20,8 @@ export interface ImportInput {
   replace?: boolean;
   /** Whose rights bound what is replaced; nobody's, when absent. */
   principal?: Principal;
+  /** The span of the request that began it. */
+  trace?: string;
   /** Takes the rows over into the collection of the id `table`, which is there. */
   merge?: MergeInput;
   /** The file belongs to the job: it is removed when the job ends, or later when another attempt may succeed. */

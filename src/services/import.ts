@@ -29,7 +29,7 @@ import type { JobContext, JobKind, JobOutcome } from './jobs/kinds.js';
 import type { Merges, StagedRows } from './merges.js';
 import { isGzipped, isZipped } from './publish/formats.js';
 import { RESERVED_NAMES } from './table-name.js';
-import { withJobSpan } from './telemetry/spans.js';
+import { contextOf, withJobSpan } from './telemetry/spans.js';
 import { removeUpload } from './upload-files.js';
 
 export interface ImportDeps {
@@ -152,14 +152,16 @@ export class ImportService {
     if (before) return before;
     this.refuse(input);
     const resources = [`collection:${input.table}`];
-    return (await this.#deps.jobs.submit(kind, input, { resources, ...options })).job;
+    const traced = withTrace(input, options);
+    return (await this.#deps.jobs.submit(kind, traced, { resources, ...options })).job;
   }
 
   /** Throws `conflict` when there is a collection of that name which it cannot replace. */
   async submit(input: ImportInput, options: SubmitOptions): Promise<JobRow> {
     this.refuse(input);
     const resources = [`collection:${input.table}`];
-    const { job } = await this.#deps.jobs.submit(kindOf(input), input, { resources, ...options });
+    const traced = withTrace(input, options);
+    const { job } = await this.#deps.jobs.submit(kindOf(input), traced, { resources, ...options });
     return job;
   }
 
@@ -302,7 +304,12 @@ export class ImportService {
 
   #run(context: JobContext<ImportInput>, steps: ImportSteps = {}): Promise<ImportResult> {
     const attributes = { 'svc.job.id': context.id, 'svc.collection.id': context.input.table };
-    return withJobSpan({ name: 'svc.import.file', attributes }, () => this.#import(context, steps));
+    const ofRequest = contextOf(context.input.trace);
+    return withJobSpan(
+      { name: 'svc.import.file', attributes },
+      () => this.#import(context, steps),
+      ofRequest,
+    );
   }
 
   async #import(context: JobContext<ImportInput>, { fetch, precede }: ImportSteps): Promise<ImportResult> {
@@ -524,3 +531,6 @@ function uploadPath({ file, owned }: ImportInput): string | undefined {
 async function removeDatabase(path: string): Promise<void> {
   for (const suffix of ['', '-wal', '-shm', '-journal']) await rm(path + suffix, { force: true });
 }
+
+const withTrace = <T extends object>(input: T, { trace }: SubmitOptions): T =>
+  trace === undefined ? input : { ...input, trace };

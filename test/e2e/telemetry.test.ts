@@ -123,6 +123,10 @@ const PARTED: Readonly<Record<string, Parted>> = {
     },
     spans: { 'svc.auth.validate': {}, 'svc.geoprocessing.dispatch': {} },
   },
+  statistics: {
+    path: '/ogc/features/collections/countries/statistics?f=json',
+    spans: { 'svc.analytics.statistics': { 'svc.collection.id': 'countries' }, 'svc.db.query': {} },
+  },
   density: {
     path: '/ogc/features/collections/countries/density',
     body: { cellSize: 100_000 },
@@ -329,7 +333,11 @@ async function importTraced(): Promise<string> {
   const point = { type: 'Feature', geometry: { type: 'Point', coordinates: [1, 2] }, properties: { a: 1 } };
   form.set('File', new Blob([JSON.stringify(point)]), 'traced.geojson');
   const url = `${server.url}/api/v1/admin`;
-  const imported = await fetch(`${url}/import/upload`, { method: 'POST', headers: key, body: form });
+  const imported = await fetch(`${url}/import/upload`, {
+    method: 'POST',
+    headers: { ...key, traceparent: `00-${traceOf('import')}-00f067aa0ba902b7-01` },
+    body: form,
+  });
   const { jobId } = (await imported.json()) as { jobId: string };
   const headers = { ...key, traceparent: `00-${traceOf('job')}-00f067aa0ba902b7-01` };
   expect((await fetch(`${url}/jobs/${jobId}`, { headers })).status).toBe(200);
@@ -421,6 +429,10 @@ it('an import has a span with its job, and a request for the job names it', () =
   const job = { 'svc.job.id': importJob };
   const [file] = spans.filter(({ name }) => name === 'svc.import.file');
   expect(file!.attributes).toMatchObject({ ...job, 'svc.collection.id': 'traced' });
+  const upload = spans.find(
+    ({ traceId, name }) => traceId === traceOf('import') && name === 'svc.http.request',
+  );
+  expect([file!.traceId, file!.parentSpanId]).toEqual([upload!.traceId, upload!.spanId]);
   const asked = spans.find(({ traceId, name }) => traceId === traceOf('job') && name === 'svc.http.request');
   expect(asked!.attributes).toMatchObject(job);
 });

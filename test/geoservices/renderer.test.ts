@@ -5,9 +5,12 @@ import { type BothStores, startBothStores } from '../replicas/both-stores.js';
 type Json = any;
 
 const AREAS = [1, 1.5, 2, 2, 2.5, 7, 7.5, 8, 20, 21, 21, 22.5, 60, 61.5, 64];
+/** Integers beyond 2^53 that are the same double but for the last two. */
+const BASE = 2n ** 60n;
+const SNOW = [1n, 3n, 5n, 24n, 26n].map((more) => BASE + more);
 const INSERT = `INSERT INTO parcels (name, area, floors, active) VALUES
   ${AREAS.map((area, i) => `('${['Hall', 'tower'][i % 2]}', ${area}, ${i % 4 === 0 ? 'NULL' : i % 3}, ${i > 9})`).join(', ')},
-  ('nothing', NULL, 9, NULL)`;
+  ('nothing', NULL, 9, NULL), ${SNOW.map((floors) => `('snow', NULL, ${floors}, NULL)`).join(', ')}`;
 
 describe('renderers by values', () => {
   let both: BothStores;
@@ -72,6 +75,37 @@ describe('renderers by values', () => {
     expect(await maxima(breaks('StandardDeviation', { standardDeviationInterval: 0.5 }))).toEqual(near(ends));
   });
 
+  it('keep all digits of large integers', async () => {
+    const digits = async (method: string, others: object) => {
+      const definition = { ...breaks(method, others), classificationField: 'floors' };
+      const texts = both.towns.map(async ({ server, layers }) => {
+        const search = new URLSearchParams({
+          ...{ classificationDef: JSON.stringify(definition), where: "name = 'snow'", f: 'json' },
+        });
+        const path = `/rest/services/default/FeatureServer/${layers['parcels']}/generateRenderer?${search}`;
+        const headers = { 'x-api-key': server.adminKey };
+        return (await fetch(`${server.url}${path}`, { headers })).text();
+      });
+      const [first, second] = await Promise.all(texts);
+      expect(second).toBe(first);
+      expect(first).toContain(`"minValue":${SNOW[0]},`);
+      expect(first).toContain(`"label":"${SNOW[0]} - `);
+      return [...first!.matchAll(/"classMaxValue":(\d+)/g)].map(([, end]) => BigInt(end!) - BASE);
+    };
+    expect(await digits('NaturalBreaks', { breakCount: 2 })).toEqual([5n, 26n]);
+    expect(await digits('EqualInterval', { breakCount: 5 })).toEqual([6n, 11n, 16n, 21n, 26n]);
+    // Multiples of ten: BASE ends with 6976.
+    expect(await digits('DefinedInterval', { definedInterval: 10 })).toEqual([4n, 14n, 24n, 26n]);
+    // Limits that doubles cannot tell apart make one class.
+    expect(await digits('Quantile', { breakCount: 4 })).toEqual([26n]);
+
+    const values = await ask(
+      { type: 'uniqueValueDef', uniqueValueFields: ['floors'] },
+      { where: "name = 'snow'" },
+    );
+    expect(values.uniqueValueInfos.map(({ value }: Json) => value)).toEqual(SNOW.map(String));
+  });
+
   it('are of the features that pass, and nothing where none does', async () => {
     const where = 'area < 21';
     expect(await maxima(breaks('EqualInterval', { breakCount: 2 }), { where })).toEqual(near([10.5, 20]));
@@ -128,11 +162,12 @@ describe('renderers by values', () => {
       ['Hall|0', 'Hall|0', 5],
       ['Hall|1', 'Hall|1', 3],
       ['nothing|<Null>', 'nothing|<Null>', 1],
+      ['snow|<Null>', 'snow|<Null>', SNOW.length],
       ['tower|0', 'tower|0', 5],
       ['tower|1', 'tower|1', 2],
     ]);
     const colors = new Set(answer.uniqueValueInfos.map(({ symbol }: Json) => String(symbol.color)));
-    expect(colors.size).toBe(5);
+    expect(colors.size).toBe(6);
   });
 
   it('are those of a map, too', async () => {

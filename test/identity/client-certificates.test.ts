@@ -172,7 +172,6 @@ describe('mappings and revocations', () => {
     const same = { matchType: 'sanDns', matchValue: 'gate.example.org', principalId: 'x' };
     expect((await admin('POST', path, same)).json.errors?.[0]?.name).toBe('/matchValue');
     const wrong: [object, string][] = [
-      [{ roles: ['no role'] }, '/roles/0'],
       [{ matchType: 'fingerprintSha256', matchValue: 'x' }, '/matchValue'],
       [{ matchType: 'sanEmail', matchValue: 'nobody' }, '/matchValue'],
       [{ notBefore: '2030-01-01T00:00:00Z', notAfter: '2029-01-01T00:00:00Z' }, '/notAfter'],
@@ -181,6 +180,10 @@ describe('mappings and revocations', () => {
       const { status, json } = await admin('POST', path, { ...same, matchValue: 'b', ...members });
       expect([status, json.errors?.[0]?.name]).toEqual([400, name]);
     }
+    const free = await admin('POST', `${PROFILES}/${other}/mappings`, {
+      ...{ ...same, matchValue: 'free', roles: ['later'] },
+    });
+    expect(free).toMatchObject({ status: 201, json: { data: { roles: ['later'] } } });
     const change = { ...same, roles: ['editor'] };
     const stale = await admin('PUT', `${path}/${mappingId}`, change, { 'if-match': '"no"' });
     expect(stale.status).toBe(412);

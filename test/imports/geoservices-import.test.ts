@@ -115,6 +115,17 @@ describe('a layer', () => {
     expect(byName.get('PEOPLE')).toMatchObject({
       domain: { type: 'range', name: 'people', range: [0, 1000] },
     });
+    // Codes beyond 2^53 keep their digits.
+    const note = '"codedValues":[{"code":1152921504606846977,"name":"first"},{"code":1152921504606846979,';
+    for (const path of [
+      `api/v1/admin/metadata/layers/${id}/fields`,
+      `rest/services/default/FeatureServer/${id}`,
+    ]) {
+      const shown = await fetch(`${server.url}/${path}`, {
+        headers: { 'x-api-key': server.adminKey, accept: 'application/json' },
+      });
+      expect(await shown.text()).toContain(note);
+    }
     for (const [people, status] of [
       [1001, 400],
       [999, 200],

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { stringifyExactly } from '../../src/core/json.js';
 import type { TestServer } from '../support/server.js';
 import type { SharedServer } from '../support/shared-server.js';
 
@@ -38,7 +39,7 @@ export async function startRemote(handle: Handler): Promise<Remote> {
 }
 
 export function sendJson(response: ServerResponse, body: unknown, type = 'application/json', status = 200) {
-  response.writeHead(status, { 'content-type': type }).end(JSON.stringify(body));
+  response.writeHead(status, { 'content-type': type }).end(stringifyExactly(body));
 }
 
 export type Json = Record<string, unknown>;

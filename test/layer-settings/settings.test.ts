@@ -1,7 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { VectorTile } from '@mapbox/vector-tile';
 import { PbfReader } from 'pbf';
 import sharp from 'sharp';
@@ -11,6 +12,10 @@ import { startServer, type TestServer } from '../support/server.js';
 /** Settings of layers and services: laid over the data in all processes at once, on every surface. */
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-layer-settings-'));
+/** An integer that a double does not hold, and its neighbour. */
+const BIG = '9007199254740993';
+const OTHER = '9007199254740995';
+
 const start = () =>
   startServer({
     sources: [join(folder, 'data')],
@@ -26,7 +31,7 @@ beforeAll(async () => {
   const feature = (id: number, kind: string, from: string, to: string | null, owner: number) => ({
     type: 'Feature',
     geometry: { type: 'Point', coordinates: [id, id] },
-    properties: { kind, secret: `s${id}`, planned: '2020-01-01', from, to, owner },
+    properties: { kind, secret: `s${id}`, planned: '2020-01-01', from, to, owner, number: BIG },
   });
   const features = [
     feature(1, 'A', '2024-01-01', '2024-02-01', 1),
@@ -42,7 +47,7 @@ beforeAll(async () => {
   for (const name of ['data', 'state']) mkdirSync(join(folder, name));
   writeFileSync(
     join(folder, 'data', 'works.geojson'),
-    JSON.stringify({ type: 'FeatureCollection', features }),
+    JSON.stringify({ type: 'FeatureCollection', features }).replaceAll(`"${BIG}"`, BIG),
   );
   writeFileSync(
     join(folder, 'data', 'owners.geojson'),
@@ -403,6 +408,68 @@ describe('settings of layers that are edited', () => {
       body: JSON.stringify({ type: 'Feature', geometry: { type: 'Point', coordinates: [9, 9] }, properties }),
     });
   }
+
+  it('keep all digits of codes, also in manifests', async () => {
+    const text = async (path: string, init: RequestInit = {}) => {
+      const headers = { 'x-api-key': server.adminKey, 'content-type': 'application/json' };
+      const response = await fetch(`${server.url}${path}`, { headers, ...init });
+      return { status: response.status, text: await response.text() };
+    };
+    const path = `/api/v1/admin/metadata/layers/${edited}/fields`;
+    const bodyOf = (codes: string[]) =>
+      `{"fields":[{"name":"number","domain":{"type":"codedValue","name":"n","codedValues":[${codes
+        .map((code) => `{"Code":${code},"name":"label"}`)
+        .join()}]}}]}`;
+    const codes = [BIG, '9007199254740992'];
+    const put = await text(path, { method: 'PUT', body: bodyOf(codes) });
+    expect(put).toMatchObject({ status: 200, text: expect.stringContaining(`"code":${BIG},`) });
+    const collection = '/ogc/features/collections/edited';
+    expect((await text(`${collection}/schema?f=json`)).text).toContain(`"enum":[${codes.join()}]`);
+    expect((await text(`${collection}/schema?f=json`)).text).toContain(`"const":${BIG}`);
+    const service = '/rest/services/default/FeatureServer';
+    for (const one of [`${service}/${edited}?f=json`, `${service}/queryDomains?f=json&layers=[${edited}]`])
+      expect((await text(one)).text).toContain(`"code":${BIG},"name":"label"`);
+    expect((await text(collection, { headers: { accept: 'text/html' } })).text).toContain(`"${BIG}"`);
+    const edit = (number: string) =>
+      text(`${collection}/items/1`, {
+        method: 'PATCH',
+        headers: { 'x-api-key': server.adminKey, 'content-type': 'application/merge-patch+json' },
+        body: `{"properties":{"number":${number}}}`,
+      });
+    expect((await edit(BIG)).status).toBe(200);
+    const refused = await edit(OTHER);
+    expect(refused).toMatchObject({ status: 400, text: expect.stringContaining(`must be one of ${BIG}, `) });
+
+    // Codes that no column of integers holds, equal codes, and other members beyond 2^53.
+    for (const [wrong, detail] of [
+      [['9223372036854775808'], 'the code 9223372036854775808 is not a value of the column'],
+      [[BIG, `${BIG}e0`], 'e0 is not a value of the column'],
+      [[BIG, BIG], 'a code is there twice'],
+    ] as const)
+      expect(await text(path, { method: 'PUT', body: bodyOf([...wrong]) })).toMatchObject({
+        status: 400,
+        text: expect.stringContaining(detail),
+      });
+    const order = `{"fields":[{"name":"number","order":${BIG}}]}`;
+    expect(await text(path, { method: 'PUT', body: order })).toMatchObject({
+      status: 400,
+      text: expect.stringContaining(`/fields/0/order: the server would round ${BIG}`),
+    });
+
+    const file = join(folder, 'manifest.yaml');
+    const command = async (...args: string[]) => {
+      const options = ['--url', server.url, '--key', server.adminKey];
+      return (await promisify(execFile)('node', ['dist/cli/main.js', ...args, ...options])).stdout;
+    };
+    await command('manifest', file);
+    const manifest = readFileSync(file, 'utf8');
+    expect(manifest).toContain(`code: ${BIG}\n`);
+    expect(await command('plan', file)).toMatch(/^0 to be created, 0 to be updated, 0 to be deleted/);
+    writeFileSync(file, manifest.replace(BIG, OTHER));
+    expect(await command('apply', file)).toContain(`"code":${OTHER}`);
+    expect((await text(path)).text).toContain(`"code":${OTHER},`);
+    await text(path, { method: 'PUT', body: '{"fields":[{"name":"number"}]}' });
+  });
 
   it('take only coded values', async () => {
     const domain = { type: 'codedValue', name: 'd', codedValues: [{ code: 'A', name: 'Asphalt' }] };

@@ -246,9 +246,9 @@ describe('manifests', () => {
     expect((await graticule(two, 'apply', join(folder, 'none.yaml'))).err).toContain('cannot be read');
     writeFileSync(join(folder, 'no.yaml'), 'a: 1');
     expect((await graticule(two, 'plan', join(folder, 'no.yaml'))).err).toContain('has no resources');
-    writeFileSync(join(folder, 'big.yaml'), 'resources:\n  - spec: { code: 9007199254740993 }\n');
+    writeFileSync(join(folder, 'big.yaml'), 'resources:\n  - spec: { size: 9007199254740993 }\n');
     expect((await graticule(two, 'plan', join(folder, 'big.yaml'))).err).toContain(
-      'code: 9007199254740993 would be rounded to 9007199254740992',
+      '/resources/0/spec/size: the server would round 9007199254740993 to 9007199254740992.',
     );
     const { code, err } = await graticule({ ...two, adminKey: 'wrong-wrong-wrong' }, 'plan', file);
     expect(code).not.toBe(0);

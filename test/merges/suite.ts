@@ -206,6 +206,32 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>): void 
       expect(await events(before + 2)).toEqual([]);
     });
 
+    it('leaves a geometry that comes back as a page shows it', async () => {
+      const collection = (...features: unknown[]) => JSON.stringify({ type: 'FeatureCollection', features });
+      const exact = parcel(7.123456789012, 46.987654321098, { name: 'exact', code: 'e' });
+      await send({ TableName: 'parcels', Mode: 'append' }, collection(exact));
+      const geometry = () => store.query("SELECT geom FROM parcels WHERE code = 'e'");
+      const [stored, before] = [await geometry(), (await events()).length];
+      const page = JSON.parse((await call('/ogc/features/collections/parcels/items?code=e&f=json')).text);
+      const [shownFeature] = page.features;
+      expect(shownFeature.geometry).not.toEqual(exact.geometry);
+      const fields = { TableName: 'parcels', Mode: 'upsert', KeyField: 'code' };
+      const back = async (feature: unknown) => (await send(fields, collection(feature))).body.merge;
+      expect(await back(shownFeature)).toMatchObject({ unchanged: 1, updated: 0 });
+      // Rings of other formats run the other way.
+      const [ring] = shownFeature.geometry.coordinates.flat();
+      const turned = { ...shownFeature.geometry, coordinates: [[[...ring].reverse()]] };
+      expect(await back({ ...shownFeature, geometry: turned })).toMatchObject({ unchanged: 1, updated: 0 });
+      const renamed = { ...shownFeature, properties: { ...shownFeature.properties, name: 'renamed' } };
+      expect(await back(renamed)).toMatchObject({ unchanged: 0, updated: 1 });
+      expect(await geometry()).toEqual(stored);
+      expect(await events(before)).toMatchObject([{ operation: 'update' }]);
+      // A move by a tenth of a metre is a change.
+      const moved = parcel(7.123457789012, 46.987654321098, { name: 'renamed', code: 'e' });
+      expect(await back(moved)).toMatchObject({ updated: 1 });
+      expect(await geometry()).not.toEqual(stored);
+    });
+
     it('refuses rows without a key, and the second of two that have the same', async () => {
       const rows = [
         { name: 'x', code: 'a' },

@@ -42,6 +42,92 @@ async function shapesOf(...wkts: string[]): Promise<Buffer[]> {
   return rows.map((row) => row.g);
 }
 
+/** A part of a geometry as WKB: a point, a line, or the one ring of an area. */
+function part(type: 1 | 2 | 3, ...positions: [number, number][]): Buffer {
+  const head = Buffer.from([1, type, 0, 0, 0, ...(type === 3 ? [1, 0, 0, 0] : [])]);
+  const count = Buffer.from([positions.length, 0, 0, 0]);
+  return Buffer.concat([
+    head,
+    ...(type === 1 ? [] : [count]),
+    Buffer.from(Float64Array.from(positions.flat()).buffer),
+  ]);
+}
+
+const collect = (type: 4 | 5 | 6 | 7, ...parts: Buffer[]) =>
+  Buffer.concat([Buffer.from([1, type, 0, 0, 0, parts.length, 0, 0, 0]), ...parts]);
+
+const square = (at: number): [number, number][] => [
+  [at, at],
+  [at + 2, at],
+  [at + 2, at + 2],
+  [at, at + 2],
+  [at, at],
+];
+
+describe('geometries with NaN or infinity', () => {
+  const { NaN: nan, POSITIVE_INFINITY: infinity } = Number;
+  const brokenLine = part(2, [nan, nan], [9, 9]);
+  const brokenArea = part(3, [nan, 5], [6, 5], [6, 6], [nan, 5]);
+
+  it.each([
+    ['lines', collect(5, brokenLine, part(2, [0, 0], [2, 2])), 'LINESTRING(0 0, 2 2)'],
+    [
+      'lines without an end',
+      collect(5, part(2, [0, 0], [2, 2]), part(2, [0, 1], [infinity, 1])),
+      'LINESTRING(0 0, 2 2)',
+    ],
+    ['areas', collect(6, brokenArea, part(3, ...square(0))), 'POLYGON((0 0, 2 0, 2 2, 0 2, 0 0))'],
+    ['points, of which one is empty', collect(4, part(1, [nan, nan]), part(1, [1, 1])), 'POINT(1 1)'],
+    ['points without an end', collect(4, part(1, [1, 1]), part(1, [1, infinity])), 'POINT(1 1)'],
+    [
+      'all types',
+      collect(7, brokenLine, part(1, [nan, 3]), part(3, ...square(0))),
+      'POLYGON((0 0, 2 0, 2 2, 0 2, 0 0))',
+    ],
+  ])('relate by their finite parts: %s', async (_, geometry, rest) => {
+    const others = [
+      'POINT(1 1)',
+      'LINESTRING(0 1, 5 1)',
+      'POLYGON((-1 -1, 5 -1, 5 5, -1 5, -1 -1))',
+      'POINT(50 50)',
+    ];
+    const [whole, ...literals] = await shapesOf(rest, ...others);
+    for (const literal of literals) {
+      // Rows of a statement are related to a prepared geometry.
+      for (const predicate of PREDICATES) {
+        const rows = (shape: Buffer) =>
+          db
+            .prepare(`SELECT gr_s_${predicate}(value, ?) FROM (SELECT ? AS value UNION ALL SELECT ?)`)
+            .pluck()
+            .all(geoPackageBlob(literal), geoPackageBlob(shape), geoPackageBlob(shape));
+        expect([predicate, ...rows(geometry)]).toEqual([predicate, ...rows(whole!)]);
+      }
+      for (const crs of ['EPSG:4326', 'EPSG:3857']) {
+        const metres = (shape: Buffer) => scalar(`gr_distance_m(?, ?, '${crs}')`, shape, literal);
+        expect(metres(geometry)).toBeCloseTo(metres(whole!)!, 6);
+      }
+    }
+  });
+
+  it('relate to nothing without a finite part', async () => {
+    const [literal] = await shapesOf('POINT(50 50)');
+    for (const geometry of [
+      brokenLine,
+      brokenArea,
+      collect(5, brokenLine),
+      collect(7, brokenArea, brokenLine),
+    ]) {
+      for (const predicate of PREDICATES)
+        expect([predicate, scalar(`gr_s_${predicate}(?, ?)`, geometry, literal) || null]).toEqual([
+          predicate,
+          null,
+        ]);
+      for (const crs of ['EPSG:4326', 'EPSG:3857'])
+        expect(scalar(`gr_distance_m(?, ?, '${crs}')`, geometry, literal)).toBeNull();
+    }
+  });
+});
+
 const WKTS = [
   'POINT(1 1)',
   'POINT(0 0)',

@@ -71,7 +71,21 @@ describe('users', () => {
     expect((await asAdmin('POST', '/api/v1/users', { name: 'short', password: 'abc' })).status).toBe(400);
     expect(
       (await asAdmin('POST', '/api/v1/users', { name: 'x', roles: ['nobody'] })).json['errors'],
-    ).toMatchObject([{ name: '/roles/0' }]);
+    ).toMatchObject([
+      {
+        name: '/roles/0',
+        detail: expect.stringMatching(
+          /^: there is no role 'nobody'\. Use reader, editor, .*or create the role/,
+        ),
+      },
+    ]);
+    // The contract leaves the names of roles free here. A role that does not exist gives nothing.
+    const named = await asAdmin('PUT', `/api/v1/admin/users/${id}/roles`, { roles: ['editor', 'later'] });
+    expect(named).toMatchObject({ status: 200, json: { data: { roles: ['editor', 'later'] } } });
+    const still = await asAdmin('GET', `/api/v1/admin/users/${id}/effective-permissions`);
+    const { permissions } = effective.json['data'] as unknown as { permissions: object[] };
+    expect(still.json['data']).toMatchObject({ permissions });
+    await asAdmin('PUT', `/api/v1/admin/users/${id}/roles`, { roles: ['editor'] });
     const list = await asAdmin('GET', '/api/v1/admin/users?role=editor&source=manual&active=true&limit=1');
     expect(list.json['data']).toMatchObject({ totalCount: 1, users: [{ userId: id }] });
     expect((await asAdmin('GET', '/api/v1/admin/users?role=edit_r')).json['data']).toMatchObject({

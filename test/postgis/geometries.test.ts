@@ -47,6 +47,16 @@ beforeAll(async () => {
        (ST_SetSRID(ST_MakePoint('NaN', 47), 4326)), ('SRID=4326;POINT(7.5 47.1)'),
        (ST_SetSRID(ST_Collect(ST_MakeLine(ST_MakePoint(7, 47), ST_MakePoint(8, 47)), ST_MakePoint(7, 'Infinity')), 4326));
      CREATE INDEX ON mixed USING gist (geom);
+     CREATE TABLE parts (id serial PRIMARY KEY, geom geometry(MultiLineString, 4326));
+     INSERT INTO parts (geom) SELECT ST_SetSRID(ST_Collect(ARRAY[a, b, c]), 4326) FROM
+       ST_GeomFromText('LINESTRING(7 47, 8 47)') c,
+       (VALUES (ST_MakeLine(ST_MakePoint('NaN', 1), ST_MakePoint(2, 2)), ST_GeomFromText('LINESTRING(9 9, 9 8)')),
+         (ST_GeomFromText('LINESTRING(9 9, 9 8)'), ST_MakeLine(ST_MakePoint(8, 48), ST_MakePoint(8, 'Infinity')))) AS v(a, b);
+     INSERT INTO parts (geom) VALUES
+       (ST_SetSRID(ST_Multi(ST_MakeLine(ST_MakePoint(7, 47), ST_MakePoint(8, 'NaN'))), 4326));
+     CREATE TABLE collections (id serial PRIMARY KEY, geom geometry(Geometry, 4326));
+     INSERT INTO collections (geom) SELECT geom FROM parts ORDER BY id;
+     CREATE INDEX ON parts USING gist (geom);
      CREATE TABLE arcs (id serial PRIMARY KEY, geom geometry(Geometry, 4326));
      INSERT INTO arcs (geom) SELECT ('SRID=4326;' || g)::geometry FROM unnest(ARRAY['POINT(9 49)',
        'CIRCULARSTRING(9 49, 9.5 49.5, 10 49)', 'COMPOUNDCURVE(CIRCULARSTRING(9 49, 9.5 49.5, 10 49), (10 49, 11 49))',
@@ -214,6 +224,24 @@ describe.each([
     expect(await ids({ op: 's_disjoint', args: [geom, away] })).toEqual(whole);
     expect(await ids({ op: 's_dwithin', args: [geom, point, 1_000_000] })).toEqual(whole);
     expect(await ids({ op: 's_beyond', args: [geom, away, 1000] })).toEqual(whole);
+  });
+});
+
+describe.each(['parts', 'collections'])('finite parts of geometries in the table %s', (table) => {
+  const ids = async (filter: object) =>
+    (await page(await sourceOf(table), { filter: filter as never })).ids.sort(
+      (a, b) => Number(a) - Number(b),
+    );
+
+  it('meet conditions on the geometry', async () => {
+    const args = [{ property: 'geom' }, { type: 'Point', coordinates: [7, 47] }];
+    const away = [{ property: 'geom' }, { type: 'Point', coordinates: [20, 20] }];
+    expect(await ids(box(7.2, 46.9, 7.4, 47.2))).toEqual([1, 2]);
+    expect(await ids(box(8.5, 7, 9.5, 8.5))).toEqual([1, 2]);
+    for (const op of ['s_intersects', 's_touches', 's_contains'])
+      expect(await ids({ op, args })).toEqual(op === 's_contains' ? [] : [1, 2]);
+    expect(await ids({ op: 's_disjoint', args: away })).toEqual([1, 2]);
+    expect(await ids({ op: 's_dwithin', args: [...args, 1000] })).toEqual([1, 2]);
   });
 });
 

@@ -44,6 +44,15 @@ describe('a drawingInfo that is read', () => {
     ]);
   });
 
+  it('keeps all digits of unique values', () => {
+    const values = ['1152921504606846977', '1152921504606846979'];
+    const uniqueValueInfos = values.map((number) => ({ value: { number }, symbol: area([255, 0, 0, 255]) }));
+    const { layers } = importDrawingInfo({
+      renderer: { type: 'uniqueValue', field1: 'sid', uniqueValueInfos },
+    });
+    for (const value of values) expect(JSON.stringify(layers)).toContain(`"${value}"`);
+  });
+
   it('draws unique values of alike symbols in one layer each', () => {
     const uniqueValueInfos = [
       { value: 'A', label: 'First', symbol: area([255, 0, 0, 255]) },
@@ -123,6 +132,10 @@ describe('a drawingInfo that is read', () => {
       'PICTURE_MARKER_PARTIAL esriPMS',
     ]);
     expect(codes({ type: 'uniqueValue' })).toEqual(['RENDERER_PAYLOAD_INCOMPLETE uniqueValue']);
+    const classBreakInfos = [{ classMaxValue: 2 ** 60, symbol: area([0, 0, 0, 255]) }];
+    expect(codes({ type: 'classBreaks', field: 'sid', classBreakInfos })).toEqual([
+      'RENDERER_PAYLOAD_INCOMPLETE classMaxValue',
+    ]);
     expect(
       codes({ type: 'simple', symbol: area([0, 0, 0, 255]), visualVariables: [{ type: 'sizeInfo' }] }),
     ).toEqual(['RENDERER_TYPE_UNSUPPORTED visualVariables sizeInfo']);

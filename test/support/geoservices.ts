@@ -109,7 +109,16 @@ const LAYER: Json = {
       },
     }),
     field('FOUNDED', 'Date'),
-    field('NOTE', 'Integer'),
+    field('NOTE', 'BigInteger', {
+      domain: {
+        type: 'codedValue',
+        name: 'notes',
+        codedValues: [
+          { code: { number: '1152921504606846977' }, name: 'first' },
+          { code: { number: '1152921504606846979' }, name: 'second' },
+        ],
+      },
+    }),
     field('CODE', 'String'),
   ],
   drawingInfo: {

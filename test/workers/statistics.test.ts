@@ -56,6 +56,9 @@ describe('numbers', () => {
   it('keep the digits that doubles do not hold, and count what is no number', () => {
     const { min, max, notFinite, bins } = gathered([9007199254740993n, '9007199254740995', Number.NaN], true);
     expect([min, max, notFinite]).toEqual(['9007199254740993', '9007199254740995', 1]);
+    // Neighbours that are one double.
+    const neighbours = [2n ** 60n + 3n, 2n ** 60n + 1n, 2n ** 60n + 5n];
+    expect(gathered(neighbours, true)).toMatchObject({ min: `${neighbours[1]}`, max: `${neighbours[2]}` });
     expect(bins.reduce((sum, { count }) => sum + count, 0)).toBe(2);
     expect(gathered([])).toMatchObject({ min: null, max: null, mean: null, bins: [], quantiles: [] });
   });

@@ -1,5 +1,5 @@
 import { isExactNumber } from '../exact-number.js';
-import type { Field } from '../vector-source.js';
+import { isDecimal } from '../vector-source.js';
 import { isArray, isCall, isNumber, isProperty, isScalar, type Operand } from './ast.js';
 import { Cql2Error } from './error.js';
 import { type FilterSchema, kindOf } from './types.js';
@@ -44,10 +44,6 @@ function findRankOfProperty(name: string, { fields, idColumn, idType = 'integer'
   if (field?.type === 'integer') return WHOLE;
   return field && isDecimal(field) ? DECIMAL : undefined;
 }
-
-/** Whether a field keeps decimals digit by digit. */
-export const isDecimal = ({ type, sqlType }: Field): boolean =>
-  type === 'number' && (sqlType?.startsWith('numeric') ?? false);
 
 /**
  * Throws `Cql2Error` where a number that was worked out as a double is compared with more digits than a double holds: all

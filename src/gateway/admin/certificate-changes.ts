@@ -97,7 +97,6 @@ const NEW_MAPPING: CertificateMapping = {
 export function changedMapping(
   before: CertificateMapping | undefined,
   input: Static<typeof MappingBody> & { readonly profileId: string },
-  { rules }: Pick<AdminDeps, 'rules'>,
 ): CertificateMapping {
   const { notBefore, notAfter, ...members } = input;
   const times = { ...timeOf('notBefore', notBefore), ...timeOf('notAfter', notAfter) };
@@ -107,9 +106,6 @@ export function changedMapping(
   requireSound([
     value === undefined ? problem('matchValue', `is no ${after.matchType}`) : undefined,
     isOrdered ? undefined : problem('notAfter', 'must be later than notBefore'),
-    ...after.roles.map((name, n) =>
-      rules.current.role(name) ? undefined : problem(`roles/${n}`, 'is no role'),
-    ),
   ]);
   // A distinguished name stays as it was written.
   const matchValue = after.matchType === 'subject' ? after.matchValue : value!;

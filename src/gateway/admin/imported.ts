@@ -1,11 +1,11 @@
 import Type, { type Static } from 'typebox';
-import { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import { type Exchange, type Reply, withoutSession } from '../../core/operation.js';
 import { json } from '../../core/reply.js';
 import { importFormatOf } from '../../services/import-formats.js';
 import type { ImportInput, ImportResult } from '../../services/import-input.js';
 import { JobContinues } from '../../services/jobs/job-continues.js';
+import { jobError } from '../../services/jobs/job-error.js';
 import { nameOf } from '../../services/publish/formats.js';
 import type { Upload as UploadedFile } from '../../services/upload.js';
 import type { Upload } from '../../services/uploads.js';
@@ -122,7 +122,8 @@ function queued({ id }: JobRow, { id: uploadId }: Upload): Reply {
 }
 
 function imported(job: JobRow, path: string, { id: uploadId }: Upload): Reply {
-  if (job.state !== 'Succeeded') throw importFailure(job);
+  if (job.state !== 'Succeeded')
+    throw jobError(job, { input: 'unprocessable' }, `The import ended: ${job.state}.`);
   const { table, features, format, merge } = JSON.parse(job.result_json!) as ImportResult;
   const reply: Static<typeof Imported> = {
     success: true,
@@ -138,29 +139,4 @@ function imported(job: JobRow, path: string, { id: uploadId }: Upload): Reply {
     ...(merge ? { merge } : {}),
   };
   return json(reply);
-}
-
-/** What the client's file is to blame for is 422 or a conflict; the rest is ours. */
-function importFailure(job: JobRow): ApiError {
-  const message = job.failure_message ?? `The import ended: ${job.state}.`;
-  switch (job.failure_code) {
-    case 'conflict':
-    case 'cancelled':
-      return new ApiError('conflict', message);
-    case 'forbidden':
-      return new ApiError('forbidden', message);
-    case 'invalid-input':
-    case 'source-unreadable':
-    case 'too-large':
-    case 'no-data':
-    case 'unprocessable':
-      return new ApiError('unprocessable', message);
-    case 'storage-full':
-    case 'insufficient-storage':
-      return new ApiError('insufficient-storage', message);
-    case 'internal':
-      return new ApiError('internal', message);
-    default:
-      return new ApiError('unavailable', message);
-  }
 }

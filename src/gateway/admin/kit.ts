@@ -178,6 +178,9 @@ export function jsonBody<S extends TSchema>(schema: S, required = true): BodySpe
   return { schema, mediaTypes: ['application/json'], required };
 }
 
+/** Codes of domains are values of columns of any width. */
+const EXACT_MEMBERS = ['code'];
+
 /** The operations of a group, ready for the dispatcher. */
 export function operationsOf(about: Group, deps: AdminDeps): AdminOperation[] {
   const turns = new Turns();
@@ -213,7 +216,7 @@ function operationOf(about: Group, row: Row, deps: AdminDeps, turns: Turns): Adm
     ...(open ? { permission: 'public', repeatable: false } : {}),
     description,
     params: params ?? {},
-    body: body && { ...body, bindsAnyCase: true, refusesRounding: true },
+    body: body && { exactMembers: EXACT_MEMBERS, ...body, bindsAnyCase: true, refusesRounding: true },
     responses: { ...responsesOf(implementation, envelope), ...errorDocs(errors ?? []) },
     built: true,
     socket,

@@ -17,9 +17,23 @@ export const UserSchema = Type.Object({
   updatedAt: TimestampSchema,
 });
 
+/** Roles that a message lists. */
+const MAX_NAMED = 20;
+
 /** Throws 400 that names every role which does not exist. */
 export function requireRoles(names: readonly string[], rules: RuleSet): void {
-  requireSound(names.map((name, n) => (rules.role(name) ? undefined : problem(`roles/${n}`, 'is no role'))));
+  const known = rules.roleNames;
+  const allowed = known.slice(0, MAX_NAMED).join(', ') + (known.length > MAX_NAMED ? ', …' : '');
+  requireSound(
+    names.map((name, n) =>
+      known.includes(name)
+        ? undefined
+        : problem(
+            `roles/${n}`,
+            `: there is no role '${name.slice(0, 100)}'. Use ${allowed}, or create the role with POST /api/v1/admin/roles first.`,
+          ),
+    ),
+  );
 }
 
 export const roleLabels = (names: readonly string[]) => names.map((name) => `role:${name}`);

@@ -4,6 +4,7 @@ import type { TSchema } from 'typebox';
 import { BodyError, readBody } from '../../core/body.js';
 import { COMPRESSIONS } from '../../core/content-coding.js';
 import { ApiError, type FieldError } from '../../core/errors.js';
+import { roundExactNumbers } from '../../core/exact-number.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { BodyForm, BodyReading, JsonBounds } from '../../core/json-bounds.js';
 import { LIMITS } from '../../core/limits.js';
@@ -120,7 +121,7 @@ export function bodyReader(spec: BodySpec, check: SchemaCheck, pools: Pick<Pools
     const fitted = spec.fit ? spec.fit(read) : read;
     const bind = binder();
     const value = bind ? bind(fitted) : fitted;
-    const errors = check(value);
+    const errors = check(spec.bindsAnyCase ? roundExactNumbers(value) : value);
     if (errors.length > 0) {
       const [first] = errors;
       throw new ApiError('invalid-body', `${first!.name} ${first!.detail}`, { errors });

@@ -1,4 +1,5 @@
 import type { VectorCollection } from '../../core/collection.js';
+import { writeDigits } from '../../core/exact-number.js';
 import { plainFields } from '../../core/field-masks.js';
 import { html, type Markup, scriptJson } from '../../core/html.js';
 import type { FilterData } from '../../core/page-data.js';
@@ -19,7 +20,7 @@ export function filterSection(baseUrl: string, collection: VectorCollection): Ma
         name,
         title: title ?? name,
         type,
-        ...(enumeration ? { values: enumeration } : {}),
+        ...(enumeration ? { values: enumeration.map(writeDigits) } : {}),
       })),
     formats: [
       { f: 'json', title: 'GeoJSON' },

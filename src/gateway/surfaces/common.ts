@@ -4,6 +4,7 @@ import type { AwaitedCollection, CatalogSnapshot, Collection } from '../../core/
 import { contentTag } from '../../core/content-tag.js';
 import { CRS84 } from '../../core/crs.js';
 import { ApiError, badParameter, notFound } from '../../core/errors.js';
+import { stringifyExactly } from '../../core/json.js';
 import type { LayerAbout } from '../../core/layer-settings.js';
 import type { Licensing } from '../../core/licensing.js';
 import { LIMITS } from '../../core/limits.js';
@@ -68,7 +69,7 @@ const REVALIDATE = 'no-cache';
 export function documentReply(x: Exchange, document: unknown, page: () => string, xml?: () => string): Reply {
   const { format } = x;
   const body =
-    format === HTML_FORMAT ? page() : xml && format === XML_FORMAT ? xml() : JSON.stringify(document);
+    format === HTML_FORMAT ? page() : xml && format === XML_FORMAT ? xml() : stringifyExactly(document);
   const reply = {
     status: 200,
     mediaType: format.mediaType,

@@ -97,6 +97,13 @@ struct Box {
   bool valid() const { return minX <= maxX && minY <= maxY; }
 };
 
+/**
+ * Removes simple geometries with a position that is NaN or infinite, empty ones, and collections that nothing is left of.
+ * GEOS fails on the former, and version 3.11 crashes on empty points of collections. A geometry that nothing is left of
+ * becomes an empty one. False when a position was not finite.
+ */
+bool keepFiniteParts(Geometry& geometry);
+
 /** The box of all positions that are numbers; invalid for an empty geometry. */
 Box envelopeOf(const Geometry& geometry);
 

@@ -53,6 +53,12 @@ GEOSGeometry* Geos::readNode(const Geometry& geometry, size_t& node) {
   Members members(handle_);
   members.reserve(first.members);
   for (uint32_t i = 0; i < first.members; ++i) {
+    // GEOS 3.11 crashes on empty points of prepared collections.
+    const Node& member = geometry.nodes[node];
+    if (member.type == GeometryType::Point && member.sequences == 0) {
+      ++node;
+      continue;
+    }
     if (!members.add(readNode(geometry, node))) return nullptr;
   }
   const int type = kCollectionTypes[static_cast<int>(first.type) - static_cast<int>(GeometryType::MultiPoint)];

@@ -51,8 +51,18 @@ ReadStatus SpatialOperand::read(const uint8_t* blob, size_t size) {
   BlobHeader header;
   if (const ReadStatus s = readBlob(blob, size, header, geometry_); s != ReadStatus::Ok) return s;
   empty_ = header.empty || geometry_.empty();
-  if (!empty_) envelope_ = header.hasEnvelope ? header.envelope : envelopeOf(geometry_);
+  // Some programs write envelopes with NaN.
+  if (!empty_) envelope_ = header.hasEnvelope && header.envelope.valid() ? header.envelope : envelopeOf(geometry_);
   return ReadStatus::Ok;
+}
+
+bool SpatialOperand::keepFinite() {
+  if (pruned_) return somewhere_;
+  pruned_ = true;
+  const bool finite = keepFiniteParts(geometry_);
+  empty_ = geometry_.empty();
+  somewhere_ = finite || !empty_;
+  return somewhere_;
 }
 
 ReadStatus SpatialOperand::readCopy(const uint8_t* blob, size_t size) {
@@ -72,6 +82,7 @@ const GEOSPreparedGeometry* SpatialOperand::prepared() {
 }
 
 const SphereGeometry& SpatialOperand::sphere(double radiansPerUnit) {
+  keepFinite();
   if (sphere_ == nullptr || sphere_->radiansPerUnit() != radiansPerUnit) {
     sphere_ = std::make_unique<SphereGeometry>(geometry_, radiansPerUnit);
   }
@@ -82,7 +93,9 @@ std::optional<bool> evaluate(Predicate predicate, SpatialOperand& a, SpatialOper
   if (a.empty() || b.empty()) {
     return predicate == Predicate::Disjoint || (predicate == Predicate::Equals && a.empty() && b.empty());
   }
-  if (!meets(a.envelope(), b.envelope())) return predicate == Predicate::Disjoint;
+  if (!meets(a.envelope(), b.envelope()) && predicate != Predicate::Disjoint) return false;
+  if (!a.keepFinite() || !b.keepFinite()) return std::nullopt;
+  if (!meets(a.envelope(), b.envelope())) return true;
   if (predicate == Predicate::Intersects || predicate == Predicate::Disjoint) {
     const std::optional<bool> met = smallIntersects(a.handle(), a.placed(), b.placed());
     if (met) return *met == (predicate == Predicate::Intersects);
@@ -104,6 +117,7 @@ bool mayPrepare(SpatialOperand& operand, SpatialOperand& other) {
 }  // namespace
 
 std::optional<double> planarDistance(SpatialOperand& a, SpatialOperand& b) {
+  if (!a.keepFinite() || !b.keepFinite()) return std::nullopt;
   if (a.empty() || b.empty()) return std::nullopt;
   if (const std::optional<double> small = smallDistance(a.handle(), a.placed(), b.placed())) return small;
   if (a.geos() == nullptr || b.geos() == nullptr) return std::nullopt;

@@ -28,6 +28,8 @@ class SpatialOperand {
   ReadStatus readCopy(const uint8_t* blob, size_t size);
 
   bool empty() const { return empty_; }
+  /** Leaves out parts that are not finite: nothing else looks at them. False when nothing is left of a geometry with such parts. */
+  bool keepFinite();
   Placed placed() const { return {geometry_, envelope_}; }
   const Box& envelope() const { return envelope_; }
   /** Null when GEOS cannot hold the geometry. */
@@ -45,6 +47,8 @@ class SpatialOperand {
   Geometry geometry_;
   Box envelope_;
   bool empty_ = true;
+  bool pruned_ = false;
+  bool somewhere_ = true;
   GeosGeometry made_;
   GeosPrepared prepared_;
   std::unique_ptr<SphereGeometry> sphere_;

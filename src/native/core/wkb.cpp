@@ -1,5 +1,6 @@
 #include "wkb.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "arcs.h"
@@ -395,6 +396,64 @@ ReadStatus readEnvelope(const uint8_t* blob, size_t size, Geometry& scratch, Box
   const ReadStatus s = readWkb(blob + header.wkbOffset, size - header.wkbOffset, scratch);
   if (s == ReadStatus::Ok) box = envelopeOf(scratch);
   return s;
+}
+
+namespace {
+
+bool isFinite(const Sequence& s) {
+  bool finite = true;
+  for (size_t i = 0; i < s.count; ++i) finite &= std::isfinite(s.x(i)) && std::isfinite(s.y(i));
+  return finite;
+}
+
+/** Copies the parts of a geometry that are to be kept. */
+struct FiniteParts {
+  const Geometry& geometry;
+  std::vector<Node> nodes;
+  std::vector<Sequence> sequences;
+  bool finite = true;
+  size_t next = 0;
+
+  /** Takes the next node with its members; false when it is left out. */
+  bool take() {
+    const Node& node = geometry.nodes[next++];
+    if (node.simple()) return takeSimple(node);
+    const size_t at = nodes.size();
+    nodes.push_back(node);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < node.members; ++i) kept += take() ? 1 : 0;
+    nodes[at].members = kept;
+    if (kept == 0) nodes.resize(at);
+    return kept > 0;
+  }
+
+  bool takeSimple(const Node& node) {
+    const auto begin = geometry.sequences.begin() + node.firstSequence;
+    const auto end = begin + node.sequences;
+    if (node.sequences == 0 || begin->count == 0) return false;
+    if (!std::all_of(begin, end, isFinite)) return finite = false;
+    nodes.push_back(node);
+    nodes.back().firstSequence = static_cast<uint32_t>(sequences.size());
+    sequences.insert(sequences.end(), begin, end);
+    return true;
+  }
+};
+
+}  // namespace
+
+bool keepFiniteParts(Geometry& geometry) {
+  const auto placed = [](const Sequence& s) { return s.count != 0 && isFinite(s); };
+  const bool whole = std::all_of(geometry.sequences.begin(), geometry.sequences.end(), placed);
+  // Empty points have no sequence.
+  const bool hasEmpty = std::any_of(geometry.nodes.begin(), geometry.nodes.end(), [](const Node& node) {
+    return node.simple() ? node.sequences == 0 : node.members == 0;
+  });
+  if (whole && !hasEmpty) return true;
+  FiniteParts parts{geometry, {}, {}, true, 0};
+  if (!parts.take()) parts.nodes.assign(1, {geometry.nodes[0].type, 0, 0, 0});
+  geometry.nodes = std::move(parts.nodes);
+  geometry.sequences = std::move(parts.sequences);
+  return parts.finite;
 }
 
 Box envelopeOf(const Geometry& geometry) {

@@ -101,6 +101,11 @@ export class RuleSet {
     this.limitingRoles = new Set([...rules.rows, ...rules.masks].map(({ role }) => role));
   }
 
+  /** Names of all roles, the built-in ones first. */
+  get roleNames(): string[] {
+    return [...this.#roles.keys()];
+  }
+
   role(name: string): Role | undefined {
     return this.#roles.get(name);
   }

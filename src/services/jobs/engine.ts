@@ -40,6 +40,8 @@ export interface SubmitOptions extends Submitter {
   /** That of the job; a new one when absent. */
   id?: string;
   correlationId?: string;
+  /** The span of the request that submits it, as W3C Trace Context: kinds keep it in their input. */
+  trace?: string;
   /** References of what the job works on: `collection:roads`. */
   resources?: readonly string[];
 }

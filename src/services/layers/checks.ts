@@ -2,9 +2,17 @@ import { hasFeatures } from '../../core/abilities.js';
 import { type Collection, type VectorCollection, whole } from '../../core/collection.js';
 import { Cql2Error } from '../../core/cql2/index.js';
 import { ApiError } from '../../core/errors.js';
+import { canonicalDigits, toDouble, toInt64, writeDigits } from '../../core/exact-number.js';
+import { stringifyExactly } from '../../core/json.js';
 import type { FieldSettings, LayerSettings, Relationship } from '../../core/layer-settings.js';
 import type { TableCheck } from '../../core/table-tasks.js';
-import type { Field, VectorSource } from '../../core/vector-source.js';
+import {
+  type DomainCode,
+  type Field,
+  type FieldType,
+  isDecimal,
+  type VectorSource,
+} from '../../core/vector-source.js';
 import { permanentRows } from './settled.js';
 
 /** Whether the settings of a layer still fit its data. */
@@ -52,20 +60,34 @@ function checkFields({ fields = [] }: LayerSettings, source: VectorSource): Tabl
 
 /** Why values of a domain cannot be values of a field. */
 export function domainProblem(
-  { type }: Field,
+  field: Field,
   domain: NonNullable<FieldSettings['domain']>,
 ): string | undefined {
+  const { type } = field;
   if (domain.type === 'range')
     return type === 'integer' || type === 'number' ? undefined : `a field of type ${type} has no range`;
   const { codedValues } = domain;
   const form = type === 'integer' || type === 'number' ? 'number' : 'string';
   if (form === 'string' && type !== 'string') return `a field of type ${type} has no coded values`;
   const wrong = codedValues.find(
-    ({ code }) => typeof code !== form || (type === 'integer' && !Number.isInteger(code)),
+    ({ code }) => !(form === 'string' ? typeof code === form : fits(code, field)),
   );
-  if (wrong) return `${JSON.stringify(wrong.code)} is no ${type}`;
-  const codes = new Set(codedValues.map(({ code }) => code));
+  if (wrong) return `the code ${stringifyExactly(wrong.code)} is not a value of the column. ${CODES[type]}`;
+  const codes = new Set(codedValues.map(({ code }) => canonicalDigits(writeDigits(code))));
   return codes.size < codedValues.length ? 'a code is there twice' : undefined;
+}
+
+const CODES: Readonly<Partial<Record<FieldType, string>>> = {
+  string: 'Send strings',
+  integer: 'Send integers of 64 bits',
+  number: 'Send numbers that the column holds with all their digits, integers or at most 15 digits',
+};
+
+/** Whether a column of numbers holds a code with all its digits. */
+function fits(code: DomainCode, field: Field): boolean {
+  if (typeof code === 'string') return false;
+  if (field.type === 'integer') return toInt64(code) !== undefined;
+  return isDecimal(field) || canonicalDigits(String(toDouble(code))) === canonicalDigits(writeDigits(code));
 }
 
 function checkTime({ timeInfo }: LayerSettings, source: VectorSource): TableCheck[] {

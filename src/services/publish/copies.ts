@@ -17,7 +17,7 @@ import type { Layers } from '../layers/layers.js';
 import { OBJECT } from '../remote-imports/objects.js';
 import { tableName } from '../table-name.js';
 import { READABLE, UNREAD_OBJECT } from './copy-checks.js';
-import { afterOpenJobs, failureOf, isOpen, sayingConflict } from './copy-jobs.js';
+import { afterOpenJobs, copyError, isOpen, sayingConflict } from './copy-jobs.js';
 import { type CopyChoice, type CopySource, type CopySourceDeps, copySource } from './copy-sources.js';
 import {
   type FoundCopy,
@@ -140,7 +140,7 @@ export class LayerCopies {
     const jobId = await submit().catch(withdraw);
     // Whatever keeps its end from being seen: the job goes on.
     const job = await this.deps.jobs.finishedForRequest(jobId);
-    if (job.state !== 'Succeeded') await withdraw(failureOf(job));
+    if (job.state !== 'Succeeded') await withdraw(copyError(job));
     return this.get(connection.id, await this.deps.collections.idOf(id));
   }
 
@@ -249,7 +249,7 @@ export class LayerCopies {
     const source = await copySource(this.deps, connection, { schema, table }, { srid: srid ?? DEGREES });
     const jobId = await this.#submit('refreshJobId', stored, { source, srid, title }, by);
     const job = await this.deps.jobs.finishedForRequest(jobId);
-    if (job.state !== 'Succeeded') throw failureOf(job);
+    if (job.state !== 'Succeeded') throw copyError(job);
     return (JSON.parse(job.result_json!) as ImportResult).features;
   }
 

@@ -3,6 +3,7 @@ import type { DocumentStore } from '../../stores/documents.js';
 import type { JobRow } from '../../stores/jobs.js';
 import { LAYER_COPY } from '../connections/connections.js';
 import type { JobEngine } from '../jobs/engine.js';
+import { jobError } from '../jobs/job-error.js';
 import type { LayerCopy } from './layer-copy.js';
 
 /** What jobs and changes of copies come to. */
@@ -10,16 +11,13 @@ import type { LayerCopy } from './layer-copy.js';
 export const isOpen = ({ state }: Pick<JobRow, 'state'>): boolean =>
   state === 'Queued' || state === 'Running';
 
-/** Codes of failures that pass. */
-const PASSING = /(^|\.)(store-unavailable|unavailable|deadline-exceeded|source_unreachable|timeout)$/;
-
 /** Why there is no copy, of a job that did not succeed. */
-export function failureOf({ state, failure_code: code, failure_message: message }: JobRow): ApiError {
-  if (state === 'Cancelled') return new ApiError('conflict', 'The copy was cancelled.');
-  const text = message ?? 'The copy failed.';
-  if (code === 'conflict') return new ApiError('conflict', text);
-  return new ApiError(PASSING.test(code ?? '') ? 'unavailable' : 'unprocessable', text);
-}
+export const copyError = (job: JobRow): ApiError =>
+  jobError(
+    job,
+    { input: 'unprocessable' },
+    job.state === 'Cancelled' ? 'The copy was cancelled.' : 'The copy failed.',
+  );
 
 /** A change of what is kept of a copy. Rejects with `conflict` when another one came first: callers know no tags. */
 export async function sayingConflict<T>(id: string, change: Promise<T>): Promise<T> {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { hasFeatures } from '../../core/abilities.js';
 import { SERVICE } from '../../core/access.js';
 import { type CatalogSnapshot, type VectorCollection, whole } from '../../core/collection.js';
+import { type AnyNumber, isExactNumber, toDouble } from '../../core/exact-number.js';
 import type { GeoServicesField } from '../../core/ingest.js';
 import type {
   CodedValueDomain,
@@ -11,7 +12,9 @@ import type {
   RangeDomain,
 } from '../../core/layer-settings.js';
 import { LIMITS } from '../../core/limits.js';
+import { compareNumbers } from '../../core/sortable-digits.js';
 import { importDrawingInfo } from '../../core/style/drawing-info/import.js';
+import type { CodedValue, DomainCode } from '../../core/vector-source.js';
 import type { RemoteInput } from '../import-input.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { domainProblem } from '../layers/checks.js';
@@ -162,26 +165,30 @@ const nameOf = ({ name }: RemoteDomain, field: string) => String(name ?? field).
 function rangeOf(domain: RemoteDomain, field: string): RangeDomain | undefined {
   const { range } = domain;
   const [min = null, max = null] = Array.isArray(range) && range.length === 2 ? (range as unknown[]) : [];
-  const isBound = (bound: unknown): bound is number | null => bound === null || Number.isFinite(bound);
+  const isBound = (bound: unknown): bound is AnyNumber | null => bound === null || isNumber(bound);
   if (!isBound(min) || !isBound(max) || (min === null && max === null)) return undefined;
-  if (min !== null && max !== null && min > max) return undefined;
+  if (min !== null && max !== null && compareNumbers(min, max) > 0) return undefined;
   return { type: 'range', name: nameOf(domain, field), range: [min, max] };
 }
 
 function codesOf(domain: RemoteDomain, field: string): CodedValueDomain | undefined {
-  const codes = Array.isArray(domain.codedValues) ? domain.codedValues : [];
-  const isSound =
-    domain.type === 'codedValue' &&
-    codes.length > 0 &&
-    codes.length <= CODED_VALUES &&
-    codes.every((one) => isCode(one?.code) && typeof one?.name === 'string');
-  if (!isSound) return undefined;
+  const codes: readonly unknown[] = Array.isArray(domain.codedValues) ? domain.codedValues : [];
+  if (domain.type !== 'codedValue' || codes.length === 0 || codes.length > CODED_VALUES) return undefined;
+  if (!codes.every(isCodedValue)) return undefined;
   return {
     type: 'codedValue',
     name: nameOf(domain, field),
-    codedValues: codes.map(({ code, name: label }) => ({ code, name: label.slice(0, CHARACTERS) })),
+    codedValues: codes.map((one) => ({ code: one.code, name: one.name.slice(0, CHARACTERS) })),
   };
 }
 
-const isCode = (code: unknown) =>
-  typeof code === 'number' || (typeof code === 'string' && code.length <= CHARACTERS);
+function isCodedValue(value: unknown): value is CodedValue {
+  const { code, name } = (value ?? {}) as { code?: unknown; name?: unknown };
+  return isCode(code) && typeof name === 'string';
+}
+
+const isCode = (code: unknown): code is DomainCode =>
+  isNumber(code) || (typeof code === 'string' && code.length <= CHARACTERS);
+
+const isNumber = (value: unknown): value is AnyNumber =>
+  Number.isFinite(isExactNumber(value) ? toDouble(value) : value);

@@ -1,4 +1,4 @@
-import type { EditOperation, EditTask, GeometryLoss } from '../../core/edits.js';
+import type { EditOperation, EditTask, FeatureInput, GeometryLoss } from '../../core/edits.js';
 import { type JsonText, membersIn, mergePatchText, sameJson } from '../../core/json-text.js';
 import { deletion, insertion, update } from './events.js';
 import type { PreparedEdit } from './prepare.js';
@@ -111,18 +111,18 @@ function replacement(
       (visible?.includes(name) ?? true) &&
       (writable?.includes(name) ?? true),
   );
-  const changed = withoutShown(source, operation, values, before);
+  const changed =
+    'feature' in operation ? dropShownValues(source, operation.feature, values, before) : values;
   return { geometry, values: changed, reset: reset.map((field) => field.name) };
 }
 
 /** The values but those that came back as they were shown: the stored ones may say more. */
-function withoutShown(
+export function dropShownValues(
   { fields }: EditTask['source'],
-  operation: EditOperation,
+  { values: sent = {}, areAttributes }: FeatureInput,
   values: PreparedEdit['values'],
   before: StoredFeature,
 ): PreparedEdit['values'] {
-  const { values: sent = {}, areAttributes = false } = 'feature' in operation ? operation.feature : {};
   const stored = membersIn(before.properties)!;
   const types = new Map(fields.map(({ name, type }) => [name, type]));
   const isShown = (name: string) => {
@@ -148,7 +148,7 @@ function patch(
   before: StoredFeature,
 ): RowChange {
   if ('feature' in operation && operation.feature.areAttributes)
-    return { geometry, values: withoutShown(source, operation, values, before), reset: [] };
+    return { geometry, values: dropShownValues(source, operation.feature, values, before), reset: [] };
   const deep = source.fields.filter(
     ({ name, type }) => type === 'json' && (values.get(name) as string | null | undefined)?.[0] === '{',
   );

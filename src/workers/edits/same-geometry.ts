@@ -18,8 +18,30 @@ export function isSameGeometry(sent: string, shown: string, hasParts: boolean): 
   if (sent === shown) return true;
   if (sent === 'null' || shown === 'null') return false;
   const [one, other] = [JSON.parse(sent) as Geometry, JSON.parse(shown) as Geometry];
-  return hasParts ? haveSameParts(one, other) : isEqual(one, other);
+  return hasParts ? haveSameParts(one, other, isClose) : isEqual(one, other);
 }
+
+/**
+ * Whether the geometry of a file is that of a stored feature, as text in the CRS of the file: all of its coordinates, or
+ * all rounded to one of these numbers of decimal places. Files need not keep heights, nor order and direction of parts.
+ */
+export function isRoundedGeometry(sent: string, stored: string, places: readonly number[]): boolean {
+  if (sent === stored) return true;
+  if (sent === 'null' || stored === 'null') return false;
+  const [one, other] = [JSON.parse(sent) as Geometry, JSON.parse(stored) as Geometry];
+  return [isClose, ...places.map(isRounded)].some((same) => haveSameParts(one, other, same));
+}
+
+type SameNumber = (sent: number, shown: number) => boolean;
+
+const isClose: SameNumber = (sent, shown) =>
+  Math.abs(sent - shown) <= NOISE * Math.max(Math.abs(sent), Math.abs(shown));
+
+const isRounded =
+  (places: number): SameNumber =>
+  (sent, shown) =>
+    isClose(sent, Number(sent.toFixed(places))) &&
+    Math.abs(sent - shown) <= 0.5 / 10 ** places + NOISE * Math.abs(shown);
 
 function isEqual(a: Geometry, b: Geometry): boolean {
   if (a.type !== b.type) return false;
@@ -33,7 +55,7 @@ function areEqual(a: unknown, b: unknown): boolean {
   return a.length === b.length && a.every((one, i) => areEqual(one, b[i]));
 }
 
-function haveSameParts(sent: Geometry, shown: Geometry): boolean {
+function haveSameParts(sent: Geometry, shown: Geometry, same: SameNumber): boolean {
   const type = (geometry: Geometry) => geometry.type.replace('Multi', '');
   if (type(sent) !== type(shown) || sent.geometries) return false;
   const [parts, rest] = [partsOf(sent.coordinates), partsOf(shown.coordinates)];
@@ -41,7 +63,7 @@ function haveSameParts(sent: Geometry, shown: Geometry): boolean {
   const isRing = type(sent) === 'Polygon';
   // Most clients keep the order, in which each search ends at once.
   return parts.every((part) => {
-    const at = rest.findIndex((other) => isSamePart(part, other, isRing));
+    const at = rest.findIndex((other) => isSamePart(part, other, isRing, same));
     if (at >= 0) rest.splice(at, 1);
     return at >= 0;
   });
@@ -55,17 +77,20 @@ function partsOf(coordinates: unknown): Position[][] {
   return typeof first?.[0] === 'number' ? [[...(list as Position[])]] : list.flatMap(partsOf);
 }
 
-function isSamePart(sent: readonly Position[], shown: readonly Position[], isRing: boolean): boolean {
+function isSamePart(
+  sent: readonly Position[],
+  shown: readonly Position[],
+  isRing: boolean,
+  same: SameNumber,
+): boolean {
   if (sent.length !== shown.length) return false;
-  const forwards = sent.every((position, i) => isSamePosition(position, shown[i]!));
-  return forwards || (isRing && sent.every((position, i) => isSamePosition(position, shown.at(-1 - i)!)));
+  const forwards = sent.every((position, i) => isSamePosition(position, shown[i]!, same));
+  return (
+    forwards || (isRing && sent.every((position, i) => isSamePosition(position, shown.at(-1 - i)!, same)))
+  );
 }
 
 /** Without heights where none were sent. */
-function isSamePosition(sent: Position, shown: Position): boolean {
-  if (sent.length > shown.length) return false;
-  return sent.every((number, i) => {
-    const other = shown[i]!;
-    return Math.abs(number - other) <= NOISE * Math.max(Math.abs(number), Math.abs(other));
-  });
+function isSamePosition(sent: Position, shown: Position, same: SameNumber): boolean {
+  return sent.length <= shown.length && sent.every((number, i) => same(number, shown[i]!));
 }

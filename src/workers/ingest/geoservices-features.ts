@@ -51,9 +51,12 @@ const NAME = 256;
 /** Features of a page where the server does not say how many it gives. */
 const PAGE = 1000;
 
+/** Codes of domains, and values of renderers. */
+const EXACT_MEMBERS = ['domain', 'value'];
+
 /** Body of task `ingest.geoservicesLayer`. */
 export async function describeLayer(task: GeoServicesTask, asking: Asking): Promise<GeoServicesLayer> {
-  const layer = await askLayer(task, '', {}, asking);
+  const layer = await askLayer(task, '', {}, asking, EXACT_MEMBERS);
   const type = string(layer['type']);
   const isTable = type === 'Table';
   const geometryType = isTable ? 'Geometry' : GEOMETRY_TYPES[String(layer['geometryType'])];

@@ -35,7 +35,7 @@ export function mergeRows(task: MergeRowsTask, cancellation?: Cancellation): Mer
   const file = stagedSource(task);
   const columns = columnsOf(file, task);
   requireKey(task, columns);
-  const spool = Spool.create(task.spool);
+  const spool = Spool.create(task.spool, file.crs);
   try {
     const count = new Int32Array(task.count);
     for (const feature of featuresOf(file)) {
@@ -80,6 +80,7 @@ function take(feature: FileRow, { task, file, columns, spool }: Taking): void {
   const ready: ReadyRow = { row, fileId, geometry: edit.geometry ?? null, values: edit.values };
   if (columns.id !== undefined) ready.id = idOf(members.get(columns.id), target);
   if (request.mode === 'upsert') {
+    ready.sent = operation.feature;
     const { keyField = '' } = request;
     const name = `/properties/${keyField}`;
     ready.key =

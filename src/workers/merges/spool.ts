@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { deserialize, serialize } from 'node:v8';
+import type { FeatureInput } from '../../core/edits.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { FieldValue } from '../../core/feature-values.js';
 import type { RejectedRow } from '../../core/merges.js';
@@ -10,6 +11,8 @@ import type { NewEvent } from '../edits/session.js';
 export interface RowContent {
   geometry: Uint8Array | null;
   values: ReadonlyMap<string, FieldValue>;
+  /** The row as the file has it, where the row may be that of a stored feature. */
+  sent?: FeatureInput;
 }
 
 /** A row that is ready. */
@@ -41,6 +44,7 @@ interface Stored {
 }
 
 const TABLES = `
+  CREATE TABLE file (crs TEXT NOT NULL);
   CREATE TABLE ready (row INTEGER PRIMARY KEY, file_id TEXT NOT NULL, id TEXT, key TEXT UNIQUE, content BLOB NOT NULL);
   CREATE TABLE matches (key TEXT PRIMARY KEY, match TEXT NOT NULL, matches INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE rejected (row INTEGER PRIMARY KEY, file_id TEXT NOT NULL, reasons TEXT NOT NULL);
@@ -63,11 +67,12 @@ export class Spool {
     db.pragma('synchronous = OFF');
   }
 
-  /** An empty one, for the rows. */
-  static create(path: string): Spool {
+  /** An empty one, for the rows of a file in this CRS. */
+  static create(path: string, crs: string): Spool {
     for (const suffix of ['', '-journal']) rmSync(path + suffix, { force: true });
     const spool = new Spool(new Database(path));
     spool.db.exec(TABLES);
+    spool.#run('INSERT INTO file VALUES (?)', crs);
     spool.begin();
     return spool;
   }
@@ -96,16 +101,21 @@ export class Spool {
     this.db.close();
   }
 
-  add({ row, fileId, id, key, geometry, values }: ReadyRow): void {
+  add({ row, fileId, id, key, geometry, values, sent }: ReadyRow): void {
     this.#run(
       'INSERT INTO ready (row, file_id, id, key, content) VALUES (?, ?, ?, ?, ?)',
-      ...[row, fileId, id ?? null, key ?? null, serialize({ geometry, values })],
+      ...[row, fileId, id ?? null, key ?? null, serialize({ geometry, values, sent })],
     );
   }
 
   /** The row of a key, if one has come. */
   rowOf(key: string): number | undefined {
     return this.#pluck('SELECT row FROM ready WHERE key = ?', key) as number | undefined;
+  }
+
+  /** The CRS of the file, with x before y. */
+  get crs(): string {
+    return this.#pluck('SELECT crs FROM file') as string;
   }
 
   get count(): number {

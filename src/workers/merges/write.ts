@@ -1,12 +1,14 @@
 import { setImmediate as others } from 'node:timers/promises';
 import { changeOf } from '../../core/edit-areas.js';
-import type { CollectionChange } from '../../core/edits.js';
+import type { CollectionChange, FeatureInput } from '../../core/edits.js';
 import { LIMITS } from '../../core/limits.js';
 import type { MergeCounts, MergeResult, MergeTask } from '../../core/merges.js';
+import { hasLongitudes } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
-import { movedOut, requireNoLoss } from '../edits/apply.js';
+import { dropShownValues, movedOut, requireNoLoss } from '../edits/apply.js';
 import { deletion, insertion, update } from '../edits/events.js';
-import { type NewEvent, Refusal, type StoredFeature } from '../edits/session.js';
+import { isRoundedGeometry } from '../edits/same-geometry.js';
+import { type GeometryForm, type NewEvent, Refusal, type StoredFeature } from '../edits/session.js';
 import { eventsKept } from '../providers/retention.js';
 import type { MergeSession } from './session.js';
 import type { MatchedRow, Spool } from './spool.js';
@@ -14,6 +16,11 @@ import type { MatchedRow, Spool } from './spool.js';
 /** Keys that one question has, and features of one deletion. */
 const KEYS = 10_000;
 const FEATURES = 500;
+/** Decimal places that tell any two stored positions apart. */
+const EXACT = 15;
+/** Decimal places of exports and pages. */
+const IN_DEGREES = [9, 7];
+const IN_METRES = [4, 3];
 
 interface Merge {
   session: MergeSession;
@@ -80,12 +87,18 @@ class RowWriter {
   readonly counts: MergeCounts = { inserted: 0, updated: 0, unchanged: 0, deleted: 0, rejected: 0 };
   readonly #merge: Merge;
   readonly #isTold: boolean;
+  /** Geometries as the file would have them with all digits. */
+  readonly #form: GeometryForm;
+  readonly #places: readonly number[];
   /** What is told, without what is long. */
   readonly #changes: Change[] = [];
 
   constructor(merge: Merge, isTold: boolean) {
     this.#merge = merge;
     this.#isTold = isTold;
+    const { crs } = merge.spool;
+    this.#form = { crs, swapAxes: false, precision: EXACT };
+    this.#places = hasLongitudes(crs) ? IN_DEGREES : IN_METRES;
   }
 
   /** Takes away all that was there. */
@@ -149,17 +162,17 @@ class RowWriter {
     this.counts.inserted++;
   }
 
-  async #update({ row, geometry, values }: MatchedRow, id: string): Promise<boolean> {
-    const { session, spool } = this.#merge;
+  async #update({ row, geometry, values, sent = {} }: MatchedRow, id: string): Promise<boolean> {
+    const { session, spool, task } = this.#merge;
     const { edits } = session;
     const other = spool.writerOf(id);
     if (other !== undefined) throw new Refusal('conflict', `Row ${other} is of the same feature.`);
-    const before = await edits.read(id);
+    const before = await edits.read(id, this.#form);
     if (!before) throw new Refusal('forbidden', 'A feature that you may not change has this key.');
     requireNoLoss(before, geometry);
-    // An empty geometry is read as null.
-    const written = geometry === null && before.geometry === 'null' ? undefined : geometry;
-    await edits.update(id, { geometry: written, values, reset: [] });
+    const written = isShown(sent, before, this.#places) ? undefined : geometry;
+    const changed = dropShownValues(task.source, sent, values, before);
+    await edits.update(id, { geometry: written, values: changed, reset: [] });
     const after = await edits.read(id);
     if (!after) throw movedOut();
     spool.wrote(id, row);
@@ -190,6 +203,23 @@ class RowWriter {
     const geometry = event.geometry === undefined ? undefined : '';
     this.#changes.push({ operation, geometryChanged, envelopeBefore, envelopeAfter, geometry });
   }
+}
+
+/**
+ * Whether the geometry of a row is that of the stored feature as files and pages show it. The stored one says more then:
+ * digits, heights, the type of an empty geometry.
+ */
+function isShown(
+  { geometry }: FeatureInput,
+  { shown, loss }: StoredFeature,
+  places: readonly number[],
+): boolean {
+  return (
+    geometry !== undefined &&
+    shown !== undefined &&
+    loss === undefined &&
+    isRoundedGeometry(geometry, shown, places)
+  );
 }
 
 function isSame(before: StoredFeature, after: StoredFeature): boolean {

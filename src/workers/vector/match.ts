@@ -7,13 +7,12 @@ import {
   isScalar,
   type Operand,
 } from '../../core/cql2/ast.js';
-import { isDecimal } from '../../core/cql2/exactness.js';
 import type { EventImage, MatchResult, MatchSchema, MatchTask } from '../../core/events.js';
 import { readNumber, toInt64 } from '../../core/exact-number.js';
 import { type JsonText, membersIn } from '../../core/json-text.js';
 import { LIMITS } from '../../core/limits.js';
 import { sortableDigits } from '../../core/sortable-digits.js';
-import type { Field, GeoPackageSource } from '../../core/vector-source.js';
+import { type Field, type GeoPackageSource, isDecimal } from '../../core/vector-source.js';
 import { geojsonToWkb, sqliteExtensionPath, wkbToGeoPackage } from '../../native/index.js';
 import Database from '../../native/sqlite.js';
 import { type Fragment, raw } from '../providers/fragment.js';

@@ -147,7 +147,7 @@ export class ClauseRow {
     if (choices && number === 1 && !['contains', 'starts', 'like'].includes(this.#operator.value)) {
       const node = select(
         label,
-        choices.map((one) => [String(one), String(one)] as const),
+        choices.map((one) => [one, one] as const),
       );
       if (value !== undefined) node.value = value;
       return node;

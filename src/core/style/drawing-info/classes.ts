@@ -1,3 +1,4 @@
+import { isExactNumber } from '../../exact-number.js';
 import { LIMITS } from '../../limits.js';
 import type { SldContext } from '../sld/context.js';
 import type { Drawing } from '../sld/drawing.js';
@@ -87,7 +88,7 @@ function uniqueValues(
   }
   const key = classKey(fields, text(renderer['fieldDelimiter']) ?? ',', context);
   const classes = bounded(infos, 'uniqueValue', report).map((info): DrawingClass => {
-    const value = String(info['value'] ?? '');
+    const value = valueText(info['value']);
     return {
       label: text(info['label']) ?? value,
       condition: ['==', key, value],
@@ -96,6 +97,8 @@ function uniqueValues(
   });
   return [...classes, ...others(renderer, draw)];
 }
+
+const valueText = (value: unknown) => (isExactNumber(value) ? value.number : String(value ?? ''));
 
 /** Values are compared as text, several attributes joined. */
 function classKey(fields: readonly string[], delimiter: string, context: SldContext): Expr {
@@ -123,6 +126,12 @@ function classBreaks(
   if (text(renderer['normalizationType']) && renderer['normalizationType'] !== 'esriNormalizeNone') {
     report.add('RENDERER_TYPE_UNSUPPORTED', 'normalizationType', 'Classes are of the values as they are.');
   }
+  if (ends.some((end) => Number.isInteger(end) && !Number.isSafeInteger(end)))
+    report.add(
+      'RENDERER_PAYLOAD_INCOMPLETE',
+      'classMaxValue',
+      'Limits beyond 2^53 are the nearest 64-bit floating point numbers.',
+    );
   const value: Expr = ['get', context.property(field).name];
   const least = number(renderer['minValue']);
   const classes = infos.map((info, i): DrawingClass => {

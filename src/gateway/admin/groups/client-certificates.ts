@@ -139,7 +139,7 @@ const mappings = resource(
       errors: [400, 404],
       async answer({ params: { profileId }, body, principal }, deps) {
         const whole = await deps.certificates.get(profileId);
-        const mapping = changedMapping(undefined, { ...body, profileId }, deps);
+        const mapping = changedMapping(undefined, { ...body, profileId });
         requireNoOther(mapping, whole.mappings);
         requireRights(principal, [{ body: mapping }], deps);
         return mappingView(await deps.certificates.addMapping(mapping, actorOf(principal)));
@@ -156,7 +156,7 @@ const mappings = resource(
         const { profileId, mappingId } = x.params;
         const { mappings: all } = await deps.certificates.get(profileId);
         const change = (before: Parameters<typeof changedMapping>[0]) => {
-          const after = changedMapping(before, { ...x.body, profileId }, deps);
+          const after = changedMapping(before, { ...x.body, profileId });
           requireNoOther(
             after,
             all.filter(({ id }) => id !== mappingId),

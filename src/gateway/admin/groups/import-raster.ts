@@ -4,6 +4,7 @@ import { parseJsonText } from '../../../core/json-bounds.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import { json } from '../../../core/reply.js';
+import { jobError } from '../../../services/jobs/job-error.js';
 import type { ImportAbout, ImportedRaster, RasterImportOutcome } from '../../../services/rasters/import.js';
 import { receiveUpload } from '../../../services/upload.js';
 import type { JobRow } from '../../../stores/jobs.js';
@@ -152,7 +153,8 @@ async function upload(x: Exchange, deps: AdminDeps): Promise<Reply> {
     throw error;
   }
   const ended = await imports.finishedForRequest(job.id, x.signal);
-  if (ended.state !== 'Succeeded') throw failure(ended);
+  if (ended.state !== 'Succeeded')
+    throw jobError(ended, { input: 'invalid-request' }, `The import ended: ${ended.state}.`);
   const { rasterId } = JSON.parse(ended.result_json!) as RasterImportOutcome;
   const raster = await imports.get(rasterId);
   const tiles = await makeTilesAhead(x, deps, raster, zooms);
@@ -188,35 +190,6 @@ function importedView(
     errorMessage: null,
     warnings: [...(JSON.parse(job.warnings_json) as string[]), ...tiles.warnings],
   };
-}
-
-/** What is wrong with the file is the client's; the rest is ours. */
-function failure(job: JobRow): ApiError {
-  const message = job.failure_message ?? `The import ended: ${job.state}.`;
-  switch (job.failure_code) {
-    case 'conflict':
-    case 'forbidden':
-      return new ApiError(job.failure_code, message);
-    case 'invalid-input':
-    case 'invalid-request':
-    case 'source-unreadable':
-    case 'too-large':
-    case 'no-data':
-    case 'not-found':
-      return new ApiError('invalid-request', message);
-    case 'storage-full':
-    case 'insufficient-storage':
-      return new ApiError('insufficient-storage', message);
-    case 'unavailable':
-    case 'store-unavailable':
-    case 'queue-full':
-    case 'worker-lost':
-    case 'deadline-exceeded':
-    case 'cancelled':
-      return new ApiError('unavailable', message);
-    default:
-      return new ApiError('internal', message);
-  }
 }
 
 /** JSON of any kind; what is none is undefined. */

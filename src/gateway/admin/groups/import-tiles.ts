@@ -7,6 +7,7 @@ import type { Exchange, Reply } from '../../../core/operation.js';
 import { text } from '../../../core/params.js';
 import { json } from '../../../core/reply.js';
 import { PACKAGE_ENDINGS, type TilePackage } from '../../../core/tile-packages.js';
+import { type ClientFaults, failureError, jobError } from '../../../services/jobs/job-error.js';
 import { receiveBody } from '../../../services/receive-body.js';
 import {
   type PackageInput,
@@ -130,8 +131,7 @@ async function importTiles(x: PackageExchange, deps: AdminDeps): Promise<Static<
     throw error;
   });
   const job = await finishedOrCancelled(x, deps, id);
-  if (job.state !== 'Succeeded')
-    throw refusal(job.failure_code ?? '', job.failure_message ?? `The import ended: ${job.state}.`);
+  if (job.state !== 'Succeeded') throw jobError(job, FAULTS, `The import ended: ${job.state}.`);
   await deps.settle();
   return view(input.name, JSON.parse(job.result_json!) as PackageOutcome, deps);
 }
@@ -149,7 +149,7 @@ async function tryPackage(
     return { ...about({ ...contents, ...selection }), dryRun: true, tileCacheId: null, serveUrl: null };
   } catch (error) {
     const { code, message } = error as { code?: string; message: string };
-    throw refusal(code ?? '', message, error);
+    throw failureError(code ?? '', message, FAULTS, error);
   } finally {
     await imports.discard(path);
   }
@@ -175,16 +175,8 @@ function about({ format, storageFormat, minZoom, maxZoom, imported, skipped }: P
   };
 }
 
-/** What is wrong with the package is the client's; the rest is ours. */
-function refusal(code: string, message: string, cause?: unknown): ApiError {
-  if (['invalid-input', 'source-unreadable', 'no-data'].includes(code)) return wrong(message);
-  if (code === 'conflict' || code === 'forbidden') return new ApiError(code, message);
-  if (code === 'too-large') return new ApiError('payload-too-large', message);
-  if (['storage-full', 'insufficient-storage'].includes(code))
-    return new ApiError('insufficient-storage', message);
-  if (code === 'internal' || code === '') return new ApiError('internal', message, { cause });
-  return new ApiError('unavailable', message, { cause });
-}
+/** What is wrong with the package is the client's. */
+const FAULTS: ClientFaults = { input: 'invalid-request', size: 'payload-too-large' };
 
 function wrong(message: string): ApiError {
   return new ApiError('invalid-request', message);

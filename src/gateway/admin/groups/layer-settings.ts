@@ -5,9 +5,11 @@ import { problem, refuse, requireSound } from '../../../core/body-problems.js';
 import { type Collection, type VectorCollection, whole } from '../../../core/collection.js';
 import { Cql2Error } from '../../../core/cql2/index.js';
 import { ApiError, notFound } from '../../../core/errors.js';
+import type { AnyNumber } from '../../../core/exact-number.js';
 import { FILTER_LANGUAGES, type FieldSettings, type Relationship } from '../../../core/layer-settings.js';
 import { actorOf } from '../../../core/operation.js';
 import { layerFailure } from '../../../core/unread.js';
+import type { DomainCode } from '../../../core/vector-source.js';
 import { checkLayer, domainProblem, hasField } from '../../../services/layers/checks.js';
 import { permanentRows } from '../../../services/layers/settled.js';
 import type { AdminDeps } from '../deps.js';
@@ -23,7 +25,7 @@ import { NAME } from '../rule-schemas.js';
 const CODED_VALUES = 512;
 const RELATIONSHIPS = 64;
 
-const Code = Type.Union([Type.Number(), Type.String({ maxLength: 256 })]);
+const Code = Type.Unsafe<DomainCode>(Type.Union([Type.Number(), Type.String({ maxLength: 256 })]));
 const DomainSchema = Type.Object({
   type: Type.Literal('codedValue'),
   name: Type.String({ maxLength: 256 }),
@@ -45,7 +47,7 @@ const FieldView = Type.Object({
     Type.Object({
       type: Type.Literal('range'),
       name: Type.String(),
-      range: Type.Array(Type.Union([Type.Number(), Type.Null()])),
+      range: Type.Array(Type.Unsafe<AnyNumber | null>(Type.Union([Type.Number(), Type.Null()]))),
     }),
     Type.Null(),
   ]),

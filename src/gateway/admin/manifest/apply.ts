@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import type { CatalogSnapshot, Collection } from '../../../core/collection.js';
 import { ApiError, type FieldError } from '../../../core/errors.js';
+import { roundExactNumbers } from '../../../core/exact-number.js';
+import { stringifyExactly } from '../../../core/json.js';
 import type { Principal } from '../../../core/operation.js';
 import { memberBinder } from '../../http/bind.js';
 import { compileOnUse } from '../../http/validation.js';
@@ -195,7 +197,7 @@ function requireForm(asked: readonly Resource[]): void {
       return [problem(`resources/${n}/apiVersion`, `must be ${API_VERSION}`)];
     const twin = places.get(keyOf(kind, metadata.name))!;
     if (twin < n) return [problem(`resources/${n}/metadata/name`, `is that of resource ${twin} too`)];
-    return check(spec).map(({ name, detail }) =>
+    return check(roundExactNumbers(spec)).map(({ name, detail }) =>
       problem(`resources/${n}/spec${name === '/' ? '' : name}`, detail),
     );
   });
@@ -285,7 +287,7 @@ export function fingerprintOf(kind: string, spec: object): string {
 /** Equal for objects of equal content, whatever the order of their members. */
 export function fingerprint(value: unknown): string {
   return createHash('sha256')
-    .update(JSON.stringify(sorted(value)))
+    .update(stringifyExactly(sorted(value)))
     .digest('hex');
 }
 

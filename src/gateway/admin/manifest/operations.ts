@@ -14,6 +14,7 @@ import { OWNERS } from '../owner.js';
 import { requireGenuine } from '../releases/signature.js';
 import { API_VERSION, drifted, fingerprint, owners, plan, resources, type Step } from './apply.js';
 import { carryOut } from './carry-out.js';
+import { EXACT_MEMBERS } from './schemas.js';
 
 /** The management state as one document: what it holds, what a document would change, and changing it. */
 
@@ -106,7 +107,7 @@ export const manifest = group({ tag: 'Manifest', scope: 'manifest', envelope: 'w
   action('POST /metadata/manifest/apply', 'Apply Manifest', {
     description:
       'Makes what the manifest holds, in one transaction; copies of layers are made by jobs before, whose ends the answer waits for; with prune, removes what the manifest before it made and this one does not hold. With dryRun nothing changes. Each kind needs the permission of its own operations, too. Of a release package digest, signature and targets are checked first.',
-    body: { ...jsonBody(ApplyBody), maxBytes: MAX_BYTES },
+    body: { ...jsonBody(ApplyBody), maxBytes: MAX_BYTES, exactMembers: EXACT_MEMBERS },
     data: ApplyResult,
     errors: [400, 403, 409, 413, 422, 503],
     async answer({ body, principal, span }, deps) {

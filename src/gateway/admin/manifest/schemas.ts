@@ -1,9 +1,11 @@
 import Type from 'typebox';
 import { ROW_COMPARISONS, TREATMENTS } from '../../../core/access.js';
+import type { AnyNumber } from '../../../core/exact-number.js';
 import { MAX_TRUNCATED } from '../../../core/field-masks.js';
 import { FILTER_LANGUAGES, MERGE_STRATEGIES, PROTOCOLS } from '../../../core/layer-settings.js';
 import { LIMITS } from '../../../core/limits.js';
 import { RATE_SCOPES } from '../../../core/rate-limits.js';
+import type { DomainCode } from '../../../core/vector-source.js';
 import { LONGEST_WINDOW_S } from '../../../services/access/rate-limits.js';
 import { GrantSchema, NAME, RULE_SCOPE } from '../rule-schemas.js';
 import { AccessPolicy, MapServer } from '../service-schemas.js';
@@ -35,12 +37,15 @@ export const ServiceSpec = Type.Object(
   CLOSED,
 );
 
+/** Members of a manifest whose integers keep all their digits. */
+export const EXACT_MEMBERS = ['code', 'range'];
+
 const CodedValue = Type.Object({
-  code: Type.Union([Type.Number(), Type.String({ maxLength: 256 })]),
+  code: Type.Unsafe<DomainCode>(Type.Union([Type.Number(), Type.String({ maxLength: 256 })])),
   name: Type.String({ maxLength: 256 }),
 });
 
-const Bound = Type.Union([Type.Number(), Type.Null()]);
+const Bound = Type.Unsafe<AnyNumber | null>(Type.Union([Type.Number(), Type.Null()]));
 
 const Field = Type.Object(
   {

@@ -5,6 +5,7 @@ import { permits } from '../../../services/access/permissions.js';
 
 import { timestamp } from '../envelope.js';
 import { group, implement, jsonBody, report, resource } from '../kit.js';
+import { EXACT_MEMBERS } from '../manifest/schemas.js';
 import { enumeration, filter } from '../params.js';
 import { bindingOf, entryOf, holdingsOf } from './inventory.js';
 import { createPackage, gitOpsManifest, packages, requirePackage, summaryOf, viewOf } from './packages.js';
@@ -143,7 +144,7 @@ export const releases = group({ tag: 'Metadata and capabilities', scope: 'releas
   report('POST /metadata/prevalidate', 'Prevalidate Metadata Release Package Compatibility', {
     description:
       'What would keep a package from this environment: a package of its own by id, or one of another environment as its GitOps manifest. Of objects the first 20 errors are told, those of form before those of meaning; a missing right is told alone. Nothing changes.',
-    body: { ...jsonBody(PrevalidationRequest), maxBytes: MAX_BYTES },
+    body: { ...jsonBody(PrevalidationRequest), maxBytes: MAX_BYTES, exactMembers: EXACT_MEMBERS },
     data: Prevalidation,
     envelope: 'wrapped',
     errors: [400, 403, 404, 413],

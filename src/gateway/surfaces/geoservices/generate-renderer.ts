@@ -1,5 +1,6 @@
 import type { ClassBreaksResult } from '../../../core/class-breaks.js';
 import { ApiError } from '../../../core/errors.js';
+import { type AnyNumber, writeDigits } from '../../../core/exact-number.js';
 import type { FeatureRow } from '../../../core/features.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Operation } from '../../../core/operation.js';
@@ -60,7 +61,11 @@ function classBreaksRenderer(request: BreaksRequest, { least, maxima }: ClassBre
 }
 
 const LABEL_DIGITS = 8;
-const labelOf = (number: number) => String(Number(number.toPrecision(LABEL_DIGITS)));
+/** Integers have all their digits. */
+const labelOf = (number: AnyNumber) =>
+  typeof number === 'number' && !Number.isInteger(number)
+    ? String(Number(number.toPrecision(LABEL_DIGITS)))
+    : writeDigits(number);
 
 /** Where a value is missing, as clients say it. */
 const NULL = '<Null>';

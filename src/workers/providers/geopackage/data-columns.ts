@@ -1,3 +1,4 @@
+import { exactInteger, readNumber } from '../../../core/exact-number.js';
 import type { Field } from '../../../core/vector-source.js';
 import type Database from '../../../native/sqlite.js';
 
@@ -13,8 +14,8 @@ interface DataColumn {
 interface Constraint {
   constraint_type: string;
   value: string | null;
-  min: number | null;
-  max: number | null;
+  min: number | bigint | null;
+  max: number | bigint | null;
 }
 
 /** The fields with what `gpkg_data_columns` adds to them; unchanged where the file has no such table, or a wrong one. */
@@ -48,11 +49,14 @@ function valuesOf(db: Database.Database, { type }: Field, name: string): Partial
     .prepare(
       'SELECT constraint_type, value, min, max FROM gpkg_data_column_constraints WHERE constraint_name = ?',
     )
+    .safeIntegers()
     .all(name) as Constraint[];
   const range = rows.find(({ constraint_type }) => constraint_type === 'range');
-  if (range) return { range: [range.min, range.max] };
+  if (range) return { range: [boundOf(range.min), boundOf(range.max)] };
   const values = rows.filter(({ constraint_type, value }) => constraint_type === 'enum' && value !== null);
   if (values.length === 0) return {};
   const numeric = type === 'integer' || type === 'number';
-  return { enumeration: values.map(({ value }) => (numeric ? Number(value) : value!)) };
+  return { enumeration: values.map(({ value }) => (numeric ? (readNumber(value!) ?? value!) : value!)) };
 }
+
+const boundOf = (bound: number | bigint | null) => (typeof bound === 'bigint' ? exactInteger(bound) : bound);

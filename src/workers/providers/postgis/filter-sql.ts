@@ -19,7 +19,7 @@ import { type CrsDescription, describeCrs } from '../../../native/index.js';
 import { FilterWriter, named, patternParts } from '../filter-writer.js';
 import { balanced, type Fragment, joined, raw, sql } from '../fragment.js';
 import { boxesOf, isSpatialLiteral, type SpatialLiteral, wkbOf } from '../spatial-literal.js';
-import { column, finiteOf, geometryOf, keyOf, numbersOf, polygonsOf } from './names.js';
+import { column, geometryOf, keepFinite, keyOf, numbersOf, polygonsOf } from './names.js';
 import type { SqlParams, SqlValue } from './params.js';
 
 /** Also the numbers of keys, where these are the ids: an edit by keys may be bounded by them. */
@@ -190,7 +190,7 @@ export class PostgisFilterWriter extends FilterWriter {
   /** The row touches a window, for which an index finds the candidates. */
   #touches(window: string): Fragment {
     if (this.#isPoints()) return sql`ST_Intersects(${geometryOf(this.source)}, ${window})`;
-    return sql`(${geometryOf(this.source)} && ${window} AND ST_Intersects(${finiteOf(this.source)}, ${window}))`;
+    return sql`(${geometryOf(this.source)} && ${window} AND ST_Intersects(${keepFinite(this.source)}, ${window}))`;
   }
 
   /** PostGIS relates points of NaN and infinity to nothing, so that their columns need no guard and no CASE hides the index. */
@@ -201,7 +201,7 @@ export class PostgisFilterWriter extends FilterWriter {
   /** A geometry for relations that hold only where envelopes touch. */
   #candidate(operand: Operand): Fragment {
     if (isSpatialLiteral(operand)) return this.literal(operand);
-    return raw(this.#isPoints() ? polygonsOf(this.source) : finiteOf(this.source));
+    return raw(this.#isPoints() ? polygonsOf(this.source) : keepFinite(this.source));
   }
 
   /** A geometry as the index has it. */
@@ -242,7 +242,7 @@ export class PostgisFilterWriter extends FilterWriter {
   }
 
   #finite(operand: Operand): Fragment {
-    return isSpatialLiteral(operand) ? this.literal(operand) : raw(finiteOf(this.source));
+    return isSpatialLiteral(operand) ? this.literal(operand) : raw(keepFinite(this.source));
   }
 
   /** A geometry of the filter as PostGIS `geometry` in the CRS of the data. */

@@ -10,7 +10,7 @@ import {
   valueField,
 } from '../../../core/feature-groups.js';
 import type { FeatureRow } from '../../../core/features.js';
-import type { Field, PostgisSource } from '../../../core/vector-source.js';
+import { type Field, isDecimal, type PostgisSource } from '../../../core/vector-source.js';
 import type { Cancellation } from '../../cancellation.js';
 import { groupOrder, groupPage } from '../group-page.js';
 import { selected } from './columns.js';
@@ -85,13 +85,14 @@ interface Value {
 /** Text by its code points, whatever collation the column has; what is shown as text is grouped as it. */
 export function groupValue(source: PostgisSource, name: string): Value {
   const value = column(name);
-  const sqlType = source.fields.find((field) => field.name === name)?.sqlType;
+  const field = source.fields.find((one) => one.name === name);
+  const sqlType = field?.sqlType;
   switch (valueField(source, name).type) {
     case 'integer':
       return { sql: `${value}::int8`, type: 'bigint' };
     case 'number':
       // Digits beyond those of a double tell values apart.
-      if (sqlType?.startsWith('numeric')) return { sql: value, type: 'numeric' };
+      if (field && isDecimal(field)) return { sql: value, type: 'numeric' };
       // The double that the digits of a `real` say, as features show it.
       return { sql: `${value}${sqlType === 'real' ? '::text' : ''}::float8`, type: 'double precision' };
     case 'boolean':

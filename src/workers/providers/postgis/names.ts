@@ -101,18 +101,31 @@ export function flatSurfaces(geometry: string): string {
 }
 
 /**
- * SQL for polygonsOf(), or NULL for a line or area with NaN or infinity, on which GEOS fails, and for a single point with
- * one. An envelope cannot show them: PostGIS forgets the positions in front of a NaN.
+ * SQL for polygonsOf() without parts that have NaN or infinity, on which GEOS fails: NULL where no part is left. An
+ * envelope cannot show such parts: PostGIS forgets the positions in front of a NaN.
  */
-export function finiteOf(source: PostgisSource): string {
+export function keepFinite(source: PostgisSource): string {
   const { geography, mayHoldSurfaces } = source;
+  // A column of any geometries may be published with a type.
+  const type = mayHoldSurfaces ? 'Geometry' : source.geometryType;
   const geometry = column(source.geometryColumn) + (geography ? '::geometry' : '');
+  const rest = /^Multi|^Geometry/.test(type) ? ` ELSE ${finiteParts(source, type, geometry)}` : '';
+  return `CASE WHEN ${areFinite(type, geometry)} THEN ${polygonsOf(source)}${rest} END`;
+}
+
+/** SQL for the finite parts of a geometry, as polygonsOf() would have them. */
+function finiteParts({ geography, mayHoldSurfaces }: PostgisSource, type: string, geometry: string): string {
+  const flat = mayHoldSurfaces ? flatSurfaces('f.g') : geography ? cutAtAntimeridian('f.g') : 'f.g';
+  return `(SELECT ${flat} FROM (SELECT ST_Collect(d.geom ORDER BY d.path) AS g FROM ST_Dump(${geometry}) AS d
+    WHERE ${areFinite(type, 'd.geom')}) AS f)`;
+}
+
+/** SQL that tells whether all positions of a geometry of this type are finite, but for those of multi points. */
+function areFinite(type: string, geometry: string): string {
   // An empty point has neither x nor y.
   const isPlace = `coalesce(greatest(abs(ST_X(${geometry})), abs(ST_Y(${geometry}))) < 'Infinity', TRUE)`;
   const isMeasured = `(ST_Perimeter(${geometry}) < 'Infinity' AND ST_Length(${geometry}) < 'Infinity')`;
-  // A column of any geometries may be published with a type.
-  const type = mayHoldSurfaces ? 'Geometry' : source.geometryType;
-  const mixed = `CASE GeometryType(${geometry}) WHEN 'POINT' THEN ${isPlace} ELSE ${isMeasured} END`;
-  const isRelatable = type === 'Point' ? isPlace : type === 'Geometry' ? mixed : isMeasured;
-  return `CASE WHEN ${isRelatable} THEN ${polygonsOf(source)} END`;
+  if (type === 'Point') return isPlace;
+  if (!type.startsWith('Geometry')) return isMeasured;
+  return `CASE GeometryType(${geometry}) WHEN 'POINT' THEN ${isPlace} ELSE ${isMeasured} END`;
 }

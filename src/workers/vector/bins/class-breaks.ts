@@ -1,7 +1,10 @@
 import type { ClassBreaksResult, ClassBreaksTask } from '../../../core/class-breaks.js';
+import { type AnyNumber, exactInteger, readNumber, toDouble, toInt64 } from '../../../core/exact-number.js';
 import { TaskFailure } from '../../../core/failure.js';
 import type { Grouping, GroupStatistic } from '../../../core/feature-groups.js';
+import type { FeatureRow } from '../../../core/features.js';
 import { LIMITS } from '../../../core/limits.js';
+import { compareNumbers } from '../../../core/sortable-digits.js';
 import { breaksOf } from '../../../core/style/suggest/breaks.js';
 import type { Cancellation } from '../../cancellation.js';
 import type { FeatureStore } from '../../providers/feature-store.js';
@@ -11,8 +14,8 @@ type Groups = NonNullable<FeatureStore['groups']>;
 
 /** What the store computes of all values. */
 interface Spread {
-  readonly least: number;
-  readonly most: number;
+  readonly least: AnyNumber;
+  readonly most: AnyNumber;
   readonly mean: number;
   readonly deviation: number;
 }
@@ -35,10 +38,21 @@ export async function classBreaks(
     task.method === 'quantile'
       ? await quantiles(task, ask)
       : task.method === 'natural-breaks'
-        ? await naturalBreaks(task, groups, ask, cancellation)
+        ? await naturalBreaks(task, groups, least, ask, cancellation)
         : computed(task, spread);
-  const tidy = [...new Set(inner)].filter((limit) => limit >= least && limit < most);
-  return { least, maxima: [...tidy.sort((a, b) => a - b), most] };
+  const exact = bigEnds(spread) ? inner.map(exactLimit) : inner;
+  const inside = exact.filter(
+    (limit) => compareNumbers(limit, least) >= 0 && compareNumbers(limit, most) < 0,
+  );
+  const sorted = inside.sort(compareNumbers);
+  const tidy = sorted.filter((limit, i) => i === 0 || compareNumbers(limit, sorted[i - 1]!) > 0);
+  return { least, maxima: [...tidy, most] };
+}
+
+/** A number of a store: integers beyond 2^53 are `bigint`s, decimals that a double does not hold are text. */
+function exactNumber(value: FeatureRow['values'][number]): AnyNumber {
+  if (typeof value === 'number') return value;
+  return readNumber(String(value)) ?? { number: String(value) };
 }
 
 type Ask = (grouping: Grouping, limit: number) => ReturnType<Groups>;
@@ -50,11 +64,50 @@ async function spreadOf({ field }: ClassBreaksTask, ask: Ask): Promise<Spread | 
   const [least, most, mean, deviation] = rows[0].map(Number) as [number, number, number, number];
   if (!Number.isFinite(least) || !Number.isFinite(most))
     throw new TaskFailure('invalid-input', `'${field}' has values that are not finite.`);
-  return { least, most, mean, deviation };
+  return { least: exactNumber(rows[0][0]!), most: exactNumber(rows[0][1]!), mean, deviation };
 }
 
-function computed({ method, count, interval }: ClassBreaksTask, spread: Spread): number[] {
-  const { least, most, mean, deviation } = spread;
+/** A limit among large integers: the integer that a double is, not the one of its shortest digits. */
+const exactLimit = (limit: AnyNumber): AnyNumber =>
+  typeof limit === 'number' && Number.isInteger(limit) ? exactInteger(BigInt(limit)) : limit;
+
+/** The ends of integers that doubles round. */
+function bigEnds({ least, most }: Spread): [least: bigint, most: bigint] | undefined {
+  if (typeof least === 'number' && typeof most === 'number') return undefined;
+  const [first, last] = [toInt64(least), toInt64(most)];
+  return first === undefined || last === undefined ? undefined : [first, last];
+}
+
+function computed(task: ClassBreaksTask, spread: Spread): AnyNumber[] {
+  const big = bigEnds(spread);
+  return (big && computedExactly(task, big)) ?? computedRoughly(task, spread);
+}
+
+/** Limits of methods that integers suffice for. */
+function computedExactly(
+  { method, count, interval }: ClassBreaksTask,
+  [least, most]: [bigint, bigint],
+): AnyNumber[] | undefined {
+  if (method === 'equal-interval')
+    return innerPlaces(count).map((i) => exactInteger(least + ((most - least) * BigInt(i)) / BigInt(count)));
+  if (method !== 'defined-interval' || !Number.isSafeInteger(interval)) return undefined;
+  const width = BigInt(interval);
+  const first = floorQuotient(least, width) + 1n;
+  const number = -floorQuotient(-most, width) - first;
+  if (number >= LIMITS.classes) throw tooManyClasses();
+  return Array.from({ length: Math.max(0, Number(number)) }, (_, i) =>
+    exactInteger((first + BigInt(i)) * width),
+  );
+}
+
+function floorQuotient(a: bigint, b: bigint): bigint {
+  const quotient = a / b;
+  return a % b < 0n ? quotient - 1n : quotient;
+}
+
+function computedRoughly({ method, count, interval }: ClassBreaksTask, spread: Spread): number[] {
+  const { mean, deviation } = spread;
+  const [least, most] = [toDouble(spread.least), toDouble(spread.most)];
   const inner = innerPlaces(count);
   switch (method) {
     case 'geometrical-interval':
@@ -85,13 +138,12 @@ function deviationSteps(interval: number): number[] {
 function intervals(interval: number, least: number, most: number): number[] {
   const first = Math.floor(least / interval) + 1;
   const number = Math.ceil(most / interval) - first;
-  if (!(number < LIMITS.classes))
-    throw new TaskFailure(
-      'too-large',
-      `There are more than ${LIMITS.classes} classes: choose a wider interval.`,
-    );
+  if (!(number < LIMITS.classes)) throw tooManyClasses();
   return Array.from({ length: Math.max(0, number) }, (_, i) => (first + i) * interval);
 }
+
+const tooManyClasses = () =>
+  new TaskFailure('too-large', `There are more than ${LIMITS.classes} classes: choose a wider interval.`);
 
 async function quantiles({ field, count }: ClassBreaksTask, ask: Ask): Promise<number[]> {
   const statistics = innerPlaces(count).map(
@@ -105,20 +157,21 @@ async function quantiles({ field, count }: ClassBreaksTask, ask: Ask): Promise<n
   return rows[0]!.map(Number);
 }
 
-/** Values that count as one: how many they are, their mean and the greatest of them. */
+/** Values that count as one: how many they are, their mean, of large integers above the least value, and the greatest of them. */
 interface Cluster {
   readonly mean: number;
   readonly count: number;
-  readonly most: number;
+  readonly most: AnyNumber;
 }
 
 async function naturalBreaks(
   task: ClassBreaksTask,
   groups: Groups,
+  least: AnyNumber,
   ask: Ask,
   cancellation?: Cancellation,
-): Promise<number[]> {
-  const clusters = (await valuesOf(task, ask)) ?? (await clustersOf(task, groups, cancellation));
+): Promise<AnyNumber[]> {
+  const clusters = (await valuesOf(task, least, ask)) ?? (await clustersOf(task, groups, cancellation));
   const means = clusters.map(({ mean }) => mean);
   const starts = breaksOf(
     'NaturalBreaks',
@@ -130,12 +183,30 @@ async function naturalBreaks(
 }
 
 /** Each value; undefined where there are too many of them. */
-async function valuesOf({ field }: ClassBreaksTask, ask: Ask): Promise<Cluster[] | undefined> {
+async function valuesOf(
+  { field }: ClassBreaksTask,
+  least: AnyNumber,
+  ask: Ask,
+): Promise<Cluster[] | undefined> {
   const { rows, more } = await ask({ groupBy: [field], statistics: [{ type: 'count', field }] }, LIMITS.bins);
   if (more) return undefined;
+  const distance = distanceFrom(least);
   return rows
     .filter(([value]) => value !== null)
-    .map(([value, count]) => ({ mean: Number(value), count: Number(count), most: Number(value) }));
+    .map(([value, count]) => {
+      const most = exactNumber(value!);
+      return { mean: distance(most), count: Number(count), most };
+    });
+}
+
+/** Integers that doubles round are told apart by their distance from the least one. */
+function distanceFrom(least: AnyNumber): (value: AnyNumber) => number {
+  const first = typeof least === 'number' ? undefined : toInt64(least);
+  if (first === undefined) return toDouble;
+  return (value) => {
+    const integer = toInt64(value);
+    return integer === undefined ? toDouble(value) - Number(first) : Number(integer - first);
+  };
 }
 
 /** Values that lie in one of many bins, as one. */
@@ -148,6 +219,8 @@ async function clustersOf(
   const statistics = (['avg', 'count', 'max'] as const).map((type) => ({ type, field }));
   const cut = { kind: 'count' as const, count: LIMITS.bins };
   const { bins: all } = await bins({ ...task, cut, statistics }, groups, cancellation);
-  const rows = all.map(({ values }) => values.map(Number) as [number, number, number]);
-  return rows.filter(([, count]) => count > 0).map(([mean, count, most]) => ({ mean, count, most }));
+  return all
+    .map(({ values: [mean, count, most] }) => ({ mean: Number(mean), count: Number(count), most: most! }))
+    .filter(({ count }) => count > 0)
+    .map((cluster) => ({ ...cluster, most: exactNumber(cluster.most) }));
 }

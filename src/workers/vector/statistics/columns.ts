@@ -4,6 +4,7 @@ import type {
   TextStatistics,
   TimeStatistics,
 } from '../../../core/field-statistics.js';
+import { compareNumbers } from '../../../core/sortable-digits.js';
 import type { Value } from '../analytics/statistics.js';
 import { DistinctEstimate } from './distinct.js';
 import { NumberBins } from './number-bins.js';
@@ -27,8 +28,8 @@ export class NumberColumn implements Column<NumberStatistics> {
   #mean = 0;
   #squares = 0;
   #notFinite = 0;
-  #least: { number: number; value: Value } | undefined;
-  #greatest: { number: number; value: Value } | undefined;
+  #least: Measured | undefined;
+  #greatest: Measured | undefined;
 
   constructor(readonly whole: boolean) {}
 
@@ -42,8 +43,9 @@ export class NumberColumn implements Column<NumberStatistics> {
     const delta = number - this.#mean;
     this.#mean += delta / this.#count;
     this.#squares += delta * (number - this.#mean);
-    if (this.#least === undefined || number < this.#least.number) this.#least = { number, value };
-    if (this.#greatest === undefined || number > this.#greatest.number) this.#greatest = { number, value };
+    if (this.#least === undefined || isLess({ number, value }, this.#least)) this.#least = { number, value };
+    if (this.#greatest === undefined || isLess(this.#greatest, { number, value }))
+      this.#greatest = { number, value };
     this.#bins.add(number);
     this.#draw(number);
   }
@@ -81,6 +83,19 @@ export class NumberColumn implements Column<NumberStatistics> {
       return { p, value: low + (high - low) * (place - Math.floor(place)) };
     });
   }
+}
+
+interface Measured {
+  /** The nearest double. */
+  readonly number: number;
+  readonly value: NonNullable<Value>;
+}
+
+/** Compares by all digits where the doubles are equal. */
+function isLess(a: Measured, b: Measured): boolean {
+  if (a.number !== b.number) return a.number < b.number;
+  if (a.value === b.value) return false;
+  return compareNumbers({ number: String(a.value) }, { number: String(b.value) }) < 0;
 }
 
 /** A number where a double holds it, else its digits. */

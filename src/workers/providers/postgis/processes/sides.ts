@@ -3,7 +3,7 @@ import { fieldOf } from '../../../../core/features.js';
 import type { PostgisSource } from '../../../../core/vector-source.js';
 import { columnsOf } from '../columns.js';
 import { whereOf } from '../filter.js';
-import { finiteOf, tableOf } from '../names.js';
+import { keepFinite, tableOf } from '../names.js';
 import type { SqlParams } from '../params.js';
 
 /** Features of a process as parts of a statement: rows and masks are those that a query of the same features has. */
@@ -22,7 +22,7 @@ export function rowsOf({ source, filter }: ProcessFeatures, params: SqlParams, .
 
 /** Features that lie somewhere: overlays and joins omit the others. */
 export const isSomewhere = ({ source }: ProcessFeatures) =>
-  `NOT ST_IsEmpty(${finiteOf(source as PostgisSource)})`;
+  `NOT ST_IsEmpty(${keepFinite(source as PostgisSource)})`;
 
 /** The features of the input as rows `a`: `id`, `geom`, and `f0`, `f1` ... for the values. */
 export function inputRows(input: ProcessFeatures, params: SqlParams): string {
