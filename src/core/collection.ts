@@ -1,6 +1,7 @@
 import { hasCoverage, hasFeatures, hasStoredTiles, isServed } from './abilities.js';
 import type { ArchiveContainer, ArchiveFormat, VectorLayerMetadata } from './archives.js';
 import type { Box } from './box.js';
+import type { LogCommits } from './commit-count.js';
 import type { Expression } from './cql2/ast.js';
 import type { Crs } from './crs.js';
 import type { LayerAbout, MapSettings, Relationship, ServiceProtocol } from './layer-settings.js';
@@ -79,6 +80,8 @@ export interface VectorCollection extends CollectionBase {
   readonly takenFor?: 'degrees' | 'plane';
   /** Cursor of the last edit that `featureCount` and `extent84` know of. */
   readonly cursor: number;
+  /** Commits to the file that were read; absent where they cannot be counted. */
+  readonly commits?: LogCommits;
   readonly style: MapStyle;
   /** Further styles that its source brings along. */
   readonly styles?: readonly NamedStyle[];

@@ -137,6 +137,8 @@ export interface FileWrites {
   /** Number of commits to the file before them and after them. */
   before: number;
   after: number;
+  /** See `LogCommits.log`. */
+  log?: string;
   /** `sqliteState` of the file once they were done. */
   state?: string;
 }

@@ -2,6 +2,7 @@
 
 import type { ArchiveTile } from './archives.js';
 import type { Box } from './box.js';
+import type { LogCommits } from './commit-count.js';
 import type { Expression } from './cql2/ast.js';
 import type { PostgisRaster } from './rasters.js';
 import type { FileStyle } from './style/model.js';
@@ -30,6 +31,8 @@ export interface VectorLayerInfo {
   countEstimated?: boolean;
   /** Cursor of the last edit that the other members know of; 0 when the store has had none. */
   cursor: number;
+  /** Commits that the other members know of; absent where they cannot be counted. */
+  commits?: LogCommits;
   /** Styles that the file brings along. */
   styles?: FileStyle[];
   /** Of a table of STAC items: the document of their collection, as it was read. */

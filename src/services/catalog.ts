@@ -238,9 +238,11 @@ export class Catalog {
     if (!edits || !hasFeatures(collection)) return collection;
     const content = this.#contentOf(collection.file);
     // A file that took the place of another one counts its edits anew.
-    for (const [cursor, { writes }] of edits)
-      if (cursor <= collection.cursor || (writes && content && writes.content !== content))
+    for (const [cursor, change] of edits) {
+      const { writes } = change;
+      if (isRead(collection, change) || (writes && content && writes.content !== content))
         edits.delete(cursor);
+    }
     return [...edits.values()].reduce(edited, collection);
   }
 
@@ -328,8 +330,10 @@ export class Catalog {
         return true;
       }
     }
-    if (change.cursor <= published.cursor) return true;
-    if (edits.has(change.cursor)) return false;
+    if (isRead(published, change)) return true;
+    const told = edits.get(change.cursor);
+    // In a file that another program restored, cursors come a second time.
+    if (told && isSameCommit(told, change)) return false;
     edits.set(change.cursor, change);
     if (edits.size > KEPT_EDITS) edits.delete(edits.keys().next().value!);
     this.#replace(edited(plain, change));
@@ -415,6 +419,20 @@ export class Catalog {
     clearInterval(this.#retries);
     await this.#watcher?.close();
   }
+}
+
+/**
+ * Whether a collection as it was read holds an edit. A file that another program restored has older cursors, but more
+ * commits: edits that it lost were committed before.
+ */
+function isRead({ cursor, commits }: VectorCollection, change: CollectionChange): boolean {
+  const { writes } = change;
+  if (writes && commits && writes.log === commits.log) return writes.after <= commits.count;
+  return change.cursor <= cursor;
+}
+
+function isSameCommit({ writes: one }: CollectionChange, { writes: other }: CollectionChange): boolean {
+  return one?.log === other?.log && one?.after === other?.after;
 }
 
 /** Whether two states of a collection have the same members. */

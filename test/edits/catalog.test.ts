@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import type { CatalogSnapshot, VectorCollection } from '../../src/core/collection.js';
 import type { CollectionChange, EditTask } from '../../src/core/edits.js';
@@ -116,6 +118,40 @@ it('does not go back to what a reload read before an edit', async () => {
   catalog.touch('spots', await create(1));
   catalog.commit(snapshot);
   expect(facts()).toEqual({ count: 1, cursor: 1 });
+});
+
+/** Copies all pages by the backup interface of SQLite, in a program of its own. */
+const copyPages = (command: 'backup' | 'restore') =>
+  execFileSync('sqlite3', [store.file, `.${command} ${join(dirname(store.file), 'kept.gpkg')}`]);
+
+it.each([0, 1])(
+  'counts anew in a file that another program restored, as it was after %i edits',
+  async (kept) => {
+    for (let i = 0; i < kept; i++) catalog.touch('spots', await create(1));
+    copyPages('backup');
+    for (let i = 0; i < 3; i++) catalog.touch('spots', await create(2));
+    const late = await create(3);
+    copyPages('restore');
+    // An edit that is made while the file is read, and one of before that another process tells late.
+    const snapshot = await catalog.prepare({ sources: [store.file] });
+    catalog.touch('spots', await create(4));
+    catalog.touch('spots', late);
+    catalog.commit(snapshot);
+    catalog.touch('spots', late);
+    expect(facts()).toEqual({ count: kept + 1, cursor: kept + 1 });
+    catalog.touch('spots', await create(5));
+    expect(facts()).toEqual({ count: kept + 2, cursor: kept + 2 });
+    expect(await store.query('SELECT count(*) AS n FROM spots')).toEqual([{ n: kept + 2 }]);
+  },
+);
+
+it('refuses an edit of a table that another program dropped, and leaves no transaction open', async () => {
+  catalog.touch('spots', await create(1));
+  const other = new Database(store.file);
+  other.exec("DELETE FROM gpkg_geometry_columns WHERE table_name = 'spots'; DROP TABLE spots");
+  await expect(create(2)).rejects.toMatchObject({ code: 'store-unavailable' });
+  other.exec('CREATE TABLE writable (n)');
+  other.close();
 });
 
 it('says that an older reading was shown after a newer one, and reads again by itself when it refreshes', async () => {

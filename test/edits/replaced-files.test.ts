@@ -75,6 +75,7 @@ async function insert(name: string): Promise<void> {
   await eventually(async () => expect((await send('POST', 'spots/items', spot(name))).status).toBe(201));
 }
 
+const restore = (path: string) => execFileSync('sqlite3', [file, `.restore ${path}`]);
 const REPLACEMENTS = {
   'by a rename': (path: string) => renameSync(path, file),
   'in place': (path: string) => copyFileSync(path, file),
@@ -119,6 +120,15 @@ describe.each([[[]], [['--processes', '2']]])('a server with %j', (args) => {
     await pause(1500);
     // The file that changed is not taken for one that another program changed.
     expect(reloads()).toBe(before);
+  });
+
+  it('counts the rows that another program restored by the backup interface', async () => {
+    for (let i = 0; i < 5; i++) await insert('before');
+    makeTown(draft, 250, 'restored');
+    restore(draft);
+    await eventually(async () => expect(await served()).toEqual({ restored: 250 }));
+    for (let i = 0; i < 3; i++) await insert('after');
+    await eventually(async () => expect(await served()).toEqual({ restored: 250, after: 3 }));
   });
 
   describe.each(ways)('replaced %s', (_way, replace) => {

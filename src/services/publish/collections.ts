@@ -55,6 +55,7 @@ export function vectorCollection(
     },
     featureCount: layer.featureCount,
     cursor: layer.cursor,
+    ...(layer.commits ? { commits: layer.commits } : {}),
     countEstimated: layer.countEstimated,
     ...stylesOfFile(defaultStyle(layer.source.geometryType, id), layer.styles),
     ...(layer.stac ? { stac: layer.stac } : {}),

@@ -74,7 +74,15 @@ export class GeoPackageSession implements EditSession {
   }
 
   static begin(task: SessionTask): GeoPackageSession {
-    return guarded(() => new GeoPackageSession(beginOn((task.source as GeoPackageSource).path), task));
+    return guarded(() => {
+      const writer = beginOn((task.source as GeoPackageSource).path);
+      try {
+        return new GeoPackageSession(writer, task);
+      } catch (error) {
+        writer.statement('ROLLBACK').run();
+        throw error;
+      }
+    });
   }
 
   async savepoint(): Promise<void> {

@@ -1,6 +1,8 @@
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Box } from '../../../core/box.js';
+import { countCommits, type LogCommits } from '../../../core/commit-count.js';
 import { isUndefinedCrs } from '../../../core/crs.js';
 import { TaskFailure } from '../../../core/failure.js';
 import { STAC_COLUMNS, STAC_TABLE } from '../../../core/stac.js';
@@ -50,18 +52,42 @@ const CONTENTS = `
 export function inspect(path: string, named: Omit<InspectTask, 'kind' | 'path'> = {}): VectorLayerInfo[] {
   const { crs = {}, assumeCrs, tables } = named;
   const statedCrs = (table: string) => crs[table] ?? crs[''];
-  // One transaction: counts, extents and the cursor are of one moment.
   return reading(path, (db) =>
-    db.transaction(() =>
+    atOneMoment(db, path, (commits) =>
       contents(db).flatMap((row) => {
         if (tables && !tables.includes(row.table_name)) return [];
         const read = readable(() =>
           layer(db, path, row, statedCrs(row.table_name) ?? crsOf(row) ?? assumeCrs),
         );
-        return 'problem' in read ? [] : [read.value];
+        return 'problem' in read ? [] : [{ ...read.value, ...(commits && { commits }) }];
       }),
-    )(),
+    ),
   );
+}
+
+/** Attempts to begin a reading while others write. */
+const MAX_ATTEMPTS = 5;
+
+/** Reads in one transaction, which sees these commits and no others; undefined where they cannot be counted. */
+function atOneMoment<T>(
+  db: Database.Database,
+  path: string,
+  read: (commits: LogCommits | undefined) => T,
+): T {
+  for (let attempt = 1; ; attempt++) {
+    db.exec('BEGIN');
+    try {
+      // SQLite opens the log, or makes one, when it first reads.
+      db.prepare('SELECT 1 FROM sqlite_master').get();
+      const commits = countCommits(path);
+      db.exec('ROLLBACK; BEGIN');
+      db.prepare('SELECT 1 FROM sqlite_master').get();
+      const isSame = isDeepStrictEqual(countCommits(path), commits);
+      if (isSame || attempt === MAX_ATTEMPTS) return read(isSame ? commits : undefined);
+    } finally {
+      if (db.inTransaction) db.exec('ROLLBACK');
+    }
+  }
 }
 
 /** Damage to the file, which all of its tables suffer from. */

@@ -37,6 +37,7 @@ export function recordEvents(
   origin: EditOrigin,
   events: readonly NewEvent[],
 ): number {
+  writer.keepOutbox();
   const insert = writer.statement(INSERT);
   let cursor = 0;
   for (const event of events) cursor = Number(insert.run(...columnsOf(table, origin, event)).lastInsertRowid);

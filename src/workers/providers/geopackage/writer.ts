@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { commitCount } from '../../../core/commit-count.js';
+import { commitCount, countCommits } from '../../../core/commit-count.js';
 import type { EmptiedLog, FileWrites } from '../../../core/edits.js';
 import { TaskFailure } from '../../../core/failure.js';
 import { sqliteState } from '../../../core/file-state.js';
@@ -44,6 +44,7 @@ export class Writer {
   readonly #statements = new LRUCache<string, Database.Statement>({ max: MAX_STATEMENTS });
   readonly #tables = new Map<string, TableFacts>();
   #schemaVersion: unknown;
+  #outboxVersion: unknown;
 
   constructor(
     readonly db: Db,
@@ -61,9 +62,20 @@ export class Writer {
     return prepared;
   }
 
+  /** Call in the transaction of each edit: another program may have restored the file as it was without an outbox. */
+  keepOutbox(): void {
+    if (this.#readSchemaVersion() === this.#outboxVersion) return;
+    createOutbox(this.db);
+    this.#outboxVersion = this.#readSchemaVersion();
+  }
+
+  #readSchemaVersion(): unknown {
+    return this.db.pragma('schema_version', { simple: true });
+  }
+
   /** Read again when another program has changed the schema. */
   tableFacts(source: GeoPackageSource): TableFacts {
-    const version = this.db.pragma('schema_version', { simple: true });
+    const version = this.#readSchemaVersion();
     if (version !== this.#schemaVersion) this.#tables.clear();
     this.#schemaVersion = version;
     let facts = this.#tables.get(source.table);
@@ -98,10 +110,11 @@ export function beginOn(path: string): Writer {
 export function writesBegun(path: string, { opening }: Writer): FileWrites | undefined {
   // The file is not looked at anew while it is written to.
   const settled = opened.settled(path);
-  const commits = commitCount(path);
-  if (!settled || commits === undefined) return undefined;
-  const before = commits === opening.after ? (opening.before ?? commits) : commits;
-  return { content: contentName(settled), before, after: commits + 1 };
+  const commits = countCommits(path);
+  if (!settled || !commits) return undefined;
+  const { log, count } = commits;
+  const before = count === opening.after ? (opening.before ?? count) : count;
+  return { content: contentName(settled), before, after: count + 1, log };
 }
 
 /** Call after each commit. Throws when it went to a file that was replaced meanwhile. */
@@ -155,12 +168,15 @@ function openWriter(path: string): Writer {
 }
 
 function readFacts(db: Db, source: GeoPackageSource): TableFacts {
-  const { srsId, geometryType } = db
+  const row = db
     .prepare(
       `SELECT srs_id AS srsId, upper(geometry_type_name) AS geometryType
        FROM gpkg_geometry_columns WHERE table_name = ? COLLATE NOCASE`,
     )
-    .get(source.table) as { srsId: number; geometryType: string };
+    .get(source.table) as { srsId: number; geometryType: string } | undefined;
+  if (!row)
+    throw new TaskFailure('store-unavailable', 'The file does not contain the table of this collection now.');
+  const { srsId, geometryType } = row;
   const columns = db.prepare('SELECT name, dflt_value FROM pragma_table_info(?)').all(source.table) as {
     name: string;
     dflt_value: string | null;
