@@ -43,6 +43,9 @@ function verdictOf({ rounds, goal, most }: Ratio): string {
   return '';
 }
 
+const countRounds = ({ ratios, figures }: Report) =>
+  (ratios[0]?.rounds ?? Object.values(figures[0]?.rounds ?? {})[0] ?? []).length;
+
 function markdown(report: Report, title = `## ${report.bench}`): string {
   const columns = Object.keys(report.figures[0]?.rounds ?? {});
   const rows = report.figures.map(
@@ -59,7 +62,7 @@ function markdown(report: Report, title = `## ${report.bench}`): string {
     '',
     report.about,
     '',
-    `Command: \`${report.command}\`. Machine: ${cpus().length} x ${cpus()[0]!.model.trim()}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}. Medians of ${report.ratios[0]?.rounds.length ?? 0} interleaved rounds.`,
+    `Command: \`${report.command}\`. Machine: ${cpus().length} x ${cpus()[0]!.model.trim()}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}. Medians of ${countRounds(report)} interleaved rounds.`,
     '',
     `| | ${columns.join(' | ')} |`,
     `|---|${columns.map(() => '---:').join('|')}|`,
