@@ -220,6 +220,16 @@ it('points are no zones', async () => {
   expect([status.status, status.message]).toEqual(['failed', expect.stringContaining('must be polygons')]);
 });
 
+it('an observer west of 180 degrees sees on a raster of metres beyond 180 degrees', async () => {
+  const metres = 111_319.490_793;
+  const seen = async (x: number) => {
+    const observer = { observerX: x * metres, observerY: 0.5 * metres, observerHeight: 1e6 };
+    const inputs = { raster: { collection: 'beyond' }, ...observer };
+    return pixelsOf(await client.output('surface.viewshed', inputs, 'raster')).pixels;
+  };
+  expect(await seen(-175)).toEqual(await seen(185));
+});
+
 describe.each([
   ['dateline', 50],
   ['world360', 128],
@@ -280,6 +290,22 @@ describe.each([
     };
     const counts = await drawn(['west', 7, box(-180, -12, -170, 12)], ['east', 9, box(172, -12, 180, 12)]);
     expect(Math.min(...counts)).toBeGreaterThan(0);
+  });
+
+  it('points are interpolated', async () => {
+    const valued = (x: number, y: number, mean: number) => {
+      const { properties, ...rest } = feature(String(x), 'Point', [x, y]);
+      return { ...rest, properties: { ...properties, mean } };
+    };
+    const interpolated = async (method: string, ...points: unknown[]) => {
+      const inputs = { raster, points: collectionOf(points), field: 'mean' };
+      const { pixels } = pixelsOf(await client.output(`raster.interpolate-${method}`, inputs, 'raster'));
+      return pixels.filter((pixel) => !Number.isNaN(pixel));
+    };
+    const weighted = await interpolated('idw', valued(-175, 0, 70), valued(175, 0, 1));
+    expect(Math.max(...weighted)).toBeGreaterThan(60);
+    const corners = [valued(-179, -5, 7), valued(-171, -5, 7), valued(-175, 5, 7)];
+    expect((await interpolated('linear', ...corners)).length).toBeGreaterThan(0);
   });
 
   it('single values are found', async () => {

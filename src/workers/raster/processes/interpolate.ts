@@ -23,7 +23,7 @@ export async function interpolate(
   onProgress: (fraction: number) => void,
 ): Promise<void> {
   const shape = shapeOf(dataset);
-  const points = readPoints(features, field);
+  const points = readPoints(features, field, dataset);
   const near = radius === undefined ? undefined : new Buckets(points, radius);
   const pairs = near?.pairs(pixelsAround(dataset)) ?? points.values.length * shape.width * shape.height;
   if (pairs > LIMITS.interpolationPairs)

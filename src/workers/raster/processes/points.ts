@@ -4,9 +4,13 @@ import { TaskFailure } from '../../../core/failure.js';
 import { RESULT_TABLE } from '../../../core/feature-processes.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
+import { wkbToGeoPackage } from '../../../native/index.js';
 import { boxOf } from '../../process/blob.js';
 import { connect, quote } from '../../providers/geopackage/connection.js';
 import { inspect } from '../../providers/geopackage/inspect.js';
+import type { Dataset } from '../gdal.js';
+import { georeferenceOf } from '../georeference.js';
+import { shiftsOf } from './zones.js';
 
 export interface Points {
   blobs: Uint8Array[];
@@ -15,8 +19,12 @@ export interface Points {
   values: Float64Array;
 }
 
-/** Points that have a value. Fails with `invalid-input` when there is none. */
-export function readPoints(path: string, field: string): Points {
+/**
+ * Points that have a value, each at the longitude that is nearest to the middle of the raster. Fails with `invalid-input`
+ * when there is none.
+ */
+export function readPoints(path: string, field: string, dataset: Dataset): Points {
+  const move = moveNear(dataset);
   const { idColumn, geometryColumn } = inspect(path)[0]!.source as GeoPackageSource;
   const db = connect(path, true);
   try {
@@ -32,8 +40,9 @@ export function readPoints(path: string, field: string): Points {
     for (const [geometry, value] of rows) {
       const box = boxOf(geometry);
       if (!box || !geometry) continue;
-      points.push([box[0], box[1], value]);
-      blobs.push(geometry);
+      const [x, y] = [move(box[0]), box[1]];
+      points.push([x, y, value]);
+      blobs.push(x === box[0] ? geometry : pointBlob(x, y));
       if (points.length > LIMITS.processZones)
         throw new TaskFailure('too-large', `There are more than ${LIMITS.processZones} points.`);
     }
@@ -43,4 +52,24 @@ export function readPoints(path: string, field: string): Points {
   } finally {
     db.close();
   }
+}
+
+/** Moves an x around the Earth to where it is nearest to the middle of a raster. */
+function moveNear(dataset: Dataset): (x: number) => number {
+  const shifts = shiftsOf(dataset);
+  const { x: columns, y: rows } = dataset.rasterSize;
+  const [x0, a, b] = georeferenceOf(dataset).geoTransform;
+  const middle = x0 + (a * columns + b * rows) / 2;
+  const away = (x: number) => Math.abs(x - middle);
+  return (x) => shifts.map((shift) => x + shift).reduce((best, one) => (away(one) < away(best) ? one : best));
+}
+
+/** A point as a GeoPackage blob. */
+function pointBlob(x: number, y: number): Uint8Array {
+  const wkb = Buffer.alloc(21);
+  wkb.writeUInt8(1, 0);
+  wkb.writeUInt32LE(1, 1);
+  wkb.writeDoubleLE(x, 5);
+  wkb.writeDoubleLE(y, 13);
+  return wkbToGeoPackage(wkb, 0);
 }

@@ -23,7 +23,7 @@ export async function interpolateLinear(
   part: string,
   onProgress: (fraction: number) => void,
 ): Promise<void> {
-  const points = readPoints(features, field);
+  const points = readPoints(features, field, dataset);
   const transform = pixelTransformOf(georeferenceOf(dataset).geoTransform);
   const triangles = trianglesOf(points, transform);
   const compute = async (box: PixelBox) => {

@@ -12,7 +12,7 @@ import type { Dataset } from '../gdal.js';
 import { type GeoTransform, georeferenceOf } from '../georeference.js';
 import { type BandShape, shapeOf, writeBlocks } from './blocks.js';
 import { type PixelBox, readValues } from './values.js';
-import { pixelAt, pixelTransformOf } from './zones.js';
+import { pixelAt, pixelTransformOf, shiftsOf } from './zones.js';
 
 type ViewshedProcess = Extract<RasterProcess, { kind: 'viewshed' }>;
 
@@ -38,10 +38,7 @@ export async function viewshed(
 ): Promise<void> {
   const { geoTransform, northUp, crs } = georeferenceOf(dataset);
   if (!northUp) throw new TaskFailure('invalid-input', 'The raster is turned: reproject it before.');
-  const place = pixelAt(pixelTransformOf(geoTransform), process.x, process.y).map(Math.floor) as [
-    number,
-    number,
-  ];
+  const place = pixelOn(dataset, process.x, process.y);
   const window = windowAround(dataset, geoTransform, place, process.maxDistance);
   const view = new View(dataset.bands.get(band), window, place, {
     ...process,
@@ -59,6 +56,14 @@ export async function viewshed(
     async (box) => [cut(visibility, window.width, box)],
     (fraction) => onProgress(LOOKED + fraction * (1 - LOOKED)),
   );
+}
+
+/** The pixel of a position, whichever way the raster counts its longitude. Outside of the raster if there is none. */
+function pixelOn(dataset: Dataset, x: number, y: number): [column: number, row: number] {
+  const transform = pixelTransformOf(georeferenceOf(dataset).geoTransform);
+  const places = shiftsOf(dataset).map((shift) => pixelAt(transform, x + shift, y).map(Math.floor));
+  const isOn = ([column]: number[]) => column! >= 0 && column! < dataset.rasterSize.x;
+  return (places.find(isOn) ?? places[0]) as [number, number];
 }
 
 /** Greatest radius of the Earth of a CRS. */
