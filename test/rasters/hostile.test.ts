@@ -12,14 +12,22 @@ import {
 } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RasterSource } from '../../src/core/rasters.js';
 import { findFiles } from '../../src/services/publish/find.js';
-import { DEM, fileRaster, LANDSAT, suiteEngine } from '../engine/support.js';
+import { DEM, fileRaster, LANDSAT, ROOT, suiteEngine } from '../engine/support.js';
 import { range, tiffWithMetadata, writeNetcdf, writeZarr } from './support.js';
 
 const suite = suiteEngine();
 const inScratch = (name: string) => join(suite.scratch.path, name);
+
+/** A file of test/fixtures/hdf5, which make.py wrote. */
+function unpack(name: string): string {
+  const path = inScratch(`${name}.h5`);
+  writeFileSync(path, gunzipSync(readFileSync(join(ROOT, 'test/fixtures/hdf5', `${name}.h5.gz`))));
+  return path;
+}
 
 /** Linear congruential: the same mutations every time. */
 function seeded(seed: number): () => number {
@@ -230,6 +238,29 @@ describe('files that name others', () => {
       message: expect.stringContaining('another folder'),
     });
   });
+
+  it.each([
+    ['old-few-ext', 'external storage'],
+    ['old-many-ext', 'external storage'],
+    ['new-few-ext', 'external storage'],
+    ['new-many-ext', 'external storage'],
+    ['new-few-virtual', 'a virtual dataset'],
+    ['new-few-link', 'an external link'],
+    ['new-many-link', 'an external link'],
+  ])('for values of HDF5 are refused (%s)', async (name, what) => {
+    await expect(suite.pool.run('raster.layers', { path: unpack(name) })).rejects.toMatchObject({
+      code: 'source-unreadable',
+      message: expect.stringContaining(`names other files (${what})`),
+    });
+  });
+
+  it.each(['old-few', 'old-many', 'new-few', 'new-many'])(
+    'are not named by plain HDF5 (%s)',
+    async (kind) => {
+      const { layers } = await suite.pool.run('raster.layers', { path: unpack(`${kind}-plain`) });
+      expect(layers).toMatchObject([{ source: { variables: ['leak'] } }]);
+    },
+  );
 
   it('by links out of the folder are no files of it', async () => {
     const folder = inScratch('linked');
