@@ -254,6 +254,18 @@ describe('files that name others', () => {
     });
   });
 
+  it('may be of a newer HDF5, which is refused', async () => {
+    // The library ends the process on these, once it has read another file.
+    await suite.pool.run('raster.layers', { path: unpack('new-few-plain') });
+    await expect(suite.pool.run('raster.layers', { path: unpack('newest-few-plain') })).rejects.toMatchObject(
+      {
+        code: 'source-unreadable',
+        message: expect.stringContaining('newer version'),
+      },
+    );
+    expect(suite.engine.process.exitCode).toBeNull();
+  });
+
   it.each(['old-few', 'old-many', 'new-few', 'new-many'])(
     'are not named by plain HDF5 (%s)',
     async (kind) => {

@@ -1,4 +1,7 @@
-/** Refuses HDF5 files that name other files: the library opens those as soon as values are read. */
+/**
+ * Refuses HDF5 files that name other files: the library opens those as soon as values are read. Attributes of newer
+ * versions are refused, too: HDF5 1.10 ends the process when it lists them.
+ */
 
 import { open } from 'node:fs/promises';
 import { TaskFailure } from '../../../../../core/failure.js';
@@ -12,7 +15,10 @@ const MAX_PARTS = 500_000;
 const [LINK_INFO, LINK, EXTERNAL_FILES, LAYOUT, SYMBOL_TABLE, CACHE_IMAGE] = [
   0x02, 0x06, 0x07, 0x08, 0x11, 0x18,
 ];
+const ATTRIBUTE = 0x0c;
 const VIRTUAL = 3;
+/** Newest versions of attributes, and of their types, that HDF5 1.10 reads. */
+const [MAX_ATTRIBUTE_VERSION, MAX_TYPE_VERSION] = [3, 3];
 const [HARD_LINK, EXTERNAL_LINK] = [0, 64];
 
 /** Fails with `source-unreadable` for an HDF5 file whose values, or parts of whose tree, are in other files. Other files pass. */
@@ -32,6 +38,19 @@ const refused = (what: string) =>
     'source-unreadable',
     `The HDF5 file names other files (${what}), which are not read: write all values into one file.`,
   );
+
+function requireKnownAttribute(data: Cursor): void {
+  const version = data.number(1);
+  const nameBytes = data.skip(1).number(2);
+  // Older ones fill the name up to eight bytes; the newest has an encoding before it.
+  const name = version === 1 ? Math.ceil(nameBytes / 8) * 8 : nameBytes + (version === 3 ? 1 : 0);
+  const isKnown = version > 0 && version <= MAX_ATTRIBUTE_VERSION;
+  if (isKnown && data.skip(4 + name).number(1) >> 4 <= MAX_TYPE_VERSION) return;
+  throw new TaskFailure(
+    'source-unreadable',
+    'The HDF5 file has attributes of a newer version of HDF5 than 1.10: write it for that version (libver of h5py).',
+  );
+}
 
 class Walk {
   readonly #waiting: (() => Promise<void>)[] = [];
@@ -75,6 +94,8 @@ class Walk {
         if (version >= 3 && data.number(1) === VIRTUAL) throw refused('a virtual dataset');
         return;
       }
+      case ATTRIBUTE:
+        return requireKnownAttribute(data);
       case CACHE_IMAGE:
         throw damaged();
       case SYMBOL_TABLE:
