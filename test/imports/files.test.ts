@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { multipart } from '../admin/support/multipart.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { zip } from '../support/zip.js';
+import { filesWithCrs } from './crs-files.js';
 import {
   call,
   collections,
@@ -163,6 +164,17 @@ describe('preview', () => {
         );
         expect([route, path, status >= 400 && status < 500]).toEqual([route, path, true]);
         expect(body.detail).toContain('names a file');
+      }
+    const files = filesWithCrs(wkt(pipe), pipe);
+    for (const [name, content] of files)
+      for (const route of ['/import/preview', '/import/upload']) {
+        const { status, body } = await send(route, { TableName: 'named_file' }, content, name);
+        expect([route, name, status, body.detail]).toEqual([
+          route,
+          name,
+          expect.toSatisfy((code) => code >= 400 && code < 500),
+          expect.stringContaining(name.startsWith('dtd') ? 'in a DTD' : 'names a file'),
+        ]);
       }
     const gml = `<?xml version="1.0"?><ogr:FeatureCollection xmlns:ogr="http://ogr.maptools.org/" xmlns:gml="http://www.opengis.net/gml">
       <gml:featureMember><ogr:town fid="town.0"><ogr:geometryProperty><gml:Point srsName="EPSG:4326"><gml:coordinates>1,2</gml:coordinates></gml:Point></ogr:geometryProperty><ogr:name>a</ogr:name></ogr:town></gml:featureMember>

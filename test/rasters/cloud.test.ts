@@ -4,9 +4,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
+import { tiffWithMetadata } from './support.js';
 
 /** Cloud rasters of the management API, read from a store of our own that speaks as S3 does. */
 
@@ -31,6 +32,14 @@ beforeAll(async () => {
   execFileSync('gdal_translate', ['-q', '-of', 'COG', ...size, 'demo/data/L7_ETMs.tif', path]);
   objects.set('/scenes/2026/a%20b.tif', readFileSync(path));
   objects.set('/scenes/text.tif', Buffer.from('no raster at all'.repeat(100)));
+  objects.set(
+    '/scenes/named.tif',
+    tiffWithMetadata(
+      `<GDALMetadata><Item name="OVERVIEW_FILE" domain="OVERVIEWS">${resolve('demo/data/L7_ETMs.tif')}</Item></GDALMetadata>`,
+    ),
+  );
+  // Without another file's name it is a raster.
+  objects.set('/scenes/plain.tif', tiffWithMetadata('<GDALMetadata/>'));
   store = createServer((request, response) => {
     const bytes = objects.get(request.url!);
     const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
@@ -91,9 +100,16 @@ describe('a cloud raster', () => {
     expect((await tile()).status).toBe(404);
   }, 60_000);
 
+  it('may be one pixel', async () => {
+    const { status, body } = await api('POST', '/cloud-rasters', { ...WANTED, objectKey: 'plain.tif' });
+    expect([status, body.width]).toEqual([201, 1]);
+    expect((await api('DELETE', `/cloud-rasters/${body.id}`)).status).toBe(204);
+  });
+
   it.each<[string, object, number]>([
     ['is not there', { objectKey: 'nothing.tif' }, 400],
     ['is no raster', { objectKey: 'text.tif' }, 400],
+    ['names another file', { objectKey: 'named.tif' }, 400],
     ['is on a host that is not allowed', { provider: 'AzureBlob', bucket: 'scenes' }, 400],
   ])('is refused when it %s', async (_what, wrong, status) => {
     const answer = await api('POST', '/cloud-rasters', { ...WANTED, ...wrong });

@@ -12,14 +12,22 @@ import {
 } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RasterSource } from '../../src/core/rasters.js';
 import { findFiles } from '../../src/services/publish/find.js';
-import { DEM, fileRaster, LANDSAT, suiteEngine } from '../engine/support.js';
-import { range, writeNetcdf, writeZarr } from './support.js';
+import { DEM, fileRaster, LANDSAT, ROOT, suiteEngine } from '../engine/support.js';
+import { range, tiffWithMetadata, writeNetcdf, writeZarr } from './support.js';
 
 const suite = suiteEngine();
 const inScratch = (name: string) => join(suite.scratch.path, name);
+
+/** A file of test/fixtures/hdf5, which make.py wrote. */
+function unpack(name: string): string {
+  const path = inScratch(`${name}.h5`);
+  writeFileSync(path, gunzipSync(readFileSync(join(ROOT, 'test/fixtures/hdf5', `${name}.h5.gz`))));
+  return path;
+}
 
 /** Linear congruential: the same mutations every time. */
 function seeded(seed: number): () => number {
@@ -98,40 +106,28 @@ describe('mutated', () => {
   }, 120_000);
 });
 
-/** A TIFF of one grey pixel in a degree, whose tag of GDAL holds this text. */
-function withMetadata(text: string): Buffer {
-  const metadata = Buffer.from(`${text}\0`);
-  const doubles = (...values: number[]) => Buffer.from(new Float64Array(values).buffer);
-  const shorts = (...values: number[]) => Buffer.from(new Uint16Array(values).buffer);
-  const tags: [tag: number, type: number, count: number, value: number | Buffer][] = [
-    ...[256, 257].map((tag): [number, number, number, number] => [tag, 3, 1, 1]),
-    ...[258, 259, 262].map((tag): [number, number, number, number] => [tag, 3, 1, tag === 258 ? 8 : 1]),
-    // The pixel is the first byte of the number of tags.
-    [273, 4, 1, 8],
-    ...[277, 278, 279].map((tag): [number, number, number, number] => [tag, 4, 1, 1]),
-    [33550, 12, 3, doubles(1, 1, 0)],
-    [33922, 12, 6, doubles(0, 0, 0, 7, 47, 0)],
-    [34735, 3, 16, shorts(1, 1, 0, 3, 1024, 0, 1, 2, 1025, 0, 1, 1, 2048, 0, 1, 4326)],
-    [42112, 2, metadata.length, metadata],
-  ];
-  const head = Buffer.alloc(8 + 2 + tags.length * 12 + 4);
-  head.write('II*\0');
-  head.writeUInt32LE(8, 4);
-  head.writeUInt16LE(tags.length, 8);
-  const values: Buffer[] = [];
-  let end = head.length;
-  tags.forEach(([tag, type, count, value], index) => {
-    const at = 10 + index * 12;
-    head.writeUInt16LE(tag, at);
-    head.writeUInt16LE(type, at + 2);
-    head.writeUInt32LE(count, at + 4);
-    head.writeUInt32LE(typeof value === 'number' ? value : end, at + 8);
-    if (typeof value === 'number') return;
-    values.push(value);
-    end += value.length;
+describe('what GDAL keeps beside a raster', () => {
+  // Tests switch it off, so that it does not write into their data.
+  const own = suiteEngine({ GDAL_PAM_ENABLED: 'YES' });
+
+  it('names no overviews', async () => {
+    const inspect = (name: string) =>
+      own.pool.run('raster.inspect', { source: fileRaster(join(own.scratch.path, name)) });
+    const write = (name: string, key: string) => {
+      const path = join(own.scratch.path, name);
+      writeFileSync(path, tiffWithMetadata('<GDALMetadata/>'));
+      const metadata = `<Metadata domain="OVERVIEWS"><MDI key="${key}">${LANDSAT}</MDI></Metadata>`;
+      writeFileSync(`${path}.aux.xml`, `<PAMDataset>${metadata}</PAMDataset>`);
+    };
+    write('plain.tif', 'OTHER');
+    write('named.tif', 'OVERVIEW_FILE');
+    expect(await inspect('plain.tif')).toMatchObject({ width: 1, overviewCount: 0 });
+    await expect(inspect('named.tif')).rejects.toMatchObject({
+      code: 'source-unreadable',
+      message: expect.stringContaining('OVERVIEW_FILE'),
+    });
   });
-  return Buffer.concat([head, ...values]);
-}
+});
 
 describe('files that name others', () => {
   const canary = createServer();
@@ -206,12 +202,12 @@ describe('files that name others', () => {
   it('as overviews are refused, and nothing is read of them', async () => {
     const overviews = `<GDALMetadata><Item name="OVERVIEW_FILE" domain="OVERVIEWS">${LANDSAT}</Item></GDALMetadata>`;
     const named = [inScratch('named.tif'), inScratch('named-url.tif')];
-    writeFileSync(named[0]!, withMetadata(overviews));
+    writeFileSync(named[0]!, tiffWithMetadata(overviews));
     const url = `/vsicurl/http://127.0.0.1:${port}/a.tif`;
-    writeFileSync(named[1]!, withMetadata(overviews.replace(LANDSAT, url)));
+    writeFileSync(named[1]!, tiffWithMetadata(overviews.replace(LANDSAT, url)));
     // What is refused is the name, not the way in which the file is written.
     const plain = inScratch('plain.tif');
-    writeFileSync(plain, withMetadata(overviews.replace('OVERVIEW_FILE', 'OTHER')));
+    writeFileSync(plain, tiffWithMetadata(overviews.replace('OVERVIEW_FILE', 'OTHER')));
     await suite.pool.run('raster.inspect', { source: fileRaster(plain) });
     for (const path of named) {
       const refused = { code: 'source-unreadable', message: expect.stringContaining('OVERVIEW_FILE') };
@@ -242,6 +238,41 @@ describe('files that name others', () => {
       message: expect.stringContaining('another folder'),
     });
   });
+
+  it.each([
+    ['old-few-ext', 'external storage'],
+    ['old-many-ext', 'external storage'],
+    ['new-few-ext', 'external storage'],
+    ['new-many-ext', 'external storage'],
+    ['new-few-virtual', 'a virtual dataset'],
+    ['new-few-link', 'an external link'],
+    ['new-many-link', 'an external link'],
+  ])('for values of HDF5 are refused (%s)', async (name, what) => {
+    await expect(suite.pool.run('raster.layers', { path: unpack(name) })).rejects.toMatchObject({
+      code: 'source-unreadable',
+      message: expect.stringContaining(`names other files (${what})`),
+    });
+  });
+
+  it('may be of a newer HDF5, which is refused', async () => {
+    // The library ends the process on these, once it has read another file.
+    await suite.pool.run('raster.layers', { path: unpack('new-few-plain') });
+    await expect(suite.pool.run('raster.layers', { path: unpack('newest-few-plain') })).rejects.toMatchObject(
+      {
+        code: 'source-unreadable',
+        message: expect.stringContaining('newer version'),
+      },
+    );
+    expect(suite.engine.process.exitCode).toBeNull();
+  });
+
+  it.each(['old-few', 'old-many', 'new-few', 'new-many'])(
+    'are not named by plain HDF5 (%s)',
+    async (kind) => {
+      const { layers } = await suite.pool.run('raster.layers', { path: unpack(`${kind}-plain`) });
+      expect(layers).toMatchObject([{ source: { variables: ['leak'] } }]);
+    },
+  );
 
   it('by links out of the folder are no files of it', async () => {
     const folder = inScratch('linked');

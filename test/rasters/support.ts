@@ -103,3 +103,38 @@ export function writeArray(folder: string, array: ZarrArray, attributes: Record<
   writeFileSync(join(folder, '.zarray'), JSON.stringify({ ...fixed, ...array }));
   writeFileSync(join(folder, '.zattrs'), JSON.stringify(attributes));
 }
+
+/** A TIFF of one grey pixel in a degree, whose tag of GDAL holds this text. */
+export function tiffWithMetadata(text: string): Buffer {
+  const metadata = Buffer.from(`${text}\0`);
+  const doubles = (...values: number[]) => Buffer.from(new Float64Array(values).buffer);
+  const shorts = (...values: number[]) => Buffer.from(new Uint16Array(values).buffer);
+  const tags: [tag: number, type: number, count: number, value: number | Buffer][] = [
+    ...[256, 257].map((tag): [number, number, number, number] => [tag, 3, 1, 1]),
+    ...[258, 259, 262].map((tag): [number, number, number, number] => [tag, 3, 1, tag === 258 ? 8 : 1]),
+    // The pixel is the first byte of the number of tags.
+    [273, 4, 1, 8],
+    ...[277, 278, 279].map((tag): [number, number, number, number] => [tag, 4, 1, 1]),
+    [33550, 12, 3, doubles(1, 1, 0)],
+    [33922, 12, 6, doubles(0, 0, 0, 7, 47, 0)],
+    [34735, 3, 16, shorts(1, 1, 0, 3, 1024, 0, 1, 2, 1025, 0, 1, 1, 2048, 0, 1, 4326)],
+    [42112, 2, metadata.length, metadata],
+  ];
+  const head = Buffer.alloc(8 + 2 + tags.length * 12 + 4);
+  head.write('II*\0');
+  head.writeUInt32LE(8, 4);
+  head.writeUInt16LE(tags.length, 8);
+  const values: Buffer[] = [];
+  let end = head.length;
+  tags.forEach(([tag, type, count, value], index) => {
+    const at = 10 + index * 12;
+    head.writeUInt16LE(tag, at);
+    head.writeUInt16LE(type, at + 2);
+    head.writeUInt32LE(count, at + 4);
+    head.writeUInt32LE(typeof value === 'number' ? value : end, at + 8);
+    if (typeof value === 'number') return;
+    values.push(value);
+    end += value.length;
+  });
+  return Buffer.concat([head, ...values]);
+}

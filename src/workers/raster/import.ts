@@ -4,6 +4,7 @@ import { TaskFailure } from '../../core/failure.js';
 import { LIMITS } from '../../core/limits.js';
 import type { RasterImportResult, RasterImportTask } from '../../core/rasters.js';
 import { crsOf, crsOfDataset } from './crs.js';
+import { requirePlainDefinitions } from './crs-definitions.js';
 import { type Dataset, gdal, openRaster, plainFile, unreadable } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
 import { removePart } from './parts.js';
@@ -32,6 +33,7 @@ export async function importRaster(
 ): Promise<RasterImportResult> {
   await requireNewFile(task.output);
   await plainFile(task.path);
+  await requirePlainDefinitions(task.path);
   // Statistics go into the copy: nothing is written beside the file.
   gdal.config.set('GDAL_PAM_ENABLED', 'NO');
   const source = await openRaster(task.path);

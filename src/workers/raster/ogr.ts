@@ -8,6 +8,7 @@ import { TaskFailure } from '../../core/failure.js';
 import type { OgrLayerInfo } from '../../core/ogr.js';
 import type { Field, FieldType, GeometryType } from '../../core/vector-source.js';
 import { crsOfDataset } from './crs.js';
+import { requirePlainDefinitions } from './crs-definitions.js';
 import { openCsv } from './csv/open.js';
 import { type Dataset, gdal, openWith, plainFile, plainFolder, unreadable } from './gdal.js';
 import { openEsriJson } from './geojson/esri.js';
@@ -31,6 +32,7 @@ export async function openVector(path: string, exactness: Exactness = {}): Promi
     if (isCsv(path)) return await openCsv(path);
     if (SHAPEFILE.test(path)) return await openShapefile(path);
     if (KML.test(path)) return await openKml(path);
+    await requirePlainDefinitions(path);
     const drivers = await vectorDrivers(path);
     if (drivers[0] === 'ESRIJSON') return await openEsriJson(path, exactness);
     if (JSON_DRIVERS.has(drivers[0]!)) return await openJson(path, drivers[0]!, exactness);

@@ -21,14 +21,15 @@ export async function findSidecar(path: string, extension: string): Promise<stri
 /** Fails with `invalid-input` for a .prj file that names another file: PROJ opens that one as soon as a driver reads the .prj. */
 export async function requirePlainPrj(path: string): Promise<void> {
   const prj = await findSidecar(path, '.prj');
-  if (prj !== undefined && namesFile(await readStart(prj)))
+  if (prj !== undefined && namesFile(await readFirstMiB(prj)))
     throw new TaskFailure(
       'invalid-input',
       'The .prj file names a file of a grid, which is not read: write its coordinate reference system without grids.',
     );
 }
 
-async function readStart(path: string): Promise<string> {
+/** The first MiB of a file as text. */
+export async function readFirstMiB(path: string): Promise<string> {
   const file = await open(path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_PRJ_BYTES), 0, MAX_PRJ_BYTES, 0);

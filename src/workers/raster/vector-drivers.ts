@@ -26,7 +26,7 @@ const RECORD_SEPARATOR = '\x1e';
 
 /** Drivers that may open a file, the likeliest first. Rejects with the error of the file system. */
 export async function vectorDrivers(path: string): Promise<readonly string[]> {
-  const driver = jsonDriver(path, await headOf(path));
+  const driver = jsonDriver(path, await readHead(path));
   return driver === undefined ? DRIVERS : [driver];
 }
 
@@ -52,7 +52,8 @@ function isSequence(text: string): boolean {
   }
 }
 
-async function headOf(path: string): Promise<string> {
+/** The first part of a file as text. */
+export async function readHead(path: string): Promise<string> {
   const file = await open(path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);

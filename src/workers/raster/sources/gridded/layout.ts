@@ -15,6 +15,7 @@ import {
   namesCoordinateArrays,
 } from './coordinate-arrays.js';
 import type { GridFormat } from './format.js';
+import { requireOneFile } from './hdf5/other-files.js';
 
 export interface Variable {
   /** Without a leading slash; groups stand before it: `surface/temperature`. */
@@ -93,7 +94,10 @@ export async function layoutOf(path: string, format: GridFormat): Promise<Layout
 }
 
 async function openLayout(path: string, format: GridFormat): Promise<Layout> {
-  if (format.driver === 'netCDF') await checkClassicHeader(path);
+  if (format.driver === 'netCDF') {
+    await checkClassicHeader(path);
+    await requireOneFile(path);
+  }
   let dataset: Awaited<ReturnType<typeof gdal.openAsync>>;
   try {
     dataset = await gdal.openAsync(format.rootName(path), 'mr');
