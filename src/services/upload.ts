@@ -220,7 +220,13 @@ async function accept(
   const [file] = parts;
   if (!failure && file && file.size > 0) return { ...file, fields };
   for (const { path } of parts) await rm(path, { force: true });
-  throw failure ?? new ApiError('invalid-request', file ? 'The file is empty.' : 'The form has no file.');
+  // A small form can be read whole before writing its file fails.
+  const unwritten = files.find((one) => one instanceof ApiError);
+  throw (
+    failure ??
+    unwritten ??
+    new ApiError('invalid-request', file ? 'The file is empty.' : 'The form has no file.')
+  );
 }
 
 function broken(error: unknown): ApiError {

@@ -409,20 +409,17 @@ describe('an edit', () => {
       `{"fields":[{"name":"sid","domain":{"type":"codedValue","name":"d","codedValues":[{"code":${digits},"name":"x"}]}}]${more}}`;
     const style =
       '{"version":8,"sources":{},"layers":[{"id":"a","type":"circle","filter":["==",["get","sid"],1152921504606846979]}]}';
-    const large = `,"more":"${'x'.repeat(70_000)}"`;
-    for (const [path, body, pointer] of [
-      ['fields', code('9007199254740993'), '/fields/0/domain/codedValues/0/code'],
-      ['fields', code('9007199254740993', large), '/fields/0/domain/codedValues/0/code'],
-      ['style', style, '/layers/0/filter/2'],
-    ] as const) {
-      const answer = await put(path, body);
-      const { detail } = (await answer.json()) as { detail: string };
-      expect([answer.status, detail]).toEqual([
-        400,
-        expect.stringContaining(`${pointer}: the server would `),
-      ]);
-    }
-    expect((await put('fields', code('9007199254740992'))).status).toBe(200);
+    const refused = await put('style', style);
+    const { detail } = (await refused.json()) as { detail: string };
+    expect([refused.status, detail]).toEqual([
+      400,
+      expect.stringContaining('/layers/0/filter/2: the server would '),
+    ]);
+    // Codes of domains keep their digits, also in bodies that a thread reads.
+    for (const more of ['', `,"more":"${'x'.repeat(70_000)}"`])
+      expect(await (await put('fields', code('9007199254740993', more))).text()).toContain(
+        '"code":9007199254740993',
+      );
     expect(await (await put('fields', '{"fields":[{"name":"sid"}]}')).text()).toContain('"domain":null');
   });
 });
