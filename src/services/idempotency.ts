@@ -5,7 +5,7 @@ import { LIMITS } from '../core/limits.js';
 import type { Reply } from '../core/operation.js';
 import type { Hold, PresenceMark } from '../core/presence.js';
 import { STATE_UNREACHABLE } from '../core/storage-faults.js';
-import type { KeyedRequest, ReplyStore } from '../stores/replies.js';
+import type { FirstRequest, KeyedRequest, ReplyStore } from '../stores/replies.js';
 import type { Cluster } from './cluster/cluster.js';
 import type { Log } from './telemetry/log.js';
 
@@ -62,7 +62,7 @@ export class Idempotency {
     const keyed = { principal, keyHash: hashOf(request.key), target };
     const { presence } = this.cluster;
     const hold = { mark: presence.mark(), renew: () => this.#renew(keyed) };
-    const first = await this.store.begin(keyed, this.instance);
+    const first = await this.#begin(keyed);
     if (first.target !== target) throw otherRequest('another operation');
     if (first.state === 'running') throw running();
     if (first.state === 'lost') throw lostKeyError();
@@ -80,6 +80,17 @@ export class Idempotency {
     if (reply.status >= 400) await this.#conclude(() => this.store.release(keyed));
     else await this.#keep(keyed, request, reply);
     return reply;
+  }
+
+  async #begin(keyed: KeyedRequest): Promise<FirstRequest> {
+    const claim = this.store.nextClaim();
+    try {
+      return await this.store.begin(keyed, this.instance, claim);
+    } catch (error) {
+      // The answer may be all that was lost: without this the key would be in use for as long as this process runs.
+      void this.#conclude(() => this.store.withdraw(keyed, this.instance, claim));
+      throw error;
+    }
   }
 
   async #renew(keyed: KeyedRequest): Promise<PresenceMark | undefined> {

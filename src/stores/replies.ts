@@ -31,11 +31,23 @@ const DAY_MS = 86_400_000;
 
 /** Answers to requests with an idempotency key, for a day. */
 export class ReplyStore {
+  /** When the last claim was made: no two have the same time. */
+  #claimedAt = 0;
+
   constructor(readonly db: StateDb) {}
 
+  /** The time of a new claim, in milliseconds since 1970, which tells it from the others of this process. */
+  nextClaim(): number {
+    this.#claimedAt = Math.max(Date.now(), this.#claimedAt + 1);
+    return this.#claimedAt;
+  }
+
   /** Claims a key for a request of this instance (`new`), or tells what became of the request that had it first. */
-  async begin({ principal, keyHash, target }: KeyedRequest, instance: string): Promise<FirstRequest> {
-    const now = Date.now();
+  async begin(
+    { principal, keyHash, target }: KeyedRequest,
+    instance: string,
+    now = this.nextClaim(),
+  ): Promise<FirstRequest> {
     return this.db.transaction().execute(async (trx) => {
       await lock(trx, 'replies', principal, keyHash);
       const first = await trx
@@ -70,6 +82,22 @@ export class ReplyStore {
       .where('principal', '=', principal)
       .where('key_hash', '=', keyHash)
       .execute();
+  }
+
+  /** Takes a claim of `begin` back that may have been committed though it failed: nothing was done under it. */
+  withdraw({ principal, keyHash }: KeyedRequest, instance: string, claimedAt: number): Promise<void> {
+    return this.db.transaction().execute(async (trx) => {
+      // The claim may only now be committed.
+      await lock(trx, 'replies', principal, keyHash);
+      await trx
+        .deleteFrom('replies')
+        .where('principal', '=', principal)
+        .where('key_hash', '=', keyHash)
+        .where('instance', '=', instance)
+        .where('created_at', '=', claimedAt)
+        .where('body_hash', 'is', null)
+        .execute();
+    });
   }
 
   /** Nobody knows what became of a request. */

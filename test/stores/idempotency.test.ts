@@ -68,6 +68,29 @@ describeStates('a request with an idempotency key', (open) => {
       await expect(idempotency.once(other, reply(201))).rejects.toThrow('Look whether');
     }));
 
+  it('whose claim was committed though it failed does not keep its key, but that of another request stays', () =>
+    tried(async (idempotency, { state }) => {
+      const { replies } = state;
+      const begin = replies.begin.bind(replies);
+      vi.spyOn(replies, 'begin').mockImplementationOnce(async (...claim) => {
+        await begin(...claim);
+        throw new Error('Query read timeout');
+      });
+      await expect(idempotency.once(request, reply(201))).rejects.toThrow('read timeout');
+      await vi.waitFor(
+        async () => expect(await idempotency.once(request, reply(201))).toMatchObject({ status: 201 }),
+        60_000,
+      );
+      const other = { ...request, key: 'other' };
+      await idempotency.once(other, async () => {
+        vi.spyOn(replies, 'begin').mockRejectedValueOnce(new Error('Query read timeout'));
+        await expect(idempotency.once(other, reply(201))).rejects.toThrow('read timeout');
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        await expect(idempotency.once(other, reply(201))).rejects.toThrow('is being answered');
+        return { status: 201 };
+      });
+    }));
+
   it('whose answer cannot be kept at once is kept later', () =>
     tried(async (idempotency, { state }) => {
       const finish = vi.spyOn(state.replies, 'finish').mockRejectedValueOnce(new Error('away'));

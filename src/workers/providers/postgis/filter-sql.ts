@@ -33,7 +33,12 @@ function schemaOf(source: PostgisSource): FilterSchema {
  * Filters as conditions on a row `t` in the SQL of PostgreSQL. Expects a session in UTC. Fragments hold `$n` parameters,
  * so that they have no values of their own.
  */
+/** Spatial conditions of a filter that split geometries with NaN into their parts. */
+const MAX_SPLITTING = 50;
+
 export class PostgisFilterWriter extends FilterWriter {
+  #conditions = 0;
+
   constructor(
     private readonly source: PostgisSource,
     private readonly params: SqlParams,
@@ -190,7 +195,7 @@ export class PostgisFilterWriter extends FilterWriter {
   /** The row touches a window, for which an index finds the candidates. */
   #touches(window: string): Fragment {
     if (this.#isPoints()) return sql`ST_Intersects(${geometryOf(this.source)}, ${window})`;
-    return sql`(${geometryOf(this.source)} && ${window} AND ST_Intersects(${keepFinite(this.source)}, ${window}))`;
+    return sql`(${geometryOf(this.source)} && ${window} AND ST_Intersects(${this.#keepFinite()}, ${window}))`;
   }
 
   /** PostGIS relates points of NaN and infinity to nothing, so that their columns need no guard and no CASE hides the index. */
@@ -201,7 +206,7 @@ export class PostgisFilterWriter extends FilterWriter {
   /** A geometry for relations that hold only where envelopes touch. */
   #candidate(operand: Operand): Fragment {
     if (isSpatialLiteral(operand)) return this.literal(operand);
-    return raw(this.#isPoints() ? polygonsOf(this.source) : keepFinite(this.source));
+    return raw(this.#isPoints() ? polygonsOf(this.source) : this.#keepFinite());
   }
 
   /** A geometry as the index has it. */
@@ -242,7 +247,13 @@ export class PostgisFilterWriter extends FilterWriter {
   }
 
   #finite(operand: Operand): Fragment {
-    return isSpatialLiteral(operand) ? this.literal(operand) : raw(keepFinite(this.source));
+    return isSpatialLiteral(operand) ? this.literal(operand) : raw(this.#keepFinite());
+  }
+
+  /** PostgreSQL plans each subquery by itself: thousands of conditions would take it minutes. */
+  #keepFinite(): string {
+    this.#conditions += 1;
+    return keepFinite(this.source, this.#conditions <= MAX_SPLITTING);
   }
 
   /** A geometry of the filter as PostGIS `geometry` in the CRS of the data. */

@@ -101,15 +101,16 @@ export function flatSurfaces(geometry: string): string {
 }
 
 /**
- * SQL for polygonsOf() without parts that have NaN or infinity, on which GEOS fails: NULL where no part is left. An
+ * SQL for polygonsOf() without parts that have NaN or infinity, on which GEOS fails: NULL where no part is left, and for
+ * every geometry with such a part unless it `splits` them, which takes a subquery. An
  * envelope cannot show such parts: PostGIS forgets the positions in front of a NaN.
  */
-export function keepFinite(source: PostgisSource): string {
+export function keepFinite(source: PostgisSource, splits = true): string {
   const { geography, mayHoldSurfaces } = source;
   // A column of any geometries may be published with a type.
   const type = mayHoldSurfaces ? 'Geometry' : source.geometryType;
   const geometry = column(source.geometryColumn) + (geography ? '::geometry' : '');
-  const rest = /^Multi|^Geometry/.test(type) ? ` ELSE ${finiteParts(source, type, geometry)}` : '';
+  const rest = splits && /^Multi|^Geometry/.test(type) ? ` ELSE ${finiteParts(source, type, geometry)}` : '';
   return `CASE WHEN ${areFinite(type, geometry)} THEN ${polygonsOf(source)}${rest} END`;
 }
 
