@@ -94,7 +94,7 @@ async function milliseconds(url: string): Promise<number> {
 const residentMb = (pid: number) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
 
-interface Measured {
+interface Samples {
   publish: number[];
   start: number[];
   page: number[];
@@ -105,7 +105,7 @@ interface Measuring {
   readonly folder: string;
   readonly options: { port: number; cores: string; dataDir: string };
   server: GraticuleServer;
-  readonly found: Measured;
+  readonly samples: Samples;
 }
 
 async function open(size: Size, port: number): Promise<Measuring> {
@@ -116,7 +116,7 @@ async function open(size: Size, port: number): Promise<Measuring> {
   const server = await startGraticule([folder], options);
   // The first starts a process that translates.
   await publishOne(server, 'first');
-  return { folder, options, server, found: { publish: [], start: [], page: [], memory: [] } };
+  return { folder, options, server, samples: { publish: [], start: [], page: [], memory: [] } };
 }
 
 /** Starts a server again, beside none of the others. */
@@ -124,7 +124,7 @@ async function measureStarts(one: Measuring): Promise<void> {
   for (let i = 0; i < 3; i++) {
     const began = performance.now();
     one.server = await startGraticule([one.folder], one.options);
-    one.found.start.push((performance.now() - began) / 1000);
+    one.samples.start.push((performance.now() - began) / 1000);
     await one.server.stop();
   }
 }
@@ -137,18 +137,18 @@ async function measurePublishing(): Promise<void> {
     // Every store is read for events once after a start.
     await sleep(SETTLE_MS);
     for (let i = 0; i < rounds; i++)
-      for (const { server, found } of servers) {
-        found.publish.push(await publishOne(server, `result_${i}`));
+      for (const { server, samples } of servers) {
+        samples.publish.push(await publishOne(server, `result_${i}`));
         const collections = `${server.origin}/ogc/features/collections?f=json&limit=${PAGE}`;
-        found.page.push(await milliseconds(collections));
+        samples.page.push(await milliseconds(collections));
       }
-    for (const { server, found } of servers) found.memory.push(residentMb(server.pid));
+    for (const { server, samples } of servers) samples.memory.push(residentMb(server.pid));
   } finally {
     for (const { server } of servers) await server.stop();
   }
   for (const one of servers) await measureStarts(one);
-  const measured = servers.map(({ found }) => found);
-  const [least] = measured as [Measured];
+  const measured = servers.map(({ samples }) => samples);
+  const [least] = measured as [Samples];
   publishPart('publishing', {
     bench: 'catalog',
     command: `./run bench catalog --part publishing --rounds ${rounds}`,

@@ -51,15 +51,18 @@ export function touchedTests({ changed, imports, units, durations }) {
   const steps = stepsFrom(changed, imports);
   const folders = new Set(changed.flatMap(foldersOf));
   const isNear = (test) => steps.get(test) <= MAX_STEPS;
-  const secondsOf = (test) => durations[test] ?? USUAL_SECONDS;
+  const estimateSeconds = (test) => durations[test] ?? USUAL_SECONDS;
   const chosen = tests.filter((test) => steps.get(test) === 0 || (steps.has(test) && units.has(test)));
   const others = tests
     .filter((test) => (isNear(test) || folders.has(test.split('/')[1])) && !chosen.includes(test))
-    .sort((one, other) => Number(isNear(other)) - Number(isNear(one)) || secondsOf(one) - secondsOf(other));
+    .sort(
+      (one, other) =>
+        Number(isNear(other)) - Number(isNear(one)) || estimateSeconds(one) - estimateSeconds(other),
+    );
   const left = [];
   let seconds = 0;
   for (const test of others) {
-    seconds += secondsOf(test);
+    seconds += estimateSeconds(test);
     if (seconds <= MAX_SECONDS) chosen.push(test);
     else left.push(test);
   }

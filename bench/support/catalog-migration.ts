@@ -70,7 +70,7 @@ async function migrate(layers: number): Promise<number[]> {
   }
 }
 
-/** What each layer of a large migration costs, at its start and at its end. */
+/** Measures the cost of a layer at the start and at the end of a large migration. */
 export async function measureMigration(layers: number, rounds: number): Promise<void> {
   const first: number[] = [];
   const last: number[] = [];

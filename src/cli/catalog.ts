@@ -55,7 +55,7 @@ export async function withCatalog<T>(
           storage,
           layerIdOf: (id, holder) => state.collections.idOf(id, holder),
           holders: () => state.collections.holders(),
-          known: (holders) => state.collections.known(holders),
+          findNames: (holders) => state.collections.findNames(holders),
           registered,
         });
         try {

@@ -131,12 +131,12 @@ function tell({ summary, entries }: Applied, tense: string): void {
 function differences(before: object | null, after: object | null): string[] {
   if (!before || !after) return [];
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-  const textOf = (value: object, name: string) => {
+  const writeMember = (value: object, name: string) => {
     const member = (value as Record<string, unknown>)[name];
     return member === undefined ? undefined : stringifyExactly(member);
   };
   return names.flatMap((name) => {
-    const [old, next] = [textOf(before, name), textOf(after, name)];
+    const [old, next] = [writeMember(before, name), writeMember(after, name)];
     if (old === next) return [];
     return [
       ...(old === undefined ? [] : [`- ${name}: ${old}`]),

@@ -223,7 +223,7 @@ export const ConfigSchema = section({
       maxItems: 1000,
     }),
     maxTables: whole(
-      'Maximum number of tables to publish from each database. Of more, the first in the order of their names are published, and a finding of the catalog names the others.',
+      'Maximum number of tables to publish from each database. If a database has more, the first in the order of their names are published. A finding of the catalog names the others.',
       DEFAULT_TABLES.maxTables,
       1,
       100_000,

@@ -1,3 +1,5 @@
+import { literalPattern } from './cql2/pattern.js';
+
 /** Which tables of the databases among the sources are published. */
 export interface TableRule {
   /** Patterns of `schema.table`, or of tables in any schema: `*` stands for any characters, `?` for one. */
@@ -13,8 +15,5 @@ export const DEFAULT_TABLES: TableRule = { include: ['*'], exclude: [], maxTable
 /** The operand of LIKE that matches `schema.table` as the pattern does. */
 export function compilePattern(pattern: string): string {
   const full = pattern.includes('.') ? pattern : `*.${pattern}`;
-  return full
-    .replace(/[\\%_]/g, '\\$&')
-    .replaceAll('*', '%')
-    .replaceAll('?', '_');
+  return literalPattern(full).replaceAll('*', '%').replaceAll('?', '_');
 }

@@ -1,4 +1,3 @@
-import type { TableRule } from './table-rule.js';
 /**
  * Every task that a worker can run: its name, input and output.
  *
@@ -57,6 +56,7 @@ import type { StorageTasks } from './storage.js';
 import type { StyleProblem } from './style/bounds.js';
 import type { SldTask, SldTaskResult } from './style/sld/task.js';
 import type { SymbolTasks } from './symbols.js';
+import type { TableRule } from './table-rule.js';
 import type { TableTasks } from './table-tasks.js';
 import type { TilePackageTasks } from './tile-packages.js';
 import type {

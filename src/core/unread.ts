@@ -7,7 +7,7 @@ const RETRY_SECONDS = 5;
 
 type Known = Pick<CatalogSnapshot, 'quarantined'>;
 
-/** 503 for a collection that comes back once its source can be read; undefined where no such collection is known. */
+/** Returns 503 for a collection that comes back once its source can be read; undefined if no such collection is known. */
 export function unreadFailure(
   { quarantined }: Known,
   is: (collection: AwaitedCollection) => boolean,
@@ -21,7 +21,14 @@ export function unreadFailure(
   );
 }
 
-/** What is wrong with a layer that is not in the catalog: 503 while its source could not be read, else 404. */
-export function layerFailure(catalog: Known, layerId: number): ApiError {
-  return unreadFailure(catalog, (one) => one.layerId === layerId) ?? notFound('layer', `${layerId}`);
-}
+/** As `unreadFailure`, of the collection with this number. */
+export const unreadLayer = (catalog: Known, layerId: number): ApiError | undefined =>
+  unreadFailure(catalog, (one) => one.layerId === layerId);
+
+/** As `unreadFailure`, of the collection with this id, or with this number. */
+export const unreadNamed = (catalog: Known, name: string): ApiError | undefined =>
+  unreadFailure(catalog, ({ id, layerId }) => id === name || String(layerId) === name);
+
+/** Returns the error for a layer that is not in the catalog: 503 if its source could not be read yet, else 404. */
+export const layerFailure = (catalog: Known, layerId: number): ApiError =>
+  unreadLayer(catalog, layerId) ?? notFound('layer', `${layerId}`);

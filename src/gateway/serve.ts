@@ -12,7 +12,7 @@ import { useBasemap } from './pages/basemap.js';
 import { publishedTable, warningsOf } from './report.js';
 import type { GatewayOptions } from './start/foundation.js';
 
-/** What a gateway has from its process. */
+/** Settings and callbacks that the process of a gateway gives it. */
 export interface GatewayPlace extends Pick<GatewayOptions, 'runDir' | 'first' | 'onConversion'> {
   start: GatewayStart;
   env: NodeJS.ProcessEnv;
@@ -36,7 +36,7 @@ export async function serveGateway(place: GatewayPlace): Promise<{ gateway: Gate
   const { runDir, first, onConversion } = place;
   let gateway: Gateway | undefined;
   let log: Log | undefined;
-  /** What other gateways told while this one starts: it may have read the data before. */
+  /** Notes of other gateways that came during the start: this one may have read the data before them. */
   const early: Note[] = [];
   const supervised = place.join({
     onReload: (changes) =>
@@ -62,10 +62,10 @@ export async function serveGateway(place: GatewayPlace): Promise<{ gateway: Gate
   return { gateway, log };
 }
 
-/** Prints where the data is published; what is doubtful or left out goes to the log. */
+/** Prints where the data is published, and logs doubtful and omitted sources. */
 function announce(gateway: Gateway, config: Config, log: Log, { print }: GatewayPlace): void {
   const snapshot = gateway.catalog.current;
-  print(greetingOf(gateway, config));
+  print(formatGreeting(gateway, config));
   for (const warning of warningsOf(snapshot)) log.write('catalog.doubtful', {}, warning);
   for (const { path, layer, reason } of snapshot.quarantined)
     log.write(
@@ -75,7 +75,7 @@ function announce(gateway: Gateway, config: Config, log: Log, { print }: Gateway
     );
 }
 
-function greetingOf({ catalog, firstKey, port }: Gateway, { server, data }: Config): string {
+function formatGreeting({ catalog, firstKey, port }: Gateway, { server, data }: Config): string {
   const host = server.host === '0.0.0.0' || server.host === '::' ? 'localhost' : server.host;
   const baseUrl = server.publicUrl || `${server.tls.cert ? 'https' : 'http'}://${host}:${port}`;
   if (server.role === 'worker')

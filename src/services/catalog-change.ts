@@ -8,7 +8,7 @@ export interface ChangedCollection {
   readonly after: Collection | undefined;
 }
 
-/** A snapshot that took the place of another one. Who follows the catalog looks at `changed`, not at all collections. */
+/** A snapshot that replaced another one. Followers of the catalog read `changed` instead of all collections. */
 export interface CatalogChange {
   readonly before: CatalogSnapshot;
   readonly after: CatalogSnapshot;

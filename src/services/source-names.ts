@@ -1,4 +1,5 @@
 import type { Collection } from '../core/collection.js';
+import { countBy } from '../core/count-by.js';
 import { isRemote } from '../core/sources.js';
 
 /** Where a collection comes from, in the words of who published it. */
@@ -11,8 +12,7 @@ export interface SourceName {
 
 /** Names of sources that give away no more of the server's folders than it takes to tell them apart. */
 export function sourceNames(collections: readonly Collection[]): ReadonlyMap<Collection, SourceName> {
-  const counts = new Map<string, number>();
-  for (const { file } of collections) counts.set(file, (counts.get(file) ?? 0) + 1);
+  const counts = countBy(collections, ({ file }) => file);
   const nameOf = fileNames([...counts.keys()].filter(isLocal));
   return new Map(
     collections.map((collection) => {

@@ -34,12 +34,13 @@ export class CollectionStore {
   }
 
   /** Slugs and integers of these sources, of all when absent. */
-  async known(holders?: readonly string[]): Promise<Map<string, { id: string; layerId: number }>> {
+  async findNames(holders?: readonly string[]): Promise<Map<string, { id: string; layerId: number }>> {
     let rows = this.db.selectFrom('collection_ids').select(['slug', 'id', 'holder']).orderBy('id');
     if (holders) rows = rows.where('holder', 'in', holders);
-    const found = await rows.execute();
     return new Map(
-      found.flatMap(({ slug, id, holder }) => (holder === null ? [] : [[holder, { id: slug, layerId: id }]])),
+      (await rows.execute()).flatMap(({ slug, id, holder }) =>
+        holder === null ? [] : [[holder, { id: slug, layerId: id }]],
+      ),
     );
   }
 

@@ -3,7 +3,7 @@ import { FEED_AGE_MS } from '../core/limits.js';
 import type { StateDb } from './database.js';
 import { isHeldByAnother } from './instance.js';
 import type { DeliveryTable } from './schema.js';
-import { signalAll, signalsOf } from './signals.js';
+import { getSignals, signalAll } from './signals.js';
 import { vocabularyOf } from './vocabulary.js';
 
 export type Delivery = Selectable<DeliveryTable>;
@@ -185,7 +185,7 @@ export class DeliveryStore {
 
   /** Calls back when dead letters may be delivered again. Returns how to stop that. */
   follow(listener: () => void): () => void {
-    return signalsOf(this.db).on('deliveries', listener);
+    return getSignals(this.db).on('deliveries', listener);
   }
 
   /** Deliveries of a receiver that wait. */

@@ -4,7 +4,7 @@ import { LIMITS } from '../core/limits.js';
 import type { StateDb } from './database.js';
 import { isHeldByAnother } from './instance.js';
 import type { FeedTable } from './schema.js';
-import { signalOthers, signalsOf } from './signals.js';
+import { getSignals, signalOthers } from './signals.js';
 import { vocabularyOf } from './vocabulary.js';
 
 /** An entry before the feed numbers it. */
@@ -121,7 +121,7 @@ export class FeedStore {
 
   /** Calls back when other processes may have appended. Returns how to stop that. */
   follow(listener: () => void): () => void {
-    return signalsOf(this.db).on('feed', listener);
+    return getSignals(this.db).on('feed', listener);
   }
 
   /** Entries after a cursor, oldest first. */

@@ -1,4 +1,5 @@
 import { type ExpressionBuilder, type ExpressionWrapper, type SqlBool, sql } from 'kysely';
+import { countBy } from '../core/count-by.js';
 import type { StateDb } from './database.js';
 import { hasEnded } from './instance.js';
 import type { StateTables } from './schema.js';
@@ -48,9 +49,12 @@ export async function runningShares(trx: StateDb, waiting: readonly string[]): P
   const leases = rows.filter(({ isHeld, lease_owner }) => isHeld && !ended.includes(lease_owner ?? ''));
   const working = leases.filter(({ kind }) => !waiting.includes(kind));
   return {
-    ofKind: countsOf(leases.map(({ kind }) => kind)),
-    ofOwner: countsOf(working.map(({ owner }) => owner)),
-    ofTenant: countsOf(working.flatMap(({ tenant }) => tenant ?? [])),
+    ofKind: countBy(leases, ({ kind }) => kind),
+    ofOwner: countBy(working, ({ owner }) => owner),
+    ofTenant: countBy(
+      working.flatMap(({ tenant }) => tenant ?? []),
+      (tenant) => tenant,
+    ),
     ended,
   };
 }
@@ -92,10 +96,4 @@ function countSql(column: 'owner' | 'tenant', counts: Counts) {
 
 function namesAt(counts: Counts, limit: number | undefined): string[] {
   return [...counts.keys()].filter((name) => !hasRoom(counts, name, limit));
-}
-
-function countsOf(names: readonly string[]): Counts {
-  const counts = new Map<string, number>();
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return counts;
 }

@@ -4,7 +4,7 @@ import { JOB_PRIORITIES, type JobPriority } from '../core/job-priority.js';
 import { auditResource } from './audit-scope.js';
 import type { StateDb } from './database.js';
 import type { JobArtifactTable, JobLogTable, JobStepTable, JobTable } from './schema.js';
-import { signalOthers, signalsOf } from './signals.js';
+import { getSignals, signalOthers } from './signals.js';
 import { vocabularyOf } from './vocabulary.js';
 
 export type JobState = 'Queued' | 'Running' | 'Succeeded' | 'Failed' | 'Cancelled';
@@ -50,7 +50,7 @@ export class JobStore {
 
   /** Calls back when other processes may have added jobs. Returns how to stop that. */
   follow(listener: () => void): () => void {
-    return signalsOf(this.db).on('jobs', listener);
+    return getSignals(this.db).on('jobs', listener);
   }
 
   /** The new job, or the one that the same owner submitted with the same idempotency key. */

@@ -46,7 +46,7 @@ export class ReplyStore {
   async begin(
     { principal, keyHash, target }: KeyedRequest,
     instance: string,
-    now = this.nextClaim(),
+    claimedAt = this.nextClaim(),
   ): Promise<FirstRequest> {
     return this.db.transaction().execute(async (trx) => {
       await lock(trx, 'replies', principal, keyHash);
@@ -55,7 +55,7 @@ export class ReplyStore {
         .selectAll()
         .where('principal', '=', principal)
         .where('key_hash', '=', keyHash)
-        .where('created_at', '>', now - DAY_MS)
+        .where('created_at', '>', claimedAt - DAY_MS)
         .executeTakeFirst();
       if (first?.body_hash)
         return { state: 'answered', target: first.target, bodyHash: first.body_hash, sealed: first.sealed };
@@ -65,7 +65,7 @@ export class ReplyStore {
         if (!isAlive) await lose(trx, { principal, keyHash });
         return { state: isAlive ? 'running' : 'lost', target: first.target };
       }
-      const request = { target, instance, created_at: now, body_hash: null, sealed: null };
+      const request = { target, instance, created_at: claimedAt, body_hash: null, sealed: null };
       await trx
         .insertInto('replies')
         .values({ principal, key_hash: keyHash, ...request })

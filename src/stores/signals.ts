@@ -80,13 +80,13 @@ export class StateSignals {
 }
 
 /** The signals of the database that a store, or a transaction, works on. */
-export function signalsOf(db: StateDb): StateSignals {
+export function getSignals(db: StateDb): StateSignals {
   return (db.getExecutor().adapter as unknown as { signals: StateSignals }).signals;
 }
 
 /** Wakes the other processes once what was written is committed; called in the transaction, or after a statement. */
 export async function signalOthers(db: StateDb, part: StatePart): Promise<void> {
-  const statement = vocabularyOf(db).notify(`${part} ${signalsOf(db).id}`);
+  const statement = vocabularyOf(db).notify(`${part} ${getSignals(db).id}`);
   if (statement) await db.executeQuery(statement);
 }
 
@@ -97,7 +97,7 @@ export async function signalOthers(db: StateDb, part: StatePart): Promise<void> 
 export async function signalAll(db: StateDb, part: StatePart): Promise<void> {
   const statement = vocabularyOf(db).notify(part);
   if (statement) await db.executeQuery(statement);
-  else signalsOf(db).wake(part);
+  else getSignals(db).wake(part);
 }
 
 /** Wakes those who wait here for what a notification names. The sender of one ignores it. */

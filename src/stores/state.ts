@@ -31,8 +31,8 @@ import { ReplicaConflictStore } from './replica-conflicts.js';
 import { ReplicaStore } from './replicas.js';
 import { ReplyStore } from './replies.js';
 import { SessionStore } from './sessions.js';
-import { type StateSignals, signalsOf } from './signals.js';
-import { type StatementCount, statementsOf } from './statement-count.js';
+import { getSignals, type StateSignals } from './signals.js';
+import { getStatementCount, type StatementCount } from './statement-count.js';
 import { StyleStore } from './styles.js';
 import { TenantUsageStore } from './tenant-usage.js';
 import { TurnStore } from './turns.js';
@@ -150,8 +150,8 @@ function storesOf(db: StateDb): State {
     replicas: new ReplicaStore(db),
     replicaConflicts: new ReplicaConflictStore(db),
     attachments: new AttachmentStore(db),
-    signals: signalsOf(db),
-    statements: statementsOf(db),
+    signals: getSignals(db),
+    statements: getStatementCount(db),
     atomically: (work) =>
       within(db, (trx) =>
         work({
@@ -163,7 +163,7 @@ function storesOf(db: StateDb): State {
       ),
     check: async () => void (await sql`select 1`.execute(db)),
     close() {
-      signalsOf(db).close();
+      getSignals(db).close();
       return db.destroy();
     },
   };

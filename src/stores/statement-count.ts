@@ -6,6 +6,6 @@ export class StatementCount {
 }
 
 /** The count of the database that a store works on. */
-export function statementsOf(db: StateDb): StatementCount {
+export function getStatementCount(db: StateDb): StatementCount {
   return (db.getExecutor().adapter as unknown as { statements: StatementCount }).statements;
 }

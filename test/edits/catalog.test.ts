@@ -35,7 +35,7 @@ beforeEach(async () => {
     dataDir: '/nonexistent',
     layerIdOf: async () => 1,
     holders: async () => new Map(),
-    known: async () => new Map(),
+    findNames: async () => new Map(),
     registered: async () => ({ rasters: [], slugOf: async () => undefined }),
   });
   catalog.follow({ replaced: ({ before, after }) => replaced.push([before, after]) });

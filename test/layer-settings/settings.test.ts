@@ -416,12 +416,12 @@ describe('settings of layers that are edited', () => {
       return { status: response.status, text: await response.text() };
     };
     const path = `/api/v1/admin/metadata/layers/${edited}/fields`;
-    const bodyOf = (codes: string[]) =>
+    const makeBody = (codes: string[]) =>
       `{"fields":[{"name":"number","domain":{"type":"codedValue","name":"n","codedValues":[${codes
         .map((code) => `{"Code":${code},"name":"label"}`)
         .join()}]}}]}`;
     const codes = [BIG, '9007199254740992'];
-    const put = await text(path, { method: 'PUT', body: bodyOf(codes) });
+    const put = await text(path, { method: 'PUT', body: makeBody(codes) });
     expect(put).toMatchObject({ status: 200, text: expect.stringContaining(`"code":${BIG},`) });
     const collection = '/ogc/features/collections/edited';
     expect((await text(`${collection}/schema?f=json`)).text).toContain(`"enum":[${codes.join()}]`);
@@ -446,7 +446,7 @@ describe('settings of layers that are edited', () => {
       [[BIG, `${BIG}e0`], 'e0 is not a value of the column'],
       [[BIG, BIG], 'a code is there twice'],
     ] as const)
-      expect(await text(path, { method: 'PUT', body: bodyOf([...wrong]) })).toMatchObject({
+      expect(await text(path, { method: 'PUT', body: makeBody([...wrong]) })).toMatchObject({
         status: 400,
         text: expect.stringContaining(detail),
       });

@@ -59,7 +59,7 @@ function newCatalog(): Catalog {
       return numbers.get(id)!;
     },
     holders: async () => new Map(),
-    async known(holders) {
+    async findNames(holders) {
       searched.push(holders ? [...holders] : 'all');
       return new Map();
     },

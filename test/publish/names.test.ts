@@ -22,7 +22,7 @@ function names() {
       return 1;
     },
     holders: async () => new Map(held),
-    known: async () => new Map([...held].map(([holder, id]) => [holder, { id, layerId: 1 }])),
+    findNames: async () => new Map([...held].map(([holder, id]) => [holder, { id, layerId: 1 }])),
   };
 }
 const idsOf = async (drafts: ReturnType<typeof draft>[], kept: ReturnType<typeof names>) =>

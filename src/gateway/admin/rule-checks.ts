@@ -4,7 +4,7 @@ import { type BodyProblem, problem, refuse, requireSound } from '../../core/body
 import { type CatalogSnapshot, type VectorCollection, whole } from '../../core/collection.js';
 import { Cql2Error } from '../../core/cql2/index.js';
 import { isTreatable } from '../../core/field-masks.js';
-import { unreadFailure } from '../../core/unread.js';
+import { unreadNamed } from '../../core/unread.js';
 import type { Field } from '../../core/vector-source.js';
 import { COMPARABLE } from '../../services/access/policy.js';
 import { requireFilter } from '../../services/access/row-filter.js';
@@ -97,7 +97,7 @@ function layerProblem(
 ): BodyProblem | undefined {
   const published = catalog.byId(layer) ?? catalog.byLayerId(Number(layer));
   if (!published) {
-    const unread = unreadFailure(catalog, ({ id, layerId }) => id === layer || String(layerId) === layer);
+    const unread = unreadNamed(catalog, layer);
     if (unread) throw unread;
     return problem('layer', 'is no layer that is published');
   }

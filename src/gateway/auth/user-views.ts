@@ -22,11 +22,11 @@ const MAX_NAMED = 20;
 
 /** Throws 400 that names every role which does not exist. */
 export function requireRoles(names: readonly string[], rules: RuleSet): void {
-  const known = rules.roleNames;
-  const allowed = known.slice(0, MAX_NAMED).join(', ') + (known.length > MAX_NAMED ? ', …' : '');
+  const roles = rules.roleNames;
+  const allowed = roles.slice(0, MAX_NAMED).join(', ') + (roles.length > MAX_NAMED ? ', …' : '');
   requireSound(
     names.map((name, n) =>
-      known.includes(name)
+      roles.includes(name)
         ? undefined
         : problem(
             `roles/${n}`,

@@ -239,10 +239,10 @@ function namesFollowedBy(collections: Foundation['state']['collections'], marker
       if (holder !== undefined) marker.learnSource(id, holder);
       return collections.idOf(id, holder);
     },
-    async known(holders?: readonly string[]) {
-      const known = await collections.known(holders);
-      for (const [holder, { id }] of known) marker.learnSource(id, holder);
-      return known;
+    async findNames(holders?: readonly string[]) {
+      const names = await collections.findNames(holders);
+      for (const [holder, { id }] of names) marker.learnSource(id, holder);
+      return names;
     },
     async holders() {
       const held = await collections.holders();

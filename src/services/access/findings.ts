@@ -45,26 +45,25 @@ export class FindingWatch {
 
   /** The rules changed. */
   look(rules: RuleSet, { vectors }: CatalogSnapshot): void {
-    const found = new Map(vectors.map((one) => [one.id, findFindings(rules, one)] as const));
-    for (const [id, findings] of found) if (findings.length === 0) found.delete(id);
-    this.#show(found);
+    const all = vectors.map((one) => [one.id, findFindings(rules, one)] as const);
+    this.#show(new Map(all.filter(([, findings]) => findings.length > 0)));
   }
 
   /** Collections changed. */
   follow(rules: RuleSet, changed: readonly ChangedCollection[]): void {
-    const found = new Map(this.#last);
+    const current = new Map(this.#last);
     for (const { before, after } of changed) {
-      if (before) found.delete(before.id);
+      if (before) current.delete(before.id);
       const findings = hasFeatures(after) ? findFindings(rules, after) : [];
-      if (after && findings.length > 0) found.set(after.id, findings);
+      if (after && findings.length > 0) current.set(after.id, findings);
     }
-    this.#show(found);
+    this.#show(current);
   }
 
-  #show(found: ReadonlyMap<string, readonly Finding[]>): void {
-    const told = new Set([...this.#last.values()].flat().map(({ message }) => message));
-    this.#last = found;
-    for (const one of [...found.values()].flat()) if (!told.has(one.message)) this.tell(one);
+  #show(current: ReadonlyMap<string, readonly Finding[]>): void {
+    const messages = new Set([...this.#last.values()].flat().map(({ message }) => message));
+    this.#last = current;
+    for (const one of [...current.values()].flat()) if (!messages.has(one.message)) this.tell(one);
   }
 }
 

@@ -39,14 +39,14 @@ function givesOther(roles: readonly string[], before: RuleSet, after: RuleSet): 
 
 /** How long a connection may outlive the end of its key. */
 const CHECK_MS = 5000;
-/** How long a key that was read is believed: an announcement tells of those that are revoked or get another secret. */
-const BELIEVED_MS = 60_000;
+/** How long a key that was read is valid. Announcements report keys that are revoked or get another secret. */
+const VALID_MS = 60_000;
 
 type ReadKey = (id: string) => Promise<StoredApiKey | undefined>;
 
 /** Watches the keys of open connections. */
 export interface HeldKeys {
-  /** What was read of keys may not be true any more. */
+  /** Reads all keys again at the next check. */
   forget(): void;
   close(): void;
 }
@@ -59,15 +59,15 @@ export function watchHeldKeys(
   holders: () => Iterable<Held>,
   key: ReadKey,
   everyMs: number = CHECK_MS,
-  believedMs: number = BELIEVED_MS,
+  validMs: number = VALID_MS,
 ): HeldKeys {
   const keys = new Map<string, { key: StoredApiKey | undefined; until: number }>();
   const read: ReadKey = async (id) => {
-    const known = keys.get(id);
-    if (known && known.until > Date.now()) return known.key;
-    const found = await key(id);
-    keys.set(id, { key: found, until: Date.now() + believedMs });
-    return found;
+    const entry = keys.get(id);
+    if (entry && entry.until > Date.now()) return entry.key;
+    const current = await key(id);
+    keys.set(id, { key: current, until: Date.now() + validMs });
+    return current;
   };
   let checking = false;
   const timer = setInterval(() => {

@@ -19,7 +19,7 @@ import type { Principal } from '../../core/operation.js';
 import { membersOf, ofMembers } from '../../core/raster-sources.js';
 import type { RasterSource } from '../../core/rasters.js';
 import type { Pools } from '../../core/tasks.js';
-import { unreadFailure } from '../../core/unread.js';
+import { unreadNamed } from '../../core/unread.js';
 import type { Field, VectorSource } from '../../core/vector-source.js';
 import { describeCrs } from '../../native/index.js';
 import { featureSizes } from '../feature-sizes.js';
@@ -222,12 +222,7 @@ export class ProcessSources {
   }
 
   #missing(name: string, reference: CollectionReference, principal: Principal, what: string): ApiError {
-    const { id } = reference;
-    const catalog = this.deps.visible(principal);
-    return (
-      unreadFailure(catalog, (one) => one.id === id || String(one.layerId) === id) ??
-      noCollection(name, reference, what)
-    );
+    return unreadNamed(this.deps.visible(principal), reference.id) ?? noCollection(name, reference, what);
   }
 
   /** A GeoPackage with the features. */

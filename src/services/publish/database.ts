@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { countBy } from '../../core/count-by.js';
 import { withoutPassword } from '../../core/database-url.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { PostgisRaster } from '../../core/rasters.js';
@@ -21,7 +22,7 @@ export async function readDatabase(url: string, deps: PublishDeps): Promise<Foun
         ...(isSlow && { isUnread: isSlow }),
       })),
     );
-    const columns = countColumns(layers);
+    const columns = countBy(layers, fullName);
     for (const layer of layers) {
       try {
         contents.collections.push(draftOf(layer, columns, path));
@@ -69,13 +70,6 @@ async function addRaster(
 function fullName({ source }: VectorLayerInfo): string {
   const { schema, table } = source as PostgisSource;
   return JSON.stringify([schema, table]);
-}
-
-/** The number of geometry columns of each table. */
-function countColumns(layers: readonly VectorLayerInfo[]): ReadonlyMap<string, number> {
-  const columns = new Map<string, number>();
-  for (const layer of layers) columns.set(fullName(layer), (columns.get(fullName(layer)) ?? 0) + 1);
-  return columns;
 }
 
 /** A table with several geometry columns makes several collections. */

@@ -1,4 +1,5 @@
 import type { AwaitedCollection, Collection, Quarantined } from '../../core/collection.js';
+import { countBy } from '../../core/count-by.js';
 import { slug } from './slug.js';
 import type { Draft } from './source.js';
 
@@ -9,7 +10,7 @@ export interface CollectionNames {
   /** Ids by the sources that have them. */
   holders(): Promise<ReadonlyMap<string, string>>;
   /** Ids of these sources, of all when absent. */
-  known(holders?: readonly string[]): Promise<ReadonlyMap<string, KnownName>>;
+  findNames(holders?: readonly string[]): Promise<ReadonlyMap<string, KnownName>>;
 }
 
 /** The id of a collection, and its number. */
@@ -35,9 +36,9 @@ export class GivenNames {
   }
 
   slugOf(draft: Draft): string {
-    let found = this.#slugs.get(draft);
-    if (found === undefined) this.#slugs.set(draft, (found = slug(draft.name)));
-    return found;
+    let name = this.#slugs.get(draft);
+    if (name === undefined) this.#slugs.set(draft, (name = slug(draft.name)));
+    return name;
   }
 }
 
@@ -47,7 +48,7 @@ export class GivenNames {
  */
 export async function assignIds(
   drafts: readonly Draft[],
-  { layerIdOf, known }: Pick<CollectionNames, 'layerIdOf' | 'known'>,
+  { layerIdOf, findNames }: Pick<CollectionNames, 'layerIdOf' | 'findNames'>,
   taken: ReadonlySet<string> = new Set(),
   awaited: Iterable<string> = [],
   given = new GivenNames(),
@@ -56,7 +57,7 @@ export async function assignIds(
     drafts.filter((draft) => !given.get(draft)).map((draft) => [draft, holderOf(draft)] as const),
   );
   const searched = holders.size > MAX_SEARCHED ? undefined : [...holders.values()];
-  const held = holders.size === 0 ? new Map<string, KnownName>() : await known(searched);
+  const held = holders.size === 0 ? new Map<string, KnownName>() : await findNames(searched);
   // Another source must not take the id of a collection that comes back: rules name it by this id.
   const names = new Set([...taken, ...awaited]);
   const kept = new Map<Draft, KnownName>();
@@ -71,7 +72,7 @@ export async function assignIds(
   for (const draft of drafts) {
     let name = kept.get(draft);
     if (!name) {
-      const id = freeId(draft, (uses ??= countSlugs(drafts, given)), names);
+      const id = freeId(draft, (uses ??= countBy(drafts, (one) => given.slugOf(one))), names);
       names.add(id);
       // Only what changes is written.
       name = { id, layerId: await layerIdOf(id, holders.get(draft) ?? holderOf(draft)) };
@@ -80,15 +81,6 @@ export async function assignIds(
     collections.push(draft.make(name.id, name.layerId));
   }
   return collections;
-}
-
-function countSlugs(drafts: readonly Draft[], given: GivenNames): ReadonlyMap<string, number> {
-  const uses = new Map<string, number>();
-  for (const draft of drafts) {
-    const name = given.slugOf(draft);
-    uses.set(name, (uses.get(name) ?? 0) + 1);
-  }
-  return uses;
 }
 
 /** The sources that could not be read, with the names of what they held before. */

@@ -13,7 +13,7 @@ import { ApiError, badParameter } from '../../core/errors.js';
 import type { EsriLayer } from '../../core/geoservices-features.js';
 import { hasNumbers, numberedCollection } from '../../core/numbered.js';
 import type { Principal } from '../../core/operation.js';
-import { unreadFailure } from '../../core/unread.js';
+import { unreadLayer } from '../../core/unread.js';
 import { type Scope, scopeOf } from '../events/scope.js';
 
 /** A layer as one principal has it offline. */
@@ -58,7 +58,7 @@ function missingLayer(catalog: CatalogSnapshot, service: string, layerId: number
   if (refused.collections.some((one) => one.layerId === layerId && isIn(one, service)))
     return refusal(refused.why);
   return (
-    unreadFailure(catalog, (one) => one.layerId === layerId) ??
+    unreadLayer(catalog, layerId) ??
     new ApiError('not-found', `There is no layer ${layerId} in the service '${service}'.`)
   );
 }

@@ -6,7 +6,7 @@ import { xmlUnescaped } from '../../core/xml-text.js';
 import { namesFile } from '../../native/index.js';
 import Database from '../../native/sqlite.js';
 import { definitionsOfHeader } from './flatgeobuf.js';
-import { findSidecar, readFirstMiB } from './sidecars.js';
+import { findSidecar, readSidecar } from './sidecars.js';
 import { readHead } from './vector-drivers.js';
 
 /** Longest definition, with the member or attribute that holds it, in bytes. */
@@ -49,7 +49,7 @@ function requirePlainTable(path: string): void {
     const rows = db.prepare('SELECT * FROM gpkg_spatial_ref_sys').iterate() as Iterable<object>;
     for (const row of rows)
       for (const [name, value] of Object.entries(row))
-        if (/^definition/i.test(name)) requirePlain(textOf(value));
+        if (/^definition/i.test(name)) requirePlain(decodeText(value));
   } catch (error) {
     // GDAL says what is wrong with a file that is damaged.
     if (error instanceof TaskFailure) throw error;
@@ -58,7 +58,7 @@ function requirePlainTable(path: string): void {
   }
 }
 
-const textOf = (value: unknown) =>
+const decodeText = (value: unknown) =>
   value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value ?? '');
 
 /** Each character of the names may be written as an escape. */
@@ -115,7 +115,7 @@ async function requirePlainXml(path: string): Promise<void> {
   await scanText(path, ATTRIBUTES, definitionsOfAttribute);
   const schema = await findSidecar(path, '.gfs');
   if (schema === undefined) return;
-  const text = await readFirstMiB(schema);
+  const text = await readSidecar(schema);
   for (const [, name] of text.matchAll(/SRSName>([^<]*)</g)) requirePlain(xmlUnescaped(name!));
   requirePlain(`{${xmlUnescaped(text)}}`);
 }

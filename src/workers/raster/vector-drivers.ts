@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { readStart } from './start-of-file.js';
 
 /**
  * Which of GDAL's drivers may open a vector file. gdal-async tries each alone, and a driver of the JSON family that is
@@ -54,11 +54,5 @@ function isSequence(text: string): boolean {
 
 /** The first part of a file as text. */
 export async function readHead(path: string): Promise<string> {
-  const file = await open(path);
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    return buffer.toString('utf8', 0, bytesRead).replace(/^\uFEFF/, '');
-  } finally {
-    await file.close();
-  }
+  return (await readStart(path, HEAD_BYTES)).toString('utf8').replace(/^\uFEFF/, '');
 }

@@ -175,7 +175,7 @@ function about({ format, storageFormat, minZoom, maxZoom, imported, skipped }: P
   };
 }
 
-/** What is wrong with the package is the client's. */
+/** Codes for faults of the package, which the client sent. */
 const FAULTS: ClientFaults = { input: 'invalid-request', size: 'payload-too-large' };
 
 function wrong(message: string): ApiError {

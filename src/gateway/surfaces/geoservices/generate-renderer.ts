@@ -54,7 +54,7 @@ function classBreaksRenderer(request: BreaksRequest, { least, maxima }: ClassBre
     minValue: least,
     classBreakInfos: maxima.map((classMaxValue, i) => ({
       classMaxValue,
-      label: `${labelOf(maxima[i - 1] ?? least!)} - ${labelOf(classMaxValue)}`,
+      label: `${formatLabel(maxima[i - 1] ?? least!)} - ${formatLabel(classMaxValue)}`,
       ...{ description: '', symbol: symbols[i] },
     })),
   };
@@ -62,7 +62,7 @@ function classBreaksRenderer(request: BreaksRequest, { least, maxima }: ClassBre
 
 const LABEL_DIGITS = 8;
 /** Integers have all their digits. */
-const labelOf = (number: AnyNumber) =>
+const formatLabel = (number: AnyNumber) =>
   typeof number === 'number' && !Number.isInteger(number)
     ? String(Number(number.toPrecision(LABEL_DIGITS)))
     : writeDigits(number);

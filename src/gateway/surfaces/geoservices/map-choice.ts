@@ -4,7 +4,7 @@ import { and, type Expression } from '../../../core/cql2/index.js';
 import { type ApiError, badParameter } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { importDrawingInfo } from '../../../core/style/drawing-info/import.js';
-import { unreadFailure } from '../../../core/unread.js';
+import { unreadLayer } from '../../../core/unread.js';
 import { targetOf } from '../../../services/styles/translations.js';
 import type { DrawnLayer } from './map-layers.js';
 import { type Members, naming, objectOf, objectsOf, requireObject, textOf, wholeNumber } from './members.js';
@@ -58,10 +58,7 @@ function shown(
 
 /** 503 for a layer whose source could not be read yet, else 400. */
 function absentLayer(parameter: string, id: number, catalog: CatalogSnapshot): ApiError {
-  return (
-    unreadFailure(catalog, ({ layerId }) => layerId === id) ??
-    badParameter(parameter, `there is no layer ${id}`)
-  );
+  return unreadLayer(catalog, id) ?? badParameter(parameter, `there is no layer ${id}`);
 }
 
 /** Conditions by layer: JSON by number, or `0:condition;1:condition`. */

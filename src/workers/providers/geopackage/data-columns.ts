@@ -52,11 +52,12 @@ function valuesOf(db: Database.Database, { type }: Field, name: string): Partial
     .safeIntegers()
     .all(name) as Constraint[];
   const range = rows.find(({ constraint_type }) => constraint_type === 'range');
-  if (range) return { range: [boundOf(range.min), boundOf(range.max)] };
+  if (range) return { range: [readBound(range.min), readBound(range.max)] };
   const values = rows.filter(({ constraint_type, value }) => constraint_type === 'enum' && value !== null);
   if (values.length === 0) return {};
   const numeric = type === 'integer' || type === 'number';
   return { enumeration: values.map(({ value }) => (numeric ? (readNumber(value!) ?? value!) : value!)) };
 }
 
-const boundOf = (bound: number | bigint | null) => (typeof bound === 'bigint' ? exactInteger(bound) : bound);
+const readBound = (bound: number | bigint | null) =>
+  typeof bound === 'bigint' ? exactInteger(bound) : bound;

@@ -1,6 +1,7 @@
 import { compilePattern, type TableRule } from '../../../core/table-rule.js';
 import type { Field, FieldType } from '../../../core/vector-source.js';
 import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
+import { groupRows } from './group-rows.js';
 
 /** What the database's catalog says of one geometry column and its table. */
 export interface SpatialTable {
@@ -23,9 +24,19 @@ export interface SpatialTable {
 }
 
 /**
- * Tables of extensions and partitions are left out: the former are nobody's data, the latter are part of their parent.
- * Bits of pg_relation_is_updatable: 4 UPDATE, 8 INSERT, 16 DELETE.
+ * Columns of geometries that the user may read. Tables of extensions and partitions are left out: the former are nobody's
+ * data, the latter are part of their parent.
  */
+const FROM_TABLES = `FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_type y ON y.oid = a.atttypid
+    JOIN pg_extension e ON e.extname = 'postgis' AND e.extnamespace = y.typnamespace
+  WHERE y.typname IN ('geometry', 'geography') AND a.attnum > 0 AND NOT a.attisdropped
+    AND c.relkind IN ('r', 'v', 'm', 'p', 'f') AND NOT c.relispartition
+    AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'topology', 'tiger', 'tiger_data')
+    AND has_schema_privilege(n.oid, 'USAGE') AND has_column_privilege(c.oid, a.attnum, 'SELECT')
+    AND NOT EXISTS (SELECT FROM pg_depend d
+      WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`;
+/** Bits of pg_relation_is_updatable: 4 UPDATE, 8 INSERT, 16 DELETE. */
 const TABLES = `
   SELECT c.oid::text, n.nspname, c.relname, c.relkind::text, a.attname, y.typname = 'geography',
     CASE y.typname WHEN 'geometry' THEN postgis_typmod_type(a.atttypmod)
@@ -38,20 +49,12 @@ const TABLES = `
       WHERE i.indrelid = c.oid AND i.indisvalid AND i.indpred IS NULL AND i.indkey[0] = a.attnum
         AND m.amname IN ('gist', 'spgist', 'brin')),
     c.reltuples::float8
-  FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-    JOIN pg_type y ON y.oid = a.atttypid
-    JOIN pg_extension e ON e.extname = 'postgis' AND e.extnamespace = y.typnamespace
-  WHERE y.typname IN ('geometry', 'geography') AND a.attnum > 0 AND NOT a.attisdropped
-    AND c.relkind IN ('r', 'v', 'm', 'p', 'f') AND NOT c.relispartition
-    AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'topology', 'tiger', 'tiger_data')
-    AND has_schema_privilege(n.oid, 'USAGE') AND has_column_privilege(c.oid, a.attnum, 'SELECT')
-    AND NOT EXISTS (SELECT FROM pg_depend d
-      WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`;
+  ${FROM_TABLES}`;
 const ORDER = 'ORDER BY n.nspname, c.relname, a.attnum';
 const BY_RULE = `AND n.nspname || '.' || c.relname LIKE ANY ($1::text[])
     AND NOT n.nspname || '.' || c.relname LIKE ANY ($2::text[])`;
 /** Names alone: all else that is told of a table costs far more. */
-const NAMES = `SELECT DISTINCT n.nspname::text, c.relname::text ${TABLES.slice(TABLES.indexOf('FROM pg_attribute'))}
+const NAMES = `SELECT DISTINCT n.nspname::text, c.relname::text ${FROM_TABLES}
   ${BY_RULE} ORDER BY 1, 2`;
 
 /** The tables that a rule leaves, as far as it allows so many, and those beyond. */
@@ -153,18 +156,7 @@ async function readAttributes(
   connection: PostgresConnection,
   oids: readonly string[],
 ): Promise<Map<string, Attribute[]>> {
-  return groupByTable(await connection.query(COLUMNS, [arrayText(oids)]), attribute);
-}
-
-/** Rows by the table that their first value names. */
-function groupByTable<T>(rows: readonly PgValue[][], read: (row: PgValue[]) => T): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const [oid, ...row] of rows) {
-    const group = groups.get(oid as string);
-    if (group) group.push(read(row));
-    else groups.set(oid as string, [read(row)]);
-  }
-  return groups;
+  return groupRows(await connection.query(COLUMNS, [arrayText(oids)]), attribute);
 }
 
 /** Tables whose columns and keys are read by one statement. */
@@ -298,7 +290,7 @@ async function readIndexes(
   connection: PostgresConnection,
   oids: readonly string[],
 ): Promise<Map<string, KeyRow[]>> {
-  return groupByTable(await connection.query(KEYS, [arrayText(oids)]), (row) => row as KeyRow);
+  return groupRows(await connection.query(KEYS, [arrayText(oids)]), (row) => row as KeyRow);
 }
 
 /** Names that views give to a key. */

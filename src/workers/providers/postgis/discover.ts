@@ -1,3 +1,4 @@
+import { countBy } from '../../../core/count-by.js';
 import { DEFAULT_TABLES, type TableRule } from '../../../core/table-rule.js';
 import type { TableChoice } from '../../../core/table-tasks.js';
 import type {
@@ -75,7 +76,7 @@ async function listing(
   const time = new LookTime(connection, patience);
   const facts = new TableFacts(connection, time.order(tables));
   const systems = new CrsNames(connection);
-  const columns = countColumns(tables);
+  const columns = countBy(tables, ({ oid }) => oid);
   const layers = new Map<SpatialTable, VectorLayerInfo>();
   for (const table of time.order(tables)) {
     const result = await time
@@ -93,12 +94,6 @@ async function listing(
   }
   contents.layers.push(...tables.flatMap((table) => layers.get(table) ?? []));
   return contents;
-}
-
-function countColumns(tables: readonly SpatialTable[]): ReadonlyMap<string, number> {
-  const columns = new Map<string, number>();
-  for (const { oid } of tables) columns.set(oid, (columns.get(oid) ?? 0) + 1);
-  return columns;
 }
 
 function describeOmitted(

@@ -101,9 +101,9 @@ export function flatSurfaces(geometry: string): string {
 }
 
 /**
- * SQL for polygonsOf() without parts that have NaN or infinity, on which GEOS fails: NULL where no part is left, and for
- * every geometry with such a part unless it `splits` them, which takes a subquery. An
- * envelope cannot show such parts: PostGIS forgets the positions in front of a NaN.
+ * SQL for polygonsOf() without parts that have NaN or infinity, because GEOS fails on those. The result is NULL if no part
+ * is left. Splitting a geometry into its parts takes a subquery; without `splits`, NULL takes the place of each geometry
+ * with such a part. An envelope cannot show such parts: PostGIS forgets the positions in front of a NaN.
  */
 export function keepFinite(source: PostgisSource, splits = true): string {
   const { geography, mayHoldSurfaces } = source;

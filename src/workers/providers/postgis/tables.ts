@@ -8,6 +8,7 @@ import type {
 import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
 import { withConnection } from './database.js';
+import { groupRows } from './group-rows.js';
 
 type Input<N extends keyof TableTasks> = TableTasks[N]['input'];
 
@@ -57,11 +58,11 @@ export function databaseTables(
 
 async function tablesOf(connection: PostgresConnection): Promise<DatabaseTables> {
   const postgis = await postgisVersion(connection);
-  const columns = grouped(await connection.query(COLUMNS), column);
+  const columns = groupRows(await connection.query(COLUMNS), column);
   const geometries =
     postgis === null
       ? new Map<string, Geometry[]>()
-      : grouped(await connection.query(GEOMETRIES), geometryColumn);
+      : groupRows(await connection.query(GEOMETRIES), geometryColumn);
   const rows = (await connection.query(TABLES)) as TableRow[];
   const tables = rows.map((row) => tableInfo(row, columns.get(row[0]) ?? [], geometries.get(row[0]) ?? []));
   return { postgis, tables };
@@ -116,17 +117,6 @@ function column([name, dataType, isNullable, isPrimaryKey, maxLength]: PgValue[]
 
 function geometryColumn([name, type, srid, isIndexed]: PgValue[]): Geometry {
   return { name, type, srid, isIndexed } as Geometry;
-}
-
-/** What rows say, by their first value. */
-function grouped<T>(rows: readonly PgValue[][], read: (row: PgValue[]) => T): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const [key, ...row] of rows) {
-    const group = groups.get(key as string);
-    if (group) group.push(read(row));
-    else groups.set(key as string, [read(row)]);
-  }
-  return groups;
 }
 
 const FINGERPRINTS = `
