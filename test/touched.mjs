@@ -35,6 +35,9 @@ const FOLDERS = {
   vector: ['tiles', 'features'],
   webhooks: ['streaming'],
 };
+/** Quick tests that compare the whole tree with itself: texts with what generates them, words, imports between layers. */
+const WHOLE_TREE = ['test/contract/generated.test.ts', 'test/docs/', 'test/layers/'];
+const MAX_WHOLE_TREE_SECONDS = 5;
 /** Steps from a changed file to a test that imports it, for tests that start servers; units are touched however far they are. */
 const MAX_STEPS = 2;
 /** Seconds that files which start servers took when they ran last, in all; four run at a time. */
@@ -52,7 +55,11 @@ export function touchedTests({ changed, imports, units, durations }) {
   const folders = new Set(changed.flatMap(foldersOf));
   const isNear = (test) => steps.get(test) <= MAX_STEPS;
   const estimateSeconds = (test) => durations[test] ?? USUAL_SECONDS;
-  const chosen = tests.filter((test) => steps.get(test) === 0 || (steps.has(test) && units.has(test)));
+  const isOfWholeTree = (test) =>
+    WHOLE_TREE.some((path) => test.startsWith(path)) && (durations[test] ?? 0) <= MAX_WHOLE_TREE_SECONDS;
+  const chosen = tests.filter(
+    (test) => steps.get(test) === 0 || (steps.has(test) && units.has(test)) || isOfWholeTree(test),
+  );
   const others = tests
     .filter((test) => (isNear(test) || folders.has(test.split('/')[1])) && !chosen.includes(test))
     .sort(

@@ -20,10 +20,17 @@ const IMPORTS = new Map([
   ['test/tiles/served.test.ts', []],
   ['test/tiles/slow.test.ts', []],
   ['test/archives/served.test.ts', []],
+  ['test/docs/words.test.ts', []],
+  ['test/docs/long.test.ts', []],
 ]);
 const UNITS = new Set(['test/core/box.test.ts']);
 const touched = (...changed: string[]) =>
-  touchedTests({ changed, imports: IMPORTS, units: UNITS, durations: { 'test/tiles/slow.test.ts': 900 } });
+  touchedTests({
+    changed,
+    imports: IMPORTS,
+    units: UNITS,
+    durations: { 'test/tiles/slow.test.ts': 900, 'test/docs/long.test.ts': 60 },
+  });
 
 it('units are touched by whatever they import, however far, and others by what is near', () => {
   expect(touched('src/gateway/tiles.ts').chosen).toContain('test/maps/far.test.ts');
@@ -37,10 +44,13 @@ it('a room touches the tests of its name, shortest first, until they take too lo
   const { chosen, left } = touched('src/services/tiles/make.ts');
   expect(chosen).toContain('test/tiles/served.test.ts');
   expect(left).toEqual(['test/tiles/slow.test.ts']);
-  expect(touched('src/workers/archive/worker.ts').chosen).toEqual(['test/archives/served.test.ts']);
+  expect(touched('src/workers/archive/worker.ts').chosen).toEqual([
+    'test/archives/served.test.ts',
+    'test/docs/words.test.ts',
+  ]);
 });
 
-it('a changed test touches itself, and a text nothing', () => {
+it('a changed test touches itself, and a text the quick tests of the whole tree', () => {
   expect(touched('test/archives/served.test.ts').chosen).toContain('test/archives/served.test.ts');
-  expect(touched('README.md')).toEqual({ chosen: [], left: [] });
+  expect(touched('README.md')).toEqual({ chosen: ['test/docs/words.test.ts'], left: [] });
 });
