@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomNumbers } from '../support/random.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { repetitions } from '../support/soak.js';
 import { cut, example, formOf, NONSENSE, pick, type Random, spoilt } from './bodies.js';
 import {
   type Asked,
@@ -25,8 +26,9 @@ import { rightBodies } from './right-bodies.js';
  */
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-writes-'));
-/** Of each kind for each body. */
-const [FITTING, SPOILT] = [6, 20];
+/** Bodies that fit, and bodies that are spoilt, for each right one. */
+const FITTING = repetitions(import.meta.url, 6, 3);
+const SPOILT = repetitions(import.meta.url, 20, 8);
 
 let server: TestServer;
 let operations: Described[];

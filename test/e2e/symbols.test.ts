@@ -2,9 +2,10 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchBrowser } from '../support/browser.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
 const ARTEFACTS = 'test/artefacts';
@@ -16,10 +17,7 @@ let browser: Browser;
 beforeAll(async () => {
   mkdirSync(ARTEFACTS, { recursive: true });
   server = await sharedServer();
-  browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
-  });
+  browser = await launchBrowser();
 }, 90_000);
 
 afterAll(async () => {

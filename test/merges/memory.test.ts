@@ -6,8 +6,8 @@ import { geoPackageStore, parcel } from '../edits/support.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 
 /** Rows, bytes of text in each, and bytes that a gateway may need to write them, once the file has arrived. */
-const ROWS = 100_000;
-const TEXT = 1000;
+const ROWS = 30_000;
+const TEXT = 3400;
 const MOST = 100_000_000;
 
 const store = geoPackageStore();

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keepConnections } from '../support/connections.js';
+import { repetitions } from '../support/soak.js';
 import { ANY_STATUS, OPERATIONS, type Operation } from './support/operations.js';
 import type { Audience, Known, Layer } from './support/oracle.js';
 import { executeAs, executeTask, PROCESS_CASES, TASK_CASES, WITHOUT_LAYERS } from './support/processes.js';
@@ -110,17 +111,19 @@ async function pixels(path: string, audience: Audience): Promise<Buffer> {
 describe('the matrix of policies', () => {
   it('leaks nothing and refuses nothing, whoever asks first', async () => {
     const wrong: string[] = [];
+    const rounds = repetitions(import.meta.url, 3, 2);
     for (const store of world.stores) {
       wrong.push(...(await tour(AUDIENCES, store)));
       await world.admin('POST', '/cache/invalidate', { scope: 'all' });
       wrong.push(...(await tour([...AUDIENCES].reverse(), store)));
-      wrong.push(...(await tour(AUDIENCES, store)));
+      // Each caller has asked before each other one by now. What all have filled is met as well in a soak.
+      for (let round = 2; round < rounds; round++) wrong.push(...(await tour(AUDIENCES, store)));
     }
     console.log(
-      `matrix: ${AUDIENCES.length} callers x ${OPERATIONS.length} operations x 2 stores x 3 rounds = ${asked} answers`,
+      `matrix: ${AUDIENCES.length} callers x ${OPERATIONS.length} operations x 2 stores x ${rounds} rounds = ${asked} answers`,
     );
     expect(wrong.slice(0, 60)).toEqual([]);
-    expect(asked).toBe(AUDIENCES.length * OPERATIONS.length * 6);
+    expect(asked).toBe(AUDIENCES.length * OPERATIONS.length * 2 * rounds);
   });
 
   it('has a case for each process', async () => {

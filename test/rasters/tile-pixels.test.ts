@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseBandMath } from '../../src/core/band-math/index.js';
@@ -93,6 +93,15 @@ function middle(zoom: number, across = 1): Window {
   const [x, y] = infoOf(inScratch('opaque.tif')).cornerCoordinates.center;
   const span = (2 * HALF_WORLD) / 2 ** zoom;
   return tiles(zoom, Math.floor((x + HALF_WORLD) / span), Math.floor((HALF_WORLD - y) / span), across);
+}
+
+/** The scene laid over the whole world. */
+function world(): string {
+  const path = inScratch('world.tif');
+  const place = ['-a_srs', 'EPSG:4326', '-a_ullr', '-180', '90', '180', '-90'];
+  if (!existsSync(path))
+    tool('gdal_translate', '-q', ...place, ...cog('BLOCKSIZE=128'), inScratch('large.tif'), path);
+  return path;
 }
 
 const isSeen = (rgba: Uint8Array) => rgba.some((value, i) => i % 4 === 3 && value === 255);
@@ -250,9 +259,7 @@ describe('a window in another CRS', () => {
     ['around the north pole', POLAR, 'EPSG:3413', '0', ['-r', 'bilinear']],
     ['around the south pole', POLAR, 'EPSG:3031', '0', ['-r', 'bilinear']],
   ])('%s is within a level of gdalwarp', async (_, bbox, crs, level, way) => {
-    const path = inScratch('world.tif');
-    const world = ['-a_srs', 'EPSG:4326', '-a_ullr', '-180', '90', '180', '-90'];
-    tool('gdal_translate', '-q', ...world, ...cog('BLOCKSIZE=128'), inScratch('large.tif'), path);
+    const path = world();
     const window = { bbox, crs, width: 200, height: 200 };
     const theirs = warped(path, window, ...way, '-ovr', level);
     expect(isSeen(theirs)).toBe(true);
@@ -298,9 +305,7 @@ describe('a window whose sides shrink unlike', () => {
   });
 
   it('is read from the same overview where it lies across the antimeridian', async () => {
-    const path = inScratch('world.tif');
-    const world = ['-a_srs', 'EPSG:4326', '-a_ullr', '-180', '90', '180', '-90'];
-    tool('gdal_translate', '-q', ...world, ...cog('BLOCKSIZE=128'), inScratch('large.tif'), path);
+    const path = world();
     // 180 degrees are 30 east of the central meridian.
     const bbox = [1_170_000, -2_170_000, 5_510_000, 2_170_000] as const;
     const window = { bbox, crs: 'EPSG:3832', width: 100, height: 100 };

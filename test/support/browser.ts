@@ -22,7 +22,7 @@ const ARGUMENTS = [
 ];
 
 export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: '/usr/bin/chromium', args: ARGUMENTS });
+  return chromium.launch({ executablePath: '/usr/bin/chromium-headless-shell', args: ARGUMENTS });
 }
 
 const ARTEFACTS = 'test/artefacts';

@@ -196,7 +196,7 @@ export async function executeAs(
     const status = await response.text();
     const { status: state } = JSON.parse(status) as { status: string };
     if (state === 'accepted' || state === 'running') {
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      await new Promise((resolve) => setTimeout(resolve, 40));
       continue;
     }
     const results = await fetch(audience, `${job}/results`, { headers: { accept: 'application/json' } });
