@@ -368,7 +368,8 @@ it('/req/callback/job-callback: who subscribes is told of the job and of its res
   const subscriber = Object.fromEntries(
     ['successUri', 'inProgressUri', 'failedUri'].map((name) => [name, `${otherUrl}/calls/${name}`]),
   );
-  const inputs = { features: { collection: 'countries' }, distance: 10, unit: 'kilometre' };
+  const features = { collection: 'countries', filter: "iso_a2 IN ('CH', 'FR', 'IT')" };
+  const inputs = { features, distance: 10, unit: 'kilometre' };
   const { jobID } = await client.run('geometry.buffer', { inputs, subscriber });
   await vi.waitFor(() => expect(calls.map(({ url }) => url)).toContain('/calls/successUri'), {
     timeout: 30_000,
