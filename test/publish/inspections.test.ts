@@ -313,6 +313,16 @@ describe('a process', () => {
     expect(asked).toEqual([]);
   });
 
+  it('removes inspections that it wrote itself, and all of them where no source is left', async () => {
+    const inspections = start();
+    await read(inspections, 'a.nc', 'b.nc');
+    await written(2);
+    await read(inspections, 'a.nc');
+    await written(1);
+    await read(start());
+    await written(0);
+  });
+
   it('keeps an inspection that is made after its source was read', async () => {
     const path = join(folder, 'a.nc');
     const both = async (inspections: Inspections) => {
