@@ -54,16 +54,19 @@ async function start({ sources, files }: StartCase, dataDir: string): Promise<St
   const began = performance.now();
   const server = await startGraticule(sources, { port: PORT, cores: '0-1', dataDir });
   const seconds = (performance.now() - began) / 1000;
-  const cpu = cpuOfServer(server);
-  const folder = join(dataDir, 'inspections');
-  const countKept = () => (existsSync(folder) ? readdirSync(folder).length : 0);
-  for (let i = 0; i < MAX_POLLS; i++) {
-    if (countKept() >= files) break;
-    await sleep(POLL_MS);
+  try {
+    const cpu = cpuOfServer(server);
+    await untilKept(join(dataDir, 'inspections'), files);
+    return { seconds, cpu };
+  } finally {
+    await server.stop();
   }
+}
+
+async function untilKept(folder: string, files: number): Promise<void> {
+  const countKept = () => (existsSync(folder) ? readdirSync(folder).length : 0);
+  for (let i = 0; i < MAX_POLLS && countKept() < files; i++) await sleep(POLL_MS);
   if (countKept() < files) throw new Error(`${countKept()} of ${files} inspections are kept`);
-  await server.stop();
-  return { seconds, cpu };
 }
 
 /** Seconds of a first start, with an empty data folder, and of a second one. */
