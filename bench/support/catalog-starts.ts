@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuSeconds } from './load.js';
@@ -99,6 +100,7 @@ export async function measureStarts(
     about:
       'Seconds from the command to a server that is ready, with an empty data folder (first) and with the inspections of that start (second); seconds of CPU of all its processes until then.',
     figures: cases.map(({ name }, i) => ({ name, rounds: measured[i]! })),
+    notes: [`Load average of the machine over the last 5 minutes: ${loadavg()[1]!.toFixed(1)}.`],
     ratios: cases.map(({ name }, i) => ({
       what: `second start / first start, ${name}`,
       rounds: measured[i]!['second s'].map((seconds, round) => seconds / measured[i]!['first s'][round]!),
