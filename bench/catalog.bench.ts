@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { measureDatabase } from './support/catalog-database.js';
 import { measureMigration } from './support/catalog-migration.js';
+import { measureStarts, type StartCase } from './support/catalog-starts.js';
 import { median, option, publishPart, textOption } from './support/report.js';
 import { type GraticuleServer, startGraticule } from './support/server.js';
 
@@ -30,6 +31,9 @@ const SIZES: readonly Size[] = [
   { files: 1000, collections: 5000 },
 ];
 
+/** Files in demo/data that are inspected. */
+const DEMO_FILES = 4;
+
 const work = mkdtempSync(join(tmpdir(), 'graticule-catalog-'));
 
 /** A GeoPackage with so many tables of ten countries. */
@@ -48,6 +52,7 @@ function packageOf(tables: number): string {
 
 function folderOf({ files, collections }: Size): string {
   const folder = join(work, `folder-${collections}`);
+  if (existsSync(folder)) return folder;
   mkdirSync(folder);
   const each = Math.floor(collections / files);
   const larger = collections - each * files;
@@ -120,7 +125,7 @@ async function open(size: Size, port: number): Promise<Measuring> {
 }
 
 /** Starts a server again, beside none of the others. */
-async function measureStarts(one: Measuring): Promise<void> {
+async function measureFurtherStarts(one: Measuring): Promise<void> {
   for (let i = 0; i < 3; i++) {
     const began = performance.now();
     one.server = await startGraticule([one.folder], one.options);
@@ -146,7 +151,7 @@ async function measurePublishing(): Promise<void> {
   } finally {
     for (const { server } of servers) await server.stop();
   }
-  for (const one of servers) await measureStarts(one);
+  for (const one of servers) await measureFurtherStarts(one);
   const measured = servers.map(({ samples }) => samples);
   const [least] = measured as [Samples];
   publishPart('publishing', {
@@ -175,8 +180,18 @@ async function measurePublishing(): Promise<void> {
   });
 }
 
+function startCases(): StartCase[] {
+  const sizes = SIZES.map((size) => ({
+    name: `${size.collections} collections in ${size.files} files`,
+    sources: [folderOf(size)],
+    files: size.files,
+  }));
+  return [{ name: 'demo data', sources: ['demo/data'], files: DEMO_FILES }, ...sizes];
+}
+
 const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   publishing: measurePublishing,
+  starts: () => measureStarts(startCases(), work, rounds),
   migration: () => measureMigration(option('layers', 500), Math.min(rounds, 3)),
   database: () => measureDatabase(option('tables', 100_000), option('published', 5000), Math.min(rounds, 3)),
 };

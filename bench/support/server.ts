@@ -16,9 +16,9 @@ export interface GraticuleServer extends BenchServer {
   pids: readonly number[];
 }
 
-/** Resolves once a URL answers; rejects when it does not for half a minute, or its process has ended. */
+/** Resolves once a URL answers; rejects when it does not for two minutes, or its process has ended. */
 export async function answers(url: string, child?: ChildProcess): Promise<void> {
-  for (let i = 0; i < 300; i++) {
+  for (let i = 0; i < 1200; i++) {
     if (child && child.exitCode !== null) throw new Error(`the server ended with code ${child.exitCode}`);
     const ok = await fetch(url).then(
       (response) => response.ok,
@@ -74,7 +74,10 @@ export async function startGraticule(
     },
   );
   const origin = `http://127.0.0.1:${options.port}`;
-  await answers(`${origin}/healthz/ready`, child);
+  await answers(`${origin}/healthz/ready`, child).catch((error: unknown) => {
+    child.kill('SIGTERM');
+    throw error;
+  });
   const pids = childrenTitled(child.pid!, 'graticule: gateway');
   return {
     origin,

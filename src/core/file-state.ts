@@ -1,4 +1,5 @@
-import { statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 
 /**
  * Returns a text that every write to a file, or to one of the files beside it, changes; undefined without the file. A missing
@@ -16,3 +17,14 @@ export function fileState(path: string, beside: readonly string[]): string | und
 
 /** Returns the state of a SQLite file and of its write-ahead log. */
 export const sqliteState = (path: string) => fileState(path, [`${path}-wal`]);
+
+/** Returns true if the process can write to a file and create files next to it, as SQLite must. */
+export function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    accessSync(dirname(path), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -17,6 +17,7 @@ import { type CatalogChange, compareSnapshots } from './catalog-change.js';
 import { type CatalogLayers, NO_LAYERS, withLayers } from './publish/catalog-layers.js';
 import { FileVersions } from './publish/file-versions.js';
 import { publish } from './publish/index.js';
+import { Inspections } from './publish/inspections.js';
 import { GivenNames } from './publish/names.js';
 import { type SourceChange, SourceReader, SourceReadings } from './publish/readings.js';
 import type { DataSettings } from './publish/settings.js';
@@ -38,7 +39,10 @@ const RETRY_MS = 15_000;
 /** Edits remembered per collection: those that can be under way while the catalog is read again. */
 const KEPT_EDITS = 4096;
 
-export interface CatalogDeps extends Omit<PublishDeps, 'versionOf' | 'statedCrs' | 'taken' | 'given'> {
+export interface CatalogDeps
+  extends Omit<PublishDeps, 'versionOf' | 'statedCrs' | 'taken' | 'given' | 'inspections'> {
+  /** Absent: no inspection is kept for the next process. */
+  inspections?: Inspections;
   /** See `FileWrites.content`; undefined where it is not known. */
   contentOf?(path: string): string | undefined;
   /** Where jobs publish archives; absent where the data folder has them all. */
@@ -87,6 +91,7 @@ export class Catalog {
   readonly #styled = new WeakMap<Collection, StyledCollection>();
   readonly #files: FileVersions;
   readonly #deps: CatalogDeps;
+  readonly #inspections: Inspections;
   readonly #followers: CatalogFollower[] = [];
   #replacedAt = new Date();
   /** What snapshots were read with, and in which order that began. */
@@ -103,6 +108,7 @@ export class Catalog {
 
   constructor(deps: CatalogDeps) {
     this.#deps = deps;
+    this.#inspections = deps.inspections ?? new Inspections(deps.pools);
     this.#files = new FileVersions(deps.contentOf);
   }
 
@@ -147,6 +153,7 @@ export class Catalog {
       new SourceReader(this.#sourceReadings, this.#begun, changes),
       {
         ...this.#deps,
+        inspections: this.#inspections,
         taken: this.#layers.ids,
         given: this.#names,
         statedCrs: rest.crs ?? {},
@@ -417,6 +424,7 @@ export class Catalog {
 
   async close(): Promise<void> {
     clearInterval(this.#retries);
+    this.#inspections.close();
     await this.#watcher?.close();
   }
 }

@@ -1,12 +1,21 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, it, vi } from 'vitest';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import Database from '../../src/native/sqlite.js';
 import { alive, family } from '../e2e/support/processes.js';
-import { freePort, startServer } from '../support/server.js';
+import { freePort, startServer, startServerProcess } from '../support/server.js';
 
 /** A copy of a file is there as a whole or not at all, although nothing of it is written to the disk before its end. */
 
@@ -60,4 +69,45 @@ it('leaves no half copy when it is killed in the middle', async () => {
   const copy = new Database(join(converted, copies[0]!), { readonly: true });
   expect(copy.pragma('integrity_check', { simple: true })).toBe('ok');
   copy.close();
+});
+
+describe('a server that starts again', () => {
+  /** Starts a server and returns the collections that it publishes, and the numbers of inspections that were made and kept. */
+  async function start() {
+    const server = await startServerProcess({ sources: [folder], dataDir });
+    try {
+      const headers = { 'x-api-key': server.adminKey };
+      const read = async (path: string) =>
+        (await (await fetch(server.url + path, { headers })).text()).replaceAll(server.url, '');
+      const { collections } = JSON.parse(await read('/ogc/features/collections?f=json'));
+      const metrics = await read('/metrics');
+      const counts = ['made', 'kept'].map((origin) => {
+        const pattern = new RegExp(`^svc_catalog_inspections_total\\{origin="${origin}"\\} (\\d+)$`, 'm');
+        return Number(pattern.exec(metrics)?.[1] ?? 0);
+      });
+      await vi.waitFor(() => expect(readdirSync(join(dataDir, 'inspections'))).toHaveLength(3), 10_000);
+      return { collections, counts };
+    } finally {
+      await server.stop();
+    }
+  }
+
+  it('inspects only files that changed', async () => {
+    copyFileSync('demo/data/olinda_dem_utm25s.tif', join(folder, 'height.tif'));
+    copyFileSync('demo/data/world_map.gpkg', join(folder, 'world.gpkg'));
+    // Inspections of files that were just written are not kept.
+    await pause(2100);
+    const first = await start();
+    // Of tables, what else is in their file is another inspection.
+    expect(first.counts).toEqual([5, 0]);
+    const second = await start();
+    expect(second.counts).toEqual([0, 5]);
+    expect(second.collections).toEqual(first.collections);
+
+    const db = new Database(join(folder, 'world.gpkg'));
+    db.exec('ALTER TABLE countries RENAME COLUMN NAME TO title');
+    db.close();
+    const third = await start();
+    expect(third.counts).toEqual([2, 3]);
+  });
 });

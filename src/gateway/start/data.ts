@@ -24,6 +24,9 @@ import { type Events, startEvents } from '../../services/events/index.js';
 import { ExtentRefresh } from '../../services/extents.js';
 import { Geocoding } from '../../services/geocoding/service.js';
 import { Layers } from '../../services/layers/layers.js';
+import { nameInspectingCode } from '../../services/publish/inspecting-code.js';
+import { INSPECTIONS_FOLDER, InspectionFiles } from '../../services/publish/inspection-files.js';
+import { Inspections } from '../../services/publish/inspections.js';
 import { LayerDisplay } from '../../services/publish/layer-display.js';
 import { PublishedLayers } from '../../services/publish/layers.js';
 import type { SourceChange } from '../../services/publish/readings.js';
@@ -97,6 +100,10 @@ export async function startData(foundation: Foundation): Promise<Data> {
   const catalog = new Catalog({
     contentOf: (path) => ledger.contentOf(path),
     pools,
+    inspections: new Inspections(
+      pools,
+      new InspectionFiles(join(dataDir, INSPECTIONS_FOLDER), nameInspectingCode()),
+    ),
     imagery,
     ...(onConversion ? { onConversion } : {}),
     databases,

@@ -7,6 +7,7 @@ import type { FeedStore, NewEntry, OutboxPosition } from '../../stores/feed.js';
 import type { Alerts } from '../alerts.js';
 import * as metrics from '../telemetry/event-metrics.js';
 import type { Log } from '../telemetry/log.js';
+import { Turns } from './turns.js';
 
 /** A store that is published, with its outbox. */
 export interface Outbox {
@@ -55,6 +56,11 @@ const BATCH = 500;
 const RELAY: Caller = { class: 'background', id: 'relay' };
 /** Others look after a third of it: within 15 seconds of its holder's end another one has it. */
 const LEASE_MS = 10_000;
+/**
+ * Files whose outboxes are read at the same time. A start wakes all of them, and its own queries of the state database wait
+ * behind theirs.
+ */
+const MAX_FILES = 8;
 const MAX_BACKOFF_MS = 15_000;
 /** Failures in a row after which operators are told. */
 const ALERT_FAILURES = 5;
@@ -67,6 +73,7 @@ const ALERT_FAILURES = 5;
 export class Relay {
   readonly #options: RelayOptions;
   readonly #outboxes = new Map<string, OutboxEntry>();
+  readonly #fileTurns = new Turns(MAX_FILES);
   #closed = false;
 
   constructor(options: RelayOptions) {
@@ -97,9 +104,21 @@ export class Relay {
     if (current.running) return;
     current.running = true;
     clearTimeout(current.timer);
-    void this.#run(current).finally(() => {
+    void this.#runInTurn(current).finally(() => {
       current.running = false;
     });
+  }
+
+  /** Databases do not wait for turns: one that does not answer would keep its own for long. */
+  async #runInTurn(entry: OutboxEntry): Promise<void> {
+    if (entry.outbox.source.path === undefined) return this.#run(entry);
+    const giveBack = await this.#fileTurns.take();
+    try {
+      // Its files can be gone by now.
+      if (this.#outboxes.get(entry.outbox.key) === entry) await this.#run(entry);
+    } finally {
+      giveBack();
+    }
   }
 
   /** For how long, in milliseconds, events of a store could not be taken over; 0 where they can. */

@@ -13,15 +13,24 @@ import { type Copy, convert } from './convert.js';
 import { planeNote } from './crs-notes.js';
 import type { SourceFile } from './find.js';
 import { ARCHIVE, GRIDDED, isCopied, isTableFolder, nameOf, RASTER, TABLES } from './formats.js';
+import type { Inspector } from './inspections.js';
 import { sidecarCrs } from './sidecar-crs.js';
 import { type Draft, type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 import { collectionName, isStac, readStac } from './stac.js';
+
+interface FileDeps extends PublishDeps {
+  /** Opens files, or knows what is in them. */
+  inspector: Inspector;
+}
 
 /** What a file holds, or why it cannot be published. */
 export async function readFileSource(file: SourceFile, deps: PublishDeps): Promise<Found> {
   if (file.problem) return { collections: [], quarantined: [{ path: file.path, reason: file.problem }] };
   try {
-    return await readFile(file, deps);
+    const inspector = await deps.inspections.start(file.path);
+    const found = await readFile(file, { ...deps, inspector });
+    if (!found.isPassing && !found.dependsOnOthers) inspector.keep();
+    return found;
   } catch (error) {
     const reason = error instanceof TaskFailure ? error.message : 'The file could not be read.';
     if (isLasting(error)) return { collections: [], quarantined: [{ path: file.path, reason }] };
@@ -37,10 +46,11 @@ const isLasting = (error: unknown) => error instanceof TaskFailure && LASTING.ha
 /** What tables of a file hold, those that are there. Their file is not looked at for anything else. */
 export function readTableDrafts(path: string, tables: readonly string[], deps: PublishDeps): Promise<Found> {
   const kind = TABLES.get(extname(path).toLowerCase())!;
-  return readFeatureTables({ kind, path, tables }, path, deps.versionOf(path), deps);
+  const version = deps.versionOf(path);
+  return readFeatureTables({ kind, path, tables }, path, version, { ...deps, inspector: deps.pools });
 }
 
-async function readFile({ path, version: stated }: SourceFile, deps: PublishDeps): Promise<Found> {
+async function readFile({ path, version: stated }: SourceFile, deps: FileDeps): Promise<Found> {
   const extension = extname(path).toLowerCase();
   if (stated === undefined && (await isStac(path)))
     return { ...(await readStac(path, deps)), dependsOnOthers: true };
@@ -63,7 +73,7 @@ async function readFile({ path, version: stated }: SourceFile, deps: PublishDeps
   );
 }
 
-async function readCopy(path: string, version: string, deps: PublishDeps): Promise<Found> {
+async function readCopy(path: string, version: string, deps: FileDeps): Promise<Found> {
   const { store, refusals, notes } = await convert(path, version, deps);
   const contents = await readTables({ kind: 'geopackage', path: store }, path, version, deps, notes);
   return {
@@ -80,7 +90,7 @@ async function readTables(
   tables: TableFile,
   file: string,
   version: string,
-  deps: PublishDeps,
+  deps: FileDeps,
   notes: Copy['notes'] = {},
 ): Promise<Found> {
   const { inspected, ...contents } = await readFeatureTables(tables, file, version, deps, notes);
@@ -97,14 +107,14 @@ async function readFeatureTables(
   tables: TableFile,
   file: string,
   version: string,
-  deps: PublishDeps,
+  deps: FileDeps,
   notes: Copy['notes'] = {},
 ): Promise<Found & { inspected: string[] }> {
   const stated = statedOfFile(deps.statedCrs, file);
   const assumeCrs = tables.path === file ? undefined : await sidecarCrs(file);
   const inspect = async (crs: Record<string, string>) => {
     const options = { deadlineMs: INSPECT_DEADLINE_MS };
-    const found = await deps.pools.run('vector.inspect', { ...tables, crs, assumeCrs }, options);
+    const found = await deps.inspector.run('vector.inspect', { ...tables, crs, assumeCrs }, options);
     return found.map((one) => {
       const layer = /\.km[lz]$/i.test(file) ? withSpan(one) : one;
       const remarks = [...(notes[layer.source.table] ?? []), ...(layer.remarks ?? [])];
@@ -175,11 +185,11 @@ const NO_GEOMETRY = 'Tables without a geometry are not published: join it to one
 async function readOtherTables(
   { kind, path }: TableFile,
   version: string,
-  deps: PublishDeps,
+  deps: FileDeps,
   inspected: readonly string[],
 ): Promise<Found> {
   const options = { deadlineMs: INSPECT_DEADLINE_MS };
-  const { tiles, plain, problems } = await deps.pools.run(
+  const { tiles, plain, problems } = await deps.inspector.run(
     'vector.otherTables',
     { kind, path, inspected },
     options,
@@ -199,9 +209,9 @@ function tileLayers(path: string, tables: readonly string[]): RasterLayers['laye
 }
 
 /** All rasters of a file or store that may hold several. */
-async function readRasters(path: string, version: string, deps: PublishDeps): Promise<Found> {
+async function readRasters(path: string, version: string, deps: FileDeps): Promise<Found> {
   const options = { deadlineMs: INSPECT_DEADLINE_MS };
-  const { layers, problems } = await deps.pools.run('raster.layers', { path }, options);
+  const { layers, problems } = await deps.inspector.run('raster.layers', { path }, options);
   const { collections, quarantined, members } = await readLayers(layers, path, version, deps);
   return {
     collections,
@@ -215,7 +225,7 @@ async function readLayers(
   layers: RasterLayers['layers'],
   path: string,
   version: string,
-  deps: PublishDeps,
+  deps: FileDeps,
 ): Promise<Found> {
   const contents: Found = { collections: [], quarantined: [], members: [] };
   for (const layer of layers) {
@@ -236,9 +246,9 @@ async function readRaster(
   { name, source }: RasterLayers['layers'][number],
   path: string,
   version: string,
-  deps: PublishDeps,
+  deps: FileDeps,
 ): Promise<Found> {
-  const raster = await deps.pools.run('raster.inspect', { source }, { deadlineMs: INSPECT_DEADLINE_MS });
+  const raster = await deps.inspector.run('raster.inspect', { source }, { deadlineMs: INSPECT_DEADLINE_MS });
   const group = nameOf(path);
   const make = rasterCollection(raster, name ?? group, path, version);
   const { source: read } = raster;
@@ -247,7 +257,7 @@ async function readRaster(
 }
 
 /** A raster that is a file of its own: its CRS can be stated. */
-async function readRasterFile(path: string, version: string, deps: PublishDeps): Promise<Found> {
+async function readRasterFile(path: string, version: string, deps: FileDeps): Promise<Found> {
   const { '': crs } = statedOfFile(deps.statedCrs, path);
   const assumeCrs = await sidecarCrs(path);
   const source: FileRaster = {
@@ -265,10 +275,10 @@ async function readArchive(
   path: string,
   container: ArchiveContainer,
   version: string,
-  deps: PublishDeps,
+  deps: FileDeps,
 ): Promise<Found> {
   const options = { deadlineMs: INSPECT_DEADLINE_MS };
-  const archive = await deps.pools.run('vector.archive', { path, container }, options);
+  const archive = await deps.inspector.run('vector.archive', { path, container }, options);
   const name = nameOf(path);
   return {
     collections: [{ name, group: name, make: archiveCollection(archive, name, version) }],

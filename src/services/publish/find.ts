@@ -1,3 +1,4 @@
+import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { isPicture } from '../../core/world-files.js';
@@ -36,9 +37,12 @@ async function walk(
   files: SourceFile[],
   root: string,
   within = false,
+  entry?: Dirent,
 ): Promise<void> {
   if (files.length >= MAX_FILES) return;
-  const real = await realpath(path).catch(() => undefined);
+  // The folder of an entry is a real path, so a file in it that is not a link is one too.
+  const isPlain = entry?.isFile() ?? false;
+  const real = isPlain ? path : await realpath(path).catch(() => undefined);
   if (!real) {
     files.push({ path, problem: 'The path does not exist.' });
     return;
@@ -47,7 +51,7 @@ async function walk(
     files.push({ path, problem: 'The link leads out of the published folder.' });
     return;
   }
-  const info = await stat(real);
+  const info = isPlain ? entry! : await stat(real);
   if (info.isFile()) {
     const problem = reasonNotRead(real);
     if (problem !== undefined) files.push({ path: real, problem });
@@ -60,16 +64,18 @@ async function walk(
       problem: `Folders more than ${MAX_DEPTH - 1} levels down are not looked into.`,
     });
   } else if (info.isDirectory()) {
-    const names = await readdir(real).catch(() => undefined);
-    if (!names) {
+    const entries = await readdir(real, { withFileTypes: true }).catch(() => undefined);
+    if (!entries) {
       files.push({ path, problem: 'The folder cannot be read.' });
       return;
     }
-    names.sort();
+    entries.sort(({ name: one }, { name: other }) => (one < other ? -1 : 1));
+    const names = entries.map(({ name }) => name);
     const stac = within ? undefined : await stacRoot(real, names);
     if (stac) files.push({ path: join(real, stac) });
-    for (const name of names) {
-      if (!name.startsWith('.')) await walk(join(real, name), depth + 1, files, root, within || !!stac);
+    for (const one of entries) {
+      if (!one.name.startsWith('.'))
+        await walk(join(real, one.name), depth + 1, files, root, within || !!stac, one);
     }
   }
 }

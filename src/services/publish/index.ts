@@ -46,7 +46,7 @@ export async function publish(
     ...objects.map((url) => () => readRemote(url, deps)),
     ...databases.map((url) => () => reader.read(withoutPassword(url), () => readDatabase(url, deps))),
   ]);
-  reader.end();
+  reader.end(deps);
   const contents = await placed([...mosaics, ...others]);
   const unread = await withAwaited(
     contents.flatMap((one) => one.quarantined),

@@ -134,8 +134,9 @@ export class SourceReader {
   }
 
   /** To be called when all sources are read. */
-  end(): void {
+  end({ inspections }: Pick<PublishDeps, 'inspections'>): void {
     this.readings.keepOnly(this.#seen);
+    inspections.end(this.#seen);
   }
 
   #keep(source: string, contents: Found, tag: string): Found {

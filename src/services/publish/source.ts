@@ -6,12 +6,15 @@ import type { Databases } from '../databases.js';
 import type { Registered } from '../rasters/layers.js';
 import type { StacImagery } from '../stac-imagery/searches.js';
 import type { MakeCollection } from './collections.js';
+import type { Inspections } from './inspections.js';
 import type { CollectionNames, GivenNames } from './names.js';
 
 export const INSPECT_DEADLINE_MS = 60_000;
 
 export interface PublishDeps extends CollectionNames {
   pools: Pools;
+  /** Inspections of files, as far as they are kept. */
+  inspections: Pick<Inspections, 'start' | 'end'>;
   databases: Databases;
   /** Sources that are imagery of STAC APIs. */
   imagery: Pick<StacImagery, 'read' | 'keep'>;

@@ -117,6 +117,11 @@ export const admissions = new Counter({
   help: 'Worker tasks that were admitted, or refused because too many wait',
   labels: ['outcome'],
 });
+export const inspections = new Counter({
+  name: 'svc_catalog_inspections_total',
+  help: 'Inspections of sources that are files: made (the file was opened), or kept since an earlier start',
+  labels: ['origin'],
+});
 export const scenesLost = new Counter({
   name: 'svc_raster_scenes_lost_total',
   help: 'Rasters that answers of mosaics lack, because they could not be read',
@@ -182,6 +187,7 @@ const INSTRUMENTS: readonly Instrument[] = [
   operationDuration,
   operations,
   admissions,
+  inspections,
   scenesLost,
   poolQueued,
   poolRunning,

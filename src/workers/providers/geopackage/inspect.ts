@@ -1,10 +1,9 @@
-import { accessSync, constants } from 'node:fs';
-import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Box } from '../../../core/box.js';
 import { countCommits, type LogCommits } from '../../../core/commit-count.js';
 import { isUndefinedCrs } from '../../../core/crs.js';
 import { TaskFailure } from '../../../core/failure.js';
+import { isWritable } from '../../../core/file-state.js';
 import { STAC_COLUMNS, STAC_TABLE } from '../../../core/stac.js';
 import type { GeometryType } from '../../../core/vector-source.js';
 import type { InspectTask, VectorLayerInfo } from '../../../core/vector-tasks.js';
@@ -216,16 +215,6 @@ function layer(
     ...(styles.length > 0 ? { styles } : {}),
     ...(stac ? { stac } : {}),
   };
-}
-
-function isWritable(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK);
-    accessSync(dirname(path), constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 const GEOMETRY_TYPES: Record<string, GeometryType> = {
