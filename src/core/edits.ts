@@ -15,6 +15,8 @@ export interface FeatureInput {
   values?: Readonly<Record<string, JsonText>>;
   /** The values are attributes of GeoServices: clients know times by milliseconds alone, and JSON as one text. */
   areAttributes?: true;
+  /** Objects of JSON replace what is stored. Without it an update patches their members (RFC 7396). */
+  replacesJson?: true;
 }
 
 /**

@@ -16,7 +16,7 @@ export interface RepeatableRequest {
   readonly principal: string;
   /** What the principal proved itself by: stored answers cannot be read without it. */
   readonly credential: string;
-  /** Method, path and query. */
+  /** Method, path, query, and the headers that change what the body means. */
   readonly target: string;
   /** Hash of the body, once all of it has come; reads what is left of it. */
   bodyHash(): Promise<string>;
@@ -63,7 +63,7 @@ export class Idempotency {
     const { presence } = this.cluster;
     const hold = { mark: presence.mark(), renew: () => this.#renew(keyed) };
     const first = await this.#begin(keyed);
-    if (first.target !== target) throw otherRequest('another operation');
+    if (first.target !== target) throw otherRequest('another operation, Content-Crs or Geometry-Loss');
     if (first.state === 'running') throw running();
     if (first.state === 'lost') throw lostKeyError();
     if (first.state === 'answered') {

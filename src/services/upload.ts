@@ -39,34 +39,42 @@ export interface UploadRules {
   admit?(fields: ReadonlyMap<string, string>): Promise<void>;
 }
 
-/** A file on disk, which the receiver now owns, and the other fields of its form. */
-export interface Upload {
+/** A file on disk, which the receiver now owns. */
+interface Received {
   path: string;
   /** Name that the client gave, without directories. */
   fileName: string;
   /** As its part of the form states it. */
   mediaType: string;
   size: number;
+}
+
+/** The fields of a form, and its file. */
+interface Form {
   /** Field names in lower case: form fields bind case-insensitively. */
   fields: ReadonlyMap<string, string>;
+  file: Received | undefined;
 }
+
+/** A file and the other fields of its form. */
+export interface Upload extends Received, Pick<Form, 'fields'> {}
 
 const LIMITS = { fields: 40, files: 1, parts: 60, fieldSize: 65_536, fieldNameSize: 100, headerPairs: 40 };
 
-type Form = InstanceType<typeof Busboy>;
-
-interface Received {
-  fileName: string;
-  mediaType: string;
-  path: string;
-  size: number;
-}
+type Parser = InstanceType<typeof Busboy>;
 
 /**
  * Takes a multipart form with one file, streamed to disk and forced there. Throws 400 for a broken form,
  * 413 above `maxBytes`, 415 for another content type or file ending; then nothing stays on disk.
  */
 export async function receiveUpload(source: UploadSource, rules: UploadRules): Promise<Upload> {
+  const { file, fields } = await receiveForm(source, rules);
+  if (!file) throw new ApiError('invalid-request', 'The form has no file.');
+  return { ...file, fields };
+}
+
+/** As `receiveUpload`, of a form that may have no file. */
+export async function receiveForm(source: UploadSource, rules: UploadRules): Promise<Form> {
   uploads.receiving++;
   try {
     return await receive(source, rules);
@@ -75,7 +83,7 @@ export async function receiveUpload(source: UploadSource, rules: UploadRules): P
   }
 }
 
-async function receive(source: UploadSource, rules: UploadRules): Promise<Upload> {
+async function receive(source: UploadSource, rules: UploadRules): Promise<Form> {
   const form = parser(source.contentType, rules);
   await mkdir(rules.directory, { recursive: true });
   const fields = new Map<string, string>();
@@ -155,7 +163,7 @@ function readText(stream: Readable, take: (text: string) => void, refuse: (error
   stream.on('end', () => take(Buffer.concat(chunks).toString('utf8')));
 }
 
-function parser(contentType: string | undefined, { maxBytes, texts }: UploadRules): Form {
+function parser(contentType: string | undefined, { maxBytes, texts }: UploadRules): Parser {
   if (!/^multipart\/form-data\s*;/i.test(contentType ?? '')) {
     throw new ApiError('unsupported-media-type', 'Send the file as multipart/form-data.');
   }
@@ -215,18 +223,15 @@ async function accept(
   failure: ApiError | undefined,
   files: readonly (Received | ApiError)[],
   fields: ReadonlyMap<string, string>,
-): Promise<Upload> {
+): Promise<Form> {
   const parts = files.filter((file): file is Received => !(file instanceof ApiError));
   const [file] = parts;
-  if (!failure && file && file.size > 0) return { ...file, fields };
+  if (!failure && files.length === 0) return { file: undefined, fields };
+  if (!failure && file && file.size > 0) return { file, fields };
   for (const { path } of parts) await rm(path, { force: true });
   // A small form can be read whole before writing its file fails.
   const unwritten = files.find((one) => one instanceof ApiError);
-  throw (
-    failure ??
-    unwritten ??
-    new ApiError('invalid-request', file ? 'The file is empty.' : 'The form has no file.')
-  );
+  throw failure ?? unwritten ?? new ApiError('invalid-request', 'The file is empty.');
 }
 
 function broken(error: unknown): ApiError {

@@ -32,6 +32,16 @@ describe.each(STORES)('attachments of features of %s', (_name, makeStore) => {
     await store?.release();
   });
 
+  it('are added once for each Idempotency-Key', async () => {
+    const id = await files.insert();
+    const keyed = { ...files.key, 'idempotency-key': `attach-${id}` };
+    const first = await files.add(id, {}, keyed);
+    expect(await files.add(id, {}, keyed)).toEqual(first);
+    expect(await files.infos(id)).toHaveLength(1);
+    const other = await files.add(await files.insert(), {}, keyed).catch(String);
+    expect(JSON.stringify(other)).toMatch(/Idempotency-Key/);
+  });
+
   it('are added, listed, sent by ranges, changed and deleted', async () => {
     const id = await files.insert();
     const bytes = png(2, 3, 1000);
@@ -72,9 +82,14 @@ describe.each(STORES)('attachments of features of %s', (_name, makeStore) => {
 
     const words = await files.post(`${id}/updateAttachment`, {
       attachmentId: `${attachment}`,
-      keywords: 'old,stone',
+      keywords: 'old',
     });
     expect(words.updateAttachmentResult).toMatchObject({ objectId: attachment, globalId, success: true });
+    // As ArcGIS API for Python sends it: a multipart form without a file.
+    const form = { fields: { attachmentId: String(attachment), keywords: 'old,stone' } };
+    const again = await files.send(`${id}/updateAttachment`, form);
+    expect(again.updateAttachmentResult).toMatchObject({ objectId: attachment, success: true });
+    expect((await files.infos(id))[0]).toMatchObject({ keywords: 'old,stone', size: bytes.length });
     const other = await files.send(`${id}/updateAttachment`, {
       ...{ bytes: 'a note', name: 'note.txt', type: 'text/plain' },
       fields: { attachmentId: `${attachment}` },
@@ -209,7 +224,7 @@ describe('a file', () => {
     ['is a picture of too many pixels', { bytes: png(20_000, 20_000) }, /20000 x 20000 pixels/],
     ['is a picture that is cut off', { bytes: png().slice(0, 12) }, /damaged image/],
     ['is empty', { bytes: '' }, /empty/],
-    ['is not there', { bytes: undefined }, /no file/],
+    ['is not there', { bytes: undefined }, /attachment.*missing/],
     ['has too many keywords', { fields: { keywords: 'x'.repeat(1025) } }, /keywords/],
   ])('that %s is refused in band, and nothing is stored', async (_what, sent, reason) => {
     const answer = await files.add(id, sent);

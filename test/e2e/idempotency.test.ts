@@ -96,6 +96,16 @@ describe('a request with an Idempotency-Key', () => {
     expect(await countOf('Other')).toBe(0);
   });
 
+  it('is refused with another Content-Crs, in which the same body is another feature (422)', async () => {
+    const crs = (name: string) => ({ 'content-crs': `<http://www.opengis.net/def/crs/${name}>` });
+    expect((await post(ITEMS, 'crs', country('Crs'), crs('OGC/1.3/CRS84'))).status).toBe(201);
+    expect((await post(ITEMS, 'crs', country('Crs'), crs('EPSG/0/3857'))).status).toBe(422);
+    expect((await post(ITEMS, 'crs', country('Crs'))).status).toBe(422);
+    const again = await post(ITEMS, 'crs', country('Crs'), crs('OGC/1.3/CRS84'));
+    expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+    expect(await countOf('Crs')).toBe(1);
+  });
+
   it('is the client’s own: the same key of another is another key', async () => {
     const { body } = await post(`${ADMIN}/api-keys`, '', { name: 'second', permissions: ['*'] });
     expect((await post(ITEMS, 'shared', country('Shared'))).status).toBe(201);

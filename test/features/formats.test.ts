@@ -80,6 +80,7 @@ beforeAll(async () => {
   writeFileSync(at('packed.geojson.gz'), gzipSync(readFileSync(HIRE)));
   ogr2ogr('-f', 'GeoJSONSeq', at('lines.ndjson'), HIRE);
   ogr2ogr('-f', 'GeoJSONSeq', at('sequence.geojsonl'), HIRE);
+  ogr2ogr('-f', 'GeoJSONSeq', '-limit', '1', at('single.geojsonl'), HIRE);
   ogr2ogr('-f', 'GeoJSONSeq', '-lco', 'RS=YES', at('records.geojsons'), HIRE);
   writeFileSync(at('walk.gpx'), GPX);
   writeFileSync(at('atlas.topojson'), TOPOJSON);
@@ -208,6 +209,7 @@ describe('a file of its format', () => {
     ['cycle_hire', HIRES],
     ['lines', HIRES],
     ['sequence', HIRES],
+    ['single', 1],
     ['records', HIRES],
     ['docks', HIRES],
     ['plan', HIRES],

@@ -139,6 +139,18 @@ export function bulkEdits(open: () => EditableStore | Promise<EditableStore>): v
     expect(nothing).toEqual({ success: true, updatedFeatureCount: 0 });
   });
 
+  it('replaces JSON whole', async () => {
+    const where = "name = 'd'";
+    for (const value of ['{"keep":1,"none":2}', '{"a":9007199254740993,"keep":null}']) {
+      const calcExpression = [{ field: 'tags', value }];
+      expect((await post('calculate', { where, calcExpression })).success).toBe(true);
+    }
+    const [{ tags }] = (await store.query(
+      "SELECT CAST(tags AS text) AS tags FROM parcels WHERE name = 'd'",
+    )) as [{ tags: string }];
+    expect(tags.replaceAll(' ', '')).toBe('{"a":9007199254740993,"keep":null}');
+  });
+
   it('computes long whole numbers', async () => {
     const long = [
       { field: 'floors', sqlExpression: '1764200000000000 + 1' },

@@ -387,13 +387,14 @@ export class Dispatcher {
     }
     const key = operation.repeatable ? x.header(IDEMPOTENCY_KEY) : undefined;
     if (key === undefined) return this.#perform(x, operation);
+    const meaning = describeHeaders(x);
     x.detach();
     const request = {
       key,
       principal: actorOf(x.principal),
       // Whoever maps a certificate chooses the id of its principal.
       credential: x.header(X_API_KEY.name) ?? readAuthorization(x) ?? certificateOf(x.principal),
-      target: `${x.method} ${operation.takesToken ? withoutToken(x) : targetOf(x)}`,
+      target: `${x.method} ${operation.takesToken ? withoutToken(x) : targetOf(x)}${meaning}`,
       bodyHash: () => x.upload.hash(),
     };
     return this.#options.once(request, async (hold) => {
@@ -453,6 +454,17 @@ function auditedRequest(x: HttpExchange): AuditedRequest {
 
 function targetOf(x: HttpExchange): string {
   return x.query === '' ? x.path : `${x.path}?${x.query}`;
+}
+
+/** Headers that change what a body means. */
+const MEANINGS = ['content-crs', 'geometry-loss'];
+
+/** Returns the headers of a request that change what its body means; an empty text for most requests. */
+function describeHeaders(x: HttpExchange): string {
+  return MEANINGS.map((name) => {
+    const value = x.header(name);
+    return value === undefined ? '' : ` ${name}: ${value}`;
+  }).join('');
 }
 
 /** What is kept of a request holds no secret. */

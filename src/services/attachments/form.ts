@@ -1,6 +1,6 @@
 import { ApiError, badParameter } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
-import { receiveUpload, type UploadSource } from '../upload.js';
+import { receiveForm, type UploadSource } from '../upload.js';
 import { type CheckedFile, checkFile, withFile } from './intake.js';
 
 /** What came with a form, by the names of its fields in lower case, and the file, if it has one. */
@@ -37,15 +37,21 @@ export async function withForm<T>(
   }
   const admission = new Admission(admit);
   try {
-    const { path, fileName, mediaType, fields } = await receiveUpload(source, {
+    const form = await receiveForm(source, {
       directory,
       maxBytes: LIMITS.attachmentBytes,
       admit: (fields) => admission.begin(fieldsOf(fields)),
     });
+    const fields = fieldsOf(form.fields);
+    if (!form.file) {
+      await admit(fields);
+      return await work({ fields, file: undefined });
+    }
+    const { path, fileName: name, mediaType } = form.file;
     return await withFile(path, async () => {
-      await admission.finish(fieldsOf(fields));
-      const file = await checkFile(path, { name: fileName, mediaType }, FILE);
-      return work({ fields: fieldsOf(fields), file });
+      await admission.finish(fields);
+      const file = await checkFile(path, { name, mediaType }, FILE);
+      return work({ fields, file });
     });
   } finally {
     admission.end();

@@ -170,7 +170,7 @@ function acceptance({ body, objectId }: Conflict): Plan {
 
 function merge({ body, objectId }: Conflict, fieldValues: Readonly<Record<string, unknown>>): Plan {
   requireFeature(body.server, 'mergeFields');
-  const feature = { values: jsonTexts(fieldValues) };
+  const feature = { values: jsonTexts(fieldValues), replacesJson: true } as const;
   return {
     ...{ operation: { type: 'update', id: String(objectId), feature }, crs: CRS84.proj, bounds: NO_BOUNDS },
     effect: 'writeFeatureState',

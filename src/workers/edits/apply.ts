@@ -141,7 +141,7 @@ function sameMillisecond(a: JsonText, b: JsonText): boolean {
   return one === other;
 }
 
-/** JSON members are patched in depth, all others set. Attributes of GeoServices are set each as one value. */
+/** JSON members are patched in depth unless the edit replaces them, all others set. Attributes of GeoServices are set each as one value. */
 function patch(
   { source }: EditTask,
   { operation, geometry, values }: PreparedEdit,
@@ -149,8 +149,10 @@ function patch(
 ): RowChange {
   if ('feature' in operation && operation.feature.areAttributes)
     return { geometry, values: dropShownValues(source, operation.feature, values, before), reset: [] };
+  const replaces = 'feature' in operation && operation.feature.replacesJson;
   const deep = source.fields.filter(
-    ({ name, type }) => type === 'json' && (values.get(name) as string | null | undefined)?.[0] === '{',
+    ({ name, type }) =>
+      !replaces && type === 'json' && (values.get(name) as string | null | undefined)?.[0] === '{',
   );
   if (deep.length === 0) return { geometry, values, reset: [] };
   const stored = membersIn(before.properties)!;

@@ -20,7 +20,7 @@ export async function calculate(
     throw new TaskFailure('too-large', `More than ${most} features pass: a narrower filter is needed.`);
   const events: NewEvent[] = [];
   for (const { id, values } of features) {
-    const edit = prepareFeature({ type: 'update', id, feature: { values } }, task);
+    const edit = prepareFeature({ type: 'update', id, feature: { values, replacesJson: true } }, task);
     if (isFailure(edit)) throw new Refusal(edit.reason, `Feature ${id}: ${edit.message}`, edit.errors);
     events.push(await apply(session, task, edit));
   }

@@ -142,7 +142,7 @@ const formOf = (...mediaTypes: string[]) => ({
 });
 
 function writingOperations({ attachments, uploads }: AttachmentSurface): Operation[] {
-  const writing = { method: 'POST', audited: true, params: featureParams } as const;
+  const writing = { method: 'POST', audited: true, repeatable: true, params: featureParams } as const;
   const withUpload = async <T>(
     x: Exchange<typeof featureParams>,
     work: (form: AttachmentForm) => Promise<T>,

@@ -33,13 +33,16 @@ export async function readFacts(path: string): Promise<PropertyFacts> {
   return facts;
 }
 
+/** GDAL takes a sequence of one feature for GeoJSON, which opens no longer sequence. */
+const driversOf = (driver: string) => (driver === 'GeoJSONSeq' ? [driver, 'GeoJSON'] : [driver]);
+
 /** Opens a text whose properties have other forms, if any has. */
 export function openForms(path: string, driver: string, forms: ReadonlyMap<string, Form>): Promise<Dataset> {
-  if (forms.size === 0) return openWith(path, [driver]);
+  if (forms.size === 0) return openWith(path, driversOf(driver));
   return openInScratch('json', async (folder) => {
     const copy = join(folder, basename(path));
     await writeCopy(path, copy, forms);
-    return openWith(copy, [driver]);
+    return openWith(copy, driversOf(driver));
   });
 }
 
