@@ -140,6 +140,7 @@ describe('a series of stores', () => {
 
   it('goes on behind a load that was killed between the creation of a file and its table', () => {
     for (const name of ['a', 'b']) put(name);
+    writeFileSync(join(folder, 'stores', '.default-2.gpkg.new'), 'a part');
     writeFileSync(store(2), '');
     put('c');
     put('d');
@@ -166,8 +167,10 @@ describe('a series of stores', () => {
     const other = new Database(store(3));
     other.exec('CREATE TABLE mine (a)');
     other.close();
+    writeFileSync(join(folder, 'stores', '.default-4.gpkg.new'), 'a part');
     put('c');
     expect(tablesOf(store(4))).toEqual(['c']);
+    expect(readdirSync(join(folder, 'stores'))).not.toContain('.default-4.gpkg.new');
     expect(() => tablesOf(store(3))).toThrow(TaskFailure);
   });
 

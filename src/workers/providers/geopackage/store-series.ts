@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { TaskFailure } from '../../../core/failure.js';
 import { sqliteState } from '../../../core/file-state.js';
@@ -43,9 +43,8 @@ export function openSeries(first: string, table: string, maxTables: number): Cho
     const other = openExisting(first, table, maxTables);
     if (other) return other;
     const path = newFile(first);
-    const db = connect(path, false);
-    prepareStore(db);
-    return { path, db };
+    createStore(path);
+    return { path, db: connect(path, false) };
   });
 }
 
@@ -62,6 +61,19 @@ function openExisting(first: string, table: string, maxTables: number): ChosenSt
   } finally {
     for (const db of opened.values()) db.close();
   }
+}
+
+/** Makes a store without tables, which is there whole or not at all: others may open it immediately. */
+function createStore(path: string): void {
+  const part = join(dirname(path), `.${basename(path)}.new`);
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(part + suffix, { force: true });
+  const db = new Database(part);
+  try {
+    prepareStore(db);
+  } finally {
+    db.close();
+  }
+  renameSync(part, path);
 }
 
 function newFile(first: string): string {
