@@ -85,6 +85,8 @@ export interface ItemsTask extends FeatureQuery, FeatureOutput {
   before?: PageKey;
   /** Writing stops with the feature that reaches this size, before the page is full. */
   maxBytes?: number;
+  /** Counts the features that match, up to so many, unless the page holds them all. */
+  countAtMost?: number;
 }
 
 export interface ItemsResult {
@@ -95,6 +97,16 @@ export interface ItemsResult {
   /** Keys of the first and last feature; absent for an empty page. */
   first?: PageKey;
   last?: PageKey;
+  /** Features that match, as `countAtMost` requests; absent if the page holds them all. */
+  matched?: number;
+}
+
+/** Whether a page holds all features that match. */
+export function holdsAllMatches(
+  { after, before, offset }: ItemsTask,
+  { more, returned }: ItemsResult,
+): boolean {
+  return !more && !after && !before && (returned > 0 || offset === 0);
 }
 
 export interface ItemTask extends FeatureQuery, FeatureOutput {

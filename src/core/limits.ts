@@ -364,6 +364,8 @@ export const LIMITS = {
   /** Resumable uploads that have not ended, and milliseconds after their last byte at which they are removed. */
   resumableUploads: 100,
   resumableUploadMs: 86_400_000,
+  /** Tables of a file of the store that new collections go into; further ones go into a further file. */
+  storeTables: 100,
   /** Layers of a migration batch (contract), jobs of it at a time, and characters of its manifest. */
   batchLayers: 500,
   batchJobs: 4,

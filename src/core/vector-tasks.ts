@@ -168,16 +168,24 @@ export interface LoadedTable {
   token: string | null;
 }
 
-export type LoadResult = { features: number } | { occupant: LoadedTable };
+/** `store` is the file that has the table. */
+export type LoadResult = { features: number; store: string } | { occupant: LoadedTable };
 
 export interface LoadTask {
   /** A GeoPackage with one table, made by `ogr.translate`. Removed after the load. */
   staging: string;
+  /** The staging file stays. */
+  keepsStaging?: boolean;
   stagingTable: string;
   /** The file has texts alone: columns get the type that all of their texts have. */
   untyped?: boolean;
   /** GeoPackage store to load into; created when missing. */
   store: string;
+  /**
+   * The store is the first file of a series (src/core/store-series.ts): a new table goes into the first file that has fewer
+   * tables, and no two files have tables of the same name. Absent for a store that is one file.
+   */
+  maxTables?: number;
   table: string;
   title?: string;
   /** The columns `begin`, `end` and `timestamp` are those of KML. */

@@ -1,11 +1,12 @@
-import { realpathSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { hasFeatures } from '../core/abilities.js';
 import type { CatalogSnapshot, Collection } from '../core/collection.js';
 import type { Config, Setting } from '../core/config.js';
 import { ApiError } from '../core/errors.js';
 import { LIMITS } from '../core/limits.js';
 import type { Operation, Principal } from '../core/operation.js';
+import { seriesNumber } from '../core/store-series.js';
 import type { Pools } from '../core/tasks.js';
 import { version } from '../core/version.js';
 import { type AccessPolicy, isWhole } from '../services/access/access.js';
@@ -174,7 +175,7 @@ export function startManagement(options: ManagementOptions): Management {
     dataDir: options.dataDir,
     publish: ({ id, store }) => publish(`${id} was imported`, [{ source: store, table: id }]),
     isPublished: (id) => catalog.current.byId(id) !== undefined,
-    isIn: (id, store) => isTableOf(catalog.current.byId(id), store),
+    storeOf: (id, first) => storeFileOf(catalog.current.byId(id), first),
     mayReplace(id, principal) {
       const replaced = catalog.current.byId(id);
       return replaced === undefined || isWhole(options.access(principal, replaced, 'write'));
@@ -417,9 +418,13 @@ function sharedTurns({ config, state, cluster }: ManagementOptions): SharedTurns
   return new SharedTurns({ turns, store: announcements, announcements: cluster.announcements });
 }
 
-function isTableOf(collection: Collection | undefined, store: string): boolean {
-  if (!hasFeatures(collection) || collection.source.path === undefined) return false;
-  return !collection.stac && realpathSync(store) === realpathSync(collection.source.path);
+/** The file of a store that has the table of a collection; see `ImportDeps.storeOf`. */
+function storeFileOf(collection: Collection | undefined, first: string): string | undefined {
+  if (!hasFeatures(collection) || collection.stac || collection.source.path === undefined) return undefined;
+  if (!existsSync(dirname(first))) return undefined;
+  const path = realpathSync(collection.source.path);
+  const folder = realpathSync(dirname(first));
+  return seriesNumber(join(folder, basename(first)), path) === undefined ? undefined : path;
 }
 
 function configDocument(settings: readonly Setting[]): ConfigDocument {

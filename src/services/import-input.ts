@@ -86,7 +86,7 @@ export interface ImportResult {
   merge?: MergeReport;
 }
 
-/** A table of a GeoPackage that a job has made. The file is removed once it is loaded. */
+/** A table of a GeoPackage that a job has made. The file stays. */
 export interface NewTable {
   staging: string;
   stagingTable: string;

@@ -1,11 +1,10 @@
 import { mkdir, rm } from 'node:fs/promises';
-import { basename, extname, join, resolve } from 'node:path';
+import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { VectorCollection } from '../core/collection.js';
 import { isCsv } from '../core/csv.js';
 import { ApiError } from '../core/errors.js';
-import { TaskFailure } from '../core/failure.js';
 import { LIMITS } from '../core/limits.js';
-import type { StagedLayer, StageProblem } from '../core/ogr.js';
+import type { StagedLayer } from '../core/ogr.js';
 import type { Principal } from '../core/operation.js';
 import type { Pools } from '../core/tasks.js';
 import type { LoadedTable, NamedSld } from '../core/vector-tasks.js';
@@ -23,6 +22,7 @@ import type {
   RemoteInput,
   RemoteKind,
 } from './import-input.js';
+import { refusalOf, removeDatabase } from './import-staging.js';
 import type { JobEngine, SubmitOptions } from './jobs/engine.js';
 import { keepsUpload, removeStrays, trimUploads } from './jobs/kept-uploads.js';
 import type { JobContext, JobKind, JobOutcome } from './jobs/kinds.js';
@@ -41,8 +41,11 @@ export interface ImportDeps {
   publish(collection: ImportedCollection): Promise<void>;
   /** Whether a collection of this id is there. */
   isPublished(id: string): boolean;
-  /** Whether the collection of this id is a table of that store. None is, when absent. */
-  isIn?(id: string, store: string): boolean;
+  /**
+   * The file of a collection that is a table of a store; undefined for any other one. `first` is the first file of the
+   * store. Absent: there are no such collections.
+   */
+  storeOf?(id: string, first: string): string | undefined;
   /** Whether a principal may write all of the collection of this id, which a job replaces. Everybody may, when absent. */
   mayReplace?(id: string, principal: Principal): boolean;
   /** Takes a collection that is gone from every surface. None can be removed, when absent. */
@@ -179,18 +182,21 @@ export class ImportService {
   /** Loads a table that a job has made, and makes it a collection; once for each job. */
   async publishTable(context: JobContext, table: NewTable): Promise<void> {
     const { staging, stagingTable, collection: id, title, features, token = context.id } = table;
-    const task = { staging, stagingTable, store: this.#store, table: id, title, token };
-    await mkdir(join(this.#store, '..'), { recursive: true });
-    await this.#deps.pools.run('vector.load', task, { signal: context.signal });
+    const made = { staging, stagingTable, keepsStaging: true, table: id, title, token };
+    await mkdir(dirname(this.#store), { recursive: true });
+    const task = { ...made, store: this.#store, maxTables: LIMITS.storeTables };
+    const loaded = await this.#deps.pools.run('vector.load', task, { signal: context.signal });
+    if ('occupant' in loaded) throw takenError(id);
     await this.#deps.forget?.(id, context.id);
-    await this.#deps.publish({ id, title, store: this.#store, features });
+    await this.#deps.publish({ id, title, store: loaded.store, features });
   }
 
   /** Keeps styles beside a collection that was imported, under their names. False for another collection. */
   async addStyles({ id, title, source }: VectorCollection, styles: readonly NamedSld[]): Promise<boolean> {
-    if (!this.#deps.isIn?.(id, this.#store)) return false;
-    await this.#deps.pools.run('vector.layerStyles', { store: this.#store, table: source.table, styles }, {});
-    await this.#deps.publish({ id: source.table, title, store: this.#store, features: 0 });
+    const store = this.#storeOf(id);
+    if (store === undefined) return false;
+    await this.#deps.pools.run('vector.layerStyles', { store, table: source.table, styles }, {});
+    await this.#deps.publish({ id: source.table, title, store, features: 0 });
     return true;
   }
 
@@ -200,9 +206,10 @@ export class ImportService {
    */
   async remove(collection: VectorCollection, follow?: () => Promise<void>): Promise<void> {
     const { id, source } = collection;
-    if (!this.#deps.withdraw || !this.#deps.isIn?.(id, this.#store))
+    const store = this.#storeOf(id);
+    if (!this.#deps.withdraw || store === undefined)
       throw new ApiError('conflict', `The collection '${id}' was not imported.`);
-    await this.#deps.pools.run('vector.drop', { store: this.#store, table: source.table }, {});
+    await this.#deps.pools.run('vector.drop', { store, table: source.table }, {});
     await follow?.();
     await this.#deps.withdraw(collection);
   }
@@ -255,6 +262,10 @@ export class ImportService {
     };
   }
 
+  #storeOf(id: string): string | undefined {
+    return this.#deps.storeOf?.(id, this.#store);
+  }
+
   #refuseReserved(table: string): void {
     if (RESERVED_NAMES.test(table)) throw new ApiError('invalid-request', `The name ${table} is reserved.`);
   }
@@ -263,7 +274,7 @@ export class ImportService {
     const id = table.toLowerCase();
     if (!this.#deps.isPublished(id)) return;
     if (!replace) throw takenError(id);
-    if (!this.#deps.isIn?.(id, this.#store))
+    if (this.#storeOf(id) === undefined)
       throw new ApiError('conflict', `The collection '${id}' was not imported: an import cannot replace it.`);
   }
 
@@ -319,12 +330,13 @@ export class ImportService {
     if (merge) return this.#merge(context, { collection: table, merge, staging }, saved);
     await precede?.();
     // No staging file after it was written: the load of an earlier run has committed.
-    if (!(savedOf(context) && !(await exists(staging)))) await this.#load(context, staging, saved);
+    const isLoaded = savedOf(context) !== undefined && !(await exists(staging));
+    const store = await this.#load(context, staging, saved, isLoaded);
     // What another collection of that name had.
     await this.#deps.forget?.(table.toLowerCase(), context.id);
     await this.#deps.clearSources?.(table.toLowerCase());
     tell(context, LOADED);
-    const collection = { id: table, title: saved.title, store: this.#store, features: saved.features };
+    const collection = { id: table, title: saved.title, store, features: saved.features };
     // What is loaded is published, even when the job is asked to stop meanwhile: no half of it stays.
     await context.step('publish', `Publishing ${table}`, () => this.#deps.publish(collection), true);
     const { features, layer, format, report } = saved;
@@ -429,14 +441,21 @@ export class ImportService {
     return result;
   }
 
-  async #load(context: JobContext<ImportInput>, staging: string, saved: Saved): Promise<void> {
+  /** Resolves with the file that has the table. */
+  async #load(
+    context: JobContext<ImportInput>,
+    staging: string,
+    saved: Saved,
+    isLoaded: boolean,
+  ): Promise<string> {
     const { id, input, signal } = context;
-    this.#refuseReplacing(input);
-    await mkdir(join(this.#store, '..'), { recursive: true });
+    if (!isLoaded) this.#refuseReplacing(input);
+    await mkdir(dirname(this.#store), { recursive: true });
     const task = {
       staging,
       stagingTable: STAGING_TABLE,
       store: this.#store,
+      maxTables: LIMITS.storeTables,
       table: input.table,
       title: saved.title,
       untyped: saved.untyped,
@@ -449,12 +468,13 @@ export class ImportService {
       for (let replaced: LoadedTable | undefined; ; ) {
         const load = { ...task, ...(replaced ? { replaced } : {}) };
         const result = await this.#deps.pools.run('vector.load', load, { signal, onProgress });
-        if ('features' in result) return;
+        if ('features' in result) return result.store;
         replaced = result.occupant;
         await this.#refuseOccupied(input, replaced);
       }
     };
-    await context.step(LOAD_PHASE, `Loading ${saved.features} features into ${input.table}`, work);
+    if (isLoaded) return work();
+    return context.step(LOAD_PHASE, `Loading ${saved.features} features into ${input.table}`, work);
   }
 
   /** The catalog may not know yet what another job has loaded. Throws `conflict`, or `forbidden` as `#refuseReplacing`. */
@@ -504,32 +524,11 @@ function tell(context: JobContext<ImportInput>, fraction: number): void {
   context.progress(begin + fraction * (1 - begin));
 }
 
-function refusalOf(problem: StageProblem): Error {
-  switch (problem.problem) {
-    case 'no-layer':
-      return new ApiError(
-        'unprocessable',
-        `The file has no such layer; it has: ${problem.names.join(', ') || 'none'}.`,
-      );
-    case 'no-crs':
-      return new ApiError(
-        'unprocessable',
-        'The file names no coordinate reference system: one has to be given.',
-      );
-    case 'too-many-features':
-      return new TaskFailure('too-large', `The file has more than ${LIMITS.importFeatures} features.`);
-  }
-}
-
 const isPacked = (path: string) => isZipped(path) || isGzipped(path);
 
 /** The file that goes with the job. */
 function uploadPath({ file, owned }: ImportInput): string | undefined {
   return owned ? file : undefined;
-}
-
-async function removeDatabase(path: string): Promise<void> {
-  for (const suffix of ['', '-wal', '-shm', '-journal']) await rm(path + suffix, { force: true });
 }
 
 const withTrace = <T extends object>(input: T, { trace }: SubmitOptions): T =>

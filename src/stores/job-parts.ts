@@ -3,6 +3,7 @@ import type { StateDb } from './database.js';
 import { hasEnded } from './instance.js';
 import type { JobRow } from './jobs.js';
 import type { JobPartTable, StateTables } from './schema.js';
+import { getSignals, signalAll, signalOthers } from './signals.js';
 import { vocabularyOf } from './vocabulary.js';
 
 /** A part that an instance has leased, and its job. */
@@ -55,6 +56,7 @@ export class JobParts {
         .where('job_id', '=', jobId)
         .executeTakeFirstOrThrow();
       if (count > 0) return count;
+      await signalOthers(trx, 'jobs');
       for (let from = 0; from < inputs.length; from += ROWS) {
         const rows = inputs.slice(from, from + ROWS).map((input, i) => ({
           job_id: jobId,
@@ -134,10 +136,15 @@ export class JobParts {
     });
   }
 
+  /** Calls back when parts may have changed, here or elsewhere. Returns how to stop that. */
+  follow(listener: () => void): () => void {
+    return getSignals(this.db).on('jobs', listener);
+  }
+
   /** False, as in what follows: the lease is lost, or the job is to end. */
   finish(jobId: string, ordinal: number, result: unknown): Promise<boolean> {
     const { now } = vocabularyOf(this.db);
-    return this.#update(jobId, ordinal, {
+    return this.#end(jobId, ordinal, {
       state: 'done',
       result_json: JSON.stringify(result ?? null),
       lease_owner: null,
@@ -151,7 +158,7 @@ export class JobParts {
     { code, message }: { code: string; message: string },
   ): Promise<boolean> {
     const { now } = vocabularyOf(this.db);
-    return this.#update(jobId, ordinal, {
+    return this.#end(jobId, ordinal, {
       state: 'failed',
       failure_code: code,
       failure_message: message,
@@ -169,9 +176,10 @@ export class JobParts {
       .where('ordinal', '=', ordinal)
       .where('lease_owner', '=', this.instance)
       .execute();
+    await signalAll(this.db, 'jobs');
   }
 
-  /** Ends the parts of a job that are not done; who works on one hears of it at the next heartbeat. */
+  /** Ends the parts of a job that are not done; who works on one hears of it. */
   async withdraw(jobId: string): Promise<void> {
     await this.db
       .updateTable('job_parts')
@@ -179,6 +187,23 @@ export class JobParts {
       .where('job_id', '=', jobId)
       .where('state', '=', 'open')
       .execute();
+    await signalAll(this.db, 'jobs');
+  }
+
+  /** Whether this instance is to go on with a part. */
+  async isHeld(jobId: string, ordinal: number): Promise<boolean> {
+    const row = await this.db
+      .selectFrom('job_parts')
+      .innerJoin('jobs', 'jobs.id', 'job_parts.job_id')
+      .select('ordinal')
+      .where('job_id', '=', jobId)
+      .where('ordinal', '=', ordinal)
+      .where('job_parts.state', '=', 'open')
+      .where('job_parts.lease_owner', '=', this.instance)
+      .where('jobs.state', '=', 'Running')
+      .where('jobs.cancel_requested_at', 'is', null)
+      .executeTakeFirst();
+    return row !== undefined;
   }
 
   /** Parts of a job that changed at a time, in milliseconds since 1970, or later. */
@@ -209,6 +234,12 @@ export class JobParts {
       .where('lease_expires_at', '>', vocabularyOf(this.db).now())
       .execute();
     return rows.some(({ lease_owner }) => !hasEnded(lease_owner!));
+  }
+
+  async #end(jobId: string, ordinal: number, set: UpdateObject<StateTables, 'job_parts'>): Promise<boolean> {
+    const isHeld = await this.#update(jobId, ordinal, set);
+    if (isHeld) await signalAll(this.db, 'jobs');
+    return isHeld;
   }
 
   async #update(

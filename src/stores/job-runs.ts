@@ -12,6 +12,7 @@ import {
 } from './job-shares.js';
 import type { JobRow } from './jobs.js';
 import type { JobArtifactTable, JobLogTable, StateTables } from './schema.js';
+import { signalOthers } from './signals.js';
 import { lock, vocabularyOf } from './vocabulary.js';
 
 /** Which jobs an instance takes. */
@@ -245,6 +246,7 @@ export class JobRuns {
     return this.db.transaction().execute(async (trx) => {
       const job = await new JobRuns(trx, this.instance).#update(id, endOf(outcome));
       if (job) await trx.deleteFrom('job_parts').where('job_id', '=', id).execute();
+      await signalOthers(trx, 'jobs');
       return job;
     });
   }
@@ -264,6 +266,7 @@ export class JobRuns {
       .where('lease_owner', '=', this.instance)
       .where('state', '=', 'Running')
       .execute();
+    await signalOthers(this.db, 'jobs');
   }
 
   async #update(id: string, set: UpdateObject<StateTables, 'jobs'>): Promise<JobRow | undefined> {

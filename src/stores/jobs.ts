@@ -9,6 +9,7 @@ import { vocabularyOf } from './vocabulary.js';
 
 export type JobState = 'Queued' | 'Running' | 'Succeeded' | 'Failed' | 'Cancelled';
 export type JobRow = Selectable<JobTable> & { state: JobState };
+export type JobOutcomeRow = Pick<JobRow, 'id' | 'state' | 'failure_message' | 'warnings_json'>;
 export type JobLogRow = Selectable<JobLogTable>;
 export type JobStepRow = Selectable<JobStepTable>;
 export type JobArtifactRow = Selectable<JobArtifactTable>;
@@ -48,7 +49,7 @@ export interface JobQuery {
 export class JobStore {
   constructor(readonly db: StateDb) {}
 
-  /** Calls back when other processes may have added jobs. Returns how to stop that. */
+  /** Calls back when other processes may have added, ended or cancelled jobs. Returns how to stop that. */
   follow(listener: () => void): () => void {
     return getSignals(this.db).on('jobs', listener);
   }
@@ -151,8 +152,34 @@ export class JobStore {
         .where('id', '=', id)
         .returningAll()
         .executeTakeFirstOrThrow();
+      await signalOthers(trx, 'jobs');
       return { job: row as JobRow, changed: true };
     });
+  }
+
+  /** What became of these jobs, by id. */
+  async outcomes(ids: readonly string[]): Promise<ReadonlyMap<string, JobOutcomeRow>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.db
+      .selectFrom('jobs')
+      .select(['id', 'state', 'failure_message', 'warnings_json'])
+      .where('id', 'in', ids)
+      .execute();
+    return new Map(rows.map((row) => [row.id, row as JobOutcomeRow]));
+  }
+
+  /** Those of these jobs that have ended, or are asked to. */
+  async ending(ids: readonly string[]): Promise<JobRow[]> {
+    if (ids.length === 0) return [];
+    const rows = await this.db
+      .selectFrom('jobs')
+      .selectAll()
+      .where('id', 'in', ids)
+      .where((w) =>
+        w.or([w('state', 'not in', ['Queued', 'Running']), w('cancel_requested_at', 'is not', null)]),
+      )
+      .execute();
+    return rows as JobRow[];
   }
 
   /** Puts a failed or cancelled job back in the queue; `changed` is false for any other. */

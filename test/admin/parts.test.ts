@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ApiError } from '../../src/core/errors.js';
@@ -7,6 +8,7 @@ import { JobParts } from '../../src/stores/job-parts.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
 
 const LEASE_MS = 1500;
+const HOUR_MS = 3_600_000;
 
 describeStates('a divided job', (temporary) => {
   let t: TemporaryState;
@@ -29,15 +31,17 @@ describeStates('a divided job', (temporary) => {
     /** Of the run that divides. */
     before?(context: JobContext<never>, server: number): Promise<void>;
     cleanup?: JobKind<never>['cleanup'];
+    /** Nobody looks again by a clock: what is not told is not known within the time of a test. */
+    isTold?: boolean;
   }
 
   /** As many servers as are asked for, that share the work. */
-  async function serve(servers: number, { count = 20, tell = () => {}, ...work }: Work) {
+  async function serve(servers: number, { count = 20, tell = () => {}, isTold, ...work }: Work) {
     for (let i = 0; i < servers; i++) {
       const state = i === 0 ? t.state : await t.again();
       const engine = new JobEngine(state.jobs, {
-        leaseMs: LEASE_MS,
-        pollMs: 30,
+        leaseMs: isTold ? HOUR_MS : LEASE_MS,
+        pollMs: isTold ? HOUR_MS : 30,
         onError: (error) => errors.push(error),
       });
       engine.register<never, unknown>({
@@ -156,6 +160,67 @@ describeStates('a divided job', (temporary) => {
     await engines[1]!.cancel(id);
     expect(await engines[0]!.finished(id)).toMatchObject({ state: 'Cancelled' });
     expect(atCleanup).toBe(0);
+  });
+
+  it('tells all servers its end, which no clock brings', async () => {
+    let working = 0;
+    let end = () => {};
+    const both = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    await serve(2, {
+      ...{ isTold: true, count: 6 },
+      async doPart(context) {
+        working++;
+        if (working === 2) end();
+        await both;
+        return numberOf(context);
+      },
+    });
+    const id = await submit();
+    const ends = await Promise.all(engines.map((engine) => engine.finished(id)));
+    expect(ends.map(({ state, result_json }) => [state, result_json])).toEqual([
+      ['Succeeded', '[0,1,2,3,4,5]'],
+      ['Succeeded', '[0,1,2,3,4,5]'],
+    ]);
+  });
+
+  it('tells all servers that it is cancelled, which no clock brings', async () => {
+    let working = 0;
+    await serve(2, {
+      isTold: true,
+      async doPart({ signal }) {
+        working++;
+        await once(signal, 'abort');
+        working--;
+        signal.throwIfAborted();
+      },
+    });
+    const id = await submit();
+    await vi.waitFor(() => expect(working).toBe(2), 20_000);
+    await engines[1]!.cancel(id);
+    const ends = await Promise.all(engines.map((engine) => engine.finished(id)));
+    expect(ends.map(({ state }) => state)).toEqual(['Cancelled', 'Cancelled']);
+    expect(working).toBe(0);
+  });
+
+  it('fails everywhere with the part that fails, which no clock brings', async () => {
+    let working = 0;
+    await serve(2, {
+      ...{ isTold: true, count: 2 },
+      async doPart({ signal, ...context }) {
+        if ((context.part as { n: number }).n === 1) {
+          await vi.waitFor(() => expect(working).toBe(1), 20_000);
+          throw new ApiError('unprocessable', 'The tile is bad.');
+        }
+        working++;
+        await once(signal, 'abort');
+        working--;
+      },
+    });
+    const job = await engines[0]!.finished(await submit());
+    expect(job).toMatchObject({ state: 'Failed', failure_message: 'The tile is bad.' });
+    expect(working).toBe(0);
   });
 
   it('goes on with the parts that are left when the server that divided it stops', async () => {

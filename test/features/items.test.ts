@@ -98,6 +98,21 @@ describe.each(['GeoPackage', 'PostGIS'])('items of a %s', (store) => {
     }
   });
 
+  it.each([
+    '?limit=5',
+    '?count=3&limit=5',
+    `?filter=${encodeURIComponent("count > 1 OR name LIKE 'a%'")}&limit=5`,
+    '?bbox=-180,-90,180,90&limit=5',
+    '?count=3&limit=5&offset=2',
+  ])('are one trip to a thread with the number of those that match: %s', async (query) => {
+    const response = await get(query);
+    const { numberMatched, numberReturned } = (await response.json()) as Page;
+    expect(numberReturned).toBe(5);
+    expect(numberMatched).toBeGreaterThan(5);
+    const stages = response.headers.get('server-timing')!.split(', ');
+    expect(stages.map((stage) => stage.split(';')[0])).toEqual(['vector-items']);
+  });
+
   it('/req/core/{fc-limit-definition,fc-limit-response-1}: take a limit of 1 to 2000', async () => {
     expect(await found('?limit=2')).toEqual([1, 2]);
     await refused('?limit=0', 'limit');

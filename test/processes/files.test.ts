@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -6,6 +6,9 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { PMTiles } from 'pmtiles';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { LIMITS } from '../../src/core/limits.js';
+import Database from '../../src/native/sqlite.js';
+import { prepareStore } from '../../src/workers/providers/geopackage/create.js';
 import { gateways } from '../e2e/support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 import { type Json, ProcessClient } from './support.js';
@@ -19,13 +22,42 @@ const folder = mkdtempSync(join(tmpdir(), 'graticule-process-files-'));
 let server: TestServer;
 let client: ProcessClient;
 
+const storePath = (name: string) => join(folder, 'stores', `${name}.gpkg`);
+
+/** The store of a folder that has been used: it takes no further table. */
+function fillStore(path: string): void {
+  const db = new Database(path);
+  prepareStore(db);
+  const fill = db.transaction(() => {
+    for (let i = 0; i < LIMITS.storeTables; i++)
+      db.exec(`CREATE TABLE old_${i} (fid INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, geom POINT, name TEXT);
+        INSERT INTO gpkg_contents (table_name, data_type, identifier, srs_id) VALUES ('old_${i}', 'features', 'old_${i}', 4326);
+        INSERT INTO gpkg_geometry_columns VALUES ('old_${i}', 'geom', 'POINT', 4326, 0, 0)`);
+  });
+  fill();
+  db.close();
+}
+
+function tablesOf(name: string): string[] {
+  const db = new Database(storePath(name), { readonly: true });
+  try {
+    return db.prepare('SELECT table_name FROM gpkg_contents ORDER BY 1').pluck().all() as string[];
+  } finally {
+    db.close();
+  }
+}
+
 async function start() {
   const env = { SVC_REMOTE__ALLOW: '127.0.0.1' };
   server = await startServerProcess({ sources: ['demo/data/world_map.gpkg'], dataDir: folder, env });
   client = new ProcessClient(server);
 }
 
-beforeAll(start);
+beforeAll(() => {
+  mkdirSync(join(folder, 'stores'));
+  fillStore(storePath('default'));
+  return start();
+});
 afterAll(async () => {
   await server?.stop();
   rmSync(folder, { recursive: true, force: true });
@@ -70,6 +102,8 @@ describe('tile archives', () => {
     await client.results(ARCHIVE, { inputs, outputs });
     const tile = await client.get('/ogc/tiles/collections/pictures/tiles/WebMercatorQuad/1/0/1?f=png');
     expect([tile.status, tile.headers.get('content-type')]).toEqual([200, 'image/png']);
+    // The result of the job and the collection are names of one file, which was written once.
+    expect(statSync(join(folder, 'published', 'pictures.mbtiles')).nlink).toBe(2);
     const kept = {
       inputs: { ...inputs, format: 'gpkg' },
       outputs: { archive: { publish: { collection: 'b' } } },
@@ -159,6 +193,15 @@ describe('imports', () => {
       await start();
       expect((await client.ended(jobID)).status).toBe('successful');
       expect(await matched(name)).toBe(20_000);
+      expect(tablesOf('default-2').filter((table) => table === name)).toEqual([name]);
     },
   );
+
+  it('go into a further file when the store is full', async () => {
+    expect(tablesOf('default')).toHaveLength(LIMITS.storeTables);
+    expect(tablesOf('default-2')).toContain('ports');
+    expect((await client.get('/ogc/features/collections/old_0')).status).toBe(200);
+    const taken = await refusal(IMPORT, importOf('old_0'));
+    expect(taken[0]).toBe(409);
+  });
 });

@@ -16,13 +16,14 @@ import { createLog } from '../../src/services/telemetry/log.js';
 import { fixedReading, VisibleCatalog } from '../../src/services/visible-catalog.js';
 import { storeOf } from '../../src/workers/providers/store.js';
 import { h3 } from '../../src/workers/vector/analytics/h3.js';
+import { readItems } from '../../src/workers/vector/items.js';
 import { fieldStatistics } from '../../src/workers/vector/statistics/field-statistics.js';
 import { vectorTile } from '../../src/workers/vector/tile.js';
 import { NO_AUDIT } from '../support/auditing.js';
 
 /** The tasks of the vector pool that the surfaces of features and tiles run; here they run in this thread. */
 const TASKS: Partial<Record<TaskName, (input: never) => unknown>> = {
-  'vector.items': (task: never) => storeOf(task['source']).items(task),
+  'vector.items': (task: never) => readItems(task),
   'vector.item': (task: never) => storeOf(task['source']).item(task),
   'vector.count': (task: never) => storeOf(task['source']).count(task),
   'vector.edit': (task: never) => storeOf(task['source']).edit(task),

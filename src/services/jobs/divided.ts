@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { TaskFailure, type TaskFailureCode } from '../../core/failure.js';
 import type { JobParts, PartRow } from '../../stores/job-parts.js';
 import { JobStopped, type PartState } from './kinds.js';
@@ -8,12 +7,11 @@ export interface DividedOptions {
   readonly signal: AbortSignal;
   readonly store: JobParts;
   readonly leaseMs: number;
+  /** Milliseconds between looks at the progress of the parts. */
+  readonly lookMs: number;
   /** Called when the parts are there. */
   added(): void;
 }
-
-/** Milliseconds between looks at the parts. */
-const LOOK_MS = 500;
 
 /** Has all servers do the parts of a job; see `JobContext.divide`. */
 export async function divide(
@@ -36,29 +34,82 @@ export async function divide(
 }
 
 /** Resolves when nobody works on a part any more, or can say so. */
-async function withdraw({ jobId, store, leaseMs }: DividedOptions): Promise<void> {
-  await store.withdraw(jobId);
-  const late = performance.now() + leaseMs;
-  while (performance.now() < late && (await store.isWorkedOn(jobId))) await pause(LOOK_MS);
+async function withdraw(options: DividedOptions): Promise<void> {
+  const { jobId, store, leaseMs } = options;
+  const late = AbortSignal.timeout(leaseMs);
+  const changes = new Changes(options);
+  try {
+    await store.withdraw(jobId);
+    while (await store.isWorkedOn(jobId)) await changes.next(late);
+  } catch (error) {
+    if (!late.aborted) throw error;
+  } finally {
+    changes.end();
+  }
 }
 
 async function results(
-  { jobId, signal, store, leaseMs }: DividedOptions,
+  options: DividedOptions,
   count: number,
   tell: (states: readonly PartState[]) => void,
 ): Promise<unknown[]> {
+  const { jobId, signal, store, leaseMs } = options;
   const rows: (PartRow | undefined)[] = Array.from({ length: count });
-  for (let newest = 0; ; await pause(LOOK_MS, undefined, { signal })) {
-    // A row may become visible a while after its time.
-    for (const row of await store.since(jobId, newest - leaseMs)) {
-      rows[row.ordinal] = row;
-      newest = Math.max(newest, row.updated_at);
+  const changes = new Changes(options);
+  try {
+    for (let newest = 0; ; await changes.next(signal)) {
+      // A row may become visible a while after its time.
+      for (const row of await store.since(jobId, newest - leaseMs)) {
+        rows[row.ordinal] = row;
+        newest = Math.max(newest, row.updated_at);
+      }
+      const failure = rows.find((row) => row?.state === 'failed');
+      if (failure) throw partFailure(failure);
+      const states = rows.map(stateOf);
+      tell(states);
+      if (states.every(({ isDone }) => isDone)) return states.map(({ result }) => result);
     }
-    const failure = rows.find((row) => row?.state === 'failed');
-    if (failure) throw partFailure(failure);
-    const states = rows.map(stateOf);
-    tell(states);
-    if (states.every(({ isDone }) => isDone)) return states.map(({ result }) => result);
+  } finally {
+    changes.end();
+  }
+}
+
+/** Changes of parts, by signals; progress comes without one. */
+class Changes {
+  readonly #lookMs: number;
+  readonly #unfollow: () => void;
+  /** There was one since the last look. */
+  #isMissed = false;
+  #wake: () => void = () => {};
+
+  constructor({ store, lookMs }: DividedOptions) {
+    this.#lookMs = lookMs;
+    this.#unfollow = store.follow(() => {
+      this.#isMissed = true;
+      this.#wake();
+    });
+  }
+
+  /** Resolves after a change since it resolved last, or when progress is due. Rejects with the signal's reason. */
+  async next(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (!this.#isMissed)
+      await new Promise<void>((resolve) => {
+        const end = () => {
+          clearTimeout(timer);
+          signal.removeEventListener('abort', end);
+          resolve();
+        };
+        const timer = setTimeout(end, this.#lookMs);
+        signal.addEventListener('abort', end);
+        this.#wake = end;
+      });
+    this.#isMissed = false;
+    signal.throwIfAborted();
+  }
+
+  end(): void {
+    this.#unfollow();
   }
 }
 

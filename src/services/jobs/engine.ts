@@ -238,7 +238,7 @@ export class JobEngine {
         signal?.removeEventListener('abort', end);
         resolve();
       };
-      // The job may run in another process, which tells nothing: look again after a while.
+      // What another process tells may be lost: look again after a while.
       const timer = setTimeout(end, this.#options.pollMs);
       const stop = this.observe(id, ({ state }) => {
         if (state !== 'Running') end();
@@ -289,6 +289,7 @@ export class JobEngine {
     this.#again = false;
     this.#mustLook = true;
     metrics.jobCycles.cell().inc();
+    await this.#hearOthers();
     this.#mustLook = await this.#countOpen();
     if (!this.#mustLook) return;
     const begin = Date.now();
@@ -298,6 +299,18 @@ export class JobEngine {
     // Many looks find nothing: only those that began jobs are told.
     if (this.#begun > before)
       recordJobSpan({ name: 'svc.orchestration.scheduler_tick', attributes: {} }, begin);
+  }
+
+  /** Acts on what other processes did to jobs that run here, or whose end is awaited here. */
+  async #hearOthers(): Promise<void> {
+    const ids = new Set([...this.#running.keys(), ...this.#observers.keys()]);
+    for (const job of await this.store.ending([...ids])) {
+      const here = this.#running.get(job.id);
+      if (here && job.cancel_requested_at !== null) here.run.stop('cancelled');
+      else if (!here && job.state !== 'Queued' && job.state !== 'Running') this.#tell(job.id, news(job));
+    }
+    const part = this.#part?.run;
+    if (part && !(await this.#parts.isHeld(part.jobId, part.ordinal))) part.stop('lease-lost');
   }
 
   async #claimJobs(): Promise<void> {
@@ -363,7 +376,7 @@ export class JobEngine {
   }
 
   #begin({ job, takenOver }: Claim): void {
-    const { leaseMs, onError, deadlinesMs = {} } = this.#options;
+    const { leaseMs, pollMs, onError, deadlinesMs = {} } = this.#options;
     const kind = this.#kinds.get(job.kind)!;
     const refusal = job.cancel_requested_at === null ? unfit(job, kind, takenOver) : undefined;
     const onProgress = (progress: Progress) => this.#tell(job.id, { ...progress, state: 'Running' });
@@ -372,6 +385,7 @@ export class JobEngine {
       runs: this.#runs,
       parts: this.#parts,
       leaseMs,
+      lookMs: pollMs / 2,
       deadlineMs: deadlinesMs[job.kind],
       onProgress,
       onParts: () => this.#look(),

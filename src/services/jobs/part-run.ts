@@ -20,7 +20,7 @@ export class PartRun implements PartContext {
   readonly jobId: string;
   readonly input: unknown;
   readonly part: unknown;
-  readonly #ordinal: number;
+  readonly ordinal: number;
   readonly #attempt: number;
   readonly #stop = new AbortController();
   readonly #lease: Lease;
@@ -35,11 +35,11 @@ export class PartRun implements PartContext {
     this.jobId = job.id;
     this.input = JSON.parse(job.input_json);
     this.part = JSON.parse(part.input_json);
-    this.#ordinal = part.ordinal;
+    this.ordinal = part.ordinal;
     this.#attempt = part.attempt;
     this.#lease = new Lease({
       leaseMs,
-      prolong: () => parts.beat(this.jobId, this.#ordinal, leaseMs, this.#progress),
+      prolong: () => parts.beat(this.jobId, this.ordinal, leaseMs, this.#progress),
       lost: () => this.stop('lease-lost'),
       onError,
     });
@@ -69,7 +69,9 @@ export class PartRun implements PartContext {
         );
       const result = await this.kind.doPart!(this);
       await this.#lease.close();
-      await parts.finish(this.jobId, this.#ordinal, result);
+      const isTaken = await parts.finish(this.jobId, this.ordinal, result);
+      // The end of the job waits until nobody has one of its parts.
+      if (!isTaken) await parts.release(this.jobId, this.ordinal, { counts: false });
     } catch (error) {
       await this.#lease.close();
       await this.#end(error).catch(onError);
@@ -80,7 +82,7 @@ export class PartRun implements PartContext {
     const { parts } = this.options;
     const stopped = this.signal.aborted;
     if (stopped || this.#attempt < ATTEMPTS)
-      await parts.release(this.jobId, this.#ordinal, { counts: !stopped });
-    else await parts.fail(this.jobId, this.#ordinal, failureOf(error, this.options.onError));
+      await parts.release(this.jobId, this.ordinal, { counts: !stopped });
+    else await parts.fail(this.jobId, this.ordinal, failureOf(error, this.options.onError));
   }
 }

@@ -19,6 +19,8 @@ export interface RunOptions {
   runs: JobRuns;
   parts: JobParts;
   leaseMs: number;
+  /** Milliseconds between looks at the progress of parts. */
+  lookMs: number;
   /** Milliseconds that the run may take; any time when absent. */
   deadlineMs?: number | undefined;
   /** Called when there are parts to do. */
@@ -209,11 +211,8 @@ export class JobRun implements JobContext {
 
   divide(parts: readonly unknown[], tell: (states: readonly PartState[]) => void): Promise<unknown[]> {
     const { id, signal, options } = this;
-    return divide(
-      { jobId: id, signal, store: options.parts, leaseMs: options.leaseMs, added: options.onParts },
-      parts,
-      tell,
-    );
+    const { parts: store, leaseMs, lookMs, onParts: added } = options;
+    return divide({ jobId: id, signal, store, leaseMs, lookMs, added }, parts, tell);
   }
 
   /** Writes what is told of the work, in order and while it goes on: no work fails for what could not be told. */

@@ -27,6 +27,12 @@ export interface LayersDeps {
   changed?(): Promise<void>;
 }
 
+/** A document that changed. */
+interface Subject {
+  readonly kind: string;
+  readonly id: string;
+}
+
 interface Settled {
   readonly of: Collection;
   readonly settings: LayerSettings;
@@ -57,19 +63,44 @@ export class Layers {
       this.#facts += 1;
       this.#show();
     });
-    deps.announcements.on('layer', () => this.load());
+    deps.announcements.on('layer', (subjects) => this.load(subjects as readonly Subject[] | 'all'));
   }
 
-  /** Takes over what is kept. */
-  async load(): Promise<void> {
+  /** Takes over what is kept: all of it, or what changed. */
+  async load(subjects: readonly Subject[] | 'all' = 'all'): Promise<void> {
+    if (subjects === 'all') await this.#loadAll();
+    else {
+      this.#layers = await this.#reload(this.#layers, LAYER_KIND, subjects);
+      this.#services = await this.#reload(this.#services, SERVICE_KIND, subjects);
+    }
+    this.#show();
+    await this.#deps.changed?.();
+  }
+
+  async #loadAll(): Promise<void> {
     const [layers, services] = await Promise.all([
       this.#documents.list<LayerSettings>(LAYER_KIND),
       this.#documents.list<ServiceSettings>(SERVICE_KIND),
     ]);
     this.#layers = new Map(layers.map(({ id, body }) => [id, body]));
     this.#services = new Map(services.map(({ id, body }) => [id, body]));
-    this.#show();
-    await this.#deps.changed?.();
+  }
+
+  /** The same settings with those that changed. The others stay the same objects: no other collection is made again. */
+  async #reload<T extends object>(
+    kept: ReadonlyMap<string, T>,
+    kind: string,
+    subjects: readonly Subject[],
+  ): Promise<ReadonlyMap<string, T>> {
+    const ids = new Set(subjects.flatMap((subject) => (subject.kind === kind ? [subject.id] : [])));
+    if (ids.size === 0) return kept;
+    const changed = new Map(kept);
+    for (const id of ids) {
+      const document = await this.#documents.get<T>(kind, id);
+      if (document) changed.set(id, document.body);
+      else changed.delete(id);
+    }
+    return changed;
   }
 
   settingsOf({ id }: Pick<Collection, 'id'>): LayerSettings {

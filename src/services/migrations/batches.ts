@@ -1,6 +1,6 @@
 import { ApiError, notFound } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
-import type { JobRow } from '../../stores/jobs.js';
+import type { JobOutcomeRow, JobRow } from '../../stores/jobs.js';
 import type { ImportService } from '../import.js';
 import type { ImportResult, RemoteInput } from '../import-input.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
@@ -95,22 +95,34 @@ export class MigrationBatches {
     const batch = JSON.parse(job.input_json) as Batch;
     const saved = job.checkpoint_json === null ? NOTHING : (JSON.parse(job.checkpoint_json) as Saved);
     const isOver = job.state !== 'Queued' && job.state !== 'Running';
-    const views = batch.layers.map((layer, i) => this.#viewOf(layer, saved.children[i], isOver));
-    const { relationshipsApplied } = saved;
-    return { job, batch, relationshipsApplied, children: await Promise.all(views) };
-  }
-
-  async #viewOf(layer: BatchLayer, child: Child | undefined, isOver: boolean): Promise<BatchChild> {
-    if (child === undefined) {
-      const note = isOver ? 'The batch ended before it was begun.' : null;
-      return { layer, state: isOver ? 'cancelled' : 'pending', note, jobId: null };
-    }
-    if (!('jobId' in child)) return { layer, state: child.state, note: child.reason, jobId: null };
-    return { layer, jobId: child.jobId, ...outcomeOf(await this.#deps.jobs.get(child.jobId)) };
+    const ids = Object.values(saved.children).flatMap((child) => ('jobId' in child ? [child.jobId] : []));
+    const jobs = await this.#deps.jobs.store.outcomes(ids);
+    const children = batch.layers.map((layer, i) => viewOf(layer, saved.children[i], jobs, isOver));
+    return { job, batch, relationshipsApplied: saved.relationshipsApplied, children };
   }
 }
 
-function outcomeOf({ state, failure_message, warnings_json }: JobRow): Pick<BatchChild, 'state' | 'note'> {
+function viewOf(
+  layer: BatchLayer,
+  child: Child | undefined,
+  jobs: ReadonlyMap<string, JobOutcomeRow>,
+  isOver: boolean,
+): BatchChild {
+  if (child === undefined) {
+    const note = isOver ? 'The batch ended before it was begun.' : null;
+    return { layer, state: isOver ? 'cancelled' : 'pending', note, jobId: null };
+  }
+  if (!('jobId' in child)) return { layer, state: child.state, note: child.reason, jobId: null };
+  const job = jobs.get(child.jobId);
+  if (!job) throw notFound('job', child.jobId);
+  return { layer, jobId: child.jobId, ...outcomeOf(job) };
+}
+
+function outcomeOf({
+  state,
+  failure_message,
+  warnings_json,
+}: JobOutcomeRow): Pick<BatchChild, 'state' | 'note'> {
   switch (state) {
     case 'Queued':
       return { state: 'pending', note: null };

@@ -1,4 +1,4 @@
-import { copyFile, rm } from 'node:fs/promises';
+import { copyFile, link, rm } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { RESULT_TABLE } from '../../core/feature-processes.js';
 import type { Derivations } from '../access/derivations.js';
@@ -40,9 +40,6 @@ export async function publishResult(
 ): Promise<void> {
   const { path, features, collection, title, sources, by } = publication;
   if (features === undefined) return publishFile(context, publication, folder, deps);
-  // The load removes what it has read.
-  const staging = join(folder, 'publish.gpkg');
-  await copyFile(path, staging);
   const token = `${context.id}/${collection}`;
   // A run before this one that had the name may have loaded it.
   if (context.saved !== token) {
@@ -50,9 +47,8 @@ export async function publishResult(
     await context.checkpoint(token);
   }
   await deps.derivations.record(collection, sources, by);
-  const table = { staging, stagingTable: RESULT_TABLE, token, features, collection, title };
+  const table = { staging: path, stagingTable: RESULT_TABLE, token, features, collection, title };
   await deps.imports.publishTable(context, table);
-  await rm(staging, { force: true });
 }
 
 /** The file goes to the published archives, and is named after the collection. */
@@ -71,8 +67,20 @@ async function publishFile(
   } else if (await storage.stat(key)) return reload(`${collection} was published`);
   await derivations.record(collection, sources, by);
   const copy = join(folder, `publish${ending}`);
-  await copyFile(path, copy);
-  await writeThrough(copy);
+  await rm(copy, { force: true });
+  await duplicate(path, copy);
   await storage.take(copy, key, { mediaType, signal: context.signal, isNew: true });
   await reload(`${collection} was published`);
+}
+
+/** Gives a file that nobody writes to any more a second name; not every file system has links. */
+async function duplicate(path: string, other: string): Promise<void> {
+  try {
+    await link(path, other);
+  } catch (error) {
+    if (!['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      throw error;
+    await copyFile(path, other);
+    await writeThrough(other);
+  }
 }

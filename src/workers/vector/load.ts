@@ -17,6 +17,15 @@ import {
   ROW_COLUMN,
 } from '../providers/geopackage/create.js';
 import { moveLayerStyles, putLayerStyle, removeLayerStyles } from '../providers/geopackage/layer-styles.js';
+import {
+  type ChosenStore,
+  commitAlone,
+  featuresOf,
+  findElsewhere,
+  findLoad,
+  newestToken,
+  openSeries,
+} from '../providers/geopackage/store-series.js';
 import { emptyLogOf } from '../providers/kept-sqlite.js';
 
 type Db = Database.Database;
@@ -46,25 +55,60 @@ interface Staged {
  * replaced is served until then.
  */
 export function load(task: LoadTask): LoadResult {
-  if (!existsSync(task.staging)) throw new TaskFailure('source-missing', 'The staging file is gone.');
-  const db = connect(task.store, false);
+  if (!existsSync(task.staging)) return loadedEarlier(task);
+  const { path, db } = openStore(task);
   try {
     prepareStore(db, { unpublished: task.unpublished });
-    const done = loadedBefore(db, task);
-    if (done !== undefined) return { features: done };
+    const done = task.token === undefined ? undefined : featuresOf(db, task.token);
+    if (done !== undefined) return { features: done, store: path };
     db.prepare('ATTACH ? AS staging').run(task.staging);
-    const result = db.transaction(() => copy(db, task)).immediate();
+    const result = copyWhole(db, path, task);
     db.exec('DETACH staging');
     if ('occupant' in result) return result;
     // Readers are in other threads: let them see the rows without the log in between.
     if (task.unpublished) db.pragma('journal_mode = WAL');
-    else emptyLogOf(task.store, db);
-    rmSync(task.staging, { force: true });
-    return result;
+    else emptyLogOf(path, db);
+    if (!task.keepsStaging) rmSync(task.staging, { force: true });
+    return { ...result, store: path };
   } finally {
     db.close();
   }
 }
+
+function openStore({ store, table, maxTables }: LoadTask): ChosenStore {
+  if (maxTables === undefined) return { path: store, db: connect(store, false) };
+  return openSeries(store, table, maxTables);
+}
+
+/** A load that an earlier run committed has removed its staging file. */
+function loadedEarlier({ store, token, maxTables }: LoadTask): LoadResult {
+  const done = maxTables !== undefined && token !== undefined ? findLoad(store, token) : undefined;
+  if (done === undefined) throw new TaskFailure('source-missing', 'The staging file is gone.');
+  return done;
+}
+
+type CopyResult = { features: number } | { occupant: LoadedTable };
+
+/** Copies in one transaction. In a series of files, no other of them gets a table of this name meanwhile. */
+function copyWhole(db: Db, path: string, task: LoadTask): CopyResult {
+  if (task.maxTables === undefined) return db.transaction(() => copy(db, task)).immediate();
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const result = copy(db, task);
+    if ('occupant' in result) return result;
+    return commitAlone(task.store, () => {
+      const occupant = findElsewhere(task.store, path, task.table);
+      if (!occupant) db.exec('COMMIT');
+      else if (task.replace === undefined) throw takenError(task);
+      return occupant ? { occupant } : result;
+    });
+  } finally {
+    if (db.inTransaction) db.exec('ROLLBACK');
+  }
+}
+
+const takenError = ({ table }: LoadTask) =>
+  new TaskFailure('invalid-input', `The store has a table ${table} already.`);
 
 /** Body of task `vector.drop`. */
 export function drop({ store, table }: DropTask): null {
@@ -91,13 +135,7 @@ function changeStore(store: string, change: (db: Db) => void): null {
   }
 }
 
-function loadedBefore(db: Db, task: LoadTask): number | undefined {
-  if (!task.token) return undefined;
-  const sql = 'SELECT features FROM graticule_loads WHERE token = ?';
-  return db.prepare(sql).pluck().get(task.token) as number | undefined;
-}
-
-function copy(db: Db, task: LoadTask): LoadResult {
+function copy(db: Db, task: LoadTask): CopyResult {
   const occupant = occupantOf(db, task);
   if (occupant && task.replace !== undefined && occupant.token !== task.replaced?.token) return { occupant };
   const staged = describe(db, task);
@@ -120,9 +158,7 @@ function copy(db: Db, task: LoadTask): LoadResult {
 /** The table that has the name already. */
 function occupantOf(db: Db, { table }: LoadTask): LoadedTable | undefined {
   if (tableNamed(db, table) === undefined) return undefined;
-  const newest =
-    'SELECT token FROM graticule_loads WHERE table_name = ? COLLATE NOCASE ORDER BY rowid DESC LIMIT 1';
-  return { token: (db.prepare(newest).pluck().get(table) as string | undefined) ?? null };
+  return { token: newestToken(db, table) };
 }
 
 /** SQLite's names of tables do not tell cases apart. */
@@ -132,10 +168,11 @@ function tableNamed(db: Db, table: string): string | undefined {
 }
 
 /** Removes the table that is replaced, and returns its name. */
-function makeRoom(db: Db, { table, replace }: LoadTask): string | undefined {
+function makeRoom(db: Db, task: LoadTask): string | undefined {
+  const { table, replace } = task;
   const name = tableNamed(db, table);
   if (name === undefined) return undefined;
-  if (!replace) throw new TaskFailure('invalid-input', `The store has a table ${table} already.`);
+  if (!replace) throw takenError(task);
   if (!dropTable(db, name))
     throw new TaskFailure('invalid-input', `The table ${table} of the store holds no features: it stays.`);
   return name;

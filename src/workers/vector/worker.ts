@@ -43,6 +43,7 @@ import { spatialJoin } from './analytics/spatial-join.js';
 import { archive, archiveTiles } from './archive.js';
 import { bins } from './bins/bins.js';
 import { classBreaks } from './bins/class-breaks.js';
+import { readItems } from './items.js';
 import { drop, keepLayerStyles, load } from './load.js';
 import { match } from './match.js';
 import { occupied } from './occupied.js';
@@ -113,7 +114,7 @@ const TASKS: {
   'vector.tile': vectorTile,
   'vector.overview': ({ layers: [layer] }, cancellation) => buildOverview(layer, cancellation),
   'vector.occupied': occupied,
-  'vector.items': (task, cancellation) => storeOf(task.source).items(task, cancellation),
+  'vector.items': readItems,
   'vector.item': (task, cancellation) => storeOf(task.source).item(task, cancellation),
   'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),
   'vector.groups': (task, cancellation) => grouping(task).groups(task, cancellation),

@@ -90,7 +90,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     dataDir,
     publish: async (collection) => void published.push(collection),
     isPublished: (id) => published.some((collection) => collection.id === id),
-    isIn: () => rights.isImported,
+    storeOf: (_id, first) => (rights.isImported ? first : undefined),
     mayReplace: () => rights.mayReplace,
   });
   const resumableUploads = new ResumableUploads(dataDir, imports);

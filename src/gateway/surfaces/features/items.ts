@@ -1,7 +1,13 @@
 import type { VectorCollection } from '../../../core/collection.js';
 import type { Expression } from '../../../core/cql2/index.js';
 import { type Crs, coordinatePrecision, defaultCrs, requireReachable, uriOf } from '../../../core/crs.js';
-import type { FeatureOutput, ItemsResult, ItemsTask, PageKey } from '../../../core/features.js';
+import {
+  type FeatureOutput,
+  holdsAllMatches,
+  type ItemsResult,
+  type ItemsTask,
+  type PageKey,
+} from '../../../core/features.js';
 import { type Format, HTML_FORMAT } from '../../../core/media.js';
 import type { Exchange, Params, ParamValues } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
@@ -129,13 +135,13 @@ export async function readPage(x: Exchange, pools: Pools, plan: PagePlan): Promi
   const limit = plan.limit * size <= WHOLE_PAGE ? plan.limit : Math.min(plan.limit, partOf(FIRST_PART, size));
   const first = await runTask(x, pools, 'vector.items', {
     ...task,
+    ...(countsMatches(plan) ? { countAtMost: COUNTED } : {}),
     limit: x.format === HTML_FORMAT ? plan.limit : limit,
   });
   noteSize(plan, first);
   const continues = first.more && first.returned < plan.limit;
   const precedes = start ? start.precedes : plan.after !== undefined || plan.offset > 0;
-  const numberMatched = await countMatches(x, pools, plan, first);
-  return { ...plan, task, first, continues, precedes, numberMatched };
+  return { ...plan, task, first, continues, precedes, numberMatched: findNumberMatched(plan, task, first) };
 }
 
 /** Bytes of a feature, by collection: a guess from earlier answers, so that parts are neither tiny nor huge. */
@@ -183,28 +189,25 @@ async function startBefore(x: Exchange, pools: Pools, { task, limit }: PagePlan,
   return { precedes, task: { offset: 0, ...(precedes ? { after: page.first! } : {}) } };
 }
 
+/** Whether the collection itself says how many features match. */
+const isKnown = ({ view, selects }: PagePlan) =>
+  !selects && view.rows === undefined && !view.collection.countEstimated;
+
 /**
- * Features that match in all: known for a whole collection, seen when the page holds them all, else counted when the
- * index answers or the table is small. Reading a big table to count what one page shows is never worth it.
+ * Whether matches are counted with the page: where the index answers or the table is small. Reading a big table to count
+ * what one page shows is never worth it.
  */
-async function countMatches(
-  x: Exchange,
-  pools: Pools,
-  { view, selects, task, offset, after, before }: PagePlan,
-  first: ItemsResult,
-): Promise<number | undefined> {
-  const { collection } = view;
-  if (!selects && view.rows === undefined && !collection.countEstimated) return collection.featureCount;
-  if (!first.more && !after && !before && (first.returned > 0 || offset === 0))
-    return offset + first.returned;
-  if ((collection.featureCount ?? 0) > SMALL_TABLE && !isWindow(task.filter)) return undefined;
-  const { source, filter } = task;
-  const answer = await runTask(x, pools, 'vector.count', {
-    source,
-    filter,
-    atMost: COUNTED,
-  });
-  return answer < COUNTED ? answer : undefined;
+function countsMatches(plan: PagePlan): boolean {
+  if (isKnown(plan)) return false;
+  return (plan.view.collection.featureCount ?? 0) <= SMALL_TABLE || isWindow(plan.task.filter);
+}
+
+/** Features that match in all: known for a whole collection, seen when the page holds them all, else counted or unknown. */
+function findNumberMatched(plan: PagePlan, task: ItemsTask, first: ItemsResult): number | undefined {
+  if (isKnown(plan)) return plan.view.collection.featureCount;
+  if (holdsAllMatches(task, first)) return task.offset + first.returned;
+  const { matched } = first;
+  return matched !== undefined && matched < COUNTED ? matched : undefined;
 }
 
 /** A bounding box alone. */

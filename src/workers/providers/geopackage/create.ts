@@ -51,8 +51,16 @@ export function prepareStore(db: Db, { unpublished = false } = {}): void {
   db.pragma(`journal_mode = ${unpublished ? 'MEMORY' : 'WAL'}`);
   db.pragma(`synchronous = ${unpublished ? 'OFF' : 'FULL'}`);
   if (unpublished) db.pragma('locking_mode = EXCLUSIVE');
+  // Each of these statements would wait for the disk, though the file has it all.
+  if (hasLoads(db)) return;
   createCore(db);
   db.exec(STORE_TABLES);
+}
+
+/** Whether a file is a store that loads were made into. */
+export function hasLoads(db: Db): boolean {
+  const sql = "SELECT count(*) FROM sqlite_master WHERE name = 'graticule_loads'";
+  return db.prepare(sql).pluck().get() === 1;
 }
 
 /** Makes a SQLite file a GeoPackage: application id and core tables. */

@@ -6,6 +6,7 @@ import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { conjuncts, nearbyOf, windowsOf } from '../conjuncts.js';
 import { balanced, type Fragment, joined, raw, sql } from '../fragment.js';
 import { boxesOf } from '../spatial-literal.js';
+import { writtenOnce } from '../written-once.js';
 import { quote } from './connection.js';
 import { GeoPackageFilterWriter } from './filter-sql.js';
 import { indexOf, matchingRows, type Query, rowAndId, rowOf, rowsByWalk, walkIsShorter } from './window.js';
@@ -51,10 +52,17 @@ function passing(source: GeoPackageSource, filter: Expression | undefined, count
   const conditions = conjuncts(filter!);
   const box = conditions.length === 1 ? boxCondition(source, conditions[0]!) : undefined;
   if (box) return rowsInBoxes(source, boxesOf(box, source), count);
+  const { sql, values } = writtenOnce(source, filter!, () => writeConditions(source, conditions));
+  const [, ...others] = values;
+  return { sql, values: [Date.now() + LIMITS.requestDeadlineMs, ...others] };
+}
+
+/** The first value is the time at which SQLite stops. */
+function writeConditions(source: GeoPackageSource, conditions: readonly Expression[]): Query {
   const writer = new GeoPackageFilterWriter(source);
   const parts = conditions.flatMap((condition) => conditionsOf(source, condition, writer));
   // Nothing else can stop SQLite, and a thread that computes for nobody is missed by all.
-  parts.unshift({ sql: 'gr_before(?)', values: [Date.now() + LIMITS.requestDeadlineMs] });
+  parts.unshift({ sql: 'gr_before(?)', values: [0] });
   const query = sql`SELECT ${rowAndId(source)} FROM ${quote(source.table)} t WHERE ${balanced(parts, 'AND')}`;
   if (query.values.length > MAX_VALUES) throw new TaskFailure('invalid-input', 'The filter is too large.');
   return { sql: query.sql, values: [...query.values] };

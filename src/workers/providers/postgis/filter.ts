@@ -5,9 +5,10 @@ import { TaskFailure } from '../../../core/failure.js';
 import type { PostgisSource } from '../../../core/vector-source.js';
 import { conjuncts, nearbyOf, windowsOf } from '../conjuncts.js';
 import { balanced, type Fragment, sql } from '../fragment.js';
+import { writtenOnce } from '../written-once.js';
 import { envelope, PostgisFilterWriter } from './filter-sql.js';
 import { column } from './names.js';
-import type { SqlParams } from './params.js';
+import { SqlParams } from './params.js';
 
 /** Below PostgreSQL's limit of 65535 parameters, which the statement around the filter needs some of. */
 const MAX_VALUES = 64_000;
@@ -18,8 +19,19 @@ const MAX_VALUES = 64_000;
  */
 export function whereOf(source: PostgisSource, filter: Expression | undefined, params: SqlParams): string {
   if (passesAll(filter)) return 'TRUE';
+  // The numbers of the parameters are a part of the text.
+  if (params.values.length > 0) return writeWhere(source, filter!, params);
+  const { where, values } = writtenOnce(source, filter!, () => {
+    const own = new SqlParams();
+    return { where: writeWhere(source, filter!, own), values: own.values };
+  });
+  params.append(values);
+  return where;
+}
+
+function writeWhere(source: PostgisSource, filter: Expression, params: SqlParams): string {
   const writer = new PostgisFilterWriter(source, params);
-  const [computing, plain] = partition(conjuncts(filter!), computes);
+  const [computing, plain] = partition(conjuncts(filter), computes);
   const written = (conditions: readonly Expression[]) =>
     balanced(
       conditions.flatMap((condition) => [

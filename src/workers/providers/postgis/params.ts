@@ -17,6 +17,11 @@ export class SqlParams {
     return `$${this.#values.length}::${type}`;
   }
 
+  /** Adds values as `values` of other parameters has them. */
+  append(values: readonly (string | null)[]): void {
+    this.#values.push(...values);
+  }
+
   get values(): readonly (string | null)[] {
     return this.#values;
   }

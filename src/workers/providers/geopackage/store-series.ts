@@ -1,0 +1,194 @@
+import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { TaskFailure } from '../../../core/failure.js';
+import { sqliteState } from '../../../core/file-state.js';
+import { seriesFile, seriesFiles, seriesNumber } from '../../../core/store-series.js';
+import type { LoadedTable } from '../../../core/vector-tasks.js';
+import Database from '../../../native/sqlite.js';
+import { connect } from './connection.js';
+import { hasLoads, prepareStore } from './create.js';
+
+type Db = Database.Database;
+
+/** Names of the tables of a store, in lower case: SQLite does not tell cases apart. */
+type TableNames = ReadonlySet<string>;
+
+/** Milliseconds after a write in which a further one may leave the times of the files unchanged. */
+const UNSURE_MS = 50;
+/** Milliseconds that a load waits while others commit. */
+const LOCK_MS = 10_000;
+
+/** Names that were read of files, and the states of these files then. A load opens no store for names that it knows. */
+const known = new Map<string, { readonly state: string; readonly names: TableNames }>();
+
+/** Connections for writing, by the files that had to be opened. */
+type Connections = Map<string, Db>;
+
+/** The store of a load. */
+export interface ChosenStore {
+  readonly path: string;
+  readonly db: Db;
+}
+
+/**
+ * Opens the file of a series that has a table; for a new one, the first file with fewer tables than `maxTables`, which may
+ * be a new file. SQLite reads the definitions of all tables whenever it opens a file: without a limit, each load would take
+ * longer than the one before.
+ */
+export function openSeries(first: string, table: string, maxTables: number): ChosenStore {
+  const chosen = openExisting(first, table, maxTables);
+  if (chosen) return chosen;
+  return commitAlone(first, () => {
+    // Another load may have made the file meanwhile.
+    const other = openExisting(first, table, maxTables);
+    if (other) return other;
+    const path = newFile(first);
+    createStore(path);
+    return { path, db: connect(path, false) };
+  });
+}
+
+function openExisting(first: string, table: string, maxTables: number): ChosenStore | undefined {
+  const opened: Connections = new Map();
+  try {
+    const stores = readStores(first, opened);
+    const holder = stores.find(({ names }) => names.has(table.toLowerCase()));
+    const path = (holder ?? stores.find(({ names }) => names.size < maxTables))?.path;
+    if (path === undefined) return undefined;
+    const db = opened.get(path) ?? connect(path, false);
+    opened.delete(path);
+    return { path, db };
+  } finally {
+    for (const db of opened.values()) db.close();
+  }
+}
+
+/** Makes a store without tables, which is there whole or not at all: others may open it immediately. */
+function createStore(path: string): void {
+  const part = join(dirname(path), `.${basename(path)}.new`);
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(part + suffix, { force: true });
+  const db = new Database(part);
+  try {
+    prepareStore(db);
+  } finally {
+    db.close();
+  }
+  renameSync(part, path);
+}
+
+function newFile(first: string): string {
+  const numbers = new Set(listFiles(first).map((path) => seriesNumber(first, path)));
+  let number = 1;
+  while (numbers.has(number)) number++;
+  return seriesFile(first, number);
+}
+
+function listFiles(first: string): string[] {
+  return seriesFiles(first, readdirSync(dirname(first)));
+}
+
+interface Store {
+  readonly path: string;
+  readonly names: TableNames;
+}
+
+/** Reads the names of the stores of a series, but for one. Leaves out files that no load made, or that cannot be read. */
+function readStores(first: string, opened: Connections, except?: string): Store[] {
+  const paths = listFiles(first).filter((path) => path !== except);
+  return paths.flatMap((path): Store[] => {
+    const names = namesOf(path, path === first, opened);
+    return names === undefined ? [] : [{ path, names }];
+  });
+}
+
+function namesOf(path: string, isFirst: boolean, opened: Connections): TableNames | undefined {
+  const state = sqliteState(path);
+  const kept = known.get(path);
+  if (kept !== undefined && kept.state === state) return kept.names;
+  try {
+    const db = connect(path, false);
+    opened.set(path, db);
+    const names = readNames(db, isFirst);
+    if (names === undefined) return undefined;
+    if (state !== undefined && isSettled(path)) known.set(path, { state, names });
+    return names;
+  } catch (error) {
+    const isUnreadable = error instanceof TaskFailure && error.code === 'source-unreadable';
+    if (isFirst || !isUnreadable) throw error;
+    return undefined;
+  }
+}
+
+/**
+ * Reads the names of the tables of a store; undefined for a further file that no load made. A load that was killed may have
+ * left a store without tables.
+ */
+function readNames(db: Db, isFirst: boolean): TableNames | undefined {
+  const others =
+    "SELECT count(*) FROM sqlite_master WHERE name NOT GLOB 'gpkg_*' AND name NOT GLOB 'sqlite_*'";
+  const isOurs = isFirst || hasLoads(db) || db.prepare(others).pluck().get() === 0;
+  if (!isOurs) return undefined;
+  const contents = "SELECT count(*) FROM sqlite_master WHERE name = 'gpkg_contents'";
+  if (db.prepare(contents).pluck().get() === 0) return new Set();
+  return new Set(db.prepare('SELECT lower(table_name) FROM gpkg_contents').pluck().all() as string[]);
+}
+
+/** Whether a further write will show in the state of a file. */
+function isSettled(path: string): boolean {
+  const times = [path, `${path}-wal`].map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0);
+  return Date.now() - Math.max(...times) > UNSURE_MS;
+}
+
+/** The table of a name in another file of a series than the one at `path`. */
+export function findElsewhere(first: string, path: string, table: string): LoadedTable | undefined {
+  const opened: Connections = new Map();
+  try {
+    const stores = readStores(first, opened, path);
+    const holder = stores.find(({ names }) => names.has(table.toLowerCase()));
+    if (!holder) return undefined;
+    const db = opened.get(holder.path) ?? connect(holder.path, false);
+    opened.set(holder.path, db);
+    return { token: newestToken(db, table) };
+  } finally {
+    for (const db of opened.values()) db.close();
+  }
+}
+
+/** The token of the newest load of a table; null where no load made it. */
+export function newestToken(db: Db, table: string): string | null {
+  const newest =
+    'SELECT token FROM graticule_loads WHERE table_name = ? COLLATE NOCASE ORDER BY rowid DESC LIMIT 1';
+  return (db.prepare(newest).pluck().get(table) as string | undefined) ?? null;
+}
+
+/** The load of this token that a run before has committed to one of the files. */
+export function findLoad(first: string, token: string): { features: number; store: string } | undefined {
+  for (const store of listFiles(first)) {
+    const db = connect(store, true);
+    try {
+      const features = hasLoads(db) ? featuresOf(db, token) : undefined;
+      if (features !== undefined) return { features, store };
+    } finally {
+      db.close();
+    }
+  }
+  return undefined;
+}
+
+/** The number of features that a load put into a store; undefined if it did not. */
+export function featuresOf(db: Db, token: string): number | undefined {
+  const sql = 'SELECT features FROM graticule_loads WHERE token = ?';
+  return db.prepare(sql).pluck().get(token) as number | undefined;
+}
+
+/** Calls `commit` while no other load commits to a file of the series, in whatever process. */
+export function commitAlone<T>(first: string, commit: () => T): T {
+  const path = join(dirname(first), `.${basename(first)}.lock`);
+  const lock = new Database(path, { timeout: LOCK_MS });
+  try {
+    lock.exec('BEGIN IMMEDIATE');
+    return commit();
+  } finally {
+    lock.close();
+  }
+}
