@@ -471,7 +471,7 @@ function grown(collection: VectorCollection, box: Box | undefined): Box | undefi
   const { extent84: extent } = collection;
   const by = box && !isOnGlobe(collection) ? uncrossed(box) : box;
   if (!extent || !by) return extent ?? by;
-  if (by[0] > by[2]) return aroundOnGlobe([extent, by]);
+  if (by[0] > by[2] || (isOnGlobe(collection) && extent[0] > extent[2])) return aroundOnGlobe([extent, by]);
   const [west, south, east, north] = extent;
   const low = Math.min(south, by[1]);
   const high = Math.max(north, by[3]);
