@@ -136,6 +136,14 @@
       "libraries": ["<!@(pkg-config --libs proj libdeflate libzstd libpq)", "-lgeos_c"],
     },
     {
+      "target_name": "graticule_proj",
+      "defines": ["NAPI_VERSION=8"],
+      "cflags": ["<!@(pkg-config --cflags proj)"],
+      "sources": ["src/native/proj_guard/guard.cpp"],
+      # Threads that end must not take away what GDAL is linked with.
+      "ldflags": ["-Wl,-z,nodelete"],
+    },
+    {
       # A shared library by type, because gyp forces the suffix .node on loadable modules.
       "target_name": "graticule_sqlite",
       "type": "shared_library",

@@ -107,7 +107,7 @@ function toYaml(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toYaml);
   if (!isExactNumber(value))
     return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, toYaml(one)]));
-  const digits = canonicalDigits(value.number);
+  const digits = canonicalDigits(String(value));
   if (/^-?\d+$/.test(digits)) return BigInt(digits);
   throw new CommandError(
     `the manifest has the number ${digits}, which YAML would round; export it as JSON over the API`,

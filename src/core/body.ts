@@ -1,5 +1,12 @@
 import { parseFeatures } from './feature-body.js';
-import { exactIn, markExactNumbers, mayHoldExactNumbers, parseJsonExactly, utf8 } from './json.js';
+import {
+  exactIn,
+  markExactNumbers,
+  mayHoldExactNumbers,
+  parseJsonExactly,
+  parseMarked,
+  utf8,
+} from './json.js';
 import {
   type BodyReading,
   type JsonBounds,
@@ -63,7 +70,7 @@ function jsonIn(text: string, { exactMembers = [], refusesRounding }: BodyReadin
   JSON.parse(text);
   const marked = markExactNumbers(text, exactMembers, true);
   const integer = findRoundedInteger(marked);
-  if (!integer) return JSON.parse(marked);
+  if (!integer) return parseMarked(marked);
   const { pointer, written, rounded } = integer;
   throw new BodyError(
     `${pointer}: the server would round ${written.slice(0, 60)} to ${rounded}. Send integers from -9007199254740991 to 9007199254740991.`,

@@ -189,7 +189,7 @@ export interface Quarantined {
 }
 
 /** A collection that was published once and is not there now, because its source could not be read. */
-export type AwaitedCollection = Pick<Collection, 'id' | 'layerId'>;
+export type AwaitedCollection = Pick<Collection, 'id' | 'layerId' | 'service'>;
 
 /** Why a collection may not be read: nobody said who asks, or who asks may not. */
 export type Refusal = 'unauthenticated' | 'forbidden';
@@ -211,7 +211,7 @@ export class CatalogSnapshot {
     readonly matrixSets: MatrixSets = BUILT_IN_SETS,
     /** Collections that exist, but not for who reads. */
     readonly refused: {
-      readonly collections: readonly Collection[];
+      readonly collections: readonly AwaitedCollection[];
       readonly why: Refusal;
     } = NOTHING_REFUSED,
     /** Collections that exist, but are left out because where they lie on Earth is not known. */

@@ -1,5 +1,5 @@
 import type { Box } from './box.js';
-import { around } from './box.js';
+import { around, aroundOnGlobe, envelope } from './box.js';
 import type { CollectionChange, FeatureEvent } from './edits.js';
 import { LIMITS } from './limits.js';
 
@@ -29,13 +29,40 @@ export function changedAreas(events: readonly Change[]): Box[] | undefined {
 /** What the edits of one transaction do to their collection, all together. */
 export function changeOf(events: readonly Change[], cursor: number): CollectionChange {
   let features = 0;
-  let extent84: Box | undefined;
-  for (const { operation, envelopeAfter } of events) {
+  const boxes: Box[] = [];
+  for (const { operation, geometry, envelopeAfter } of events) {
     if (operation === 'insert') features += 1;
     if (operation === 'delete') features -= 1;
-    if (envelopeAfter) extent84 = around(extent84 ?? envelopeAfter, envelopeAfter);
+    if (envelopeAfter) boxes.push(crossingBox(envelopeAfter, geometry) ?? envelopeAfter);
   }
+  const extent84 = boxes.length > 0 ? aroundOnGlobe(boxes) : undefined;
   return { cursor, features, extent84, areas: changedAreas(events) };
+}
+
+/** Whether a box reaches from -180 to 180 degrees, as that of a geometry that was cut there does. */
+export const isAroundEarth = (box: Box | undefined): boolean => box?.[0] === -180 && box[2] === 180;
+
+/** The box across 180 degrees of a geometry that is cut there (RFC 7946, 3.1.9); undefined for other geometries. */
+function crossingBox(box: Box, geometry: string | undefined): Box | undefined {
+  if (!geometry || !isAroundEarth(box)) return undefined;
+  const [, south, , north] = box;
+  const parts = partsOf(JSON.parse(geometry));
+  const [eastern, western] = [parts.filter(([w]) => w >= 0), parts.filter(([, , e]) => e <= 0)];
+  if (eastern.length + western.length < parts.length) return undefined;
+  return [Math.min(...eastern.map(([w]) => w)), south, Math.max(...western.map(([, , e]) => e)), north];
+}
+
+type Part = { type: string; coordinates?: unknown[]; geometries?: Part[] };
+
+/** Boxes of the parts of a geometry. */
+function partsOf({ type, coordinates = [], geometries }: Part): Box[] {
+  if (geometries) return geometries.flatMap(partsOf);
+  const parts: unknown[] = type.startsWith('Multi') ? coordinates : [coordinates];
+  return parts.flatMap((part) => {
+    // A point has its numbers right here.
+    const box = envelope([part]);
+    return box ? [box] : [];
+  });
 }
 
 function same(a: Box, b: Box | undefined): boolean {

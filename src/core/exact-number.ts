@@ -1,21 +1,27 @@
 /**
- * A number whose digits a JavaScript number does not hold: integers beyond 2^53, and decimals that it would round. The
- * text is the number in decimal notation. It is a plain object, so that it crosses threads and is kept in JSON.
+ * A number whose digits a JavaScript number does not hold: integers beyond 2^53, and decimals that it would round. It is a
+ * `String` object of the number in decimal notation. No JSON is read as such an object, so data cannot pass for one; and
+ * unlike objects of other classes it keeps its class in other threads and processes. JSON that is read again is written
+ * by `keepJson`.
  */
 export interface ExactNumber {
-  readonly number: string;
+  readonly [EXACT]: true;
+  toString(): string;
 }
+declare const EXACT: unique symbol;
 
 /** A number with all its digits: a JavaScript number where that holds them. */
 export type AnyNumber = number | ExactNumber;
 
+/** A number of these digits, in decimal notation. */
+export const exactNumber = (digits: string): ExactNumber => Object(digits) as ExactNumber;
+
+export const isExactNumber = (value: unknown): value is ExactNumber => value instanceof String;
+
 /** A number as JSON writes it. */
 const JSON_NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-export function isExactNumber(value: unknown): value is ExactNumber {
-  if (typeof value !== 'object' || value === null || !('number' in value)) return false;
-  return typeof value.number === 'string' && JSON_NUMBER.test(value.number);
-}
+export const isNumberText = (text: string): boolean => JSON_NUMBER.test(text);
 
 const DECIMAL = /^([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?$/;
 /** Every decimal of so many digits is a double that reads back as the same digits. */
@@ -35,25 +41,24 @@ export function readNumber(text: string): AnyNumber | undefined {
   if (exponent === undefined && whole!.length + fraction!.length <= MAX_SAFE_DIGITS) return value;
   const digits = canonicalDigits(text);
   const isHeld = Number.isSafeInteger(value) || !Number.isInteger(value);
-  return isHeld && canonicalDigits(String(value)) === digits ? value : { number: digits };
+  return isHeld && canonicalDigits(String(value)) === digits ? value : exactNumber(digits);
 }
 
 /** The double that is nearest to a number. */
-export const toDouble = (value: AnyNumber): number =>
-  typeof value === 'number' ? value : Number(value.number);
+export const toDouble = (value: AnyNumber): number => Number(value);
 
 /** A number in decimal notation: numbers that are equal have the same text. */
 export const digitsOf = (value: AnyNumber): string =>
-  typeof value === 'number' ? canonicalDigits(String(value)) : value.number;
+  typeof value === 'number' ? canonicalDigits(String(value)) : String(value);
 
 export function negate(value: AnyNumber): AnyNumber {
   if (typeof value === 'number') return value === 0 ? 0 : -value;
-  return { number: value.number.startsWith('-') ? value.number.slice(1) : `-${value.number}` };
+  const digits = String(value);
+  return exactNumber(digits.startsWith('-') ? digits.slice(1) : `-${digits}`);
 }
 
 /** A number as text with all its digits, in the notation that it came in; strings stay as they are. */
-export const writeDigits = (value: AnyNumber | string): string =>
-  typeof value === 'object' ? value.number : String(value);
+export const writeDigits = (value: AnyNumber | string): string => String(value);
 
 /** A JSON value whose `ExactNumber`s are the nearest doubles, for checks of its form. */
 export function roundExactNumbers(value: unknown): unknown {
@@ -77,7 +82,7 @@ export function toInt64(value: AnyNumber): bigint | undefined {
 
 /** An integer with all its digits. */
 export function exactInteger(value: number | bigint | string): AnyNumber {
-  return readNumber(String(value)) ?? { number: String(value) };
+  return readNumber(String(value)) ?? exactNumber(String(value));
 }
 
 /** A decimal text in the one form of its number. Texts that are no decimal numbers are returned unchanged. */

@@ -3,7 +3,8 @@ import {
   type AnyNumber,
   canonicalDigits,
   digitsOf,
-  isExactNumber,
+  exactNumber,
+  isNumberText,
   readNumber,
   toDouble,
   toInt64,
@@ -93,7 +94,7 @@ function checkDomain(read: { value: FieldValue }, { type, maxLength, enumeration
     return wrong(`must be one of ${enumeration.slice(0, 20).map(writeDigits).join(', ')}`);
   if (range && isNumber) {
     const [min, max] = range;
-    const number = { number: String(value) };
+    const number = exactNumber(String(value));
     if (min !== null && compareNumbers(number, min) < 0)
       return wrong(`must not be less than ${writeDigits(min)}`);
     if (max !== null && compareNumbers(number, max) > 0)
@@ -133,10 +134,10 @@ const READERS: Record<FieldType, Reader> = {
  */
 function numberIn(json: JsonText): AnyNumber | undefined {
   if (json.startsWith('"')) {
-    const number = { number: JSON.parse(json) as string };
-    return isExactNumber(number) && typeof readNumber(number.number) !== 'number' ? number : undefined;
+    const digits = JSON.parse(json) as string;
+    return isNumberText(digits) && typeof readNumber(digits) !== 'number' ? exactNumber(digits) : undefined;
   }
-  return readNumber(json) ?? (isExactNumber({ number: json }) ? { number: json } : undefined);
+  return readNumber(json) ?? (isNumberText(json) ? exactNumber(json) : undefined);
 }
 
 function readInteger(json: JsonText): Read {

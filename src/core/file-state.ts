@@ -18,13 +18,15 @@ export function fileState(path: string, beside: readonly string[]): string | und
 /** Returns the state of a SQLite file and of its write-ahead log. */
 export const sqliteState = (path: string) => fileState(path, [`${path}-wal`]);
 
-/** Returns true if the process can write to a file and create files next to it, as SQLite must. */
+/** Returns true if the process can write to a file or folder. */
 export function isWritable(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);
-    accessSync(dirname(path), constants.W_OK);
     return true;
   } catch {
     return false;
   }
 }
+
+/** Returns true if the process can write to a file and create files next to it, as SQLite must. */
+export const isWritableStore = (path: string) => isWritable(path) && isWritable(dirname(path));

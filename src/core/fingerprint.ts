@@ -11,7 +11,7 @@ export function fingerprintOf(text: string | Uint8Array): string {
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (isExactNumber(value)) return value.number;
+  if (isExactNumber(value)) return String(value);
   const members = Object.entries(value)
     .filter(([, member]) => member !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -49,7 +49,7 @@ function esriValueIn(json: JsonText, type: FieldType): unknown {
   if (/^[[{]/.test(json)) return json;
   const value = parseJsonExactly(json, 'all');
   // Replicas have whole numbers beyond 2^53 as text.
-  return isExactNumber(value) && /^-?\d+$/.test(value.number) ? value.number : esriValue(value, type);
+  return isExactNumber(value) && /^-?\d+$/.test(String(value)) ? String(value) : esriValue(value, type);
 }
 
 /** Instants and days are milliseconds since 1970, booleans 0 and 1, and what GeoServices have no type for is its JSON text. */
@@ -58,7 +58,7 @@ export function esriValue(value: unknown, type: FieldType): unknown {
   if (type === 'date-time' || type === 'date') return Date.parse(value as string);
   if (type === 'boolean') return value ? 1 : 0;
   if (isExactNumber(value)) return value;
-  return typeof value === 'object' ? JSON.stringify(value) : value;
+  return typeof value === 'object' ? stringifyExactly(value) : value;
 }
 
 /** `date` is no `esriFieldTypeDateOnly`: clients that do not know the type, which came with 11.2, drop the field. */

@@ -1,4 +1,4 @@
-import { isExactNumber, readNumber } from './exact-number.js';
+import { exactNumber, isExactNumber, isNumberText, readNumber } from './exact-number.js';
 
 /** A string, a number, or punctuation. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[{}[\]:,]/gs;
@@ -15,10 +15,22 @@ export type ExactMembers = 'all' | readonly string[];
 export function parseJsonExactly(text: string, members: ExactMembers): unknown {
   const value = JSON.parse(text) as unknown;
   if (members.length === 0 || !mayHoldExactNumbers(text)) return value;
-  return JSON.parse(markExactNumbers(text, members));
+  return parseMarked(markExactNumbers(text, members));
 }
 
-/** A valid JSON text that spells the numbers of some members that a double does not hold as `ExactNumber`s. */
+/** Name of the member that marks a number in a text. It differs in each process: no text of others has it. */
+const MARK = `exact-${crypto.randomUUID()}`;
+
+/** The value of a text of `markExactNumbers`. */
+export const parseMarked = (text: string): unknown =>
+  JSON.parse(text, text.includes(MARK) ? unmarked : undefined);
+
+function unmarked(_name: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !(MARK in value)) return value;
+  return exactNumber((value as Record<string, string>)[MARK]!);
+}
+
+/** A valid JSON text that marks the numbers of some members that a double does not hold, for `parseMarked`. */
 export function markExactNumbers(text: string, members: ExactMembers, anyCase = false): string {
   if (members === 'all') return withExactNumbers(text, () => false, -1);
   const names = new Set(anyCase ? members.map((name) => name.toLowerCase()) : members);
@@ -46,7 +58,7 @@ function withExactNumbers(text: string, isExact: (name: string) => boolean, outs
       if (first !== ',') depth--;
       // The end of a member is a comma after it, or the end of its object.
       if (first === ',' ? depth - 0.5 === from : depth < from) from = outside;
-    } else if (depth > from && !isHeld(token)) return `{"number":"${token}"}`;
+    } else if (depth > from && !isHeld(token)) return `{"${MARK}":"${token}"}`;
     return token;
   });
 }
@@ -59,11 +71,14 @@ export function stringifyExactly(value: unknown, indent = ''): string {
   return plainText(value, indent) ?? written(value, indent, '\n');
 }
 
+/** What `JSON.stringify` makes of an `ExactNumber`: they have 16 digits and more, or an exponent. */
+const QUOTED_NUMBER = /"-?(?:[\d.]{16,}|[\d.]+[eE][+-]?\d+)"/;
+
 /** What `JSON.stringify` writes, much quicker; undefined where there may be numbers that it cannot write. */
 function plainText(value: unknown, indent: string): string | undefined {
   try {
     const text = JSON.stringify(value, null, indent);
-    return /"number":\s*"/.test(text) ? undefined : text;
+    return QUOTED_NUMBER.test(text) ? undefined : text;
   } catch (error) {
     // A bigint.
     if (error instanceof TypeError) return undefined;
@@ -74,7 +89,7 @@ function plainText(value: unknown, indent: string): string | undefined {
 function written(value: unknown, indent: string, line: string): string {
   if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  if (isExactNumber(value)) return value.number;
+  if (isExactNumber(value)) return String(value);
   const inner = line + indent;
   const [between, start, end] = indent === '' ? [',', '', ''] : [`,${inner}`, inner, line];
   if (Array.isArray(value)) {
@@ -86,6 +101,44 @@ function written(value: unknown, indent: string, line: string): string {
     member === undefined ? [] : [`${JSON.stringify(name)}${colon}${written(member, indent, inner)}`],
   );
   return members.length === 0 ? '{}' : `{${start}${members.join(between)}${end}}`;
+}
+
+/**
+ * JSON that this server keeps for itself, which `readKept` reads with its `ExactNumber`s. They are objects with the member
+ * `number`; objects of others that look so are escaped.
+ */
+export function keepJson(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text !== undefined && (QUOTED_NUMBER.test(text) || KEPT.test(text))
+    ? JSON.stringify(value, kept)
+    : text;
+}
+
+/** The value of a text of `keepJson`. */
+export const readKept = (text: string): unknown => JSON.parse(text, KEPT.test(text) ? restored : undefined);
+
+const KEPT = /"number"\s*:/;
+
+function kept(_name: string, value: unknown): unknown {
+  if (isExactNumber(value)) return { number: String(value) };
+  const member = onlyMember(value, 'number');
+  const isLike = typeof member === 'string' || onlyMember(member, 'plain') !== undefined;
+  return isLike ? { number: { plain: member } } : value;
+}
+
+function restored(_name: string, value: unknown): unknown {
+  const member = onlyMember(value, 'number');
+  if (typeof member === 'string') return isNumberText(member) ? exactNumber(member) : value;
+  const plain = onlyMember(member, 'plain');
+  return plain === undefined ? value : { number: plain };
+}
+
+/** The member of this name of an object that has no other; undefined for all else. */
+function onlyMember(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || isExactNumber(value))
+    return undefined;
+  const names = Object.keys(value);
+  return names.length === 1 && names[0] === name ? (value as Record<string, unknown>)[name] : undefined;
 }
 
 /** Text of UTF-8 bytes. Throws an Error for what is none. */

@@ -10,7 +10,7 @@ export type ObjectId = number | bigint;
 export function readObjectId(value: unknown): ObjectId | undefined {
   if (typeof value === 'bigint') return objectIdOf(String(value));
   if (typeof value === 'number') return Number.isSafeInteger(value) ? value : undefined;
-  if (isExactNumber(value)) return objectIdOf(value.number);
+  if (isExactNumber(value)) return objectIdOf(String(value));
   return typeof value === 'string' ? objectIdOf(value.trim()) : undefined;
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
 import { hasFeatures, isDrawable } from '../core/abilities.js';
 import type { Box } from '../core/box.js';
-import { around, globeExtent } from '../core/box.js';
+import { around, aroundOnGlobe, globeExtent, uncrossed } from '../core/box.js';
 import {
   CatalogSnapshot,
   type Collection,
@@ -13,6 +13,7 @@ import {
 import type { CollectionChange, FileWrites } from '../core/edits.js';
 import { isPath } from '../core/sources.js';
 import type { LayerStyle } from '../core/style/model.js';
+import type { VectorSource } from '../core/vector-source.js';
 import { type CatalogChange, compareSnapshots } from './catalog-change.js';
 import { type CatalogLayers, NO_LAYERS, withLayers } from './publish/catalog-layers.js';
 import { FileVersions } from './publish/file-versions.js';
@@ -460,18 +461,25 @@ function watchedFiles(sources: readonly string[]): string[] {
 
 /** A collection after an edit. Its extent only grows here: `ExtentRefresh` finds it anew where it may have shrunk. */
 function edited(collection: VectorCollection, change: CollectionChange): VectorCollection {
-  const { extent84, featureCount = 0, countEstimated, cursor } = collection;
+  const { featureCount = 0, countEstimated, cursor } = collection;
   return {
     ...collection,
     cursor: Math.max(cursor, change.cursor),
     featureCount: Math.max(0, featureCount + (change.features ?? 0)),
     countEstimated: countEstimated || change.features === undefined,
-    extent84: grown(extent84, change.extent84 && globeExtent(change.extent84)),
+    extent84: grown(collection, change.extent84 && globeExtent(change.extent84)),
   };
 }
 
-function grown(extent: Box | undefined, by: Box | undefined): Box | undefined {
+/** True if edges of the geometries take the shorter way around the Earth, across 180 degrees too. */
+const isOnGlobe = ({ source }: { source: VectorSource & { geography?: boolean } }) =>
+  source.geography === true;
+
+function grown(collection: VectorCollection, box: Box | undefined): Box | undefined {
+  const { extent84: extent } = collection;
+  const by = box && !isOnGlobe(collection) ? uncrossed(box) : box;
   if (!extent || !by) return extent ?? by;
+  if (by[0] > by[2] || (isOnGlobe(collection) && extent[0] > extent[2])) return aroundOnGlobe([extent, by]);
   const [west, south, east, north] = extent;
   const low = Math.min(south, by[1]);
   const high = Math.max(north, by[3]);

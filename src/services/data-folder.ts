@@ -1,9 +1,10 @@
 import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { isWritable } from '../core/file-state.js';
 
 /** What stops a data folder from keeping what is written to it. */
 export interface FolderProblems {
-  /** Set while the folder, or a file that the server has open in it, is not the one of the start. */
+  /** Set while the folder, or a file that the server has open in it, is not the one of the start or cannot be written. */
   lost?: string;
   /** Set while its disk is full. */
   full?: string;
@@ -39,8 +40,11 @@ export class DataFolder {
     for (const [path, inode] of this.#inodes) {
       const now = inodeOf(path);
       if (now === undefined)
-        return `${path} was deleted while the server runs: restore it and restart the server`;
-      if (now !== inode) return `${path} was replaced while the server runs: restart the server`;
+        return `${path} was deleted while the server runs. Restore it, or restart the server with another data folder.`;
+      if (now !== inode)
+        return `${path} was replaced while the server runs. Restore it or restart the server.`;
+      if (!isWritable(path))
+        return `${path} became read-only while the server runs. Make it writable for the user of the server.`;
     }
     return undefined;
   }

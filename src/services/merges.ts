@@ -8,6 +8,7 @@ import { LIMITS } from '../core/limits.js';
 import type { MergeCounts, MergeRequest, MergeResult, RejectedRow } from '../core/merges.js';
 import type { Principal } from '../core/operation.js';
 import type { Pools } from '../core/tasks.js';
+import { unreadNamed } from '../core/unread.js';
 import type { Field } from '../core/vector-source.js';
 import type { AccessPolicy } from './access/access.js';
 import { type EditBounds, editBounds, NO_BOUNDS, requireWritable } from './edit-bounds.js';
@@ -121,8 +122,10 @@ export class Merges {
   }
 
   #target(id: string, { mode, keyField, principal }: MergeInput) {
-    const published = this.#deps.catalog().byId(id);
-    if (!hasFeatures(published)) throw notFound('feature collection', id.slice(0, 100));
+    const catalog = this.#deps.catalog();
+    const published = catalog.byId(id);
+    if (!hasFeatures(published))
+      throw unreadNamed(catalog, id) ?? notFound('feature collection', id.slice(0, 100));
     const collection = whole(published);
     const bounds = principal ? this.#boundsOf(principal, collection) : NO_BOUNDS;
     requireWritable(collection);

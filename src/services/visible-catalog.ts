@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { hasFeatures } from '../core/abilities.js';
 import type { LayerName } from '../core/access.js';
 import type {
+  AwaitedCollection,
   CatalogSnapshot,
   Collection,
   Quarantined,
@@ -30,6 +31,8 @@ export interface Reading {
   version(): number;
   /** Principals of one audience read the same. */
   audienceOf(principal: Principal): string;
+  /** What a principal learns of a collection whose source cannot be read. Default: shown. */
+  readonly awaited?: (principal: Principal, collection: AwaitedCollection) => 'shown' | 'refused' | 'hidden';
   /** The layers that a collection is a copy of; none when absent. */
   sourcesOf?(id: string): readonly LayerName[];
 }
@@ -89,9 +92,21 @@ export class VisibleCatalog {
     return derivedFrom.length > 0 ? { ...collection, derivedFrom } : collection;
   }
 
+  /** A source that could not be read, with the collections of before that a principal may read. Others are refused as if they were there. */
+  #unread(one: Quarantined, principal: Principal, refused: AwaitedCollection[]): Quarantined {
+    const { awaited = [] } = one;
+    const within = awaited.filter((collection) => isWithin(principal, collection));
+    const shown = within.filter((collection) => {
+      const outcome = this.#reading.awaited?.(principal, collection) ?? 'shown';
+      if (outcome === 'refused') refused.push(collection);
+      return outcome === 'shown';
+    });
+    return shown.length === awaited.length ? one : { ...one, awaited: shown };
+  }
+
   #restricted(snapshot: CatalogSnapshot, principal: Principal): CatalogSnapshot {
     const { policy } = this.#reading;
-    const refused: Collection[] = [];
+    const refused: AwaitedCollection[] = [];
     const collections = snapshot.collections.flatMap((collection) => {
       if (collection.isDisabled) return [];
       const access = policy(principal, collection, 'read');
@@ -104,17 +119,11 @@ export class VisibleCatalog {
     const same =
       collections.length === snapshot.collections.length &&
       collections.every((collection, i) => collection === snapshot.collections[i]);
-    const quarantined = snapshot.quarantined.map((one) => withinTenant(one, principal));
+    const quarantined = snapshot.quarantined.map((one) => this.#unread(one, principal, refused));
     if (same && quarantined.every((one, i) => one === snapshot.quarantined[i])) return snapshot;
     const why = principal.kind === 'anonymous' ? 'unauthenticated' : 'forbidden';
     return snapshot.with({ collections, quarantined, refused: { collections: refused, why } });
   }
-}
-
-/** Names of what a source held before are there for callers of its tenant alone. */
-function withinTenant(one: Quarantined, principal: Principal): Quarantined {
-  if (!one.awaited || principal.layers === undefined) return one;
-  return { ...one, awaited: one.awaited.filter((collection) => isWithin(principal, collection)) };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import { ApiError, notFound } from '../core/errors.js';
+import { keepJson, readKept } from '../core/json.js';
 import { StateError } from '../workers/state/link.js';
 import { announce, type Topic } from './announcements.js';
 import { auditResource } from './audit-scope.js';
@@ -134,7 +135,7 @@ export class DocumentStore {
         id,
         version: 1,
         etag: randomUUID(),
-        body_json: JSON.stringify(body),
+        body_json: keepJson(body),
         created_at: now,
         created_by: by,
         updated_at: now,
@@ -161,7 +162,7 @@ export class DocumentStore {
       .set({
         version: row.version + 1,
         etag: randomUUID(),
-        body_json: JSON.stringify(change(JSON.parse(row.body_json) as T)),
+        body_json: keepJson(change(readKept(row.body_json) as T)),
         updated_at: Date.now(),
         updated_by: by,
       })
@@ -241,7 +242,7 @@ function stored<T>(row: Selectable<DocumentTable>): StoredDocument<T> {
     id: row.id,
     version: row.version,
     etag: row.etag,
-    body: JSON.parse(row.body_json) as T,
+    body: readKept(row.body_json) as T,
     createdAt: row.created_at,
     createdBy: row.created_by,
     updatedAt: row.updated_at,

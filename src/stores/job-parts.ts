@@ -1,4 +1,5 @@
 import { type Selectable, sql, type UpdateObject } from 'kysely';
+import { keepJson } from '../core/json.js';
 import type { StateDb } from './database.js';
 import { hasEnded } from './instance.js';
 import type { JobRow } from './jobs.js';
@@ -62,7 +63,7 @@ export class JobParts {
           job_id: jobId,
           ordinal: from + i,
           state: 'open',
-          input_json: JSON.stringify(input),
+          input_json: keepJson(input),
           attempt: 0,
           updated_at: now(),
         }));
@@ -132,7 +133,7 @@ export class JobParts {
     return this.#update(jobId, ordinal, {
       lease_expires_at: sql<number>`${now()} + ${leaseMs}`,
       updated_at: now(),
-      ...(progress === undefined ? {} : { progress_json: JSON.stringify(progress) }),
+      ...(progress === undefined ? {} : { progress_json: keepJson(progress) }),
     });
   }
 
@@ -146,7 +147,7 @@ export class JobParts {
     const { now } = vocabularyOf(this.db);
     return this.#end(jobId, ordinal, {
       state: 'done',
-      result_json: JSON.stringify(result ?? null),
+      result_json: keepJson(result ?? null),
       lease_owner: null,
       updated_at: now(),
     });

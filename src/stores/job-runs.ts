@@ -1,4 +1,5 @@
 import { type Insertable, sql, type UpdateObject } from 'kysely';
+import { keepJson } from '../core/json.js';
 import type { StateDb } from './database.js';
 import {
   hasLimits,
@@ -309,7 +310,7 @@ function endOf({ state, result, failure }: Outcome): UpdateObject<StateTables, '
   const now = Date.now();
   return {
     state,
-    result_json: result === undefined ? null : JSON.stringify(result),
+    result_json: result === undefined ? null : keepJson(result),
     failure_code: failure?.code ?? null,
     failure_message: failure?.message ?? null,
     completed_at: now,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import { JOB_PRIORITIES, type JobPriority } from '../core/job-priority.js';
+import { keepJson } from '../core/json.js';
 import { auditResource } from './audit-scope.js';
 import type { StateDb } from './database.js';
 import type { JobArtifactTable, JobLogTable, JobStepTable, JobTable } from './schema.js';
@@ -65,7 +66,7 @@ export class JobStore {
         id,
         kind: job.kind,
         state: 'Queued',
-        input_json: JSON.stringify(job.input),
+        input_json: keepJson(job.input),
         owner: job.owner,
         idempotency_key: job.idempotencyKey ?? null,
         correlation_id: job.correlationId ?? null,

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import type { Expression } from '../core/cql2/ast.js';
 import type { FeatureInput } from '../core/edits.js';
+import { keepJson, readKept } from '../core/json.js';
 import { jsonTexts } from '../core/json-text.js';
 import { LIMITS } from '../core/limits.js';
 import { type ObjectId, readObjectId } from '../core/object-id.js';
@@ -211,7 +212,7 @@ async function addOne(db: StateDb, replicaId: string, conflict: NewConflict): Pr
     .values({
       ...{ id: randomUUID(), replica_id: replicaId, layer_id: layerId, object_id: column, digest },
       ...{ superseded: 0, outcome_unknown: 0, status: body.settled ? 'resolved' : 'pending' },
-      ...{ detected_at: now, body_json: JSON.stringify(body) },
+      ...{ detected_at: now, body_json: keepJson(body) },
       resolution_json: resolution && JSON.stringify(resolution),
     })
     .returningAll()
@@ -222,7 +223,7 @@ async function addOne(db: StateDb, replicaId: string, conflict: NewConflict): Pr
 /** Names what the client asked for, against which state of the server. */
 const digestOf = ({ edit, server, type }: ConflictBody) =>
   createHash('sha256')
-    .update(JSON.stringify([type, edit.type, edit.feature ?? null, server]))
+    .update(keepJson([type, edit.type, edit.feature ?? null, server]))
     .digest('hex');
 
 function conflictOf(row: Selectable<ReplicaConflictTable>): Conflict {
@@ -243,7 +244,7 @@ function conflictOf(row: Selectable<ReplicaConflictTable>): Conflict {
 
 /** Older servers kept the attributes of the client's feature as values, not as JSON texts. */
 function bodyIn(json: string): ConflictBody {
-  const body = JSON.parse(json) as ConflictBody;
+  const body = readKept(json) as ConflictBody;
   const { feature } = body.edit as { feature?: FeatureInput & { properties?: Record<string, unknown> } };
   if (!feature?.properties) return body;
   const { properties, ...rest } = feature;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import type { Expression } from '../core/cql2/ast.js';
+import { keepJson, readKept } from '../core/json.js';
 import { LIMITS } from '../core/limits.js';
 import { auditResource } from './audit-scope.js';
 import type { StateDb } from './database.js';
@@ -64,7 +65,7 @@ export class ReplicaStore {
           counted_for: replica.address ?? null,
           sync_model: replica.syncModel,
           epsg: replica.epsg,
-          layers_json: JSON.stringify(replica.layers),
+          layers_json: keepJson(replica.layers),
           generation: generationOf(replica.layers),
           created_at: now,
           synced_at: now,
@@ -112,7 +113,7 @@ export class ReplicaStore {
       await trx
         .updateTable('replicas')
         .set({
-          layers_json: JSON.stringify(layers),
+          layers_json: keepJson(layers),
           generation: generationOf(layers),
           synced_at: Date.now(),
         })
@@ -211,7 +212,7 @@ function replicaOf(row: Selectable<ReplicaTable>): Replica {
     owner: row.owner,
     syncModel: row.sync_model,
     epsg: row.epsg,
-    layers: JSON.parse(row.layers_json) as ReplicaLayer[],
+    layers: readKept(row.layers_json) as ReplicaLayer[],
     generation: row.generation,
     createdAt: row.created_at,
     syncedAt: row.synced_at,

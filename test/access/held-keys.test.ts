@@ -113,6 +113,23 @@ describe('keys of open connections', () => {
     expect(get).toHaveBeenCalledTimes(6);
   });
 
+  it('a key that was read before a change, and came after it, is not kept', async () => {
+    const one = connection('a');
+    const answers: ((key: StoredApiKey | undefined) => void)[] = [];
+    const get = () => new Promise<StoredApiKey | undefined>((resolve) => answers.push(resolve));
+    const held = watchHeldKeys(() => [one], get, 100);
+    await vi.advanceTimersByTimeAsync(100);
+    // Keys are revoked while the first reading is on its way.
+    held.forget();
+    answers[0]!(key('a'));
+    await vi.advanceTimersByTimeAsync(100);
+    expect([one.ended, answers.length]).toEqual([0, 2]);
+    answers[1]!(undefined);
+    await vi.advanceTimersByTimeAsync(0);
+    held.close();
+    expect(one.ended).toBe(1);
+  });
+
   it('a key that was read before ends its connections when it expires', async () => {
     const one = connection('a');
     const get = vi.fn(async () => key('a', { expiresAt: NOW + 12_000 }));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { exactNumber, isExactNumber } from '../../src/core/exact-number.js';
 import { parseFeatures } from '../../src/core/feature-body.js';
-import { parseJsonExactly, stringifyExactly } from '../../src/core/json.js';
+import { keepJson, parseJsonExactly, readKept, stringifyExactly } from '../../src/core/json.js';
 import {
   compactJson,
   elementsIn,
@@ -17,8 +18,8 @@ describe('JSON that is parsed exactly', () => {
   it('keeps the digits that doubles lose, and writes them again', () => {
     const text = `{"a":${BIG},"b":[0.5,1e400,-0.12345678901234567890],"c":"${BIG}","d":{"e":{"f":1}}}`;
     expect(parseJsonExactly(text, 'all')).toEqual({
-      a: { number: BIG },
-      b: [0.5, { number: '1e400' }, { number: '-0.12345678901234567890' }],
+      a: exactNumber(BIG),
+      b: [0.5, exactNumber('1e400'), exactNumber('-0.12345678901234567890')],
       c: BIG,
       d: { e: { f: 1 } },
     });
@@ -32,7 +33,7 @@ describe('JSON that is parsed exactly', () => {
   it('does so in the members that are named, and nowhere else', () => {
     const text = `{"x":${BIG},"filter":{"args":[${BIG},{"x":${BIG}}]},"y":[{"filter":${BIG},"z":${BIG}},${BIG}],"z":"filter"}`;
     const rounded = Number(BIG);
-    const exact = { number: BIG };
+    const exact = exactNumber(BIG);
     expect(parseJsonExactly(text, ['filter'])).toEqual({
       x: rounded,
       filter: { args: [exact, { x: exact }] },
@@ -42,6 +43,41 @@ describe('JSON that is parsed exactly', () => {
     expect(parseJsonExactly(text, [])).toEqual(JSON.parse(text));
   });
 
+  it('takes no object of the data for a number', () => {
+    const text = `{"a":{"number":"5"},"b":{"number":"${BIG}"},"c":${BIG},"d":[{"number":{"plain":"5"}}]}`;
+    const value = parseJsonExactly(text, 'all') as Record<string, unknown>;
+    expect(Object.values(value).map(isExactNumber)).toEqual([false, false, true, false]);
+    expect(stringifyExactly(value)).toBe(text);
+    // Strings that are digits stay strings.
+    expect(stringifyExactly({ a: [BIG, exactNumber(BIG)], '1e5': '1e5' })).toBe(
+      `{"a":["${BIG}",${BIG}],"1e5":"1e5"}`,
+    );
+    // As in another thread.
+    expect(stringifyExactly(structuredClone(value))).toBe(text);
+  });
+
+  it('is kept with its numbers, and with objects that look like kept numbers', () => {
+    const value = {
+      exact: exactNumber(BIG),
+      list: [exactNumber('1e400'), { number: exactNumber('0.12345678901234567') }],
+      like: [
+        { number: '5' },
+        { number: BIG },
+        { number: { plain: '5' } },
+        { number: { plain: { plain: null } } },
+      ],
+      other: [{ number: 5 }, { number: '5', unit: 'm' }, { number: { number: '7' } }, '"number":', null],
+      text: BIG,
+    };
+    const text = keepJson(value);
+    expect(readKept(text)).toEqual(value);
+    expect(stringifyExactly(readKept(text))).toBe(stringifyExactly(value));
+    expect(isExactNumber((readKept(text) as typeof value).exact)).toBe(true);
+    // Another program reads it too.
+    expect(JSON.parse(text).exact).toEqual({ number: BIG });
+    expect([keepJson({ a: 1 }), readKept('{"a":1}')]).toEqual(['{"a":1}', { a: 1 }]);
+  });
+
   it('fails as JSON.parse does', () => {
     for (const text of [`{"a":${BIG}`, `[${BIG},]`, `${BIG}${BIG}x`])
       expect(() => parseJsonExactly(text, 'all'), text).toThrow(SyntaxError);
@@ -49,7 +85,7 @@ describe('JSON that is parsed exactly', () => {
 
   it('steps over strings of any length and over escapes', () => {
     const long = `{"s":"${'\\"x\\\\'.repeat(200_000)}","n":${BIG}}`;
-    expect(parseJsonExactly(long, 'all')).toMatchObject({ n: { number: BIG } });
+    expect(parseJsonExactly(long, 'all')).toMatchObject({ n: exactNumber(BIG) });
   });
 });
 

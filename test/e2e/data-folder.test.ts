@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -59,6 +59,49 @@ describe('a data folder that is deleted', () => {
     expect([await ready(), await insert()]).toEqual([['data-folder'], 503]);
     renameSync(join(parent, 'state.db'), join(dataDir, 'state.db'));
     expect(await insert()).toBe(201);
+  });
+});
+
+describe('a data folder that becomes read-only', () => {
+  const lock = () => {
+    if (!isRoot) chmodSync(dataDir, 0o500);
+    else {
+      execFileSync('mount', ['--bind', dataDir, dataDir]);
+      execFileSync('mount', ['-o', 'remount,bind,ro', dataDir]);
+    }
+  };
+  const unlock = () => {
+    if (isRoot) execFileSync('umount', [dataDir]);
+    else chmodSync(dataDir, 0o700);
+  };
+
+  it('turns readiness red and refuses edits, and reads go on', async () => {
+    const count = async () => {
+      const response = await fetch(`${server.url}/ogc/features/collections/spots/items?f=json&limit=1`);
+      return [response.status, (await response.json()).numberMatched];
+    };
+    const before = await count();
+    lock();
+    try {
+      expect([await ready(), await insert()]).toEqual([['data-folder'], 503]);
+      const role = await fetch(`${server.url}/api/v1/admin/roles`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-api-key': server.adminKey },
+        body: JSON.stringify({ name: 'nobody', permissions: [] }),
+      });
+      expect([role.status, (await role.json()).detail]).toEqual([
+        503,
+        `The server cannot keep changes: ${dataDir} became read-only while the server runs. Make it writable for the user of the server.`,
+      ]);
+      expect(await count()).toEqual(before);
+      const keys = await fetch(`${server.url}/api/v1/admin/api-keys`, {
+        headers: { 'x-api-key': server.adminKey },
+      });
+      expect(keys.status).toBe(200);
+    } finally {
+      unlock();
+    }
+    expect([await ready(), await insert()]).toEqual([[], 201]);
   });
 });
 

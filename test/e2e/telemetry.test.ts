@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -12,6 +12,7 @@ import {
   type TraceSpan,
   traceSpans,
 } from '../support/collector.js';
+import { startRedis, type TestRedis } from '../support/redis.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -54,8 +55,8 @@ const TRACED = {
 } as const;
 interface Parted {
   path: string;
-  /** Spans below the request, with attributes that they have. */
-  spans: Readonly<Record<string, object>>;
+  /** Spans below the request, with attributes that they have; those of several of one name. */
+  spans: Readonly<Record<string, object | readonly object[]>>;
   attributes?: object;
   body?: object;
 }
@@ -94,7 +95,9 @@ const PARTED: Readonly<Record<string, Parted>> = {
   look: {
     path: '/ogc/tiles/collections/countries/tiles/WebMercatorQuad/1/0/1?f=mvt',
     spans: {
-      'svc.cache.operation': { 'svc.cache.tier': 'memory', 'svc.operation': 'get' },
+      'svc.cache.operation': ['memory', 'disk', 'redis'].map((tier) => ({
+        ...{ 'svc.cache.tier': tier, 'svc.operation': 'get' },
+      })),
       'svc.tile.generate': {},
     },
     attributes: { 'svc.tile.z': '1', 'svc.tile.y': 0, 'svc.tile.x': 1 },
@@ -182,11 +185,12 @@ const traceOf = (name: string) => Buffer.from(name.padEnd(16)).toString('hex');
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-telemetry-'));
 let collector: Collector;
+let redis: TestRedis;
 let server: TestServer;
 let scrape: string;
 
 beforeAll(async () => {
-  collector = await startCollector();
+  [collector, redis] = await Promise.all([startCollector(), startRedis()]);
   const grid = { lons: range(36, 5, 10), lats: range(18, -85, 10), value: () => 1 };
   writeZarr(join(folder, 'store.zarr'), grid);
   const broken = join(folder, 'broken.gpkg');
@@ -195,6 +199,8 @@ beforeAll(async () => {
     sources: ['demo/data', join(folder, 'store.zarr'), broken],
     env: {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      SVC_CACHE__DISK__DIRECTORY: join(folder, 'tiles'),
+      SVC_CACHE__REDIS__URL: redis.url,
       SVC_GEOCODING__COLLECTIONS: '{"countries":{"name":"NAME"}}',
     },
   });
@@ -216,6 +222,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await server?.stop();
+  await redis?.stop();
   collector?.server.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -370,10 +377,34 @@ async function askParted(): Promise<void> {
   }
 }
 
+/** The engines of the server, which render. */
+function engineIds(): number[] {
+  const { pid } = server.process;
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+  return children.filter((one) => /graticule: engine\0/.test(readFileSync(`/proc/${one}/cmdline`, 'utf8')));
+}
+
+/** A map whose engine stands still. */
+function exportFrozen() {
+  for (const pid of engineIds()) process.kill(pid, 'SIGSTOP');
+  const path = '/rest/services/default/MapServer/export?bbox=0,40,20,51&size=65,64&f=image';
+  const headers = { traceparent: `00-${traceOf('unfinished')}-00f067aa0ba902b7-01` };
+  const answer = fetch(server.url + path, { headers }).then((response) => response.text());
+  // A reply to a later request on the same loop: the map was asked for before.
+  const sent = fetch(`${server.url}/healthz/live`).then(() => fetch(`${server.url}/healthz/live`));
+  return { answer, sent };
+}
+
 describe('the push', () => {
   it('delivers traces, the log and the same metrics before the server ends', async () => {
     await askParted();
-    await server.stop();
+    const [unfinished, engines] = [exportFrozen(), engineIds()];
+    await unfinished.sent;
+    const stopped = server.stop();
+    const text = await unfinished.answer;
+    for (const pid of engines) process.kill(pid, 'SIGCONT');
+    await stopped;
+    expect(text).toMatch(/"code":503,"message":"The server is stopping, and could not finish the request/);
     const spans = traceSpans(collector);
     const completed = logRecords(collector).filter(({ traceId }) => traceId === TRACE_ID);
     expect(completed).toHaveLength(1);
@@ -392,6 +423,14 @@ describe('the push', () => {
     expect(metrics.includes('svc_http_request_total')).toBe(true);
     expect(metrics.includes('svc.tile.cache.hits')).toBe(true);
   });
+});
+
+it('a map that the stop cut off has its spans', () => {
+  const spans = traceSpans(collector).filter(({ traceId }) => traceId === traceOf('unfinished'));
+  const request = spans.find(({ name }) => name === 'svc.http.request')!;
+  expect(request.attributes).toMatchObject({ 'svc.protocol': 'MapServer' });
+  const map = spans.find(({ name }) => name === 'svc.mapserver.export');
+  expect(map, `of ${spans.map(({ name }) => name)}`).toMatchObject({ parentSpanId: request.spanId });
 });
 
 describe('the trace of a request', () => {
@@ -447,7 +486,8 @@ describe('the parts of a request', () => {
       for (const [wanted, with_] of Object.entries(spans)) {
         const found = all.filter((span) => span.name === wanted);
         expect(found.length, `${wanted} of ${all.map((span) => span.name)}`).toBeGreaterThan(0);
-        expect(found.map((span) => span.attributes)).toContainEqual(expect.objectContaining(with_));
+        for (const attributes of [with_].flat())
+          expect(found.map((span) => span.attributes)).toContainEqual(expect.objectContaining(attributes));
       }
       // Each hangs under another one of the trace, or under the client's.
       const ids = new Set(['00f067aa0ba902b7', ...all.map(({ spanId }) => spanId)]);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Box } from '../../src/core/box.js';
-import { changedAreas } from '../../src/core/edit-areas.js';
+import { changedAreas, changeOf } from '../../src/core/edit-areas.js';
 import { LIMITS } from '../../src/core/limits.js';
 import type { NewEvent } from '../../src/workers/edits/session.js';
 
@@ -39,4 +39,31 @@ it('knows that a feature without a geometry is in no tile', () => {
 it('does not know where a geometry without a position was', () => {
   expect(changedAreas([event({ geometry: '{"type":"Point","coordinates":[]}' })])).toBeUndefined();
   expect(changedAreas([event({ geometry: undefined, geometryChanged: true })])).toBeUndefined();
+});
+
+it('tells the box across 180 degrees of geometries that are cut there', () => {
+  const polygon = (west: number, east: number) => [
+    [
+      [west, 0],
+      [east, 0],
+      [east, 5],
+      [west, 5],
+      [west, 0],
+    ],
+  ];
+  const cut = (...parts: number[][][][]) =>
+    event({
+      operation: 'insert',
+      geometry: JSON.stringify({ type: 'MultiPolygon', coordinates: parts }),
+      envelopeAfter: [-180, 0, 180, 5],
+    });
+  const fiji = cut(polygon(177, 180), polygon(-180, -178));
+  expect(changeOf([fiji], 1).extent84).toEqual([177, 0, -178, 5]);
+  const near = event({ envelopeAfter: [170, -10, 171, -9] });
+  expect(changeOf([near, fiji], 1).extent84).toEqual([170, -10, -178, 5]);
+  // One part reaches from one side of the prime meridian to the other.
+  expect(changeOf([cut(polygon(177, 180), polygon(-180, 10))], 1).extent84).toEqual([-180, 0, 180, 5]);
+  expect(changeOf([event({ envelopeAfter: [-180, 0, 180, 5], geometry: '' })], 1).extent84).toEqual([
+    -180, 0, 180, 5,
+  ]);
 });

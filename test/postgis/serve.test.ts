@@ -29,6 +29,8 @@ beforeAll(async () => {
      INSERT INTO halfturn (geom) VALUES ('POLYGON((179 -1,-179 -1,-179 1,179 1,179 -1))');
      CREATE TABLE halfturns (id serial PRIMARY KEY, geom geography);
      INSERT INTO halfturns (geom) VALUES ('LINESTRING(179 0,-178 1)'), ('POINT(170 5)'), ('POINT(-175 0)');
+     CREATE TABLE pacific (id serial PRIMARY KEY, geom geography);
+     INSERT INTO pacific (geom) VALUES ('LINESTRING(179 0,-178 1)');
      CREATE TABLE reals (id serial PRIMARY KEY, f4 real, geom geometry(Point, 4326));
      INSERT INTO reals (f4, geom) SELECT v, 'SRID=4326;POINT(1 1)' FROM unnest('{0.3,0.1,16777216,NULL,1e-20,NaN}'::real[]) v;
      CREATE TABLE snow (id serial PRIMARY KEY, sid bigint, geom geometry(Point, 4326));
@@ -76,6 +78,42 @@ describe('geographies across 180 degrees', () => {
     expect(await extentOf('halfturns')).toEqual([170, 0, -175, 5]);
     const query = `${queryOf('halfturn')}?where=1%3D1&returnExtentOnly=true&outSR=4326&f=json`;
     expect(JSON.parse(await textOf(query)).extent).toMatchObject({ xmin: -180, xmax: 180 });
+  });
+
+  it('have them after edits too', async () => {
+    const insert = async (coordinates: number[][]) => {
+      const { status } = await fetch(`${server.url}/ogc/features/collections/pacific/items`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/geo+json', 'x-api-key': server.adminKey },
+        body: JSON.stringify({
+          type: 'Feature',
+          geometry: { type: 'LineString', coordinates },
+          properties: {},
+        }),
+      });
+      expect(status).toBe(201);
+      return extentOf('pacific');
+    };
+    expect(await extentOf('pacific')).toEqual([179, 0, -178, 1]);
+    // Before the server has measured the extent again.
+    expect(
+      await insert([
+        [177, 2],
+        [-170, 3],
+      ]),
+    ).toEqual([177, 0, -170, 3]);
+    expect(
+      await insert([
+        [160, 4],
+        [165, 4],
+      ]),
+    ).toEqual([160, 0, -170, 4]);
+    expect(
+      await insert([
+        [-165, 4],
+        [-160, 4],
+      ]),
+    ).toEqual([160, 0, -160, 4]);
   });
 
   it('have their centroids and densities there', async () => {

@@ -8,10 +8,12 @@ import type { FeatureProcessResult, ProcessFeatures } from '../../src/core/featu
 import { shownField } from '../../src/core/field-masks.js';
 import type { PostgisSource } from '../../src/core/vector-source.js';
 import { describeCrs } from '../../src/native/index.js';
+import Database from '../../src/native/sqlite.js';
 import { PROCESSES } from '../../src/services/processes/catalogue/index.js';
 import type { FeaturesFacts } from '../../src/services/processes/definition.js';
 import { pushDownOf } from '../../src/services/processes/push-down.js';
 import { processFeatures } from '../../src/workers/process/features.js';
+import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
 import { batches, closeAll } from '../../src/workers/providers/postgis/database.js';
 import { discover } from '../../src/workers/providers/postgis/discover.js';
 import { boundStatements } from '../../src/workers/providers/postgis/session.js';
@@ -212,6 +214,7 @@ const STATISTICS = [
   ...['count', 'sum', 'min', 'max', 'avg', 'stddev', 'var'].flatMap((type) =>
     ['lanes', 'width', 'thin', 'price'].map((field) => ({ type, field })),
   ),
+  { type: 'sum', field: 'big' },
   ...['min', 'max', 'count'].flatMap((type) =>
     ['zone', 'since', 'seen', 'big', 'code'].map((field) => ({ type, field })),
   ),
@@ -243,6 +246,68 @@ it.each([
       ours.rows.map((row) => contents({ ...ours, rows: [row] }, true)),
     );
   }
+});
+
+describe('sums of integers', () => {
+  /** Sums as SQLite stores them: a `bigint` has all its digits. */
+  const sumsIn = (path: string, name: string): unknown[] => {
+    const db = new Database(path, { readonly: true });
+    try {
+      const { table } = inspect(path)[0]!.source as { table: string };
+      return db.prepare(`SELECT "${name}" FROM "${table}" ORDER BY 1`).pluck().safeIntegers().all();
+    } finally {
+      db.close();
+    }
+  };
+  const both = async (
+    id: string,
+    values: Record<string, unknown>,
+    name: string,
+    input = areas,
+    overlay = areas,
+  ) => {
+    const task = taskOf(id, values, input, overlay);
+    const outputs: unknown[][] = [];
+    for (const pushDown of [true, false]) {
+      const output = join(folder, `sums-${runs++}.gpkg`);
+      await processFeatures({ ...task, pushDown, output });
+      outputs.push(sumsIn(output, name));
+    }
+    return outputs;
+  };
+  const sums = async (text: string) =>
+    (await sql.query(`SELECT n::text FROM (${text}) AS t (n) ORDER BY t.n`)).rows.map(({ n }) => BigInt(n));
+
+  it('keep all digits of 64 bits in summaries, joins, dissolved areas and cells', async () => {
+    const statistics = [{ type: 'sum', field: 'big', name: 'total' }];
+    const byZone = await sums('SELECT sum(big) FROM areas GROUP BY zone');
+    expect(byZone.some((sum) => BigInt(Number(sum)) !== sum)).toBe(true);
+    for (const id of ['analytics.summary-statistics', 'geometry.dissolve'])
+      for (const outcome of await both(id, { groupBy: ['zone'], statistics }, 'total'))
+        expect([id, outcome]).toEqual([id, byZone]);
+    const joined =
+      await sums(`SELECT coalesce(sum(b.big), -1) FROM places a LEFT JOIN areas b ON ST_Intersects(a.geom, b.geom)
+      WHERE NOT ST_IsEmpty(a.geom) GROUP BY a.id`);
+    const counted = await both(
+      'analytics.spatial-join',
+      { mode: 'count', statistics },
+      'total',
+      places,
+      areas,
+    );
+    expect(counted.map((outcome) => outcome.map((sum) => sum ?? -1n))).toEqual([joined, joined]);
+  });
+
+  it('are as exact where they pass 0, and the nearest double beyond 64 bits', async () => {
+    await sql.query(`CREATE TABLE huge (id int PRIMARY KEY, geom geometry(Point, 3857), kind text, n bigint);
+      INSERT INTO huge SELECT i, ST_SetSRID(ST_Point(i, i), 3857), k, n FROM (VALUES
+        (1, 'a', 1152921504606846979), (2, 'a', -1152921504606846976), (3, 'b', 9223372036854775807), (4, 'b', 9223372036854775807)
+      ) AS v (i, k, n)`);
+    const values = { groupBy: ['kind'], statistics: [{ type: 'sum', field: 'n', name: 'total' }] };
+    const huge = await table('huge');
+    for (const outcome of await both('analytics.summary-statistics', values, 'total', huge, huge))
+      expect(outcome).toEqual([3n, 2 ** 64]);
+  });
 });
 
 it('a summary of nothing is nothing', async () => {

@@ -4,19 +4,24 @@ import {
   copyFileSync,
   cpSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RasterSource } from '../../src/core/rasters.js';
 import { findFiles } from '../../src/services/publish/find.js';
 import { DEM, fileRaster, LANDSAT, ROOT, suiteEngine } from '../engine/support.js';
+import { writeFilesWithCrs } from './crs-files.js';
 import { range, tiffWithMetadata, writeNetcdf, writeZarr } from './support.js';
 
 const suite = suiteEngine();
@@ -127,6 +132,44 @@ describe('what GDAL keeps beside a raster', () => {
       message: expect.stringContaining('OVERVIEW_FILE'),
     });
   });
+
+  it('and its CRS open no file that a definition names', async () => {
+    // Short enough for the definition in a file geodatabase. Programs that open a pipe for reading wait.
+    const place = mkdtempSync(join(tmpdir(), 'g-'));
+    const pipe = join(place, 'p');
+    writeFileSync(pipe, 'no grid');
+    const folder = join(own.scratch.path, 'crs');
+    const { rasters, vectors } = writeFilesWithCrs(folder, pipe);
+    rmSync(pipe);
+    execFileSync('mkfifo', [pipe]);
+    const { pool } = own;
+    const options = { deadlineMs: 20_000 };
+    const read = async (name: string) => {
+      const path = join(folder, name);
+      if (vectors.includes(name)) return pool.run('ogr.inspect', { path }, options);
+      if (!/\.(nc|zarr)$/.test(name))
+        return pool.run('raster.inspect', { source: fileRaster(path) }, options);
+      const { layers } = await pool.run('raster.layers', { path }, options);
+      return pool.run('raster.inspect', { source: layers[0]!.source }, options);
+    };
+    try {
+      const outcomes: unknown[] = [];
+      for (const name of [...rasters, ...vectors])
+        outcomes.push([
+          name,
+          await read(name).then(
+            () => 'read',
+            ({ code }) => code,
+          ),
+        ]);
+      // A task that waits for the pipe ends with its deadline.
+      const ends = expect.stringMatching(/^(read|invalid-input|source-unreadable)$/);
+      expect(outcomes).toEqual([...rasters, ...vectors].map((name) => [name, ends]));
+      expect(outcomes).toContainEqual(['beside-wkt1.tif', 'invalid-input']);
+    } finally {
+      rmSync(place, { recursive: true });
+    }
+  }, 120_000);
 });
 
 describe('files that name others', () => {
@@ -273,6 +316,74 @@ describe('files that name others', () => {
       expect(layers).toMatchObject([{ source: { variables: ['leak'] } }]);
     },
   );
+
+  it('by links beside it are refused', async () => {
+    const [folder, elsewhere] = [inScratch('own'), inScratch('not-own')];
+    for (const path of [folder, elsewhere]) mkdirSync(path);
+    copyFileSync(DEM, join(folder, 'dem.tif'));
+    copyFileSync(DEM, join(folder, 'dem2.tif'));
+    const inspect = (name: string) =>
+      suite.pool.run('raster.inspect', { source: fileRaster(join(folder, name)) });
+    const refusal = (name: string) => ({
+      code: 'source-unreadable',
+      message: expect.stringContaining(`${name}: the link leads to another folder`),
+    });
+    execFileSync('gdal_translate', [
+      '-q',
+      '-of',
+      'GTiff',
+      '-outsize',
+      '50%',
+      '50%',
+      DEM,
+      join(elsewhere, 'other.ovr'),
+    ]);
+    symlinkSync(join(elsewhere, 'other.ovr'), join(folder, 'dem.tif.ovr'));
+    await expect(inspect('dem.tif')).rejects.toMatchObject(refusal('dem.tif.ovr'));
+    expect(await inspect('dem2.tif')).toMatchObject({ overviewCount: 0 });
+    renameSync(join(elsewhere, 'other.ovr'), join(folder, 'kept.ovr'));
+    rmSync(join(folder, 'dem.tif.ovr'));
+    symlinkSync(join(folder, 'kept.ovr'), join(folder, 'dem.tif.ovr'));
+    expect(await inspect('dem.tif')).toMatchObject({ overviewCount: 1 });
+
+    const source = join(elsewhere, 'point.geojson');
+    writeFileSync(
+      source,
+      JSON.stringify({
+        type: 'Feature',
+        geometry: { type: 'Point', coordinates: [7, 47] },
+        properties: { a: 1 },
+      }),
+    );
+    execFileSync('ogr2ogr', [join(folder, 'town.shp'), source]);
+    const read = (name: string) => suite.pool.run('ogr.inspect', { path: join(folder, name) });
+    expect(await read('town.shp')).toMatchObject([{ featureCount: 1 }]);
+    renameSync(join(folder, 'town.dbf'), join(elsewhere, 'secret.dbf'));
+    symlinkSync(join(elsewhere, 'secret.dbf'), join(folder, 'TOWN.dbf'));
+    await expect(read('town.shp')).rejects.toMatchObject(refusal('TOWN.dbf'));
+
+    execFileSync('ogr2ogr', ['-f', 'OpenFileGDB', join(folder, 'town.gdb'), source]);
+    expect(await read('town.gdb')).toMatchObject([{ featureCount: 1 }]);
+    const table = 'a00000001.gdbtable';
+    renameSync(join(folder, 'town.gdb', table), join(elsewhere, table));
+    symlinkSync(join(elsewhere, table), join(folder, 'town.gdb', table));
+    await expect(read('town.gdb')).rejects.toMatchObject({
+      message: expect.stringContaining(`${table}: a link`),
+    });
+
+    writeZarr(join(folder, 'linked.zarr'), GRID);
+    const [chunk] = readdirSync(join(folder, 'linked.zarr'), { recursive: true })
+      .map(String)
+      .filter((name) => /\/0[.\d]*$/.test(name));
+    renameSync(join(folder, 'linked.zarr', chunk!), join(elsewhere, 'chunk'));
+    symlinkSync(join(elsewhere, 'chunk'), join(folder, 'linked.zarr', chunk!));
+    await expect(
+      suite.pool.run('raster.layers', { path: join(folder, 'linked.zarr') }),
+    ).rejects.toMatchObject({
+      code: 'source-unreadable',
+      message: expect.stringContaining('a link'),
+    });
+  });
 
   it('by links out of the folder are no files of it', async () => {
     const folder = inScratch('linked');

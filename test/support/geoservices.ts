@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { exactNumber } from '../../src/core/exact-number.js';
 import { type Json, type Remote, sendJson, startRemote } from '../imports/support.js';
 
 /** A server of GeoServices REST over polygons of a file, as the public reference describes it: queries by POST, pages, ids and counts. */
@@ -114,8 +115,8 @@ const LAYER: Json = {
         type: 'codedValue',
         name: 'notes',
         codedValues: [
-          { code: { number: '1152921504606846977' }, name: 'first' },
-          { code: { number: '1152921504606846979' }, name: 'second' },
+          { code: exactNumber('1152921504606846977'), name: 'first' },
+          { code: exactNumber('1152921504606846979'), name: 'second' },
         ],
       },
     }),

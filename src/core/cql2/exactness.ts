@@ -36,7 +36,7 @@ function findRank(operand: Operand, schema: FilterSchema): number | undefined {
 }
 
 const isWhole = (value: Operand) =>
-  isExactNumber(value) ? /^-?\d+$/.test(value.number) : Number.isSafeInteger(value);
+  isExactNumber(value) ? /^-?\d+$/.test(String(value)) : Number.isSafeInteger(value);
 
 function findRankOfProperty(name: string, { fields, idColumn, idType = 'integer' }: FilterSchema) {
   if (name === idColumn) return idType === 'integer' ? WHOLE : undefined;
@@ -56,6 +56,6 @@ export function refuseRoundedComparison(operands: readonly Operand[], schema: Fi
     isCall(one) && kindOf(one, schema) === 'number' && findExactness(one, schema) === 'double';
   if (operands.some(isRounded))
     throw new Cql2Error(
-      `a calculation in double precision cannot be compared with ${literal.number}, which has more digits; compare the property itself`,
+      `a calculation in double precision cannot be compared with ${literal}, which has more digits; compare the property itself`,
     );
 }

@@ -30,7 +30,7 @@ function operand(value: unknown, pointer: string, depth: number): Operand {
   if (typeof value === 'string') return readString(value, pointer);
   if (typeof value === 'boolean') return value;
   if (typeof value === 'number' || typeof value === 'bigint') return numberIn(String(value), pointer);
-  if (isExactNumber(value)) return numberIn(value.number, pointer);
+  if (isExactNumber(value)) return numberIn(String(value), pointer);
   if (Array.isArray(value)) throw new Cql2Error('an array cannot stand here', { pointer });
   if (typeof value === 'object' && value !== null) return objectOperand(value as Members, pointer, depth);
   throw new Cql2Error(`expected an operand, found ${excerpt(String(value))}`, { pointer });

@@ -1,5 +1,5 @@
 import type { Geometry, Position } from 'geojson';
-import { digitsOf } from '../exact-number.js';
+import { digitsOf, isExactNumber } from '../exact-number.js';
 import {
   type Call,
   constantOf,
@@ -36,8 +36,16 @@ export function print(expression: Expression): string {
  * literals is left out: the encoding has no place for it.
  */
 export function toJson(expression: Expression): unknown {
-  const plain = (key: string, value: Operand) => (key === 'crs' ? undefined : (constantOf(value) ?? value));
-  return JSON.parse(JSON.stringify(expression, plain));
+  return plain(expression);
+}
+
+function plain(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || isExactNumber(value)) return value;
+  if (Array.isArray(value)) return value.map(plain);
+  const constant = constantOf(value as Operand);
+  if (constant !== undefined) return constant;
+  const members = Object.entries(value).filter(([name, member]) => name !== 'crs' && member !== undefined);
+  return Object.fromEntries(members.map(([name, member]) => [name, plain(member)]));
 }
 
 function operand(value: Operand): string {

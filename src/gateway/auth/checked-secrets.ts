@@ -25,10 +25,15 @@ interface Checked extends Holder {
   readonly checkedAt: number;
 }
 
+/** A look-up under way. */
+interface Question {
+  readonly answer: Promise<Principal>;
+}
+
 /** Secrets that were found valid, by their hashes, and the look-ups of those that come for the first time. */
 export class CheckedSecrets {
   readonly #checked = new LRUCache<string, Checked>({ max: MAX_SECRETS });
-  readonly #asking = new Map<string, Promise<Principal>>();
+  readonly #asking = new Map<string, Question>();
   readonly #trust: Trust;
   readonly #used: (hash: string, principal: Principal) => void;
   /** The state did not answer the last question. */
@@ -68,23 +73,30 @@ export class CheckedSecrets {
   /** Requests that bring the same secret while it is being looked up share the answer. */
   #ask(hash: string, lookUp: () => Promise<Holder | undefined>): Promise<Principal> {
     const asking = this.#asking.get(hash);
-    if (asking) return asking;
-    const answer = this.#lookUp(hash, lookUp).finally(() => {
-      if (this.#asking.get(hash) === answer) this.#asking.delete(hash);
-    });
-    this.#asking.set(hash, answer);
-    return answer;
+    if (asking) return asking.answer;
+    const isAsked = () => this.#asking.get(hash) === question;
+    const question: Question = {
+      answer: this.#lookUp(hash, lookUp, isAsked).finally(() => {
+        if (isAsked()) this.#asking.delete(hash);
+      }),
+    };
+    this.#asking.set(hash, question);
+    return question.answer;
   }
 
-  async #lookUp(hash: string, lookUp: () => Promise<Holder | undefined>): Promise<Principal> {
+  /** An answer to a question that was forgotten while it was on its way is not kept, even if the secret is asked for again. */
+  async #lookUp(
+    hash: string,
+    lookUp: () => Promise<Holder | undefined>,
+    isAsked: () => boolean,
+  ): Promise<Principal> {
     const checkedAt = Date.now();
     const holder = await this.#find(lookUp);
     if (!holder) {
       this.#checked.delete(hash);
       throw invalidCredentials();
     }
-    // A secret lost while the answer was on its way was told to forget: the answer is not kept then.
-    if (this.#asking.has(hash)) this.#checked.set(hash, { ...holder, checkedAt });
+    if (isAsked()) this.#checked.set(hash, { ...holder, checkedAt });
     return this.#believe(hash, holder);
   }
 

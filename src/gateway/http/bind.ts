@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
 import { ApiError } from '../../core/errors.js';
+import { isExactNumber } from '../../core/exact-number.js';
 
 /** Returns the value as its schema spells it. Throws `invalid-body`. */
 export type Binder = (value: unknown, at?: string) => unknown;
@@ -31,7 +32,7 @@ export function memberBinder(schema: TSchema): Binder | undefined {
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value);
 
 interface Member {
   readonly name: string;

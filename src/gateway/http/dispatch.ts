@@ -406,14 +406,7 @@ export class Dispatcher {
   #perform(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
     if (!operation.audited) return runInSpan(x, operation);
     const lost = this.#options.lost?.();
-    if (lost !== undefined)
-      throw new ApiError(
-        'unavailable',
-        'The server cannot keep changes now: its data folder was deleted or replaced.',
-        {
-          cause: new Error(lost),
-        },
-      );
+    if (lost !== undefined) throw new ApiError('unavailable', `The server cannot keep changes: ${lost}`);
     const request = auditedRequest(x);
     x.detach();
     return this.#options.audit.run(request, async () => runInSpan(x, operation));

@@ -1,4 +1,6 @@
+import { isExactNumber } from '../../core/exact-number.js';
 import { html, type Markup } from '../../core/html.js';
+import { stringifyExactly } from '../../core/json.js';
 import { type Crumb, page, section } from './layout.js';
 import { type Link, linkList, representationLine, resources } from './links.js';
 import { table } from './table.js';
@@ -64,7 +66,7 @@ class Drawing {
 
   #value(value: unknown, depth: number): Markup {
     this.#left -= 1;
-    if (typeof value !== 'object' || value === null) return propertyValue(value);
+    if (typeof value !== 'object' || value === null || isExactNumber(value)) return propertyValue(value);
     if (depth >= MAX_DEPTH || this.#left <= 0) return asJson(value);
     if (!Array.isArray(value)) return this.members(value, undefined, depth) ?? propertyValue(undefined);
     return this.#array(value, depth);
@@ -96,7 +98,7 @@ function omitted(total: number): Markup | undefined {
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value);
 }
 
 function isNumber(value: unknown): value is number {
@@ -124,6 +126,7 @@ function isFlat(value: unknown): boolean {
   return (
     typeof value !== 'object' ||
     value === null ||
+    isExactNumber(value) ||
     (Array.isArray(value) && value.length <= 4 && value.every(isNumber))
   );
 }
@@ -136,5 +139,5 @@ function tableCell(value: unknown): Markup {
 }
 
 function asJson(value: object): Markup {
-  return html`<code>${shortened(JSON.stringify(value), MAX_JSON)}</code>`;
+  return html`<code>${shortened(stringifyExactly(value), MAX_JSON)}</code>`;
 }

@@ -12,7 +12,7 @@ const NONE = html`<span class="none">–</span>`;
 export function propertyValue(value: unknown): Markup {
   if (value === null || value === undefined || value === '') return NONE;
   if (typeof value === 'number' || typeof value === 'bigint') return html`${String(value)}`;
-  if (isExactNumber(value)) return html`${value.number}`;
+  if (isExactNumber(value)) return html`${String(value)}`;
   if (typeof value === 'boolean') return html`${value ? 'true' : 'false'}`;
   if (typeof value !== 'string') return html`<code>${shortened(stringifyExactly(value))}</code>`;
   if (/^https?:\/\/[^\s<>"']+$/i.test(value)) {

@@ -4,7 +4,7 @@ import type { AccessPolicy } from '../../services/access/access.js';
 import { Derivations } from '../../services/access/derivations.js';
 import { FindingWatch, LossWatch } from '../../services/access/findings.js';
 import { MARKER_FILE, MarkerFile } from '../../services/access/marker-file.js';
-import { audienceOf, isKeptFromStrangers, rulePolicy } from '../../services/access/policy.js';
+import { audienceOf, isKeptFromStrangers, mayReadSome, rulePolicy } from '../../services/access/policy.js';
 import { AccessRules, isRule } from '../../services/access/rules.js';
 import { Sealing } from '../../services/access/sealing.js';
 import { SecretKeys } from '../../services/access/secret-keys.js';
@@ -120,6 +120,14 @@ export async function startData(foundation: Foundation): Promise<Data> {
     () => rules.current,
     (id) => catalog.current.byId(id),
   );
+  const layers = new Layers({
+    documents: state.documents,
+    announcements: cluster.announcements,
+    catalog,
+    pools,
+    settle: () => cluster.settle(),
+    changed: () => rules.mark(),
+  });
   const visible = new VisibleCatalog(
     current,
     {
@@ -127,6 +135,12 @@ export async function startData(foundation: Foundation): Promise<Data> {
       version: () => rules.current.version,
       audienceOf: (principal) => audienceOf(principal, rules.current),
       sourcesOf: (id) => rules.current.sourcesOf(id),
+      awaited: (principal, collection) => {
+        const { enabled = true, service = collection.service } = layers.settingsOf(collection);
+        if (!enabled) return 'hidden';
+        const layer = { ...collection, ...(service === undefined ? {} : { service }) };
+        return mayReadSome(principal, layer, rules.current) ? 'shown' : 'refused';
+      },
     },
     pools,
   );
@@ -186,14 +200,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
       settle: () => cluster.settle(),
       allowed: { urlProblem: (url) => allowed.problemOf(url) },
     }),
-    layers: new Layers({
-      documents: state.documents,
-      announcements: cluster.announcements,
-      catalog,
-      pools,
-      settle: () => cluster.settle(),
-      changed: () => rules.mark(),
-    }),
+    layers,
     edits,
     geocoding: new Geocoding({
       ...{ pools, dataDir, settings: config.geocoding },

@@ -62,11 +62,14 @@ export function watchHeldKeys(
   validMs: number = VALID_MS,
 ): HeldKeys {
   const keys = new Map<string, { key: StoredApiKey | undefined; until: number }>();
+  let forgotten = 0;
   const read: ReadKey = async (id) => {
     const entry = keys.get(id);
     if (entry && entry.until > Date.now()) return entry.key;
+    const before = forgotten;
     const current = await key(id);
-    keys.set(id, { key: current, until: Date.now() + validMs });
+    // A key that was read before a change is not kept after it.
+    if (before === forgotten) keys.set(id, { key: current, until: Date.now() + validMs });
     return current;
   };
   let checking = false;
@@ -83,7 +86,11 @@ export function watchHeldKeys(
         checking = false;
       });
   }, everyMs).unref();
-  return { forget: () => keys.clear(), close: () => clearInterval(timer) };
+  const forget = () => {
+    forgotten += 1;
+    keys.clear();
+  };
+  return { forget, close: () => clearInterval(timer) };
 }
 
 /** Resolves with the keys that are held. */

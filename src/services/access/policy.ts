@@ -128,6 +128,12 @@ function isShownAs({ hidden }: SourceLayer, present: Collection | undefined): bo
   return !present.isDisabled && hiddenBySettings(present) === hidden;
 }
 
+/** Whether the caller may read something of a layer, which need not be published. */
+export function mayReadSome(principal: Principal, layer: RuledLayer, rules: RuleSet): boolean {
+  if (!isWithin(principal, layer) || !mayRead(principal, layer, rules.accessOf(layer))) return false;
+  return !rules.isLost(layer) || isAdministrator(principal);
+}
+
 /** Whether the caller has the right to all rows and attributes of a layer, which need not be published. */
 export function hasWhole(
   principal: Principal,

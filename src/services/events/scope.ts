@@ -4,6 +4,7 @@ import type { CatalogSnapshot, ReadRule, VectorCollection } from '../../core/col
 import { and, Cql2Error, check, type Expression } from '../../core/cql2/index.js';
 import { CRS84 } from '../../core/crs.js';
 import { plainFields } from '../../core/field-masks.js';
+import { keepJson } from '../../core/json.js';
 import type { TimeRange } from '../../core/params.js';
 import type { Field, VectorSource } from '../../core/vector-source.js';
 import { during } from '../filters.js';
@@ -61,7 +62,7 @@ export function scopeOf({ filter, datetime }: Interest, collection: VectorCollec
   const fields = rule && shownOf(source, rule);
   return {
     collection,
-    filter: whole === undefined ? undefined : JSON.stringify(whole),
+    filter: whole === undefined ? undefined : keepJson(whole),
     fields,
     mask: fields ? JSON.stringify([...fields.values()].map(({ name, mask = null }) => [name, mask])) : '',
   };

@@ -4,7 +4,7 @@ import { and, bboxFilter, type Expression } from '../../core/cql2/index.js';
 import { CRS84 } from '../../core/crs.js';
 import { type FeatureText, featureTexts } from '../../core/feature-text.js';
 import type { PageKey } from '../../core/features.js';
-import { stringifyExactly } from '../../core/json.js';
+import { readKept, stringifyExactly } from '../../core/json.js';
 import { LIMITS } from '../../core/limits.js';
 import { SERVICE_ID } from '../../core/service.js';
 import type { Pools } from '../../core/tasks.js';
@@ -213,7 +213,7 @@ async function* pages(
   const caller = requestCaller(session.principal, STREAMS);
   const source = collection.rule?.stored ?? collection.source;
   const box = interest.bbox && bboxFilter(source.geometryColumn, interest.bbox, CRS84.proj);
-  const whole = and(filter === undefined ? undefined : (JSON.parse(filter) as Expression), box);
+  const whole = and(filter === undefined ? undefined : (readKept(filter) as Expression), box);
   let after: PageKey | undefined;
   for (;;) {
     const page = await pools.run(

@@ -8,6 +8,7 @@ import { ApiError, notFound } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import { type Principal, withoutSession } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
+import { unreadNamed } from '../../core/unread.js';
 import type { JobRow } from '../../stores/jobs.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import type { JobContext, JobKind } from '../jobs/kinds.js';
@@ -130,8 +131,10 @@ export class Exports {
 
   async #run(context: JobContext<ExportInput>): Promise<ExportFile> {
     const { id, input, signal } = context;
-    const collection = this.#deps.visible(input.principal).byId(input.collection);
-    if (!hasFeatures(collection)) throw notFound('layer', input.collection);
+    const catalog = this.#deps.visible(input.principal);
+    const collection = catalog.byId(input.collection);
+    if (!hasFeatures(collection))
+      throw unreadNamed(catalog, input.collection) ?? notFound('layer', input.collection);
     const plan = planExport(collection, input.request);
     const x: TaskContext = { signal, timing: () => {} };
     const total = await this.count(x, plan);

@@ -1,5 +1,6 @@
 import { badParameter } from '../../core/errors.js';
 import { fieldsOfValues, type SentAttributes } from '../../core/feature-set.js';
+import { stringifyExactly } from '../../core/json.js';
 import { spatialReference } from './geometry.js';
 
 /** Feature sets of GeoServices as what OGR reads of them. */
@@ -34,7 +35,7 @@ export function featureSetText(at: string, sent: SentSet): string {
   const geometryType = sent.geometryType ?? (own === undefined ? undefined : TYPES[own]);
   // OGR does not know all the codes that clients have for one reference.
   const { epsg: wkid } = spatialReference(at, sent.spatialReference ?? first['spatialReference'] ?? WGS84);
-  return JSON.stringify({
+  return stringifyExactly({
     ...(geometryType === undefined ? {} : { geometryType }),
     spatialReference: { wkid },
     fields: fieldsOfValues(features),

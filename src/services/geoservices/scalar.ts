@@ -5,7 +5,7 @@ import { isExactNumber } from '../../core/exact-number.js';
 
 /** A text or a number as text. Throws 400 naming the parameter for an object, which may have no text. */
 export function scalarText(name: string, value: unknown): string {
-  if (isExactNumber(value)) return value.number;
+  if (isExactNumber(value)) return String(value);
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')
     throw badParameter(name, 'must hold texts or numbers');
   return String(value);

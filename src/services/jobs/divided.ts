@@ -1,4 +1,5 @@
 import { TaskFailure, type TaskFailureCode } from '../../core/failure.js';
+import { readKept } from '../../core/json.js';
 import type { JobParts, PartRow } from '../../stores/job-parts.js';
 import { JobStopped, type PartState } from './kinds.js';
 
@@ -114,7 +115,7 @@ class Changes {
 }
 
 function stateOf(row: PartRow | undefined): PartState {
-  const parsed = (text: string | null | undefined) => (text ? (JSON.parse(text) as unknown) : undefined);
+  const parsed = (text: string | null | undefined) => (text ? readKept(text) : undefined);
   return {
     isDone: row?.state === 'done',
     progress: parsed(row?.progress_json),

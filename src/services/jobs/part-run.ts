@@ -1,4 +1,5 @@
 import { TaskFailure } from '../../core/failure.js';
+import { readKept } from '../../core/json.js';
 import type { JobParts, PartClaim } from '../../stores/job-parts.js';
 import { failureOf } from './failure.js';
 import { type JobKind, JobStopped, type PartContext, type StopReason } from './kinds.js';
@@ -33,8 +34,8 @@ export class PartRun implements PartContext {
   ) {
     const { parts, leaseMs, onError } = options;
     this.jobId = job.id;
-    this.input = JSON.parse(job.input_json);
-    this.part = JSON.parse(part.input_json);
+    this.input = readKept(job.input_json) as never;
+    this.part = readKept(part.input_json) as never;
     this.ordinal = part.ordinal;
     this.#attempt = part.attempt;
     this.#lease = new Lease({

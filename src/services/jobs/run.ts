@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { keepJson, readKept } from '../../core/json.js';
 import type { JobParts } from '../../stores/job-parts.js';
 import type { JobRuns, Outcome, Progress } from '../../stores/job-runs.js';
 import type { JobArtifactRow, JobRow } from '../../stores/jobs.js';
@@ -61,10 +62,10 @@ export class JobRun implements JobContext {
     private readonly options: RunOptions,
   ) {
     this.id = job.id;
-    this.input = JSON.parse(job.input_json);
+    this.input = readKept(job.input_json) as never;
     this.submitter = { owner: job.owner, ...(job.tenant === null ? {} : { tenant: job.tenant }) };
     this.attempt = job.attempt;
-    this.saved = job.checkpoint_json === null ? undefined : JSON.parse(job.checkpoint_json);
+    this.saved = job.checkpoint_json === null ? undefined : (readKept(job.checkpoint_json) as never);
     this.#warnings = JSON.parse(job.warnings_json) as string[];
     this.#lease = new Lease({
       leaseMs: options.leaseMs,
@@ -200,7 +201,7 @@ export class JobRun implements JobContext {
 
   /** Durable once resolved; what was told before it is written by then. */
   checkpoint(data: unknown): Promise<void> {
-    const text = JSON.stringify(data);
+    const text = keepJson(data);
     return this.#write(() => this.options.runs.checkpoint(this.id, text));
   }
 

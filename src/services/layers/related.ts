@@ -35,6 +35,6 @@ export function comparable(value: unknown, type: FieldType): Scalar | undefined 
 /** Ids beyond 2^53 come as text. */
 function numberIn(value: unknown): AnyNumber | undefined {
   if (typeof value === 'number') return readNumber(String(value));
-  if (isExactNumber(value)) return readNumber(value.number);
+  if (isExactNumber(value)) return readNumber(String(value));
   return typeof value === 'string' && /^-?\d{16,19}$/.test(value) ? readNumber(value) : undefined;
 }

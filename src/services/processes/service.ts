@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import type { JobPriority } from '../../core/job-priority.js';
+import { readKept } from '../../core/json.js';
 import { LIMITS } from '../../core/limits.js';
 import { actorOf, type Principal, withoutSession } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
@@ -242,8 +243,8 @@ export class Processes {
       case 'Succeeded':
         return {
           job,
-          input: JSON.parse(job.input_json) as ExecutionInput,
-          result: JSON.parse(job.result_json!) as ProcessResult,
+          input: readKept(job.input_json) as ExecutionInput,
+          result: readKept(job.result_json!) as ProcessResult,
         };
       case 'Cancelled':
         throw new ApiError('gone', 'The job was dismissed: it has no results.');

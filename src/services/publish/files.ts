@@ -33,8 +33,9 @@ export async function readFileSource(file: SourceFile, deps: PublishDeps): Promi
     return found;
   } catch (error) {
     const reason = error instanceof TaskFailure ? error.message : 'The file could not be read.';
-    if (isLasting(error)) return { collections: [], quarantined: [{ path: file.path, reason }] };
-    return { collections: [], quarantined: [{ path: file.path, reason, passing: true }], isPassing: true };
+    const unread = { path: file.path, reason, isUnread: true } as const;
+    if (isLasting(error)) return { collections: [], quarantined: [unread] };
+    return { collections: [], quarantined: [{ ...unread, passing: true }], isPassing: true };
   }
 }
 

@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
-import { isWritable } from '../../core/file-state.js';
+import { isWritableStore } from '../../core/file-state.js';
 import { ARCHIVE, TABLES } from './formats.js';
 
 /** State of an inspected file and of the files that are read with it. */
@@ -60,7 +60,7 @@ export class InspectedStates {
       lines.push(`${one}\0${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`);
       for (const time of [mtimeNs, ctimeNs]) if (time > newest) newest = time;
     }
-    lines.push(isWritable(path) ? 'writable' : 'read-only');
+    lines.push(isWritableStore(path) ? 'writable' : 'read-only');
     return { text: lines.join('\0'), newestMs: Number(newest) / NS_PER_MS };
   }
 

@@ -5,6 +5,7 @@ import { ApiError, notFound } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
 import { isDistant } from '../../core/raster-sources.js';
 import type { RasterInfo } from '../../core/rasters.js';
+import { layerFailure } from '../../core/unread.js';
 import type { NewRaster, RasterChange, RegisteredRaster } from '../../stores/rasters.js';
 import type { RegisteredKind } from '../../stores/schema.js';
 import type { State } from '../../stores/state.js';
@@ -55,12 +56,13 @@ export class RegisteredRasters {
    * hold rasters.
    */
   async requireLayer(layerId: number, mayMake: boolean): Promise<void> {
-    const collection = this.deps.catalog().byLayerId(layerId);
+    const catalog = this.deps.catalog();
+    const collection = catalog.byLayerId(layerId);
     if (collection && !hasCoverage(collection))
       throw new ApiError('invalid-request', `Layer ${layerId} ('${collection.id}') holds no rasters.`);
     if (collection) return;
     if ((await this.deps.state.rasters.list({ layerId })).length > 0) return;
-    if (!mayMake) throw notFound('layer', `${layerId}`);
+    if (!mayMake) throw layerFailure(catalog, layerId);
     const slug = await this.deps.state.collections.slugOf(layerId);
     if (slug === undefined && (layerId < 1 || layerId > MAX_NEW_LAYER))
       throw new ApiError('invalid-request', `layerId of a new layer must be 1 to ${MAX_NEW_LAYER}.`);

@@ -10,6 +10,7 @@ import { exactInteger } from '../../core/exact-number.js';
 import { TaskFailure } from '../../core/failure.js';
 import { featureTexts } from '../../core/feature-text.js';
 import type { GeoServicesAttachment, RemoteRequest } from '../../core/ingest.js';
+import { readKept } from '../../core/json.js';
 import { membersIn } from '../../core/json-text.js';
 import { mapInLanes } from '../../core/lanes.js';
 import { LIMITS } from '../../core/limits.js';
@@ -46,7 +47,7 @@ export class AttachmentImport {
   constructor(private readonly deps: AttachmentImportDeps) {}
 
   async run(context: Context, folder: string, request: RemoteRequest): Promise<AttachmentCounts> {
-    const notes = JSON.parse(await readFile(join(folder, 'layer.json'), 'utf8')) as LayerNotes;
+    const notes = readKept(await readFile(join(folder, 'layer.json'), 'utf8')) as LayerNotes;
     const { layer, columns } = notes;
     const counts: AttachmentCounts = { processed: 0, failed: 0 };
     if (!layer.hasAttachments) return counts;

@@ -5,6 +5,7 @@ import { SERVICE } from '../../core/access.js';
 import { type CatalogSnapshot, type VectorCollection, whole } from '../../core/collection.js';
 import { type AnyNumber, isExactNumber, toDouble } from '../../core/exact-number.js';
 import type { GeoServicesField } from '../../core/ingest.js';
+import { readKept } from '../../core/json.js';
 import type {
   CodedValueDomain,
   FieldSettings,
@@ -55,7 +56,7 @@ export class GeoServicesSettings {
 
   /** What has no counterpart here becomes warnings of the job. May be called again. */
   async take(context: Context, folder: string): Promise<void> {
-    const notes = JSON.parse(await readFile(join(folder, 'layer.json'), 'utf8')) as LayerNotes;
+    const notes = readKept(await readFile(join(folder, 'layer.json'), 'utf8')) as LayerNotes;
     const { input, signal } = context;
     const collection = await shownCollection(this.catalog, input.table, hasFeatures, signal);
     const warnings = [

@@ -2,6 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
 import type { GeoServicesLayer, IngestTasks, RemoteRequest } from '../../core/ingest.js';
+import { keepJson } from '../../core/json.js';
 import { LIMITS } from '../../core/limits.js';
 import { resourceBelow } from '../../core/resource-url.js';
 import type { Pools } from '../../core/tasks.js';
@@ -78,7 +79,7 @@ class LayerReading {
       (this.context.saved as GeoServicesReport | undefined) ?? (await this.#begin(layer, columns));
     const srid = this.#sridOf(layer);
     await this.#readPages(layer, columns, srid, report);
-    await writeFile(join(this.folder, 'layer.json'), JSON.stringify({ layer, columns } satisfies LayerNotes));
+    await writeFile(join(this.folder, 'layer.json'), keepJson({ layer, columns } satisfies LayerNotes));
     return { path: await this.#writeTyped(layer, columns, srid), title: layer.name.slice(0, 200), report };
   }
 

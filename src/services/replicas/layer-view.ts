@@ -51,7 +51,8 @@ export function requireService({ visible }: Catalogs, principal: Principal, serv
   throw new ApiError('not-found', `There is no service '${service.slice(0, 100)}'.`);
 }
 
-export const isIn = (one: Collection, service: string) => (one.service ?? SERVICE) === service;
+export const isIn = (one: Pick<Collection, 'service'>, service: string) =>
+  (one.service ?? SERVICE) === service;
 
 function missingLayer(catalog: CatalogSnapshot, service: string, layerId: number): ApiError {
   const { refused } = catalog;

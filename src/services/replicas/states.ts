@@ -1,7 +1,7 @@
 import type { Geometry } from 'geojson';
 import { CRS84 } from '../../core/crs.js';
 import type { EventImage } from '../../core/events.js';
-import { canonicalDigits, isExactNumber } from '../../core/exact-number.js';
+import { canonicalDigits } from '../../core/exact-number.js';
 import type { FeatureText } from '../../core/feature-text.js';
 import type { SentFeature } from '../../core/geoservices-features.js';
 import { parseJsonExactly, stringifyExactly } from '../../core/json.js';
@@ -99,7 +99,7 @@ export function sameValue(a: unknown, b: unknown, type: Field['type'] | undefine
 }
 
 /** A number, or a string of its digits, in the one form of its value. */
-const digitsIn = (value: unknown) => canonicalDigits(isExactNumber(value) ? value.number : String(value));
+const digitsIn = (value: unknown) => canonicalDigits(String(value));
 
 /** Fields that either side changed. `sent` are those that the client spoke of. */
 export function fieldChanges(

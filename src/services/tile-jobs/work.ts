@@ -12,6 +12,7 @@ import {
   WEBP_FORMAT,
 } from '../../core/media.js';
 import { type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
+import { unreadNamed } from '../../core/unread.js';
 import { MADE_FORMATS, tileFormats } from '../tiles/formats.js';
 import { countTiles, intersection, rangesOf, type TileRange, union } from './area.js';
 import type { TileSelection } from './tally.js';
@@ -44,7 +45,8 @@ export function usualFormat(collections: readonly Collection[]): string {
 export function tileWork(selection: TileSelection, catalog: CatalogSnapshot): TileWork {
   const collections = selection.collections.map((id) => {
     const collection = catalog.byId(id);
-    return collection ?? refused(`There is no collection '${id.slice(0, 100)}'.`);
+    if (collection) return collection;
+    throw unreadNamed(catalog, id) ?? refused(`There is no collection '${id.slice(0, 100)}'.`);
   });
   if (collections.length === 0) refused('There is no collection to make tiles of.');
   if (collections.length > LIMITS.collectionsPerRequest)

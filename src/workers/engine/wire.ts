@@ -8,6 +8,7 @@
 
 import { addExtension, Packr, Unpackr } from 'msgpackr';
 import { CALLER_CLASSES, type Caller } from '../../core/callers.js';
+import { exactNumber, isExactNumber } from '../../core/exact-number.js';
 import type { FailureMessage } from '../../core/failure.js';
 import type { TaskName, TaskWork } from '../../core/tasks.js';
 
@@ -96,6 +97,7 @@ class BlobReference {
 }
 
 const BLOB_EXTENSION = 0x42;
+const DIGITS_EXTENSION = 0x43;
 addExtension({
   Class: BlobReference,
   type: BLOB_EXTENSION,
@@ -109,6 +111,18 @@ addExtension({
   },
 } as Parameters<typeof addExtension>[0]);
 
+/** A number with all its digits: MessagePack would forget what it is. */
+class Digits {
+  constructor(readonly text: string) {}
+}
+
+addExtension({
+  Class: Digits,
+  type: DIGITS_EXTENSION,
+  pack: ({ text }: Digits): Buffer => Buffer.from(text),
+  unpack: (bytes: Buffer): Digits => new Digits(Buffer.from(bytes).toString()),
+} as Parameters<typeof addExtension>[0]);
+
 const packr = new Packr({ useRecords: false });
 const unpackr = new Unpackr({ useRecords: false, mapsAsObjects: true });
 
@@ -117,6 +131,7 @@ type Json = Record<string, unknown>;
 /** Replaces byte arrays by references and collects them in order. */
 function lift(value: unknown, blobs: Uint8Array[]): unknown {
   if (value instanceof Uint8Array) return new BlobReference(blobs.push(value) - 1);
+  if (isExactNumber(value)) return new Digits(String(value));
   if (Array.isArray(value)) return value.map((item) => lift(item, blobs));
   if (value === null || typeof value !== 'object') return value;
   const copy: Json = {};
@@ -131,6 +146,7 @@ function lower(value: unknown, blobs: readonly Uint8Array[]): unknown {
     if (!blob) throw new WireError('a message refers to bytes that it does not carry');
     return blob;
   }
+  if (value instanceof Digits) return exactNumber(value.text);
   if (Array.isArray(value)) return value.map((item) => lower(item, blobs));
   if (value === null || typeof value !== 'object') return value;
   const json = value as Json;

@@ -1,5 +1,5 @@
 import type { Box } from '../../core/box.js';
-import { type AnyNumber, isExactNumber, toInt64 } from '../../core/exact-number.js';
+import { type AnyNumber, exactNumber, isExactNumber, toInt64 } from '../../core/exact-number.js';
 import { type ExactMembers, parseJsonExactly } from '../../core/json.js';
 import { refused } from '../remote/allowed.js';
 
@@ -46,7 +46,7 @@ export function integer(value: unknown): number | undefined {
 
 /** An integer of 64 bits, also as text, which some servers write beyond 2^53. */
 export function bigInteger(value: unknown): bigint | undefined {
-  if (typeof value === 'string') return /^-?\d{1,19}$/.test(value) ? toInt64({ number: value }) : undefined;
+  if (typeof value === 'string') return /^-?\d{1,19}$/.test(value) ? toInt64(exactNumber(value)) : undefined;
   return typeof value === 'number' || isExactNumber(value) ? toInt64(value as AnyNumber) : undefined;
 }
 

@@ -1,5 +1,5 @@
 import { setImmediate as others } from 'node:timers/promises';
-import { changeOf } from '../../core/edit-areas.js';
+import { changeOf, isAroundEarth } from '../../core/edit-areas.js';
 import type { CollectionChange, FeatureInput } from '../../core/edits.js';
 import { LIMITS } from '../../core/limits.js';
 import type { MergeCounts, MergeResult, MergeTask } from '../../core/merges.js';
@@ -200,7 +200,8 @@ class RowWriter {
     if (!this.#isTold) return;
     this.#merge.spool.addEvent(event);
     const { operation, geometryChanged, envelopeBefore, envelopeAfter } = event;
-    const geometry = event.geometry === undefined ? undefined : '';
+    // Of most geometries only their presence is kept: the box says where they are.
+    const geometry = event.geometry && (isAroundEarth(envelopeAfter) ? event.geometry : '');
     this.#changes.push({ operation, geometryChanged, envelopeBefore, envelopeAfter, geometry });
   }
 }

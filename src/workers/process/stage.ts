@@ -130,8 +130,8 @@ function kindOf(value: unknown): Kind | undefined {
 function exactKind(value: ExactNumber): NumberKind {
   if (toInt64(value) !== undefined) return 'big';
   const double = toDouble(value);
-  if (canonicalDigits(String(double)) === canonicalDigits(value.number)) return 'number';
-  return Number.isFinite(double) && value.number.includes('.') ? 'rounded' : 'huge';
+  if (canonicalDigits(String(double)) === canonicalDigits(String(value))) return 'number';
+  return Number.isFinite(double) && String(value).includes('.') ? 'rounded' : 'huge';
 }
 
 const isText = (kinds: ReadonlySet<Kind>) =>
@@ -157,7 +157,7 @@ function notesOf(kinds: ReadonlyMap<string, ReadonlySet<Kind>>): string[] {
 
 function storedValue(value: unknown, type: FieldType): AttributeValue {
   if (value === null || value === undefined) return null;
-  if (isExactNumber(value)) return type === 'string' ? value.number : (toInt64(value) ?? toDouble(value));
+  if (isExactNumber(value)) return type === 'string' ? String(value) : (toInt64(value) ?? toDouble(value));
   if (typeof value === 'object') return stringifyExactly(value);
   return type === 'string' ? String(value) : (value as AttributeValue);
 }

@@ -9,7 +9,7 @@ import type { Grid } from './coverage-grid.js';
 import { MEDIA_TYPES } from './encode.js';
 import { type Dataset, gdal, resamplingName } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
-import { isMasked, isWritable, writeCogInMemory } from './geotiff/index.js';
+import { canWriteBands, isMasked, writeCogInMemory } from './geotiff/index.js';
 import type { BandTraits, RasterTraits } from './geotiff/traits.js';
 import { Scratch } from './scratch.js';
 import { isCovered, warpFailure } from './warp.js';
@@ -70,7 +70,7 @@ export async function writeGeoTiff(
 
 /** Whether the answer is one that we write ourselves, unless a mask must tell what is valid in it. */
 function isPlain({ bands, grid }: Reading): boolean {
-  return isWritable(bands) && !(grid.window && isMasked(bands));
+  return canWriteBands(bands) && !(grid.window && isMasked(bands));
 }
 
 /** Whether each pixel is one of the raster. */

@@ -1,10 +1,11 @@
 /** Coordinate reference systems and boxes, always in x,y (easting or longitude first) order. */
 
-import gdal, { type CoordinateTransformation, type SpatialReference } from 'gdal-async';
+import type { CoordinateTransformation, SpatialReference } from 'gdal-async';
 import type { Box } from '../../core/box.js';
 import { isUndefinedCrs } from '../../core/crs.js';
 import { TaskFailure } from '../../core/failure.js';
 import { namesFile, transformPoints } from '../../native/index.js';
+import gdal from './gdal-library.js';
 
 export interface Crs {
   srs: SpatialReference;

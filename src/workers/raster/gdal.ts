@@ -7,12 +7,13 @@
 import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
-import gdal, { type Dataset } from 'gdal-async';
+import type { Dataset } from 'gdal-async';
 import { TaskFailure } from '../../core/failure.js';
 import type { Resampling } from '../../core/rasters.js';
 import { storageFailure } from '../../core/storage-faults.js';
+import gdal from './gdal-library.js';
 import { requireNear, requireShape } from './shape.js';
-import { requirePlainPrj } from './sidecars.js';
+import { requireOwnSidecars, requirePlainPrj } from './sidecars.js';
 
 const CONFIGURATION: Record<string, string> = {
   // Parallelism comes from several tasks at once.
@@ -136,6 +137,7 @@ export function rasterName(path: string, table?: string): string {
 export async function openRaster(path: string, table?: string): Promise<Dataset> {
   if (table !== undefined && `${path}${table}`.includes('"'))
     throw new TaskFailure('source-unreadable', 'Names with quotes cannot be read.');
+  await requireOwnSidecars(path);
   if (/\.asc$/i.test(path)) await requirePlainPrj(path);
   let dataset: Dataset;
   try {

@@ -18,6 +18,7 @@ import { openKml } from './kml.js';
 import { isParquet } from './parquet/file.js';
 import { inspectParquet } from './parquet/translate.js';
 import { openShapefile } from './shapefile.js';
+import { requireOwnFiles, requireOwnSidecars } from './sidecars.js';
 import { coordinatesOfTable, openSpreadsheet, spreadsheetDriver } from './spreadsheet.js';
 import { vectorDrivers } from './vector-drivers.js';
 
@@ -28,6 +29,7 @@ export async function openVector(path: string, exactness: Exactness = {}): Promi
   const spreadsheet = spreadsheetDriver(path);
   if (spreadsheet !== undefined) return openSpreadsheet(path, spreadsheet);
   await refuseArchive(path);
+  await requireOwnSidecars(path);
   try {
     if (isCsv(path)) return await openCsv(path);
     if (SHAPEFILE.test(path)) return await openShapefile(path);
@@ -69,6 +71,7 @@ const GEODATABASE = /\.gdb$/i;
 
 async function openGeodatabase(path: string): Promise<Dataset> {
   await plainFolder(path);
+  await requireOwnFiles(path);
   try {
     return await gdal.openAsync(path, 'r', ['OpenFileGDB']);
   } catch (error) {

@@ -9,6 +9,7 @@ import {
 } from '../../core/cql2/ast.js';
 import type { EventImage, MatchResult, MatchSchema, MatchTask } from '../../core/events.js';
 import { readNumber, toInt64 } from '../../core/exact-number.js';
+import { readKept } from '../../core/json.js';
 import { type JsonText, membersIn } from '../../core/json-text.js';
 import { LIMITS } from '../../core/limits.js';
 import { sortableDigits } from '../../core/sortable-digits.js';
@@ -62,7 +63,7 @@ export function match({ schema, filters, images }: MatchTask): MatchResult {
 
 function passing(table: Table, text: string): number[] {
   // The time that a filter may take is one of its values, so the SQL is kept and the values are made anew.
-  const condition = new EventFilterWriter(table.source).predicate(JSON.parse(text) as Expression);
+  const condition = new EventFilterWriter(table.source).predicate(readKept(text) as Expression);
   const sql = `SELECT ${IMAGE} FROM ${table.source.table} t WHERE gr_before(?) AND ${condition.sql}`;
   let statement = table.filters.get(sql);
   if (!statement) table.filters.set(sql, (statement = database().prepare(sql).pluck()));

@@ -1,4 +1,3 @@
-import { isExactNumber } from '../../exact-number.js';
 import { LIMITS } from '../../limits.js';
 import type { SldContext } from '../sld/context.js';
 import type { Drawing } from '../sld/drawing.js';
@@ -98,7 +97,7 @@ function uniqueValues(
   return [...classes, ...others(renderer, draw)];
 }
 
-const valueText = (value: unknown) => (isExactNumber(value) ? value.number : String(value ?? ''));
+const valueText = (value: unknown) => String(value ?? '');
 
 /** Values are compared as text, several attributes joined. */
 function classKey(fields: readonly string[], delimiter: string, context: SldContext): Expr {

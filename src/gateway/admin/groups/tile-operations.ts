@@ -5,6 +5,7 @@ import { ApiError } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Principal } from '../../../core/operation.js';
 import { flag, pathString } from '../../../core/params.js';
+import { unreadLayer, unreadNamed } from '../../../core/unread.js';
 import { isInTenant, requireJob } from '../../../services/jobs/ownership.js';
 import { submitterOf } from '../../../services/jobs/submitter.js';
 import {
@@ -77,7 +78,7 @@ export const tileOperations = group({ tag: 'Tile operations', scope: 'tile-opera
         data: Type.Object({ JobId: S, StatusUrl: S, CancelUrl: S, Message: S }),
         errors: [400, 503],
         async answer({ body, principal, correlationId }, deps) {
-          const input = inputOf(body, deps);
+          const input = inputOf(body, deps, principal);
           const { id } = await deps.tileJobs.submit(input, principal, {
             ...submitterOf(principal),
             correlationId,
@@ -146,12 +147,12 @@ function conflictIsBadRequest(error: unknown): never {
   throw error;
 }
 
-function inputOf(body: StartBody, deps: AdminDeps): TileJobInput {
+function inputOf(body: StartBody, deps: AdminDeps, principal: Principal): TileJobInput {
   const { operation } = body;
   requireTarget(body);
   if (body.style !== undefined && body.style !== 'default')
     throw new ApiError('invalid-request', 'The only style is default.');
-  const collections = collectionsOf(body, deps);
+  const collections = collectionsOf(body, deps, principal);
   const { minZoom = Math.min(USUAL_ZOOMS.minZoom, body.maxZoom ?? 0) } = body;
   const { maxZoom = Math.max(USUAL_ZOOMS.maxZoom, minZoom) } = body;
   if (minZoom > maxZoom) throw new ApiError('invalid-request', 'minZoom must not be above maxZoom.');
@@ -181,16 +182,28 @@ function requireTarget({ operation, layerId, serviceId }: StartBody): void {
 }
 
 /** A service is the collection of that identifier; the whole dataset has no identifier of its own. */
-function collectionsOf({ layerId, serviceId }: StartBody, { tileJobs }: AdminDeps) {
+function collectionsOf(
+  { layerId, serviceId }: StartBody,
+  { tileJobs, visible }: AdminDeps,
+  principal: Principal,
+) {
   const { catalog } = tileJobs;
   if (layerId !== undefined) {
     const collection = catalog.byLayerId(layerId);
-    if (!collection) throw new ApiError('invalid-request', `There is no layer ${layerId}.`);
+    if (!collection)
+      throw (
+        unreadLayer(visible(principal), layerId) ??
+        new ApiError('invalid-request', `There is no layer ${layerId}.`)
+      );
     return [collection];
   }
   if (serviceId === undefined) return [];
   const collection = catalog.byId(serviceId);
-  if (!collection) throw new ApiError('invalid-request', `There is no service '${serviceId.slice(0, 100)}'.`);
+  if (!collection)
+    throw (
+      unreadNamed(visible(principal), serviceId) ??
+      new ApiError('invalid-request', `There is no service '${serviceId.slice(0, 100)}'.`)
+    );
   return [collection];
 }
 

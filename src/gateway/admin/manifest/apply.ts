@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import type { CatalogSnapshot, Collection } from '../../../core/collection.js';
 import { ApiError, type FieldError } from '../../../core/errors.js';
-import { roundExactNumbers } from '../../../core/exact-number.js';
+import { isExactNumber, roundExactNumbers } from '../../../core/exact-number.js';
 import { stringifyExactly } from '../../../core/json.js';
 import type { Principal } from '../../../core/operation.js';
 import { memberBinder } from '../../http/bind.js';
@@ -294,7 +294,7 @@ export function fingerprint(value: unknown): string {
 /** Members in the order of their names, and none that says nothing. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null || isExactNumber(value)) return value;
   const members = Object.entries(value).filter(([, member]) => member !== undefined);
   return Object.fromEntries(
     members.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, member]) => [name, sorted(member)]),

@@ -1,6 +1,7 @@
 import Type, { type TObject } from 'typebox';
 import type { FeatureSetResult } from '../../../core/analytics.js';
 import { badParameter } from '../../../core/errors.js';
+import { stringifyExactly } from '../../../core/json.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
 import { requireLayer } from '../../../services/replicas/layer-view.js';
 import type { SurfaceDeps } from '../common.js';
@@ -138,5 +139,5 @@ function replyOf(analysis: Analysis, format: Format): Reply {
     exceededTransferLimit: inputTruncated || resultTruncated,
   };
   const text = Buffer.from(features).toString();
-  return textReply(`${JSON.stringify(head).slice(0, -1)},"features":[${text}]}`);
+  return textReply(`${stringifyExactly(head).slice(0, -1)},"features":[${text}]}`);
 }

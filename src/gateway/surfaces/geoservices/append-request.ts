@@ -114,7 +114,7 @@ export function keyValue(value: unknown, { isWhole }: MatchingField): Key | unde
     const id = readObjectId(value);
     return id === undefined ? undefined : idLiteral(id);
   }
-  if (isExactNumber(value)) return value.number;
+  if (isExactNumber(value)) return String(value);
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 

@@ -1,4 +1,5 @@
 import type { VectorCollection } from '../../../core/collection.js';
+import { stringifyExactly } from '../../../core/json.js';
 import type { Exchange } from '../../../core/operation.js';
 import type { ProcessDefinition } from '../../../services/processes/definition.js';
 import { vectorCollection } from '../../../services/publish/collections.js';
@@ -36,7 +37,7 @@ async function valueText(
   { job, name, members }: { job: JobRow; name: string; members: Members },
 ): Promise<string> {
   const { result } = await deps.processes.result(job.id, x.principal);
-  if (Object.hasOwn(result.values, name)) return JSON.stringify(result.values[name]);
+  if (Object.hasOwn(result.values, name)) return stringifyExactly(result.values[name]);
   const collection = Object.hasOwn(result.collections, name) ? result.collections[name] : undefined;
   if (collection !== undefined)
     return JSON.stringify({ url: `${x.baseUrl}${FEATURES_PATH}/collections/${collection}` });

@@ -3,6 +3,7 @@ import type { CatalogSnapshot, RasterCollection } from '../../../core/collection
 import { ApiError, badParameter } from '../../../core/errors.js';
 import type { Principal } from '../../../core/operation.js';
 import { membersOf, ofMembers } from '../../../core/raster-sources.js';
+import { unreadFailure } from '../../../core/unread.js';
 import { granulesOf } from '../../../services/rasters/granules.js';
 import type { MapDeps } from './map-layers.js';
 import { listOf, type Members, naming, objectOf, wholeNumber } from './members.js';
@@ -15,7 +16,8 @@ export function requireImage(deps: MapDeps, principal: Principal, id: string): R
   const { refused } = catalog;
   if (refused.collections.some((one) => one.id === id))
     throw new ApiError(refused.why, 'Credentials are needed to read this image service.');
-  throw new ApiError('not-found', `There is no image service '${id.slice(0, 100)}'.`);
+  const unread = unreadFailure(catalog, (one) => one.id === id);
+  throw unread ?? new ApiError('not-found', `There is no image service '${id.slice(0, 100)}'.`);
 }
 
 /** The image service with the lowest layer number, of those that the caller sees. Throws 404 without one. */

@@ -56,6 +56,6 @@ function resultWriter(layer: VectorCollection, crs: Crs) {
 
 /** A value as people read it. */
 export function textOf(value: unknown): string {
-  if (isExactNumber(value)) return value.number;
+  if (isExactNumber(value)) return String(value);
   return value === null || value === undefined ? 'Null' : String(value);
 }

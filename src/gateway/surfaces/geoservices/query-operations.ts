@@ -3,6 +3,7 @@ import { CRS84 } from '../../../core/crs.js';
 import { ApiError } from '../../../core/errors.js';
 import type { FeatureQuery, ItemsResult } from '../../../core/features.js';
 import { esriFields, esriTypeOf } from '../../../core/geoservices-features.js';
+import { stringifyExactly } from '../../../core/json.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Operation, Reply } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
@@ -198,7 +199,7 @@ function featuresReply(layer: Layer, request: QueryRequest, answer: ItemsResult)
     const result = { idColumn: source.idColumn, geometryType: shown, crs: request.crs, hasZ, fields };
     return featuresPbf({ ...result, more: page.more, quantisation: quantisation! }, page.features);
   }
-  const head = JSON.stringify({
+  const head = stringifyExactly({
     objectIdFieldName: source.idColumn,
     globalIdFieldName: '',
     ...(geometryType === undefined || skipGeometry ? {} : { geometryType, hasZ, hasM: false }),

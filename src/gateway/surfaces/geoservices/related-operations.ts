@@ -2,7 +2,7 @@ import { hasFeatures, isServed } from '../../../core/abilities.js';
 import type { VectorCollection } from '../../../core/collection.js';
 import { isNumber, type Scalar } from '../../../core/cql2/ast.js';
 import { and, oneOf } from '../../../core/cql2/index.js';
-import { ApiError, badParameter } from '../../../core/errors.js';
+import { badParameter } from '../../../core/errors.js';
 import { digitsOf } from '../../../core/exact-number.js';
 import type { ItemsTask } from '../../../core/features.js';
 import { type EsriFeature, esriFields, esriTypeOf, featuresIn } from '../../../core/geoservices-features.js';
@@ -12,6 +12,7 @@ import { numberedCollection } from '../../../core/numbered.js';
 import type { ObjectId } from '../../../core/object-id.js';
 import type { Exchange, Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
+import { layerFailure } from '../../../core/unread.js';
 import type { FieldType } from '../../../core/vector-source.js';
 import { comparable, fieldsOf, typeOf } from '../../../services/layers/related.js';
 import { esriLayer, requireLayer } from '../../../services/replicas/layer-view.js';
@@ -190,8 +191,9 @@ function relationshipOf({ relationships = [] }: VectorCollection, members: Membe
 
 /** Throws 404 for one that is kept from the caller. */
 function relatedLayer(x: Exchange, deps: QueryDeps, { relatedLayerId }: Relationship): VectorCollection {
-  const related = deps.visible(x.principal).byLayerId(relatedLayerId);
+  const catalog = deps.visible(x.principal);
+  const related = catalog.byLayerId(relatedLayerId);
   if (related && hasFeatures(related) && isServed(related, 'FeatureServer'))
     return numberedCollection(related);
-  throw new ApiError('not-found', `There is no layer ${relatedLayerId}.`);
+  throw layerFailure(catalog, relatedLayerId);
 }

@@ -117,5 +117,5 @@ const idsText = (ids: readonly string[]) => `[${ids.join(',')}]`;
 
 /** An object whose last member is a list of JSON texts. */
 function withList(head: object, name: string, texts: readonly string[]): string {
-  return `${JSON.stringify(head).slice(0, -1)},"${name}":[${texts.join(',')}]}`;
+  return `${stringifyExactly(head).slice(0, -1)},"${name}":[${texts.join(',')}]}`;
 }

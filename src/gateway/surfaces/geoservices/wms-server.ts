@@ -1,4 +1,5 @@
 import type { Box } from '../../../core/box.js';
+import type { CatalogSnapshot } from '../../../core/collection.js';
 import type { Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import { escapeHtml } from '../../../core/html.js';
@@ -7,6 +8,7 @@ import { JPEG_FORMAT, PNG_FORMAT, TIFF_FORMAT, WEBP_FORMAT } from '../../../core
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { LEGEND_ZOOM, legendEntries } from '../../../core/style/legend/entries.js';
+import { unreadLayer } from '../../../core/unread.js';
 import { mapSettings } from '../../../services/layers/map-settings.js';
 import { legendPng } from '../../../services/legend.js';
 import { inSpan } from '../../../services/telemetry/spans.js';
@@ -87,19 +89,24 @@ export function wmsOperation(deps: MapDeps): Operation {
 const IDENTIFY_SPAN = { name: 'svc.feature.identify', attributes: {} };
 
 /** The lowest first. Throws 400 naming the parameter. */
-function layersNamed(all: readonly DrawnLayer[], pairs: Members, name: string): DrawnLayer[] {
+function layersNamed(
+  all: readonly DrawnLayer[],
+  pairs: Members,
+  name: string,
+  catalog: CatalogSnapshot,
+): DrawnLayer[] {
   const names = textOf(pairs, name, MOST_TEXT)?.split(',') ?? [];
   if (names.length === 0) throw badParameter(name, 'must name layers');
   if (names.length > LIMITS.collectionsPerRequest)
     throw badParameter(name, `must name ${LIMITS.collectionsPerRequest} layers at most`);
   return [...new Set(names)].map((one) => {
     const id = wholeNumber(name, one);
-    return all.find(({ layerId }) => layerId === id) ?? noLayer(name, id);
+    return all.find(({ layerId }) => layerId === id) ?? noLayer(name, id, catalog);
   });
 }
 
-function noLayer(name: string, id: number): never {
-  throw badParameter(name, `there is no layer ${id}`);
+function noLayer(name: string, id: number, catalog: CatalogSnapshot): never {
+  throw unreadLayer(catalog, id) ?? badParameter(name, `there is no layer ${id}`);
 }
 
 function requireDefaultStyles(pairs: Members, name: string): void {
@@ -137,7 +144,7 @@ function map(
   pairs: Members,
   version: WmsVersion,
 ): Promise<Reply> | Reply {
-  const layers = layersNamed(all, pairs, 'LAYERS');
+  const layers = layersNamed(all, pairs, 'LAYERS', deps.visible(x.principal));
   requireDefaultStyles(pairs, 'STYLES');
   const color = textOf(pairs, 'BGCOLOR', 20);
   const [, hex] = /^0x([0-9a-f]{6})$/i.exec(color ?? '0xffffff') ?? [];
@@ -158,7 +165,7 @@ async function featureInfo(
   pairs: Members,
   version: WmsVersion,
 ): Promise<Reply> {
-  const layers = layersNamed(numberedLayers(all), pairs, 'QUERY_LAYERS').reverse();
+  const layers = layersNamed(numberedLayers(all), pairs, 'QUERY_LAYERS', deps.visible(x.principal)).reverse();
   const format = requireFormat(pairs, 'INFO_FORMAT', INFO_FORMATS);
   const { bbox, crs, width, height } = windowOf(layers, pairs, version);
   const [column, row] = version === '1.3.0' ? ['I', 'J'] : ['X', 'Y'];
@@ -226,7 +233,7 @@ async function legend(
   all: readonly DrawnLayer[],
   pairs: Members,
 ): Promise<Reply> {
-  const [layer, ...others] = layersNamed(all, pairs, 'LAYER');
+  const [layer, ...others] = layersNamed(all, pairs, 'LAYER', deps.visible(x.principal));
   if (others.length > 0) throw badParameter('LAYER', 'must name one layer');
   requireDefaultStyles(pairs, 'STYLE');
   requireFormat(pairs, 'FORMAT', ['image/png']);

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { CRS84 } from '../../../core/crs.js';
 import { ApiError } from '../../../core/errors.js';
+import { readKept, stringifyExactly } from '../../../core/json.js';
 import { LIMITS } from '../../../core/limits.js';
 import { GEOJSON_FORMAT } from '../../../core/media.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
@@ -56,7 +57,7 @@ async function documentParts(
     const value = Object.hasOwn(result.values, name)
       ? result.values[name]
       : reference(x, jobId, name, input, result);
-    if (value !== undefined) parts.push(JSON.stringify(value));
+    if (value !== undefined) parts.push(stringifyExactly(value));
     else if (isPlainFile(result, name)) {
       const file = await deps.processes.file(jobId, name, x.principal);
       bytes += file.bytes;
@@ -68,8 +69,8 @@ async function documentParts(
 
 /** What a job came to, with links in place of its files: what subscribers are told. */
 export function resultLinks({ id, input_json, result_json }: JobRow, baseUrl: string) {
-  const input = JSON.parse(input_json) as ExecutionInput;
-  const result = JSON.parse(result_json!) as ProcessResult;
+  const input = readKept(input_json) as ExecutionInput;
+  const result = readKept(result_json!) as ProcessResult;
   const entries = outputsOf(input, result).map((name) => {
     const file = { transmissionMode: 'reference' as const };
     const link = reference({ baseUrl }, id, name, { outputs: { [name]: file } }, result);
@@ -80,7 +81,7 @@ export function resultLinks({ id, input_json, result_json }: JobRow, baseUrl: st
 
 /** What the page of a job that succeeded links to. A map shows features as far as a browser takes them. */
 export function pageOutputs(job: JobRow, baseUrl: string): JobOutput[] {
-  const { files, collections, values } = JSON.parse(job.result_json!) as ProcessResult;
+  const { files, collections, values } = readKept(job.result_json!) as ProcessResult;
   const results = `${baseUrl}${jobPath(job.id)}/results`;
   const outputs = Object.entries(files).map(([name, { mediaType, bytes, features }]) => ({
     ...{ name, href: `${results}/${name}` },
@@ -144,7 +145,7 @@ async function rawReply(
   const link = reference(x, jobId, name, input, result);
   if (link) return { status: 204, headers: { link: `<${link.href}>; rel="${name}"; type="${link.type}"` } };
   if (!Object.hasOwn(result.values, name)) return outputReply(x, deps, jobId, name, false);
-  const body = JSON.stringify(result.values[name]);
+  const body = stringifyExactly(result.values[name]);
   return { status: 200, mediaType: 'application/json', cacheControl: 'no-store', body };
 }
 
@@ -182,7 +183,7 @@ async function partOf(
   deps: ResultDeps,
   { jobId, name, result }: { jobId: string; name: string; result: ProcessResult },
 ): Promise<Part> {
-  if (Object.hasOwn(result.values, name)) return JSON.stringify(result.values[name]);
+  if (Object.hasOwn(result.values, name)) return stringifyExactly(result.values[name]);
   if (!isPlainFile(result, name)) return featuresOf(x, deps, jobId, name);
   return createReadStream((await deps.processes.file(jobId, name, x.principal)).path);
 }

@@ -8,6 +8,7 @@ import { ApiError, badParameter } from '../../../core/errors.js';
 import { JsonBoundsError, parseJsonText } from '../../../core/json-bounds.js';
 import { datetimeParam } from '../../../core/params.js';
 import { SERVICE_ID } from '../../../core/service.js';
+import { unreadLayer } from '../../../core/unread.js';
 import type { Interest } from '../../../services/events/scope.js';
 
 /** What a subscription names, as a control frame or a query has it; nothing of it is believed yet. */
@@ -75,7 +76,7 @@ function layersOf(value: unknown, visible: CatalogSnapshot): number[] | undefine
   for (const id of list) {
     if (!Number.isSafeInteger(id)) throw badParameter('layers', 'must be numeric layer ids');
     if (!hasFeatures(visible.byLayerId(id as number)))
-      throw badParameter('layers', `there is no feature layer ${id}`);
+      throw unreadLayer(visible, id as number) ?? badParameter('layers', `there is no feature layer ${id}`);
   }
   return [...new Set(list as number[])];
 }

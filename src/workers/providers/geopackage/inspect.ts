@@ -3,7 +3,7 @@ import type { Box } from '../../../core/box.js';
 import { countCommits, type LogCommits } from '../../../core/commit-count.js';
 import { isUndefinedCrs } from '../../../core/crs.js';
 import { TaskFailure } from '../../../core/failure.js';
-import { isWritable } from '../../../core/file-state.js';
+import { isWritableStore } from '../../../core/file-state.js';
 import { STAC_COLUMNS, STAC_TABLE } from '../../../core/stac.js';
 import type { GeometryType } from '../../../core/vector-source.js';
 import type { InspectTask, VectorLayerInfo } from '../../../core/vector-tasks.js';
@@ -200,7 +200,7 @@ function layer(
       crs,
       fields: stac ? fields.filter(({ name }) => !STAC_COLUMNS.some((column) => column === name)) : fields,
       // Items are what their catalog says.
-      writable: !stac && !isView && isWritable(path),
+      writable: !stac && !isView && isWritableStore(path),
       ...(isView ? { readOnly: 'it is a view' } : {}),
     },
     title: row.identifier ?? undefined,

@@ -1,4 +1,4 @@
-import { INT64_MIN, toInt64 } from '../../../core/exact-number.js';
+import { exactNumber, INT64_MIN, toInt64 } from '../../../core/exact-number.js';
 import { fieldOf, type ItemsTask, type PageKey, type SortKey } from '../../../core/features.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { quote, statement } from './connection.js';
@@ -93,7 +93,7 @@ function valuesOf(source: GeoPackageSource, sort: readonly SortKey[] = [], { val
 }
 
 /** Text that is no integer of 64 bits names no row: the least one stands before all others. */
-const wholeNumber = (text: string): bigint => toInt64({ number: text }) ?? INT64_MIN;
+const wholeNumber = (text: string): bigint => toInt64(exactNumber(text)) ?? INT64_MIN;
 
 function isWhole(source: GeoPackageSource, name: string): boolean {
   return name === source.idColumn || fieldOf(source, name)?.type === 'integer';

@@ -1,12 +1,13 @@
 import type { Box } from '../../../core/box.js';
 import type { Expression } from '../../../core/cql2/ast.js';
+import { isAroundEarth } from '../../../core/edit-areas.js';
 import type { ExtentResult, FeatureQuery } from '../../../core/features.js';
 import type { PostgisSource } from '../../../core/vector-source.js';
 import type { Cancellation } from '../../cancellation.js';
 import { measuredIn, sensibleExtent } from '../domain.js';
 import { withConnection } from './database.js';
 import { envelope, whereOf } from './filter.js';
-import { areNumbers, crossingBox, hemispheresSql, isAroundEarth, Measure, sidesOf } from './measure.js';
+import { areNumbers, crossingBox, hemispheresSql, Measure, sidesOf } from './measure.js';
 import { geometryOf, quote, tableOf } from './names.js';
 import { SqlParams } from './params.js';
 

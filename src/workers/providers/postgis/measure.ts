@@ -1,4 +1,5 @@
 import type { Box } from '../../../core/box.js';
+import { isAroundEarth } from '../../../core/edit-areas.js';
 import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
 import { isPgError } from '../../../native/postgres.js';
 import { type SensibleExtent, sensibleExtent } from '../domain.js';
@@ -128,11 +129,6 @@ export function sidesOf(box: string): string {
     (side) => `CASE WHEN ${box} IS NOT NULL THEN least(greatest(${side}(${box}), -1e308), 1e308) END`,
   );
   return sides.join(', ');
-}
-
-/** Whether an extent reaches from -180 to 180 degrees, as that of a geometry that was cut there does. */
-export function isAroundEarth(extent: Box | undefined): boolean {
-  return extent !== undefined && extent[0] === -180 && extent[2] === 180;
 }
 
 /** SQL for the western end of the eastern hemisphere's parts, the eastern end of the others, and whether a part is in both. */

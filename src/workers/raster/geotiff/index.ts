@@ -22,7 +22,7 @@ const SAMPLE_TYPES: Record<string, { bits: number; format: number }> = {
 const MASK = 2;
 
 /** Whether these bands can be written: of one type, with one nodata value, without colours of their own. */
-export function isWritable(bands: readonly BandTraits[]): boolean {
+export function canWriteBands(bands: readonly BandTraits[]): boolean {
   const { type, nodata } = bands[0]!;
   return bands.every(
     (band) => band.type === type && Object.is(band.nodata, nodata) && !band.isIndex && type! in SAMPLE_TYPES,

@@ -53,8 +53,10 @@ class Running {
 
   /** The exact sum where a number or 64 bits hold it. */
   #total(): Value {
-    if (this.whole === undefined || Number.isSafeInteger(this.sum)) return this.sum;
-    return BigInt.asIntN(64, this.whole) === this.whole ? this.whole : this.sum;
+    const { whole } = this;
+    if (whole === undefined) return this.sum;
+    const double = Number(whole);
+    return Number.isSafeInteger(double) || BigInt.asIntN(64, whole) !== whole ? double : whole;
   }
 }
 

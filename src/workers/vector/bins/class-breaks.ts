@@ -1,5 +1,12 @@
 import type { ClassBreaksResult, ClassBreaksTask } from '../../../core/class-breaks.js';
-import { type AnyNumber, exactInteger, readNumber, toDouble, toInt64 } from '../../../core/exact-number.js';
+import {
+  type AnyNumber,
+  exactInteger,
+  exactNumber,
+  readNumber,
+  toDouble,
+  toInt64,
+} from '../../../core/exact-number.js';
 import { TaskFailure } from '../../../core/failure.js';
 import type { Grouping, GroupStatistic } from '../../../core/feature-groups.js';
 import type { FeatureRow } from '../../../core/features.js';
@@ -50,9 +57,9 @@ export async function classBreaks(
 }
 
 /** A number of a store: integers beyond 2^53 are `bigint`s, decimals that a double does not hold are text. */
-function exactNumber(value: FeatureRow['values'][number]): AnyNumber {
+function numberOf(value: FeatureRow['values'][number]): AnyNumber {
   if (typeof value === 'number') return value;
-  return readNumber(String(value)) ?? { number: String(value) };
+  return readNumber(String(value)) ?? exactNumber(String(value));
 }
 
 type Ask = (grouping: Grouping, limit: number) => ReturnType<Groups>;
@@ -64,7 +71,7 @@ async function spreadOf({ field }: ClassBreaksTask, ask: Ask): Promise<Spread | 
   const [least, most, mean, deviation] = rows[0].map(Number) as [number, number, number, number];
   if (!Number.isFinite(least) || !Number.isFinite(most))
     throw new TaskFailure('invalid-input', `'${field}' has values that are not finite.`);
-  return { least: exactNumber(rows[0][0]!), most: exactNumber(rows[0][1]!), mean, deviation };
+  return { least: numberOf(rows[0][0]!), most: numberOf(rows[0][1]!), mean, deviation };
 }
 
 /** A limit among large integers: the integer that a double is, not the one of its shortest digits. */
@@ -194,7 +201,7 @@ async function valuesOf(
   return rows
     .filter(([value]) => value !== null)
     .map(([value, count]) => {
-      const most = exactNumber(value!);
+      const most = numberOf(value!);
       return { mean: distance(most), count: Number(count), most };
     });
 }
@@ -222,5 +229,5 @@ async function clustersOf(
   return all
     .map(({ values: [mean, count, most] }) => ({ mean: Number(mean), count: Number(count), most: most! }))
     .filter(({ count }) => count > 0)
-    .map((cluster) => ({ ...cluster, most: exactNumber(cluster.most) }));
+    .map((cluster) => ({ ...cluster, most: numberOf(cluster.most) }));
 }

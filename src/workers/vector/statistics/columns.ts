@@ -1,3 +1,4 @@
+import { exactNumber } from '../../../core/exact-number.js';
 import type {
   BooleanStatistics,
   NumberStatistics,
@@ -95,7 +96,7 @@ interface Measured {
 function isLess(a: Measured, b: Measured): boolean {
   if (a.number !== b.number) return a.number < b.number;
   if (a.value === b.value) return false;
-  return compareNumbers({ number: String(a.value) }, { number: String(b.value) }) < 0;
+  return compareNumbers(exactNumber(String(a.value)), exactNumber(String(b.value))) < 0;
 }
 
 /** A number where a double holds it, else its digits. */

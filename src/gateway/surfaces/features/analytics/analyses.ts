@@ -4,6 +4,7 @@ import { and } from '../../../../core/cql2/index.js';
 import { badParameter } from '../../../../core/errors.js';
 import { LIMITS } from '../../../../core/limits.js';
 import type { Exchange, Principal } from '../../../../core/operation.js';
+import { unreadLayer } from '../../../../core/unread.js';
 import { type GeoServicesFilter, geoServicesFilter } from '../../../../services/geoservices/filter.js';
 import { runTask } from '../../../../services/run-task.js';
 import { requirePlace, type SurfaceDeps } from '../../common.js';
@@ -119,8 +120,12 @@ export async function spatialJoin(subject: Subject, body: SpatialJoin): Promise<
 function joinedView(deps: SurfaceDeps, principal: Principal, view: View, { joinLayerId }: SpatialJoin): View {
   const layerId = integerWithin('joinLayerId', joinLayerId, 0, 2 ** 31);
   if (layerId === view.collection.layerId) throw badParameter('joinLayerId', 'must be another layer');
-  const collection = deps.visible(principal).byLayerId(layerId);
-  if (!hasFeatures(collection)) throw badParameter('joinLayerId', `there is no feature layer ${layerId}`);
+  const catalog = deps.visible(principal);
+  const collection = catalog.byLayerId(layerId);
+  if (!hasFeatures(collection))
+    throw (
+      unreadLayer(catalog, layerId) ?? badParameter('joinLayerId', `there is no feature layer ${layerId}`)
+    );
   requirePlace(collection);
   return viewOf(deps, principal, collection.id);
 }

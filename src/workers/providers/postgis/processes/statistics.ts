@@ -5,7 +5,7 @@ import { columnsOf } from '../columns.js';
 import { column } from '../names.js';
 import type { SqlParams } from '../params.js';
 
-/** Aggregates over the rows `t` of a source: doubles, as the statistics of `workers/vector/analytics` are. */
+/** Aggregates over the rows `t` of a source: the numbers that the statistics of `workers/vector/analytics` are. */
 
 export function statisticSql(source: PostgisSource, { type, field }: Statistic, params: SqlParams): string {
   const { type: fieldType, sqlType } = fieldOf(source, field)!;
@@ -19,6 +19,8 @@ export function statisticSql(source: PostgisSource, { type, field }: Statistic, 
       return `${type}(${fieldType === 'string' ? textOrder(value, sqlType) : value})`;
     }
     case 'sum':
+      // A number with all its digits; sums beyond 64 bits become doubles in the result.
+      return fieldType === 'integer' ? `sum(${column(field)}::int8)::numeric` : `sum(${number})`;
     case 'avg':
     case 'stddev':
       return `${type}(${number})`;

@@ -5,6 +5,7 @@ import { runInNewContext } from 'node:vm';
 import type { Dimension, Group, MDArray } from 'gdal-async';
 import { TaskFailure } from '../../../../core/failure.js';
 import { gdal, unreadable } from '../../gdal.js';
+import { requireOwnFiles, requireOwnSidecars } from '../../sidecars.js';
 import { instantsOf, isTimeUnit } from './cf-time.js';
 import { checkClassicHeader } from './classic-header.js';
 import {
@@ -97,7 +98,8 @@ async function openLayout(path: string, format: GridFormat): Promise<Layout> {
   if (format.driver === 'netCDF') {
     await checkClassicHeader(path);
     await requireOneFile(path);
-  }
+    await requireOwnSidecars(path);
+  } else await requireOwnFiles(path);
   let dataset: Awaited<ReturnType<typeof gdal.openAsync>>;
   try {
     dataset = await gdal.openAsync(format.rootName(path), 'mr');
