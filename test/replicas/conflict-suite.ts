@@ -42,7 +42,7 @@ export function conflictSuite(name: string, open: () => Promise<EditableStore>):
     });
     const deletion = (id: number) => ({ deletes: [id] });
     const stored = async (id: number) => (await town.send('GET', `parcels/items/${id}`)).body;
-    const resolve = (path: string, { conflictId }: Json, body: object) =>
+    const resolve = (path: string, { conflictId }: Json, body: object | string) =>
       town.admin('POST', `${path}/${conflictId}/resolve`, body);
     const detail = async (path: string, { conflictId }: Json) =>
       (await town.admin('GET', `${path}/${conflictId}`)).body.data;
@@ -212,11 +212,26 @@ export function conflictSuite(name: string, open: () => Promise<EditableStore>):
           fieldValues: { floors: 'many' },
         });
         expect(wrong.status).toBe(400);
-        const fieldValues = { name: 'client', floors: 2 };
+        const fieldValues = { name: 'client', floors: 2, tags: { only: 1 } };
         const { body } = await resolve(path, conflict, { action: 'mergeFields', fieldValues });
         expect(body.data).toMatchObject({ effect: 'writeFeatureState', committedNewServerState: true });
         expect(body.data.conflict.clientEditApplied).toBe(false);
-        expect((await stored(id)).properties).toMatchObject({ name: 'client', floors: 2, note: 'server' });
+        expect((await stored(id)).properties).toMatchObject({
+          ...{ name: 'client', floors: 2, note: 'server', tags: { only: 1 } },
+        });
+      });
+
+      it('mergeFields keeps all digits', async () => {
+        const { id, path, conflict } = await both();
+        const text =
+          '{"action":"mergeFields","fieldValues":{"floors":1152921504606846979,"tags":{"a":0.12345678901234567890}}}';
+        const { body } = await resolve(path, conflict, text);
+        expect(body.data).toMatchObject({ effect: 'writeFeatureState' });
+        const [row] = await store.query(
+          `SELECT CAST(floors AS text) AS floors, CAST(tags AS text) AS tags FROM parcels WHERE fid = ${id}`,
+        );
+        expect(String(row!['floors'])).toBe('1152921504606846979');
+        expect(String(row!['tags']).replaceAll(' ', '')).toMatch(/^\{"a":0\.1234567890123456789/);
       });
 
       it('chooseGeometry takes the geometry of one side', async () => {

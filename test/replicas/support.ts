@@ -14,6 +14,7 @@ export interface Town {
   get(path: string, headers?: Record<string, string>): Promise<Json>;
   /** Edits of somebody else, over OGC API Features. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** A body that is a text is sent as it is. */
   admin(method: string, path: string, body?: unknown): Promise<{ status: number; body: Json }>;
 }
 
@@ -47,7 +48,7 @@ export async function townOf(server: TestServer): Promise<Town> {
     async admin(method, path, body) {
       const response = await fetch(`${server.url}/api/v1/admin${path}`, {
         method,
-        body: body === undefined ? null : JSON.stringify(body),
+        body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
         headers: { ...key, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       });
       return { status: response.status, body: (await response.json()) as Json };

@@ -109,7 +109,7 @@ export const replicas = group({ tag: 'Services', scope: 'replicas', envelope: 'w
       description:
         'Carried out as an edit of who resolves it. 409 when the conflict is resolved already, or the feature has changed since in what is at stake.',
       params: { serviceId, replicaId, conflictId },
-      body: jsonBody(ResolveBody),
+      body: { ...jsonBody(ResolveBody), exactMembers: ['fieldValues'] },
       data: Resolved,
       errors: [400, 404, 409, 503],
       async answer(x, deps) {
