@@ -199,6 +199,9 @@ describe.each(STORES)('%s', (_store, { nums, ids }) => {
     const sought = { searchText: '0', searchFields: 'n', layers: `${town.layers[nums]}`, layerDefs };
     const { results } = JSON.parse(await restText('MapServer/find', { ...sought, contains: 'false' }));
     expect(results.map(({ attributes }: { attributes: { fid: string } }) => attributes.fid)).toEqual(['3']);
+    const number = { searchText: THIRD, searchFields: 'sid', layers: `${town.layers[nums]}` };
+    const one = JSON.parse(await restText('MapServer/find', { ...number, contains: 'false' }));
+    expect(one.results).toMatchObject([{ value: THIRD, attributes: { fid: '3' } }]);
   });
 
   it('lets rows through by claims with all digits', async () => {

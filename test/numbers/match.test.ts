@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { check, parseText } from '../../src/core/cql2/index.js';
 import { CRS84 } from '../../src/core/crs.js';
+import { keepJson } from '../../src/core/json.js';
 import { sortableDigits } from '../../src/core/sortable-digits.js';
 import type { Field } from '../../src/core/vector-source.js';
 import { match } from '../../src/workers/vector/match.js';
@@ -25,7 +26,7 @@ const IMAGES = DECIMALS.map((nu, i) => ({
 
 function passing(text: string): number[] {
   const filter = check(parseText(text), { ...SCHEMA, filterCrs: CRS84 });
-  const { passed, problems } = match({ schema: SCHEMA, filters: [JSON.stringify(filter)], images: IMAGES });
+  const { passed, problems } = match({ schema: SCHEMA, filters: [keepJson(filter)], images: IMAGES });
   expect(problems).toEqual([null]);
   return [...passed].flatMap((one, i) => (one === 1 ? [i] : []));
 }

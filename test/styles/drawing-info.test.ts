@@ -1,5 +1,6 @@
 import { createPropertyExpression, latest } from '@maplibre/maplibre-gl-style-spec';
 import { describe, expect, it } from 'vitest';
+import { exactNumber } from '../../src/core/exact-number.js';
 import { exportDrawingInfo } from '../../src/core/style/drawing-info/export.js';
 import { importDrawingInfo } from '../../src/core/style/drawing-info/import.js';
 import type { StyleLayer } from '../../src/core/style/model.js';
@@ -46,7 +47,10 @@ describe('a drawingInfo that is read', () => {
 
   it('keeps all digits of unique values', () => {
     const values = ['1152921504606846977', '1152921504606846979'];
-    const uniqueValueInfos = values.map((number) => ({ value: { number }, symbol: area([255, 0, 0, 255]) }));
+    const uniqueValueInfos = values.map((digits) => ({
+      value: exactNumber(digits),
+      symbol: area([255, 0, 0, 255]),
+    }));
     const { layers } = importDrawingInfo({
       renderer: { type: 'uniqueValue', field1: 'sid', uniqueValueInfos },
     });

@@ -1,4 +1,5 @@
 import { countCommits, type LogCommits } from '../../core/commit-count.js';
+import { isDistant, membersOf, placeOfRaster } from '../../core/raster-sources.js';
 import type { Pools, TaskInput, TaskName, TaskOptions, TaskOutput } from '../../core/tasks.js';
 import type { VectorLayerInfo } from '../../core/vector-tasks.js';
 import { inspections as inspectionCount } from '../telemetry/metrics.js';
@@ -190,7 +191,7 @@ const isSameState = (one: InspectedState, other: InspectedState) => one.text ===
 function findInspectedFile(input: TaskInput<InspectionName>): string | undefined {
   if ('path' in input) return input.path;
   const { source } = input;
-  return source.kind === 'file' || source.kind === 'gridded' ? source.path : undefined;
+  return isDistant(source) || membersOf(source) ? undefined : placeOfRaster(source);
 }
 
 /** An inspection that was kept counts commits by a log that may be another one now. */

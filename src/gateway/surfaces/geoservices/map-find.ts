@@ -2,6 +2,7 @@ import { hasFeatures } from '../../../core/abilities.js';
 import type { VectorCollection } from '../../../core/collection.js';
 import { and, type Expression, literalPattern } from '../../../core/cql2/index.js';
 import { badParameter } from '../../../core/errors.js';
+import { readNumber } from '../../../core/exact-number.js';
 import { plainFields } from '../../../core/field-masks.js';
 import type { Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
@@ -80,8 +81,8 @@ function searched({ source }: VectorCollection, names: readonly string[] | undef
 function matching({ name, type }: Field, { text, contains }: Search): Expression | undefined {
   const property = { property: name };
   if (type !== 'string') {
-    const number = Number(text);
-    return text.trim() === '' || !Number.isFinite(number) ? undefined : { op: '=', args: [property, number] };
+    const number = readNumber(text.trim());
+    return number === undefined ? undefined : { op: '=', args: [property, number] };
   }
   const pattern = literalPattern(text);
   const folded = (operand: string | typeof property) => ({ op: 'casei', args: [operand] });
