@@ -18,6 +18,14 @@ export function parseJsonExactly(text: string, members: ExactMembers): unknown {
   return JSON.parse(markExactNumbers(text, members));
 }
 
+/** `JSON.parse` after which every number that would be written with other digits is an `ExactNumber`: `1.10` as well. */
+export function parseJsonDigits(text: string): unknown {
+  const marked = text.replace(TOKENS, (token) =>
+    /[\d-]/.test(token[0]!) && String(Number(token)) !== token ? `{"number":"${token}"}` : token,
+  );
+  return JSON.parse(marked);
+}
+
 /** A valid JSON text that spells the numbers of some members that a double does not hold as `ExactNumber`s. */
 export function markExactNumbers(text: string, members: ExactMembers, anyCase = false): string {
   if (members === 'all') return withExactNumbers(text, () => false, -1);

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { jsonTexts } from '../../src/core/json-text.js';
+import { isStoredExactly, sameValue, stateOfRow, valuesOf } from '../../src/services/replicas/states.js';
+
+describe('states of conflicts', () => {
+  it('keep the digits of numbers at every depth', () => {
+    const properties =
+      '{"a":1.10,"b":{"x":[1.0,9007199254740993,1e2,"1.10"],"y":null},"c":-0.12345678901234567890}';
+    const { attributes } = stateOfRow({ properties, geometry: 'null' });
+    expect(jsonTexts(attributes)).toEqual({
+      a: '1.10',
+      b: '{"x":[1.0,9007199254740993,1e2,"1.10"],"y":null}',
+      c: '-0.12345678901234567890',
+    });
+    const sent = valuesOf({ a: '1.1', b: '{"x":[1.0,9007199254740993,1e2,"1.10"],"y":null}' });
+    expect(sameValue(sent['a'], attributes['a'], 'number')).toBe(true);
+    expect(sameValue(sent['b'], attributes['b'], 'json')).toBe(true);
+  });
+
+  it('have the stored geometry only where nothing can have been rounded or computed', () => {
+    const point = (...coordinates: number[]) => ({ type: 'Point', coordinates });
+    const isExact = (geometry: unknown, crs = 'EPSG:4326', geometryType = 'Point') =>
+      isStoredExactly({ crs, geometryType } as never, geometry);
+    expect(isExact(null, 'EPSG:25832', 'Geometry')).toBe(true);
+    expect(isExact(point(-122.4194, 37.7749, 12.5))).toBe(true);
+    expect(isExact(point(-122.41945, 37.7749))).toBe(false);
+    expect(isExact(point(7, 46, 5.1234568))).toBe(false);
+    expect(isExact(point(7, 46), 'EPSG:25832')).toBe(false);
+    expect(isExact(point(7, 46), 'EPSG:4326', 'Geometry')).toBe(false);
+    expect(isExact(point(7, 46), 'EPSG:4326', 'MultiPoint')).toBe(false);
+    const polygon = {
+      type: 'Polygon',
+      coordinates: [
+        [
+          [0, 0],
+          [1, 0.0000001],
+          [1, 1],
+          [0, 0],
+        ],
+      ],
+    };
+    expect(isExact(polygon, 'EPSG:4326', 'Polygon')).toBe(false);
+  });
+});
