@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { esriFeature, sentFeature } from '../../src/core/geoservices-features.js';
 import { jsonTexts } from '../../src/core/json-text.js';
 import { isStoredExactly, sameValue, stateOfRow, valuesOf } from '../../src/services/replicas/states.js';
 
@@ -40,5 +41,21 @@ describe('states of conflicts', () => {
       ],
     };
     expect(isExact(polygon, 'EPSG:4326', 'Polygon')).toBe(false);
+  });
+});
+
+it('features of replicas come back with the dates that they had', () => {
+  const layer = {
+    ...{ idColumn: 'id', geometryType: 'Point' as const, hasZ: false },
+    fields: ['d', 't', 'n', 'x'].map((name) => ({
+      ...{ name, nullable: true },
+      type: name === 't' ? ('date-time' as const) : ('date' as const),
+    })),
+  };
+  const properties = '{"d":"-000043-03-15","t":"-000043-03-15T00:00:00.000Z","n":20200101,"x":"2020/13/01"}';
+  const { attributes } = esriFeature({ id: '1', idText: '1', geometry: 'null', properties }, layer, 4326);
+  expect(attributes).toEqual({ id: 1, d: -63517824000000, t: -63517824000000, n: 20200101, x: '2020/13/01' });
+  expect(sentFeature({ attributes }, layer).values).toMatchObject({
+    ...{ d: '"-000043-03-15"', t: '"-000043-03-15T00:00:00.000Z"', x: '"2020/13/01"' },
   });
 });
