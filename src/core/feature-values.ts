@@ -34,6 +34,8 @@ export interface ReadProperties {
   /** By field, in the order they were sent. Columns that the store fills itself are left out. */
   readonly values: ReadonlyMap<string, FieldValue>;
   readonly errors: readonly FieldError[];
+  /** All values that do not fit their fields, by field; empty if there are other errors. */
+  readonly wrongValues: ReadonlyMap<string, FieldError>;
   /** Fields that were sent and may not be changed. */
   readonly forbidden: readonly string[];
 }
@@ -46,26 +48,28 @@ export function readProperties(
   rules: ValueRules,
 ): ReadProperties {
   const values = new Map<string, FieldValue>();
-  const errors: FieldError[] = [];
+  const unknown: FieldError[] = [];
+  const wrongValues = new Map<string, FieldError>();
   const forbidden: string[] = [];
   const fields = new Map(rules.fields.map((field) => [field.name, field]));
   for (const [name, json] of Object.entries(properties)) {
-    if (errors.length >= MAX_ERRORS) break;
+    if (unknown.length >= MAX_ERRORS) break;
     const field = fields.get(name);
     const at = `/properties/${pointer(name)}`;
     if (!field || (rules.visible && !rules.visible.includes(name))) {
-      errors.push({ name: at, detail: 'is no property of this collection' });
+      unknown.push({ name: at, detail: 'is no property of this collection' });
     } else if (field.generated) {
       // What was read may be sent back: the store fills this column whatever comes.
     } else if (rules.writable && !rules.writable.includes(name)) {
       forbidden.push(name);
     } else {
       const read = readValue(json, field);
-      if ('detail' in read) errors.push({ name: at, detail: read.detail });
-      else values.set(name, read.value);
+      if ('value' in read) values.set(name, read.value);
+      else wrongValues.set(name, { name: at, detail: read.detail });
     }
   }
-  return { values, errors, forbidden };
+  const errors = [...unknown, ...wrongValues.values()].slice(0, MAX_ERRORS);
+  return { values, errors, wrongValues: unknown.length > 0 ? new Map() : wrongValues, forbidden };
 }
 
 /** A JSON pointer token (RFC 6901), short enough for an error message. */

@@ -55,10 +55,17 @@ function esriValueIn(json: JsonText, type: FieldType): unknown {
 /** Instants and days are milliseconds since 1970, booleans 0 and 1, and what GeoServices have no type for is its JSON text. */
 export function esriValue(value: unknown, type: FieldType): unknown {
   if (value === null || value === undefined) return null;
-  if (type === 'date-time' || type === 'date') return Date.parse(value as string);
+  if (type === 'date-time' || type === 'date') return millisecondsOf(value);
   if (type === 'boolean') return value ? 1 : 0;
   if (isExactNumber(value)) return value;
   return typeof value === 'object' ? stringifyExactly(value) : value;
+}
+
+/** Values of GeoPackages that are not dates stay as they are: null would be a change when it comes back. */
+function millisecondsOf(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  const milliseconds = Date.parse(value);
+  return Number.isNaN(milliseconds) ? value : milliseconds;
 }
 
 /** `date` is no `esriFieldTypeDateOnly`: clients that do not know the type, which came with 11.2, drop the field. */
@@ -145,7 +152,7 @@ const MAX_TIME = 8.64e15;
 function storedValue(value: unknown, type: FieldType): JsonText {
   if (typeof value === 'number' && (type === 'date-time' || type === 'date') && Math.abs(value) <= MAX_TIME) {
     const text = new Date(value).toISOString();
-    return JSON.stringify(type === 'date' ? text.slice(0, 10) : text);
+    return JSON.stringify(type === 'date' ? text.split('T')[0] : text);
   }
   if (type === 'boolean' && (value === 0 || value === 1)) return String(value === 1);
   if ((type === 'json' || type === 'array') && typeof value === 'string') return jsonIn(value);

@@ -18,6 +18,7 @@ export const noteTextNumbers = noteAs(
 export const noteRoundedNumbers = noteAs(
   'Numbers are rounded to 64-bit floating point, about 17 digits, in these properties',
 );
+export const noteShortNumbers = noteAs('Numbers are rounded to 15 digits in these properties');
 export const noteTruncatedTimes = noteAs('Times are truncated to milliseconds in these properties');
 export const noteTextTimes = noteAs(
   'Times that the format does not have: the values of these properties are text',

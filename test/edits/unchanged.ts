@@ -53,9 +53,26 @@ export function addFineRows(store: ReturnType<typeof geoPackageStore>): Editable
     const insert = db.prepare(`INSERT INTO ${table} (geom, name) VALUES (?, 'old')`);
     for (const wkb of rows) insert.run(wkbToGeoPackage(wkb, srsId));
   }
+  db.exec(`CREATE TABLE odd (fid INTEGER PRIMARY KEY NOT NULL, geom POINT, name TEXT, tx TEXT(5), i INTEGER, b BOOLEAN, r DOUBLE, d DATE, t DATETIME);
+    INSERT INTO gpkg_contents (table_name, data_type, identifier, srs_id) VALUES ('odd', 'features', 'odd', 4326);
+    INSERT INTO gpkg_geometry_columns VALUES ('odd', 'geom', 'POINT', 4326, 0, 0);`);
+  for (const [column, value] of ODD) db.exec(`INSERT INTO odd (name, ${column}) VALUES ('old', ${value})`);
   db.close();
   return store;
 }
+
+/** Values that SQLite stores in columns of a type that they do not have. */
+const ODD = [
+  ...["'longer than five'", "'a' || char(0)"].map((value) => ['tx', value]),
+  ...['1.5', "''", "'abc'", '1e300'].map((value) => ['i', value]),
+  ...["'true'", '0.5'].map((value) => ['b', value]),
+  ...["'text'", "'NaN'"].map((value) => ['r', value]),
+  ...["'2020/01/01'", "'2020-01-01T10:00:00Z'", '20200101', '2458849.5', "'2020-02-30'"].map((v) => ['d', v]),
+  ...["'2020-01-01'", "'2020-01-01 10:00'", "'2020-01-01T10:00:00+0200'", '1577836800'].map((v) => ['t', v]),
+  ...["'2020-01-01T10:00:60Z'", "'2020-01-01T24:00:00Z'", "'2020-01-01T10:00:00.1234567890123Z'"].map(
+    (value) => ['t', value],
+  ),
+] as [string, string][];
 
 export async function addFineTables(store: EditableStore): Promise<EditableStore> {
   const hex = (wkb: Uint8Array) => Buffer.from(wkb).toString('hex');
@@ -132,6 +149,51 @@ export function unchangedSuite(name: string, open: () => { store: EditableStore;
       expect([row, result.updateResults]).toEqual([row, [expect.objectContaining({ success: true })]]);
       expect(await stored(row)).toEqual({ geom: before.get(row), name: 'esri' });
     }
+  });
+
+  it.runIf(name === 'GeoPackage')('leaves values that do not fit their column', async () => {
+    const { send, server } = open().editor;
+    const query = 'SELECT fid, tx, i, b, r, d, t, typeof(d) AS dt, typeof(t) AS tt FROM odd ORDER BY fid';
+    const names = async () =>
+      (await open().store.query('SELECT DISTINCT name FROM odd')).map((row) => row['name']);
+    const before = await open().store.query(query);
+    expect(before).toHaveLength(ODD.length);
+    const { features } = await read('/ogc/features/collections/odd/items?limit=100');
+    for (const feature of features) {
+      const put = await send('PUT', `odd/items/${feature.id}`, {
+        ...feature,
+        properties: { ...feature.properties, name: 'put' },
+      });
+      expect([feature.properties, put.status]).toEqual([feature.properties, 200]);
+    }
+    expect([await open().store.query(query), await names()]).toEqual([before, ['put']]);
+
+    const { layers } = await read('/rest/services/default/FeatureServer?f=json');
+    const layer = layers.find((one: { name: string }) => one.name.toLowerCase() === 'odd');
+    const url = `/rest/services/default/FeatureServer/${layer.id}`;
+    const page = await read(`${url}/query?where=1=1&outFields=*&f=json`);
+    const updates = page.features.map(({ attributes }: { attributes: object }) => ({
+      attributes: { ...attributes, name: 'esri' },
+    }));
+    const reply = await fetch(`${server.url}${url}/updateFeatures?f=json`, {
+      method: 'POST',
+      headers: { ...JSON_BODY, 'x-api-key': server.adminKey },
+      body: JSON.stringify({ features: updates }),
+    });
+    const { updateResults } = (await reply.json()) as { updateResults: { success: boolean }[] };
+    expect(updateResults.filter(({ success }) => !success)).toEqual([]);
+    expect([await open().store.query(query), await names()]).toEqual([before, ['esri']]);
+
+    const wrong = await send('PUT', 'odd/items/1', { ...features[0], properties: { tx: 'longer than six' } });
+    expect([wrong.status, wrong.body.errors]).toEqual([
+      400,
+      [expect.objectContaining({ name: '/properties/tx' })],
+    ]);
+    const unknown = { ...features[0].properties, nope: 1 };
+    expect((await send('PUT', 'odd/items/1', { ...features[0], properties: unknown })).status).toBe(400);
+    const changed = await send('PATCH', 'odd/items/11', { properties: { d: '2021-02-30' } });
+    expect(changed.status).toBe(400);
+    expect(await open().store.query(query)).toEqual(before);
   });
 
   it('takes the years before and after those of four digits as it shows them', async () => {

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { TranslateResult, TranslateTask } from '../../src/core/ogr.js';
 import { stageFeatures } from '../../src/workers/process/stage.js';
 import { PropertyScanner } from '../../src/workers/raster/geojson/scanner.js';
-import { carriedSeconds } from '../../src/workers/raster/staged-times.js';
+import { carryTime } from '../../src/workers/raster/staged-times.js';
 import { translate } from '../../src/workers/raster/translate.js';
 
 /** Values of GeoJSON in a staging GeoPackage: none is another one. */
@@ -241,6 +241,15 @@ describe('times of other formats', () => {
     }
   });
 
+  it('of MapInfo files at the end of a day are those of the next day', async () => {
+    const source = join(folder, 'midnight.geojson');
+    writeFileSync(source, collection('{"t":"2020-01-01T23:59:59.999999Z"}'));
+    const path = join(folder, 'midnight.tab');
+    execFileSync('ogr2ogr', ['-f', 'MapInfo File', path, source]);
+    const { times } = await translated(path);
+    expect(times).toEqual([expect.stringMatching(/^2020-01-02T00:00:00/)]);
+  });
+
   it('of GeoPackages keep all digits', async () => {
     const path = join(folder, 'times.gpkg');
     writeFileSync(join(folder, 'times.geojson'), text);
@@ -261,7 +270,7 @@ describe('times of GeoPackages that the command line exports', () => {
     ['CSV', 'csv', '2020-01-01T23:59:59.999999Z', 0],
     ['GPKG', 'gpkg', '2020-01-01T23:59:59.999999Z', 0],
     ['FlatGeobuf', 'fgb', '2020-01-01T23:59:59.999Z', 1],
-    ['KML', 'kml', '2020/01/01 23:59:59.999+00', 1],
+    ['KML', 'kml', '>2020-01-01T23:59:59.999999Z<', 0],
   ] as const)('keep their digits as %s, or are noted', async (format, ending, expected, noted) => {
     const path = join(folder, 'times.gpkg');
     const output = join(folder, `exported.${ending}`);
@@ -353,6 +362,8 @@ describe('the scanner of properties', () => {
 });
 
 it('carries seconds that were rounded to 60', () => {
-  expect(carriedSeconds('2020-12-31T23:59:60.000+02:00')).toBe('2021-01-01T00:00:00.000+02:00');
-  expect(carriedSeconds('2020-12-31T23:59:59.000Z')).toBe('2020-12-31T23:59:59.000Z');
+  expect(carryTime('2020-12-31T23:59:60.000+02:00')).toBe('2021-01-01T00:00:00.000+02:00');
+  expect(carryTime('2020-12-31T23:59:59.000Z')).toBe('2020-12-31T23:59:59.000Z');
+  expect(carryTime('2020-02-28T24:00:00.000Z')).toBe('2020-02-29T00:00:00.000Z');
+  expect(carryTime('2020-02-28T24:00:00Z')).toBe('2020-02-29T00:00:00Z');
 });

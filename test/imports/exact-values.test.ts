@@ -285,6 +285,16 @@ describe('exports', () => {
     odd.db.close();
   });
 
+  it('as KML have times as ISO 8601, and say which numbers lose digits', async () => {
+    const path = `/api/v1/admin/services/default/layers/${numbers.get('snow')}/export?format=kml`;
+    const answer = await fetch(server.url + path, { headers: { 'x-api-key': server.adminKey } });
+    const kml = await answer.text();
+    expect(kml).toContain('<SimpleData name="ts">2020-01-01T23:59:59.999999Z</SimpleData>');
+    expect(JSON.parse(answer.headers.get('graticule-warnings')!)).toEqual([
+      'Numbers are rounded to 15 digits in these properties: nu.',
+    ]);
+  });
+
   it('as shapefile and FlatGeobuf have the keys as a field, and times in milliseconds', async () => {
     for (const [format, ending] of [
       ['shapefile', 'zip'],
@@ -303,7 +313,10 @@ describe('exports', () => {
       for (const id of ['-9223372036854775808', '9007199254740993', '9223372036854775807'])
         expect([format, csv.includes(id)]).toEqual([format, true]);
       const snow = await read('snow');
-      if (format === 'shapefile') expect(snow.warnings).toContain('Text is truncated to 254 bytes');
+      if (format === 'shapefile') {
+        expect(snow.warnings).toContain('Text is truncated to 254 bytes');
+        expect(snow.warnings).toContain('Numbers are rounded to 15 digits in these properties: nu.');
+      }
       expect(snow.csv).not.toContain(':60');
       if (format === 'flatgeobuf') {
         expect(snow.csv).toContain('2020/01/01 23:59:59.999');

@@ -278,7 +278,7 @@ export function conflictSuite(name: string, open: () => Promise<EditableStore>):
       });
 
       it('acceptClient brings back what the server deleted', async () => {
-        const { path, conflict } = await meeting(remove, update({ name: 'back', floors: 5 }));
+        const { path, conflict } = await meeting(remove, update({ name: 'back', floors: 5 }, ring(0, 0)));
         expect(
           (await resolve(path, conflict, { action: 'mergeFields', fieldValues: { floors: 1 } })).status,
         ).toBe(400);
@@ -286,6 +286,14 @@ export function conflictSuite(name: string, open: () => Promise<EditableStore>):
         expect(body.data.effect).toBe('writeFeatureState');
         const { features } = (await town.send('GET', 'parcels/items?name=back')).body;
         expect(features.at(-1).properties).toMatchObject({ name: 'back', floors: 5 });
+      });
+
+      it('acceptClient does not bring back a geometry that may have been rounded', async () => {
+        const { path, conflict } = await meeting(remove, update({ name: 'rounded' }));
+        const { status, body } = await resolve(path, conflict, { action: 'acceptClient' });
+        expect([status, body.detail]).toEqual([409, expect.stringContaining('Choose rejectClient')]);
+        expect((await town.send('GET', 'parcels/items?name=rounded')).body.features).toEqual([]);
+        expect((await resolve(path, conflict, { action: 'rejectClient' })).status).toBe(200);
       });
 
       it('acceptClient puts the new feature in the place of the other one', async () => {

@@ -197,4 +197,49 @@ describe('the style of a layer', () => {
     expect((await admin('GET', `/${layerId}/style`)).body.data.drawingInfo).toBeNull();
     expect(await pictures()).not.toEqual(drawn);
   });
+
+  it('binds members of drawings and pop-ups in any case, and drops unknown ones', async () => {
+    const before = await pictures();
+    const sent = {
+      Transparency: 10,
+      Renderer: {
+        Type: 'simple',
+        Symbol: { Type: 'esriSFS', Style: 'esriSFSSolid', COLOR: [9, 8, 7, 255], OutLine: null, nonsense: 1 },
+        visualvariables: [{ TYPE: 'sizeInfo', minsize: { Type: 'sizeInfo' }, junk: {} }],
+      },
+      labelingInfo: null,
+      nonsense: { a: 1 },
+    };
+    const renderer = {
+      type: 'simple',
+      symbol: { type: 'esriSFS', style: 'esriSFSSolid', color: [9, 8, 7, 255], outline: null },
+      visualVariables: [{ type: 'sizeInfo', minSize: { Type: 'sizeInfo' } }],
+    };
+    const document = { transparency: 10, renderer, labelingInfo: null };
+    const put = await admin('PUT', `/${layerId}/drawing-info`, sent);
+    expect(put).toMatchObject({ status: 200 });
+    expect(put.body.data.document).toEqual(document);
+    expect(await pictures()).not.toEqual(before);
+    const style = await admin('PUT', `/${layerId}/style`, { DrawingInfo: sent });
+    expect(style.body.data.drawingInfo).toEqual(document);
+    expect(
+      (await admin('PUT', `/${layerId}/drawing-info`, { renderer: { symbol: [1] } })).body,
+    ).toMatchObject({
+      status: 400,
+      errors: [{ name: '/renderer/symbol' }],
+    });
+    expect(
+      (await admin('PUT', `/${layerId}/style`, { drawingInfo: { transparency: {} } })).body,
+    ).toMatchObject({
+      status: 400,
+      errors: [{ name: '/drawingInfo/transparency' }],
+    });
+    await admin('PUT', `/${layerId}/drawing-info`, null);
+    const popup = { Title: '{NAME}', FieldInfos: [{ FIELDNAME: 'NAME', Format: { Places: 1 }, x: 1 }], y: 1 };
+    expect((await admin('PUT', `/${layerId}/popup-info`, popup)).body.data.document).toEqual({
+      title: '{NAME}',
+      fieldInfos: [{ fieldName: 'NAME', format: { places: 1 } }],
+    });
+    await admin('PUT', `/${layerId}/popup-info`, null);
+  });
 });

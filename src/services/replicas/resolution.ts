@@ -20,7 +20,7 @@ import type { TaskContext } from '../run-task.js';
 import { replicaPrecision } from './features.js';
 import type { FeedEnd } from './feed-end.js';
 import { type Row, readRow } from './rows.js';
-import { sameGeometry, sameValue, valuesOf } from './states.js';
+import { isStoredExactly, sameGeometry, sameValue, valuesOf } from './states.js';
 
 export interface Decision {
   readonly action: ResolutionAction;
@@ -113,7 +113,7 @@ function planOf(
   switch (action) {
     case 'acceptClient':
       requirePublished(collection);
-      return type === 'deleteDelete' ? undefined : acceptance(conflict);
+      return type === 'deleteDelete' ? undefined : acceptance(conflict, collection);
     case 'mergeFields':
       requirePublished(collection);
       if (!fieldValues || Object.keys(fieldValues).length === 0)
@@ -131,12 +131,12 @@ function planOf(
   }
 }
 
-function requirePublished(collection: VectorCollection | undefined): void {
+function requirePublished(collection: VectorCollection | undefined): asserts collection is VectorCollection {
   if (!collection) throw conflictError('The layer of the conflict is not published any more.');
 }
 
 /** The client's edit as it was sent, within the bounds that it had. */
-function acceptance({ body, objectId }: Conflict): Plan {
+function acceptance({ body, objectId }: Conflict, { source }: VectorCollection): Plan {
   const { edit, type, client, fieldChanges, server } = body;
   const { crs, feature = {}, filter, visible, writable } = edit;
   const bounds: EditBounds = {
@@ -153,6 +153,7 @@ function acceptance({ body, objectId }: Conflict): Plan {
   if (server === null) {
     // There is no row any more: it comes back as the client wants it.
     const isSent = feature.geometry !== undefined;
+    if (!isSent && !isStoredExactly(source, client!.geometry)) throw lostGeometry();
     const whole: FeatureInput = {
       values: { ...jsonTexts(client!.attributes), ...feature.values },
       geometry: isSent ? feature.geometry! : JSON.stringify(client!.geometry),
@@ -167,6 +168,11 @@ function acceptance({ body, objectId }: Conflict): Plan {
     geometry: feature.geometry !== undefined,
   };
 }
+
+const lostGeometry = () =>
+  conflictError(
+    'The feature was deleted and the client sent no geometry. The server keeps deleted geometries in degrees with seven decimals, so it cannot restore this one exactly. Choose rejectClient, and let the client add the feature with its geometry.',
+  );
 
 function merge({ body, objectId }: Conflict, fieldValues: Readonly<Record<string, unknown>>): Plan {
   requireFeature(body.server, 'mergeFields');

@@ -5,8 +5,8 @@ import { canonicalDigits } from '../../core/exact-number.js';
 import type { FeatureText } from '../../core/feature-text.js';
 import type { SentFeature } from '../../core/geoservices-features.js';
 import { parseJsonExactly, stringifyExactly } from '../../core/json.js';
-import type { JsonText } from '../../core/json-text.js';
-import type { Field } from '../../core/vector-source.js';
+import { type JsonText, sameJson } from '../../core/json-text.js';
+import type { Field, VectorSource } from '../../core/vector-source.js';
 import { transformPoints } from '../../native/index.js';
 import type { FeatureState, FieldChange } from '../../stores/replica-conflicts.js';
 
@@ -65,6 +65,25 @@ function positionsOf(nested: Nested): (readonly number[])[] {
   return isPosition(nested) ? [nested] : (nested as readonly Nested[]).flatMap(positionsOf);
 }
 
+/** Decimals of coordinates that events certainly did not round: three more would show. */
+const SURE_PLACES = 4;
+
+/**
+ * Whether a geometry of an event, which is in degrees with seven decimals, is the stored one. Longer coordinates may have
+ * been rounded, and points of arcs were computed.
+ */
+export function isStoredExactly({ geometryType, crs }: VectorSource, geometry: unknown): boolean {
+  if (geometry === null) return true;
+  const { type, coordinates } = geometry as { type: string; coordinates?: Nested };
+  if (coordinates === undefined || geometryType === 'Geometry' || geometryType !== type) return false;
+  const isShort = (nested: Nested): boolean =>
+    typeof nested === 'number' ? Number(nested.toFixed(SURE_PLACES)) === nested : nested.every(isShort);
+  return DEGREES.has(crs) && isShort(coordinates);
+}
+
+/** CRSs whose coordinates events keep. */
+const DEGREES: ReadonlySet<string> = new Set([CRS84.proj, 'EPSG:4326']);
+
 const degrees = (value: number) => Number(value.toFixed(7));
 
 /** Degrees that two readings of one position may differ by: a few centimetres, as events tell them. */
@@ -95,7 +114,7 @@ export function sameValue(a: unknown, b: unknown, type: Field['type'] | undefine
   if (one === null || other === null) return false;
   if (type === 'date-time') return Date.parse(String(one)) === Date.parse(String(other));
   if (type === 'integer' || type === 'number') return digitsIn(one) === digitsIn(other);
-  return stringifyExactly(one) === stringifyExactly(other);
+  return sameJson(stringifyExactly(one), stringifyExactly(other));
 }
 
 /** A number, or a string of its digits, in the one form of its value. */

@@ -1,5 +1,5 @@
 import type { EditOperation, EditTask, FeatureInput, GeometryLoss } from '../../core/edits.js';
-import { type JsonText, membersIn, mergePatchText, sameJson } from '../../core/json-text.js';
+import { membersIn, mergePatchText, sameJson } from '../../core/json-text.js';
 import { deletion, insertion, update } from './events.js';
 import type { PreparedEdit } from './prepare.js';
 import { isSameGeometry } from './same-geometry.js';
@@ -11,6 +11,7 @@ import {
   type RowChange,
   type StoredFeature,
 } from './session.js';
+import { isShownTime } from './shown-times.js';
 
 /** Carries out one operation. Throws `Refusal` for what the store does not take. */
 export async function apply(session: EditSession, task: EditTask, edit: PreparedEdit): Promise<NewEvent> {
@@ -25,6 +26,7 @@ export async function apply(session: EditSession, task: EditTask, edit: Prepared
     await session.delete(id);
     return deletion(before);
   }
+  requireShownValues(task, edit, before);
   const ready = { ...edit, geometry: writtenGeometry(task, edit, before) };
   if (!task.acceptsLoss) requireNoLoss(before, ready.geometry);
   const change = operation.type === 'replace' ? replacement(task, ready, before) : patch(task, ready, before);
@@ -101,13 +103,14 @@ export function movedOut(): Refusal {
  */
 function replacement(
   { source, visible, writable }: EditTask,
-  { operation, geometry, values }: PreparedEdit,
+  { operation, geometry, values, wrongValues }: PreparedEdit,
   before: StoredFeature,
 ): RowChange {
   const reset = source.fields.filter(
     ({ name, generated }) =>
       !generated &&
       !values.has(name) &&
+      !wrongValues?.has(name) &&
       (visible?.includes(name) ?? true) &&
       (writable?.includes(name) ?? true),
   );
@@ -116,29 +119,42 @@ function replacement(
   return { geometry, values: changed, reset: reset.map((field) => field.name) };
 }
 
+/** Refuses values that do not fit their fields, but those that came back as they were shown: they stay as they are stored. */
+function requireShownValues(
+  { source }: EditTask,
+  { operation, wrongValues }: PreparedEdit,
+  before: StoredFeature,
+): void {
+  if (!wrongValues || !('feature' in operation)) return;
+  const isShown = shownValues(source, operation.feature, before);
+  const errors = [...wrongValues].flatMap(([name, error]) => (isShown(name) ? [] : [error]));
+  if (errors.length > 0) throw Refusal.members(errors);
+}
+
 /** The values but those that came back as they were shown: the stored ones may say more. */
 export function dropShownValues(
-  { fields }: EditTask['source'],
-  { values: sent = {}, areAttributes }: FeatureInput,
+  source: EditTask['source'],
+  feature: FeatureInput,
   values: PreparedEdit['values'],
   before: StoredFeature,
 ): PreparedEdit['values'] {
-  const stored = membersIn(before.properties)!;
-  const types = new Map(fields.map(({ name, type }) => [name, type]));
-  const isShown = (name: string) => {
-    const [now, was] = [sent[name], stored.get(name)];
-    if (now === undefined || was === undefined) return false;
-    return (
-      sameJson(now, was) || (areAttributes && types.get(name) === 'date-time' && sameMillisecond(now, was))
-    );
-  };
+  const isShown = shownValues(source, feature, before);
   return new Map([...values].filter(([name]) => !isShown(name)));
 }
 
-/** Whether two instants are shown as the same one to a client of milliseconds. */
-function sameMillisecond(a: JsonText, b: JsonText): boolean {
-  const [one, other] = [a, b].map((json) => Date.parse(String(JSON.parse(json))));
-  return one === other;
+/** Tells of a field whether the value that a client sent is the stored one as clients are shown it. */
+function shownValues(
+  { fields }: EditTask['source'],
+  { values: sent = {}, areAttributes }: FeatureInput,
+  before: StoredFeature,
+): (name: string) => boolean {
+  const stored = membersIn(before.properties)!;
+  const types = new Map(fields.map(({ name, type }) => [name, type]));
+  return (name) => {
+    const [now, was, type] = [sent[name], stored.get(name), types.get(name)];
+    if (now === undefined || was === undefined) return false;
+    return sameJson(now, was) || (areAttributes === true && isShownTime(now, was, type));
+  };
 }
 
 /** JSON members are patched in depth unless the edit replaces them, all others set. Attributes of GeoServices are set each as one value. */

@@ -11,6 +11,8 @@ export interface PreparedEdit {
   /** Why the geometry that was sent cannot be written. It may still be the one that the client was shown. */
   readonly wrongGeometry?: FieldError;
   readonly values: ReadonlyMap<string, FieldValue>;
+  /** Why values that were sent do not fit their fields, by field. They may still be those that the client was shown. */
+  readonly wrongValues?: ReadonlyMap<string, FieldError>;
 }
 
 /** What a task says of the features that come with it. */
@@ -22,18 +24,24 @@ export type FeatureRules = Pick<
 /** Every operation of a task, made ready or refused. */
 export function prepare(task: EditTask): (PreparedEdit | EditFailure)[] {
   return task.operations.map((operation) =>
-    operation.type === 'delete' ? { operation, values: new Map() } : prepareFeature(operation, task),
+    operation.type === 'delete'
+      ? { operation, values: new Map() }
+      : prepareFeature(operation, task, operation.type !== 'create'),
   );
 }
 
+/** Refuses values that do not fit their fields, unless `mayBeShown`: the stored ones may not fit either. */
 export function prepareFeature(
   operation: EditOperation & { feature: FeatureInput },
   task: FeatureRules,
+  mayBeShown = false,
 ): PreparedEdit | EditFailure {
   const { geometry, values = {} } = operation.feature;
   const { visible, writable } = task;
   const read = readProperties(values, { fields: task.source.fields, visible, writable });
-  const errors: FieldError[] = [...read.errors];
+  const { wrongValues } = read;
+  const areDeferred = mayBeShown && wrongValues.size > 0;
+  const errors: FieldError[] = areDeferred ? [] : [...read.errors];
   const shape = geometry === undefined ? { wkb: undefined } : readGeometry(geometry, task);
   const wrongGeometry = 'wkb' in shape ? undefined : shape;
   const maybeShown = operation.type !== 'create' && task.precision !== undefined;
@@ -41,9 +49,9 @@ export function prepareFeature(
   if (errors.length > 0) return invalid(errors);
   if (read.forbidden.length > 0)
     return failure('forbidden', `You may not change ${read.forbidden.slice(0, 20).join(', ')}.`);
-  const { values: ready } = read;
-  if (wrongGeometry) return { operation, wrongGeometry, values: ready };
-  return { operation, geometry: 'wkb' in shape ? shape.wkb : undefined, values: ready };
+  const ready = { operation, values: read.values, ...(areDeferred && { wrongValues }) };
+  if (wrongGeometry) return { ...ready, wrongGeometry };
+  return { ...ready, geometry: 'wkb' in shape ? shape.wkb : undefined };
 }
 
 export function failure(reason: EditFailure['reason'], message: string): EditFailure {

@@ -116,7 +116,13 @@ export class Refusal extends Error {
 
   /** A wrong member of the feature; `name` is a JSON pointer. */
   static member(name: string, detail: string): Refusal {
-    return new Refusal('invalid', `${name} ${detail}`, [{ name, detail }]);
+    return Refusal.members([{ name, detail }]);
+  }
+
+  /** Several wrong members; the message names the first. */
+  static members(errors: FieldError[]): Refusal {
+    const [first] = errors;
+    return new Refusal('invalid', `${first!.name} ${first!.detail}`, errors);
   }
 
   get outcome(): EditFailure {

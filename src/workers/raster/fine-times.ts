@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Layer } from 'gdal-async';
+import type { ExportFormat } from '../../core/ogr.js';
 import { xmlEscaped } from '../../core/xml-text.js';
 import { quote } from '../providers/geopackage/connection.js';
 import { type Dataset, openWith } from './gdal.js';
@@ -21,10 +22,21 @@ const findTimes = (layer: Layer) =>
     .map(({ name, type }) => ({ name, type }))
     .filter(({ type }) => type.toLowerCase() === 'datetime');
 
-/** Columns of a GeoPackage whose times GDAL would round. */
-export async function fineColumns(source: Dataset, layer: Layer): Promise<ReadonlySet<string>> {
+/** Columns of a GeoPackage whose times GDAL would round; of KML all columns of times and dates, which GDAL does not write as ISO 8601. */
+export async function fineColumns(
+  source: Dataset,
+  layer: Layer,
+  format?: ExportFormat,
+): Promise<ReadonlySet<string>> {
+  if (source.driver.description !== 'GPKG') return new Set();
+  if (format === 'KML')
+    return new Set(
+      layer.fields
+        .map(({ name, type }) => ({ name, type }))
+        .flatMap(({ name, type }) => (/^date/i.test(type) ? [name] : [])),
+    );
   const times = findTimes(layer);
-  if (source.driver.description !== 'GPKG' || times.length === 0) return new Set();
+  if (times.length === 0) return new Set();
   const tests = times.map(({ name }) => `max(${quote(name)} GLOB '*.[0-9][0-9][0-9]*[1-9]*')`).join(', ');
   const result = await source.executeSQLAsync(`SELECT ${tests} FROM ${quote(layer.name)}`);
   const hits = result.features.first().fields.toArray();

@@ -4,7 +4,7 @@ import type Database from '../../native/sqlite.js';
 import { connect, quote } from '../providers/geopackage/connection.js';
 import { TIME_MARK } from './geojson/values.js';
 
-/** Gives times that were handed over as text their type, and those of a rounded 60th second the next minute. */
+/** Gives times that were handed over as text their type, and those of a 60th second or a 24th hour the next minute or day. */
 export function finishTimes(path: string, table: string): void {
   const db = connect(path, false);
   try {
@@ -13,7 +13,7 @@ export function finishTimes(path: string, table: string): void {
     db.pragma('synchronous = OFF');
     const columns = db.prepare('SELECT name, type FROM pragma_table_info(?)').all(table) as Column[];
     unmark(db, table, columns);
-    carrySeconds(db, table, columns);
+    carryTimes(db, table, columns);
   } finally {
     db.close();
   }
@@ -65,20 +65,26 @@ function declareTimes(db: Database.Database, table: string, names: readonly stri
 
 const escapeForRegExp = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
-function carrySeconds(db: Database.Database, table: string, columns: readonly Column[]): void {
+function carryTimes(db: Database.Database, table: string, columns: readonly Column[]): void {
   const times = columns.filter(({ type }) => /^DATETIME/i.test(type));
   if (times.length === 0) return;
-  db.function('carry_seconds', { deterministic: true }, (text: unknown) => carriedSeconds(String(text)));
+  db.function('carry_time', { deterministic: true }, (text: unknown) => carryTime(String(text)));
   for (const { name } of times.map(({ name }) => ({ name: quote(name) })))
-    db.exec(`UPDATE ${quote(table)} SET ${name} = carry_seconds(${name}) WHERE ${name} GLOB '*:60.*'`);
+    db.exec(
+      `UPDATE ${quote(table)} SET ${name} = carry_time(${name}) WHERE ${name} GLOB '*:60.*' OR ${name} GLOB '*T24:00:00*'`,
+    );
 }
 
-const SIXTIETH = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):60(\.\d+)(.*)$/;
+const LAST = /^(\d{4})-(\d\d)-(\d\d)T(?:(\d\d):(\d\d):60|(24):(00):00)(\.\d+)?(.*)$/;
 
-/** A time whose seconds are 60 as the one of the next minute. Other texts are returned unchanged. */
-export function carriedSeconds(text: string): string {
-  const [, year, month, day, hour, minute, fraction, zone] = SIXTIETH.exec(text) ?? [];
+/**
+ * A time whose seconds are 60 as the one of the next minute, and one at 24:00:00, which MapInfo files can have, as the
+ * start of the next day. Other texts are returned unchanged.
+ */
+export function carryTime(text: string): string {
+  const [, year, month, day, hour, minute, midnight, , fraction = '', zone] = LAST.exec(text) ?? [];
   if (year === undefined) return text;
-  const next = new Date(`${year}-${month}-${day}T${hour}:${minute}:00Z`).getTime() + 60_000;
+  const start = new Date(`${year}-${month}-${day}T${midnight ? '00:00' : `${hour}:${minute}`}:00Z`).getTime();
+  const next = start + (midnight ? 86_400_000 : 60_000);
   return Number.isNaN(next) ? text : new Date(next).toISOString().slice(0, 19) + fraction + zone;
 }

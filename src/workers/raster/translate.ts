@@ -216,7 +216,7 @@ async function translateArguments(
     );
   }
   if (task.draft) return draftArguments(task.draft, task, layer);
-  const fine = await fineColumns(source, layer);
+  const fine = await fineColumns(source, layer, task.format);
   if (task.format)
     return [
       ...exportArguments(task.format, task.table, sourceCrs),
@@ -274,7 +274,7 @@ function exportArguments(format: ExportFormat, table: string, sourceCrs: string 
 }
 
 /** Formats whose times are text: they keep all digits. */
-const TEXT_FORMATS: ReadonlySet<ExportFormat> = new Set(['CSV', 'GeoJSON', 'GeoJSONSeq']);
+const TEXT_FORMATS: ReadonlySet<ExportFormat> = new Set(['CSV', 'GeoJSON', 'GeoJSONSeq', 'KML']);
 
 /** What is read: the layer, or its rows in the order of a column, which is left out. */
 function rowArguments(

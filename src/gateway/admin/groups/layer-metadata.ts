@@ -4,6 +4,7 @@ import { importDrawingInfo } from '../../../core/style/drawing-info/import.js';
 import type { StylePut, Styles } from '../../../services/styles/index.js';
 import { documentOfLayers, targetOf } from '../../../services/styles/translations.js';
 import type { StoredStyle } from '../../../stores/styles.js';
+import { bindDocument } from '../esri-documents.js';
 import { group, type Implementation, implement, report, setting } from '../kit.js';
 import { layerId, requireBounded } from '../layers.js';
 import { fields, filter, relationships, validation } from './layer-settings.js';
@@ -12,7 +13,7 @@ import { putStyle } from './styles.js';
 const OptionalObject = Type.Union([Type.Object({}), Type.Null()]);
 const Document = Type.Object({ layerId: Type.Integer(), document: OptionalObject });
 
-/** A document of free JSON that belongs to a layer: of its pop-ups, or of its drawing. */
+/** A document of Esri's specification that belongs to a layer: of its pop-ups, or of its drawing. */
 function layerDocument(member: 'popupInfo' | 'drawingInfo'): { get: Implementation; set: Implementation } {
   const view = (id: number, stored: StoredStyle | undefined) => ({
     layerId: id,
@@ -31,8 +32,8 @@ function layerDocument(member: 'popupInfo' | 'drawingInfo'): { get: Implementati
     set: implement({
       description:
         member === 'drawingInfo'
-          ? 'Replaces the document, and draws the layer by its renderer. Null removes both.'
-          : 'Replaces the document; null removes it.',
+          ? 'Replaces the document, and draws the layer by its renderer. Null removes both. Members bind in any case; unknown members are dropped.'
+          : 'Replaces the document; null removes it. Members bind in any case; unknown members are dropped.',
       params: { layerId },
       body: {
         schema: OptionalObject,
@@ -45,9 +46,10 @@ function layerDocument(member: 'popupInfo' | 'drawingInfo'): { get: Implementati
       async answer({ params, body, principal }, { styles }) {
         styles.requireLayer(params.layerId);
         requireBounded(body, '');
-        const document = member === 'drawingInfo' ? await documentFor(params.layerId, body, styles) : {};
+        const bound = bindDocument(member, body, '');
+        const document = member === 'drawingInfo' ? await documentFor(params.layerId, bound, styles) : {};
         const about = { changedBy: principal.name, changeSummary: `${member} was set` };
-        const change = { ...about, ...document, [member]: body };
+        const change = { ...about, ...document, [member]: bound };
         return view(params.layerId, await putStyle(params.layerId, change, '', styles));
       },
     }),

@@ -22,6 +22,7 @@ import {
   timestamp,
   wrap,
 } from '../envelope.js';
+import { bindDocument } from '../esri-documents.js';
 import { action, group, implement, jsonBody, report, setting } from '../kit.js';
 import { requireWhole } from '../layer-rights.js';
 import { layerId, requireBounded } from '../layers.js';
@@ -165,10 +166,11 @@ interface Put {
 
 /** A drawingInfo alone is translated; beside a style it is kept as it is. */
 async function put({ params, body, principal }: StyleExchange<PutBody>, { styles }: AdminDeps): Promise<Put> {
-  const { mapLibreStyle, drawingInfo, changedBy, changeSummary } = body;
-  if (!mapLibreStyle && !drawingInfo)
+  const { mapLibreStyle, changedBy, changeSummary } = body;
+  if (!mapLibreStyle && !body.drawingInfo)
     throw new ApiError('invalid-body', 'One of mapLibreStyle and drawingInfo is required.');
-  if (drawingInfo) requireBounded(drawingInfo, '/drawingInfo');
+  if (body.drawingInfo) requireBounded(body.drawingInfo, '/drawingInfo');
+  const drawingInfo = body.drawingInfo && bindDocument('drawingInfo', body.drawingInfo, '/drawingInfo');
   const collection = styles.styled(params.layerId);
   const translated = mapLibreStyle ? undefined : importDrawingInfo(drawingInfo, targetOf(collection));
   const document =

@@ -7,6 +7,7 @@ import { LIMITS } from '../../../core/limits.js';
 import { RATE_SCOPES } from '../../../core/rate-limits.js';
 import type { DomainCode } from '../../../core/vector-source.js';
 import { LONGEST_WINDOW_S } from '../../../services/access/rate-limits.js';
+import { DrawingInfo, PopupInfo } from '../esri-documents.js';
 import { GrantSchema, NAME, RULE_SCOPE } from '../rule-schemas.js';
 import { AccessPolicy, MapServer } from '../service-schemas.js';
 
@@ -129,9 +130,12 @@ export const LayerSpec = Type.Object(
   CLOSED,
 );
 
-const OptionalObject = Type.Optional(Type.Union([Type.Object({}), Type.Null()]));
 export const StyleSpec = Type.Object(
-  { document: Type.Object({}), drawingInfo: OptionalObject, popupInfo: OptionalObject },
+  {
+    document: Type.Object({}),
+    drawingInfo: Type.Optional(DrawingInfo),
+    popupInfo: Type.Optional(PopupInfo),
+  },
   CLOSED,
 );
 

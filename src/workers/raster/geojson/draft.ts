@@ -29,13 +29,16 @@ export async function openDraft(path: string, draft: ExportDraft, format: Export
     ({ name, type }, i) => type !== draft.fields[i]!.type && facts.hasOtherText(name),
   );
   const notes = [
-    ...facts.notes(forms),
-    ...noteTextTimes(texts),
+    ...facts.notes(forms, SHORT_FORMATS.has(format) ? 15 : 17),
+    ...(format === 'KML' ? [] : noteTextTimes(texts)),
     ...(format === 'ESRI Shapefile' ? notesOfShapefile(fields, facts) : []),
   ];
   for (const note of notes) noteDataset(dataset, note);
   return { dataset, draft: { ...draft, fields } };
 }
+
+/** Formats whose numbers GDAL writes with 15 digits. */
+const SHORT_FORMATS: ReadonlySet<ExportFormat> = new Set(['KML', 'ESRI Shapefile']);
 
 const isTime = (type: FieldType) => type === 'date' || type === 'date-time';
 
@@ -63,6 +66,8 @@ function formFor({ name, type }: DraftField, facts: PropertyFacts, format: Expor
   if (type === 'number' && facts.isBeyondDoubles(name)) return { form: 'text', isText: true };
   if (type === 'number') return facts.hasLargeIntegers(name) ? { form: 'double' } : {};
   if (!isTime(type)) return {};
+  // GDAL writes times as `2020/01/01 00:00:00+00` there; text stays ISO 8601, with all digits.
+  if (format === 'KML') return { isText: true };
   // Years before 0000 and after 9999, and infinity.
   if (facts.hasOtherText(name)) return { isText: true };
   if (type === 'date' || !facts.hasFineTimes(name)) return {};

@@ -2,7 +2,12 @@
 
 import { canonicalDigits, INT64_MAX, INT64_MIN, readNumber } from '../../../core/exact-number.js';
 import { compactJson } from '../../../core/json-text.js';
-import { noteRoundedNumbers, noteTextNumbers, noteTruncatedTimes } from '../../../core/value-notes.js';
+import {
+  noteRoundedNumbers,
+  noteShortNumbers,
+  noteTextNumbers,
+  noteTruncatedTimes,
+} from '../../../core/value-notes.js';
 import type { ScannedValue } from './scanner.js';
 
 /** What a property has in some feature. */
@@ -28,6 +33,8 @@ const OTHER = 2048;
 const INFINITE = 4096;
 /** Text, or an object or list, that a shapefile truncates. */
 const LONG_TEXT = 8192;
+/** A decimal of more than 15 digits. */
+const MANY_DIGITS = 16384;
 /** Bytes of text in a field of a shapefile. */
 const MAX_DBF_TEXT = 254;
 
@@ -101,15 +108,17 @@ export class PropertyFacts {
   }
 
   /** Sentences on values that are not what the file has. */
-  notes(forms: ReadonlyMap<string, Form>): string[] {
+  notes(forms: ReadonlyMap<string, Form>, digits: 15 | 17 = 17): string[] {
+    const rounded = digits === 15 ? ROUNDED | MANY_DIGITS : ROUNDED;
+    const note = digits === 15 ? noteShortNumbers : noteRoundedNumbers;
     const names = (has: (facts: number, form: Form | undefined) => boolean) =>
       [...this.#facts].flatMap(([name, facts]) => (has(facts, forms.get(name)) ? [name] : []));
     return [
       ...noteTextNumbers(names((facts, form) => form === 'text' && (facts & (HUGE | BIG)) !== 0)),
-      ...noteRoundedNumbers(
+      ...note(
         names(
           (facts, form) =>
-            form !== 'text' && (facts & (form === 'double' ? ROUNDED | BIG | HUGE : ROUNDED)) !== 0,
+            form !== 'text' && (facts & (form === 'double' ? rounded | BIG | HUGE : rounded)) !== 0,
         ),
       ),
       ...noteTruncatedTimes(names((_, form) => form === 'milliseconds')),
@@ -145,12 +154,15 @@ function factsOfNumber(text: string): number {
     return Number.isSafeInteger(Number(text)) ? INTEGER : INTEGER | BIG;
   }
   // The shortest decimal of a double, which most are.
-  if (String(Number(text)) === text) return DECIMAL;
+  if (String(Number(text)) === text) return DECIMAL | digitFact(text);
   const read = readNumber(text);
-  if (typeof read === 'number') return DECIMAL;
+  if (typeof read === 'number') return DECIMAL | digitFact(text);
   if (read === undefined) return DECIMAL | HUGE | INFINITE;
-  return isOfDouble(text) ? DECIMAL | LONG : DECIMAL | LONG | ROUNDED;
+  return DECIMAL | LONG | digitFact(text) | (isOfDouble(text) ? 0 : ROUNDED);
 }
+
+const digitFact = (text: string) =>
+  text.length > 16 && Number(Number(text).toPrecision(15)) !== Number(text) ? MANY_DIGITS : 0;
 
 /** Most digits that `toPrecision` writes. */
 const MAX_PRECISION = 100;

@@ -1,0 +1,46 @@
+import type { JsonText } from '../../core/json-text.js';
+import type { FieldType } from '../../core/vector-source.js';
+
+/** Milliseconds of the farthest instants that a date can name. */
+const MAX_TIME = 8.64e15;
+
+const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
+const INSTANT = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)?$/;
+
+/**
+ * Whether a date or an instant that a client of GeoServices sent is the stored one as the server shows it: in milliseconds
+ * since 1970. Numbers that a GeoPackage has in such a column are shown as they are, and read as milliseconds when they
+ * come back. Days and seconds that do not exist, such as 30 February, are shown as later ones.
+ */
+export function isShownTime(now: JsonText, was: JsonText, type: FieldType | undefined): boolean {
+  if (type !== 'date-time' && type !== 'date') return false;
+  const shown = shownMilliseconds(JSON.parse(was));
+  if (shown === undefined || Math.abs(shown) > MAX_TIME) return false;
+  const sent: unknown = JSON.parse(now);
+  if (typeof sent !== 'string') return false;
+  const text = new Date(shown).toISOString();
+  return type === 'date' ? sent === text.split('T')[0] : Date.parse(sent) === Date.parse(text);
+}
+
+function shownMilliseconds(stored: unknown): number | undefined {
+  if (typeof stored === 'number') return stored;
+  if (typeof stored !== 'string') return undefined;
+  const milliseconds = dayOf(stored) ?? instantOf(stored) ?? Date.parse(stored);
+  return Number.isNaN(milliseconds) ? undefined : milliseconds;
+}
+
+function dayOf(text: string): number | undefined {
+  const [, year, month, day] = DATE.exec(text) ?? [];
+  if (year === undefined) return undefined;
+  // `Date.UTC` reads years below 100 as those of the twentieth century.
+  return new Date(0).setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+}
+
+function instantOf(text: string): number | undefined {
+  const [, day, hours, minutes, seconds, fraction = '', sign, ...zone] = INSTANT.exec(text) ?? [];
+  if (day === undefined) return undefined;
+  const [zoneHours = 0, zoneMinutes = 0] = zone.map((part) => Number(part ?? 0));
+  const ahead = (zoneHours * 60 + zoneMinutes) * (sign === '-' ? -1 : 1);
+  const time = (Number(hours) * 60 + Number(minutes) - ahead) * 60 + Number(seconds);
+  return dayOf(day)! + time * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'));
+}
