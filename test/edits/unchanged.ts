@@ -53,7 +53,7 @@ export function addFineRows(store: ReturnType<typeof geoPackageStore>): Editable
     const insert = db.prepare(`INSERT INTO ${table} (geom, name) VALUES (?, 'old')`);
     for (const wkb of rows) insert.run(wkbToGeoPackage(wkb, srsId));
   }
-  db.exec(`CREATE TABLE odd (fid INTEGER PRIMARY KEY NOT NULL, geom POINT, name TEXT, tx TEXT(5), i INTEGER, b BOOLEAN, r DOUBLE, d DATE, t DATETIME);
+  db.exec(`CREATE TABLE odd (fid INTEGER PRIMARY KEY NOT NULL, geom POINT, name TEXT, tx TEXT(5), i INTEGER, b BOOLEAN, r DOUBLE, d DATE, t DATETIME, bl BLOB);
     INSERT INTO gpkg_contents (table_name, data_type, identifier, srs_id) VALUES ('odd', 'features', 'odd', 4326);
     INSERT INTO gpkg_geometry_columns VALUES ('odd', 'geom', 'POINT', 4326, 0, 0);`);
   for (const [column, value] of ODD) db.exec(`INSERT INTO odd (name, ${column}) VALUES ('old', ${value})`);
@@ -63,9 +63,10 @@ export function addFineRows(store: ReturnType<typeof geoPackageStore>): Editable
 
 /** Values that SQLite stores in columns of a type that they do not have. */
 const ODD = [
-  ...["'longer than five'", "'a' || char(0)"].map((value) => ['tx', value]),
-  ...['1.5', "''", "'abc'", '1e300'].map((value) => ['i', value]),
-  ...["'true'", '0.5'].map((value) => ['b', value]),
+  ...["'longer than five'", "'a' || char(0)", "x'ff00fe'", '5'].map((value) => ['tx', value]),
+  ...["'text in blob'", '12'].map((value) => ['bl', value]),
+  ...['1.5', "''", "'abc'", '1e300', "x'01'"].map((value) => ['i', value]),
+  ...["'true'", '0.5', '2', '-1', "'yes'"].map((value) => ['b', value]),
   ...["'text'", "'NaN'"].map((value) => ['r', value]),
   ...["'2020/01/01'", "'2020-01-01T10:00:00Z'", '20200101', '2458849.5', "'2020-02-30'"].map((v) => ['d', v]),
   ...["'2020-01-01'", "'2020-01-01 10:00'", "'2020-01-01T10:00:00+0200'", '1577836800'].map((v) => ['t', v]),
@@ -153,7 +154,7 @@ export function unchangedSuite(name: string, open: () => { store: EditableStore;
 
   it.runIf(name === 'GeoPackage')('leaves values that do not fit their column', async () => {
     const { send, server } = open().editor;
-    const query = 'SELECT fid, tx, i, b, r, d, t, typeof(d) AS dt, typeof(t) AS tt FROM odd ORDER BY fid';
+    const query = 'SELECT fid, tx, i, b, r, d, t, bl, typeof(d) AS dt, typeof(t) AS tt FROM odd ORDER BY fid';
     const names = async () =>
       (await open().store.query('SELECT DISTINCT name FROM odd')).map((row) => row['name']);
     const before = await open().store.query(query);
@@ -191,7 +192,7 @@ export function unchangedSuite(name: string, open: () => { store: EditableStore;
     ]);
     const unknown = { ...features[0].properties, nope: 1 };
     expect((await send('PUT', 'odd/items/1', { ...features[0], properties: unknown })).status).toBe(400);
-    const changed = await send('PATCH', 'odd/items/11', { properties: { d: '2021-02-30' } });
+    const changed = await send('PATCH', 'odd/items/1', { properties: { d: '2021-02-30' } });
     expect(changed.status).toBe(400);
     expect(await open().store.query(query)).toEqual(before);
   });
