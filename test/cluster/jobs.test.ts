@@ -97,13 +97,14 @@ describe('two servers and a worker of one state', () => {
     expect(await addresses(idle)).toBe(0);
     // What one has made, the other one answers with.
     const tiles = `${idle.url}/ogc/tiles/collections/${layerId}/tiles/WebMercatorQuad/6/22`;
-    let made = 0;
-    for (let column = 30; column < 40; column++) {
-      const response = await fetch(`${tiles}/${column}?f=mvt`);
-      if (response.headers.get('server-timing')?.includes('vector-tile')) made++;
-    }
     // A busy Redis is not waited for: then a tile is made.
-    expect(made).toBeLessThan(9);
+    const found: number[] = [];
+    for (let column = 0; column < 64 && found.length < 2; column++) {
+      const response = await fetch(`${tiles}/${column}?f=mvt`);
+      const isMade = response.headers.get('server-timing')?.includes('vector-tile');
+      if (response.status === 200 && !isMade) found.push(column);
+    }
+    expect(found).toHaveLength(2);
   });
 
   it('make the tiles of an archive together, and one of them writes it', async () => {
