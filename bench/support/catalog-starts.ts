@@ -1,10 +1,10 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cpuSeconds } from './load.js';
+import { parentOf, treeCpuMs } from './peers.js';
 import { publishPart } from './report.js';
-import { type GraticuleServer, startGraticule } from './server.js';
+import { startGraticule } from './server.js';
 
 const PORT = 18_095;
 /** Inspections of files that were just written are not kept. */
@@ -12,7 +12,7 @@ const RACY_MS = 2500;
 const POLL_MS = 100;
 const MAX_POLLS = 300;
 
-/** What a server publishes in this bench. */
+/** Sources of a server, and how many files they are. */
 export interface StartCase {
   readonly name: string;
   readonly sources: readonly string[];
@@ -24,39 +24,13 @@ interface Start {
   readonly cpu: number;
 }
 
-function parentOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
-}
-
-/** Seconds of CPU of all processes of a server. */
-function cpuOfServer({ pid }: GraticuleServer): number {
-  const root = parentOf(pid);
-  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  let family = new Set([root]);
-  for (let size = 0; size !== family.size; ) {
-    size = family.size;
-    family = new Set([...family, ...all.map(Number).filter((one) => isChildOf(family, one))]);
-  }
-  return [...family].reduce((sum, one) => sum + cpuSeconds(one), 0);
-}
-
-function isChildOf(parents: ReadonlySet<number>, pid: number): boolean {
-  try {
-    return parents.has(parentOf(pid));
-  } catch {
-    // The process ended.
-    return false;
-  }
-}
-
 /** Starts a server, and stops it when it has written its inspections. */
 async function start({ sources, files }: StartCase, dataDir: string): Promise<Start> {
   const began = performance.now();
   const server = await startGraticule(sources, { port: PORT, cores: '0-1', dataDir });
   const seconds = (performance.now() - began) / 1000;
   try {
-    const cpu = cpuOfServer(server);
+    const cpu = treeCpuMs(parentOf(server.pid)) / 1000;
     await untilKept(join(dataDir, 'inspections'), files);
     return { seconds, cpu };
   } finally {

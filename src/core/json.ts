@@ -23,9 +23,9 @@ const MARK = `exact-${crypto.randomUUID()}`;
 
 /** The value of a text of `markExactNumbers`. */
 export const parseMarked = (text: string): unknown =>
-  JSON.parse(text, text.includes(MARK) ? unmarked : undefined);
+  JSON.parse(text, text.includes(MARK) ? unmark : undefined);
 
-function unmarked(_name: string, value: unknown): unknown {
+function unmark(_name: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !(MARK in value)) return value;
   return exactNumber((value as Record<string, string>)[MARK]!);
 }
@@ -71,7 +71,7 @@ export function stringifyExactly(value: unknown, indent = ''): string {
   return plainText(value, indent) ?? written(value, indent, '\n');
 }
 
-/** What `JSON.stringify` makes of an `ExactNumber`: they have 16 digits and more, or an exponent. */
+/** An `ExactNumber` as `JSON.stringify` writes it. It has an exponent, or at least 16 characters. */
 const QUOTED_NUMBER = /"-?(?:[\d.]{16,}|[\d.]+[eE][+-]?\d+)"/;
 
 /** What `JSON.stringify` writes, much quicker; undefined where there may be numbers that it cannot write. */
@@ -110,35 +110,38 @@ function written(value: unknown, indent: string, line: string): string {
 export function keepJson(value: unknown): string {
   const text = JSON.stringify(value);
   return text !== undefined && (QUOTED_NUMBER.test(text) || KEPT.test(text))
-    ? JSON.stringify(value, kept)
+    ? JSON.stringify(value, escapeKept)
     : text;
 }
 
 /** The value of a text of `keepJson`. */
-export const readKept = (text: string): unknown => JSON.parse(text, KEPT.test(text) ? restored : undefined);
+export const readKept = (text: string): unknown => JSON.parse(text, KEPT.test(text) ? restore : undefined);
 
 const KEPT = /"number"\s*:/;
 
-function kept(_name: string, value: unknown): unknown {
+function escapeKept(_name: string, value: unknown): unknown {
   if (isExactNumber(value)) return { number: String(value) };
   const member = onlyMember(value, 'number');
   const isLike = typeof member === 'string' || onlyMember(member, 'plain') !== undefined;
   return isLike ? { number: { plain: member } } : value;
 }
 
-function restored(_name: string, value: unknown): unknown {
+function restore(_name: string, value: unknown): unknown {
   const member = onlyMember(value, 'number');
   if (typeof member === 'string') return isNumberText(member) ? exactNumber(member) : value;
   const plain = onlyMember(member, 'plain');
   return plain === undefined ? value : { number: plain };
 }
 
+/** Whether a value is an object of JSON: no list, and no `ExactNumber`. */
+export const isJsonObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value);
+
 /** The member of this name of an object that has no other; undefined for all else. */
 function onlyMember(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || isExactNumber(value))
-    return undefined;
+  if (!isJsonObject(value)) return undefined;
   const names = Object.keys(value);
-  return names.length === 1 && names[0] === name ? (value as Record<string, unknown>)[name] : undefined;
+  return names.length === 1 && names[0] === name ? value[name] : undefined;
 }
 
 /** Text of UTF-8 bytes. Throws an Error for what is none. */

@@ -5,7 +5,7 @@ import { LIMITS } from '../core/limits.js';
 import type { StageProblem } from '../core/ogr.js';
 
 /** Returns the error for a file that cannot be staged. */
-export function refusalOf(problem: StageProblem): Error {
+export function describeStageProblem(problem: StageProblem): Error {
   switch (problem.problem) {
     case 'no-layer':
       return new ApiError(

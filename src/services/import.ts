@@ -22,7 +22,7 @@ import type {
   RemoteInput,
   RemoteKind,
 } from './import-input.js';
-import { refusalOf, removeDatabase } from './import-staging.js';
+import { describeStageProblem, removeDatabase } from './import-staging.js';
 import type { JobEngine, SubmitOptions } from './jobs/engine.js';
 import { keepsUpload, removeStrays, trimUploads } from './jobs/kept-uploads.js';
 import type { JobContext, JobKind, JobOutcome } from './jobs/kinds.js';
@@ -182,9 +182,11 @@ export class ImportService {
   /** Loads a table that a job has made, and makes it a collection; once for each job. */
   async publishTable(context: JobContext, table: NewTable): Promise<void> {
     const { staging, stagingTable, collection: id, title, features, token = context.id } = table;
-    const made = { staging, stagingTable, keepsStaging: true, table: id, title, token };
     await mkdir(dirname(this.#store), { recursive: true });
-    const task = { ...made, store: this.#store, maxTables: LIMITS.storeTables };
+    const task = {
+      ...{ staging, stagingTable, keepsStaging: true, table: id, title, token },
+      ...{ store: this.#store, maxTables: LIMITS.storeTables },
+    };
     const loaded = await this.#deps.pools.run('vector.load', task, { signal: context.signal });
     if ('occupant' in loaded) throw takenError(id);
     await this.#deps.forget?.(id, context.id);
@@ -432,7 +434,7 @@ export class ImportService {
     };
     const onProgress = (part: number) => tell(context, UNPACKED + part * (TRANSLATED - UNPACKED));
     const result = await this.#deps.pools.run('ogr.stage', task, { signal, onProgress });
-    if ('problem' in result) throw refusalOf(result);
+    if ('problem' in result) throw describeStageProblem(result);
     if (layer === undefined && result.spatialLayers > 1)
       await context.warn(
         `The file has ${result.spatialLayers} layers; this one is imported: ${result.layer}.`,

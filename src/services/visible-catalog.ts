@@ -31,7 +31,7 @@ export interface Reading {
   version(): number;
   /** Principals of one audience read the same. */
   audienceOf(principal: Principal): string;
-  /** What a principal learns of a collection whose source cannot be read. Default: shown. */
+  /** Tells if a collection whose source cannot be read is shown to a principal. Default: shown. */
   readonly awaited?: (principal: Principal, collection: AwaitedCollection) => 'shown' | 'refused' | 'hidden';
   /** The layers that a collection is a copy of; none when absent. */
   sourcesOf?(id: string): readonly LayerName[];

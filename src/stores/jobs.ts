@@ -158,7 +158,7 @@ export class JobStore {
     });
   }
 
-  /** What became of these jobs, by id. */
+  /** Reads the states of these jobs, by id. */
   async outcomes(ids: readonly string[]): Promise<ReadonlyMap<string, JobOutcomeRow>> {
     if (ids.length === 0) return new Map();
     const rows = await this.db
@@ -169,7 +169,7 @@ export class JobStore {
     return new Map(rows.map((row) => [row.id, row as JobOutcomeRow]));
   }
 
-  /** Those of these jobs that have ended, or are asked to. */
+  /** Reads those of these jobs that have ended or were cancelled. */
   async ending(ids: readonly string[]): Promise<JobRow[]> {
     if (ids.length === 0) return [];
     const rows = await this.db

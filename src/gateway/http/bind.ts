@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { ApiError } from '../../core/errors.js';
-import { isExactNumber } from '../../core/exact-number.js';
+import { isJsonObject } from '../../core/json.js';
 
 /** Returns the value as its schema spells it. Throws `invalid-body`. */
 export type Binder = (value: unknown, at?: string) => unknown;
@@ -31,9 +31,6 @@ export function memberBinder(schema: TSchema): Binder | undefined {
   return mapBinder(schema as Keywords);
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value);
-
 interface Member {
   readonly name: string;
   readonly dropsNull: boolean;
@@ -49,7 +46,7 @@ function objectBinder({ properties = {}, required = [], additionalProperties }: 
   );
   const dropsOthers = additionalProperties === undefined;
   return (value, at = '') => {
-    if (!isObject(value)) return value;
+    if (!isJsonObject(value)) return value;
     const bound = new Map<string, unknown>();
     for (const [key, one] of Object.entries(value)) {
       const member = members.get(key.toLowerCase());
@@ -70,7 +67,7 @@ function mapBinder({ patternProperties, additionalProperties }: Keywords): Binde
   const bind = values && memberBinder(values);
   if (!bind) return undefined;
   return (value, at = '') =>
-    isObject(value)
+    isJsonObject(value)
       ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, bind(one, `${at}/${key}`)]))
       : value;
 }
@@ -94,7 +91,7 @@ function unionBinder(schemas: readonly TSchema[]): Binder | undefined {
   if (![...lists, ...objects.map(({ bind }) => bind)].some((bind) => bind)) return undefined;
   return (value, at) => {
     if (Array.isArray(value)) return lists[0] ? lists[0](value, at) : value;
-    if (!isObject(value)) return value;
+    if (!isJsonObject(value)) return value;
     const possible = objects.filter(({ fits }) => fits(value));
     const { bind } = possible.find(({ isWhole }) => isWhole(value)) ?? possible[0] ?? objects[0] ?? {};
     return bind ? bind(value, at) : value;

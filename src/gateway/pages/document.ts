@@ -1,6 +1,6 @@
 import { isExactNumber } from '../../core/exact-number.js';
 import { html, type Markup } from '../../core/html.js';
-import { stringifyExactly } from '../../core/json.js';
+import { isJsonObject, stringifyExactly } from '../../core/json.js';
 import { type Crumb, page, section } from './layout.js';
 import { type Link, linkList, representationLine, resources } from './links.js';
 import { table } from './table.js';
@@ -45,7 +45,7 @@ class Drawing {
   #tables = 0;
 
   members(value: unknown, hidden: ReadonlySet<string> = new Set(), depth = 0): Markup | undefined {
-    if (!isRecord(value)) return this.#value(value, depth);
+    if (!isJsonObject(value)) return this.#value(value, depth);
     const entries = Object.entries(value).filter(
       ([name, member]) => !hidden.has(name) && member !== undefined,
     );
@@ -97,10 +97,6 @@ function omitted(total: number): Markup | undefined {
     : undefined;
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value);
-}
-
 function isNumber(value: unknown): value is number {
   return typeof value === 'number';
 }
@@ -108,17 +104,17 @@ function isNumber(value: unknown): value is number {
 function isLinks(value: unknown): value is Link[] {
   return (
     Array.isArray(value) &&
-    value.every((link) => isRecord(link) && typeof link.href === 'string' && typeof link.rel === 'string')
+    value.every((link) => isJsonObject(link) && typeof link.href === 'string' && typeof link.rel === 'string')
   );
 }
 
 /** Member names of a list of flat objects that are all alike: such a list reads best as a table. */
 function columnsOf(values: readonly unknown[]): string[] | undefined {
   const [first] = values;
-  if (values.length < 2 || !isRecord(first)) return undefined;
+  if (values.length < 2 || !isJsonObject(first)) return undefined;
   const names = Object.keys(first);
   const alike = (value: unknown) =>
-    isRecord(value) && Object.keys(value).join() === names.join() && Object.values(value).every(isFlat);
+    isJsonObject(value) && Object.keys(value).join() === names.join() && Object.values(value).every(isFlat);
   return names.length > 0 && names.length <= MAX_COLUMNS && values.every(alike) ? names : undefined;
 }
 

@@ -114,7 +114,7 @@ export class Relay {
     if (entry.outbox.source.path === undefined) return this.#run(entry);
     const giveBack = await this.#fileTurns.take();
     try {
-      // Its files can be gone by now.
+      // The source can be removed while its outbox waits.
       if (this.#outboxes.get(entry.outbox.key) === entry) await this.#run(entry);
     } finally {
       giveBack();

@@ -238,7 +238,7 @@ export class JobEngine {
         signal?.removeEventListener('abort', end);
         resolve();
       };
-      // What another process tells may be lost: look again after a while.
+      // A signal of another process can be lost, so the job is read again after a while.
       const timer = setTimeout(end, this.#options.pollMs);
       const stop = this.observe(id, ({ state }) => {
         if (state !== 'Running') end();

@@ -28,9 +28,9 @@ export async function readFileSource(file: SourceFile, deps: PublishDeps): Promi
   if (file.problem) return { collections: [], quarantined: [{ path: file.path, reason: file.problem }] };
   try {
     const inspector = await deps.inspections.start(file.path);
-    const found = await readFile(file, { ...deps, inspector });
-    if (!found.isPassing && !found.dependsOnOthers) inspector.keep();
-    return found;
+    const contents = await readFile(file, { ...deps, inspector });
+    if (!contents.isPassing && !contents.dependsOnOthers) inspector.keep();
+    return contents;
   } catch (error) {
     const reason = error instanceof TaskFailure ? error.message : 'The file could not be read.';
     const unread = { path: file.path, reason, isUnread: true } as const;
@@ -115,8 +115,8 @@ async function readFeatureTables(
   const assumeCrs = tables.path === file ? undefined : await sidecarCrs(file);
   const inspect = async (crs: Record<string, string>) => {
     const options = { deadlineMs: INSPECT_DEADLINE_MS };
-    const found = await deps.inspector.run('vector.inspect', { ...tables, crs, assumeCrs }, options);
-    return found.map((one) => {
+    const layers = await deps.inspector.run('vector.inspect', { ...tables, crs, assumeCrs }, options);
+    return layers.map((one) => {
       const layer = /\.km[lz]$/i.test(file) ? withSpan(one) : one;
       const remarks = [...(notes[layer.source.table] ?? []), ...(layer.remarks ?? [])];
       return remarks.length > 0 ? { ...layer, remarks } : layer;

@@ -80,12 +80,12 @@ export class InspectedStates {
     const own = basename(path);
     const stem = basename(own, extname(own)).toLowerCase();
     const names = await this.#list(folder);
-    const found: string[] = [];
+    const beside: string[] = [];
     for (let i = firstFrom(names, stem); i < names.length && names[i]![0].startsWith(stem); i++) {
       const [lower, name] = names[i]!;
-      if (name !== own && /^[._]/.test(lower.slice(stem.length))) found.push(join(folder, name));
+      if (name !== own && /^[._]/.test(lower.slice(stem.length))) beside.push(join(folder, name));
     }
-    return found;
+    return beside;
   }
 
   async #list(folder: string): Promise<Listing['names']> {

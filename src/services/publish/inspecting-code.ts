@@ -6,7 +6,7 @@ import { builtFile } from '../../native/built.js';
 
 /** Entries of the threads that inspect: the build writes the hash of the code into them. */
 const ENTRIES = ['vector', 'raster'];
-const NATIVE_PARTS = ['graticule.node', 'graticule_sqlite.so'];
+const NATIVE_PARTS = ['graticule.node', 'graticule_sqlite.so', 'graticule_proj.node'];
 /** Settings of the libraries that read files. */
 const VARIABLES = /^(CPL|GDAL|OGR|OSR|PROJ)_/;
 

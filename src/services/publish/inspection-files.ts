@@ -69,11 +69,11 @@ export class InspectionFiles {
 
   /** Removes the files of all other sources, and drafts of processes that were killed. */
   async keepOnly(sources: Iterable<string>): Promise<void> {
-    const kept = new Set([...sources].map(nameOf));
+    const names = new Set([...sources].map(nameFile));
     const now = Date.now();
     for (const name of await readdir(this.folder).catch(() => [])) {
       const match = OWN_NAME.exec(name);
-      if (!match || kept.has(name)) continue;
+      if (!match || names.has(name)) continue;
       const path = join(this.folder, name);
       const isDraft = match[1] !== undefined;
       if (!isDraft || now - (await readWriteTime(path)) > MAX_DRAFT_MS) await rm(path, { force: true });
@@ -81,11 +81,11 @@ export class InspectionFiles {
   }
 
   #pathOf(source: string): string {
-    return join(this.folder, nameOf(source));
+    return join(this.folder, nameFile(source));
   }
 }
 
-const nameOf = (source: string) => createHash(HASH).update(source).digest('hex') + EXTENSION;
+const nameFile = (source: string) => createHash(HASH).update(source).digest('hex') + EXTENSION;
 
 /** Milliseconds since 1970; 0 for a file that is gone. */
 const readWriteTime = (path: string) =>

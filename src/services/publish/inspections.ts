@@ -63,7 +63,7 @@ export class Inspections {
     if (former.size > 0) this.#written.add(source);
     return new SourceInspection({
       ...{ pools, former, now: this.#now, states: files && this.#states },
-      kept: (inspection) => {
+      noteUnsaved: (inspection) => {
         this.#unwritten.set(source, inspection);
         if (!this.#isFirst) this.#plan();
       },
@@ -95,9 +95,9 @@ export class Inspections {
   async #write(): Promise<void> {
     const files = this.files!;
     const ignore = () => {};
-    const kept = this.#firstSources;
+    const sources = this.#firstSources;
     this.#firstSources = undefined;
-    if (kept) await files.keepOnly(kept).catch(ignore);
+    if (sources) await files.keepOnly(sources).catch(ignore);
     for (const source of this.#gone) {
       this.#gone.delete(source);
       this.#written.delete(source);
@@ -124,12 +124,12 @@ interface SourceInspectionDeps {
   readonly former: SourceInspections;
   now(): number;
   /** Called when there are inspections to write. */
-  kept(inspection: SourceInspection): void;
+  noteUnsaved(inspection: SourceInspection): void;
 }
 
 /** Inspections of one source during one reading. */
 export class SourceInspection implements Inspector {
-  readonly #made = new Map<string, KeptInspection>();
+  readonly #current = new Map<string, KeptInspection>();
   #isKept = false;
   #saved: SourceInspections;
 
@@ -166,21 +166,21 @@ export class SourceInspection implements Inspector {
   /** Call when the source was read without a failure that may pass. */
   keep(): void {
     this.#isKept = true;
-    if (this.deps.states) this.deps.kept(this);
+    if (this.deps.states) this.deps.noteUnsaved(this);
   }
 
   /** Returns the inspections of this reading; undefined if they are the ones that were saved last. */
   takeUnsaved(): SourceInspections | undefined {
-    const [made, saved] = [this.#made, this.#saved];
-    const isSame = made.size === saved.size && [...made].every(([key, one]) => saved.get(key) === one);
+    const [current, saved] = [this.#current, this.#saved];
+    const isSame = current.size === saved.size && [...current].every(([key, one]) => saved.get(key) === one);
     if (isSame) return undefined;
-    this.#saved = new Map(made);
+    this.#saved = new Map(current);
     return this.#saved;
   }
 
   #note(key: string, inspection: KeptInspection | undefined): void {
-    if (inspection) this.#made.set(key, inspection);
-    else this.#made.delete(key);
+    if (inspection) this.#current.set(key, inspection);
+    else this.#current.delete(key);
     if (this.#isKept) this.keep();
   }
 }

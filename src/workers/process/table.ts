@@ -1,10 +1,11 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { freeName } from '../../core/column-names.js';
 import { TaskFailure } from '../../core/failure.js';
 import { RESULT_TABLE, resultColumns } from '../../core/feature-processes.js';
 import { GEOJSON_GEOMETRIES } from '../../core/geojson-types.js';
 import type { FieldType } from '../../core/vector-source.js';
 import Database from '../../native/sqlite.js';
+import { removeDatabaseFiles } from '../database-files.js';
 import { connect, quote } from '../providers/geopackage/connection.js';
 import { addCrs, createCore } from '../providers/geopackage/create.js';
 import { asMulti, typeNumber } from './blob.js';
@@ -105,7 +106,7 @@ export class FeatureTable {
     attributes: readonly Attribute[],
     { source }: { source?: string } = {},
   ): FeatureTable {
-    for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+    removeDatabaseFiles(path);
     const db = source === undefined ? new Database(path) : attach(connect(path, false), source);
     // It is written to the disk once, when it is whole. Without the schema the source would be changed, too.
     db.pragma('main.journal_mode = MEMORY');

@@ -30,11 +30,7 @@ export async function fineColumns(
 ): Promise<ReadonlySet<string>> {
   if (source.driver.description !== 'GPKG') return new Set();
   if (format === 'KML')
-    return new Set(
-      layer.fields
-        .map(({ name, type }) => ({ name, type }))
-        .flatMap(({ name, type }) => (/^date/i.test(type) ? [name] : [])),
-    );
+    return new Set(layer.fields.map(({ name, type }) => (/^date/i.test(type) ? name : '')).filter(Boolean));
   const times = findTimes(layer);
   if (times.length === 0) return new Set();
   const tests = times.map(({ name }) => `max(${quote(name)} GLOB '*.[0-9][0-9][0-9]*[1-9]*')`).join(', ');

@@ -37,7 +37,7 @@ export async function openVector(path: string, exactness: Exactness = {}): Promi
     await requirePlainDefinitions(path);
     const drivers = await vectorDrivers(path);
     if (drivers[0] === 'ESRIJSON') return await openEsriJson(path, exactness);
-    if (JSON_DRIVERS.has(drivers[0]!)) return await openJson(path, drivers[0]!, exactness);
+    if (JSON_DRIVERS.has(drivers[0]!)) return await openJson(path, drivers, exactness);
     return await withoutSchema(path, async () => openWith(path, drivers));
   } catch (error) {
     throw unreadable('The file is not a vector file of a supported format, or is damaged.', error);

@@ -27,7 +27,9 @@ const RECORD_SEPARATOR = '\x1e';
 /** Drivers that may open a file, the likeliest first. Rejects with the error of the file system. */
 export async function vectorDrivers(path: string): Promise<readonly string[]> {
   const driver = jsonDriver(path, await readHead(path));
-  return driver === undefined ? DRIVERS : [driver];
+  if (driver === undefined) return DRIVERS;
+  // GDAL takes a sequence of one feature for GeoJSON, which opens no longer sequence.
+  return driver === 'GeoJSONSeq' ? [driver, 'GeoJSON'] : [driver];
 }
 
 /** The driver of a JSON text by how it begins; undefined where it is none. */

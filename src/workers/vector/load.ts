@@ -20,7 +20,7 @@ import { moveLayerStyles, putLayerStyle, removeLayerStyles } from '../providers/
 import {
   type ChosenStore,
   commitAlone,
-  featuresOf,
+  countLoaded,
   findElsewhere,
   findLoad,
   newestToken,
@@ -59,7 +59,7 @@ export function load(task: LoadTask): LoadResult {
   const { path, db } = openStore(task);
   try {
     prepareStore(db, { unpublished: task.unpublished });
-    const done = task.token === undefined ? undefined : featuresOf(db, task.token);
+    const done = task.token === undefined ? undefined : countLoaded(db, task.token);
     if (done !== undefined) return { features: done, store: path };
     db.prepare('ATTACH ? AS staging').run(task.staging);
     const result = copyWhole(db, path, task);

@@ -1,10 +1,11 @@
-import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { TaskFailure } from '../../../core/failure.js';
 import { sqliteState } from '../../../core/file-state.js';
 import { seriesFile, seriesFiles, seriesNumber } from '../../../core/store-series.js';
 import type { LoadedTable } from '../../../core/vector-tasks.js';
 import Database from '../../../native/sqlite.js';
+import { removeDatabaseFiles } from '../../database-files.js';
 import { connect } from './connection.js';
 import { hasLoads, prepareStore } from './create.js';
 
@@ -66,7 +67,7 @@ function openExisting(first: string, table: string, maxTables: number): ChosenSt
 /** Makes a store without tables, which is there whole or not at all: others may open it immediately. */
 function createStore(path: string): void {
   const part = join(dirname(path), `.${basename(path)}.new`);
-  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(part + suffix, { force: true });
+  removeDatabaseFiles(part);
   const db = new Database(part);
   try {
     prepareStore(db);
@@ -96,12 +97,12 @@ interface Store {
 function readStores(first: string, opened: Connections, except?: string): Store[] {
   const paths = listFiles(first).filter((path) => path !== except);
   return paths.flatMap((path): Store[] => {
-    const names = namesOf(path, path === first, opened);
+    const names = findNames(path, path === first, opened);
     return names === undefined ? [] : [{ path, names }];
   });
 }
 
-function namesOf(path: string, isFirst: boolean, opened: Connections): TableNames | undefined {
+function findNames(path: string, isFirst: boolean, opened: Connections): TableNames | undefined {
   const state = sqliteState(path);
   const kept = known.get(path);
   if (kept !== undefined && kept.state === state) return kept.names;
@@ -166,7 +167,7 @@ export function findLoad(first: string, token: string): { features: number; stor
   for (const store of listFiles(first)) {
     const db = connect(store, true);
     try {
-      const features = hasLoads(db) ? featuresOf(db, token) : undefined;
+      const features = hasLoads(db) ? countLoaded(db, token) : undefined;
       if (features !== undefined) return { features, store };
     } finally {
       db.close();
@@ -176,7 +177,7 @@ export function findLoad(first: string, token: string): { features: number; stor
 }
 
 /** The number of features that a load put into a store; undefined if it did not. */
-export function featuresOf(db: Db, token: string): number | undefined {
+export function countLoaded(db: Db, token: string): number | undefined {
   const sql = 'SELECT features FROM graticule_loads WHERE token = ?';
   return db.prepare(sql).pluck().get(token) as number | undefined;
 }

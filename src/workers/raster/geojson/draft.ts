@@ -23,7 +23,7 @@ export async function openDraft(path: string, draft: ExportDraft, format: Export
     if (form) forms.set(field.name, form);
     return isText ? { ...field, type: 'string' as const } : field;
   });
-  const dataset = await openForms(path, 'GeoJSON', forms);
+  const dataset = await openForms(path, ['GeoJSON'], forms);
   const texts = listNames(
     fields,
     ({ name, type }, i) => type !== draft.fields[i]!.type && facts.hasOtherText(name),

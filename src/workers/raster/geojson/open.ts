@@ -14,10 +14,14 @@ const CHUNK_BYTES = 1 << 20;
  * Opens a text of the family of GeoJSON. Properties whose values GDAL would read as others have another form in a copy, which
  * is removed with the dataset.
  */
-export async function openJson(path: string, driver: string, exactness: Exactness = {}): Promise<Dataset> {
+export async function openJson(
+  path: string,
+  drivers: readonly string[],
+  exactness: Exactness = {},
+): Promise<Dataset> {
   const facts = await readFacts(path);
   const forms = facts.forms(exactness);
-  const dataset = await openForms(path, driver, forms);
+  const dataset = await openForms(path, drivers, forms);
   for (const note of facts.notes(forms)) noteDataset(dataset, note);
   return dataset;
 }
@@ -33,16 +37,17 @@ export async function readFacts(path: string): Promise<PropertyFacts> {
   return facts;
 }
 
-/** GDAL takes a sequence of one feature for GeoJSON, which opens no longer sequence. */
-const driversOf = (driver: string) => (driver === 'GeoJSONSeq' ? [driver, 'GeoJSON'] : [driver]);
-
 /** Opens a text whose properties have other forms, if any has. */
-export function openForms(path: string, driver: string, forms: ReadonlyMap<string, Form>): Promise<Dataset> {
-  if (forms.size === 0) return openWith(path, driversOf(driver));
+export function openForms(
+  path: string,
+  drivers: readonly string[],
+  forms: ReadonlyMap<string, Form>,
+): Promise<Dataset> {
+  if (forms.size === 0) return openWith(path, drivers);
   return openInScratch('json', async (folder) => {
     const copy = join(folder, basename(path));
     await writeCopy(path, copy, forms);
-    return openWith(copy, driversOf(driver));
+    return openWith(copy, drivers);
   });
 }
 

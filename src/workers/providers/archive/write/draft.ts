@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import {
@@ -13,6 +13,7 @@ import {
 import { TaskFailure } from '../../../../core/failure.js';
 import Database from '../../../../native/sqlite.js';
 import type { Cancellation } from '../../../cancellation.js';
+import { removeDatabaseFiles } from '../../../database-files.js';
 
 type Db = Database.Database;
 
@@ -155,8 +156,7 @@ function dropPlan(output: string): void {
 }
 
 export function discardDraft(output: string): void {
-  for (const path of [partialOf(output), indexOf(output)])
-    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(path + suffix, { force: true });
+  for (const path of [partialOf(output), indexOf(output)]) removeDatabaseFiles(path);
 }
 
 function sync(path: string): void {
