@@ -5,7 +5,8 @@ import { afterEach, expect, it } from 'vitest';
 import Database from '../../src/native/sqlite.js';
 import { type EditableStore, geoPackageStore } from '../edits/support.js';
 import { startTown, type Town } from '../replicas/support.js';
-import { freePort, startServerProcess } from '../support/server.js';
+import { freePort } from '../support/ports.js';
+import { startServerProcess } from '../support/server.js';
 import { Files, png } from './support.js';
 
 /** What is left of attachments after the server was killed at any moment. */

@@ -4,7 +4,7 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort } from '../support/server.js';
+import { freePort } from '../support/ports.js';
 import { copyDemoData, type DataCopy } from './support/data.js';
 import { healthCommand, lastOf } from './support/dockerfile.js';
 import { Build, containerCommand, type Image } from './support/image.js';

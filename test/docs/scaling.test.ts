@@ -5,10 +5,11 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startNginx, type TestNginx } from '../support/nginx.js';
+import { freePort } from '../support/ports.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { startRedis, type TestRedis } from '../support/redis.js';
 import { startS3, type TestS3 } from '../support/s3.js';
-import { freePort, startServerProcess, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { makeDatabase } from '../support/state.js';
 import { type Block, blocksOf } from './reader.js';
 

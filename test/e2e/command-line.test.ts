@@ -3,7 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort, startServerProcess, type TestServer } from '../support/server.js';
+import { freePort } from '../support/ports.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 
 /** What the command line says to who typed something wrong. */
 

@@ -15,7 +15,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import Database from '../../src/native/sqlite.js';
 import { alive, family } from '../e2e/support/processes.js';
-import { freePort, startServer, startServerProcess } from '../support/server.js';
+import { freePort } from '../support/ports.js';
+import { startServer, startServerProcess } from '../support/server.js';
 
 /** A copy of a file is there as a whole or not at all, although nothing of it is written to the disk before its end. */
 

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { freePort, startServer, type TestServer } from '../support/server.js';
+import { freePort } from '../support/ports.js';
+import { startServer, type TestServer } from '../support/server.js';
 
 /** A server that speaks TLS itself. */
 

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { axeFaults } from '../pages/axe.js';
 import { launchBrowser, savePicture } from '../support/browser.js';
 import { startProvider, type TestProvider } from '../support/oidc-provider.js';
-import { freePort, startServer, type TestServer } from '../support/server.js';
+import { freePort } from '../support/ports.js';
+import { startServer, type TestServer } from '../support/server.js';
 
 /** An OpenID provider, its tokens, and signing in with it. */
 

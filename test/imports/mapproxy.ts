@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { freePort } from '../support/ports.js';
 import { pythonOfClients } from '../support/python.js';
-import { freePort } from '../support/server.js';
 import { REMOTE_HOST } from './support.js';
 
 const CONFIGURATION = `

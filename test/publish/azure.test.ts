@@ -5,7 +5,8 @@ import { azurePage } from '../../src/workers/ingest/azure-objects.js';
 import { parseXml } from '../../src/workers/ingest/xml.js';
 import { scratchDirectory } from '../engine/support.js';
 import { REMOTE_HOST, type Remote, startRemote } from '../imports/support.js';
-import { freePort, startServer, type TestServer } from '../support/server.js';
+import { freePort } from '../support/ports.js';
+import { startServer, type TestServer } from '../support/server.js';
 import { adminClient } from './support/admin-client.js';
 import { sampleObjects } from './support/samples.js';
 

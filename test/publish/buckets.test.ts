@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ObjectStore, objectAddress } from '../../src/core/object-stores.js';
+import { freePort } from '../support/ports.js';
 import { guardS3, type S3User, s3User, startS3, type TestS3 } from '../support/s3.js';
-import { freePort, startServer, type TestServer } from '../support/server.js';
+import { startServer, type TestServer } from '../support/server.js';
 import { adminClient } from './support/admin-client.js';
 import { sampleObjects } from './support/samples.js';
 

@@ -6,8 +6,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { run } from '../postgis/support.js';
+import { freePort } from '../support/ports.js';
 import { OWNER, startPostgres, type TestPostgres } from '../support/postgres.js';
-import { freePort, startServer, type TestServer } from '../support/server.js';
+import { startServer, type TestServer } from '../support/server.js';
 import { adminClient } from './support/admin-client.js';
 
 /** What the configuration publishes stands among what was published over the API, and is changed by nobody there. */

@@ -9,7 +9,8 @@ import { scratchDirectory } from '../engine/support.js';
 import { startMapServer } from '../imports/mapserver.js';
 import { leftovers, REMOTE_HOST, type Remote, sendJson, startRemote } from '../imports/support.js';
 import { type GeoServicesRemote, LAYER_PATH, startGeoServices } from '../support/geoservices.js';
-import { freePort, startServerProcess, type TestServer } from '../support/server.js';
+import { freePort } from '../support/ports.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { adminClient } from './support/admin-client.js';
 
 /** Services of other servers as connections: MapServer, a FeatureServer, and an OGC API that wants credentials. */

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { credentialsFor } from '../../src/workers/remote/credentials.js';
 import { DEM, fileRaster, LANDSAT, suiteEngine } from '../engine/support.js';
-import { freePort, startServer } from '../support/server.js';
+import { freePort } from '../support/ports.js';
+import { startServer } from '../support/server.js';
 
 const suite = suiteEngine({ GRATICULE_REMOTE_ALLOW: '["127.0.0.1"]' });
 

@@ -7,9 +7,10 @@ import type { SceneQuery, SceneSearch } from '../../src/core/stac-scenes.js';
 import { Cancellation } from '../../src/workers/cancellation.js';
 import { searchScenes } from '../../src/workers/ingest/stac/search.js';
 import { AllowedHosts } from '../../src/workers/remote/allowed.js';
+import { freePort } from '../support/ports.js';
 import { OWNER, startPostgres, type TestPostgres } from '../support/postgres.js';
 import { pythonOfClients } from '../support/python.js';
-import { freePort, startServer, type TestServer } from '../support/server.js';
+import { startServer, type TestServer } from '../support/server.js';
 import { type StacApi, sendRange, startStacApi } from '../support/stac-api.js';
 
 /** Against stac-fastapi with pgstac. */

@@ -3,7 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort, startServer, type TestServer } from '../support/server.js';
+import { freePort } from '../support/ports.js';
+import { startServer, type TestServer } from '../support/server.js';
 
 /** Scenes of one value each: the second lies over half of the first, the third in another UTM zone. */
 const SCENES = [

@@ -2,7 +2,8 @@ import { afterEach, expect, it } from 'vitest';
 import Database from '../../src/native/sqlite.js';
 import { gateways } from '../e2e/support/processes.js';
 import { type EditableStore, geoPackageStore, parcel } from '../edits/support.js';
-import { freePort, startServerProcess } from '../support/server.js';
+import { freePort } from '../support/ports.js';
+import { startServerProcess } from '../support/server.js';
 import { Device, ring, sent, startTown, type Town } from './support.js';
 
 /** What is left of replicas after processes were killed, and after time has passed. */

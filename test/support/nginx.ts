@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from './server.js';
+import { freePort } from './ports.js';
 
 /** Debian's nginx with the server block of a page of the documentation, on a private port. */
 export interface TestNginx {

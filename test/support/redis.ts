@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from './server.js';
+import { freePort } from './ports.js';
 
 /** A Redis server of a test's own. */
 export interface TestRedis {

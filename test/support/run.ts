@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { claimPorts } from './ports.js';
 import { startServer, type TestServer } from './server.js';
 
 /** Names the folder of what the test files of one run share. */
@@ -21,6 +22,7 @@ function requireBuild(): void {
 /** Before the first test file of a run; the answer ends it. */
 export default async function setup(): Promise<() => Promise<void>> {
   requireBuild();
+  const ports = await claimPorts();
   const folder = mkdtempSync(join(tmpdir(), 'graticule-run-'));
   process.env[RUN_VARIABLE] = folder;
   let server: Promise<TestServer> | undefined;
@@ -34,6 +36,7 @@ export default async function setup(): Promise<() => Promise<void>> {
   await new Promise<void>((resolve) => door.listen(join(folder, SHARED_SERVER), resolve));
   return async () => {
     door.close();
+    ports?.close();
     await (await server?.catch(() => undefined))?.stop();
     rmSync(folder, { recursive: true, force: true });
   };

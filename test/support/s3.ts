@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { freePort } from './ports.js';
 import { pythonOfClients } from './python.js';
-import { freePort } from './server.js';
 
 /** An S3 of a test's own, with one bucket. */
 export interface TestS3 {

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
 import { get as getSecure } from 'node:https';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startHosted } from './hosted-server.js';
+import { freePort } from './ports.js';
 
 /** A real server of the build output, on a private port and data folder. */
 export interface TestServer {
@@ -45,28 +45,6 @@ const ADMIN_KEY = 'test-key-of-the-administrator-1';
 const DEFAULTS = { SVC_ADMIN_KEY: ADMIN_KEY, SVC_WORKERS__WAIT_MS: '60000' };
 const START_MS = 120_000;
 const STOP_MS = 20_000;
-
-/** Ports of a test process: gateways share ports, so two files that were given the same one would mix their servers. */
-const PORTS = 1200;
-const FIRST_PORT = 12_000 + PORTS * (Number(process.env['VITEST_POOL_ID'] ?? 0) % 16);
-let lastPort = Math.floor(Math.random() * PORTS);
-
-/** A port that was free a moment ago, of those that no other process of this run takes. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    lastPort = (lastPort + 1) % PORTS;
-    const port = FIRST_PORT + lastPort;
-    const probe = createServer().listen(port);
-    const isFree = await once(probe, 'listening').then(
-      () => true,
-      () => false,
-    );
-    if (!isFree) continue;
-    probe.close();
-    await once(probe, 'close');
-    return port;
-  }
-}
 
 /**
  * Starts a server for a test that looks at nothing but what it answers, writes and logs: in a process that has run others

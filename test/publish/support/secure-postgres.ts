@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from '../../postgis/support.js';
+import { freePort } from '../../support/ports.js';
 import { startPostgres, type TestPostgres } from '../../support/postgres.js';
-import { freePort } from '../../support/server.js';
 
 /** A PostgreSQL server that is reached over TCP, with passwords and TLS. */
 export interface SecurePostgres extends TestPostgres {
