@@ -40,7 +40,7 @@ beforeAll(async () => {
   stores.push({ id: 'public-parcels', store: postgis, ledger: new Ledger() });
   server = await startServerProcess({ sources: [...geopackage.sources, ...postgis.sources] });
   await editWhileKilling();
-}, 120_000);
+}, 400_000);
 
 afterAll(async () => {
   await server?.stop();

@@ -1,0 +1,25 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { LIMITS } from '../../../src/core/limits.js';
+import type { Pools, TaskOptions } from '../../../src/core/tasks.js';
+import { LocalGeocoder } from '../../../src/services/geocoding/local-geocoder.js';
+
+/** The time that a batch has, whatever each of its tasks takes. */
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+it('ends a batch of tasks that are in time each', async () => {
+  const turnMs = LIMITS.requestDeadlineMs * 0.8;
+  const signals: (AbortSignal | undefined)[] = [];
+  const run = (_name: string, _input: unknown, { signal }: TaskOptions = {}) => {
+    signals.push(signal);
+    return new Promise((resolve) => setTimeout(() => resolve([]), turnMs));
+  };
+  const geocoder = new LocalGeocoder('towns', 'towns.sqlite', { run } as unknown as Pools);
+  const queries = Array.from({ length: LIMITS.geocodeTurn * 3 }, () => ({ text: 'Köln', limit: 1 }));
+  const answer = geocoder.find({ timing: () => {} }, queries);
+  const failure = expect(answer).rejects.toMatchObject({ code: 'deadline-exceeded' });
+  await vi.advanceTimersByTimeAsync(LIMITS.requestDeadlineMs);
+  await failure;
+  expect(signals.map((signal) => signal?.aborted)).toEqual([true, true]);
+});
