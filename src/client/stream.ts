@@ -169,12 +169,15 @@ export class FeatureStream {
 
   #status(frame: StatusFrame): void {
     if (frame.status === 'connected') {
-      this.#backoff.reset();
+      if (this.#subscriptions.size === 0) this.#backoff.reset();
       this.#become('open');
       for (const followed of this.#subscriptions.values()) this.#ask(followed);
     }
     const followed = this.#subscriptions.get(frame.subscriptionId ?? '');
-    if (frame.status === 'subscribed') followed?.progress.begun(frame);
+    if (frame.status === 'subscribed') {
+      this.#backoff.reset();
+      followed?.progress.begun(frame);
+    }
     if (frame.status === 'unsubscribed' && followed) {
       this.#subscriptions.delete(followed.id);
       followed.handlers.onEnd?.();

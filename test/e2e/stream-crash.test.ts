@@ -66,12 +66,21 @@ describe.each(runs)('streams of a %s', (_name, makeStore, batches, kills) => {
     store = await makeStore();
     port = await freePort();
     server = await start();
-    const capabilities = await (await fetch(`${streamUrl()}/capabilities`)).json();
-    const { layers } = capabilities as { layers: { name: string; layerId: number }[] };
-    layer = layers.find(({ name }) => name === COLLECTION)!.layerId;
+    layer = await findLayer();
     await beginToFollow();
     await editWhileKilling();
   }, 400_000);
+
+  /** A server that is ready may still wait for a database that is slow to start. */
+  async function findLayer(): Promise<number> {
+    for (;;) {
+      const capabilities = await (await fetch(`${streamUrl()}/capabilities`)).json();
+      const { layers } = capabilities as { layers: { name: string; layerId: number }[] };
+      const found = layers.find(({ name }) => name === COLLECTION);
+      if (found) return found.layerId;
+      await pause(50);
+    }
+  }
 
   afterAll(async () => {
     for (const client of clients) client.close();

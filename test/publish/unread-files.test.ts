@@ -2,6 +2,8 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { FeatureStream } from '../../src/client/index.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 /** Files that were published once and cannot be opened at the next start. */
@@ -126,7 +128,21 @@ describe('a file that cannot be opened since the start', () => {
     expect(outcomes.map(({ status }) => status)).toEqual([401, 403, 503, 404, 404]);
   });
 
-  it('comes back with the file', async () => {
+  it('comes back with the file, also for clients that follow it', async () => {
+    const told: string[] = [];
+    const stream = new FeatureStream(`${server.url}/api/v1/streaming/features`, {
+      open: (url) => new WebSocket(url),
+      firstMs: 20,
+      longestMs: 200,
+      onState: (state) => told.push(state),
+    });
+    const snapshot = new Promise<void>((resolve, reject) =>
+      stream.subscribe(
+        { layers: [ids.get('countries')!], mode: 'snapshot' },
+        { onFrame: () => undefined, onEnd: resolve, onError: ({ message }) => reject(new Error(message)) },
+      ),
+    );
+    await expect.poll(() => told.filter((state) => state === 'waiting').length).toBeGreaterThan(1);
     for (const [name, source] of Object.entries(FILES)) copyFileSync(source, join(folder, name));
     server.reload();
     const isBack = async () => (await send({ path: items('countries') })).status === 200;
@@ -136,5 +152,7 @@ describe('a file that cannot be opened since the start', () => {
       JSON.parse(text).collections.map(({ id, name }: { id: string; name: string }) => [name, Number(id)]),
     );
     expect([found.get('countries'), found.get('dem')]).toEqual([ids.get('countries'), ids.get('dem')]);
+    await snapshot;
+    stream.close();
   });
 });

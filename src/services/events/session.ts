@@ -11,7 +11,9 @@ export type CloseReason =
   | 'ServerShutdown'
   | 'AdminDisconnect'
   | 'SlowConsumer'
-  | 'ControlError';
+  | 'ControlError'
+  /** A layer that the client subscribes to cannot be read yet; a later connection can subscribe to it. */
+  | 'SourceUnavailable';
 
 /** How clients are told the same at once. */
 export interface Shared {

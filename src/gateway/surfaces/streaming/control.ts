@@ -110,6 +110,8 @@ function subscribe(session: Session, frame: Control, { hub, visible, mayAll }: C
     wish = { id, interest, ...resumption(frame), numbered: frame.numbered };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
+    // An error frame would end the subscription for good.
+    if (error.code === 'unavailable') return session.close('SourceUnavailable');
     throw new ControlError('invalid-subscription', error.message, id);
   }
   if (typeof frame.clientLabel === 'string')

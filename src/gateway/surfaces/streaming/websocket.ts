@@ -23,6 +23,7 @@ const CODES: Record<CloseReason, number> = {
   AdminDisconnect: 1008,
   ControlError: 1008,
   SlowConsumer: 1013,
+  SourceUnavailable: 1013,
 };
 const TOO_MANY = 1013;
 
