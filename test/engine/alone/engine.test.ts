@@ -257,8 +257,8 @@ describe('an engine', () => {
   it('finishes running tasks on SIGTERM', async () => {
     const { run } = bound(await start(1));
     const running = run('raster.image', slow());
-    await eventually(() => pool!.status()[0]!.running === 1);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    // The task reached the engine once its file is open.
+    await eventually(() => filesOf(engines[0]!).includes(LANDSAT));
     engines[0]!.process.kill('SIGTERM');
     expect((await running).data.length).toBeGreaterThan(0);
     expect(await engines[0]!.exited).toEqual({ code: 0, signal: null });
