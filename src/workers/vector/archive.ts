@@ -10,8 +10,12 @@ import { CONTENT_CODINGS } from '../../core/content-coding.js';
 import { failureMessage } from '../failure.js';
 import { inspectMBTiles, mbtilesTiles } from '../providers/archive/mbtiles.js';
 import { inspectPMTiles, pmtilesTiles } from '../providers/archive/pmtiles.js';
+import { withinTime } from '../providers/time-limit.js';
 
 type Awaitable<T> = T | Promise<T>;
+
+/** Milliseconds for the metadata of an archive. */
+const INSPECT_MS = 20_000;
 
 const CONTAINERS: Record<
   ArchiveContainer,
@@ -20,7 +24,11 @@ const CONTAINERS: Record<
     tiles(path: string): Awaitable<(at: ArchiveTileAddress) => Awaitable<ArchiveTile>>;
   }
 > = {
-  mbtiles: { inspect: inspectMBTiles, tiles: mbtilesTiles },
+  mbtiles: {
+    // Views may have no end.
+    inspect: (path) => inspectMBTiles(path, (db, read) => withinTime(db, INSPECT_MS, read)),
+    tiles: mbtilesTiles,
+  },
   pmtiles: { inspect: inspectPMTiles, tiles: pmtilesTiles },
 };
 

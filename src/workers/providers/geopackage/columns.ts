@@ -49,7 +49,7 @@ export function columnsOfTable(db: Database.Database, table: string, geometryCol
   };
 }
 
-function isViewName(db: Database.Database, name: string): boolean {
+export function isViewName(db: Database.Database, name: string): boolean {
   const sql = "SELECT count(*) FROM sqlite_master WHERE type = 'view' AND name = ? COLLATE NOCASE";
   return db.prepare(sql).pluck().get(name) === 1;
 }

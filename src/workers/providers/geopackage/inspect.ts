@@ -10,7 +10,8 @@ import type { InspectTask, VectorLayerInfo } from '../../../core/vector-tasks.js
 import type Database from '../../../native/sqlite.js';
 import { extentInDegrees, type SensibleExtent } from '../domain.js';
 import type { OtherTables } from '../feature-store.js';
-import { columnsOfTable } from './columns.js';
+import { withinTime } from '../time-limit.js';
+import { columnsOfTable, isViewName } from './columns.js';
 import { connect, quote } from './connection.js';
 import { extentOf, shareOnGlobe } from './extent.js';
 import { layerStyles } from './layer-styles.js';
@@ -52,15 +53,16 @@ export function inspect(path: string, named: Omit<InspectTask, 'kind' | 'path'> 
   const { crs = {}, assumeCrs, tables } = named;
   const statedCrs = (table: string) => crs[table] ?? crs[''];
   return reading(path, (db) =>
-    atOneMoment(db, path, (commits) =>
-      contents(db).flatMap((row) => {
+    atOneMoment(db, path, (commits) => {
+      const views = new ViewTime(db, VIEW_MS);
+      return contents(db).flatMap((row) => {
         if (tables && !tables.includes(row.table_name)) return [];
-        const read = readable(() =>
+        const read = views.read(row.table_name, () =>
           layer(db, path, row, statedCrs(row.table_name) ?? crsOf(row) ?? assumeCrs),
         );
         return 'problem' in read ? [] : [{ ...read.value, ...(commits && { commits }) }];
-      }),
-    ),
+      });
+    }),
   );
 }
 
@@ -92,8 +94,42 @@ function atOneMoment<T>(
 /** Damage to the file, which all of its tables suffer from. */
 const DAMAGE = /^SQLITE_(CORRUPT|NOTADB|IOERR)/;
 
+/** Milliseconds for a view, which may have no end, and for all views of a file. */
+const VIEW_MS = 5000;
+const VIEWS_MS = 10_000;
+/** Milliseconds for a view whose problem is looked for again. */
+const PROBLEM_MS = 1000;
+
+/** Reads tables without a limit, and views until their time is over. */
+class ViewTime {
+  #leftMs = VIEWS_MS;
+
+  constructor(
+    private readonly db: Database.Database,
+    private readonly viewMs: number,
+  ) {}
+
+  read<T>(name: string, read: () => T): Read<T> {
+    if (!isViewName(this.db, name)) return readable(read);
+    const start = performance.now();
+    const limitMs = Math.max(0, Math.min(this.viewMs, this.#leftMs));
+    try {
+      return readable(() => withinTime(this.db, limitMs, read));
+    } catch (error) {
+      if (!(error instanceof TaskFailure) || error.code !== 'too-large') throw error;
+      return { problem: TOO_SLOW };
+    } finally {
+      this.#leftMs -= performance.now() - start;
+    }
+  }
+}
+
+const TOO_SLOW = `The view takes longer than ${VIEW_MS / 1000} seconds to read, or all views of the file longer than ${VIEWS_MS / 1000}.`;
+
+type Read<T> = { value: T } | { problem: string };
+
 /** One table that cannot be read, such as a view over something that is gone, must not hide the others. */
-function readable<T>(read: () => T): { value: T } | { problem: string } {
+function readable<T>(read: () => T): Read<T> {
   try {
     return { value: read() };
   } catch (error) {
@@ -112,13 +148,14 @@ function readable<T>(read: () => T): { value: T } | { problem: string } {
 export function otherTables(path: string, inspected: readonly string[]): OtherTables {
   return reading(path, (db) => {
     const leftOut = contents(db).filter(({ table_name: table }) => !inspected.includes(table));
+    const views = new ViewTime(db, PROBLEM_MS);
     const problems = leftOut.flatMap((row) => {
-      const read = readable(() => layer(db, path, row, crsOf(row)));
+      const read = views.read(row.table_name, () => layer(db, path, row, crsOf(row)));
       return 'problem' in read ? [{ layer: row.table_name, reason: read.problem }] : [];
     });
     const tiles = db.prepare(TILES).pluck().all() as string[];
     const plain = db.prepare(PLAIN).pluck().all() as string[];
-    const held = plain.filter((table) => !OF_PROGRAMS.test(table) && hasRows(db, table));
+    const held = plain.filter((table) => !OF_PROGRAMS.test(table) && hasRows(db, table, views));
     return { tiles, plain: held, problems };
   });
 }
@@ -136,11 +173,12 @@ const PLAIN = `
 const OF_PROGRAMS =
   /^(sqlite_|gpkg_|gpkgext_|rtree_|idx_|graticule_|ogr_|qgis_|vgpkg_|layer_styles$|geometry_columns$|spatial_ref_sys|data_licenses$)/i;
 
-function hasRows(db: Database.Database, table: string): boolean {
+/** A view that cannot be read has none. */
+function hasRows(db: Database.Database, table: string, views: ViewTime): boolean {
   try {
-    return db.prepare(`SELECT 1 FROM ${quote(table)} LIMIT 1`).get() !== undefined;
+    const found = views.read(table, () => db.prepare(`SELECT 1 FROM ${quote(table)} LIMIT 1`).get());
+    return 'value' in found && found.value !== undefined;
   } catch {
-    // A view that asks for what is not there holds nothing.
     return false;
   }
 }
