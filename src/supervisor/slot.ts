@@ -21,7 +21,8 @@ export interface SlotOptions {
   onConfigurationError?(message: string): boolean;
   /** So many starts in a row failed; 0 never gives up. */
   maxFailedStarts: number;
-  onGiveUp?(message: string): void;
+  /** Returns false to go on with restarts all the same. */
+  onGiveUp?(message: string): boolean;
   timing: SlotTiming;
 }
 
@@ -207,8 +208,9 @@ export class Slot {
     this.#failedStarts += 1;
     const { maxFailedStarts, onGiveUp, name } = this.options;
     if (maxFailedStarts === 0 || this.#failedStarts < maxFailedStarts) return false;
-    onGiveUp?.(child.complaint ?? `${name} failed to start ${this.#failedStarts} times in a row.`);
-    return true;
+    return (
+      onGiveUp?.(child.complaint ?? `${name} failed to start ${this.#failedStarts} times in a row.`) ?? true
+    );
   }
 
   #restartLater(served: boolean): void {

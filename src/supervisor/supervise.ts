@@ -143,7 +143,7 @@ class Supervisor {
       onLost: () => void this.#reloadOthers(`gateway ${index} ended`),
       onMessage: (message, child) => this.#receive(message, child),
       onConfigurationError: (message) => this.#misconfigured(message),
-      onGiveUp: (message) => void this.#stop(1, message),
+      onGiveUp: (message) => this.#giveUp(message),
     });
   }
 
@@ -187,6 +187,16 @@ class Supervisor {
     if (this.#announced || ![...this.#gateways, ...this.#engines].every(({ serving }) => serving)) return;
     this.#announced = true;
     this.options.onReady?.();
+  }
+
+  /** Ends the server unless other gateways still serve, which a full disk allows. */
+  #giveUp(message: string): boolean {
+    if (this.#servingGateways().length > 0) {
+      this.options.log('process.unusable', `${message} Other gateways serve; it is started again later.`);
+      return false;
+    }
+    void this.#stop(1, message);
+    return true;
   }
 
   /** Ends the server unless other gateways still serve with the configuration they have. */

@@ -2,6 +2,7 @@ import { mkdirSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FileFinding } from '../core/file-findings.js';
 import Database from '../native/sqlite.js';
+import { useWal } from './wal-mode.js';
 import {
   discardLog,
   hasSharedMemory,
@@ -64,7 +65,7 @@ export class FileLedger {
     this.#folder = join(dataDir, FOLDER);
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     this.#db = new Database(join(this.#folder, FILE), { timeout: busyMs });
-    this.#db.pragma('journal_mode = WAL');
+    useWal(this.#db, busyMs);
     this.#db.pragma('synchronous = FULL');
     this.#db.exec(TABLES);
   }

@@ -156,6 +156,15 @@ it('gives up on a gateway that cannot start three times in a row', async () => {
   expect(pids().some(alive)).toBe(false);
 });
 
+it('starts a gateway again and again while another one serves', async () => {
+  start({ TEST_FAILING: 'gateway 2' }, { gateways: 2 });
+  await eventually(() => notesOf('gateway 2', 'starts').length > 4);
+  expect(said('Other gateways serve')).toBe(true);
+  expect(notesOf('gateway 1', 'starts')).toHaveLength(1);
+  supervisor.kill('SIGTERM');
+  expect(await exited).toEqual({ code: 0, signal: null });
+});
+
 it('waits for a child that is still at work, and not for one that is stuck', async () => {
   start({ TEST_SLOW: 'gateway 1', TEST_STUCK: 'engine' }, { timing: { ...TIMING, startMs: 3000 } });
   await eventually(() => said('"ready"'), 60_000);

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from '../../native/sqlite.js';
+import { useWal } from '../wal-mode.js';
 import {
   CHANGED,
   type StateFault,
@@ -17,7 +18,6 @@ import {
 const MAX_STATEMENTS = 300;
 /** Milliseconds between two looks for changes by others, which are seen within a second. */
 const WATCH_MS = 400;
-const PAUSE = new Int32Array(new SharedArrayBuffer(4));
 const port = parentPort!;
 const statements = new Map<string, Database.Statement<unknown[]>>();
 
@@ -28,21 +28,6 @@ function open({ path, busyTimeout }: StateWorkerData): Database.Database {
   db.pragma('synchronous = FULL');
   db.pragma('foreign_keys = ON');
   return db;
-}
-
-/** Of several that open a new file at once, SQLite refuses all but one without waiting: the journal changes alone. */
-function useWal(db: Database.Database, patienceMs: number): void {
-  const late = performance.now() + patienceMs;
-  for (;;) {
-    try {
-      db.pragma('journal_mode = WAL');
-      return;
-    } catch (error) {
-      const isBusy = error instanceof Database.SqliteError && error.code === 'SQLITE_BUSY';
-      if (!isBusy || performance.now() > late) throw error;
-      Atomics.wait(PAUSE, 0, 0, 10);
-    }
-  }
 }
 
 function prepare(db: Database.Database, sql: string): Database.Statement<unknown[]> {

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import Database from '../../native/sqlite.js';
+import { useWal } from '../wal-mode.js';
 import type { TileStoreCount } from './protocol.js';
 
 /** What a row costs beyond key and tile. */
@@ -114,10 +115,13 @@ export class TileStore {
   }
 }
 
+/** Milliseconds for which another process is waited for. */
+const BUSY_MS = 5000;
+
 function open(file: string): Database.Database {
-  const db = new Database(file, { timeout: 5000 });
+  const db = new Database(file, { timeout: BUSY_MS });
   try {
-    db.pragma('journal_mode = WAL');
+    useWal(db, BUSY_MS);
     db.pragma('synchronous = OFF');
     db.pragma('journal_size_limit = 16777216');
     // So that a replaced row leaves the totals too.
