@@ -1,6 +1,7 @@
 import { mkdirSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FileFinding } from '../core/file-findings.js';
+import { storageFailure } from '../core/storage-faults.js';
 import Database from '../native/sqlite.js';
 import { useWal } from './wal-mode.js';
 import {
@@ -79,7 +80,14 @@ export class FileLedger {
     const row = this.#row(path);
     if (!row) return { ...current, generation: 0, overwritten: 0 };
     if (row.state === current.state) return row;
-    return this.#locked(() => this.#settle(path, isOurs));
+    try {
+      return this.#locked(() => this.#settle(path, isOurs));
+    } catch (error) {
+      // Readers need no note: the file can be read although the disk is full.
+      if (storageFailure(error)?.code !== 'storage-full' || !isSameFile(path, row, current, isOurs))
+        throw error;
+      return { ...current, generation: row.generation, overwritten: row.overwritten };
+    }
   }
 
   /** Call when a file is open: from now on its log is known to be its own. */
@@ -152,8 +160,7 @@ export class FileLedger {
     if (!row) return { ...current, generation: 0, overwritten: 0 };
     if (row.state === current.state) return row;
     if (row.inode !== current.inode) return this.#drop(path, 'replaced', row);
-    if (row.page_one !== '' && speaksOfPageOne(path, row.page_one, isOurs))
-      return this.#note(path, { ...row, hasLog: true });
+    if (isSameFile(path, row, current, isOurs)) return this.#note(path, { ...row, hasLog: true });
     return this.#drop(path, 'overwritten', row);
   }
 
@@ -197,6 +204,16 @@ export class FileLedger {
   #locked<T>(work: () => T): T {
     return this.#db.transaction(work).immediate();
   }
+}
+
+/** Whether a file that changed has the log of its row: the server, or another program with the same log, wrote to it. */
+function isSameFile(
+  path: string,
+  { inode, page_one }: Row,
+  current: { inode: string },
+  isOurs: boolean,
+): boolean {
+  return inode === current.inode && page_one !== '' && speaksOfPageOne(path, page_one, isOurs);
 }
 
 /** Runs while nobody writes to a file that others wrote over. Who had begun before ends first. */

@@ -188,6 +188,30 @@ describe('a disk that is full', () => {
     expect((await send('/ogc/features/collections/many', {})).status).toBe(200);
   });
 
+  it('reads a store that was edited, also after an edit that was refused', async () => {
+    await upload(`${ADMIN}/import/upload`, points(10), 'edited.geojson', { TableName: 'edited' });
+    const items = '/ogc/features/collections/edited/items';
+    const feature = { type: 'Feature', geometry: null, properties: { name: 'new' } };
+    const edit = () => json(items, feature);
+    const read = async (ms: number) => {
+      const found: number[] = [];
+      for (const end = Date.now() + ms; Date.now() < end; await new Promise((next) => setTimeout(next, 100)))
+        found.push((await send(`${items}?limit=1`, {})).status);
+      return [...new Set(found)];
+    };
+    expect((await edit()).status).toBe(201);
+    fill();
+    try {
+      // Edits come to rest meanwhile, and their log cannot be moved into the file.
+      expect(await read(2500)).toEqual([200]);
+      expect((await untilRefused(edit)).status).toBe(507);
+      expect(await read(1500)).toEqual([200]);
+    } finally {
+      free();
+    }
+    expect((await edit()).status).toBe(201);
+  });
+
   it('fails a raster that fits but whose copy does not', async () => {
     const file = raster();
     const layers = await send('/ogc/tiles/collections', {});
