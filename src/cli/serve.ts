@@ -6,6 +6,7 @@ import { type Config, environmentNames } from '../core/config.js';
 import { isPath } from '../core/sources.js';
 import { version } from '../core/version.js';
 import { certificateFiles } from '../services/certificate.js';
+import { DataFolder, readInode } from '../services/data-folder.js';
 import { remoteHosts } from '../services/storage/hosts.js';
 import { createLog, exception, type Log } from '../services/telemetry/log.js';
 import { watchFaults } from '../supervisor/faults.js';
@@ -40,7 +41,8 @@ export async function serve(sources: string[], options: ServeOptions): Promise<v
   requireSources(sources);
   certificateFiles(config.server.tls);
   if (options.saveConfig) saveConfig(options.saveConfig, settings);
-  const folder = claimDataFolder(resolve(config.data.directory));
+  const dataDir = resolve(config.data.directory);
+  const folder = claimDataFolder(dataDir);
   await requireFreePort(config, folder.wasLeft ? ORPHAN_MS : 0).catch((error) => {
     folder.release();
     throw error;
@@ -57,7 +59,8 @@ export async function serve(sources: string[], options: ServeOptions): Promise<v
   });
   const secrets = settings.filter(({ secret }) => secret).flatMap(({ path }) => environmentNames(path));
   const logExport = await startExport(config, log);
-  const code = await run(config, { flags, configFile: options.config }, secrets, log);
+  const dataInode = readInode(dataDir);
+  const code = await run(config, { flags, configFile: options.config, dataInode }, secrets, log);
   folder.release();
   await logExport?.shutdown();
   log.flush();
@@ -86,6 +89,7 @@ async function run(
   const { supervise } = await import('../supervisor/supervise.js');
   // Of this server alone: another one on the same data must not meet its engines. Short, as socket paths must be.
   const runDir = mkdtempSync(join(tmpdir(), 'graticule-'));
+  const dataFolder = new DataFolder(resolve(config.data.directory), [], start.dataInode);
   try {
     return await supervise({
       gateways: config.server.processes,
@@ -96,6 +100,7 @@ async function run(
       gatewayEnv: { [START_VARIABLE]: JSON.stringify(start) },
       engineEnv: { [REMOTE_ALLOW_VARIABLE]: JSON.stringify(remoteHosts(config)) },
       engineHidden: secrets,
+      lostData: () => dataFolder.lost(),
       log: (event, message) => log.write(event, {}, message),
     });
   } finally {

@@ -1,5 +1,7 @@
+import { resolve } from 'node:path';
 import { type Config, loadConfig, type Setting } from '../core/config.js';
 import { configuredBasemap } from '../services/basemap.js';
+import { DataFolder } from '../services/data-folder.js';
 import type { Note } from '../services/notes.js';
 import type { SourceChange } from '../services/publish/readings.js';
 import { dataSettings } from '../services/publish/settings.js';
@@ -45,6 +47,7 @@ export async function serveGateway(place: GatewayPlace): Promise<{ gateway: Gate
   });
   const { config, settings } = readConfig(place);
   log = place.openLog(config);
+  requireDataFolder(config, place.start);
   gateway = await startGateway({
     first,
     ...(onConversion ? { onConversion } : {}),
@@ -60,6 +63,13 @@ export async function serveGateway(place: GatewayPlace): Promise<{ gateway: Gate
   if (config.data.watch) watchSources(gateway, supervised);
   supervised.ready();
   return { gateway, log };
+}
+
+/** A gateway that is started again must not make a new state, without the rules of the one that the server started with. */
+function requireDataFolder({ data }: Config, { dataInode }: GatewayStart): void {
+  if (dataInode === undefined) return;
+  const lost = new DataFolder(resolve(data.directory), [], dataInode).lost();
+  if (lost !== undefined) throw new Error(lost);
 }
 
 /** Prints where the data is published, and logs doubtful and omitted sources. */

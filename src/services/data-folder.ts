@@ -17,13 +17,17 @@ const MIN_FREE = 16 << 20;
 export class DataFolder {
   readonly #inodes: ReadonlyMap<string, string>;
 
-  /** `files`: names of files in the folder that the server keeps open. */
+  /**
+   * `files`: names of files in the folder that the server keeps open. `inode`: of the folder at the start of the server,
+   * which may be earlier; the one of now by default.
+   */
   constructor(
     private readonly path: string,
     files: readonly string[],
+    inode = readInode(path) ?? '',
   ) {
-    const paths = [path, ...files.map((name) => join(path, name))];
-    this.#inodes = new Map(paths.map((one) => [one, inodeOf(one) ?? '']));
+    const paths = files.map((name) => join(path, name));
+    this.#inodes = new Map([[path, inode], ...paths.map((one) => [one, readInode(one) ?? ''] as const)]);
   }
 
   problems(): FolderProblems {
@@ -38,7 +42,7 @@ export class DataFolder {
   /** Why what is written would be lost; undefined if it would not. */
   lost(): string | undefined {
     for (const [path, inode] of this.#inodes) {
-      const now = inodeOf(path);
+      const now = readInode(path);
       if (now === undefined)
         return `${path} was deleted while the server runs. Restore it, or restart the server with another data folder.`;
       if (now !== inode)
@@ -50,7 +54,8 @@ export class DataFolder {
   }
 }
 
-function inodeOf(path: string): string | undefined {
+/** Device and inode of a file or folder; undefined if there is none. */
+export function readInode(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats && `${stats.dev}/${stats.ino}`;
 }

@@ -4,6 +4,8 @@ import type { ConfigInputs } from '../core/config.js';
 export interface GatewayStart {
   flags: NonNullable<ConfigInputs['flags']>;
   configFile?: string;
+  /** Device and inode of the data folder when the server started. */
+  dataInode?: string | undefined;
 }
 
 export const START_VARIABLE = 'GRATICULE_START';

@@ -25,6 +25,8 @@ export interface SuperviseOptions {
   engineHidden?: readonly string[];
   log(event: LogEventName, message: string): void;
   timing?: Partial<SlotTiming>;
+  /** Says why no gateway can start now, although one could when the server started. */
+  lostData?(): string | undefined;
   /** Called once every gateway and every engine serves. */
   onReady?(): void;
 }
@@ -80,6 +82,8 @@ class Supervisor {
   readonly #engines: Slot[];
   readonly #gateways: Slot[];
   readonly #reloader = new Reloader(() => this.#servingGateways());
+  /** Whether the data was lost when a gateway last failed to start. */
+  #isDataLost = false;
   #announced = false;
   #stopping = false;
 
@@ -189,14 +193,20 @@ class Supervisor {
     this.options.onReady?.();
   }
 
-  /** Ends the server unless other gateways still serve, which a full disk allows. */
+  /** Ends the server unless other gateways still serve, which a full disk allows, or the data folder is lost. */
   #giveUp(message: string): boolean {
-    if (this.#servingGateways().length > 0) {
-      this.options.log('process.unusable', `${message} Other gateways serve; it is started again later.`);
-      return false;
+    // A server that ended would be started again, and would open a new state without the rules of the lost one.
+    const lost = this.options.lostData?.();
+    const isBack = lost === undefined && this.#isDataLost;
+    this.#isDataLost = lost !== undefined;
+    const serves = this.#servingGateways().length > 0 ? 'Other gateways serve.' : undefined;
+    const reason = lost ?? (isBack ? 'The data folder is back.' : serves);
+    if (reason === undefined) {
+      void this.#stop(1, message);
+      return true;
     }
-    void this.#stop(1, message);
-    return true;
+    this.options.log('process.unusable', `${message} ${reason} It is started again later.`);
+    return false;
   }
 
   /** Ends the server unless other gateways still serve with the configuration they have. */

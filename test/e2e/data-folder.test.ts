@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { geoPackageStore, sender } from '../edits/support.js';
-import { startServer, type TestServer } from '../support/server.js';
+import { startServer, startServerProcess, type TestServer } from '../support/server.js';
+import { gateways } from './support/processes.js';
 
 /** A data folder that is deleted, or whose disk is full, while the server runs, and one whose state is lost. */
 
@@ -41,6 +42,47 @@ const insert = async () => {
   };
   return (await sender(server.url, server.adminKey)('POST', 'spots/items', point)).status;
 };
+
+describe('a data folder that is deleted before a gateway is started again', () => {
+  it('starts no gateway with a new state, and one with the old state when the folder is back', async () => {
+    const folder = join(parent, 'other');
+    execFileSync('mkdir', [folder]);
+    const other = await startServerProcess({ sources: store.sources, dataDir: folder });
+    const read = () =>
+      fetch(`${other.url}/ogc/features/collections/spots/items?f=json`).then(
+        (response) => response.status,
+        () => 0,
+      );
+    try {
+      const closed = await fetch(`${other.url}/api/v1/admin/services/default/access-policy`, {
+        method: 'PUT',
+        headers: { 'x-api-key': other.adminKey, 'content-type': 'application/json' },
+        body: JSON.stringify({ allowAnonymous: false }),
+      });
+      expect([closed.status, await read()]).toEqual([200, 401]);
+      renameSync(folder, `${folder}-away`);
+      for (const pid of gateways(other.process.pid!)) process.kill(pid, 'SIGKILL');
+      const log = join(`${folder}-away`, 'test.log');
+      const failures = () =>
+        readFileSync(log, 'utf8')
+          .split('"the gateway fails')
+          .filter((part) => part.includes('was deleted')).length;
+      const found = new Set<number>();
+      // The supervisor ends a server whose gateway fails to start three times, unless its data is lost.
+      while (failures() < 5) {
+        found.add(await read());
+        await new Promise((next) => setTimeout(next, 50));
+      }
+      expect([...found].filter((status) => status !== 0 && status !== 401)).toEqual([]);
+      rmSync(folder, { recursive: true, force: true });
+      renameSync(`${folder}-away`, folder);
+      while ((await read()) === 0) await new Promise((next) => setTimeout(next, 100));
+      expect(await read()).toBe(401);
+    } finally {
+      await other.stop();
+    }
+  });
+});
 
 describe('a data folder that is deleted', () => {
   it('turns readiness red and refuses edits, until it is there again', async () => {
