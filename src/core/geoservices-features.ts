@@ -134,9 +134,7 @@ export function sentFeature(feature: EsriFeature, layer: EsriLayer): SentFeature
   for (const [name, value] of Object.entries(feature.attributes)) {
     const field = fields.get(name);
     if (name === layer.idColumn) id = readObjectId(value);
-    // What a mask leaves comes back with the feature: it is no change.
-    else if (!field?.isMasked)
-      values[name] = field ? storedValue(value, field.type) : stringifyExactly(value);
+    else values[name] = field ? storedValue(value, field.type) : stringifyExactly(value);
   }
   const { geometry } = feature;
   return {
