@@ -141,3 +141,35 @@ it.each([
   const { type, values } = read(await client.output(id, inputs, 'raster'));
   expect([type, values.slice(0, 2)]).toEqual(['Float64', ['16777217', '16777216']]);
 });
+
+const POINTS = { type: 'FeatureCollection', features: [0, 1, 2, 3].map((i) => square(i, { i })) };
+const middles = {
+  ...POINTS,
+  features: POINTS.features.map((feature) => {
+    const [ring] = feature.geometry.coordinates as [[number, number][]];
+    const [x, y] = [0, 1].map((axis) => (ring![0]![axis]! + ring![2]![axis]!) / 2);
+    return { ...feature, geometry: { type: 'Point', coordinates: [x, y] } };
+  }),
+};
+
+it.each(['large', 'gaps'] as const)('sample of %s gives all digits', async (name) => {
+  const inputs = { raster: { collection: name }, points: middles };
+  const status = await client.run('raster.sample', { inputs });
+  expect([status.status, status.message]).toEqual(['successful', expect.any(String)]);
+  const text = await (await client.get(`/ogc/processes/jobs/${status.jobID}/results`)).text();
+  const sampled = [...text.matchAll(/"band_1":\s*(-?\d+|null)/g)].map(([, digits]) => digits);
+  expect(sampled).toEqual(
+    texts(name)
+      .slice(0, 4)
+      .map((digits) => (digits === '-1' ? 'null' : digits)),
+  );
+});
+
+it.each([
+  ['large', { resampling: 'bilinear' }, 'beyond 2^53'],
+  ['positive', {}, 'does not fit into an attribute'],
+])('sample of %s %j fails where digits would be lost', async (name, options, reason) => {
+  const inputs = { raster: { collection: name }, points: middles, ...options };
+  const status = await client.run('raster.sample', { inputs });
+  expect([status.status, status.message]).toEqual(['failed', expect.stringContaining(reason)]);
+});

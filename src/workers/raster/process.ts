@@ -80,6 +80,8 @@ async function write(
   const dataset = datasets[0]!;
   const work = { dataset, band, features: features! };
   if (await readsBeyondDoubles(process, { datasets, band })) {
+    if (process.kind === 'sample' && !process.bilinear)
+      return samplePoints(work, process, part, onProgress, true);
     if (process.kind === 'clip') await clipExactly(work, part, onProgress);
     else if (process.kind === 'warp' && process.resampling === 'nearest')
       await warpExactly(work, process, part, onProgress);

@@ -5,7 +5,8 @@ import { TaskFailure } from '../../../core/failure.js';
 import type { RasterProcess } from '../../../core/raster-processes.js';
 import { type Dataset, gdal } from '../gdal.js';
 import { rasterCopyPath, splitPath } from '../parts.js';
-import { isBeyondDoubles, joinHalves, splitHalves, WIDE_NODATA, type WideType } from './halves.js';
+import { isBeyondDoubles, WIDE_NODATA, type WideType } from '../wide-integers.js';
+import { joinHalves, splitHalves } from './halves.js';
 
 type OnProgress = (fraction: number) => void;
 
@@ -44,7 +45,7 @@ function bandsRead(
 export const cannotRound = () =>
   new TaskFailure(
     'invalid-input',
-    'raster: a band of 64-bit integers has values beyond 2^53, which this process would round. Use raster.clip, or resampling nearest in raster.reproject and raster.resample; they keep all digits.',
+    'raster: a band of 64-bit integers has values beyond 2^53, which this process would round. Use raster.clip or raster.sample, or resampling nearest in raster.reproject and raster.resample; they keep all digits.',
   );
 
 /** Moves pixels of 64-bit integers without rounding: `move` writes a GeoTIFF of doubles by the name that it gets. */
@@ -68,6 +69,10 @@ export async function moveExactly(
     halves.close();
   }
   onProgress(MOVED);
-  const bands = { type, nodata: noDataValue ?? WIDE_NODATA[type], overviews: 'NEAREST' } as const;
+  const bands = {
+    type,
+    nodata: Number.isSafeInteger(noDataValue) ? noDataValue! : WIDE_NODATA[type],
+    overviews: 'NEAREST',
+  } as const;
   await joinHalves(moved, part, bands, (fraction) => onProgress(MOVED + fraction * (1 - MOVED)));
 }

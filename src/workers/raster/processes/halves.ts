@@ -1,61 +1,12 @@
 /** Integers of 64 bits as pairs of doubles, because GDAL moves and burns doubles. */
 
-import type { RasterBand } from 'gdal-async';
 import { TaskFailure } from '../../../core/failure.js';
-import { ALL_VALID, type Dataset, gdal } from '../gdal.js';
+import { type Dataset, gdal } from '../gdal.js';
 import { FLOAT_NODATA } from '../nodata.js';
+import { readWide, validIn, type WideType, type WideValues } from '../wide-integers.js';
 import { boxesOf, createFile, FLOAT_BANDS, type RasterShape, shapeOf, writeBlocks } from './blocks.js';
 import type { OverviewResampling } from './cog.js';
 import type { PixelBox } from './values.js';
-
-export type WideType = 'Int64' | 'UInt64';
-
-/** Whether the values of a band are integers of 64 bits. */
-export const isWide = ({ dataType }: Pick<RasterBand, 'dataType'>): boolean =>
-  dataType === 'Int64' || dataType === 'UInt64';
-
-/** Values of no value: bounds of the types that a double holds. */
-export const WIDE_NODATA: Readonly<Record<WideType, number>> = { Int64: -(2 ** 63), UInt64: 2 ** 64 - 2048 };
-
-type WideValues = BigInt64Array | BigUint64Array;
-
-async function readWide(band: RasterBand, { column, row, width, height }: PixelBox): Promise<WideValues> {
-  return (await band.pixels.readAsync(column, row, width, height)) as unknown as WideValues;
-}
-
-const LIMIT = 2n ** 53n;
-
-/** Whether a band has integers that a double rounds. */
-export async function isBeyondDoubles(band: RasterBand): Promise<boolean> {
-  if (!isWide(band)) return false;
-  for (const box of boxesOf({ width: band.size.x, height: band.size.y })) {
-    const values = await readWide(band, box);
-    if (
-      values.some((value: bigint) => value > LIMIT || value < -LIMIT) &&
-      (await hasRounded(band, box, values))
-    )
-      return true;
-  }
-  return false;
-}
-
-/** Values that are no value do not count. */
-async function hasRounded(band: RasterBand, box: PixelBox, values: WideValues): Promise<boolean> {
-  const isValid = await validIn(band, box, values);
-  return values.some((value: bigint, i: number) => (value > LIMIT || value < -LIMIT) && isValid(i));
-}
-
-async function validIn(
-  band: RasterBand,
-  { column, row, width, height }: PixelBox,
-  values: WideValues,
-): Promise<(i: number) => boolean> {
-  const nodata = band.noDataValue;
-  if (nodata !== null) return (i) => Number(values[i]) !== nodata;
-  const mask = (band.getMaskFlags() & ALL_VALID) === 0 ? band.getMaskBand() : null;
-  const valid = await mask?.pixels.readAsync(column, row, width, height);
-  return valid ? (i) => valid[i] !== 0 : () => true;
-}
 
 /** Writes two bands of doubles for each band: the upper and the lower 32 bits. */
 export async function splitHalves(dataset: Dataset, path: string): Promise<void> {

@@ -8,8 +8,9 @@ import { connect, quote } from '../../providers/geopackage/connection.js';
 import { type Dataset, gdal } from '../gdal.js';
 import { FLOAT_NODATA } from '../nodata.js';
 import { copyPath, rasterCopyPath } from '../parts.js';
+import { WIDE_NODATA } from '../wide-integers.js';
 import { createFile, FLOAT_BANDS, layOut, type RasterShape, shapeOf } from './blocks.js';
-import { joinHalves, WIDE_NODATA } from './halves.js';
+import { joinHalves } from './halves.js';
 import { placeFeatures } from './shifted-features.js';
 
 type OnProgress = (fraction: number) => void;
