@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { freeName } from '../../core/column-names.js';
+import { type ExactNumber, isExactNumber } from '../../core/exact-number.js';
 import { TaskFailure } from '../../core/failure.js';
 import { RESULT_TABLE, resultColumns } from '../../core/feature-processes.js';
 import { GEOJSON_GEOMETRIES } from '../../core/geojson-types.js';
@@ -16,7 +17,8 @@ export interface Attribute {
   type: FieldType;
 }
 
-export type AttributeValue = string | number | bigint | boolean | Uint8Array | null | undefined;
+/** `ExactNumber`s become doubles. */
+export type AttributeValue = string | number | bigint | boolean | Uint8Array | ExactNumber | null | undefined;
 
 /** Columns do not tell cases apart. */
 export function distinct(attributes: readonly Attribute[]): Attribute[] {
@@ -242,5 +244,5 @@ function attach(db: Database.Database, source: string): Database.Database {
 
 function columnValue(value: AttributeValue): string | number | bigint | Uint8Array | null {
   if (value === undefined) return null;
-  return typeof value === 'boolean' ? Number(value) : value;
+  return typeof value === 'boolean' || isExactNumber(value) ? Number(value) : value;
 }
