@@ -138,9 +138,12 @@ export class FeatureTable {
     if (values.length + 2 !== this.#width) throw new Error('a feature has another number of values');
     const waiting = this.#waiting;
     waiting.push(id, geometry);
-    for (const value of values) waiting.push(columnValue(value));
     this.#features++;
     this.#bytes += geometry?.byteLength ?? 0;
+    for (const value of values) {
+      waiting.push(columnValue(value));
+      if (value instanceof Uint8Array) this.#bytes += value.byteLength;
+    }
     if (this.#bytes > STATEMENT_BYTES) return this.#addRest();
     if (waiting.length < this.#full) return;
     this.#bytes = 0;
