@@ -5,7 +5,7 @@ import type { Expression, Operand } from './cql2/ast.js';
 import type { FieldError } from './errors.js';
 import type { JsonText } from './json-text.js';
 import type { PresenceMark } from './presence.js';
-import type { VectorSource } from './vector-source.js';
+import type { Field, VectorSource } from './vector-source.js';
 
 /** A feature as a client sent it; what is absent was not sent. */
 export interface FeatureInput {
@@ -85,6 +85,9 @@ export interface Calculation {
   most: number;
 }
 
+/** What a mask needs to know of a field. */
+export type MaskedField = Pick<Field, 'name' | 'type' | 'mask'>;
+
 export interface EditTask {
   source: VectorSource;
   operations: EditOperation[];
@@ -106,6 +109,8 @@ export interface EditTask {
   visible?: string[];
   /** Attributes that may be changed; all when absent. The others keep their values. */
   writable?: string[];
+  /** Attributes that the caller sees masked: a value that equals what the mask leaves is no change. */
+  masked?: MaskedField[];
   /** True when a geometry may take the place of one that clients do not see as it is stored. */
   acceptsLoss?: boolean;
   origin: EditOrigin;

@@ -106,3 +106,28 @@ function written(digits: string, scale: number): string {
   const rest = digits.slice(1);
   return `${digits[0]}${rest && `.${rest}`}e${point - 1}`;
 }
+
+/** The double nearest to `a - b`, of all their digits. */
+export function difference(a: AnyNumber | bigint, b: AnyNumber | bigint): number {
+  if (typeof a === 'bigint' && typeof b === 'bigint') return Number(a - b);
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  const [one, other] = [placedDigits(a), placedDigits(b)];
+  if (!one || !other) return Number(a) - Number(b);
+  const places = Math.max(one.places, other.places);
+  const digits =
+    one.digits * 10n ** BigInt(places - one.places) - other.digits * 10n ** BigInt(places - other.places);
+  return Number(places === 0 ? digits : `${digits}e-${places}`);
+}
+
+/** Most digits that are computed with. */
+const MAX_DIGITS = 700;
+
+/** A number as an integer of so many decimal places; undefined for what is not finite, and for far too many digits. */
+function placedDigits(value: AnyNumber | bigint): { digits: bigint; places: number } | undefined {
+  const [, sign, whole, fraction, exponent = '0'] = DECIMAL.exec(String(value)) ?? [];
+  if (whole === undefined || `${whole}${fraction}` === '') return undefined;
+  const places = fraction!.length - Number(exponent);
+  if (Math.abs(places) > MAX_DIGITS || whole.length + fraction!.length > MAX_DIGITS) return undefined;
+  const digits = BigInt(`${sign === '-' ? '-' : ''}${whole}${fraction}`);
+  return places >= 0 ? { digits, places } : { digits: digits * 10n ** BigInt(-places), places: 0 };
+}

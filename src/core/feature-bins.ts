@@ -1,3 +1,4 @@
+import type { AnyNumber } from './exact-number.js';
 import type { GroupStatistic } from './feature-groups.js';
 import type { FeatureQuery, FeatureRow } from './features.js';
 
@@ -17,8 +18,8 @@ export type CalendarUnit = (typeof CALENDAR_UNITS)[number];
 
 /** The ends of all bins: those of the values where they are absent. Of times milliseconds since 1970, as all limits. */
 interface Ends {
-  readonly start?: number;
-  readonly end?: number;
+  readonly start?: AnyNumber;
+  readonly end?: AnyNumber;
 }
 
 /** As many bins of one width. */
@@ -38,7 +39,7 @@ export interface IntervalCut extends Ends {
 export interface LimitsCut {
   readonly kind: 'limits';
   /** Ascending, two at least. */
-  readonly limits: readonly number[];
+  readonly limits: readonly AnyNumber[];
 }
 
 /** Bins of so many units of a calendar, from the beginning of the unit in which the start lies. */
@@ -70,8 +71,8 @@ export interface BinsTask extends FeatureQuery {
 export interface Bin {
   /** The value that its features share; null also where nothing splits them. */
   readonly split: FeatureRow['values'][number];
-  readonly lower: number;
-  readonly upper: number;
+  readonly lower: AnyNumber;
+  readonly upper: AnyNumber;
   /** Of the statistics; those of no feature where the bin has none. */
   readonly values: FeatureRow['values'];
 }

@@ -1,5 +1,6 @@
 import type { StatisticType } from './analytics.js';
 import type { Expression } from './cql2/ast.js';
+import type { AnyNumber } from './exact-number.js';
 import { type FeatureQuery, type FeatureRow, fieldOf, type SortKey } from './features.js';
 import type { ObjectId } from './object-id.js';
 import type { Field, VectorSource } from './vector-source.js';
@@ -23,7 +24,7 @@ export interface BinKey {
   /** A field of numbers or times of the source, or its id column. */
   readonly field: string;
   /** Ascending, two at least; of times milliseconds since 1970. The last bin has its upper limit, too. */
-  readonly limits: readonly number[];
+  readonly limits: readonly AnyNumber[];
 }
 
 /** What is grouped: by the values of some fields, or all features as one group. */
@@ -67,7 +68,8 @@ const KEPT = new Set<Field['type']>(['date', 'date-time', 'string']);
 function statisticField(source: VectorSource, { type, field }: GroupStatistic, name: string): Field {
   const { type: fieldType } = valueField(source, field);
   if (type === 'count') return { name, type: 'integer', nullable: false };
-  if (type !== 'min' && type !== 'max') return { name, type: 'number', nullable: true };
+  const isValue = type === 'min' || type === 'max' || type === 'percentile_disc';
+  if (!isValue) return { name, type: 'number', nullable: true };
   const isWhole = fieldType === 'integer' || fieldType === 'boolean';
   return { name, type: KEPT.has(fieldType) ? fieldType : isWhole ? 'integer' : 'number', nullable: true };
 }

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Treatment } from './access.js';
+import type { JsonText } from './json-text.js';
 import type { Field, FieldType, Mask, VectorSource } from './vector-source.js';
 
 /** What masks make of attributes. Stores do the same in SQL where they can; equal values have equal hashes in all of them. */
@@ -71,6 +72,13 @@ export function maskedValue(value: unknown, { type, mask }: Pick<Field, 'type' |
   const text = textOf(value, type);
   if (mask.treatment === 'hash') return hashOf(text, mask);
   return [...text].slice(0, truncatedLength(mask.length, type)).join('');
+}
+
+/** The JSON text that a mask leaves of the JSON text of a value. Integers are masked with all their digits. */
+export function maskedJson(json: JsonText, field: Pick<Field, 'type' | 'mask'>): JsonText {
+  if (!field.mask) return json;
+  const isInteger = field.type === 'integer' && /^-?\d+$/.test(json);
+  return JSON.stringify(maskedValue(isInteger ? json : JSON.parse(json), field));
 }
 
 function hashOf(text: string, { key }: Extract<Mask, { treatment: 'hash' }>): string {

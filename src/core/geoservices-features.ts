@@ -134,17 +134,30 @@ export function sentFeature(feature: EsriFeature, layer: EsriLayer): SentFeature
   for (const [name, value] of Object.entries(feature.attributes)) {
     const field = fields.get(name);
     if (name === layer.idColumn) id = readObjectId(value);
-    // What a mask leaves comes back with the feature: it is no change.
-    else if (!field?.isMasked)
-      values[name] = field ? storedValue(value, field.type) : stringifyExactly(value);
+    else values[name] = field ? storedValue(value, field.type) : stringifyExactly(value);
   }
   const { geometry } = feature;
   return {
     id,
     values,
-    geometry: geometry === undefined ? undefined : fitting(geometryOf(geometry, layer.hasZ), layer),
+    geometry: geometry === undefined ? undefined : sentGeometry(geometry, layer),
   };
 }
+
+/** An empty geometry is not the same as none. */
+function sentGeometry(geometry: EsriFeature['geometry'], layer: EsriLayer): Geometry | null {
+  const read = fitting(geometryOf(geometry, layer.hasZ), layer);
+  if (read !== null || geometry === null || geometry === undefined) return read;
+  const [, type = 'Point'] = MULTI_TYPES.find(([member]) => member in geometry) ?? [];
+  const isSingle = type === `Multi${layer.geometryType}`;
+  return { type: isSingle ? layer.geometryType : type, coordinates: [] } as unknown as Geometry;
+}
+
+const MULTI_TYPES = [
+  ['points', 'MultiPoint'],
+  ['paths', 'MultiLineString'],
+  ['rings', 'MultiPolygon'],
+] as const;
 
 /** Milliseconds of the farthest instants that a date can name. */
 const MAX_TIME = 8.64e15;

@@ -1,6 +1,7 @@
 import type { Position } from 'geojson';
 import type { Box } from './box.js';
 import type { Color } from './color-ramps.js';
+import type { AnyNumber } from './exact-number.js';
 import type { StoreCredentials } from './object-stores.js';
 import type { ForeignFile } from './ogr.js';
 import type { PictureComparison, PictureComparisonTask } from './parity.js';
@@ -330,8 +331,8 @@ export interface PositionTask {
 }
 
 export interface PositionResult extends Loss {
-  /** By slice, the values by band: scaled to their unit, null without data. Null for a slice that the place is not in, or that is lost. */
-  values: ((number | null)[] | null)[];
+  /** By slice, the values by band: scaled to their unit, null without data. Integers have all their digits. Null for a slice that the place is not in, or that is lost. */
+  values: ((AnyNumber | null)[] | null)[];
 }
 
 /** Counts the values of bands, as they are stored. */

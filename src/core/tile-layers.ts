@@ -1,4 +1,5 @@
 import { PbfReader, PbfWriter } from 'pbf';
+import { DIGITS } from './style/integer-texts.js';
 
 /** Vector tiles as far as styles need them: attributes are decoded, geometries stay as they are (MVT 2.1). */
 
@@ -21,6 +22,8 @@ export interface TileLayer {
   readonly extent: number;
   readonly keys: readonly string[];
   readonly values: readonly AttributeValue[];
+  /** Digits of the integers among the values that doubles round, by their place. */
+  readonly digits: ReadonlyMap<number, string>;
   readonly features: readonly TileFeature[];
 }
 
@@ -34,7 +37,7 @@ export function readTileLayers(tile: Uint8Array): TileLayer[] {
   return layers;
 }
 
-type Content = Pick<TileLayer, 'keys' | 'values' | 'features'>;
+type Content = Pick<TileLayer, 'keys' | 'values' | 'digits' | 'features'>;
 
 /** A layer whose features are decoded when they are asked for: most styles draw them as they are. */
 class EncodedLayer implements TileLayer {
@@ -64,6 +67,10 @@ class EncodedLayer implements TileLayer {
     return this.#decoded.values;
   }
 
+  get digits(): ReadonlyMap<number, string> {
+    return this.#decoded.digits;
+  }
+
   get features(): readonly TileFeature[] {
     return this.#decoded.features;
   }
@@ -75,11 +82,19 @@ class EncodedLayer implements TileLayer {
 }
 
 function readContent(bytes: Uint8Array): Content {
-  const content = { keys: [] as string[], values: [] as AttributeValue[], features: [] as TileFeature[] };
+  const digits = new Map<number, string>();
+  const content = {
+    ...{ keys: [] as string[], values: [] as AttributeValue[], digits },
+    features: [] as TileFeature[],
+  };
   return new PbfReader(bytes).readFields((field, into, pbf) => {
     if (field === 2) into.features.push(readFeature(pbf));
     else if (field === 3) into.keys.push(pbf.readString());
-    else if (field === 4) into.values.push(readValue(pbf));
+    else if (field === 4) {
+      const { value, exact } = readValue(pbf);
+      if (exact !== undefined) digits.set(into.values.length, exact);
+      into.values.push(value);
+    }
   }, content);
 }
 
@@ -93,18 +108,35 @@ function readFeature(pbf: PbfReader): TileFeature {
   }, feature);
 }
 
-function readValue(pbf: PbfReader): AttributeValue {
-  const holder: { value: AttributeValue } = { value: '' };
+interface ReadValue {
+  value: AttributeValue;
+  /** The digits of an integer that a double rounds. */
+  exact?: string;
+}
+
+function readValue(pbf: PbfReader): ReadValue {
+  const holder: ReadValue = { value: '' };
   pbf.readMessage((field, into, message) => {
     if (field === 1) into.value = message.readString();
     else if (field === 2) into.value = message.readFloat();
     else if (field === 3) into.value = message.readDouble();
-    else if (field === 4) into.value = message.readVarint(true);
-    else if (field === 5) into.value = message.readVarint();
-    else if (field === 6) into.value = message.readSVarint();
     else if (field === 7) into.value = message.readBoolean();
+    else if (field >= 4 && field <= 6) {
+      const at = message.pos;
+      into.value =
+        field === 4 ? message.readVarint(true) : field === 5 ? message.readVarint() : message.readSVarint();
+      if (!Number.isSafeInteger(into.value))
+        into.exact = digitsIn(message.buf.subarray(at, message.pos), field);
+    }
   }, holder);
-  return holder.value;
+  return holder;
+}
+
+/** The integer of the bytes of a varint: 4 is signed, 5 is not, 6 is in zigzag form. */
+function digitsIn(varint: Uint8Array, field: number): string {
+  const bits = varint.reduce((all, byte, i) => all | (BigInt(byte & 127) << BigInt(7 * i)), 0n);
+  if (field === 6) return String((bits >> 1n) ^ -(bits & 1n));
+  return String(field === 4 ? BigInt.asIntN(64, bits) : BigInt.asUintN(64, bits));
 }
 
 /** The attributes that a feature's tags say. */
@@ -112,7 +144,10 @@ export function attributesOf(layer: TileLayer, tags: Uint8Array): Record<string,
   const attributes: Record<string, AttributeValue> = {};
   const indices = packed(tags);
   for (let i = 0; i + 1 < indices.length; i += 2) {
-    attributes[layer.keys[indices[i]!]!] = layer.values[indices[i + 1]!]!;
+    const [name, place] = [layer.keys[indices[i]!]!, indices[i + 1]!];
+    attributes[name] = layer.values[place]!;
+    const digits = layer.digits.get(place);
+    if (digits !== undefined) attributes[`${name}${DIGITS}`] = digits;
   }
   return attributes;
 }

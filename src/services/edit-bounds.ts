@@ -6,7 +6,7 @@ import { plainFields } from '../core/field-masks.js';
 import { type Access, bothFields } from './access/access.js';
 
 /** What of a collection an edit may touch. */
-export type EditBounds = Pick<EditTask, 'filter' | 'visible' | 'writable'>;
+export type EditBounds = Pick<EditTask, 'filter' | 'visible' | 'writable' | 'masked'>;
 
 /** For edits that no caller limits. */
 export const NO_BOUNDS: EditBounds = { filter: undefined };
@@ -22,7 +22,16 @@ export function editBounds(visible: VectorCollection, write: Access): EditBounds
     filter: and(rule?.rows, write.filter),
     visible: rule && source.fields.map(({ name }) => name),
     writable: writable && [...writable],
+    masked: maskedFields(visible),
   };
+}
+
+/** The fields whose masked values are shown, with their masks. */
+function maskedFields({ source, rule }: VectorCollection): EditBounds['masked'] {
+  const shown = new Set(source.fields.flatMap(({ name, isMasked }) => (isMasked ? [name] : [])));
+  return rule?.stored.fields
+    .filter(({ name }) => shown.has(name))
+    .map(({ name, type, mask }) => ({ name, type, mask }));
 }
 
 /** Throws 403 for a collection that nobody can change. */

@@ -14,7 +14,7 @@ const SORTED = [...NUMBERS].sort((a, b) => a - b);
 describe('gr_bin', () => {
   const bin = (value: unknown, limits: readonly number[]) => {
     const { buffer } = Float64Array.from(limits);
-    return db.prepare('SELECT gr_bin(?, ?)').pluck().get(value, Buffer.from(buffer));
+    return db.prepare('SELECT gr_bin(?, ?, 0)').pluck().get(value, Buffer.from(buffer));
   };
 
   it('is the place among ascending limits', () => {
@@ -26,12 +26,26 @@ describe('gr_bin', () => {
     }
   });
 
+  it('compares integers beyond 2^53 with all their digits', () => {
+    const large = [1n, 2n, 3n].map((i) => 2n ** 60n + i);
+    const blob = Buffer.from(BigInt64Array.from(large).buffer);
+    const among = (value: unknown) => db.prepare('SELECT gr_bin(?, ?, 1)').pluck().get(value, blob);
+    expect([2n ** 60n, ...large, 2n ** 60n + 4n].map(among)).toEqual([null, 0, 1, 1, null]);
+    expect([2 ** 53, 2n ** 53n - 1n, -5n].map((value) => bin(value, [0, 2 ** 53, 2 ** 54]))).toEqual([
+      1,
+      0,
+      null,
+    ]);
+    expect(bin(2n ** 63n - 1n, [0, 2 ** 63, 2 ** 64])).toBe(0);
+    expect(bin(-3n, [-3.5, -2.5, 0])).toBe(0);
+  });
+
   it('is NULL for what is no number, and without two limits', () => {
     for (const value of [null, 'x', '1', Number.POSITIVE_INFINITY, Buffer.from('1')])
       expect(bin(value, [0, 2])).toBeNull();
     for (const limits of [[], [1]]) expect(bin(1, limits)).toBeNull();
-    expect(db.prepare('SELECT gr_bin(1, ?)').pluck().get(Buffer.alloc(15))).toBeNull();
-    expect(db.prepare("SELECT gr_bin(1, 'text')").pluck().get()).toBeNull();
+    expect(db.prepare('SELECT gr_bin(1, ?, 0)').pluck().get(Buffer.alloc(15))).toBeNull();
+    expect(db.prepare("SELECT gr_bin(1, 'text', 0)").pluck().get()).toBeNull();
   });
 });
 
@@ -41,6 +55,17 @@ describe('gr_var_samp', () => {
     const squares = NUMBERS.reduce((sum, value) => sum + (value - mean) ** 2, 0);
     expect(of('gr_var_samp(value)', NUMBERS)).toBeCloseTo(squares / (NUMBERS.length - 1), -3);
     expect(of('gr_var_samp(value)', [2, 4, 4, 4, 5, 5, 7, 9])).toBeCloseTo(32 / 7, 12);
+  });
+
+  it('is that of integers that differ in their last digits', () => {
+    const values = [1, 3, 5, 7].map((i) => `(${2n ** 60n + BigInt(i)})`);
+    const sql = `SELECT gr_var_samp(column1), gr_percentile_disc(column1, 0.5, 0), gr_percentile_disc(column1, 0, 1)
+      FROM (VALUES ${values.join(',')})`;
+    const [variance, middle, greatest] = db.prepare(sql).safeIntegers().raw().get() as unknown[];
+    expect(variance).toBeCloseTo(20 / 3, 12);
+    expect([middle, greatest]).toEqual([2n ** 60n + 3n, 2n ** 60n + 7n]);
+    const mixed = `SELECT gr_percentile_disc(column1, 0, 0) FROM (VALUES (3), (2.5), (4))`;
+    expect(db.prepare(mixed).pluck().get()).toBe(2.5);
   });
 
   it('leaves out what is no number', () => {

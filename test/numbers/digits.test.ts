@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { VectorTile } from '@mapbox/vector-tile';
 import { PbfReader } from 'pbf';
 import pg from 'pg';
+import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
 import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/create.js';
@@ -346,6 +347,100 @@ describe.each(STORES)('%s', (_store, { nums, ids }) => {
       );
     };
     expect([await tile(SIDS[0]!), await tile(SIDS[1]!), await tile(THIRD)]).toEqual([[1], [2], [3]]);
+  });
+
+  it('has statistics, groups and bins of all digits', async () => {
+    const fields = nums === 'pnums' ? ['sid', 'nu'] : ['sid'];
+    for (const field of fields) {
+      const statistic = (statisticType: string, fraction?: number) => ({
+        ...{ statisticType, onStatisticField: field, outStatisticFieldName: `${statisticType}_` },
+        ...(fraction === undefined ? {} : { statisticParameters: { value: fraction } }),
+      });
+      const outStatistics = JSON.stringify([
+        statistic('stddev'),
+        statistic('var'),
+        statistic('PERCENTILE_DISC', 0.5),
+      ]);
+      const text = await restText(`${layer(nums)}/query`, { where: '1=1', outStatistics });
+      const { stddev_, var_ } = JSON.parse(text).features[0].attributes;
+      expect([stddev_, var_]).toEqual([expect.closeTo(Math.sqrt(3.5), 9), expect.closeTo(3.5, 9)]);
+      const middle = field === 'sid' ? THIRD : '12345678901234567893.1234567890123456789';
+      expect(text).toMatch(new RegExp(`"PERCENTILE_DISC_":"?${middle.replace('.', '[.]')}`));
+      const statistics = await (await fetch(items(`${nums}/statistics?f=json`))).json();
+      const { stddev } = statistics.fields.find(({ name }: { name: string }) => name === field);
+      expect(stddev).toBeCloseTo(Math.sqrt(3.5), 9);
+      const aggregate = {
+        ...{ distance: 1000, dissolve: true },
+        outStatistics: ['max', 'stddev'].map((type) => ({
+          statisticType: type,
+          onStatisticField: field,
+          outStatisticFieldName: `${type}_`,
+        })),
+      };
+      const dissolved = await (
+        await send('POST', `${nums}/buffer-aggregate`, JSON.stringify(aggregate), 'application/json')
+      ).text();
+      const most = field === 'sid' ? SIDS[5] : '12345678901234567896.1234567890123456789';
+      expect(dissolved).toContain(`"max_":${most}`);
+      expect(JSON.parse(dissolved).features[0].properties.stddev_).toBeCloseTo(Math.sqrt(3.5), 9);
+    }
+    const binsOf = async (type: string, parameters: object) => {
+      const bin = JSON.stringify({ type, onField: 'sid', parameters }).replace(/"(\d{19})"/g, '$1');
+      return restText(`${layer(nums)}/queryBins`, { bin });
+    };
+    const found = (text: string) =>
+      [...text.matchAll(/"lowerBoundary":(\d+),"upperBoundary":(\d+),"frequency":(\d+)/g)].map((match) =>
+        match.slice(1),
+      );
+    const [one, two, three, , five, six] = SIDS as string[];
+    expect(found(await binsOf('fixedBoundariesBin', { boundaries: [one, three, five] }))).toEqual([
+      [one, three, '2'],
+      [three, five, '3'],
+    ]);
+    expect(found(await binsOf('autoIntervalBin', { numberOfBins: 5 }))).toEqual([
+      ...SIDS.slice(0, 4).map((sid, i) => [sid, SIDS[i + 1], '1']),
+      [five, six, '2'],
+    ]);
+    const odd = await binsOf('fixedIntervalBin', { interval: 2, start: two });
+    expect(found(odd)).toEqual([
+      [two, SIDS[3], '2'],
+      [SIDS[3], six, '3'],
+    ]);
+    expect(await binsOf('autoIntervalBin', { numberOfBins: 8 })).toContain('too close together');
+  });
+
+  it('draws each value by its own symbol', async () => {
+    const symbol = (color: number[]) => ({ type: 'esriSMS', style: 'esriSMSSquare', color, size: 20 });
+    const renderer = {
+      ...{ type: 'uniqueValue', field1: 'sid' },
+      uniqueValueInfos: [
+        { value: SIDS[0], symbol: symbol([255, 0, 0, 255]) },
+        { value: SIDS[1], symbol: symbol([0, 0, 255, 255]) },
+      ],
+    };
+    const dynamicLayers = JSON.stringify([
+      { id: 0, source: { type: 'mapLayer', mapLayerId: town.layers[nums] }, drawingInfo: { renderer } },
+    ]);
+    const window = {
+      bbox: '0.5,0.5,2.5,2.5',
+      bboxSR: '4326',
+      imageSR: '4326',
+      size: '64,64',
+      transparent: 'true',
+    };
+    const answer = await fetch(`${server.url}/rest/services/default/MapServer/export`, {
+      method: 'POST',
+      body: new URLSearchParams({ ...window, format: 'png', f: 'image', dynamicLayers }),
+      headers: { 'x-api-key': server.adminKey },
+    });
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    expect(answer.headers.get('content-type'), bytes.toString('latin1').slice(0, 300)).toBe('image/png');
+    const { data } = await sharp(bytes).ensureAlpha().raw().toBuffer({ resolveWithObject: true });
+    const at = (x: number, y: number) => [...data.subarray((y * 64 + x) * 4, (y * 64 + x) * 4 + 3)];
+    expect([at(16, 48), at(48, 16)]).toEqual([
+      [255, 0, 0],
+      [0, 0, 255],
+    ]);
   });
 
   it('deletes the rows that match, and no other', async () => {

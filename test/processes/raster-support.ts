@@ -45,6 +45,11 @@ export class RasterClient extends ProcessClient {
   /** The output of a process as a file; the raster is the heights of Olinda when none is named. */
   async output(id: string, inputs: Json, name: 'raster' | 'features'): Promise<string> {
     const status = await this.run(id, { inputs: { raster: { collection: DEM_COLLECTION }, ...inputs } });
+    return this.saved(status, name);
+  }
+
+  /** The output of a job that succeeded, as a file. */
+  async saved(status: Json, name: 'raster' | 'features'): Promise<string> {
     expect([status.status, status.message]).toEqual(['successful', expect.any(String)]);
     const response = await this.get(`/ogc/processes/jobs/${status.jobID}/results/${name}?f=gpkg`);
     expect(response.headers.get('content-type')).toBe(

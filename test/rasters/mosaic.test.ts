@@ -305,7 +305,7 @@ describe('a mosaic', () => {
       const expected = 50 + (Math.floor((place.x - 770_000) / 98) >> 3);
       const task = { place: [x, -17.6] as const, slices: [{ source }] };
       const [[value] = []] = (await suite.pool.run('raster.position', task)).values.map((one) => one ?? []);
-      expect(Math.abs(value! - expected), `${x}: ${value}, not ${expected}`).toBeLessThanOrEqual(1);
+      expect(Math.abs(Number(value) - expected), `${x}: ${value}, not ${expected}`).toBeLessThanOrEqual(1);
     }
   });
 
@@ -378,4 +378,24 @@ describe('a tile index', () => {
   it.each(['escape', 'link'])('that leads out of its folder is quarantined (%s)', (name) => {
     expect(server.log()).toMatch(new RegExp(`${name}\\.tindex\\.geojson.*outside of the folder`));
   });
+});
+
+it('refuse 64-bit integers that GDAL rounds in a mosaic', async () => {
+  const paths = [0, 1].map((i) => {
+    const path = inScratch(`wide-${i}.tif`);
+    const dataset = gdal.open(path, 'w', 'GTiff', 2, 1, 1, 'Int64');
+    dataset.srs = gdal.SpatialReference.fromEPSG(4326);
+    dataset.geoTransform = [10 + 2 * i, 1, 0, 50, 0, -1];
+    dataset.bands.get(1).noDataValue = -1;
+    dataset.bands.get(1).pixels.write(0, 0, 2, 1, BigInt64Array.of(2n ** 60n + 1n, 7n) as never);
+    dataset.close();
+    return path;
+  });
+  const source = mosaicOf(...paths);
+  const at = (longitude: number) =>
+    suite.pool.run('raster.position', { place: [longitude, 49.5], slices: [{ source }] });
+  expect((await at(11.5)).values).toEqual([[7]]);
+  await expect(at(10.5)).rejects.toThrow('beyond 2^53');
+  const coverage = { source, crs: 'EPSG:4326', format: 'geotiff', maxBytes: 1e6, maxPixels: 1e6 } as const;
+  await expect(suite.pool.run('raster.coverage', coverage as never)).rejects.toThrow('beyond 2^53');
 });

@@ -113,6 +113,34 @@ describe('a caller with some rows and some attributes', () => {
     expect((await town.send('GET', `parcels/items/${other}`)).body.properties.floors).toBe(2);
   });
 
+  it('sends masked values back as they were, and no others, also where others changed the feature', async () => {
+    const rules = { service: 'default', layer: 'parcels', role: 'guest', attribute: 'note' };
+    expect((await town.admin('POST', '/roles', { name: 'guest' })).status).toBe(201);
+    const treatment = { treatment: 'truncate', length: 3 };
+    expect((await town.admin('POST', '/field-mask-policies', { ...rules, ...treatment })).status).toBe(201);
+    const guest = await keyOf('role:guest', 'write:default/parcels', 'read:default/parcels');
+    const ids = [await insert({ note: 'secret' }), await insert({ note: 'secret' })];
+    for (const changed of [false, true]) {
+      const created = await create(guest);
+      if (changed)
+        for (const id of ids) {
+          const properties = { floors: 7, note: 'other' };
+          await town.send('PATCH', `parcels/items/${id}`, { type: 'Feature', properties });
+        }
+      const updates = ids.map((fid, i) => sent({ fid, name: `b${changed}`, note: i === 0 ? 'sec' : 'mine' }));
+      const { edits } = await sync(created, { updates }, guest);
+      const [first, second] = edits[0].updateResults;
+      if (changed) expect(first.error.code).toBe(1003);
+      else expect(first.success).toBe(true);
+      expect(second).toMatchObject({ success: false, error: { code: 1009 } });
+      const { body } = await town.admin('GET', `/services/default/replicas/${created.replicaID}/conflicts`);
+      expect(body.data.conflicts.length).toBe(changed ? 1 : 0);
+      expect(JSON.stringify(body)).not.toMatch(/"mine"|masked|"key"/);
+    }
+    const { properties } = (await town.send('GET', `parcels/items/${ids[1]}`)).body;
+    expect(properties).toMatchObject({ name: 'a', note: 'other' });
+  });
+
   it('is told to begin anew when the rules have changed', async () => {
     const created = await create(clerk);
     expect((await sync(created, {}, clerk)).error).toBeUndefined();

@@ -1,4 +1,5 @@
 import type { RasterCollection } from '../../core/collection.js';
+import { type AnyNumber, isExactNumber, toDouble } from '../../core/exact-number.js';
 import { html, type Markup } from '../../core/html.js';
 import type { BandInfo } from '../../core/rasters.js';
 import { type Crumb, page, section, sitePath } from './layout.js';
@@ -11,7 +12,7 @@ export interface PositionValues {
   readonly place: readonly [number, number];
   readonly steps: readonly {
     readonly time: string | undefined;
-    readonly values: readonly (number | null)[];
+    readonly values: readonly (AnyNumber | null)[];
   }[];
   readonly matched: number;
 }
@@ -71,7 +72,7 @@ function positionPart({ baseUrl, collection, values, query }: PositionPage): Mar
 
 function charts({ bands }: RasterCollection, { steps }: PositionValues): Markup {
   const parts = bands.map((band, i) => {
-    const points = steps.map(({ time, values }) => ({ time: time!, value: values[i] ?? null }));
+    const points = steps.map(({ time, values }) => ({ time: time!, value: doubleOf(values[i]) }));
     return html`<section class="stat" aria-label="${nameOf(band)}"><h3><bdi>${nameOf(band)}</bdi></h3>${seriesChart(nameOf(band), points)}</section>`;
   });
   return html`<div class="stats">${parts}</div>`;
@@ -93,10 +94,13 @@ function bandTable({ bands }: RasterCollection, { steps }: PositionValues): Mark
   return table('Values by band', ['Band', 'Value'], rows);
 }
 
-function valueCell(value: number | null | undefined): Markup {
-  return value === null || value === undefined
-    ? html`<td class="none">no data</td>`
-    : html`<td class="num">${numberText(value, 7)}</td>`;
+const doubleOf = (value: AnyNumber | null | undefined) => (value == null ? null : toDouble(value));
+
+/** Integers have all their digits. */
+function valueCell(value: AnyNumber | null | undefined): Markup {
+  if (value === null || value === undefined) return html`<td class="none">no data</td>`;
+  const text = isExactNumber(value) ? String(value) : numberText(value, Number.isInteger(value) ? 17 : 7);
+  return html`<td class="num">${text}</td>`;
 }
 
 function nameOf({ band, description, unit }: BandInfo): string {

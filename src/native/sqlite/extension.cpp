@@ -46,7 +46,7 @@ constexpr Definition kDefinitions[] = {
     {"gr_process", 5, process, nullptr, nullptr},
     {"gr_geometry_type", 1, geometryType, nullptr, nullptr},
     {"gr_text_type", 1, nullptr, textTypeStep, textTypeFinal},
-    {"gr_bin", 2, bin, nullptr, nullptr},
+    {"gr_bin", 3, bin, nullptr, nullptr},
     {"gr_var_samp", 1, nullptr, varianceStep, varianceFinal},
     {"gr_percentile_cont", 3, nullptr, percentileContStep, percentileContFinal},
     {"gr_percentile_disc", 3, nullptr, percentileDiscStep, percentileDiscFinal},

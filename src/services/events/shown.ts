@@ -1,6 +1,6 @@
 import type { FeatureEvent } from '../../core/edits.js';
-import { maskedValue } from '../../core/field-masks.js';
-import { type JsonText, membersIn, objectText } from '../../core/json-text.js';
+import { maskedJson } from '../../core/field-masks.js';
+import { membersIn, objectText } from '../../core/json-text.js';
 import type { Field } from '../../core/vector-source.js';
 import type { Scope } from './scope.js';
 
@@ -12,15 +12,9 @@ export function shownAttributes(attributes: string, fields: Scope['fields']): st
   return objectText(
     [...membersIn(attributes)!].flatMap(([name, json]) => {
       const field = fields.get(name);
-      return field ? [[name, field.mask ? JSON.stringify(maskedIn(json, field)) : json] as const] : [];
+      return field ? [[name, maskedJson(json, field)] as const] : [];
     }),
   );
-}
-
-/** What a mask leaves of the value of a JSON text. Integers have all their digits. */
-function maskedIn(json: JsonText, field: Field): unknown {
-  const isInteger = field.type === 'integer' && /^-?\d+$/.test(json);
-  return maskedValue(isInteger ? json : JSON.parse(json), field);
 }
 
 /** Names of the attributes whose change shows. */
@@ -37,7 +31,7 @@ export function shownChanges(event: FeatureEvent, fields: Scope['fields']): read
 function hasOtherMask({ attributes = '{}', attributesBefore }: FeatureEvent, field: Field): boolean {
   if (attributesBefore === undefined) return true;
   const [before, after] = [attributesBefore, attributes].map((text) =>
-    maskedIn(membersIn(text)!.get(field.name) ?? 'null', field),
+    maskedJson(membersIn(text)!.get(field.name) ?? 'null', field),
   );
   return before !== after;
 }

@@ -294,8 +294,7 @@ function sourceOf(
   shown: VectorSource,
   count: number | undefined,
 ): FeaturesSource {
-  const read = (fields: readonly Field[]) =>
-    fields.filter(({ type }) => type !== 'binary').map(({ name }) => name);
+  const read = (fields: readonly Field[]) => fields.map(({ name }) => name);
   const plain = plainFields(shown.fields);
   return {
     features: { ...query, fields: read(shown.fields) },

@@ -1,5 +1,6 @@
 import type { Box } from '../../core/box.js';
 import type { RasterCollection } from '../../core/collection.js';
+import type { AnyNumber } from '../../core/exact-number.js';
 import { LIMITS } from '../../core/limits.js';
 import type { TimeRange } from '../../core/params.js';
 import { isMergedByRange, membersOf, ofMembers } from '../../core/raster-sources.js';
@@ -14,7 +15,7 @@ import { type Granule, granulesOf } from './granules.js';
 export interface PositionStep {
   /** RFC 3339; undefined for what is of no time. */
   readonly time: string | undefined;
-  readonly values: readonly (number | null)[];
+  readonly values: readonly (AnyNumber | null)[];
 }
 
 export interface PositionSteps extends Loss {

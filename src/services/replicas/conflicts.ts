@@ -1,5 +1,8 @@
 import type { FeatureInput } from '../../core/edits.js';
+import { maskedJson } from '../../core/field-masks.js';
 import type { SentFeature } from '../../core/geoservices-features.js';
+import { stringifyExactly } from '../../core/json.js';
+import { sameJson } from '../../core/json-text.js';
 import { type ObjectId, readObjectId } from '../../core/object-id.js';
 import type {
   ClientEdit,
@@ -32,6 +35,23 @@ export function inputOf({ values, geometry }: SentFeature): FeatureInput {
     areAttributes: true,
     ...(geometry === undefined ? {} : { geometry: JSON.stringify(geometry) }),
   };
+}
+
+/** The feature without values of masked fields, which are those that the client was shown, or the names of others. */
+export function withoutMasked(
+  { bounds: { masked = [] } }: UploadFacts,
+  sent: SentFeature,
+  known: FeatureState | null,
+): SentFeature | { changed: string[] } {
+  const fields = masked.filter(({ name }) => Object.hasOwn(sent.values, name));
+  const changed = fields.filter((field) => {
+    const stored = stringifyExactly(known?.attributes[field.name] ?? null);
+    return !sameJson(sent.values[field.name]!, maskedJson(stored, field));
+  });
+  if (changed.length > 0) return { changed: changed.map(({ name }) => name) };
+  const names = new Set(fields.map(({ name }) => name));
+  const values = Object.fromEntries(Object.entries(sent.values).filter(([name]) => !names.has(name)));
+  return { ...sent, values };
 }
 
 /** An update of a feature that others changed; undefined where they mean the same. */
@@ -100,7 +120,7 @@ type Particulars = Pick<
 > & { edit: Pick<ClientEdit, 'type' | 'feature'> };
 
 function conflict(
-  { view, bounds, crs, generation, userId, syncId }: UploadFacts,
+  { view, bounds: { filter, visible, writable }, crs, generation, userId, syncId }: UploadFacts,
   objectId: ObjectId,
   { edit, ...particulars }: Particulars,
 ): NewConflict {
@@ -111,7 +131,7 @@ function conflict(
       ...particulars,
       ...{ collection: view.collection.id, featureId: String(objectId) },
       ...{ generation, userId, syncId },
-      edit: { ...edit, crs, ...bounds },
+      edit: { ...edit, crs, filter, visible, writable },
     },
   };
 }

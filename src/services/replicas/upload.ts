@@ -8,13 +8,21 @@ import type { EditBounds } from '../edit-bounds.js';
 import type { Edits } from '../edits.js';
 import type { Feed } from '../events/feed.js';
 import type { TaskContext } from '../run-task.js';
-import { deletionConflict, inputOf, insertConflict, type UploadFacts, updateConflict } from './conflicts.js';
+import {
+  deletionConflict,
+  inputOf,
+  insertConflict,
+  type UploadFacts,
+  updateConflict,
+  withoutMasked,
+} from './conflicts.js';
 import { passing } from './delta.js';
 import { replicaPrecision } from './features.js';
 import type { FeedEnd } from './feed-end.js';
 import type { LayerView } from './layer-view.js';
 import { type NetChange, netChanges } from './net-changes.js';
 import { type Row, readRow, readRows } from './rows.js';
+import { stateOf } from './states.js';
 
 export interface LayerEdits {
   readonly adds: readonly SentFeature[];
@@ -168,6 +176,14 @@ function isFree(
     fail(result, 'not-found', `There is no feature ${key}.`);
     return false;
   }
+  if (kind === 'update') {
+    const plain = withoutMasked(facts, sent!, stateOf(change.before));
+    if ('changed' in plain) {
+      failMasked(result, plain.changed);
+      return false;
+    }
+    sent = plain;
+  }
   const conflict = kind === 'delete' ? deletionConflict(facts, change) : updateConflict(facts, sent!, change);
   if (conflict) conflicts.push({ conflict, result });
   if (!conflict || conflict.body.settled) result.success = true;
@@ -178,6 +194,9 @@ function isFree(
 function fail(result: EditResult, reason: string, description: string): void {
   result.error = { code: CODES[reason] ?? 1000, description };
 }
+
+const failMasked = (result: EditResult, names: readonly string[]) =>
+  fail(result, 'forbidden', `You may not change ${names.slice(0, 20).join(', ')}.`);
 
 interface Attempt {
   readonly plan: readonly Entry[];
@@ -235,7 +254,9 @@ async function duplicate(
 ): Promise<void> {
   const { id, sent, result } = entry;
   const row = await readRow(x, pools, view.collection, { id: String(id), filter: bounds.filter });
-  const conflict = row && insertConflict(look.facts, sent!, row);
+  const plain = row && withoutMasked(look.facts, sent!, row.state);
+  if (plain && 'changed' in plain) return failMasked(result, plain.changed);
+  const conflict = row && plain && insertConflict(look.facts, plain, row);
   if (conflict) conflicts.push({ conflict, result });
   if (row && !conflict) result.success = true;
   else

@@ -1,4 +1,5 @@
 import { readable, type VectorCollection } from '../../core/collection.js';
+import { parseJsonExactly } from '../../core/json.js';
 import type { FieldSample } from '../../core/style/suggest/profile.js';
 import type { Pools } from '../../core/tasks.js';
 import type { Field } from '../../core/vector-source.js';
@@ -41,7 +42,7 @@ export async function sampleOf(
       offset,
       maxBytes: PART_BYTES,
     });
-    const read = JSON.parse(`[${Buffer.from(features).toString('utf8')}]`) as {
+    const read = parseJsonExactly(`[${Buffer.from(features).toString('utf8')}]`, 'all') as {
       properties: Record<string, unknown>;
     }[];
     rows.push(...read.map(({ properties }) => properties));

@@ -1,7 +1,8 @@
 import type { EditOperation, EditTask, FeatureInput, GeometryLoss } from '../../core/edits.js';
+import { maskedJson } from '../../core/field-masks.js';
 import { membersIn, mergePatchText, sameJson } from '../../core/json-text.js';
 import { deletion, insertion, update } from './events.js';
-import type { PreparedEdit } from './prepare.js';
+import { forbidden, type PreparedEdit } from './prepare.js';
 import { isSameGeometry } from './same-geometry.js';
 import {
   type EditSession,
@@ -26,6 +27,7 @@ export async function apply(session: EditSession, task: EditTask, edit: Prepared
     await session.delete(id);
     return deletion(before);
   }
+  requireMasksKept(edit, before);
   requireShownValues(task, edit, before);
   const ready = { ...edit, geometry: writtenGeometry(task, edit, before) };
   if (!task.acceptsLoss) requireNoLoss(before, ready.geometry);
@@ -74,6 +76,7 @@ async function create(
   const id = await session.insert(requestedId, { geometry, values, reset: [] });
   const after = await session.read(id);
   if (!after) throw movedOut();
+  requireMasksKept(edit, after);
   return insertion(after);
 }
 
@@ -129,6 +132,17 @@ function requireShownValues(
   const isShown = shownValues(source, operation.feature, before);
   const errors = [...wrongValues].flatMap(([name, error]) => (isShown(name) ? [] : [error]));
   if (errors.length > 0) throw Refusal.members(errors);
+}
+
+/** Refuses values of masked fields, but those that the client is shown of the feature: they come back with it. */
+function requireMasksKept({ maskedValues = new Map() }: PreparedEdit, { properties }: StoredFeature): void {
+  const stored = membersIn(properties)!;
+  const changed = [...maskedValues].filter(
+    ([field, sent]) => !sameJson(sent, maskedJson(stored.get(field.name) ?? 'null', field)),
+  );
+  if (changed.length === 0) return;
+  const { reason, message } = forbidden(changed.map(([{ name }]) => name));
+  throw new Refusal(reason, message);
 }
 
 /** The values but those that came back as they were shown: the stored ones may say more. */

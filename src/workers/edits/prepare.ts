@@ -1,6 +1,7 @@
-import type { EditFailure, EditOperation, EditTask, FeatureInput } from '../../core/edits.js';
+import type { EditFailure, EditOperation, EditTask, FeatureInput, MaskedField } from '../../core/edits.js';
 import type { FieldError } from '../../core/errors.js';
 import { type FieldValue, readProperties } from '../../core/feature-values.js';
+import type { JsonText } from '../../core/json-text.js';
 import { readGeometry } from './geometry.js';
 
 /** An operation made ready before its transaction begins: everything that needs no look at the stored row. */
@@ -13,12 +14,14 @@ export interface PreparedEdit {
   readonly values: ReadonlyMap<string, FieldValue>;
   /** Why values that were sent do not fit their fields, by field. They may still be those that the client was shown. */
   readonly wrongValues?: ReadonlyMap<string, FieldError>;
+  /** Values that were sent for masked fields, by field. They may be those that the client was shown. */
+  readonly maskedValues?: ReadonlyMap<MaskedField, JsonText>;
 }
 
 /** What a task says of the features that come with it. */
 export type FeatureRules = Pick<
   EditTask,
-  'source' | 'visible' | 'writable' | 'crs' | 'swapAxes' | 'precision'
+  'source' | 'visible' | 'writable' | 'masked' | 'crs' | 'swapAxes' | 'precision'
 >;
 
 /** Every operation of a task, made ready or refused. */
@@ -47,11 +50,23 @@ export function prepareFeature(
   const maybeShown = operation.type !== 'create' && task.precision !== undefined;
   if (wrongGeometry && (!maybeShown || errors.length > 0)) errors.push(wrongGeometry);
   if (errors.length > 0) return invalid(errors);
-  if (read.forbidden.length > 0)
-    return failure('forbidden', `You may not change ${read.forbidden.slice(0, 20).join(', ')}.`);
-  const ready = { operation, values: read.values, ...(areDeferred && { wrongValues }) };
+  const maskedValues = new Map(
+    (task.masked ?? []).flatMap((field) =>
+      read.forbidden.includes(field.name) ? [[field, values[field.name]!] as const] : [],
+    ),
+  );
+  if (read.forbidden.length > maskedValues.size) return forbidden(read.forbidden);
+  const ready = {
+    ...{ operation, values: read.values },
+    ...(areDeferred && { wrongValues }),
+    ...(maskedValues.size > 0 && { maskedValues }),
+  };
   if (wrongGeometry) return { ...ready, wrongGeometry };
   return { ...ready, geometry: 'wkb' in shape ? shape.wkb : undefined };
+}
+
+export function forbidden(names: readonly string[]): EditFailure {
+  return failure('forbidden', `You may not change ${names.slice(0, 20).join(', ')}.`);
 }
 
 export function failure(reason: EditFailure['reason'], message: string): EditFailure {

@@ -16,6 +16,8 @@ const NOISE = 4 * Number.EPSILON;
  */
 export function isSameGeometry(sent: string, shown: string, hasParts: boolean): boolean {
   if (sent === shown) return true;
+  // GeoServices show neither none nor an empty geometry with positions.
+  if (hasParts && shown === 'null') return isEmptySent(sent);
   if (sent === 'null' || shown === 'null') return false;
   const [one, other] = [JSON.parse(sent) as Geometry, JSON.parse(shown) as Geometry];
   return hasParts ? haveSameParts(one, other, isClose) : isEqual(one, other);
@@ -67,6 +69,11 @@ function haveSameParts(sent: Geometry, shown: Geometry, same: SameNumber): boole
     if (at >= 0) rest.splice(at, 1);
     return at >= 0;
   });
+}
+
+function isEmptySent(sent: string): boolean {
+  const { coordinates } = JSON.parse(sent) as Geometry;
+  return Array.isArray(coordinates) && coordinates.length === 0;
 }
 
 /** The lines or rings of coordinates that nest to any depth; a point is a line of one position. */

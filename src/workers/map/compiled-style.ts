@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { TaskFailure } from '../../core/failure.js';
+import { readDigits } from '../../core/style/integer-texts.js';
 import type { StyleLayer } from '../../core/style/model.js';
 import { isVisible } from '../../core/style/values.js';
 import { Fonts } from './fonts.js';
@@ -48,7 +49,7 @@ export function compiledStyle(
 
 function compile(style: string, place: StylePlace, resources: StyleResources): CompiledLayer[] {
   try {
-    return (JSON.parse(style) as StyleLayer[])
+    return (readDigits(JSON.parse(style)) as StyleLayer[])
       .filter((layer) => isVisible(layer, place.zoom))
       .map((layer) => compileLayer(layer, place, resources));
   } catch (error) {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { freeName } from '../../core/column-names.js';
+import { type ExactNumber, isExactNumber } from '../../core/exact-number.js';
 import { TaskFailure } from '../../core/failure.js';
 import { RESULT_TABLE, resultColumns } from '../../core/feature-processes.js';
 import { GEOJSON_GEOMETRIES } from '../../core/geojson-types.js';
@@ -16,7 +17,8 @@ export interface Attribute {
   type: FieldType;
 }
 
-export type AttributeValue = string | number | bigint | boolean | Uint8Array | null | undefined;
+/** `ExactNumber`s become doubles. */
+export type AttributeValue = string | number | bigint | boolean | Uint8Array | ExactNumber | null | undefined;
 
 /** Columns do not tell cases apart. */
 export function distinct(attributes: readonly Attribute[]): Attribute[] {
@@ -136,9 +138,12 @@ export class FeatureTable {
     if (values.length + 2 !== this.#width) throw new Error('a feature has another number of values');
     const waiting = this.#waiting;
     waiting.push(id, geometry);
-    for (const value of values) waiting.push(columnValue(value));
     this.#features++;
     this.#bytes += geometry?.byteLength ?? 0;
+    for (const value of values) {
+      waiting.push(columnValue(value));
+      if (value instanceof Uint8Array) this.#bytes += value.byteLength;
+    }
     if (this.#bytes > STATEMENT_BYTES) return this.#addRest();
     if (waiting.length < this.#full) return;
     this.#bytes = 0;
@@ -242,5 +247,5 @@ function attach(db: Database.Database, source: string): Database.Database {
 
 function columnValue(value: AttributeValue): string | number | bigint | Uint8Array | null {
   if (value === undefined) return null;
-  return typeof value === 'boolean' ? Number(value) : value;
+  return typeof value === 'boolean' || isExactNumber(value) ? Number(value) : value;
 }

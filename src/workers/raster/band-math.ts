@@ -9,7 +9,11 @@ export const BLOCK = 2048;
 export type BandValues = ReadonlyMap<number, Float32Array>;
 
 /** The values of `count` pixels from `from` on, at most `BLOCK`. They are overwritten by the next call. */
-export type Evaluate = (bands: BandValues, from: number, count: number) => Float64Array;
+export type Evaluate = (
+  bands: BandValues | ReadonlyMap<number, Float64Array>,
+  from: number,
+  count: number,
+) => Float64Array;
 
 type Block = Float64Array;
 

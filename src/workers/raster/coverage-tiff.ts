@@ -13,6 +13,7 @@ import { canWriteBands, isMasked, writeCogInMemory } from './geotiff/index.js';
 import type { BandTraits, RasterTraits } from './geotiff/traits.js';
 import { Scratch } from './scratch.js';
 import { isCovered, warpFailure } from './warp.js';
+import { isBeyondDoubles, isWide } from './wide-integers.js';
 
 /** Answers of more bytes than this before compression are written on disk, and are not held in memory. */
 const MEMORY_BYTES = 32 << 20;
@@ -49,7 +50,10 @@ export async function writeGeoTiff(
   const mediaType = MEDIA_TYPES.tiff;
   const method = task.resampling ?? defaultResampling(bands);
   const inMemory = bytes <= MEMORY_BYTES;
-  const plan = { method, isPlain: inMemory && isPlain(reading) };
+  const plan = {
+    ...{ method, isPlain: inMemory && isPlain(reading) },
+    isMosaic: task.source.kind === 'mosaic',
+  };
   if (plan.isPlain && isOnPixels(grid)) {
     const samples = await readBands(view, grid.window!, bands.length);
     cancellation.check();
@@ -119,6 +123,8 @@ export const SAMPLE_BYTES: Record<string, number> = {
   Int16: 2,
   CInt16: 4,
   Float64: 8,
+  Int64: 8,
+  UInt64: 8,
   CInt32: 8,
   CFloat32: 8,
   CFloat64: 16,
@@ -132,11 +138,12 @@ function rawBytes({ bands, grid }: Reading): number {
 interface Plan {
   method: Resampling;
   isPlain: boolean;
+  isMosaic: boolean;
 }
 
 /** Answers the bytes, or the path of the file that GDAL wrote. */
 async function write(
-  { method, isPlain }: Plan,
+  { method, isPlain, isMosaic }: Plan,
   reading: Reading,
   scratch: Scratch,
   opened: Dataset[],
@@ -150,7 +157,11 @@ async function write(
   // GDAL forgets the unit of a band of which it writes a part, and more where rasters are put together.
   const forgets = reading.repeated ? named : bands.some(({ unit }) => unit !== '');
   // Statistics of a whole raster would be taken of the raster itself, and GDAL would write them beside its file.
-  if (!isPlain && grid.window && !isWhole(reading) && !forgets) {
+  // GDAL computes with doubles where it does not copy pixels.
+  const mayRound =
+    bands.some(({ type }) => isWide({ dataType: type })) &&
+    (!grid.window || reading.repeated || isMosaic || (!isUnscaled(grid) && method !== 'nearest'));
+  if (!isPlain && grid.window && !isWhole(reading) && !forgets && !mayRound) {
     return writeCog({ ...cog, dataset: view, selection: cropArguments(grid, method) }, scratch, cancellation);
   }
   const addsAlpha = !grid.window && !saysWhatIsValid(view) && !isCovered(view, grid);
@@ -162,6 +173,7 @@ async function write(
     : await warp(view, grid, method, output, addsAlpha, opened);
   opened.push(pixels);
   cancellation.check();
+  if (mayRound) await requireDoubles(pixels);
   const selection = await validBands(pixels, bands.length);
   if (isPlain && !selection.includes('-mask'))
     return encode(reading, method, await readBands(pixels, [0, 0, width, height], bands.length));
@@ -169,6 +181,16 @@ async function write(
   const dataset = await described(pixels, selection, bands, scratch);
   opened.push(dataset);
   return writeCog({ ...cog, dataset, selection: [] }, scratch, cancellation);
+}
+
+/** Fails with `invalid-input` for integers that a double rounded. */
+async function requireDoubles({ bands }: Dataset): Promise<void> {
+  for (const band of bands)
+    if (await isBeyondDoubles(band))
+      throw new TaskFailure(
+        'invalid-input',
+        'The values are 64-bit integers beyond 2^53, which the server would round. Request the pixels of the raster: in its own CRS, without scaling or with the resampling nearest, and not of a mosaic.',
+      );
 }
 
 /** Values that are names cannot be averaged; others are interpolated. */

@@ -20,6 +20,12 @@ export function rasterCopyPath(part: string): string {
 }
 const RASTER_COPY = '.copy.tif';
 
+/** The same of a raster whose integers are split into two bands. */
+export function splitPath(part: string): string {
+  return `${part}${SPLIT}`;
+}
+const SPLIT = '.split.tif';
+
 /** Removes the file or folder and what SQLite or the COG driver left beside it. */
 export async function removePart(part: string): Promise<void> {
   const suffixes = [
@@ -32,6 +38,7 @@ export async function removePart(part: string): Promise<void> {
     '.msk.ovr.tmp',
     COPY,
     RASTER_COPY,
+    SPLIT,
   ];
   await Promise.all(
     suffixes.map((suffix) => rm(part + suffix, { force: true, recursive: true }).catch(() => {})),

@@ -1,6 +1,7 @@
 /** Task `raster.position`: the pixel at a place, of one slice after the other. */
 
 import type { RasterBand } from 'gdal-async';
+import { type AnyNumber, exactInteger } from '../../core/exact-number.js';
 import { TaskFailure, type TaskFailureCode } from '../../core/failure.js';
 import type { PositionResult, PositionTask } from '../../core/rasters.js';
 import type { Cancellation } from '../cancellation.js';
@@ -9,6 +10,8 @@ import { CRS84, crsOf, pointTransform } from './crs.js';
 import type { Dataset } from './gdal.js';
 import { georeferenceOf } from './georeference.js';
 import { withRaster } from './handles.js';
+import { isScaled } from './processes/values.js';
+import { isLarge, roundedByMosaic } from './wide-integers.js';
 
 /** Fails when nothing is left of what could not be read. */
 export async function position(
@@ -28,7 +31,7 @@ export async function position(
 }
 
 interface SliceResult {
-  values: (number | null)[] | null;
+  values: (AnyNumber | null)[] | null;
   lost: readonly string[];
   failure?: TaskFailure;
 }
@@ -41,7 +44,10 @@ async function resultOf(
   try {
     return await withRaster(
       source,
-      async ({ dataset, lost }) => ({ values: await valuesIn(dataset, place), lost }),
+      async ({ dataset, lost }) => ({
+        values: await valuesIn(dataset, place, source.kind === 'mosaic'),
+        lost,
+      }),
       at,
     );
   } catch (error) {
@@ -59,12 +65,13 @@ const OF_MEMBERS: ReadonlySet<TaskFailureCode> = new Set<TaskFailureCode>([
 async function valuesIn(
   dataset: Dataset,
   place: readonly [number, number],
-): Promise<(number | null)[] | null> {
+  isMosaic: boolean,
+): Promise<(AnyNumber | null)[] | null> {
   const pixel = pixelAt(dataset, place);
   if (!pixel) return null;
-  const values: (number | null)[] = [];
+  const values: (AnyNumber | null)[] = [];
   for (let band = 1; band <= dataset.bands.count(); band++)
-    values.push(await valueAt(dataset.bands.get(band), pixel));
+    values.push(await valueAt(dataset.bands.get(band), pixel, isMosaic));
   return values;
 }
 
@@ -89,10 +96,18 @@ function pixelAt(
   return undefined;
 }
 
-async function valueAt(band: RasterBand, [column, row]: [number, number]): Promise<number | null> {
+async function valueAt(
+  band: RasterBand,
+  [column, row]: [number, number],
+  isMosaic: boolean,
+): Promise<AnyNumber | null> {
   const mask = band.getMaskBand();
   if (mask && (await mask.pixels.readAsync(column, row, 1, 1))[0] === 0) return null;
-  const [stored] = await band.pixels.readAsync(column, row, 1, 1);
+  const [stored] = (await band.pixels.readAsync(column, row, 1, 1)) as ArrayLike<number | bigint> &
+    Iterable<number | bigint>;
+  // GDAL reads members with nodata values or masks through doubles.
+  if (typeof stored === 'bigint' && isMosaic && isLarge(stored)) throw roundedByMosaic();
+  if (typeof stored === 'bigint' && !isScaled(band)) return exactInteger(stored);
   const value = Number(stored) * (band.scale ?? 1) + (band.offset ?? 0);
   return Number.isFinite(value) ? value : null;
 }

@@ -13,10 +13,12 @@ import { type Dataset, gdal } from './gdal.js';
 import { withRaster } from './handles.js';
 import { removePart } from './parts.js';
 import { calculate } from './processes/algebra.js';
-import { clip, fillNodata, rasterize, sieve } from './processes/edit.js';
-import { makeTerrain, trace, warp } from './processes/gdal.js';
+import { clip, clipExactly, fillNodata, sieve } from './processes/edit.js';
+import { cannotRound, readsBeyondDoubles } from './processes/exact.js';
+import { makeTerrain, trace, warp, warpExactly } from './processes/gdal.js';
 import { interpolate } from './processes/interpolate.js';
 import { mosaic } from './processes/mosaic.js';
+import { rasterize } from './processes/rasterize.js';
 import { reclassify } from './processes/reclassify.js';
 import { samplePoints } from './processes/sample.js';
 import { histogramOf, statisticsOf } from './processes/statistics.js';
@@ -77,6 +79,15 @@ async function write(
 ): Promise<RasterProcessOutcome> {
   const dataset = datasets[0]!;
   const work = { dataset, band, features: features! };
+  if (await readsBeyondDoubles(process, { datasets, band })) {
+    if (process.kind === 'sample' && !process.bilinear)
+      return samplePoints(work, process, part, onProgress, true);
+    if (process.kind === 'clip') await clipExactly(work, part, onProgress);
+    else if (process.kind === 'warp' && process.resampling === 'nearest')
+      await warpExactly(work, process, part, onProgress);
+    else throw cannotRound();
+    return {};
+  }
   switch (process.kind) {
     case 'statistics':
       return { values: { statistics: await statisticsOf(dataset, onProgress) } };

@@ -33,7 +33,7 @@ function unmark(db: Database.Database, table: string, columns: readonly Column[]
   if (marked.length === 0) return;
   const changes = marked.map((name) => `${quote(name)} = substr(${quote(name)}, ${TIME_MARK.length + 1})`);
   db.exec(`UPDATE ${quote(table)} SET ${changes.join(', ')}`);
-  declareTimes(db, table, marked);
+  declareColumns(db, table, marked, 'DATETIME');
 }
 
 function markedAmong(db: Database.Database, table: string, columns: readonly Column[]): string[] {
@@ -47,14 +47,19 @@ function markedAmong(db: Database.Database, table: string, columns: readonly Col
 }
 
 /** Values stay as they are: only the declared type changes. */
-function declareTimes(db: Database.Database, table: string, names: readonly string[]): void {
+export function declareColumns(
+  db: Database.Database,
+  table: string,
+  names: readonly string[],
+  type: 'BLOB' | 'DATETIME',
+): void {
   let sql = db
     .prepare("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?")
     .pluck()
     .get(table) as string;
   for (const name of names) {
     const declaration = new RegExp(`${escapeForRegExp(quote(name))}\\s+TEXT(\\s*\\(\\d+\\))?`, 'i');
-    sql = sql.replace(declaration, () => `${quote(name)} DATETIME`);
+    sql = sql.replace(declaration, () => `${quote(name)} ${type}`);
   }
   db.unsafeMode(true);
   db.pragma('writable_schema = ON');

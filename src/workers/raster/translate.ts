@@ -21,6 +21,7 @@ import { copyPath, removePart } from './parts.js';
 import { coordinatesOfTable, pointsOf, requirePlaces } from './spreadsheet.js';
 import { finishTimes } from './staged-times.js';
 import { failureOf, publish, requireNewFile } from './translation.js';
+import { binaryFields, finishBytes, noteBytes } from './written-bytes.js';
 import { finishIds } from './written-ids.js';
 
 /** Files below this report no progress. */
@@ -116,6 +117,9 @@ export async function translateOpened(
     copy.close();
     if (task.format === undefined || task.format === 'GPKG') finishTimes(part, task.table);
     if (task.draft?.keepsIds && task.format === 'GPKG') finishIds(part, task.table);
+    const binary = task.draft ? binaryFields(task.draft) : [];
+    if (task.format === 'GPKG') finishBytes(part, task.table, binary);
+    else if (binary.length > 0) lost.push(noteBytes(binary));
     await publish(part, task.output);
     onProgress(1);
     const notes = [...notesOfDataset(source), ...lost];

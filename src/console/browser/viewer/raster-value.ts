@@ -27,10 +27,14 @@ export async function valuesAt(
   return Object.fromEntries(
     bands.map(({ name, unit }, i) => {
       const value = values[i] ?? null;
-      return [name, value === null ? 'no data' : `${Number(value.toPrecision(7))}${unit ? ` ${unit}` : ''}`];
+      return [name, value === null ? 'no data' : `${textOf(value)}${unit ? ` ${unit}` : ''}`];
     }),
   );
 }
+
+/** Integers have all their digits. */
+const textOf = (value: number | bigint) =>
+  String(typeof value === 'bigint' || Number.isInteger(value) ? value : Number(value.toPrecision(7)));
 
 /** Whether a place lies within a layer; one that crosses the antimeridian has its west east of its east. */
 export function isWithin({ extent }: ViewerLayerData, [lng, lat]: readonly [number, number]): boolean {

@@ -24,7 +24,7 @@ type Fields = ReadonlyMap<number, readonly number[]>;
  * The values of the first pixel of a GeoTIFF as our coverages are: little endian, plain or deflated, any predictor. Null
  * for no data. Throws for other files.
  */
-export async function firstPixel(file: ArrayBuffer): Promise<(number | null)[]> {
+export async function firstPixel(file: ArrayBuffer): Promise<(number | bigint | null)[]> {
   const view = new DataView(file);
   if (view.getUint32(0, true) !== 0x002a4949) throw new Error('not a little-endian TIFF');
   const fields = readFields(view);
@@ -35,7 +35,7 @@ export async function firstPixel(file: ArrayBuffer): Promise<(number | null)[]> 
   // The text may say more than a number of 32 bits holds.
   const noData = one(FORMAT, 1) === 3 && one(BITS, 8) === 32 ? Math.fround(text) : text;
   const chunks = separate ? samples : 1;
-  const values: number[] = [];
+  const values: (number | bigint)[] = [];
   for (let chunk = 0; chunk < chunks; chunk++) {
     const bytes = await chunkBytes(file, fields, chunk);
     const inChunk = separate ? 1 : samples;
@@ -44,7 +44,7 @@ export async function firstPixel(file: ArrayBuffer): Promise<(number | null)[]> 
     const plain = one(PREDICTOR, 1) === FLOATING_POINT ? unshuffled(bytes, row, inChunk, bits / 8) : bytes;
     for (let i = 0; i < inChunk; i++) values.push(sample(plain, i, bits, one(FORMAT, 1)));
   }
-  return values.map((value) => (Number.isNaN(value) || value === noData ? null : value));
+  return values.map((value) => (Number.isNaN(Number(value)) || Number(value) === noData ? null : value));
 }
 
 function readFields(view: DataView): Fields {
@@ -88,10 +88,11 @@ function unshuffled(bytes: Uint8Array, row: number, stride: number, size: number
 }
 
 /** Sample formats: 1 unsigned, 2 signed, 3 floating point. */
-function sample(bytes: Uint8Array, index: number, bits: number, format: number): number {
+function sample(bytes: Uint8Array, index: number, bits: number, format: number): number | bigint {
   const view = new DataView(bytes.buffer, bytes.byteOffset + (index * bits) / 8);
   if (format === 3) return bits === 64 ? view.getFloat64(0, true) : view.getFloat32(0, true);
   const signed = format === 2;
+  if (bits === 64) return signed ? view.getBigInt64(0, true) : view.getBigUint64(0, true);
   if (bits === 8) return signed ? view.getInt8(0) : view.getUint8(0);
   if (bits === 16) return signed ? view.getInt16(0, true) : view.getUint16(0, true);
   return signed ? view.getInt32(0, true) : view.getUint32(0, true);

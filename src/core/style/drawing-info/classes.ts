@@ -1,4 +1,5 @@
 import { LIMITS } from '../../limits.js';
+import { textsOfInteger } from '../integer-texts.js';
 import type { SldContext } from '../sld/context.js';
 import type { Drawing } from '../sld/drawing.js';
 import type { Expr } from '../sld/values.js';
@@ -86,11 +87,20 @@ function uniqueValues(
     return others(renderer, draw);
   }
   const key = classKey(fields, text(renderer['fieldDelimiter']) ?? ',', context);
-  const classes = bounded(infos, 'uniqueValue', report).map((info): DrawingClass => {
+  const delimiter = text(renderer['fieldDelimiter']) ?? ',';
+  const shown = bounded(infos, 'uniqueValue', report);
+  if (shown.some(({ value }) => clientTexts(valueText(value), fields, delimiter).length > 1))
+    report.add(
+      'RENDERER_PAYLOAD_INCOMPLETE',
+      'value',
+      'MapLibre clients round integers beyond 2^53: neighbouring values may have one symbol there. Maps of the server tell them apart.',
+    );
+  const classes = shown.map((info): DrawingClass => {
     const value = valueText(info['value']);
+    const texts = clientTexts(value, fields, delimiter);
     return {
       label: text(info['label']) ?? value,
-      condition: ['==', key, value],
+      condition: texts.length === 1 ? ['==', key, value] : ['in', key, ['literal', texts]],
       drawings: draw(info['symbol']),
     };
   });
@@ -98,6 +108,16 @@ function uniqueValues(
 }
 
 const valueText = (value: unknown) => String(value ?? '');
+
+/** What clients may compare with: a value of one attribute, or several joined ones. */
+function clientTexts(value: string, fields: readonly string[], delimiter: string): string[] {
+  if (fields.length === 1) return textsOfInteger(value);
+  const rounded = value
+    .split(delimiter)
+    .map((part) => textsOfInteger(part).at(-1)!)
+    .join(delimiter);
+  return rounded === value ? [value] : [value, rounded];
+}
 
 /** Values are compared as text, several attributes joined. */
 function classKey(fields: readonly string[], delimiter: string, context: SldContext): Expr {

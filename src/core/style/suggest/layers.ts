@@ -1,4 +1,5 @@
 import type { GeometryType } from '../../vector-source.js';
+import { textsOfInteger } from '../integer-texts.js';
 import type { StyleLayer } from '../model.js';
 import type { Expr } from '../sld/values.js';
 import { type Classes, OTHER_COLOR } from './classes.js';
@@ -25,7 +26,7 @@ function colorBy(field: string, { breaks, entries }: Classes): Expr {
     return [
       'match',
       ['to-string', value],
-      ...entries.flatMap(({ label, color }) => [label, color]),
+      ...entries.flatMap(({ label, color }) => [labelsOf(label, entries), color]),
       OTHER_COLOR,
     ];
   }
@@ -35,6 +36,14 @@ function colorBy(field: string, { breaks, entries }: Classes): Expr {
       ? first!.color
       : ['step', value, first!.color, ...rest.flatMap(({ color }, i) => [breaks[i]!, color])];
   return ['case', ['==', ['typeof', value], 'number'], classed, OTHER_COLOR];
+}
+
+/** A value as clients may compare it; of values that are one double the first has that one. */
+function labelsOf(label: string, entries: Classes['entries']): Expr {
+  const [digits, rounded] = textsOfInteger(label);
+  if (rounded === undefined) return digits!;
+  const first = entries.find((one) => one.label === rounded || textsOfInteger(one.label)[1] === rounded);
+  return first?.label === label ? [digits!, rounded] : digits!;
 }
 
 function areas(color: Expr): StyleLayer[] {

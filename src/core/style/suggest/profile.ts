@@ -1,3 +1,4 @@
+import { isExactNumber } from '../../exact-number.js';
 import type { Field } from '../../vector-source.js';
 
 /** Values of one attribute in a sample of rows. */
@@ -21,12 +22,12 @@ export interface FieldProfile {
 
 export function profileOf({ field, values }: FieldSample): FieldProfile {
   const scalars = values.filter(
-    (value) => value !== null && value !== undefined && typeof value !== 'object',
+    (value) => value !== null && value !== undefined && (typeof value !== 'object' || isExactNumber(value)),
   );
   const counts = new Map<string, number>();
   for (const value of scalars) counts.set(String(value), (counts.get(String(value)) ?? 0) + 1);
   const numeric = field.type === 'integer' || field.type === 'number';
-  const numbers = numeric ? scalars.filter((value): value is number => Number.isFinite(value)) : [];
+  const numbers = numeric ? scalars.map(Number).filter(Number.isFinite) : [];
   return {
     name: field.name,
     type: field.type,

@@ -1,4 +1,5 @@
 import { badParameter } from '../../../core/errors.js';
+import { type AnyNumber, readNumber, toDouble } from '../../../core/exact-number.js';
 import {
   type BinCut,
   CALENDAR_UNITS,
@@ -6,6 +7,7 @@ import {
   type CalendarUnit,
 } from '../../../core/feature-bins.js';
 import { LIMITS } from '../../../core/limits.js';
+import { compareNumbers } from '../../../core/sortable-digits.js';
 import { isTimeZone } from '../../../core/time-zones.js';
 import type { Field } from '../../../core/vector-source.js';
 import { scalarText } from '../../../services/geoservices/scalar.js';
@@ -102,32 +104,38 @@ export function zoneOf(parameter: string, value: unknown): string {
   return value;
 }
 
-function endsOf(parameters: Members, isTime: boolean): { start?: number; end?: number } {
+function endsOf(parameters: Members, isTime: boolean): { start?: AnyNumber; end?: AnyNumber } {
   const [start, end] = ['start', 'end'].map((name) => {
     const value = parameters[name];
     return value === undefined || value === null || value === '' ? undefined : endOf(name, value, isTime);
   });
-  if (start !== undefined && end !== undefined && start >= end) throw bad('start must be before end');
+  if (start !== undefined && end !== undefined && compareNumbers(start, end) >= 0)
+    throw bad('start must be before end');
   return { ...(start === undefined ? {} : { start }), ...(end === undefined ? {} : { end }) };
 }
 
 /** A number, or a time: milliseconds since 1970, or a text of ISO 8601, which without a zone is in UTC. */
-function endOf(name: string, value: unknown, isTime: boolean): number {
+function endOf(name: string, value: unknown, isTime: boolean): AnyNumber {
   const isText = isTime && typeof value === 'string' && /^\d{4}-\d\d-\d\d/.test(value);
-  const number = isText ? timeOf(value) : Number(naming('bin', () => scalarText('bin', value)));
-  if (!Number.isFinite(number) || (isTime && Math.abs(number) > MAX_TIME))
+  const number = isText ? timeOf(value) : readNumber(naming('bin', () => scalarText('bin', value)).trim());
+  if (
+    number === undefined ||
+    !Number.isFinite(toDouble(number)) ||
+    (isTime && Math.abs(toDouble(number)) > MAX_TIME)
+  )
     throw bad(`${name} must be a ${isTime ? 'time' : 'number'}`);
   return number;
 }
 
 const timeOf = (text: string) => Date.parse(/T.*(Z|[+-]\d\d:?\d\d)$|^[^T]*$/i.test(text) ? text : `${text}Z`);
 
-function boundariesOf(parameters: Members, isTime: boolean): number[] {
+function boundariesOf(parameters: Members, isTime: boolean): AnyNumber[] {
   const list = parameters['boundaries'];
   if (!Array.isArray(list) || list.length < 2) throw bad('boundaries must be two or more numbers');
   if (list.length > LIMITS.bins) throw bad(`boundaries must not be more than ${LIMITS.bins}`);
   const limits = list.map((value) => endOf('each of boundaries', value, isTime));
-  if (limits.some((limit, i) => i > 0 && limit <= limits[i - 1]!)) throw bad('boundaries must be ascending');
+  if (limits.some((limit, i) => i > 0 && compareNumbers(limit, limits[i - 1]!) <= 0))
+    throw bad('boundaries must be ascending');
   return limits;
 }
 

@@ -1,5 +1,6 @@
 import type { VectorCollection } from '../../../core/collection.js';
 import { badParameter } from '../../../core/errors.js';
+import { type AnyNumber, toDouble } from '../../../core/exact-number.js';
 import type { Bin, BinCut, BinsTask } from '../../../core/feature-bins.js';
 import { groupColumns, valueField } from '../../../core/feature-groups.js';
 import { isInstant, UTC, zonedText } from '../../../core/time-zones.js';
@@ -149,15 +150,16 @@ function limitColumn(
   end: 'lower' | 'upper',
   zone: string | undefined,
 ): BinColumn {
-  const column = (word: string, shape: (limit: number) => unknown): BinColumn => ({
+  const column = (word: string, shape: (limit: AnyNumber) => unknown): BinColumn => ({
     field: { name, type: `esriFieldType${word}`, alias: name },
     value: (bin) => shape(bin[end]),
   });
   if (type !== 'date' && type !== 'date-time') return column('Double', (limit) => limit);
-  const timed = (text: (limit: number) => string) => (limit: number) =>
-    isInstant(limit) ? text(limit) : null;
+  const milliseconds = (limit: AnyNumber) => Math.round(toDouble(limit));
+  const timed = (text: (limit: number) => string) => (limit: AnyNumber) =>
+    isInstant(toDouble(limit)) ? text(toDouble(limit)) : null;
   // Days have no zone.
-  if (zone === undefined || type === 'date') return column('Date', Math.round);
+  if (zone === undefined || type === 'date') return column('Date', milliseconds);
   return column(
     'TimestampOffset',
     timed((limit) => zonedText(zone, limit)),

@@ -1,8 +1,10 @@
 import type { VectorCollection } from '../../../core/collection.js';
+import { isExactNumber } from '../../../core/exact-number.js';
+import type { Bin } from '../../../core/feature-bins.js';
 import type { Operation } from '../../../core/operation.js';
 import { requireLayer } from '../../../services/replicas/layer-view.js';
 import { runTask } from '../../../services/run-task.js';
-import { type BinsRequest, binsRequest, dateBinsRequest } from './bins-request.js';
+import { type BinColumn, type BinsRequest, binsRequest, dateBinsRequest } from './bins-request.js';
 import { common, readingOperation, SERVER } from './feature-server.js';
 import { type Members, wholeNumber } from './members.js';
 import { member } from './query-members.js';
@@ -57,6 +59,13 @@ export function binOperations(deps: QueryDeps): Operation[] {
   ];
 }
 
+/** Limits that doubles round are integers. */
+function fieldOfColumn({ field, value }: BinColumn, bins: readonly Bin[]): BinColumn['field'] {
+  const isExact = field.type === 'esriFieldTypeDouble' && bins.some((bin) => isExactNumber(value(bin)));
+  const isWhole = isExact && bins.every((bin) => /^-?\d+$/.test(String(value(bin) ?? 0)));
+  return isWhole ? { ...field, type: 'esriFieldTypeBigInteger' } : field;
+}
+
 interface BinOperation {
   readonly name: string;
   readonly summary: string;
@@ -78,7 +87,7 @@ function operation(deps: QueryDeps, { name, summary, params: own, read }: BinOpe
       const page = (request.isDescending ? bins.toReversed() : bins).slice(offset, offset + limit);
       return tableReply(
         format,
-        columns.map(({ field }) => field),
+        columns.map((column) => fieldOfColumn(column, page)),
         page.map((bin) => Object.fromEntries(columns.map(({ field, value }) => [field.name, value(bin)]))),
         offset + limit < bins.length,
       );

@@ -11,7 +11,7 @@ import { scalarText } from '../../../services/geoservices/scalar.js';
 export type Members = Readonly<Record<string, unknown>>;
 
 /** Members of JSON whose numbers keep their digits: attributes, ids, and values that are set. */
-export const EXACT_MEMBERS = ['attributes', 'deletes', 'deleteIds', 'objectIds', 'value'];
+export const EXACT_MEMBERS = ['attributes', 'bin', 'deletes', 'deleteIds', 'objectIds', 'value'];
 
 const isAbsent = (value: unknown) => value === undefined || value === null || value === '';
 

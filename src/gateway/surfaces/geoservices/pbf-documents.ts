@@ -1,6 +1,6 @@
 import { PbfWriter } from 'pbf';
 import type { Crs } from '../../../core/crs.js';
-import { isExactNumber, toDouble } from '../../../core/exact-number.js';
+import { isExactNumber, toDouble, toInt64 } from '../../../core/exact-number.js';
 import type { Quantisation } from '../../../core/features.js';
 import type { EsriField } from '../../../core/geoservices-features.js';
 import type { EsriGeometryType } from '../../../core/geoservices-geometry.js';
@@ -79,8 +79,11 @@ function writeGroup(
 function writeValue({ value, isDouble }: { value: unknown; isDouble: boolean }, message: PbfWriter): void {
   if (typeof value === 'string') message.writeStringField(1, value);
   else if (typeof value === 'bigint') writeInteger(message, 8, (value << 1n) ^ (value >> 63n));
-  else if (isExactNumber(value)) message.writeDoubleField(3, toDouble(value));
-  else if (typeof value !== 'number' || !Number.isFinite(value)) return;
+  else if (isExactNumber(value)) {
+    const integer = isDouble ? undefined : toInt64(value);
+    if (integer === undefined) message.writeDoubleField(3, toDouble(value));
+    else writeInteger(message, 8, (integer << 1n) ^ (integer >> 63n));
+  } else if (typeof value !== 'number' || !Number.isFinite(value)) return;
   else if (isDouble || !Number.isSafeInteger(value)) message.writeDoubleField(3, value);
   else message.writeSVarintField(8, value);
 }

@@ -63,6 +63,11 @@ function namedStatistics<T extends string>(
       throw badParameter(`${at}/field`, `there is no field '${field.slice(0, 60)}'`);
     const sort = source.fields.find((candidate) => candidate.name === field)!.type;
     const isNumber = sort === 'integer' || sort === 'number';
+    if (sort === 'binary' && type !== 'count')
+      throw badParameter(
+        `${at}/type`,
+        `${type} needs values with an order, and '${field.slice(0, 60)}' is binary`,
+      );
     if (!isNumber && !OF_ANY.includes(type))
       throw badParameter(`${at}/type`, `${type} needs numbers, and '${field.slice(0, 60)}' is ${sort}`);
     if (taken.has(name.toLowerCase()))

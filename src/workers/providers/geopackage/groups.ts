@@ -1,4 +1,5 @@
 import { passesAll } from '../../../core/cql2/ast.js';
+import { toDouble, toInt64 } from '../../../core/exact-number.js';
 import { TaskFailure } from '../../../core/failure.js';
 import {
   type BinKey,
@@ -113,8 +114,11 @@ function binValue(source: GeoPackageSource, { field, limits }: BinKey): Fragment
     type === 'date' || type === 'date-time'
       ? sql`round((julianday(${value}) - 2440587.5) * 86400000)`
       : value;
-  const { buffer } = Float64Array.from(limits);
-  return sql`gr_bin(${number}, ${{ sql: '?', values: [new Uint8Array(buffer)] }})`;
+  const integers = limits.map((limit) => toInt64(limit));
+  const areIntegers = integers.every((limit) => limit !== undefined);
+  const { buffer } = areIntegers ? BigInt64Array.from(integers) : Float64Array.from(limits, toDouble);
+  const blob = { sql: '?', values: [new Uint8Array(buffer)] };
+  return sql`gr_bin(${number}, ${blob}, ${areIntegers ? '1' : '0'})`;
 }
 
 /** Columns hold values of any type, whatever they are declared as. */

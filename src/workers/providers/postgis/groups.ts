@@ -1,4 +1,4 @@
-import { readNumber } from '../../../core/exact-number.js';
+import { readNumber, writeDigits } from '../../../core/exact-number.js';
 import {
   type BinKey,
   type GroupCountTask,
@@ -109,9 +109,12 @@ export function groupValue(source: PostgisSource, name: string): Value {
 function binValue(source: PostgisSource, { field, limits }: BinKey, params: SqlParams): Value {
   const { sql, type } = groupValue(source, field);
   const isTime = /^(date|timestamp)/.test(type);
-  const number = isTime ? `(extract(epoch FROM ${sql}) * 1000)::float8` : `(${sql})::float8`;
-  const all = params.add(`{${limits.join(',')}}`, 'float8[]');
-  const ends = `${params.add(limits[0]!, 'float8')} AND ${params.add(limits.at(-1)!, 'float8')}`;
+  // Integers and decimals are compared with all their digits.
+  const form = type === 'bigint' || type === 'numeric' ? 'numeric' : 'float8';
+  const number = isTime ? `(extract(epoch FROM ${sql}) * 1000)::float8` : `(${sql})::${form}`;
+  const digits = limits.map(writeDigits);
+  const all = params.add(`{${digits.join(',')}}`, `${form}[]`);
+  const ends = `${params.add(digits[0]!, form)} AND ${params.add(digits.at(-1)!, form)}`;
   // The bucket of the last limit is that of the last bin.
   const bucket = `least(width_bucket(${number}, ${all}), ${limits.length - 1}) - 1`;
   return { sql: `CASE WHEN ${number} BETWEEN ${ends} THEN ${bucket} END::int8`, type: 'bigint' };
@@ -126,23 +129,29 @@ function statisticValue(source: PostgisSource, statistic: GroupStatistic, params
   // Sums of integers and decimals keep their digits.
   if (type === 'sum' && comparable.type !== 'double precision')
     return { sql: `sum(${comparable.sql})::numeric`, type: 'numeric' };
+  if (type === 'percentile_disc')
+    return { ...comparable, sql: percentileSql(statistic, comparable.sql, params) };
   return { sql: numberSql(statistic, comparable.sql, params), type: 'double precision' };
 }
 
-function numberSql({ type, percentile }: GroupStatistic, value: string, params: SqlParams): string {
-  switch (type) {
+/** `value` keeps all digits: a percentile may be one of the values. */
+function percentileSql({ type, percentile }: GroupStatistic, value: string, params: SqlParams): string {
+  const { fraction, descending } = percentile!;
+  return `${type}(${params.add(fraction, 'float8')}) WITHIN GROUP (ORDER BY ${value}${descending ? ' DESC' : ''})`;
+}
+
+/** PostgreSQL computes deviations of integers and decimals with all their digits. */
+function numberSql(statistic: GroupStatistic, value: string, params: SqlParams): string {
+  switch (statistic.type) {
     case 'sum':
     case 'avg':
-      return `${type}(${value})::float8`;
+      return `${statistic.type}(${value})::float8`;
     case 'stddev':
-      return `stddev_samp(${value}::float8)`;
+      return `stddev_samp(${value})::float8`;
     case 'var':
-      return `var_samp(${value}::float8)`;
-    default: {
-      const { fraction, descending } = percentile!;
-      const order = `${value}::float8${descending ? ' DESC' : ''}`;
-      return `${type}(${params.add(fraction, 'float8')}) WITHIN GROUP (ORDER BY ${order})`;
-    }
+      return `var_samp(${value})::float8`;
+    default:
+      return percentileSql(statistic, `${value}::float8`, params);
   }
 }
 

@@ -7,7 +7,7 @@ import type { RasterProcess } from '../../../core/raster-processes.js';
 import { BLOCK, compile } from '../band-math.js';
 import type { Dataset } from '../gdal.js';
 import { FLOAT_BANDS, shapeOf, writeBlocks } from './blocks.js';
-import { readValues } from './values.js';
+import { needsDoubles, readValues } from './values.js';
 import { withViews } from './views.js';
 
 /** A band for each expression, on the pixels of the first raster. A pixel of it has a value where all bands of the expression have one. */
@@ -31,14 +31,14 @@ export async function calculate(
       evaluate: compile(expression),
       own: bandsOf([expression]),
     }));
+    const type = numbers.some((number) => needsDoubles(bands[number - 1]!)) ? 'Float64' : FLOAT_BANDS.type;
     await writeBlocks(
       shape,
-      { count: expressions.length, ...FLOAT_BANDS },
+      { count: expressions.length, ...FLOAT_BANDS, type },
       part,
       async (box) => {
-        const values = new Map<number, Float32Array>();
-        for (const number of numbers)
-          values.set(number, Float32Array.from(await readValues(bands[number - 1]!, box)));
+        const values = new Map<number, Float64Array>();
+        for (const number of numbers) values.set(number, await readValues(bands[number - 1]!, box));
         return programs.map((program) => results(program, values, box.width * box.height));
       },
       onProgress,
@@ -54,7 +54,7 @@ function bandsOfView({ bands }: Dataset, one: number | undefined): RasterBand[] 
 
 function results(
   { evaluate, own }: { evaluate: ReturnType<typeof compile>; own: readonly number[] },
-  values: ReadonlyMap<number, Float32Array>,
+  values: ReadonlyMap<number, Float64Array>,
   count: number,
 ): Float64Array {
   const out = new Float64Array(count);

@@ -54,12 +54,15 @@ export const shapeOf = ({
   geoTransform: geoTransform as GeoTransform,
 });
 
-/** Writes a cloud optimized GeoTIFF. `compute` gives the values of the bands in a box; NaN is no value. */
+/** Values of a band; NaN is no value. Those of 64-bit integers have the nodata value where there is none. */
+export type BandValues = Float64Array | BigInt64Array | BigUint64Array;
+
+/** Writes a cloud optimized GeoTIFF. `compute` gives the values of the bands in a box. Integers of 64 bits need a nodata value. */
 export async function writeBlocks(
   shape: RasterShape,
   bands: BandShape,
   part: string,
-  compute: (box: PixelBox) => Promise<Float64Array[]>,
+  compute: (box: PixelBox) => Promise<BandValues[]>,
   onProgress: (fraction: number) => void,
 ): Promise<void> {
   const copy = rasterCopyPath(part);
@@ -135,18 +138,19 @@ export function* boxesOf({ width, height }: Pick<RasterShape, 'width' | 'height'
 async function writeBox(
   target: Dataset,
   { column, row, width, height }: PixelBox,
-  values: readonly Float64Array[],
+  values: readonly BandValues[],
   nodata: BandShape['nodata'],
 ): Promise<void> {
   if (nodata === 'mask') {
-    const valid = Uint8Array.from(values[0]!, (_, i) =>
-      values.some((band) => Number.isNaN(band[i]!)) ? 0 : 255,
+    const valid = Uint8Array.from({ length: values[0]!.length }, (_, i) =>
+      values.some((band) => Number.isNaN(Number(band[i]))) ? 0 : 255,
     );
     await target.bands.get(1).getMaskBand()!.pixels.writeAsync(column, row, width, height, valid);
   }
   const filler = nodata === 'mask' ? 0 : nodata;
   for (const [i, band] of values.entries()) {
-    for (let at = 0; at < band.length; at++) if (Number.isNaN(band[at]!)) band[at] = filler;
+    if (band instanceof Float64Array)
+      for (let at = 0; at < band.length; at++) if (Number.isNaN(band[at]!)) band[at] = filler;
     await target.bands.get(i + 1).pixels.writeAsync(column, row, width, height, band);
   }
 }

@@ -14,3 +14,9 @@ export const cogArguments = (overviews: OverviewResampling): string[] => [
   ...['-of', 'COG', '-co', 'COMPRESS=DEFLATE', '-co', 'LEVEL=1', '-co', 'PREDICTOR=YES'],
   ...['-co', 'BIGTIFF=IF_SAFER', '-co', 'NUM_THREADS=1', '-co', `OVERVIEW_RESAMPLING=${overviews}`],
 ];
+
+/** The same for a file that is only read to write the result. */
+export const PLAIN_ARGUMENTS: readonly string[] = [
+  ...['-of', 'GTiff', '-co', 'TILED=YES', '-co', 'COMPRESS=DEFLATE', '-co', 'ZLEVEL=1'],
+  ...['-co', 'BIGTIFF=IF_SAFER'],
+];

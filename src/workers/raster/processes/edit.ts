@@ -5,14 +5,15 @@ import { TaskFailure } from '../../../core/failure.js';
 import { RESULT_TABLE } from '../../../core/feature-processes.js';
 import type { RasterProcess } from '../../../core/raster-processes.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
-import { connect, quote } from '../../providers/geopackage/connection.js';
+import { connect } from '../../providers/geopackage/connection.js';
 import { inspect } from '../../providers/geopackage/inspect.js';
 import { ALL_VALID, BY_NODATA, type Dataset, gdal } from '../gdal.js';
 import { georeferenceOf } from '../georeference.js';
 import { FLOAT_NODATA } from '../nodata.js';
 import { rasterCopyPath } from '../parts.js';
-import { copyMask, createFile, FLOAT_BANDS, layOut, shapeOf } from './blocks.js';
-import { cogArguments, type OverviewResampling, overviewResamplingOf } from './cog.js';
+import { copyMask, layOut } from './blocks.js';
+import { cogArguments, type OverviewResampling, overviewResamplingOf, PLAIN_ARGUMENTS } from './cog.js';
+import { moveExactly } from './exact.js';
 import { placeFeatures } from './shifted-features.js';
 import type { PixelBox } from './values.js';
 import { pixelsAround, unionOf, zonesOver } from './zones.js';
@@ -91,39 +92,12 @@ async function changeCopy(
   await layOut(path, part, overviews, (fraction) => onProgress(CHANGED + fraction * (1 - CHANGED)));
 }
 
-/** Features on the pixels of a raster; later ones lie on top. Those without a value of the field are left out. */
-export async function rasterize(
-  { dataset, features }: { dataset: Dataset; features: string },
-  { field, value, allTouched }: Extract<RasterProcess, { kind: 'rasterize' }>,
-  part: string,
-  onProgress: OnProgress,
-): Promise<void> {
-  const path = rasterCopyPath(part);
-  const target = await createFile(path, shapeOf(dataset), { count: 1, ...FLOAT_BANDS });
-  const placed = placeFeatures(dataset, features);
-  const source = await gdal.openAsync(placed.path, 'r', ['GPKG']);
-  try {
-    target.bands.get(1).fill(FLOAT_NODATA);
-    const burn =
-      field === undefined ? ['-burn', String(value)] : ['-a', field, '-where', `${quote(field)} IS NOT NULL`];
-    const args = ['-l', RESULT_TABLE, '-b', '1', ...burn, ...(allTouched ? ['-at'] : [])];
-    await gdal.rasterizeAsync(target, source, args, {
-      progress_cb: (fraction: number) => onProgress(fraction * CHANGED),
-    });
-    await target.flushAsync();
-  } finally {
-    source.close();
-    placed.remove();
-    target.close();
-  }
-  await layOut(path, part, 'NEAREST', (fraction) => onProgress(CHANGED + fraction * (1 - CHANGED)));
-}
-
 /** The pixels of a raster whose centres lie in polygons, in the box of these. No pixel is moved. */
 export async function clip(
   { dataset, features }: { dataset: Dataset; features: string },
   part: string,
   onProgress: OnProgress,
+  layout: readonly string[] = cogArguments(overviewResamplingOf(dataset)),
 ): Promise<void> {
   const { geoTransform, northUp } = georeferenceOf(dataset);
   if (!northUp) throw new TaskFailure('invalid-input', 'The raster is turned: reproject it before.');
@@ -133,7 +107,7 @@ export async function clip(
     const [x, dx, , y, , dy] = geoTransform;
     const [left, top] = [x + column * dx, y + row * dy];
     const args = [
-      ...cogArguments(overviewResamplingOf(dataset)),
+      ...layout,
       ...['-cutline', placed.path, '-cl', RESULT_TABLE, ...missingArguments(dataset)],
       ...['-te', ...[left, top + height * dy, left + width * dx, top].map(String)],
       ...['-ts', String(width), String(height)],
@@ -142,6 +116,17 @@ export async function clip(
   } finally {
     placed.remove();
   }
+}
+
+/** The same for integers that doubles round. */
+export function clipExactly(
+  { dataset, features }: { dataset: Dataset; features: string },
+  part: string,
+  onProgress: OnProgress,
+): Promise<void> {
+  return moveExactly(dataset, part, onProgress, (halves, output) =>
+    clip({ dataset: halves, features }, output, () => undefined, PLAIN_ARGUMENTS),
+  );
 }
 
 /** What pixels outside become, where the raster has no value for that: the least float, or transparent. */

@@ -4,7 +4,8 @@ import { RESULT_TABLE } from '../../../core/feature-processes.js';
 import type { RasterProcess, RasterProcessOutcome } from '../../../core/raster-processes.js';
 import type { Resampling } from '../../../core/rasters.js';
 import { type Dataset, gdal, resamplingName } from '../gdal.js';
-import { cogArguments, overviewResamplingOf } from './cog.js';
+import { cogArguments, overviewResamplingOf, PLAIN_ARGUMENTS } from './cog.js';
+import { moveExactly } from './exact.js';
 
 /** Those that make no values of their own. */
 const CLASS_RESAMPLINGS: ReadonlySet<Resampling> = new Set(['nearest', 'mode']);
@@ -45,6 +46,19 @@ export async function warp(
   const overviews = classes ? 'NEAREST' : overviewResamplingOf(dataset);
   const args = [...cogArguments(overviews), ...warpArguments(process)];
   (await gdal.warpAsync(part, null, [dataset], args, { progress_cb: onProgress })).close();
+}
+
+/** The same for integers that doubles round, where no value is computed. */
+export async function warpExactly(
+  { dataset }: Band,
+  process: Extract<RasterProcess, { kind: 'warp' }>,
+  part: string,
+  onProgress: OnProgress,
+): Promise<void> {
+  await moveExactly(dataset, part, onProgress, async (halves, output) => {
+    const args = [...PLAIN_ARGUMENTS, ...warpArguments(process)];
+    (await gdal.warpAsync(output, null, [halves], args)).close();
+  });
 }
 
 /** Lines or areas of equal value. */

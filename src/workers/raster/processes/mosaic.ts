@@ -10,7 +10,7 @@ import { georeferenceOf } from '../georeference.js';
 import { nodataIn } from '../nodata.js';
 import { type BandShape, FLOAT_BANDS, type RasterShape, shapeOf, writeBlocks } from './blocks.js';
 import { overviewResamplingOf } from './cog.js';
-import { isScaled, readValues } from './values.js';
+import { isScaled, needsDoubles, readValues } from './values.js';
 import { withViews } from './views.js';
 
 /** All bands, on the pixels of the first raster, which go on around all of them. */
@@ -87,12 +87,8 @@ function bandShape(datasets: readonly Dataset[], operator: MosaicOperator): Omit
     band.dataType === type && Object.is(nodataIn(band), nodata) && !isScaled(band);
   if (operator !== 'mean' && bands.every(isAlike))
     return { type, nodata: nodata === null || Number.isNaN(nodata) ? 'mask' : nodata, overviews };
-  const isWide = bands.some(({ dataType }) => WIDE.has(dataType ?? ''));
-  return isWide ? { ...FLOAT_BANDS, type: 'Float64' } : FLOAT_BANDS;
+  return bands.some(needsDoubles) ? { ...FLOAT_BANDS, type: 'Float64' } : FLOAT_BANDS;
 }
-
-/** Types with values that a Float32 does not have. */
-const WIDE: ReadonlySet<string> = new Set(['Int32', 'UInt32', 'Int64', 'UInt64', 'Float64']);
 
 /** Around all rasters, on the pixels of the first. Fails with `too-large`. */
 function shapeAround(datasets: readonly Dataset[]): RasterShape {

@@ -1,6 +1,8 @@
 /** Features with numbers behind their attributes. */
 
 import { freeName, namesInUse } from '../../../core/column-names.js';
+import { INT64_MAX } from '../../../core/exact-number.js';
+import { TaskFailure } from '../../../core/failure.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
 import type Database from '../../../native/sqlite.js';
 import { type Attribute, type AttributeValue, FeatureTable } from '../../process/table.js';
@@ -15,20 +17,23 @@ export interface Numbers {
   width: number;
   /** One feature after another; NaN becomes null. */
   numbers: Float64Array;
+  /** Integers in the place of numbers, by their place. */
+  integers?: ReadonlyMap<number, readonly (bigint | null)[]> | undefined;
 }
 
 /** Writes the features of a table with their ids; how many there are. */
 export function writeNumbers(
   db: Database.Database,
   { table, idColumn, geometryColumn, crs, fields }: GeoPackageSource,
-  { names, places, width, numbers }: Numbers,
+  { names, places, width, numbers, integers }: Numbers,
   part: string,
 ): number {
   const taken = namesInUse(fields);
-  const attributes: Attribute[] = names.map((name) => {
+  requireInt64(integers);
+  const attributes: Attribute[] = names.map((name, i) => {
     const free = freeName(name, taken);
     taken.add(free.toLowerCase());
-    return { name: free, type: 'number' };
+    return { name: free, type: integers?.has(places[i]!) ? 'integer' : 'number' };
   });
   const output = FeatureTable.create(part, crs, [...fields, ...attributes]);
   const columns = [idColumn, geometryColumn, ...fields.map(({ name }) => name)].map(quote).join(', ');
@@ -36,14 +41,29 @@ export function writeNumbers(
   try {
     let at = 0;
     for (const [id, geometry, ...values] of rows.iterate() as IterableIterator<AttributeValue[]>) {
-      const own = places
-        .map((place) => numbers[at + place]!)
-        .map((value) => (Number.isNaN(value) ? null : value));
+      const own = places.map((place) => {
+        const column = integers?.get(place);
+        if (column) return column[at / width]!;
+        const value = numbers[at + place]!;
+        return Number.isNaN(value) ? null : value;
+      });
       output.add(geometry as Uint8Array | null, [...values, ...own], id as number);
       at += width;
     }
     return output.finish();
   } finally {
     output.abandon();
+  }
+}
+
+/** Fails with `invalid-input` for an integer that an attribute does not hold. */
+function requireInt64(integers: Numbers['integers'] = new Map()): void {
+  for (const column of integers.values()) {
+    const above = column.find((value) => value !== null && value > INT64_MAX);
+    if (above === undefined) continue;
+    throw new TaskFailure(
+      'invalid-input',
+      `raster: the value ${above} does not fit into an attribute, which holds integers up to 2^63 - 1.`,
+    );
   }
 }

@@ -1,9 +1,10 @@
 /** Classes of values. */
 
+import type { RasterBand } from 'gdal-async';
 import type { RasterClass, RasterProcess } from '../../../core/raster-processes.js';
 import type { Dataset } from '../gdal.js';
 import { type BandShape, FLOAT_BANDS, shapeOf, writeBlocks } from './blocks.js';
-import { readValues } from './values.js';
+import { needsDoubles, readValues } from './values.js';
 
 /** Values of a band by the classes that they are in. */
 export function reclassify(
@@ -15,7 +16,10 @@ export function reclassify(
   const source = dataset.bands.get(band);
   const bands = {
     count: 1,
-    ...(keepsOthers ? FLOAT_BANDS : smallestBands(classes.map(({ value }) => value))),
+    ...smallestBands(
+      classes.map(({ value }) => value),
+      keepsOthers ? source : undefined,
+    ),
     overviews: 'NEAREST' as const,
   };
   const bounds = Float64Array.from(classes, ({ min }) => min);
@@ -43,9 +47,15 @@ function lastAtMost(bounds: Float64Array, value: number): number {
   return low - 1;
 }
 
-/** The smallest type that has these values, and one more for no value. */
-function smallestBands(values: readonly RasterClass['value'][]): Pick<BandShape, 'type' | 'nodata'> {
+/** The smallest type that has these values, those of a band that are kept, and one more for no value. */
+function smallestBands(
+  values: readonly RasterClass['value'][],
+  kept: RasterBand | undefined,
+): Pick<BandShape, 'type' | 'nodata'> {
   const [least, most] = [Math.min(...values), Math.max(...values)];
-  if (!values.every(Number.isInteger) || least <= -(2 ** 31) || most >= 2 ** 31) return FLOAT_BANDS;
-  return least >= 0 && most < 255 ? { type: 'Byte', nodata: 255 } : { type: 'Int32', nodata: -(2 ** 31) };
+  const isInteger = values.every(Number.isInteger) && least > -(2 ** 31) && most < 2 ** 31;
+  if (!kept && isInteger)
+    return least >= 0 && most < 255 ? { type: 'Byte', nodata: 255 } : { type: 'Int32', nodata: -(2 ** 31) };
+  const isNarrow = values.every((value) => Math.fround(value) === value);
+  return isNarrow && !(kept && needsDoubles(kept)) ? FLOAT_BANDS : { ...FLOAT_BANDS, type: 'Float64' };
 }

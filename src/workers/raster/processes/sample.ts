@@ -6,8 +6,9 @@ import { connect } from '../../providers/geopackage/connection.js';
 import { inspect } from '../../providers/geopackage/inspect.js';
 import type { Dataset } from '../gdal.js';
 import { georeferenceOf } from '../georeference.js';
+import { isWide, readIntegers } from '../wide-integers.js';
 import { writeNumbers } from './numbers.js';
-import { type PixelBox, readValues } from './values.js';
+import { isScaled, type PixelBox, readValues } from './values.js';
 import { groupsOf, type PixelsOf, pixelAt, pixelTransformOf, shiftsOf, zonesOver } from './zones.js';
 
 type SampleProcess = Extract<RasterProcess, { kind: 'sample' }>;
@@ -21,6 +22,8 @@ export async function samplePoints(
   { bilinear, prefix }: SampleProcess,
   part: string,
   onProgress: (fraction: number) => void,
+  /** Values of 64-bit bands are integers with all digits. */
+  keepsDigits = false,
 ): Promise<RasterProcessOutcome> {
   const source = inspect(features)[0]!.source as GeoPackageSource;
   const width = dataset.bands.count();
@@ -28,12 +31,20 @@ export async function samplePoints(
   try {
     const { zones, count } = zonesOver(db, source, pixelsNear(dataset, bilinear));
     const numbers = new Float64Array(count * width).fill(Number.NaN);
+    const integers = keepsDigits ? integerColumns(dataset, count) : undefined;
     const transform = pixelTransformOf(georeferenceOf(dataset).geoTransform);
     let done = 0;
     for (const { zones: group, parts } of groupsOf(zones)) {
       // A point is on the raster once.
       const { box, shift } = parts[0]!;
       for (let band = 0; band < width; band++) {
+        const column = integers?.get(band);
+        if (column) {
+          const values = await readIntegers(dataset.bands.get(band + 1), box);
+          for (const { index, parts: own } of group)
+            column[index] = values[placeIn(box, own[0]!.box.column, own[0]!.box.row)]!;
+          continue;
+        }
         const values = await readValues(dataset.bands.get(band + 1), box);
         for (const {
           middle: [x, y],
@@ -51,10 +62,16 @@ export async function samplePoints(
     }
     const places = Array.from({ length: width }, (_, i) => i);
     const names = places.map((i) => `${prefix}${i + 1}`);
-    return { features: writeNumbers(db, source, { names, places, width, numbers }, part) };
+    return { features: writeNumbers(db, source, { names, places, width, numbers, integers }, part) };
   } finally {
     db.close();
   }
+}
+
+/** By the places of their bands, columns for the values of 64-bit integers without a scale. */
+function integerColumns({ bands }: Dataset, count: number): Map<number, (bigint | null)[]> {
+  const wide = [...bands].flatMap((band, i) => (isWide(band) && !isScaled(band) ? [i] : []));
+  return new Map(wide.map((i) => [i, Array.from({ length: count }, () => null)]));
 }
 
 /** The pixel that a point lies in, or the four whose centres are around it. */

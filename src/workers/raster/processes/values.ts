@@ -44,6 +44,11 @@ export async function readValues(
 export const isScaled = ({ scale, offset }: Pick<RasterBand, 'scale' | 'offset'>) =>
   (scale ?? 1) !== 1 || (offset ?? 0) !== 0;
 
+/** Types with values that a Float32 does not have. */
+const DOUBLES: ReadonlySet<string> = new Set(['Int32', 'UInt32', 'Int64', 'UInt64', 'Float64']);
+
+export const needsDoubles = (band: RasterBand) => DOUBLES.has(band.dataType ?? '');
+
 function blank(values: Float64Array, isMissing: (i: number) => boolean): void {
   for (let i = 0; i < values.length; i++) if (isMissing(i)) values[i] = Number.NaN;
 }

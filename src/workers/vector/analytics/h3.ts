@@ -6,7 +6,7 @@ import { h3Cells, h3Polygons } from '../../../native/analytics.js';
 import type { Cancellation } from '../../cancellation.js';
 import { storeOf } from '../../providers/store.js';
 import { feature, joined } from './features.js';
-import { columnsOf, located } from './input.js';
+import { columnsOf, located, readDecimals } from './input.js';
 import { Group } from './statistics.js';
 
 /**
@@ -34,10 +34,11 @@ async function countCells(task: H3Task, cancellation?: Cancellation): Promise<Ma
   const { source, filter, resolution, statistics } = task;
   const { fields, at } = columnsOf(statistics.map(({ field }) => field));
   const groups = new Map<bigint, Group>();
-  const query = { source, filter, fields, geometry: true, limit: LIMITS.h3Input + 1 };
+  const query = { source, filter, fields, geometry: true, limit: LIMITS.h3Input + 1, exact: true };
   let read = 0;
   for await (const batch of storeOf(source).rows(query, cancellation)) {
     cancellation?.check();
+    readDecimals(source, fields, batch);
     read += batch.length;
     if (read > LIMITS.h3Input) throw new TaskFailure('too-large', `More than ${LIMITS.h3Input} features.`);
     addBatch(groups, located(batch, source.crs), resolution, statistics, at);

@@ -1,8 +1,11 @@
-import type { FeatureQuery, FeatureRow } from '../../../core/features.js';
+import { readNumber } from '../../../core/exact-number.js';
+import { type FeatureQuery, type FeatureRow, fieldOf } from '../../../core/features.js';
 import { LIMITS } from '../../../core/limits.js';
+import { isDecimal, type VectorSource } from '../../../core/vector-source.js';
 import { centroids } from '../../../native/analytics.js';
 import type { Cancellation } from '../../cancellation.js';
 import { storeOf } from '../../providers/store.js';
+import type { Value } from './statistics.js';
 
 /** The features that an operation computes with. */
 export interface Input {
@@ -18,14 +21,40 @@ export async function readInput(
   cancellation?: Cancellation,
 ): Promise<Input> {
   const rows: FeatureRow[] = [];
-  const query = { source, filter, fields: [...fields], geometry: true, limit: LIMITS.analyticsInput + 1 };
+  const query = {
+    source,
+    filter,
+    fields: [...fields],
+    geometry: true,
+    limit: LIMITS.analyticsInput + 1,
+    exact: true,
+  };
   for await (const batch of storeOf(source).rows(query, cancellation)) {
     cancellation?.check();
+    readDecimals(source, fields, batch);
     for (const row of batch) rows.push(row);
   }
   const truncated = rows.length > LIMITS.analyticsInput;
   if (truncated) rows.length = LIMITS.analyticsInput;
   return { rows, truncated };
+}
+
+/** Decimals of a database, which are text, become numbers with all their digits. */
+export function readDecimals(
+  source: VectorSource,
+  fields: readonly string[],
+  rows: readonly FeatureRow[],
+): void {
+  const places = fields.flatMap((name, i) => {
+    const field = fieldOf(source, name)!;
+    return isDecimal(field) && !field.mask ? [i] : [];
+  });
+  if (places.length === 0) return;
+  for (const { values } of rows as readonly { values: Value[] }[])
+    for (const i of places) {
+      const text = values[i];
+      if (typeof text === 'string') values[i] = readNumber(text) ?? Number(text);
+    }
 }
 
 /** Features that have a centroid, and these as longitude, latitude pairs. */

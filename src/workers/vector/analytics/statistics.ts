@@ -1,38 +1,38 @@
 import type { Statistic } from '../../../core/analytics.js';
+import { type ExactNumber, exactNumber, isExactNumber } from '../../../core/exact-number.js';
 import type { FeatureRow } from '../../../core/features.js';
+import { compareNumbers } from '../../../core/sortable-digits.js';
+import { Spread } from './spread.js';
 
-export type Value = FeatureRow['values'][number];
+export type Value = FeatureRow['values'][number] | ExactNumber;
 
-/** Count, mean and squares of the values of one field so far (Welford), with the least and the greatest. */
+/** Count, sum and spread of the values of one field so far, with the least and the greatest. */
 class Running {
   count = 0;
-  mean = 0;
   sum = 0;
+  readonly #spread = new Spread();
   /** The sum with all its digits; undefined after the first value that is not an integer. */
   whole: bigint | undefined = 0n;
-  squares = 0;
   least: Value = null;
   greatest: Value = null;
 
   add(value: Value): void {
     if (value === null || value === undefined) return;
     this.count++;
-    if (this.least === null || value < this.least) this.least = value;
-    if (this.greatest === null || value > this.greatest) this.greatest = value;
+    if (this.least === null || isLess(value, this.least)) this.least = value;
+    if (this.greatest === null || isLess(this.greatest, value)) this.greatest = value;
     const number = Number(value);
-    const delta = number - this.mean;
     this.sum += number;
     if (this.whole !== undefined)
       this.whole =
         typeof value === 'bigint' || Number.isSafeInteger(value)
           ? this.whole + BigInt(value as bigint | number)
           : undefined;
-    this.mean += delta / this.count;
-    this.squares += delta * (number - this.mean);
+    this.#spread.add(typeof value === 'bigint' || isExactNumber(value) ? value : number);
   }
 
   get(type: Statistic['type']): Value {
-    const variance = this.count < 2 ? null : this.squares / (this.count - 1);
+    const { mean, variance } = this.#spread;
     switch (type) {
       case 'count':
         return this.count;
@@ -43,7 +43,7 @@ class Running {
       case 'sum':
         return this.count === 0 ? null : this.#total();
       case 'avg':
-        return this.count === 0 ? null : this.mean;
+        return mean;
       case 'var':
         return variance;
       case 'stddev':
@@ -58,6 +58,12 @@ class Running {
     const double = Number(whole);
     return Number.isSafeInteger(double) || BigInt.asIntN(64, whole) !== whole ? double : whole;
   }
+}
+
+/** Numbers of which a double does not hold all digits are compared by these. */
+function isLess(a: NonNullable<Value>, b: NonNullable<Value>): boolean {
+  if (!isExactNumber(a) && !isExactNumber(b)) return a < b;
+  return compareNumbers(exactNumber(String(a)), exactNumber(String(b))) < 0;
 }
 
 /** The statistics of one group of features. */

@@ -1,12 +1,12 @@
 import { and, type Expression, equals, type Scalar } from '../../../core/cql2/index.js';
-import { exactInteger } from '../../../core/exact-number.js';
+import { type AnyNumber, exactInteger, readNumber } from '../../../core/exact-number.js';
 import { TaskFailure } from '../../../core/failure.js';
 import type { Bin, BinsResult, BinsTask } from '../../../core/feature-bins.js';
 import type { FeatureRow } from '../../../core/features.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Cancellation } from '../../cancellation.js';
 import type { FeatureStore } from '../../providers/feature-store.js';
-import { binLimits, type Range } from './limits.js';
+import { binLimits, integerEnds, type Range } from './limits.js';
 
 type Groups = NonNullable<FeatureStore['groups']>;
 type Value = FeatureRow['values'][number];
@@ -96,22 +96,26 @@ async function rangeOf(
     cancellation,
   );
   const [least = null, greatest = null] = rows[0] ?? [];
-  return least === null || greatest === null ? undefined : [numberOf(least), numberOf(greatest)];
+  return least === null || greatest === null ? undefined : [limitOf(least), limitOf(greatest)];
 }
 
-/** Throws for bins of integers beyond 2^53 whose limits, which are doubles, are the same number. */
-function requireApart({ cut, field }: BinsTask, limits: readonly number[], range: Range | undefined): void {
-  if (cut.kind !== 'count' || !range || range.every(Number.isSafeInteger)) return;
-  const [least, greatest] = range;
-  if (!Number.isInteger(least) || !Number.isInteger(greatest) || limits.length > cut.count) return;
+/** Throws for bins of integers beyond 2^53 that have fewer values between their ends. */
+function requireApart(
+  { cut, field }: BinsTask,
+  limits: readonly AnyNumber[],
+  range: Range | undefined,
+): void {
+  if (cut.kind !== 'count' || !range || limits.length > cut.count) return;
+  if (!integerEnds(cut.start ?? range[0], cut.end ?? range[1])) return;
   throw new TaskFailure(
     'invalid-input',
-    `The values of '${field}', ${limits[0]} to ${limits.at(-1)}, are too close together for ${cut.count} bins: limits of bins are doubles. Use fewer bins or group by the field.`,
+    `The values of '${field}', ${limits[0]} to ${limits.at(-1)}, are too close together for ${cut.count} bins, whose limits are integers. Use fewer bins or group by the field.`,
   );
 }
 
 /** Instants are text, and so are decimals that a double does not hold. */
-function numberOf(value: NonNullable<Value>): number {
-  const number = Number(value);
-  return Number.isNaN(number) ? Date.parse(String(value)) : number;
+function limitOf(value: NonNullable<Value>): AnyNumber {
+  if (typeof value === 'bigint') return exactInteger(value);
+  const number = typeof value === 'string' ? readNumber(value) : Number(value);
+  return number ?? Date.parse(String(value));
 }

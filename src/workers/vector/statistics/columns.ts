@@ -6,6 +6,7 @@ import type {
   TimeStatistics,
 } from '../../../core/field-statistics.js';
 import { compareNumbers } from '../../../core/sortable-digits.js';
+import { Spread } from '../analytics/spread.js';
 import type { Value } from '../analytics/statistics.js';
 import { DistinctEstimate } from './distinct.js';
 import { NumberBins } from './number-bins.js';
@@ -25,9 +26,7 @@ export class NumberColumn implements Column<NumberStatistics> {
   readonly #bins = new NumberBins();
   readonly #sample: number[] = [];
   readonly #random = randomNumbers();
-  #count = 0;
-  #mean = 0;
-  #squares = 0;
+  readonly #spread = new Spread();
   #notFinite = 0;
   #least: Measured | undefined;
   #greatest: Measured | undefined;
@@ -40,10 +39,9 @@ export class NumberColumn implements Column<NumberStatistics> {
       this.#notFinite++;
       return;
     }
-    this.#count++;
-    const delta = number - this.#mean;
-    this.#mean += delta / this.#count;
-    this.#squares += delta * (number - this.#mean);
+    this.#spread.add(
+      typeof value === 'bigint' ? value : typeof value === 'string' ? exactNumber(value) : number,
+    );
     if (this.#least === undefined || isLess({ number, value }, this.#least)) this.#least = { number, value };
     if (this.#greatest === undefined || isLess(this.#greatest, { number, value }))
       this.#greatest = { number, value };
@@ -55,19 +53,20 @@ export class NumberColumn implements Column<NumberStatistics> {
   #draw(number: number): void {
     if (this.#sample.length < SAMPLE) this.#sample.push(number);
     else {
-      const place = Math.floor(this.#random() * this.#count);
+      const place = Math.floor(this.#random() * this.#spread.count);
       if (place < SAMPLE) this.#sample[place] = number;
     }
   }
 
   statistics(): NumberStatistics {
     const [least, greatest] = [this.#least, this.#greatest];
+    const { mean, variance } = this.#spread;
     return {
       kind: 'number',
       min: exact(least?.value),
       max: exact(greatest?.value),
-      mean: this.#count === 0 ? null : this.#mean,
-      stddev: this.#count < 2 ? null : Math.sqrt(this.#squares / (this.#count - 1)),
+      mean,
+      stddev: variance === null ? null : Math.sqrt(variance),
       quantiles: this.#quantiles(),
       quantileValues: this.#sample.length,
       notFinite: this.#notFinite,

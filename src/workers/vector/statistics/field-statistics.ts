@@ -26,7 +26,7 @@ export async function fieldStatistics(
     (name) => new Gathered(name, columnOf(fieldOf(source, name)!.type, fields.length)),
   );
   const until = performance.now() + limits.ms;
-  const query = { source, filter, fields, geometry: false, limit: limits.rows + 1 };
+  const query = { source, filter, fields, geometry: false, limit: limits.rows + 1, exact: true };
   let read = 0;
   let complete = true;
   for await (const batch of storeOf(source).rows(query, cancellation)) {

@@ -1,6 +1,6 @@
 import type { Statistic } from '../../../../core/analytics.js';
 import { fieldOf } from '../../../../core/features.js';
-import type { PostgisSource } from '../../../../core/vector-source.js';
+import { isDecimal, type PostgisSource } from '../../../../core/vector-source.js';
 import { columnsOf } from '../columns.js';
 import { column } from '../names.js';
 import type { SqlParams } from '../params.js';
@@ -22,10 +22,14 @@ export function statisticSql(source: PostgisSource, { type, field }: Statistic, 
       // A number with all its digits; sums beyond 64 bits become doubles in the result.
       return fieldType === 'integer' ? `sum(${column(field)}::int8)::numeric` : `sum(${number})`;
     case 'avg':
+      return `avg(${number})`;
     case 'stddev':
-      return `${type}(${number})`;
-    case 'var':
-      return `variance(${number})`;
+    case 'var': {
+      // PostgreSQL computes deviations of integers and decimals with all their digits.
+      const isExact = fieldType === 'integer' || isDecimal(fieldOf(source, field)!);
+      const value = isExact ? numberOrNull(source, field, column(field)) : number;
+      return `${type === 'var' ? 'variance' : type}(${value})${isExact ? '::float8' : ''}`;
+    }
   }
 }
 
