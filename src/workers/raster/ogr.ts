@@ -14,6 +14,7 @@ import { type Dataset, gdal, openWith, plainFile, plainFolder, unreadable } from
 import { openEsriJson } from './geojson/esri.js';
 import { openJson } from './geojson/open.js';
 import type { Exactness } from './geojson/values.js';
+import { guessPath, keepDigitsOfGml } from './gml.js';
 import { openKml } from './kml.js';
 import { isParquet } from './parquet/file.js';
 import { inspectParquet } from './parquet/translate.js';
@@ -38,7 +39,8 @@ export async function openVector(path: string, exactness: Exactness = {}): Promi
     const drivers = await vectorDrivers(path);
     if (drivers[0] === 'ESRIJSON') return await openEsriJson(path, exactness);
     if (JSON_DRIVERS.has(drivers[0]!)) return await openJson(path, drivers, exactness);
-    return await withoutSchema(path, async () => openWith(path, drivers));
+    const dataset = await withoutSchema(path, async () => openWith(path, drivers));
+    return await keepDigitsOfGml(dataset, path, exactness);
   } catch (error) {
     throw unreadable('The file is not a vector file of a supported format, or is damaged.', error);
   }
@@ -46,7 +48,7 @@ export async function openVector(path: string, exactness: Exactness = {}): Promi
 
 /** Opens a file of GML. GDAL writes what it finds of the schema beside such a file: nobody asked for that. */
 async function withoutSchema(path: string, work: () => Promise<Dataset>): Promise<Dataset> {
-  const schema = path.replace(/\.[^./]*$/, '.gfs');
+  const schema = guessPath(path);
   if (await exists(schema)) return work();
   try {
     return await work();
