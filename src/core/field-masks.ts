@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Treatment } from './access.js';
+import { canonicalDigits } from './exact-number.js';
 import type { Field, FieldType, Mask, VectorSource } from './vector-source.js';
 
 /** What masks make of attributes. Stores do the same in SQL where they can; equal values have equal hashes in all of them. */
@@ -80,19 +81,19 @@ function hashOf(text: string, { key }: Extract<Mask, { treatment: 'hash' }>): st
 /** The text that stands for a value: one for each value, whatever store it comes from. */
 function textOf(value: unknown, type: FieldType): string {
   if (type === 'boolean') return String(Boolean(Number(value)));
-  if (type === 'number') return numberText(value);
+  if (type === 'number' || type === 'integer') return numberText(value);
   if (type === 'date-time') return instantText(String(value));
   return type === 'date' ? String(value).slice(0, 10) : String(value);
 }
 
-/** The bytes of the double: decimal digits differ by who writes them. */
+/** All digits without an exponent: equal numbers have equal text, whatever column or notation they are in. */
 function numberText(value: unknown): string {
-  const number = Number(value);
-  if (Number.isNaN(number)) return String(value);
-  const bytes = Buffer.alloc(8);
-  // 0 and -0 are equal.
-  bytes.writeDoubleBE(number + 0);
-  return bytes.toString('hex');
+  const digits = canonicalDigits(String(value));
+  const [, sign = '', first = '', rest = '', exponent] = /^(-?)(\d)(?:\.(\d+))?e(-?\d+)$/.exec(digits) ?? [];
+  if (exponent === undefined) return digits;
+  const power = Number(exponent);
+  if (power < 0) return `${sign}0.${'0'.repeat(-power - 1)}${first}${rest}`;
+  return `${sign}${first}${rest}${'0'.repeat(power - rest.length)}`;
 }
 
 /** In UTC, to the millisecond; what is no instant stays as it is. */

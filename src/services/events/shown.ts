@@ -1,4 +1,5 @@
 import type { FeatureEvent } from '../../core/edits.js';
+import { isNumberText } from '../../core/exact-number.js';
 import { maskedValue } from '../../core/field-masks.js';
 import { type JsonText, membersIn, objectText } from '../../core/json-text.js';
 import type { Field } from '../../core/vector-source.js';
@@ -17,10 +18,9 @@ export function shownAttributes(attributes: string, fields: Scope['fields']): st
   );
 }
 
-/** What a mask leaves of the value of a JSON text. Integers have all their digits. */
+/** What a mask leaves of the value of a JSON text. Numbers have all their digits. */
 function maskedIn(json: JsonText, field: Field): unknown {
-  const isInteger = field.type === 'integer' && /^-?\d+$/.test(json);
-  return maskedValue(isInteger ? json : JSON.parse(json), field);
+  return maskedValue(isNumberText(json) ? json : JSON.parse(json), field);
 }
 
 /** Names of the attributes whose change shows. */
