@@ -75,6 +75,8 @@ export class PostgisFilterWriter extends FilterWriter {
     const stored = this.stored(name);
     // The double that the digits of a `real` say, as features show it.
     if (this.#isReal(name)) return sql`${stored}::text::float8`;
+    // A key of `character(n)` without the blanks that LIKE would compare. An index on text serves it.
+    if (name === this.source.idColumn && this.source.idType === 'string') return sql`${stored}::text`;
     return kind === 'string' && !this.#isText(name) ? sql`${stored}::text` : stored;
   }
 
