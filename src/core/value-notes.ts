@@ -32,3 +32,4 @@ export const noteDecimalIntegers = noteAs('Decimals in columns of integers: thes
 export const noteBase64Values = noteAs(
   'Binary values in columns of text: they are base64 text in these properties',
 );
+export const noteImpossibleDates = noteAs('Dates that no calendar has are null in these properties');
