@@ -1,3 +1,4 @@
+import { findMisfit } from './column-capacity.js';
 import type { FieldError } from './errors.js';
 import {
   type AnyNumber,
@@ -85,7 +86,8 @@ function readValue(json: JsonText, field: Field): Read {
   if (json === 'null') return field.nullable ? { value: null } : wrong('must not be null');
   const read = READERS[field.type](json, field);
   if ('detail' in read) return read;
-  return checkDomain(read, field);
+  const misfit = findMisfit(read.value, field);
+  return misfit === undefined ? checkDomain(read, field) : wrong(misfit);
 }
 
 /** Length, enumeration and range, where the store names them. */
@@ -220,7 +222,12 @@ function readJson(json: JsonText): Read {
 function readArray(json: JsonText, field: Field): Read {
   const elements = elementsIn(json);
   if (!elements) return wrong('must be an array');
-  const item: Field = { name: field.name, type: field.items ?? 'json', nullable: true };
+  const { name, items: type = 'json', bits, sqlType } = field;
+  const item: Field = {
+    ...{ name, type, nullable: true },
+    ...(bits !== undefined && { bits }),
+    ...(sqlType !== undefined && { sqlType: sqlType.replace(/(?:\[\])+$/, '') }),
+  };
   for (const [i, element] of elements.entries()) {
     // Arrays may have more dimensions than one.
     const isNested = element.startsWith('[') && item.type !== 'json';

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Treatment } from './access.js';
+import { canonicalDigits, isNumberText } from './exact-number.js';
 import type { JsonText } from './json-text.js';
 import type { Field, FieldType, Mask, VectorSource } from './vector-source.js';
 
@@ -74,11 +75,10 @@ export function maskedValue(value: unknown, { type, mask }: Pick<Field, 'type' |
   return [...text].slice(0, truncatedLength(mask.length, type)).join('');
 }
 
-/** The JSON text that a mask leaves of the JSON text of a value. Integers are masked with all their digits. */
+/** The JSON text that a mask leaves of the JSON text of a value. Numbers are masked with all their digits. */
 export function maskedJson(json: JsonText, field: Pick<Field, 'type' | 'mask'>): JsonText {
   if (!field.mask) return json;
-  const isInteger = field.type === 'integer' && /^-?\d+$/.test(json);
-  return JSON.stringify(maskedValue(isInteger ? json : JSON.parse(json), field));
+  return JSON.stringify(maskedValue(isNumberText(json) ? json : JSON.parse(json), field));
 }
 
 function hashOf(text: string, { key }: Extract<Mask, { treatment: 'hash' }>): string {
@@ -88,19 +88,19 @@ function hashOf(text: string, { key }: Extract<Mask, { treatment: 'hash' }>): st
 /** The text that stands for a value: one for each value, whatever store it comes from. */
 function textOf(value: unknown, type: FieldType): string {
   if (type === 'boolean') return String(Boolean(Number(value)));
-  if (type === 'number') return numberText(value);
+  if (type === 'number' || type === 'integer') return numberText(value);
   if (type === 'date-time') return instantText(String(value));
   return type === 'date' ? String(value).slice(0, 10) : String(value);
 }
 
-/** The bytes of the double: decimal digits differ by who writes them. */
+/** All digits without an exponent: equal numbers have equal text, whatever column or notation they are in. */
 function numberText(value: unknown): string {
-  const number = Number(value);
-  if (Number.isNaN(number)) return String(value);
-  const bytes = Buffer.alloc(8);
-  // 0 and -0 are equal.
-  bytes.writeDoubleBE(number + 0);
-  return bytes.toString('hex');
+  const digits = canonicalDigits(String(value));
+  const [, sign = '', first = '', rest = '', exponent] = /^(-?)(\d)(?:\.(\d+))?e(-?\d+)$/.exec(digits) ?? [];
+  if (exponent === undefined) return digits;
+  const power = Number(exponent);
+  if (power < 0) return `${sign}0.${'0'.repeat(-power - 1)}${first}${rest}`;
+  return `${sign}${first}${rest}${'0'.repeat(power - rest.length)}`;
 }
 
 /** In UTC, to the millisecond; what is no instant stays as it is. */

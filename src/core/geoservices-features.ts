@@ -83,7 +83,8 @@ const TYPES: Readonly<Record<FieldType, string>> = {
 
 /** Clients older than `esriFieldTypeBigInteger` read integers that fit 32 bits. */
 const NARROW: Readonly<Record<string, string>> = {
-  ...{ integer16: 'esriFieldTypeSmallInteger', integer32: 'esriFieldTypeInteger' },
+  ...{ integer8: 'esriFieldTypeSmallInteger', integer16: 'esriFieldTypeSmallInteger' },
+  integer32: 'esriFieldTypeInteger',
   number32: 'esriFieldTypeSingle',
 };
 

@@ -283,7 +283,9 @@ export const offsetParam = integer(
 );
 
 const DAY_MS = 86_400_000;
-const INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2}))?$/;
+/** Years outside 0 to 9999 take a sign and six digits, as features show them. */
+const INSTANT =
+  /^(?:\d{4}|[+-](?!000000)\d{6})-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2}))?$/;
 
 /** An RFC 3339 instant or interval, as milliseconds since 1970; an open end is absent. */
 export interface TimeRange {
@@ -314,11 +316,10 @@ const MAX_MICROS = 999;
 function parseInstant(raw: string): Moments {
   const first = INSTANT.test(raw) ? Date.parse(raw) : Number.NaN;
   // Date.parse takes 30 February for 1 March.
-  const real =
-    !Number.isNaN(first) &&
-    new Date(`${raw.slice(0, 10)}T00:00:00Z`).toISOString().startsWith(raw.slice(0, 10));
+  const [date] = raw.split('T') as [string];
+  const real = !Number.isNaN(first) && new Date(`${date}T00:00:00Z`).toISOString().startsWith(date);
   if (!real) throw badParameter('datetime', `'${raw.slice(0, 60)}' is not an RFC 3339 date or date-time`);
-  if (raw.length === 10) return { first, last: first + DAY_MS - 1, firstMicros: 0, lastMicros: MAX_MICROS };
+  if (raw === date) return { first, last: first + DAY_MS - 1, firstMicros: 0, lastMicros: MAX_MICROS };
   const micros = Number(/\.\d{3}(\d{1,3})/.exec(raw)?.[1]?.padEnd(3, '0') ?? 0);
   return { first, last: first, firstMicros: micros, lastMicros: micros };
 }

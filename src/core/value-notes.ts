@@ -25,3 +25,11 @@ export const noteTextTimes = noteAs(
 );
 export const noteTruncatedText = noteAs('Text is truncated to 254 bytes in these properties');
 export const noteTruncatedNames = noteAs('Names of these properties are truncated to 10 bytes');
+export const noteMisfitText = noteAs(
+  'Values that do not have the type of their column: the values of these properties are text',
+);
+export const noteDecimalIntegers = noteAs('Decimals in columns of integers: these properties are decimals');
+export const noteBase64Values = noteAs(
+  'Binary values in columns of text: they are base64 text in these properties',
+);
+export const noteImpossibleDates = noteAs('Dates that no calendar has are null in these properties');

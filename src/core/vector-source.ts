@@ -31,8 +31,8 @@ export interface Field {
   items?: FieldType;
   /** Name of the column's type in the database, where values must be cast to it: `uuid`, `numeric(8,2)`, `int4[]`. */
   sqlType?: string;
-  /** Width in bits of the numbers that the column can hold; 64 if absent. */
-  bits?: 16 | 32;
+  /** Width in bits of the numbers that the column can hold, or the members of its arrays; 64 if absent. */
+  bits?: 8 | 16 | 32;
   title?: string;
   description?: string;
   /** All values that the column may hold, where the store says so. */

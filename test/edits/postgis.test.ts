@@ -1,5 +1,6 @@
+import { addNarrowTable } from './capacity.js';
 import { editSuite } from './suite.js';
 import { postgisStore } from './support.js';
 import { addFineTables } from './unchanged.js';
 
-editSuite('PostGIS', async () => addFineTables(await postgisStore()));
+editSuite('PostGIS', async () => addNarrowTable(await addFineTables(await postgisStore())));

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { capacitySuite } from './capacity.js';
 import {
   type Answer,
   type EditableStore,
@@ -763,6 +764,10 @@ export function editSuite(name: string, open: () => Promise<EditableStore>): voi
 
   describe(`${name}: geometries that come back as they were read`, () => {
     unchangedSuite(name, () => ({ store, editor }));
+  });
+
+  describe(`${name}: values that do not fit their column`, () => {
+    capacitySuite(name, () => ({ store, editor }));
   });
 }
 

@@ -250,3 +250,32 @@ describe('GeoJSON', () => {
     },
   );
 });
+
+describe('GML', () => {
+  const town = (i: number, zip: string, big: string) =>
+    `<wfs:member><ms:towns gml:id="towns.${i}"><ms:geom><gml:Point gml:id="g.${i}" srsName="urn:ogc:def:crs:EPSG::25832"><gml:pos>500000 5540000</gml:pos></gml:Point></ms:geom><ms:zip>${zip}</ms:zip><ms:big>${big}</ms:big></ms:towns></wfs:member>`;
+  const rows = [
+    ['12345', '7'],
+    ['01067', '9223372036854775808'],
+  ] as const;
+
+  it('keeps leading zeros and integers beyond 64 bits of pages without a schema', async () => {
+    formats = '';
+    answer = (query, response) => {
+      if (query.get('RESULTTYPE') === 'hits') return hits(response, rows.length);
+      const from = Number(query.get('STARTINDEX'));
+      const page = rows.slice(from, from + Number(query.get('COUNT')));
+      const members = page.map(([zip, big], i) => town(from + i, zip, big)).join('');
+      response
+        .writeHead(200, { 'content-type': 'text/xml' })
+        .end(
+          `<wfs:FeatureCollection xmlns:wfs="http://www.opengis.net/wfs/2.0" xmlns:gml="http://www.opengis.net/gml/3.2" xmlns:ms="http://mapserver.gis.umn.edu/mapserver" numberMatched="${rows.length}" numberReturned="${page.length}">${members}</wfs:FeatureCollection>`,
+        );
+    };
+    const { body } = await start({ pageSize: 1, overwriteExisting: true });
+    expect(body).toMatchObject({ success: true, featuresCopied: rows.length });
+    expect(JSON.stringify(body)).toContain('Numbers that a column of numbers cannot hold');
+    const { features } = (await itemsOf(server, 'towns')) as { features: { properties: Json }[] };
+    expect(features.map(({ properties: { zip, big } }) => [zip, big])).toEqual(rows);
+  });
+});

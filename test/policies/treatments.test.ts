@@ -24,6 +24,10 @@ const COLUMNS: Record<string, readonly [type: string, twice: string, once: strin
   real: ['float8', '0.1', '1e20'],
   small: ['float4', '0.1', '-2.5'],
   exact: ['numeric(9,2)', '1.50', '-0.07'],
+  one: ['int4', '1', '2'],
+  one_real: ['float8', '1', '2'],
+  one_exact: ['numeric(9,2)', '1.00', '2.00'],
+  far: ['float8', '1.5e-70', '-1e80'],
   flag: ['boolean', 'true', 'false'],
   day: ['date', `'2024-02-29'`, `'1999-12-31'`],
   time: ['timestamptz', `'2024-02-29T23:30:00.123+02'`, `'1999-12-31T00:00:00Z'`],
@@ -133,6 +137,8 @@ describe('hashes', () => {
       expect(third[name], name).not.toBe(first[name]);
       expect(empty[name], name).toBeNull();
     }
+    // Columns of other types have the same number.
+    expect([first['one_real'], first['one_exact']]).toEqual([first['one'], first['one']]);
   });
 
   it('are the same in a feature, a tile, an analysis and a stream', async () => {

@@ -68,7 +68,7 @@ export function temporalFilter(
   const instant = (time: number | undefined, micros: number) => {
     if (time === undefined) return '..';
     const text = new Date(time).toISOString();
-    if (type === 'date') return text.slice(0, 10);
+    if (type === 'date') return text.split('T')[0]!;
     return micros === 0 ? text : text.replace('Z', `${String(micros).padStart(3, '0')}Z`);
   };
   const interval = [instant(start, startMicros), instant(end, endMicros)] as const;

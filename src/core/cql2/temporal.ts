@@ -1,13 +1,14 @@
 /** Instants as CQL2 writes them, and as a tree that was checked holds them. */
 
-const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
+/** Years outside 0 to 9999 take a sign and six digits (ISO 8601, expanded representation), as features show them. */
+const DATE = /^(\d{4}|[+-](?!000000)\d{6})-(\d{2})-(\d{2})$/;
 const TIMESTAMP =
-  /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:Z|([+-])(\d{2}):([0-5]\d))$/i;
+  /^((?:\d{4}|[+-]\d{6})-\d{2}-\d{2})T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:Z|([+-])(\d{2}):([0-5]\d))$/i;
 
-/** A date of the calendar from year 1 on as it is, else undefined. */
+/** A date of the calendar as it is, else undefined. */
 export function readDate(text: string): string | undefined {
   const [, year, month, day] = DATE.exec(text)?.map(Number) ?? [];
-  if (!year || !month || !day) return undefined;
+  if (year === undefined || !month || !day) return undefined;
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? text : undefined;
@@ -20,8 +21,8 @@ export function readTimestamp(text: string): string | undefined {
   const [, date, hour, minute, second, fraction = '', sign, zoneHours = 0, zoneMinutes = 0] = match;
   const offset = (sign === '-' ? -1 : 1) * (Number(zoneHours) * 60 + Number(zoneMinutes));
   const instant = new Date(`${date}T${hour}:${minute}:${second}Z`).getTime() - offset * 60_000;
-  const iso = new Date(instant).toISOString();
-  if (!/^(?!0000)\d{4}-/.test(iso)) return undefined;
+  if (Number.isNaN(instant)) return undefined;
+  const seconds = new Date(instant).toISOString().slice(0, -'.000Z'.length);
   const decimals = fraction.slice(0, 6).replace(/0+$/, '');
-  return `${iso.slice(0, 19)}${decimals && `.${decimals}`}Z`;
+  return `${seconds}${decimals && `.${decimals}`}Z`;
 }

@@ -169,7 +169,7 @@ function nowOf(
   const length = days === undefined ? lengthOf(span ?? '0', unit ?? 'day') : Number(days) * 86_400_000;
   const text = new Date(time + (sign === '-' ? -length : length)).toISOString();
   const isDay = word.toLowerCase() === 'date' && length % 86_400_000 === 0;
-  return isDay ? `DATE('${text.slice(0, 10)}')` : `TIMESTAMP('${text}')`;
+  return isDay ? `DATE('${text.split('T')[0]}')` : `TIMESTAMP('${text}')`;
 }
 
 /** Milliseconds of `7`, or of `1 12:30:00`, whose first part is of the unit: days, or hours. */

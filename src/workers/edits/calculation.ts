@@ -1,3 +1,4 @@
+import { declaredScale } from '../../core/column-capacity.js';
 import type { Calculation, EditTask } from '../../core/edits.js';
 import { canonicalDigits } from '../../core/exact-number.js';
 import { TaskFailure } from '../../core/failure.js';
@@ -28,8 +29,8 @@ export async function calculate(
 }
 
 /**
- * Values of a feature out of those of the expressions, in their order. Numbers are rounded for fields of whole numbers, as
- * an assignment in SQL does.
+ * Values of a feature out of those of the expressions, in their order. Numbers are rounded for fields of integers and of
+ * decimals with a scale, as an assignment in SQL does.
  */
 export function calculatedValues(
   source: VectorSource,
@@ -37,16 +38,18 @@ export function calculatedValues(
   results: readonly JsonText[],
 ): Record<string, JsonText> {
   const computed = Object.keys(expressions).map((name, i) => {
-    const result = results[i]!;
-    return [name, fieldOf(source, name)?.type === 'integer' ? roundText(result) : result];
+    const field = fieldOf(source, name);
+    const scale = field?.type === 'integer' ? 0 : field && declaredScale(field);
+    return [name, scale === undefined ? results[i]! : roundText(results[i]!, scale)];
   });
   return { ...values, ...Object.fromEntries(computed) };
 }
 
-/** The integer that is nearest to a number; halves go away from zero. Other values are returned unchanged. */
-function roundText(json: JsonText): JsonText {
-  const [, sign, whole, tenth] = /^(-?)(\d+)\.(\d)\d*$/.exec(canonicalDigits(json)) ?? [];
+/** The nearest number with so many decimal places; halves go away from zero. Other values are returned unchanged. */
+function roundText(json: JsonText, scale: number): JsonText {
+  const digits = canonicalDigits(json);
+  const [, sign, whole, tenth] = /^(-?)(\d+)\.(\d)\d*$/.exec(canonicalDigits(`${digits}e${scale}`)) ?? [];
   if (whole === undefined) return json;
   const rounded = BigInt(whole) + (tenth! >= '5' ? 1n : 0n);
-  return rounded === 0n ? '0' : `${sign}${rounded}`;
+  return canonicalDigits(`${rounded === 0n ? '' : sign}${rounded}e${-scale}`);
 }

@@ -14,6 +14,8 @@ import { type Dataset, gdal, openWith, plainFile, plainFolder, unreadable } from
 import { openEsriJson } from './geojson/esri.js';
 import { openJson } from './geojson/open.js';
 import type { Exactness } from './geojson/values.js';
+import { keepValuesOfGeoPackage } from './geopackage-values.js';
+import { guessPath, keepDigitsOfGml } from './gml.js';
 import { openKml } from './kml.js';
 import { isParquet } from './parquet/file.js';
 import { inspectParquet } from './parquet/translate.js';
@@ -22,8 +24,14 @@ import { requireOwnFiles, requireOwnSidecars } from './sidecars.js';
 import { coordinatesOfTable, openSpreadsheet, spreadsheetDriver } from './spreadsheet.js';
 import { vectorDrivers } from './vector-drivers.js';
 
+/** How a file is read. */
+interface Reading extends Exactness {
+  /** The layer that is read; any when absent. */
+  readonly layer?: string | undefined;
+}
+
 /** Opens a vector file read-only with the allowed formats. Archives are refused: a zip bomb would unpack inside GDAL. */
-export async function openVector(path: string, exactness: Exactness = {}): Promise<Dataset> {
+export async function openVector(path: string, reading: Reading = {}): Promise<Dataset> {
   if (GEODATABASE.test(path)) return openGeodatabase(path);
   await plainFile(path);
   const spreadsheet = spreadsheetDriver(path);
@@ -36,9 +44,10 @@ export async function openVector(path: string, exactness: Exactness = {}): Promi
     if (KML.test(path)) return await openKml(path);
     await requirePlainDefinitions(path);
     const drivers = await vectorDrivers(path);
-    if (drivers[0] === 'ESRIJSON') return await openEsriJson(path, exactness);
-    if (JSON_DRIVERS.has(drivers[0]!)) return await openJson(path, drivers, exactness);
-    return await withoutSchema(path, async () => openWith(path, drivers));
+    if (drivers[0] === 'ESRIJSON') return await openEsriJson(path, reading);
+    if (JSON_DRIVERS.has(drivers[0]!)) return await openJson(path, drivers, reading);
+    const dataset = await withoutSchema(path, async () => openWith(path, drivers));
+    return await keepValuesOfGeoPackage(await keepDigitsOfGml(dataset, path, reading), path, reading.layer);
   } catch (error) {
     throw unreadable('The file is not a vector file of a supported format, or is damaged.', error);
   }
@@ -46,7 +55,7 @@ export async function openVector(path: string, exactness: Exactness = {}): Promi
 
 /** Opens a file of GML. GDAL writes what it finds of the schema beside such a file: nobody asked for that. */
 async function withoutSchema(path: string, work: () => Promise<Dataset>): Promise<Dataset> {
-  const schema = path.replace(/\.[^./]*$/, '.gfs');
+  const schema = guessPath(path);
   if (await exists(schema)) return work();
   try {
     return await work();

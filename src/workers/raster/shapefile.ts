@@ -1,11 +1,16 @@
-/** Shapefiles whose texts are in an encoding that GDAL does not find by itself. */
+/** Shapefiles whose texts are in an encoding that GDAL does not find by itself, or whose values it changes. */
 
 import { isAscii, isUtf8 } from 'node:buffer';
-import { open, readFile } from 'node:fs/promises';
+import { open, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { xmlEscaped } from '../../core/xml-text.js';
 import { encodingOfLabel, endOfCharacters, likelyEncoding } from './csv/text.js';
-import { noteDataset } from './dataset-notes.js';
+import { nameDriver, noteDataset } from './dataset-notes.js';
+import { copyWithForms, readDbfForms } from './dbf.js';
 import { type Dataset, gdal, openWith } from './gdal.js';
+import { openInScratch } from './scratch.js';
 import { findSidecar, requirePlainPrj } from './sidecars.js';
+import { vrtFields } from './virtual-fields.js';
 
 const DRIVER = 'ESRI Shapefile';
 /** Bytes of records by which encodings are told apart. */
@@ -16,15 +21,51 @@ const KNOWN_LABEL = /^(utf-?8|cp\d+|\d+|iso-?8859-\d+|ldid\/\d+)$/i;
 export async function openShapefile(path: string): Promise<Dataset> {
   await requirePlainPrj(path);
   const assumed = await encodingFor(path);
-  if (!assumed) return openWith(path, [DRIVER]);
-  // Only the synchronous call hands open options on (gdal-async 3.12).
-  const dataset = gdal.drivers.get(DRIVER).open(path, 'r', { ENCODING: gdalName(assumed.encoding) });
-  if (assumed.reason !== undefined)
+  const encoding = assumed && gdalName(assumed.encoding);
+  const dataset = await keepValues(await openEncoded(path, encoding), path, encoding);
+  if (assumed?.reason !== undefined)
     noteDataset(
       dataset,
       `The texts were read as ${assumed.encoding}, because ${assumed.reason}. A .cpg file beside the shapefile states another encoding.`,
     );
   return dataset;
+}
+
+async function openEncoded(path: string, encoding: string | undefined): Promise<Dataset> {
+  if (encoding === undefined) return openWith(path, [DRIVER]);
+  // Only the synchronous call hands open options on (gdal-async 3.12).
+  return gdal.drivers.get(DRIVER).open(path, 'r', { ENCODING: encoding });
+}
+
+/** The dataset, or one of a copy whose fields have the types of their values. */
+async function keepValues(dataset: Dataset, path: string, encoding: string | undefined): Promise<Dataset> {
+  const table = await findSidecar(path, '.dbf');
+  const layer = dataset.layers.get(0);
+  const names = layer.fields.getNames();
+  const forms = table === undefined ? undefined : await readDbfForms(table, names);
+  if (!forms) return dataset;
+  const { types, dates, notes } = forms;
+  const fields = layer.fields.map(({ name, type }, i) => ({ name, type: types.get(i) ?? type }));
+  let kept = dataset;
+  if (types.size > 0 || dates.size > 0) {
+    const { name } = layer;
+    dataset.close();
+    kept = await openInScratch('shapefile', async (folder) => {
+      const copy = await copyWithForms(path, table!, forms, folder);
+      if ([...types.values()].every((type) => type === 'string')) return openEncoded(copy, encoding);
+      const wrapper = join(folder, 'table.vrt');
+      const option =
+        encoding === undefined ? '' : `<OpenOptions><OOI key="ENCODING">${encoding}</OOI></OpenOptions>`;
+      await writeFile(
+        wrapper,
+        `<OGRVRTDataSource><OGRVRTLayer name="${xmlEscaped(name)}"><SrcDataSource>${xmlEscaped(copy)}</SrcDataSource>${option}<SrcLayer>${xmlEscaped(name)}</SrcLayer>${vrtFields(fields)}</OGRVRTLayer></OGRVRTDataSource>`,
+      );
+      return openWith(wrapper, ['OGR_VRT']);
+    });
+    nameDriver(kept, DRIVER);
+  }
+  for (const note of notes) noteDataset(kept, note);
+  return kept;
 }
 
 interface Assumed {

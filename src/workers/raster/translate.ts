@@ -59,15 +59,21 @@ async function truncate(
   source: Dataset,
   task: TranslateTask,
 ): Promise<{ source: Dataset; task: TranslateTask } | undefined> {
-  const { format, path } = task;
+  const { format } = task;
   if (format === undefined || format === 'GPKG' || TEXT_FORMATS.has(format)) return undefined;
   const layer = layerOf(source, task.layer);
   const columns = await fineColumns(source, layer);
   if (columns.size === 0) return undefined;
   const { idColumn, ...rest } = task;
-  const truncated = await openTruncated(path, layer, columns, idColumn);
-  source.close();
-  for (const note of noteTruncatedTimes([...columns])) noteDataset(truncated, note);
+  const truncated = await openTruncated(source.description, layer, columns, idColumn);
+  const close = truncated.close.bind(truncated);
+  // The source may be a copy that lasts until it is closed.
+  truncated.close = () => {
+    close();
+    source.close();
+  };
+  for (const note of [...notesOfDataset(source), ...noteTruncatedTimes([...columns])])
+    noteDataset(truncated, note);
   return { source: truncated, task: rest };
 }
 

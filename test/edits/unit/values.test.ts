@@ -46,6 +46,14 @@ describe('values of properties', () => {
     ['c', 'string', /one of a, b/, { enumeration: ['a', 'b'] }],
     [11, 'integer', /greater than 10/, { range: [0, 10] }],
     [['a', 1], 'array', /member 1 must be a string/, { items: 'string' }],
+    [128, 'integer', /from -128 to 127.*received 128/, { bits: 8 }],
+    [3.5e38, 'number', /range of its column/, { bits: 32 }],
+    [1.005, 'number', /at most 2 decimal places/, { sqlType: 'numeric(4,2)' }],
+    [-100, 'number', /from -99.99 to 99.99/, { sqlType: 'numeric(4,2)' }],
+    [0.01, 'number', /from -0.0099 to 0.0099/, { sqlType: 'numeric(2,4)' }],
+    [[1.5], 'array', /member 0 must have at most 0/, { items: 'number', sqlType: 'numeric(3)[]' }],
+    ['12:00Z', 'string', /without an offset/, { sqlType: 'time(3) without time zone' }],
+    ['12:00:00.1239', 'string', /at most 3 decimal places/, { sqlType: 'time(3) without time zone' }],
   ])('%j is no %s', (value, type, why, more) => {
     expect(read(value, type, more)).toMatch(why);
   });
@@ -55,6 +63,10 @@ describe('values of properties', () => {
     ['-9.223372036854775808e18', 'integer', -9223372036854775808n, {}],
     ['9223372036854775808', 'integer', 'must fit into 64 bits', {}],
     ['1.50', 'number', '1.50', { sqlType: 'numeric' }],
+    ['99.990', 'number', '99.990', { sqlType: 'numeric(4,2)' }],
+    ['0.0000', 'number', '0.0000', { sqlType: 'numeric(4,2)' }],
+    ['0.0099', 'number', 0.0099, { sqlType: 'numeric(2,4)' }],
+    ['"12:00:00.1230"', 'string', '12:00:00.1230', { sqlType: 'time(3) without time zone' }],
     [
       '12345678901234567890.12345678901234567890',
       'number',

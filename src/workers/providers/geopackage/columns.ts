@@ -98,7 +98,8 @@ const unreadable = (message: string) => new TaskFailure('source-unreadable', mes
 
 /** Widths of the column types of OGC 12-128r18, table 1. */
 const BITS: readonly [RegExp, Field['bits']][] = [
-  [/^(TINYINT|SMALLINT)\b/i, 16],
+  [/^TINYINT\b/i, 8],
+  [/^SMALLINT\b/i, 16],
   [/^(MEDIUMINT|FLOAT)\b/i, 32],
 ];
 

@@ -46,12 +46,12 @@ export class GeoPackageFilterWriter extends FilterWriter {
   }
 
   protected date(value: string): Fragment {
-    return this.text(value);
+    return this.text(sortableYear(value));
   }
 
   protected timestamp(value: string): Fragment {
     const [seconds, decimals = ''] = value.slice(0, -1).split('.');
-    return this.text(`${seconds}.${decimals.padEnd(6, '0').slice(0, 6)}`);
+    return this.text(sortableYear(`${seconds}.${decimals.padEnd(6, '0').slice(0, 6)}`));
   }
 
   protected column(name: string, kind: Kind): Fragment {
@@ -186,6 +186,13 @@ export class GeoPackageFilterWriter extends FilterWriter {
     });
     return sql`json_array(${joined(texts, ', ')})`;
   }
+}
+
+/** An instant as text that sorts after those of the years 0 to 9999 where its year follows them, and before where it precedes. */
+function sortableYear(instant: string): string {
+  const [, sign, year, rest] = /^([+-])(\d{6})(-.*)$/.exec(instant) ?? [];
+  if (sign === undefined) return instant;
+  return sign === '+' ? `A${year}${rest}` : `-${String(999_999 - Number(year)).padStart(6, '0')}${rest}`;
 }
 
 /** Where the parts of an instant are in its text: the first character, and how many they are. */

@@ -204,7 +204,7 @@ function attribute(row: PgValue[]): Attribute {
     row as [string, string, string, string, string, string | null, boolean, boolean, ...PgValue[]];
   const type = fieldType(typeName, category, kind);
   const field: Field = { name, type, nullable, sqlType };
-  const bits = BITS[typeName];
+  const bits = BITS[typeName.replace(/^_/, '')];
   if (bits !== undefined) field.bits = bits;
   if (type === 'array') field.items = elementType(element ?? 'text');
   if (generated) field.generated = true;

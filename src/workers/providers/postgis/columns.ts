@@ -3,7 +3,10 @@ import { maskedSql } from './masks.js';
 import { column, geometryOf } from './names.js';
 import type { SqlParams } from './params.js';
 
-/** Types that `readPgValue` of the native part knows; what is not here is spelled out by the server. */
+/**
+ * Types that `readPgValue` of the native part knows. The server spells out all others: of `character(n)` without the blanks
+ * at the end, which PostgreSQL does not compare.
+ */
 const BINARY_TYPES = new Set([
   'boolean',
   'smallint',
@@ -14,8 +17,6 @@ const BINARY_TYPES = new Set([
   'numeric',
   'text',
   'character varying',
-  'character',
-  'bpchar',
   'name',
   'uuid',
   'json',
@@ -48,8 +49,13 @@ export function columnsOf(
   geometry = true,
 ): string[] {
   return [
-    column(source.idColumn),
+    idOf(source),
     geometry ? geometryOf(source) : 'NULL',
     ...fields.map((field) => selected(field, form, params)),
   ];
+}
+
+/** The id of a row as it is shown, compared and ordered; a key of `character(n)` has no blanks at the end. */
+export function idOf({ idColumn, idType }: PostgisSource): string {
+  return `${column(idColumn)}${idType === 'string' ? '::text' : ''}`;
 }

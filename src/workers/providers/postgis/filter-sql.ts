@@ -21,6 +21,7 @@ import { balanced, type Fragment, joined, raw, sql } from '../fragment.js';
 import { boxesOf, isSpatialLiteral, type SpatialLiteral, wkbOf } from '../spatial-literal.js';
 import { column, geometryOf, keepFinite, keyOf, numbersOf, polygonsOf } from './names.js';
 import type { SqlParams, SqlValue } from './params.js';
+import { inPostgresCalendar } from './values.js';
 
 /** Also the numbers of keys, where these are the ids: an edit by keys may be bounded by them. */
 function schemaOf(source: PostgisSource): FilterSchema {
@@ -64,17 +65,19 @@ export class PostgisFilterWriter extends FilterWriter {
   }
 
   protected date(value: string): Fragment {
-    return this.#value(value, 'date');
+    return this.#value(inCalendar(value), 'date');
   }
 
   protected timestamp(value: string): Fragment {
-    return this.#value(value, 'timestamptz');
+    return this.#value(inCalendar(value), 'timestamptz');
   }
 
   protected column(name: string, kind: Kind): Fragment {
     const stored = this.stored(name);
     // The double that the digits of a `real` say, as features show it.
     if (this.#isReal(name)) return sql`${stored}::text::float8`;
+    // A key of `character(n)` without the blanks that LIKE would compare. An index on text serves it.
+    if (name === this.source.idColumn && this.source.idType === 'string') return sql`${stored}::text`;
     return kind === 'string' && !this.#isText(name) ? sql`${stored}::text` : stored;
   }
 
@@ -295,6 +298,15 @@ const ASCII_FOLDS: Record<FoldName, string> = {
   upper: 'upper(v.a COLLATE "C")',
   accenti: 'v.a',
 };
+
+/** The first year that PostgreSQL can store. */
+const FIRST_YEAR = -4712;
+
+/** A date or timestamp as PostgreSQL reads it. Before all that it can store there is only infinity. */
+function inCalendar(value: string): string {
+  const isTooEarly = value.startsWith('-') && Number(/^-\d+/.exec(value)![0]) < FIRST_YEAR;
+  return isTooEarly ? '-infinity' : inPostgresCalendar(value);
+}
 
 /** Digits that tell all numbers of single precision apart. */
 const REAL_DIGITS = 9;

@@ -30,9 +30,13 @@ function padded(key: string, pad: number): Uint8Array {
   return block;
 }
 
+/** Values of columns of numbers that are not numbers. */
+const NO_NUMBERS = "'NaN', 'Infinity', '-Infinity'";
+
 function textOf({ name, type, sqlType = 'text' }: Field): string {
   const value = column(name);
-  if (type === 'number') return `encode(float8send(${value}::text::float8 + 0), 'hex')`;
+  if (type === 'number')
+    return `CASE WHEN ${value}::text IN (${NO_NUMBERS}) THEN ${value}::text ELSE trim_scale(${value}::text::numeric)::text END`;
   if (type === 'date') return finite(value, `to_char(${value}, 'YYYY-MM-DD')`);
   if (type !== 'date-time') return `${value}::text`;
   const utc = sqlType.includes('with time zone') ? `(${value} AT TIME ZONE 'UTC')` : value;

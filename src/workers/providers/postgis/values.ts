@@ -15,7 +15,7 @@ export function valueSql(value: FieldValue, field: Field, params: SqlParams): st
 }
 
 /** A date or timestamp as PostgreSQL reads it: of years outside 1 to 9999 it takes the digits alone, or counts them BC. */
-function inPostgresCalendar(text: string): string {
+export function inPostgresCalendar(text: string): string {
   const [, year, rest] = /^(0000|[+-]\d{6})(-.*)$/.exec(text) ?? [];
   if (year === undefined) return text;
   const number = Number(year);

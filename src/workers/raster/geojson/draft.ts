@@ -1,5 +1,11 @@
 import type { ExportDraft, ExportFormat } from '../../../core/ogr.js';
-import { noteTextTimes, noteTruncatedNames, noteTruncatedText } from '../../../core/value-notes.js';
+import {
+  noteDecimalIntegers,
+  noteMisfitText,
+  noteTextTimes,
+  noteTruncatedNames,
+  noteTruncatedText,
+} from '../../../core/value-notes.js';
 import type { FieldType } from '../../../core/vector-source.js';
 import { noteDataset } from '../dataset-notes.js';
 import type { Dataset } from '../gdal.js';
@@ -19,18 +25,20 @@ export async function openDraft(path: string, draft: ExportDraft, format: Export
   const facts = await readFacts(path);
   const forms = new Map<string, Form>();
   const fields = draft.fields.map((field) => {
-    const { form, isText } = formFor(field, facts, format);
+    const { form, type } = formFor(field, facts, format);
     if (form) forms.set(field.name, form);
-    return isText ? { ...field, type: 'string' as const } : field;
+    return type === undefined ? field : { ...field, type };
   });
   const dataset = await openForms(path, ['GeoJSON'], forms);
-  const texts = listNames(
-    fields,
-    ({ name, type }, i) => type !== draft.fields[i]!.type && facts.hasOtherText(name),
-  );
+  const changed = draft.fields.filter(({ type }, i) => type !== fields[i]!.type);
+  const texts = listNames(changed, (field) => isTime(field.type) && isMisfitTime(field, facts));
+  const misfits = listNames(changed, ({ name, type }) => !isTime(type) && isMisfit(name, type, facts));
+  const decimals = fields.filter(({ type }) => type === 'number').map(({ name }) => name);
   const notes = [
     ...facts.notes(forms, SHORT_FORMATS.has(format) ? 15 : 17),
     ...(format === 'KML' ? [] : noteTextTimes(texts)),
+    ...noteMisfitText(misfits),
+    ...noteDecimalIntegers(listNames(changed, ({ name }) => decimals.includes(name))),
     ...(format === 'ESRI Shapefile' ? notesOfShapefile(fields, facts) : []),
   ];
   for (const note of notes) noteDataset(dataset, note);
@@ -44,7 +52,7 @@ const isTime = (type: FieldType) => type === 'date' || type === 'date-time';
 
 type DraftField = ExportDraft['fields'][number];
 
-const listNames = (fields: readonly DraftField[], has: (field: DraftField, at: number) => boolean) =>
+const listNames = (fields: readonly DraftField[], has: (field: DraftField) => boolean) =>
   fields.filter(has).map(({ name }) => name);
 
 /** Bytes of the name of a field. */
@@ -57,20 +65,35 @@ const notesOfShapefile = (fields: readonly DraftField[], facts: PropertyFacts) =
 
 interface FieldForm {
   form?: Form;
-  /** The field becomes text. */
-  isText?: boolean;
+  /** Type that the field gets in place of its own. */
+  type?: FieldType;
+}
+
+const TEXT: FieldForm = { form: 'text', type: 'string' };
+
+const isMisfitTime = ({ name, type }: DraftField, facts: PropertyFacts) =>
+  facts.hasOtherText(name) || facts.hasNumbers(name) || (type === 'date' && facts.hasTimesOfDay(name));
+
+/** Whether a property of numbers or booleans has other values: SQLite stores them in any column. */
+function isMisfit(name: string, type: FieldType, facts: PropertyFacts): boolean {
+  if (type === 'integer' || type === 'number') return facts.hasOtherThanNumbers(name);
+  return type === 'boolean' && facts.hasOtherThanBooleans(name);
 }
 
 function formFor({ name, type }: DraftField, facts: PropertyFacts, format: ExportFormat): FieldForm {
   if (NESTED.has(type)) return { form: 'json' };
-  if (type === 'number' && facts.isBeyondDoubles(name)) return { form: 'text', isText: true };
+  if (isMisfit(name, type, facts)) return TEXT;
+  if (type === 'number' && facts.isBeyondDoubles(name)) return TEXT;
   if (type === 'number') return facts.hasLargeIntegers(name) ? { form: 'double' } : {};
+  if (type === 'integer' && facts.hasDecimals(name))
+    return facts.hasLargeIntegers(name) ? TEXT : { type: 'number' };
   if (!isTime(type)) return {};
+  if (facts.hasNumbers(name)) return TEXT;
   // GDAL writes times as `2020/01/01 00:00:00+00` there; text stays ISO 8601, with all digits.
-  if (format === 'KML') return { isText: true };
-  // Years before 0000 and after 9999, and infinity.
-  if (facts.hasOtherText(name)) return { isText: true };
+  if (format === 'KML') return { type: 'string' };
+  // Years before 0000 and after 9999, infinity, days that no month has, and times in a column of dates.
+  if (isMisfitTime({ name, type }, facts)) return { type: 'string' };
   if (type === 'date' || !facts.hasFineTimes(name)) return {};
   // GDAL's GeoPackages have milliseconds; what is written as text, and then declared as a time, keeps all digits.
-  return format === 'GPKG' ? { form: 'time', isText: true } : { form: 'milliseconds' };
+  return format === 'GPKG' ? { form: 'time', type: 'string' } : { form: 'milliseconds' };
 }

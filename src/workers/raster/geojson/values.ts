@@ -35,6 +35,8 @@ const INFINITE = 4096;
 const LONG_TEXT = 8192;
 /** A decimal of more than 15 digits. */
 const MANY_DIGITS = 16384;
+/** A date with a time of day. */
+const TIME_OF_DAY = 32768;
 /** Bytes of text in a field of a shapefile. */
 const MAX_DBF_TEXT = 254;
 
@@ -97,6 +99,29 @@ export class PropertyFacts {
   /** Whether a property has more bytes of text than a field of a shapefile. */
   hasLongText(name: string): boolean {
     return this.#has(name, LONG_TEXT);
+  }
+
+  /** Whether a property has values that are neither numbers nor null. */
+  hasOtherThanNumbers(name: string): boolean {
+    return this.#has(name, TIME | TEXT | NESTED | OTHER);
+  }
+
+  hasNumbers(name: string): boolean {
+    return this.#has(name, INTEGER | DECIMAL);
+  }
+
+  /** Whether a property has values that are neither true, false nor null. */
+  hasOtherThanBooleans(name: string): boolean {
+    return this.#has(name, INTEGER | DECIMAL | TIME | TEXT | NESTED);
+  }
+
+  hasDecimals(name: string): boolean {
+    return this.#has(name, DECIMAL);
+  }
+
+  /** Whether a property has dates with a time of day. */
+  hasTimesOfDay(name: string): boolean {
+    return this.#has(name, TIME_OF_DAY);
   }
 
   hasFineTimes(name: string): boolean {
@@ -202,10 +227,18 @@ const TIME_TEXT = new RegExp(String.raw`^${DATE}(?:[T ]${CLOCK} ?(Z|[+-]\d\d(?::
 function factsOfText(json: string): number {
   if (!(json.charCodeAt(1) <= NINE)) return TEXT;
   const parts = TIME_TEXT.exec(json.slice(1, -1));
-  if (!parts) return TEXT;
+  if (!parts || Number(parts[3]) > lastDay(Number(parts[1]), Number(parts[2]))) return TEXT;
   const fraction = parts[7] ?? '';
-  return /[1-9]/.test(fraction.slice(3)) ? TIME | FINE : TIME;
+  const time = parts[4] === undefined ? TIME : TIME | TIME_OF_DAY;
+  return /[1-9]/.test(fraction.slice(3)) ? time | FINE : time;
 }
+
+const lastDay = (year: number, month: number) =>
+  month === 2
+    ? year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+      ? 29
+      : 28
+    : 30 + ((month + (month >> 3)) & 1);
 
 /** In front of times that GDAL must take for text. */
 export const TIME_MARK = 'graticule-time ';

@@ -39,7 +39,7 @@ export function numberSql(source: PostgisSource, field: string): string {
   return numberOrNull(source, field, `${column(field)}${isReal ? '::text' : ''}::float8`);
 }
 
-/** Texts in the order of their bytes; a UUID is text, too. As text a character(n) would lose its blanks. */
+/** Texts in the order of their bytes; a UUID is text, too. */
 export const textOrder = (value: string, sqlType: string | undefined) =>
   `${value}${sqlType === 'uuid' ? '::text' : ''} COLLATE "C"`;
 
