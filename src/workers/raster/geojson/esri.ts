@@ -7,7 +7,7 @@ import { GeoServicesGeometryError, geometryOf } from '../../../core/geoservices-
 import { parseJsonExactly, stringifyExactly } from '../../../core/json.js';
 import { xmlEscaped } from '../../../core/xml-text.js';
 import { crsOfDataset } from '../crs.js';
-import { nameDriver, noteDataset } from '../dataset-notes.js';
+import { nameDriver, nameFeatures, noteDataset } from '../dataset-notes.js';
 import { type Dataset, openWith } from '../gdal.js';
 import { openInScratch } from '../scratch.js';
 import { readFacts, writeCopy } from './open.js';
@@ -38,12 +38,13 @@ export async function openEsriJson(path: string, exactness: Exactness): Promise<
   const fields = fieldsOf(set);
   const name = basename(path, extname(path));
   const notes: string[] = [];
+  let plain = '';
   const dataset = await openInScratch('esri', async (folder) => {
-    const plain = join(folder, 'features.geojson');
+    plain = join(folder, 'features.geojson');
     const crs = await readCrs(set, folder);
     await writeFile(plain, geoJsonOf(set, fields), { mode: 0o600 });
     const facts = await readFacts(plain);
-    const forms = facts.forms(exactness);
+    const forms = facts.forms();
     notes.push(...facts.notes(forms));
     const copy = join(folder, 'copy.geojson');
     if (forms.size > 0) await writeCopy(plain, copy, forms);
@@ -53,6 +54,10 @@ export async function openEsriJson(path: string, exactness: Exactness): Promise<
     return openWith(wrapper, ['OGR_VRT']);
   });
   nameDriver(dataset, DRIVER);
+  if (exactness.keepsValues) {
+    nameFeatures(dataset, plain);
+    return dataset;
+  }
   for (const note of notes) noteDataset(dataset, note);
   return dataset;
 }

@@ -2,6 +2,7 @@
 
 import { canonicalDigits, INT64_MAX, INT64_MIN, readNumber } from '../../../core/exact-number.js';
 import { compactJson } from '../../../core/json-text.js';
+import { JSON_MARK } from '../../../core/merges.js';
 import {
   noteRoundedNumbers,
   noteShortNumbers,
@@ -19,8 +20,8 @@ const BIG = 4;
 const HUGE = 8;
 /** A decimal with digits that its double does not have. */
 const ROUNDED = 16;
-/** A decimal that is not the shortest one of its double. */
-const LONG = 32;
+/** An array, which GDAL writes into a GeoPackage as `(2:a,b)`. */
+const LIST = 32;
 const TIME = 64;
 /** A time with more than milliseconds. */
 const FINE = 128;
@@ -39,14 +40,14 @@ const MANY_DIGITS = 16384;
 const MAX_DBF_TEXT = 254;
 
 /**
- * How the values of a property are handed to GDAL: as text, as the text of JSON, as text that becomes a time again, as the
- * nearest doubles, or as times without what is below milliseconds.
+ * How the values of a property are handed to GDAL: as text, as the text of JSON, as the marked text of JSON, also where they
+ * are text or null, as text that becomes a time again, as the nearest doubles, or as times without what is below milliseconds.
  */
-export type Form = 'text' | 'json' | 'time' | 'double' | 'milliseconds';
+export type Form = 'text' | 'json' | 'marked-json' | 'time' | 'double' | 'milliseconds';
 
-/** Whoever reads the copy takes numbers of any length as text: then decimals keep all of their digits. */
+/** Whoever reads the copy takes JSON as text: then all values keep theirs. */
 export interface Exactness {
-  keepsDecimals?: boolean;
+  keepsValues?: boolean;
 }
 
 /** Names of properties that are looked at. */
@@ -70,10 +71,10 @@ export class PropertyFacts {
   }
 
   /** The properties that need another form. */
-  forms({ keepsDecimals = false }: Exactness = {}): Map<string, Form> {
+  forms({ keepsValues = false }: Exactness = {}): Map<string, Form> {
     const forms = new Map<string, Form>();
     for (const [name, facts] of this.#facts) {
-      const form = formOf(facts, keepsDecimals);
+      const form = keepsValues ? 'marked-json' : formOf(facts);
       if (form) forms.set(name, form);
     }
     return forms;
@@ -126,9 +127,9 @@ export class PropertyFacts {
   }
 }
 
-function formOf(facts: number, keepsDecimals: boolean): Form | undefined {
-  if (facts & HUGE || (facts & BIG && facts & DECIMAL) || (keepsDecimals && facts & LONG)) return 'text';
-  if (facts & EXACT_NESTED) return 'json';
+function formOf(facts: number): Form | undefined {
+  if (facts & HUGE || (facts & BIG && facts & DECIMAL)) return 'text';
+  if (facts & (EXACT_NESTED | LIST)) return 'json';
   const isTimes = (facts & (INTEGER | DECIMAL | TEXT | NESTED | OTHER)) === 0;
   return facts & FINE && isTimes ? 'time' : undefined;
 }
@@ -140,7 +141,8 @@ function factsOf(value: ScannedValue): number {
   const { first } = value;
   if (first === QUOTE) return value.length > MAX_TIME_LENGTH ? TEXT : factsOfText(value.text());
   if (first === MINUS || (first >= ZERO && first <= NINE)) return factsOfNumber(value.text());
-  if (first === OPEN_LIST || first === OPEN_OBJECT) return NESTED | factsOfNested(value.text());
+  if (first === OPEN_LIST) return NESTED | LIST;
+  if (first === OPEN_OBJECT) return NESTED | factsOfNested(value.text());
   return first === NULL ? 0 : OTHER;
 }
 
@@ -158,7 +160,7 @@ function factsOfNumber(text: string): number {
   const read = readNumber(text);
   if (typeof read === 'number') return DECIMAL | digitFact(text);
   if (read === undefined) return DECIMAL | HUGE | INFINITE;
-  return DECIMAL | LONG | digitFact(text) | (isOfDouble(text) ? 0 : ROUNDED);
+  return DECIMAL | digitFact(text) | (isOfDouble(text) ? 0 : ROUNDED);
 }
 
 const digitFact = (text: string) =>
@@ -212,6 +214,7 @@ export const TIME_MARK = 'graticule-time ';
 
 /** What takes the place of a value; undefined where it stays. */
 export function replacementOf(form: Form | undefined, value: ScannedValue): string | undefined {
+  if (form === 'marked-json') return JSON.stringify(JSON_MARK + value.text());
   if (form === undefined || value.first === NULL) return undefined;
   const isText = value.first === QUOTE;
   if (form === 'double') return isText ? undefined : doubleOf(value.text());
