@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { multipart } from '../admin/support/multipart.js';
 import { run } from '../postgis/support.js';
@@ -199,6 +201,72 @@ describe('an upsert of GeoJSON', () => {
   });
 });
 
+describe('an upsert of CSV', () => {
+  it.each([
+    ['wkt,code', 'POINT(1 x)', 'POINT(1 x)'],
+    ['wkt,code', 'foo', 'foo'],
+    ['geom,code', '"{""type"":""Foo"",""coordinates"":[1,2]}"', '{"type":"Foo"'],
+    ['lon,lat,code', 'x,1', 'x, 1'],
+    ['lon,lat,code', ',1', ', 1'],
+    ['location,code', 'abc', 'abc'],
+  ])('refuses a geometry of %s: %s', async (head, value, quoted) => {
+    const before = await stored();
+    const right: Record<string, string> = {
+      'wkt,code': 'POINT(1 2)',
+      'geom,code': '"{""type"":""Point"",""coordinates"":[1,2]}"',
+      'lon,lat,code': '1,2',
+      'location,code': '"2, 1"',
+    };
+    const answer = await upsert('rows.csv', `${head}\n${right[head]},null\n${value},full\n`);
+    expect([answer.status, answer.body.detail]).toEqual([
+      422,
+      expect.stringContaining(`Row 2: /geometry cannot be read: ${quoted}`),
+    ]);
+    expect(await stored()).toEqual(before);
+  });
+
+  it('erases a geometry of an empty cell, and reads JSON', async () => {
+    const csv =
+      'wkt,code,jb,u,t,name\nPOINT(1 2),null,"{""a"":1.10}",,,\n,full,"""x""",,,\nPOINT(1 3),bc,plain,,,y\n';
+    expect((await upsert('rows.csv', csv)).body.merge).toMatchObject({ updated: 3 });
+    expect(await readValue('geom', 'full')).toBeNull();
+    expect(await readValue('jb', 'full')).toBe('"x"');
+    expect(await readValue('u', 'full')).toBeNull();
+    expect(await readValue('name', 'full')).toBe('');
+    expect(await readValue('jb', 'null')).toBe('{"a": 1.10}');
+    expect(await readValue('jb', 'bc')).toBe('"plain"');
+  });
+});
+
+it('refuses a geometry of a GeoPackage that cannot be read', async () => {
+  const before = await stored();
+  const path = join(folder, 'broken.gpkg');
+  const seed = join(folder, 'seed.geojson');
+  writeFileSync(seed, collection(feature('{"type":"Point","coordinates":[1,2]}', '{"code":"full"}')));
+  execFileSync('ogr2ogr', ['-f', 'GPKG', path, seed, '-lco', 'SPATIAL_INDEX=NO']);
+  for (const blob of ['0102030405', '47500001E61000000101']) {
+    const db = new Database(path);
+    db.exec(`UPDATE seed SET geom = x'${blob}'`);
+    db.close();
+    const answer = await upsert('broken.gpkg', readFileSync(path));
+    expect([answer.status, answer.body.detail]).toEqual([
+      422,
+      expect.stringContaining(`Row 1: /geometry cannot be read: X'${blob.slice(0, 16)}'`),
+    ]);
+  }
+  expect(await stored()).toEqual(before);
+});
+
+it('keeps geometries where a KML file has none that can be read, with a warning', async () => {
+  const place = (code: string, point: string) =>
+    `<Placemark><ExtendedData><Data name="code"><value>${code}</value></Data></ExtendedData><Point><coordinates>${point}</coordinates></Point></Placemark>`;
+  const kml = `<kml xmlns="http://www.opengis.net/kml/2.2"><Document><Folder><name>x</name>${place('null', '1,2')}${place('full', 'abc')}</Folder></Document></kml>`;
+  const { body } = await upsert('rows.kml', kml);
+  expect(body.merge).toMatchObject({ rejected: 0 });
+  expect(body.warnings).toContain('1 row of the file has no geometry: features that are there keep theirs.');
+  expect(await readValue('ST_AsText(geom)', 'full')).toBe('POINT(1.123456789012345 1)');
+});
+
 it('keeps properties named as columns of staging files', async () => {
   const text = collection(feature('null', '{"code":"a","fid":"kept"}'));
   const answer = await upload({ TableName: 'fids', Mode: 'append' }, 'a.geojson', text);
@@ -208,7 +276,12 @@ it('keeps properties named as columns of staging files', async () => {
 });
 
 /** Every format that exports write and imports read. */
-const FORMATS = [['geojson', 'geojson']] as const;
+const FORMATS = [
+  ['geojson', 'geojson'],
+  ['csv', 'csv'],
+  ['gpkg', 'gpkg'],
+  ['flatgeobuf', 'fgb'],
+] as const;
 
 describe.each(FORMATS)('an export as %s that is upserted', (format, ending) => {
   const path = (name: string) => join(folder, `${name}.${ending}`);

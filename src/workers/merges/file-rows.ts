@@ -121,7 +121,7 @@ function* readColumns(source: GeoPackageSource): Generator<FileRow> {
       const place = members.get(PLACE_COLUMN) ?? 'null';
       members.delete(PLACE_COLUMN);
       if (geometry !== 'null') yield { row, id, geometry, values: unmarked(members) };
-      else if (place !== 'null')
+      else if (place !== 'null' && place !== '""')
         yield { row, id, values: members, problem: { name: '/geometry', detail: detailOf(place) } };
       else yield { row, id, ...(hasPlaces ? { geometry } : {}), values: unmarked(members) };
     }
@@ -131,8 +131,8 @@ function* readColumns(source: GeoPackageSource): Generator<FileRow> {
 }
 
 function detailOf(place: JsonText): string {
-  const text = place.startsWith('"') ? (JSON.parse(place) as string) : '';
-  return `cannot be read${text === '' ? '' : `: '${text.slice(0, QUOTED)}'`}`;
+  const text = place.startsWith('"') ? (JSON.parse(place) as string) : place;
+  return `cannot be read: ${text.slice(0, QUOTED)}`;
 }
 
 /** Values that came as the text of JSON; members that a feature does not have are null beside them. */

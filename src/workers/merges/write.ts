@@ -1,7 +1,6 @@
 import { setImmediate as others } from 'node:timers/promises';
 import { changeOf, isAroundEarth } from '../../core/edit-areas.js';
 import type { CollectionChange, FeatureInput } from '../../core/edits.js';
-import { canonicalDigits } from '../../core/exact-number.js';
 import { fieldOf } from '../../core/features.js';
 import { type JsonText, membersIn } from '../../core/json-text.js';
 import { LIMITS } from '../../core/limits.js';
@@ -14,6 +13,7 @@ import { deletion, insertion, update } from '../edits/events.js';
 import { isRoundedGeometry } from '../edits/same-geometry.js';
 import { type GeometryForm, type NewEvent, Refusal, type StoredFeature } from '../edits/session.js';
 import { eventsKept } from '../providers/retention.js';
+import { isOfDouble } from '../raster/geojson/values.js';
 import type { FileForm } from './file-rows.js';
 import type { MergeSession } from './session.js';
 import type { MatchedRow, RowContent, Spool } from './spool.js';
@@ -254,7 +254,7 @@ const FINE_TIME = /(\.\d{3})\d+(?=Z")/;
 function isRounded(sent: JsonText | undefined, stored: JsonText, type: Field['type'] | undefined): boolean {
   if (sent === undefined) return false;
   if (type === 'number')
-    return !stored.startsWith('"') && canonicalDigits(sent) === canonicalDigits(String(Number(stored)));
+    return !stored.startsWith('"') && Number(sent) === Number(stored) && isOfDouble(sent);
   return type === 'date-time' && FINE_TIME.test(stored) && isSameTime(sent, stored.replace(FINE_TIME, '$1'));
 }
 

@@ -31,7 +31,7 @@ export async function openVector(path: string, exactness: Exactness = {}): Promi
   await refuseArchive(path);
   await requireOwnSidecars(path);
   try {
-    if (isCsv(path)) return await openCsv(path);
+    if (isCsv(path)) return await openCsv(path, exactness);
     if (SHAPEFILE.test(path)) return await openShapefile(path);
     if (KML.test(path)) return await openKml(path);
     await requirePlainDefinitions(path);

@@ -9,7 +9,7 @@ import { noteTruncatedTimes } from '../../core/value-notes.js';
 import { type Crs, crsOf, crsOfDataset } from './crs.js';
 import { noteOfCurves } from './curves.js';
 import { noteDataset, notesOfDataset } from './dataset-notes.js';
-import { draftArguments, readingDraft } from './draft.js';
+import { draftArguments, keyArguments, readingDraft } from './draft.js';
 import { fineColumns, noteOfTimes, openTruncated, selectRows } from './fine-times.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
 import { openDraft } from './geojson/draft.js';
@@ -222,10 +222,12 @@ async function translateArguments(
       ...exportArguments(task.format, task.table, sourceCrs),
       ...rowArguments(layer, task.format, fine, task.idColumn),
     ];
+  const keepsPlaces = task.keepsValues === true && source.driver.description === 'GPKG';
   return [
     ...['-f', 'GPKG', '-nln', task.table, '-gt', TRANSACTION_ROWS],
     ...(task.maxFeatures === undefined ? [] : ['-limit', String(task.maxFeatures)]),
-    ...['-lco', 'FID=fid', '-lco', 'GEOMETRY_NAME=geom', '-lco', 'SPATIAL_INDEX=NO'],
+    ...keyArguments(layer.fields.getNames()),
+    ...['-lco', 'SPATIAL_INDEX=NO'],
     ...(coordinates || !keepsIds ? [] : ['-preserve_fid']),
     ...projection(task, own, sourceCrs),
     ...(coordinates
@@ -233,8 +235,8 @@ async function translateArguments(
       : ['-nlt', 'CONVERT_TO_LINEAR', ...(await geometryArguments(source, layer))]),
     ...(coordinates
       ? []
-      : fine.size > 0
-        ? ['-sql', selectRows(layer, fine, { times: 'marked' })]
+      : fine.size > 0 || keepsPlaces
+        ? ['-sql', selectRows(layer, fine, { times: 'marked', keepsPlaces })]
         : [layer.name]),
   ];
 }

@@ -62,7 +62,7 @@ interface FieldForm {
 }
 
 function formFor({ name, type }: DraftField, facts: PropertyFacts, format: ExportFormat): FieldForm {
-  if (NESTED.has(type)) return { form: 'json' };
+  if (NESTED.has(type)) return { form: 'quoted-json' };
   if (type === 'number' && facts.isBeyondDoubles(name)) return { form: 'text', isText: true };
   if (type === 'number') return facts.hasLargeIntegers(name) ? { form: 'double' } : {};
   if (!isTime(type)) return {};

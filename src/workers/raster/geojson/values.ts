@@ -40,10 +40,10 @@ const MANY_DIGITS = 16384;
 const MAX_DBF_TEXT = 254;
 
 /**
- * How the values of a property are handed to GDAL: as text, as the text of JSON, as the marked text of JSON, also where they
- * are text or null, as text that becomes a time again, as the nearest doubles, or as times without what is below milliseconds.
+ * How the values of a property are handed to GDAL: as text, as the text of JSON, as such also where they are text (`quoted-json`)
+ * or anything (`marked-json`), as text that becomes a time again, as the nearest doubles, or as times without what is below milliseconds.
  */
-export type Form = 'text' | 'json' | 'marked-json' | 'time' | 'double' | 'milliseconds';
+export type Form = 'text' | 'json' | 'quoted-json' | 'marked-json' | 'time' | 'double' | 'milliseconds';
 
 /** Whoever reads the copy takes JSON as text: then all values keep theirs. */
 export interface Exactness {
@@ -169,8 +169,8 @@ const digitFact = (text: string) =>
 /** Most digits that `toPrecision` writes. */
 const MAX_PRECISION = 100;
 
-/** Whether a decimal is one of the longer ones of its double, as programs write them that print 17 digits. */
-function isOfDouble(text: string): boolean {
+/** Whether a decimal has no digits but those of its double, of which some programs print 17 and more. */
+export function isOfDouble(text: string): boolean {
   const digits = text
     .replace(/[eE].*/, '')
     .replace(/\D/g, '')
@@ -216,6 +216,7 @@ export const TIME_MARK = 'graticule-time ';
 export function replacementOf(form: Form | undefined, value: ScannedValue): string | undefined {
   if (form === 'marked-json') return JSON.stringify(JSON_MARK + value.text());
   if (form === undefined || value.first === NULL) return undefined;
+  if (form === 'quoted-json') return JSON.stringify(compactJson(value.text()));
   const isText = value.first === QUOTE;
   if (form === 'double') return isText ? undefined : doubleOf(value.text());
   if (form === 'milliseconds') return isText ? value.text().replace(/(\.\d{3})\d+/, '$1') : undefined;
