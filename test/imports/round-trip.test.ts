@@ -275,6 +275,70 @@ it('keeps properties named as columns of staging files', async () => {
   expect(rows).toEqual([{ code: 'a', fid: 'kept' }]);
 });
 
+describe('a new collection', () => {
+  let count = 0;
+  const create = async (filename: string, content: string) => {
+    const table = `created${++count}`;
+    const fields = { TableName: table, ...(filename.endsWith('.csv') ? { SourceSrid: '4326' } : {}) };
+    const { status, body } = await upload(fields, filename, content);
+    const page = await call(`/ogc/features/collections/${table}/items?f=json`);
+    const { features = [] } = (await page.json()) as { features?: Record<string, unknown>[] };
+    return { status, body, features };
+  };
+  const POINT = '{"type":"Point","coordinates":[1,1]}';
+
+  it('has lists as JSON, times as text, and properties named fid and geom', async () => {
+    const properties =
+      '{"fid":7,"geom":"g","l":["a","b"],"n":[1,2],"clock":"12:30","early":"-000043-03-15","odd":"2020-01-01T10:00:00+01:07"}';
+    for (const name of ['a.geojson', 'a.geojsonl']) {
+      const text = name === 'a.geojson' ? collection(feature(POINT, properties)) : feature(POINT, properties);
+      const { body, features } = await create(name, `${text}\n`);
+      expect([name, body.warnings]).toEqual([name, []]);
+      expect(features[0]!['properties']).toEqual({
+        ...{ fid: 7, geom: 'g', l: '["a","b"]', n: '[1,2]', clock: '12:30', early: '-000043-03-15' },
+        odd: '2020-01-01T10:00:00+01:07',
+      });
+    }
+    const csv = await create('a.csv', 'lon,lat,fid,geom\n1,2,7,x\n');
+    expect(csv.features[0]).toMatchObject({
+      ...{ geometry: { coordinates: [1, 2] }, properties: { fid: 7, geom: 'x' } },
+    });
+  });
+
+  it('reports geometries that cannot be read', async () => {
+    const circle = feature('{"type":"Circle"}', '{"a":1}');
+    const one = await create('a.geojson', collection(feature(POINT, '{}'), feature('null', '{}'), circle));
+    expect(one.body.warnings).toEqual(['1 geometry of the file cannot be read: its feature has none.']);
+    const csv = await create('a.csv', 'wkt,a\nPOINT(1 2),1\nfoo,2\nPOINT(x),3\n,4\n');
+    expect(csv.body.warnings).toEqual(['2 geometries of the file cannot be read: their features have none.']);
+  });
+
+  it('refuses coordinates that are not finite', async () => {
+    const far = feature('{"type":"Point","coordinates":[1e400,1]}', '{}');
+    const { status, body } = await create('a.geojson', collection(feature(POINT, '{}'), far));
+    expect([status, body.detail]).toEqual([422, expect.stringContaining('Feature 2 has a coordinate')]);
+    expect((await upsert('a.csv', 'wkt,code\nPOINT(1e400 1),full\n')).status).toBe(422);
+  });
+
+  it('is previewed with the values that it will have', async () => {
+    const properties =
+      '{"fine":"2020-01-01T23:59:59.999999Z","odd":"2020-01-01T10:00:00.100+05:45","day":"2020-01-01","clock":"12:30","year":{"year":1}}';
+    const content = collection(feature(POINT, properties));
+    const { contentType, body } = multipart([{ name: 'file', filename: 'a.geojson', content }]);
+    const answer = await fetch(`${server.url}/api/v1/admin/import/preview`, {
+      method: 'POST',
+      headers: { 'content-type': contentType, 'x-api-key': server.adminKey },
+      body: new Uint8Array(body),
+    });
+    expect(await answer.json()).toMatchObject({
+      sampleProperties: {
+        ...{ fine: '2020-01-01T23:59:59.999999Z', odd: '2020-01-01T10:00:00.100+05:45' },
+        ...{ day: '2020-01-01', clock: '12:30' },
+      },
+    });
+  });
+});
+
 /** Every format that exports write and imports read. */
 const FORMATS = [
   ['geojson', 'geojson'],

@@ -1,4 +1,4 @@
-import { compactJson, elementsIn, type JsonText } from '../../core/json-text.js';
+import { compactJson, type JsonText, readJsonText } from '../../core/json-text.js';
 import type { Field } from '../../core/vector-source.js';
 import { carryTime } from '../raster/staged-times.js';
 import type { FileForm } from './file-rows.js';
@@ -48,9 +48,9 @@ function fromText(text: string, json: JsonText, { type }: Field): JsonText {
     case 'date-time':
       return JSON.stringify(momentOf(text) ?? text);
     case 'json':
-      return jsonIn(text) ?? json;
+      return readJsonText(text) ?? json;
     case 'array':
-      return jsonIn(text, elementsIn) ?? json;
+      return text.startsWith('[') ? (readJsonText(text) ?? json) : json;
     default:
       return JSON.stringify(text);
   }
@@ -77,14 +77,4 @@ function jsonNumber(text: string): JsonText | undefined {
     fraction === '' ? '' : `.${fraction}`,
     exponent === undefined ? '' : `e${exponent}`,
   ].join('');
-}
-
-/** The JSON that a text is; undefined for other texts, and for values that `isOne` does not take. */
-function jsonIn(text: string, isOne: (json: JsonText) => unknown = () => true): JsonText | undefined {
-  try {
-    JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  return isOne(text) === undefined ? undefined : compactJson(text);
 }

@@ -58,12 +58,12 @@ export async function stage(
 /** Stages the text of the features of a source that has such; undefined for any other one. */
 async function keepFeatures(
   source: Dataset,
-  { sourceCrs, ...task }: StageTask,
+  { sourceCrs, keepsValues, ...task }: StageTask,
   name: string,
   part: string,
   onProgress: (fraction: number) => void,
 ): Promise<TranslateResult | undefined> {
-  const path = featuresOfDataset(source);
+  const path = keepsValues ? featuresOfDataset(source) : undefined;
   const layer = source.layers.get(name);
   const crs = sourceCrs ?? crsOfDataset(layer)?.text;
   if (path === undefined || crs === undefined) return undefined;

@@ -21,6 +21,7 @@ import { copyPath, removePart } from './parts.js';
 import { coordinatesOfTable, pointsOf, requirePlaces } from './spreadsheet.js';
 import { finishTimes } from './staged-times.js';
 import { failureOf, publish, requireNewFile } from './translation.js';
+import { noteOfUnreadPlaces } from './unread-places.js';
 import { finishIds } from './written-ids.js';
 
 /** Files below this report no progress. */
@@ -112,13 +113,19 @@ export async function translateOpened(
     });
     // Drivers that only write cannot be asked what they wrote.
     const features = await (task.format ? layer : copy.layers.get(task.table)).features.countAsync(true);
+    const renamed = task.format ? undefined : noteOfNames(layer, copy.layers.get(task.table));
     if (coordinatesOfTable(layer, source.driver.description)) requirePlaces(copy.layers.get(0));
     copy.close();
     if (task.format === undefined || task.format === 'GPKG') finishTimes(part, task.table);
     if (task.draft?.keepsIds && task.format === 'GPKG') finishIds(part, task.table);
+    const unread =
+      task.format || task.keepsValues
+        ? undefined
+        : await noteOfUnreadPlaces(source, layer, task.path, { path: part, table: task.table });
     await publish(part, task.output);
     onProgress(1);
-    const notes = [...notesOfDataset(source), ...lost];
+    const added = [renamed, unread].filter((note) => note !== undefined);
+    const notes = [...notesOfDataset(source), ...lost, ...added];
     return {
       features,
       ...(notes.length === 0 ? {} : { notes }),
@@ -146,6 +153,17 @@ async function notesOfLayer(
     await noteOfTimes(path, source.driver.description, layer),
   ];
   return notes.filter((note) => note !== undefined);
+}
+
+/** What to say of fields with other names: those of a GeoPackage do not differ in their case alone. */
+function noteOfNames(layer: Layer, copy: Layer): string | undefined {
+  const names = copy.fields.getNames();
+  const renamed = layer.fields.getNames().flatMap((name, i) => {
+    const other = names[i];
+    return names.includes(name) || other === undefined ? [] : [`${name} (now ${other})`];
+  });
+  if (renamed.length === 0) return undefined;
+  return `Names of fields that differ in their case alone are changed: ${renamed.slice(0, 20).join(', ')}.`;
 }
 
 async function translateTable(

@@ -44,6 +44,17 @@ async function* linesOf(reading: CsvReading, { keepsValues }: Exactness): AsyncG
   }
 }
 
+/** Records that have something in the place of a geometry. */
+export async function countPlaces(reading: CsvReading): Promise<number> {
+  const { columns, geometry } = reading;
+  if (!geometry) return 0;
+  const places = placesOf(geometry).map((column) => columns.indexOf(column));
+  let count = -1;
+  for await (const record of recordsOf(reading))
+    if (count < 0 || places.some((i) => record[i]?.trim())) count++;
+  return count;
+}
+
 const placesOf = (geometry: CsvGeometry): string[] =>
   'column' in geometry ? [geometry.column] : [geometry.x, geometry.y];
 

@@ -19,14 +19,16 @@ export async function openJson(
   drivers: readonly string[],
   exactness: Exactness = {},
 ): Promise<Dataset> {
-  if (exactness.keepsValues && !drivers.includes('TopoJSON')) {
-    const dataset = await openWith(path, drivers);
-    nameFeatures(dataset, path);
-    return dataset;
+  const hasFeatures = !drivers.includes('TopoJSON');
+  if (exactness.keepsValues && hasFeatures) {
+    const plain = await openWith(path, drivers);
+    nameFeatures(plain, path);
+    return plain;
   }
   const facts = await readFacts(path);
   const forms = facts.forms(exactness);
   const dataset = await openForms(path, drivers, forms);
+  if (hasFeatures) nameFeatures(dataset, path);
   for (const note of facts.notes(forms)) noteDataset(dataset, note);
   return dataset;
 }

@@ -22,9 +22,11 @@ const HUGE = 8;
 const ROUNDED = 16;
 /** An array, which GDAL writes into a GeoPackage as `(2:a,b)`. */
 const LIST = 32;
+/** A date and a time of day. */
 const TIME = 64;
 /** A time with more than milliseconds. */
 const FINE = 128;
+/** Text that no program takes for a date or a time. */
 const TEXT = 256;
 const NESTED = 512;
 /** An object or array with a number that would be another one. */
@@ -36,14 +38,29 @@ const INFINITE = 4096;
 const LONG_TEXT = 8192;
 /** A decimal of more than 15 digits. */
 const MANY_DIGITS = 16384;
+/** Text that GDAL may take for a date or a time, and would write in another way: `12:30`, years before 0, two digits of a year. */
+const LIKE_TIME = 32768;
+/** A time whose offset GDAL does not have. */
+const ODD = 65536;
+/** A date. */
+const DAY = 131072;
 /** Bytes of text in a field of a shapefile. */
 const MAX_DBF_TEXT = 254;
 
 /**
  * How the values of a property are handed to GDAL: as text, as the text of JSON, as such also where they are text (`quoted-json`)
- * or anything (`marked-json`), as text that becomes a time again, as the nearest doubles, or as times without what is below milliseconds.
+ * or anything (`marked-json`), as text that becomes a time again, as text that stays text (`marked-text`), as the nearest doubles, or as times without
+ * what is below milliseconds.
  */
-export type Form = 'text' | 'json' | 'quoted-json' | 'marked-json' | 'time' | 'double' | 'milliseconds';
+export type Form =
+  | 'text'
+  | 'json'
+  | 'quoted-json'
+  | 'marked-json'
+  | 'time'
+  | 'marked-text'
+  | 'double'
+  | 'milliseconds';
 
 /** Whoever reads the copy takes JSON as text: then all values keep theirs. */
 export interface Exactness {
@@ -55,7 +72,8 @@ const MAX_NAMES = 10_000;
 /** Bytes of a time, with its quotes. */
 const MAX_TIME_LENGTH = 64;
 
-const [QUOTE, MINUS, ZERO, NINE, OPEN_LIST, OPEN_OBJECT, NULL] = [0x22, 0x2d, 0x30, 0x39, 0x5b, 0x7b, 0x6e];
+const [QUOTE, MINUS, ZERO, NINE, CAPITAL_T] = [0x22, 0x2d, 0x30, 0x39, 0x54];
+const [OPEN_LIST, OPEN_OBJECT, NULL, BACKSLASH] = [0x5b, 0x7b, 0x6e, 0x5c];
 
 /** What the properties of all features are together. */
 export class PropertyFacts {
@@ -92,7 +110,7 @@ export class PropertyFacts {
 
   /** Whether a property has text that is neither a time nor a date. */
   hasOtherText(name: string): boolean {
-    return this.#has(name, TEXT);
+    return this.#has(name, TEXT | LIKE_TIME);
   }
 
   /** Whether a property has more bytes of text than a field of a shapefile. */
@@ -100,8 +118,9 @@ export class PropertyFacts {
     return this.#has(name, LONG_TEXT);
   }
 
+  /** Whether a property has times that GDAL would change. */
   hasFineTimes(name: string): boolean {
-    return this.#has(name, FINE);
+    return this.#has(name, FINE | ODD);
   }
 
   #has(name: string, fact: number): boolean {
@@ -122,7 +141,7 @@ export class PropertyFacts {
             form !== 'text' && (facts & (form === 'double' ? rounded | BIG | HUGE : rounded)) !== 0,
         ),
       ),
-      ...noteTruncatedTimes(names((_, form) => form === 'milliseconds')),
+      ...noteTruncatedTimes(names((facts, form) => form === 'milliseconds' && (facts & FINE) !== 0)),
     ];
   }
 }
@@ -130,8 +149,10 @@ export class PropertyFacts {
 function formOf(facts: number): Form | undefined {
   if (facts & HUGE || (facts & BIG && facts & DECIMAL)) return 'text';
   if (facts & (EXACT_NESTED | LIST)) return 'json';
-  const isTimes = (facts & (INTEGER | DECIMAL | TEXT | NESTED | OTHER)) === 0;
-  return facts & FINE && isTimes ? 'time' : undefined;
+  // Beside other values all of them are text for GDAL, too.
+  if (facts & (INTEGER | DECIMAL | TEXT | NESTED | OTHER)) return undefined;
+  if (facts & LIKE_TIME || (facts & TIME && facts & DAY)) return 'marked-text';
+  return facts & (FINE | ODD) ? 'time' : undefined;
 }
 
 /** The quotes of a string do not count. */
@@ -201,16 +222,47 @@ const DATE = String.raw`(\d{4})[-/](0[1-9]|1[0-2])[-/](0[1-9]|[12]\d|3[01])`;
 const CLOCK = String.raw`([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d|60)(?:\.(\d+))?)?`;
 const TIME_TEXT = new RegExp(String.raw`^${DATE}(?:[T ]${CLOCK} ?(Z|[+-]\d\d(?::?\d\d)?)?)?$`);
 
+/** More than what GDAL takes for a date or a time. */
+const LIKE_TIME_TEXT = /^\s*[T+-]?\d[\d\s:.,/+\-TZGMUC]*$/;
+const QUARTER = 15;
+const MAX_OFFSET_HOURS = 14;
+
 function factsOfText(json: string): number {
-  if (!(json.charCodeAt(1) <= NINE)) return TEXT;
-  const parts = TIME_TEXT.exec(json.slice(1, -1));
-  if (!parts) return TEXT;
-  const fraction = parts[7] ?? '';
-  return /[1-9]/.test(fraction.slice(3)) ? TIME | FINE : TIME;
+  const first = json.charCodeAt(1);
+  if (!(first <= NINE || first === CAPITAL_T || first === BACKSLASH)) return TEXT;
+  const text = json.includes('\\') ? readString(json) : json.slice(1, -1);
+  const parts = TIME_TEXT.exec(text);
+  if (!parts || text.length + 2 !== json.length || !isDay(parts))
+    return LIKE_TIME_TEXT.test(text) && /[-/:]/.test(text) ? LIKE_TIME : TEXT;
+  const [, , , , hour, , , fraction = '', zone = 'Z'] = parts;
+  if (hour === undefined) return DAY;
+  const [hours, minutes = 0] = zone.slice(1).replace(':', '').match(/../g)?.map(Number) ?? [0];
+  const isOdd = minutes % QUARTER !== 0 || hours! + minutes / 60 > MAX_OFFSET_HOURS;
+  return TIME | (isOdd ? ODD : 0) | (/[1-9]/.test(fraction.slice(3)) ? FINE : 0);
 }
 
-/** In front of times that GDAL must take for text. */
+function readString(json: string): string {
+  try {
+    return JSON.parse(json) as string;
+  } catch {
+    // Whoever reads the file says what is wrong with it.
+    return '';
+  }
+}
+
+/** Whether there is such a day. */
+function isDay([, year, month, day]: readonly string[]): boolean {
+  if (Number(day) <= 28) return true;
+  const at = new Date(`${year}-${month}-${day}T00:00:00Z`);
+  return !Number.isNaN(at.getTime()) && at.getUTCDate() === Number(day);
+}
+
+/** In front of times, and of other text, that GDAL must take for text. */
 export const TIME_MARK = 'graticule-time ';
+export const TEXT_MARK = 'graticule-text ';
+
+/** A text without such a mark. */
+export const withoutMark = (text: string): string => text.replace(/^graticule-(?:time|text) /, '');
 
 /** What takes the place of a value; undefined where it stays. */
 export function replacementOf(form: Form | undefined, value: ScannedValue): string | undefined {
@@ -219,7 +271,8 @@ export function replacementOf(form: Form | undefined, value: ScannedValue): stri
   if (form === 'quoted-json') return JSON.stringify(compactJson(value.text()));
   const isText = value.first === QUOTE;
   if (form === 'double') return isText ? undefined : doubleOf(value.text());
-  if (form === 'milliseconds') return isText ? value.text().replace(/(\.\d{3})\d+/, '$1') : undefined;
+  if (form === 'milliseconds') return isText ? millisecondsOf(value.text()) : undefined;
+  if (form === 'marked-text') return isText ? `"${TEXT_MARK}${value.text().slice(1)}` : undefined;
   if (form === 'time') return isText ? JSON.stringify(TIME_MARK + timeOf(value.text())) : undefined;
   return isText ? undefined : JSON.stringify(compactJson(value.text()));
 }
@@ -228,6 +281,18 @@ export function replacementOf(form: Form | undefined, value: ScannedValue): stri
 function doubleOf(text: string): string {
   const double = Number(text);
   return Number.isSafeInteger(double) ? text : double.toExponential();
+}
+
+/** A time without what is below milliseconds, in UTC where GDAL does not have the offset. */
+function millisecondsOf(json: string): string {
+  if (factsOfText(json) & ODD) {
+    const time = timeOf(json);
+    const [fraction = ''] = /\.\d+/.exec(time) ?? [];
+    const at = new Date(time.replace(fraction, ''));
+    if (!Number.isNaN(at.getTime()))
+      return JSON.stringify(`${at.toISOString().slice(0, 19)}${fraction.slice(0, 4)}Z`);
+  }
+  return json.replace(/(\.\d{3})\d+/, '$1');
 }
 
 /** A time of RFC 3339 with all its digits. Those without a zone are in UTC. */
