@@ -23,5 +23,8 @@ export const noteTruncatedTimes = noteAs('Times are truncated to milliseconds in
 export const noteTextTimes = noteAs(
   'Times that the format does not have: the values of these properties are text',
 );
+export const noteTextValues = noteAs(
+  'Values of another type than their column: the values of these properties are text',
+);
 export const noteTruncatedText = noteAs('Text is truncated to 254 bytes in these properties');
 export const noteTruncatedNames = noteAs('Names of these properties are truncated to 10 bytes');

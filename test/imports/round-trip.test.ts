@@ -355,6 +355,10 @@ describe.each(FORMATS)('an export as %s that is upserted', (format, ending) => {
       `/api/v1/admin/services/default/layers/${numbers.get('rows')}/export?format=${format}`,
     );
     expect(answer.status).toBe(200);
+    const isDropped = format === 'flatgeobuf' && (name === 'rows' || name === 'bare');
+    const dropped = 'Features without a geometry, which the format does not hold, are left out: 1.';
+    const warnings = answer.headers.get('graticule-warnings') ?? '[]';
+    expect([name, JSON.parse(warnings).includes(dropped)]).toEqual([name, isDropped]);
     writeFileSync(path(name), new Uint8Array(await answer.arrayBuffer()));
     return readFileSync(path(name));
   }
@@ -363,6 +367,8 @@ describe.each(FORMATS)('an export as %s that is upserted', (format, ending) => {
     const before = await stored();
     const answer = await upsert(`rows.${ending}`, await exported('rows'));
     expect(answer.body.merge).toMatchObject({ inserted: 0, updated: 0, rejected: 0 });
+    // FlatGeobuf holds no features without a geometry.
+    expect(answer.body.merge.unchanged).toBe(format === 'flatgeobuf' ? 5 : 6);
     expect(await stored()).toEqual(before);
   });
 
@@ -377,4 +383,77 @@ describe.each(FORMATS)('an export as %s that is upserted', (format, ending) => {
     ]);
     expect(await stored()).toEqual(before);
   });
+});
+
+describe('an export of a GeoPackage whose values do not fit their columns', () => {
+  const path = join(folder, 'loose.gpkg');
+  const read = () => {
+    const db = new Database(path, { readonly: true });
+    const names = ['code', 'i', 'r', 'd', 'ts', 'b', 'js', 'geom'];
+    const rows = db
+      .prepare(`SELECT ${names.map((name) => `quote(${name})`).join(', ')} FROM loose`)
+      .raw()
+      .all();
+    db.close();
+    return rows;
+  };
+  let loose: TestServer;
+
+  beforeAll(async () => {
+    const seed = join(folder, 'loose.geojson');
+    writeFileSync(seed, collection(feature('{"type":"Point","coordinates":[1,1]}', '{"code":"plain"}')));
+    execFileSync('ogr2ogr', ['-f', 'GPKG', path, seed, '-lco', 'SPATIAL_INDEX=NO', '-nlt', 'POINT']);
+    const db = new Database(path);
+    const columns = ['i INTEGER', 'r REAL', 'd DATE', 'ts DATETIME', 'b BLOB', 'js JSON'];
+    for (const column of columns) db.exec(`ALTER TABLE loose ADD ${column}`);
+    const add = (code: string, values: string) =>
+      db.exec(
+        `INSERT INTO loose (geom, code, i, r, d, ts, b, js) SELECT geom, '${code}', ${values} FROM loose LIMIT 1`,
+      );
+    add(
+      'full',
+      `9007199254740993, 0.1, '2020-02-29', '2020-01-01T23:59:59.999999Z', x'deadbeef', '{"a": [1, "x"]}'`,
+    );
+    add('odd', `'text', 'x1', '-000043-03-15', '2020-01-01', x'', '"t"'`);
+    add('half', `1.5, NULL, NULL, NULL, NULL, 'not json'`);
+    add('days', `NULL, NULL, 20200101, 1577836800, x'00', '12'`);
+    db.close();
+    loose = await startServer({ sources: [path] });
+  }, 120_000);
+  afterAll(() => loose?.stop());
+
+  it.each(FORMATS)(
+    'as %s changes no row in an upsert: it is unchanged or refused',
+    async (format, ending) => {
+      const before = read();
+      const headers = { 'x-api-key': loose.adminKey };
+      const { collections } = (await (await fetch(`${loose.url}/ogc/tiles/collections?f=json`)).json()) as {
+        collections: { id: string }[];
+      };
+      const layer = `${loose.url}/api/v1/admin/services/default/layers/${collections[0]!.id}`;
+      const exported = Buffer.from(
+        await (await fetch(`${layer}/export?format=${format}`, { headers })).arrayBuffer(),
+      );
+      const { contentType, body } = multipart([
+        ...Object.entries({
+          TableName: 'loose',
+          Mode: 'upsert',
+          KeyField: 'code',
+          RejectRows: 'true',
+          SourceSrid: '4326',
+        }).map(([name, content]) => ({ name, content })),
+        { name: 'file', filename: `loose.${ending}`, content: exported },
+      ]);
+      const answer = await fetch(`${loose.url}/api/v1/admin/import/upload`, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': contentType },
+        body: new Uint8Array(body),
+      });
+      const { merge } = (await answer.json()) as { merge: Record<string, number> };
+      expect([format, merge]).toMatchObject([format, { inserted: 0, updated: 0 }]);
+      expect(merge['unchanged']! + merge['rejected']!).toBe(5);
+      expect(merge['unchanged']).toBeGreaterThanOrEqual(format === 'geojson' ? 5 : 3);
+      expect(read()).toEqual(before);
+    },
+  );
 });

@@ -56,26 +56,30 @@ function take(fileRow: FileRow, { task, file, columns, spool }: Taking): void {
   const reject = (reasons: FieldError[]) => spool.reject({ row, id: fileId, reasons });
   if (problem) return reject([problem]);
   const values: Record<string, JsonText> = {};
+  const written: Record<string, JsonText> = {};
   const blanks: string[] = [];
   for (const [column, field] of columns.fields) {
     const json = members.get(column);
     if (json === undefined) continue;
-    values[field.name] = asFieldValue(json, field, file.form);
+    const value = asFieldValue(json, field, file.form);
+    values[field.name] = value;
+    if (value !== json) written[field.name] = json;
     if (file.form === 'text' && isBlank(json)) blanks.push(field.name);
   }
   const feature = { values, ...(geometry === undefined ? {} : { geometry }) };
   const operation = { type: 'create', feature } as const;
-  const edit = prepareFeature(operation, {
-    ...{ source: target, visible, writable },
-    ...{ crs: file.crs, swapAxes: false },
-  });
+  const isUpsert = request.mode === 'upsert';
+  const rules = { source: target, visible, writable, crs: file.crs, swapAxes: false };
+  const edit = prepareFeature(operation, rules, isUpsert);
   if (isFailure(edit)) return reject(edit.errors ?? [{ name: '', detail: edit.message }]);
   const ready: ReadyRow = { row, fileId, values: edit.values };
   if (edit.geometry !== undefined) ready.geometry = edit.geometry;
   if (columns.id !== undefined) ready.id = idOf(members.get(columns.id), target);
-  if (request.mode === 'upsert') {
+  if (isUpsert) {
     ready.sent = feature;
+    ready.written = written;
     ready.blanks = blanks;
+    if (edit.wrongValues) ready.wrongValues = edit.wrongValues;
     const { keyField = '' } = request;
     const name = `/properties/${keyField}`;
     ready.key =

@@ -1,8 +1,10 @@
 import { rmSync } from 'node:fs';
 import { deserialize, serialize } from 'node:v8';
 import type { FeatureInput } from '../../core/edits.js';
+import type { FieldError } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { FieldValue } from '../../core/feature-values.js';
+import type { JsonText } from '../../core/json-text.js';
 import type { RejectedRow } from '../../core/merges.js';
 import Database from '../../native/sqlite.js';
 import type { NewEvent } from '../edits/session.js';
@@ -15,6 +17,10 @@ export interface RowContent {
   values: ReadonlyMap<string, FieldValue>;
   /** The row as the file has it, where the row may be that of a stored feature. */
   sent?: FeatureInput;
+  /** Values as the file has them, of fields that are sent in another form. */
+  written?: Readonly<Record<string, JsonText>>;
+  /** Why values do not fit their fields. They may still be the stored ones, which do not fit either. */
+  wrongValues?: ReadonlyMap<string, FieldError>;
   /** Fields whose text is empty, by which the file may mean null. */
   blanks?: readonly string[];
 }

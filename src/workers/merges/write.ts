@@ -2,13 +2,13 @@ import { setImmediate as others } from 'node:timers/promises';
 import { changeOf, isAroundEarth } from '../../core/edit-areas.js';
 import type { CollectionChange, FeatureInput } from '../../core/edits.js';
 import { fieldOf } from '../../core/features.js';
-import { type JsonText, membersIn } from '../../core/json-text.js';
+import { type JsonText, membersIn, sameJson } from '../../core/json-text.js';
 import { LIMITS } from '../../core/limits.js';
 import type { MergeCounts, MergeResult, MergeTask } from '../../core/merges.js';
 import type { Field } from '../../core/vector-source.js';
 import { hasLongitudes } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
-import { dropShownValues, movedOut, requireNoLoss } from '../edits/apply.js';
+import { movedOut, requireNoLoss } from '../edits/apply.js';
 import { deletion, insertion, update } from '../edits/events.js';
 import { isRoundedGeometry } from '../edits/same-geometry.js';
 import { type GeometryForm, type NewEvent, Refusal, type StoredFeature } from '../edits/session.js';
@@ -155,7 +155,8 @@ class RowWriter {
     return true;
   }
 
-  async #insert({ id: newId, geometry = null, values }: MatchedRow): Promise<void> {
+  async #insert({ id: newId, geometry = null, values, wrongValues }: MatchedRow): Promise<void> {
+    if (wrongValues) throw Refusal.members([...wrongValues.values()]);
     const { session, task } = this.#merge;
     const { edits } = session;
     if (newId !== undefined && (await edits.exists(newId)))
@@ -193,21 +194,25 @@ class RowWriter {
     return true;
   }
 
-  /** The values of a row but those that are the stored ones as its file can hold them. */
-  #changedValues(
-    { values, sent = {}, blanks = [] }: MatchedRow,
-    before: StoredFeature,
-  ): RowContent['values'] {
+  /**
+   * The values of a row but those that are the stored ones as its file can hold them. Throws `Refusal` for others that do
+   * not fit their fields.
+   */
+  #changedValues(matched: MatchedRow, before: StoredFeature): RowContent['values'] {
+    const { values, sent = {}, written = {}, wrongValues = new Map(), blanks = [] } = matched;
     const { source } = this.#merge.task;
-    const changed = dropShownValues(source, sent, values, before);
     const stored = membersIn(before.properties)!;
     const isHeld = (name: string) => {
       const was = stored.get(name);
       if (was === undefined) return false;
       if (blanks.includes(name)) return was === 'null' || was === '""';
-      return this.#form === 'typed' && isRounded(sent.values?.[name], was, fieldOf(source, name)?.type);
+      const [now, raw] = [sent.values?.[name], written[name]];
+      if ((now !== undefined && sameJson(now, was)) || (raw !== undefined && sameJson(raw, was))) return true;
+      return this.#form === 'typed' && isRounded(now, was, fieldOf(source, name)?.type);
     };
-    return new Map([...changed].filter(([name]) => !isHeld(name)));
+    const errors = [...wrongValues].flatMap(([name, error]) => (isHeld(name) ? [] : [error]));
+    if (errors.length > 0) throw Refusal.members(errors);
+    return new Map([...values].filter(([name]) => !isHeld(name)));
   }
 
   /** Writes the events; nothing follows but the commit. */

@@ -21,7 +21,7 @@ import { copyPath, removePart } from './parts.js';
 import { coordinatesOfTable, pointsOf, requirePlaces } from './spreadsheet.js';
 import { finishTimes } from './staged-times.js';
 import { failureOf, publish, requireNewFile } from './translation.js';
-import { noteOfUnreadPlaces } from './unread-places.js';
+import { countPlacedFeatures, noteOfUnreadPlaces } from './unread-places.js';
 import { finishIds } from './written-ids.js';
 
 /** Files below this report no progress. */
@@ -94,7 +94,7 @@ export async function translateOpened(
   try {
     const layer = layerOf(source, task.layer);
     const ids = await idsOf(task, source, layer);
-    const lost = task.draft ? [] : await notesOfLayer(task, source, layer);
+    const lost = task.draft ? await noteOfDropped(task, layer) : await notesOfLayer(task, source, layer);
     const options = { progress_cb: (fraction: number) => onProgress(fraction) };
     // GDAL waits for each call: that takes longer than a small file.
     const file = await stat(task.path);
@@ -257,6 +257,15 @@ async function translateArguments(
         ? ['-sql', selectRows(layer, fine, { times: 'marked', keepsPlaces })]
         : [layer.name]),
   ];
+}
+
+/** GDAL leaves features without a geometry out of a FlatGeobuf file. */
+async function noteOfDropped({ format, draft, path }: TranslateTask, layer: Layer): Promise<string[]> {
+  if (format !== 'FlatGeobuf' || draft?.isEmpty) return [];
+  const count = (await layer.features.countAsync(true)) - (await countPlacedFeatures(path));
+  return count > 0
+    ? [`Features without a geometry, which the format does not hold, are left out: ${count}.`]
+    : [];
 }
 
 /** Names the CRS of the coordinates when `sourceCrs` states one, and projects them when they are to be in another. */

@@ -46,7 +46,7 @@ function countStaged({ path, table }: { path: string; table: string }): { read: 
 /** Features of the file that have something in the place of a geometry; undefined where nothing tells. */
 async function countStated(source: Dataset, layer: Layer, path: string): Promise<number | undefined> {
   const features = featuresOfDataset(source);
-  if (features !== undefined) return countFeatures(features);
+  if (features !== undefined) return countPlacedFeatures(features);
   if (isCsv(path)) return countPlaces(await readingOf(path));
   if (source.driver.description !== 'GPKG' || layer.geomColumn === '') return undefined;
   const sql = `SELECT count(${quote(layer.geomColumn)}) FROM ${quote(layer.name)}`;
@@ -54,7 +54,8 @@ async function countStated(source: Dataset, layer: Layer, path: string): Promise
   return Number(result.features.first().fields.get(0));
 }
 
-async function countFeatures(path: string): Promise<number> {
+/** Features of a GeoJSON text that have a geometry, whatever it is. */
+export async function countPlacedFeatures(path: string): Promise<number> {
   let count = 0;
   for await (const text of featureTextsIn(path)) {
     const members = membersIn(text);

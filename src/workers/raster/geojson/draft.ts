@@ -1,5 +1,10 @@
 import type { ExportDraft, ExportFormat } from '../../../core/ogr.js';
-import { noteTextTimes, noteTruncatedNames, noteTruncatedText } from '../../../core/value-notes.js';
+import {
+  noteTextTimes,
+  noteTextValues,
+  noteTruncatedNames,
+  noteTruncatedText,
+} from '../../../core/value-notes.js';
 import type { FieldType } from '../../../core/vector-source.js';
 import { noteDataset } from '../dataset-notes.js';
 import type { Dataset } from '../gdal.js';
@@ -26,9 +31,12 @@ export async function openDraft(path: string, draft: ExportDraft, format: Export
   const dataset = await openForms(path, ['GeoJSON'], forms);
   const texts = listNames(
     fields,
-    ({ name, type }, i) => type !== draft.fields[i]!.type && facts.hasOtherText(name),
+    ({ name, type }, i) =>
+      isTime(draft.fields[i]!.type) && type !== draft.fields[i]!.type && facts.hasOtherText(name),
   );
+  const misfits = listNames(draft.fields, ({ name, type }) => isMisfit(name, type, facts));
   const notes = [
+    ...noteTextValues(misfits),
     ...facts.notes(forms, SHORT_FORMATS.has(format) ? 15 : 17),
     ...(format === 'KML' ? [] : noteTextTimes(texts)),
     ...(format === 'ESRI Shapefile' ? notesOfShapefile(fields, facts) : []),
@@ -61,8 +69,16 @@ interface FieldForm {
   isText?: boolean;
 }
 
+/** Whether a column has values of another type, as GeoPackages may have them: GDAL would make 0 of a text. */
+function isMisfit(name: string, type: FieldType, facts: PropertyFacts): boolean {
+  if (type === 'integer') return facts.hasStrings(name) || facts.hasNumbers(name, true);
+  if (type === 'number') return facts.hasStrings(name);
+  return isTime(type) && facts.hasNumbers(name);
+}
+
 function formFor({ name, type }: DraftField, facts: PropertyFacts, format: ExportFormat): FieldForm {
   if (NESTED.has(type)) return { form: 'quoted-json' };
+  if (isMisfit(name, type, facts)) return { form: 'text', isText: true };
   if (type === 'number' && facts.isBeyondDoubles(name)) return { form: 'text', isText: true };
   if (type === 'number') return facts.hasLargeIntegers(name) ? { form: 'double' } : {};
   if (!isTime(type)) return {};

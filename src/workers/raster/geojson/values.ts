@@ -113,6 +113,16 @@ export class PropertyFacts {
     return this.#has(name, TEXT | LIKE_TIME);
   }
 
+  /** Whether a property has strings. */
+  hasStrings(name: string): boolean {
+    return this.#has(name, TEXT | LIKE_TIME | TIME | DAY);
+  }
+
+  /** Whether a property has numbers, or those with a fraction alone. */
+  hasNumbers(name: string, withFraction = false): boolean {
+    return this.#has(name, withFraction ? DECIMAL : INTEGER | DECIMAL);
+  }
+
   /** Whether a property has more bytes of text than a field of a shapefile. */
   hasLongText(name: string): boolean {
     return this.#has(name, LONG_TEXT);
