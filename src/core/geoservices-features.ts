@@ -1,4 +1,5 @@
 import type { Geometry, Position } from 'geojson';
+import { writeEpochTime } from './epoch-time.js';
 import { isExactNumber } from './exact-number.js';
 import type { FeatureText } from './feature-text.js';
 import {
@@ -8,7 +9,7 @@ import {
   geometryOf,
 } from './geoservices-geometry.js';
 import { parseJsonExactly, stringifyExactly } from './json.js';
-import { compactJson, type JsonText, membersIn } from './json-text.js';
+import { type JsonText, membersIn, readJsonText } from './json-text.js';
 import { type ObjectId, readObjectId } from './object-id.js';
 import type { Field, FieldType, GeometryType } from './vector-source.js';
 
@@ -160,27 +161,14 @@ const MULTI_TYPES = [
   ['rings', 'MultiPolygon'],
 ] as const;
 
-/** Milliseconds of the farthest instants that a date can name. */
-const MAX_TIME = 8.64e15;
-
 function storedValue(value: unknown, type: FieldType): JsonText {
-  if (typeof value === 'number' && (type === 'date-time' || type === 'date') && Math.abs(value) <= MAX_TIME) {
-    const text = new Date(value).toISOString();
-    return JSON.stringify(type === 'date' ? text.split('T')[0] : text);
-  }
+  const isTime = type === 'date-time' || type === 'date';
+  const text = isTime && typeof value === 'number' ? writeEpochTime(value) : undefined;
+  if (text !== undefined) return JSON.stringify(type === 'date' ? text.split('T')[0] : text);
   if (type === 'boolean' && (value === 0 || value === 1)) return String(value === 1);
-  if ((type === 'json' || type === 'array') && typeof value === 'string') return jsonIn(value);
+  if ((type === 'json' || type === 'array') && typeof value === 'string')
+    return readJsonText(value) ?? JSON.stringify(value);
   return stringifyExactly(value);
-}
-
-/** The JSON that a text is; a text that is none is a JSON string. */
-function jsonIn(text: string): JsonText {
-  try {
-    JSON.parse(text);
-    return compactJson(text);
-  } catch {
-    return JSON.stringify(text);
-  }
 }
 
 /** A multi geometry of one part becomes a single one where the layer does not ask for multi ones. */

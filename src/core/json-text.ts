@@ -39,6 +39,16 @@ const STRINGS_AND_SPACE = /"[^"\\]*(?:\\.[^"\\]*)*"|[ \t\r\n]+/gs;
 export const compactJson = (json: JsonText): JsonText =>
   /\s/.test(json) ? json.replace(STRINGS_AND_SPACE, (token) => (token[0] === '"' ? token : '')) : json;
 
+/** The JSON that a text is, on one line; undefined for other texts. */
+export function readJsonText(text: string): JsonText | undefined {
+  try {
+    JSON.parse(text);
+    return compactJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether two texts are the same value: numbers by their digits, everything else letter by letter. */
 export function sameJson(a: JsonText, b: JsonText): boolean {
   const [one, other] = [compactJson(a), compactJson(b)];

@@ -11,6 +11,18 @@ import type { VectorSource } from './vector-source.js';
 export const MERGE_MODES = ['append', 'replace', 'upsert'] as const;
 export type MergeMode = (typeof MERGE_MODES)[number];
 
+/** Column of a staging file with the text of each GeoJSON feature, in place of its geometry and its properties. */
+export const FEATURE_COLUMN = 'graticule_feature';
+/** Table of such a file with the names of all properties, in the order in which they come. */
+export const PROPERTY_TABLE = 'graticule_properties';
+/**
+ * Column of a staging file with the text of each geometry, or a word in its place, where the file has one: no geometry
+ * beside it means that the one of the file cannot be read.
+ */
+export const PLACE_COLUMN = 'graticule_place';
+/** In front of the JSON text of a value in a staging file. */
+export const JSON_MARK = 'graticule-json ';
+
 export interface MergeRequest {
   mode: MergeMode;
   /** Field that tells which feature a row is; of `upsert` alone. */
@@ -35,6 +47,8 @@ export interface MergeRowsTask extends Pick<EditTask, 'visible' | 'writable'> {
   target: VectorSource;
   staging: string;
   stagingTable: string;
+  /** All columns of the file are texts. */
+  isText: boolean;
   /** File for the rows, which is made anew. */
   spool: string;
   /** File for the list of rejected rows; written when nothing follows that could reject more. */

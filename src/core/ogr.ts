@@ -50,8 +50,8 @@ export interface TranslateTask {
   targetCrs?: string;
   /** Maximum features to write; all when absent. */
   maxFeatures?: number;
-  /** Decimals of JSON that a double would round become text with all their digits. */
-  keepsDecimals?: boolean;
+  /** Rows go into a collection: values come as the file has them, wherever OGR would read them as other ones. */
+  keepsValues?: boolean;
 }
 
 /** A file that somebody sent: reading it can take for ever, such as an endless view of a GeoPackage. */
@@ -94,7 +94,7 @@ export interface TranslateResult {
  */
 export interface StageTask
   extends ForeignFile,
-    Pick<TranslateTask, 'path' | 'layer' | 'output' | 'table' | 'sourceCrs' | 'targetCrs' | 'keepsDecimals'> {
+    Pick<TranslateTask, 'path' | 'layer' | 'output' | 'table' | 'sourceCrs' | 'targetCrs' | 'keepsValues'> {
   /** The file comes from an archive, whose layers the name may not be of: then the first one is meant. */
   isUnpacked: boolean;
 }

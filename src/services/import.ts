@@ -347,11 +347,12 @@ export class ImportService {
 
   async #merge(
     context: JobContext<ImportInput>,
-    rows: Omit<StagedRows, 'stagingTable'>,
-    { layer, format }: Saved,
+    rows: Omit<StagedRows, 'stagingTable' | 'isText'>,
+    { layer, format, untyped = false }: Saved,
   ): Promise<ImportResult> {
     const tellPart = (part: number) => tell(context, TRANSLATED + part * (1 - TRANSLATED));
-    const merge = await this.#merges.run(context, { ...rows, stagingTable: STAGING_TABLE }, tellPart);
+    const staged = { ...rows, stagingTable: STAGING_TABLE, isText: untyped };
+    const merge = await this.#merges.run(context, staged, tellPart);
     const features = merge.inserted + merge.updated + merge.unchanged;
     return { table: rows.collection, features, layer, ...(format ? { format } : {}), merge };
   }
@@ -430,7 +431,7 @@ export class ImportService {
       ...(sourceCrs ? { sourceCrs } : {}),
       ...(targetCrs ? { targetCrs } : {}),
       // Rows become values of fields that may have more digits than a column of the file.
-      ...(context.input.merge ? { keepsDecimals: true } : {}),
+      ...(context.input.merge ? { keepsValues: true } : {}),
     };
     const onProgress = (part: number) => tell(context, UNPACKED + part * (TRANSLATED - UNPACKED));
     const result = await this.#deps.pools.run('ogr.stage', task, { signal, onProgress });

@@ -49,6 +49,8 @@ export interface StagedRows {
   merge: MergeInput;
   staging: string;
   stagingTable: string;
+  /** All columns of the file are texts. */
+  isText: boolean;
 }
 
 /** Types of fields that keys can have: their values are the same whoever wrote them. */
@@ -142,10 +144,10 @@ export class Merges {
 
   async #check(context: JobContext, merge: Merging, tell: (part: number) => void): Promise<number> {
     const { rows, collection, bounds } = merge;
-    const { staging, stagingTable, merge: request } = rows;
+    const { staging, stagingTable, isText, merge: request } = rows;
     const { visible, writable } = bounds;
     const task = {
-      ...{ staging, stagingTable, visible, writable, target: collection.source },
+      ...{ staging, stagingTable, isText, visible, writable, target: collection.source },
       ...{ spool: this.#spoolOf(context.id), report: this.#reportOf(context.id) },
       request: requestOf(request),
     };

@@ -89,7 +89,7 @@ describe.each(Object.keys(STORES))('%s: the transaction of a merge', (name) => {
     };
     const checked = mergeRows({
       ...task,
-      ...{ visible, writable, target: source, staging: path, stagingTable: 'staged' },
+      ...{ visible, writable, target: source, staging: path, stagingTable: 'staged', isText: false },
     });
     const origin = { collection: 'parcels', layerId: 1, protocol: 'Import', requestId: 'r', actor: 'ann' };
     return {

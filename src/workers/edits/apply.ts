@@ -146,7 +146,7 @@ function requireMasksKept({ maskedValues = new Map() }: PreparedEdit, { properti
 }
 
 /** The values but those that came back as they were shown: the stored ones may say more. */
-export function dropShownValues(
+function dropShownValues(
   source: EditTask['source'],
   feature: FeatureInput,
   values: PreparedEdit['values'],

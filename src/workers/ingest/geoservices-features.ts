@@ -1,4 +1,5 @@
 import { open, writeFile } from 'node:fs/promises';
+import { toUtcTime, writeEpochTime } from '../../core/epoch-time.js';
 import { isExactNumber } from '../../core/exact-number.js';
 import { TaskFailure } from '../../core/failure.js';
 import type {
@@ -226,9 +227,6 @@ function featureOf(feature: Json, id: bigint, { columns, hasZ, isTable }: GeoSer
   };
 }
 
-/** Milliseconds of the farthest instants that a date can name. */
-const MAX_TIME = 8.64e15;
-
 function attributeOf(value: unknown, type: FieldType, field: string): unknown {
   if (value === null || value === undefined) return null;
   if (type === 'string') return typeof value === 'string' ? value : stringifyExactly(value);
@@ -246,11 +244,12 @@ function attributeOf(value: unknown, type: FieldType, field: string): unknown {
   return number;
 }
 
-/** Dates are milliseconds since 1970. */
+/** Dates are milliseconds since 1970, or text. */
 function instantOf(value: unknown, field: string): string {
-  const ms = typeof value === 'number' ? value : Date.parse(String(value));
-  if (!Number.isFinite(ms) || Math.abs(ms) > MAX_TIME) throw refused(`the value of ${field} is no date`);
-  return new Date(ms).toISOString();
+  const isNumber = typeof value === 'number' || isExactNumber(value);
+  const time = isNumber ? writeEpochTime(value) : toUtcTime(String(value));
+  if (time === undefined) throw refused(`the value of ${field} is no date`);
+  return time;
 }
 
 /** Sends a form to a resource below the layer. Numbers in the exact members may be `ExactNumber`s. Failures that pass are `store-unavailable`, whichever way they are told. */

@@ -12,10 +12,9 @@ export interface Columns {
 
 /** A name of the file is taken for the field of the same name, or of the only one that differs in its case alone. */
 export function columnsOf(
-  file: VectorSource,
+  names: readonly string[],
   { target, visible }: Pick<MergeRowsTask, 'target' | 'visible'>,
 ): Columns {
-  const names = file.fields.map(({ name }) => name);
   const places = target.fields.filter(({ name }) => visible?.includes(name) ?? true);
   const fields = new Map<string, Field>();
   const warnings: string[] = [];

@@ -1,49 +1,39 @@
 import type { FieldError } from '../../core/errors.js';
 import { canonicalDigits } from '../../core/exact-number.js';
 import { TaskFailure } from '../../core/failure.js';
-import { featureTexts } from '../../core/feature-text.js';
 import type { FieldValue } from '../../core/feature-values.js';
-import { fieldOf, type PageKey } from '../../core/features.js';
-import { type JsonText, membersIn } from '../../core/json-text.js';
+import { fieldOf } from '../../core/features.js';
+import type { JsonText } from '../../core/json-text.js';
 import { LIMITS } from '../../core/limits.js';
 import type { MergeRowsResult, MergeRowsTask } from '../../core/merges.js';
-import type { Field, GeoPackageSource, VectorSource } from '../../core/vector-source.js';
+import type { Field, VectorSource } from '../../core/vector-source.js';
 import type { Cancellation } from '../cancellation.js';
 import { isFailure, prepareFeature } from '../edits/prepare.js';
-import { inspect } from '../providers/geopackage/inspect.js';
-import { items } from '../providers/geopackage/items.js';
 import { type Columns, columnsOf } from './columns.js';
+import { type FileRow, type FileRows, openRows } from './file-rows.js';
 import { writeReport } from './report.js';
 import { type ReadyRow, Spool } from './spool.js';
-import { asFieldValue } from './values.js';
+import { asFieldValue, isBlank } from './values.js';
 
-const PAGE = 500;
-const PAGE_BYTES = 8_388_608;
-/** Decimal places that tell any two stored positions apart. */
-const EXACT = 15;
-
-/** A feature of the file. */
-interface FileRow {
-  row: number;
-  id: string;
-  geometry: string;
-  properties: string;
-}
+/** Rows between two looks at whether to stop. */
+const STEP = 500;
 
 /** Checks every row of a file as edits are checked, and keeps what of them will be written. */
 export function mergeRows(task: MergeRowsTask, cancellation?: Cancellation): MergeRowsResult {
-  const file = stagedSource(task);
-  const columns = columnsOf(file, task);
+  const file = openRows(task.staging, task.stagingTable, task.isText);
+  const columns = columnsOf(file.names, task);
   requireKey(task, columns);
-  const spool = Spool.create(task.spool, file.crs);
+  const spool = Spool.create(task.spool, file);
   try {
     const count = new Int32Array(task.count);
-    for (const feature of featuresOf(file)) {
-      if (feature.row % PAGE === 1) cancellation?.check();
-      take(feature, { task, file, columns, spool });
+    let unplaced = 0;
+    for (const row of file.read()) {
+      if (row.row % STEP === 1) cancellation?.check();
+      if (row.geometry === undefined && !row.problem) unplaced++;
+      take(row, { task, file, columns, spool });
       Atomics.add(count, 0, 1);
     }
-    const result = resultOf(spool, columns);
+    const result = resultOf(spool, columns, noteUnplaced(unplaced, task));
     if (result.rejected > 0 && (!task.request.rejectRows || result.rows === 0))
       writeReport(spool, task.report);
     spool.commit();
@@ -55,32 +45,41 @@ export function mergeRows(task: MergeRowsTask, cancellation?: Cancellation): Mer
 
 interface Taking {
   task: MergeRowsTask;
-  file: VectorSource;
+  file: FileRows;
   columns: Columns;
   spool: Spool;
 }
 
-function take(feature: FileRow, { task, file, columns, spool }: Taking): void {
+function take(fileRow: FileRow, { task, file, columns, spool }: Taking): void {
   const { target, visible, writable, request } = task;
-  const { row, id: fileId, geometry } = feature;
+  const { row, id: fileId, geometry, values: members, problem } = fileRow;
   const reject = (reasons: FieldError[]) => spool.reject({ row, id: fileId, reasons });
-  const members = membersIn(feature.properties)!;
-  const values = Object.fromEntries(
-    [...columns.fields].map(([column, field]) => [
-      field.name,
-      asFieldValue(members.get(column) ?? 'null', field),
-    ]),
-  );
-  const operation = { type: 'create', feature: { geometry, values } } as const;
-  const edit = prepareFeature(operation, {
-    ...{ source: target, visible, writable },
-    ...{ crs: file.crs, swapAxes: false },
-  });
+  if (problem) return reject([problem]);
+  const values: Record<string, JsonText> = {};
+  const written: Record<string, JsonText> = {};
+  const blanks: string[] = [];
+  for (const [column, field] of columns.fields) {
+    const json = members.get(column);
+    if (json === undefined) continue;
+    const value = asFieldValue(json, field, file.form);
+    values[field.name] = value;
+    if (value !== json) written[field.name] = json;
+    if (file.form === 'text' && isBlank(json)) blanks.push(field.name);
+  }
+  const feature = { values, ...(geometry === undefined ? {} : { geometry }) };
+  const operation = { type: 'create', feature } as const;
+  const isUpsert = request.mode === 'upsert';
+  const rules = { source: target, visible, writable, crs: file.crs, swapAxes: false };
+  const edit = prepareFeature(operation, rules, isUpsert);
   if (isFailure(edit)) return reject(edit.errors ?? [{ name: '', detail: edit.message }]);
-  const ready: ReadyRow = { row, fileId, geometry: edit.geometry ?? null, values: edit.values };
+  const ready: ReadyRow = { row, fileId, values: edit.values };
+  if (edit.geometry !== undefined) ready.geometry = edit.geometry;
   if (columns.id !== undefined) ready.id = idOf(members.get(columns.id), target);
-  if (request.mode === 'upsert') {
-    ready.sent = operation.feature;
+  if (isUpsert) {
+    ready.sent = feature;
+    ready.written = written;
+    ready.blanks = blanks;
+    if (edit.wrongValues) ready.wrongValues = edit.wrongValues;
     const { keyField = '' } = request;
     const name = `/properties/${keyField}`;
     ready.key =
@@ -116,30 +115,19 @@ function requireKey({ request: { mode, keyField } }: MergeRowsTask, { fields, id
     throw new TaskFailure('invalid-input', `The file has no column ${keyField}, which is the key.`);
 }
 
-function stagedSource({ staging, stagingTable }: MergeRowsTask): GeoPackageSource {
-  const layer = inspect(staging).find(({ source }) => source.table === stagingTable);
-  if (!layer) throw new TaskFailure('invalid-input', 'The staging file has no such feature table.');
-  return layer.source as GeoPackageSource;
+/** What becomes of rows whose file does not say whether they have a geometry. */
+function noteUnplaced(count: number, { request: { mode } }: MergeRowsTask): string[] {
+  if (count === 0) return [];
+  const rows = count === 1 ? '1 row of the file has' : `${count} rows of the file have`;
+  return [
+    mode === 'upsert'
+      ? `${rows} no geometry: features that are there keep theirs.`
+      : `${rows} no geometry: the features have none.`,
+  ];
 }
 
-/** All rows in the order of their ids, which is that of the file where it has none of its own. */
-function* featuresOf(source: GeoPackageSource): Generator<FileRow> {
-  let after: PageKey | undefined;
-  let row = 0;
-  for (let more = true; more; ) {
-    const page = items({
-      ...{ source, filter: undefined, format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT },
-      ...{ limit: PAGE, offset: 0, maxBytes: PAGE_BYTES },
-      ...(after ? { after } : {}),
-    });
-    for (const { id, geometry, properties } of featureTexts(page.features))
-      yield { row: ++row, id, geometry, properties };
-    after = page.last;
-    more = page.more && page.returned > 0;
-  }
-}
-
-function resultOf(spool: Spool, { warnings }: Columns): MergeRowsResult {
+function resultOf(spool: Spool, { warnings }: Columns, notes: readonly string[]): MergeRowsResult {
   const { count: rows, rejectedCount: rejected } = spool;
-  return { rows, rejected, rejections: [...spool.rejected(LIMITS.mergeNamed)], warnings };
+  const rejections = [...spool.rejected(LIMITS.mergeNamed)];
+  return { rows, rejected, rejections, warnings: [...warnings, ...notes] };
 }

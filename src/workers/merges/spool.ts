@@ -1,18 +1,28 @@
 import { rmSync } from 'node:fs';
 import { deserialize, serialize } from 'node:v8';
 import type { FeatureInput } from '../../core/edits.js';
+import type { FieldError } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { FieldValue } from '../../core/feature-values.js';
+import type { JsonText } from '../../core/json-text.js';
 import type { RejectedRow } from '../../core/merges.js';
 import Database from '../../native/sqlite.js';
 import type { NewEvent } from '../edits/session.js';
+import type { FileForm } from './file-rows.js';
 
 /** What a row writes, whichever feature it is. */
 export interface RowContent {
-  geometry: Uint8Array | null;
+  /** Absent where the file does not say whether there is one. */
+  geometry?: Uint8Array | null;
   values: ReadonlyMap<string, FieldValue>;
   /** The row as the file has it, where the row may be that of a stored feature. */
   sent?: FeatureInput;
+  /** Values as the file has them, of fields that are sent in another form. */
+  written?: Readonly<Record<string, JsonText>>;
+  /** Why values do not fit their fields. They may still be the stored ones, which do not fit either. */
+  wrongValues?: ReadonlyMap<string, FieldError>;
+  /** Fields whose text is empty, by which the file may mean null. */
+  blanks?: readonly string[];
 }
 
 /** A row that is ready. */
@@ -44,7 +54,7 @@ interface Stored {
 }
 
 const TABLES = `
-  CREATE TABLE file (crs TEXT NOT NULL);
+  CREATE TABLE file (crs TEXT NOT NULL, form TEXT NOT NULL);
   CREATE TABLE ready (row INTEGER PRIMARY KEY, file_id TEXT NOT NULL, id TEXT, key TEXT UNIQUE, content BLOB NOT NULL);
   CREATE TABLE matches (key TEXT PRIMARY KEY, match TEXT NOT NULL, matches INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE rejected (row INTEGER PRIMARY KEY, file_id TEXT NOT NULL, reasons TEXT NOT NULL);
@@ -67,12 +77,12 @@ export class Spool {
     db.pragma('synchronous = OFF');
   }
 
-  /** An empty one, for the rows of a file in this CRS. */
-  static create(path: string, crs: string): Spool {
+  /** An empty one, for the rows of a file in this CRS and form. */
+  static create(path: string, { crs, form }: { crs: string; form: FileForm }): Spool {
     for (const suffix of ['', '-journal']) rmSync(path + suffix, { force: true });
     const spool = new Spool(new Database(path));
     spool.db.exec(TABLES);
-    spool.#run('INSERT INTO file VALUES (?)', crs);
+    spool.#run('INSERT INTO file VALUES (?, ?)', crs, form);
     spool.begin();
     return spool;
   }
@@ -101,10 +111,10 @@ export class Spool {
     this.db.close();
   }
 
-  add({ row, fileId, id, key, geometry, values, sent }: ReadyRow): void {
+  add({ row, fileId, id, key, ...content }: ReadyRow): void {
     this.#run(
       'INSERT INTO ready (row, file_id, id, key, content) VALUES (?, ?, ?, ?, ?)',
-      ...[row, fileId, id ?? null, key ?? null, serialize({ geometry, values, sent })],
+      ...[row, fileId, id ?? null, key ?? null, serialize(content satisfies RowContent)],
     );
   }
 
@@ -116,6 +126,11 @@ export class Spool {
   /** The CRS of the file, with x before y. */
   get crs(): string {
     return this.#pluck('SELECT crs FROM file') as string;
+  }
+
+  /** How the file tells values apart. */
+  get form(): FileForm {
+    return this.#pluck('SELECT form FROM file') as FileForm;
   }
 
   get count(): number {

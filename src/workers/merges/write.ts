@@ -1,17 +1,22 @@
 import { setImmediate as others } from 'node:timers/promises';
 import { changeOf, isAroundEarth } from '../../core/edit-areas.js';
 import type { CollectionChange, FeatureInput } from '../../core/edits.js';
+import { fieldOf } from '../../core/features.js';
+import { type JsonText, membersIn, sameJson } from '../../core/json-text.js';
 import { LIMITS } from '../../core/limits.js';
 import type { MergeCounts, MergeResult, MergeTask } from '../../core/merges.js';
+import type { Field } from '../../core/vector-source.js';
 import { hasLongitudes } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
-import { dropShownValues, movedOut, requireNoLoss } from '../edits/apply.js';
+import { movedOut, requireNoLoss } from '../edits/apply.js';
 import { deletion, insertion, update } from '../edits/events.js';
 import { isRoundedGeometry } from '../edits/same-geometry.js';
 import { type GeometryForm, type NewEvent, Refusal, type StoredFeature } from '../edits/session.js';
 import { eventsKept } from '../providers/retention.js';
+import { isOfDouble } from '../raster/geojson/values.js';
+import type { FileForm } from './file-rows.js';
 import type { MergeSession } from './session.js';
-import type { MatchedRow, Spool } from './spool.js';
+import type { MatchedRow, RowContent, Spool } from './spool.js';
 
 /** Keys that one question has, and features of one deletion. */
 const KEYS = 10_000;
@@ -88,7 +93,8 @@ class RowWriter {
   readonly #merge: Merge;
   readonly #isTold: boolean;
   /** Geometries as the file would have them with all digits. */
-  readonly #form: GeometryForm;
+  readonly #shape: GeometryForm;
+  readonly #form: FileForm;
   readonly #places: readonly number[];
   /** What is told, without what is long. */
   readonly #changes: Change[] = [];
@@ -96,8 +102,9 @@ class RowWriter {
   constructor(merge: Merge, isTold: boolean) {
     this.#merge = merge;
     this.#isTold = isTold;
-    const { crs } = merge.spool;
-    this.#form = { crs, swapAxes: false, precision: EXACT };
+    const { crs, form } = merge.spool;
+    this.#form = form;
+    this.#shape = { crs, swapAxes: false, precision: EXACT };
     this.#places = hasLongitudes(crs) ? IN_DEGREES : IN_METRES;
   }
 
@@ -148,7 +155,8 @@ class RowWriter {
     return true;
   }
 
-  async #insert({ id: newId, geometry, values }: MatchedRow): Promise<void> {
+  async #insert({ id: newId, geometry = null, values, wrongValues }: MatchedRow): Promise<void> {
+    if (wrongValues) throw Refusal.members([...wrongValues.values()]);
     const { session, task } = this.#merge;
     const { edits } = session;
     if (newId !== undefined && (await edits.exists(newId)))
@@ -162,16 +170,17 @@ class RowWriter {
     this.counts.inserted++;
   }
 
-  async #update({ row, geometry, values, sent = {} }: MatchedRow, id: string): Promise<boolean> {
-    const { session, spool, task } = this.#merge;
+  async #update(matched: MatchedRow, id: string): Promise<boolean> {
+    const { session, spool } = this.#merge;
     const { edits } = session;
+    const { row, geometry, sent = {} } = matched;
     const other = spool.writerOf(id);
     if (other !== undefined) throw new Refusal('conflict', `Row ${other} is of the same feature.`);
-    const before = await edits.read(id, this.#form);
+    const before = await edits.read(id, this.#shape);
     if (!before) throw new Refusal('forbidden', 'A feature that you may not change has this key.');
     requireNoLoss(before, geometry);
     const written = isShown(sent, before, this.#places) ? undefined : geometry;
-    const changed = dropShownValues(task.source, sent, values, before);
+    const changed = this.#changedValues(matched, before);
     await edits.update(id, { geometry: written, values: changed, reset: [] });
     const after = await edits.read(id);
     if (!after) throw movedOut();
@@ -183,6 +192,27 @@ class RowWriter {
     this.#tell(update(before, after));
     this.counts.updated++;
     return true;
+  }
+
+  /**
+   * The values of a row but those that are the stored ones as its file can hold them. Throws `Refusal` for others that do
+   * not fit their fields.
+   */
+  #changedValues(matched: MatchedRow, before: StoredFeature): RowContent['values'] {
+    const { values, sent = {}, written = {}, wrongValues = new Map(), blanks = [] } = matched;
+    const { source } = this.#merge.task;
+    const stored = membersIn(before.properties)!;
+    const isHeld = (name: string) => {
+      const was = stored.get(name);
+      if (was === undefined) return false;
+      if (blanks.includes(name)) return was === 'null' || was === '""';
+      const [now, raw] = [sent.values?.[name], written[name]];
+      if ((now !== undefined && sameJson(now, was)) || (raw !== undefined && sameJson(raw, was))) return true;
+      return this.#form === 'typed' && isRounded(now, was, fieldOf(source, name)?.type);
+    };
+    const errors = [...wrongValues].flatMap(([name, error]) => (isHeld(name) ? [] : [error]));
+    if (errors.length > 0) throw Refusal.members(errors);
+    return new Map([...values].filter(([name]) => !isHeld(name)));
   }
 
   /** Writes the events; nothing follows but the commit. */
@@ -222,6 +252,21 @@ function isShown(
     isRoundedGeometry(geometry, shown, places)
   );
 }
+
+const FINE_TIME = /(\.\d{3})\d+(?=Z")/;
+
+/** Whether a value is the stored one in a column of doubles, or of times in milliseconds. */
+function isRounded(sent: JsonText | undefined, stored: JsonText, type: Field['type'] | undefined): boolean {
+  if (sent === undefined) return false;
+  if (type === 'number')
+    return !stored.startsWith('"') && Number(sent) === Number(stored) && isOfDouble(sent);
+  return type === 'date-time' && FINE_TIME.test(stored) && isSameTime(sent, stored.replace(FINE_TIME, '$1'));
+}
+
+const isSameTime = (sent: JsonText, stored: JsonText): boolean =>
+  sent.startsWith('"') &&
+  !FINE_TIME.test(sent) &&
+  Date.parse(JSON.parse(sent) as string) === Date.parse(JSON.parse(stored) as string);
 
 function isSame(before: StoredFeature, after: StoredFeature): boolean {
   return before.row === after.row;

@@ -20,3 +20,13 @@ export function nameDriver(dataset: Dataset, driver: string): void {
 /** Name of the OGR driver that reads the file of a dataset. */
 export const driverOfDataset = (dataset: Dataset): string =>
   drivers.get(dataset) ?? dataset.driver.description;
+
+const features = new WeakMap<Dataset, string>();
+
+/** Keeps the path of the GeoJSON text whose features a dataset has. */
+export function nameFeatures(dataset: Dataset, path: string): void {
+  features.set(dataset, path);
+}
+
+/** Path of the GeoJSON text whose features a dataset has; undefined where they come from elsewhere. */
+export const featuresOfDataset = (dataset: Dataset): string | undefined => features.get(dataset);

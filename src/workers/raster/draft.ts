@@ -1,4 +1,5 @@
 import type { Layer } from 'gdal-async';
+import { freeName } from '../../core/column-names.js';
 import { escapeHtml } from '../../core/html.js';
 import type { ExportDraft, TranslateTask } from '../../core/ogr.js';
 import type { FieldType } from '../../core/vector-source.js';
@@ -28,6 +29,12 @@ const CASTS: Partial<Record<FieldType, string>> = {
 /** Whole numbers of more than 32 bits would lose digits in KML. */
 const DIGITS = 'character(20)';
 
+/** Columns of ids and geometries whose names no field has: GDAL would take such a field for them, or drop it. */
+export function keyArguments(fields: readonly string[]): string[] {
+  const names = new Set(fields.map((name) => name.toLowerCase()));
+  return ['-lco', `FID=${freeName('fid', names)}`, '-lco', `GEOMETRY_NAME=${freeName('geom', names)}`];
+}
+
 export function draftArguments(
   draft: ExportDraft,
   { format, table, sourceCrs }: TranslateTask,
@@ -50,6 +57,7 @@ export function draftArguments(
     ...(sourceCrs === undefined ? [] : ['-a_srs', crsOf(sourceCrs).text]),
     ...(draft.geometryType === 'Geometry' ? [] : ['-nlt', geometryName(draft, format === 'ESRI Shapefile')]),
     ...(keepsIds && idColumn === 'FID' ? ['-preserve_fid'] : []),
+    ...(format === 'GPKG' ? keyArguments(draft.fields.map(({ name }) => name)) : []),
     ...(format === 'ESRI Shapefile' ? ['-lco', 'ENCODING=UTF-8'] : []),
   ];
 }

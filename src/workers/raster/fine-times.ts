@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Layer } from 'gdal-async';
+import { PLACE_COLUMN } from '../../core/merges.js';
 import type { ExportFormat } from '../../core/ogr.js';
 import { xmlEscaped } from '../../core/xml-text.js';
 import { quote } from '../providers/geopackage/connection.js';
@@ -44,13 +45,18 @@ interface RowSelection {
   times: 'marked' | 'text' | 'milliseconds';
   /** Column with the ids, which replaces the one of the file: rows are in its order, and without it. */
   idColumn?: string | undefined;
+  /** A further column has the first bytes of each geometry, also where it cannot be read. */
+  keepsPlaces?: boolean | undefined;
 }
+
+/** Bytes of a geometry that tell which one it is. */
+const PLACE_BYTES = 8;
 
 /** SQL of the rows of a layer of a GeoPackage, with the times of some columns as text. */
 export function selectRows(
   layer: Layer,
   columns: ReadonlySet<string>,
-  { times, idColumn }: RowSelection,
+  { times, idColumn, keepsPlaces = false }: RowSelection,
 ): string {
   const names = layer.fields.getNames().filter((name) => name !== idColumn);
   const values = names.map((name) => {
@@ -63,6 +69,11 @@ export function selectRows(
   const keys = idColumn === undefined ? [layer.fidColumn, layer.geomColumn] : [layer.geomColumn];
   const list = keys.filter((name) => name !== '').map(quote);
   const order = idColumn === undefined ? '' : ` ORDER BY ${quote(idColumn)}`;
+  if (keepsPlaces)
+    values.push(
+      `CASE WHEN ${quote(layer.geomColumn)} IS NOT NULL
+        THEN 'X''' || hex(substr(${quote(layer.geomColumn)}, 1, ${PLACE_BYTES})) || '''' END AS ${PLACE_COLUMN}`,
+    );
   return `SELECT ${[...list, ...values].join(', ')} FROM ${quote(layer.name)}${order}`;
 }
 

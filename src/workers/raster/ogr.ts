@@ -39,7 +39,7 @@ export async function openVector(path: string, reading: Reading = {}): Promise<D
   await refuseArchive(path);
   await requireOwnSidecars(path);
   try {
-    if (isCsv(path)) return await openCsv(path);
+    if (isCsv(path)) return await openCsv(path, reading);
     if (SHAPEFILE.test(path)) return await openShapefile(path);
     if (KML.test(path)) return await openKml(path);
     await requirePlainDefinitions(path);

@@ -5,12 +5,13 @@ import { TaskFailure } from '../../core/failure.js';
 import { LIMITS } from '../../core/limits.js';
 import type { StagedLayer, StageProblem, StageTask, TranslateResult } from '../../core/ogr.js';
 import { crsOfDataset } from './crs.js';
-import { driverOfDataset } from './dataset-notes.js';
+import { driverOfDataset, featuresOfDataset } from './dataset-notes.js';
 import { type Dataset, unreadable } from './gdal.js';
 import { hasNoGeometry, openVector } from './ogr.js';
 import { isParquet } from './parquet/file.js';
 import { inspectParquet } from './parquet/translate.js';
 import { coordinatesOfTable } from './spreadsheet.js';
+import { stageFeatures } from './staged-features.js';
 import { translate, translateOpened } from './translate.js';
 import { requireNewFile } from './translation.js';
 
@@ -41,13 +42,33 @@ export async function stage(
   const source = await openVector(task.path, task);
   try {
     const layers = await candidatesOf(source);
-    const staged = await stageLayer(task, layers, (layer) =>
-      translateOpened(source, { ...task, layer, maxFeatures }, part, onProgress),
+    const staged = await stageLayer(
+      task,
+      layers,
+      async (layer) =>
+        (await keepFeatures(source, task, layer, part, onProgress)) ??
+        translateOpened(source, { ...task, layer, maxFeatures }, part, onProgress),
     );
     return { ...staged, driver: driverOfDataset(source) };
   } finally {
     source.close();
   }
+}
+
+/** Stages the text of the features of a source that has such; undefined for any other one. */
+async function keepFeatures(
+  source: Dataset,
+  { sourceCrs, keepsValues, ...task }: StageTask,
+  name: string,
+  part: string,
+  onProgress: (fraction: number) => void,
+): Promise<TranslateResult | undefined> {
+  const path = keepsValues ? featuresOfDataset(source) : undefined;
+  const layer = source.layers.get(name);
+  const crs = sourceCrs ?? crsOfDataset(layer)?.text;
+  if (path === undefined || crs === undefined) return undefined;
+  const count = Math.max(0, await layer.features.countAsync(false));
+  return stageFeatures(task, { path, crs, maxFeatures, count }, part, onProgress);
 }
 
 async function candidatesOf(source: Dataset): Promise<Candidate[]> {

@@ -2,9 +2,9 @@
 
 import type Database from '../../native/sqlite.js';
 import { connect, quote } from '../providers/geopackage/connection.js';
-import { TIME_MARK } from './geojson/values.js';
+import { TEXT_MARK, TIME_MARK } from './geojson/values.js';
 
-/** Gives times that were handed over as text their type, and those of a 60th second or a 24th hour the next minute or day. */
+/** Takes marks from text; gives times that were handed over as text their type, and those of a 60th second or a 24th hour the next minute or day. */
 export function finishTimes(path: string, table: string): void {
   const db = connect(path, false);
   try {
@@ -12,7 +12,8 @@ export function finishTimes(path: string, table: string): void {
     db.pragma('journal_mode = MEMORY');
     db.pragma('synchronous = OFF');
     const columns = db.prepare('SELECT name, type FROM pragma_table_info(?)').all(table) as Column[];
-    unmark(db, table, columns);
+    unmark(db, table, columns, TEXT_MARK);
+    declareColumns(db, table, unmark(db, table, columns, TIME_MARK), 'DATETIME');
     carryTimes(db, table, columns);
   } finally {
     db.close();
@@ -24,25 +25,28 @@ interface Column {
   type: string;
 }
 
-function unmark(db: Database.Database, table: string, columns: readonly Column[]): void {
-  const marked = markedAmong(
-    db,
-    table,
-    columns.filter(({ type }) => /^TEXT/i.test(type)),
-  );
-  if (marked.length === 0) return;
-  const changes = marked.map((name) => `${quote(name)} = substr(${quote(name)}, ${TIME_MARK.length + 1})`);
+/** Takes a mark from the values of all columns that have it, and returns the names of these. */
+function unmark(db: Database.Database, table: string, columns: readonly Column[], mark: string): string[] {
+  const texts = columns.filter(({ type }) => /^TEXT/i.test(type));
+  const marked = markedAmong(db, table, texts, mark);
+  if (marked.length === 0) return [];
+  const changes = marked.map((name) => `${quote(name)} = substr(${quote(name)}, ${mark.length + 1})`);
   db.exec(`UPDATE ${quote(table)} SET ${changes.join(', ')}`);
-  declareColumns(db, table, marked, 'DATETIME');
+  return marked;
 }
 
-function markedAmong(db: Database.Database, table: string, columns: readonly Column[]): string[] {
+function markedAmong(
+  db: Database.Database,
+  table: string,
+  columns: readonly Column[],
+  mark: string,
+): string[] {
   if (columns.length === 0) return [];
   const tests = columns.map(({ name }) => `max(${quote(name)} GLOB ?)`).join(', ');
   const hits = db
     .prepare(`SELECT ${tests} FROM ${quote(table)}`)
     .raw()
-    .get(...columns.map(() => `${TIME_MARK}*`)) as (number | null)[];
+    .get(...columns.map(() => `${mark}*`)) as (number | null)[];
   return columns.flatMap(({ name }, i) => (hits[i] === 1 ? [name] : []));
 }
 
@@ -53,6 +57,7 @@ export function declareColumns(
   names: readonly string[],
   type: 'BLOB' | 'DATETIME',
 ): void {
+  if (names.length === 0) return;
   let sql = db
     .prepare("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?")
     .pluck()

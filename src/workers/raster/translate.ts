@@ -9,7 +9,7 @@ import { noteTruncatedTimes } from '../../core/value-notes.js';
 import { type Crs, crsOf, crsOfDataset } from './crs.js';
 import { noteOfCurves } from './curves.js';
 import { noteDataset, notesOfDataset } from './dataset-notes.js';
-import { draftArguments, readingDraft } from './draft.js';
+import { draftArguments, keyArguments, readingDraft } from './draft.js';
 import { fineColumns, noteOfTimes, openTruncated, selectRows } from './fine-times.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
 import { openDraft } from './geojson/draft.js';
@@ -21,6 +21,7 @@ import { copyPath, removePart } from './parts.js';
 import { coordinatesOfTable, pointsOf, requirePlaces } from './spreadsheet.js';
 import { finishTimes } from './staged-times.js';
 import { failureOf, publish, requireNewFile } from './translation.js';
+import { countPlacedFeatures, noteOfUnreadPlaces } from './unread-places.js';
 import { binaryFields, finishBytes, noteBytes } from './written-bytes.js';
 import { finishIds } from './written-ids.js';
 
@@ -100,7 +101,7 @@ export async function translateOpened(
   try {
     const layer = layerOf(source, task.layer);
     const ids = await idsOf(task, source, layer);
-    const lost = task.draft ? [] : await notesOfLayer(task, source, layer);
+    const lost = task.draft ? await noteOfDropped(task, layer) : await notesOfLayer(task, source, layer);
     const options = { progress_cb: (fraction: number) => onProgress(fraction) };
     // GDAL waits for each call: that takes longer than a small file.
     const file = await stat(task.path);
@@ -119,6 +120,7 @@ export async function translateOpened(
     });
     // Drivers that only write cannot be asked what they wrote.
     const features = await (task.format ? layer : copy.layers.get(task.table)).features.countAsync(true);
+    const renamed = task.format ? undefined : noteOfNames(layer, copy.layers.get(task.table));
     if (coordinatesOfTable(layer, source.driver.description)) requirePlaces(copy.layers.get(0));
     copy.close();
     if (task.format === undefined || task.format === 'GPKG') finishTimes(part, task.table);
@@ -126,9 +128,14 @@ export async function translateOpened(
     const binary = task.draft ? binaryFields(task.draft) : [];
     if (task.format === 'GPKG') finishBytes(part, task.table, binary);
     else if (binary.length > 0) lost.push(noteBytes(binary));
+    const unread =
+      task.format || task.keepsValues
+        ? undefined
+        : await noteOfUnreadPlaces(source, layer, task.path, { path: part, table: task.table });
     await publish(part, task.output);
     onProgress(1);
-    const notes = [...notesOfDataset(source), ...lost];
+    const added = [renamed, unread].filter((note) => note !== undefined);
+    const notes = [...notesOfDataset(source), ...lost, ...added];
     return {
       features,
       ...(notes.length === 0 ? {} : { notes }),
@@ -156,6 +163,17 @@ async function notesOfLayer(
     await noteOfTimes(path, source.driver.description, layer),
   ];
   return notes.filter((note) => note !== undefined);
+}
+
+/** What to say of fields with other names: those of a GeoPackage do not differ in their case alone. */
+function noteOfNames(layer: Layer, copy: Layer): string | undefined {
+  const names = copy.fields.getNames();
+  const renamed = layer.fields.getNames().flatMap((name, i) => {
+    const other = names[i];
+    return names.includes(name) || other === undefined ? [] : [`${name} (now ${other})`];
+  });
+  if (renamed.length === 0) return undefined;
+  return `Names of fields that differ in their case alone are changed: ${renamed.slice(0, 20).join(', ')}.`;
 }
 
 async function translateTable(
@@ -232,10 +250,12 @@ async function translateArguments(
       ...exportArguments(task.format, task.table, sourceCrs),
       ...rowArguments(layer, task.format, fine, task.idColumn),
     ];
+  const keepsPlaces = task.keepsValues === true && source.driver.description === 'GPKG';
   return [
     ...['-f', 'GPKG', '-nln', task.table, '-gt', TRANSACTION_ROWS],
     ...(task.maxFeatures === undefined ? [] : ['-limit', String(task.maxFeatures)]),
-    ...['-lco', 'FID=fid', '-lco', 'GEOMETRY_NAME=geom', '-lco', 'SPATIAL_INDEX=NO'],
+    ...keyArguments(layer.fields.getNames()),
+    ...['-lco', 'SPATIAL_INDEX=NO'],
     ...(coordinates || !keepsIds ? [] : ['-preserve_fid']),
     ...projection(task, own, sourceCrs),
     ...(coordinates
@@ -243,10 +263,19 @@ async function translateArguments(
       : ['-nlt', 'CONVERT_TO_LINEAR', ...(await geometryArguments(source, layer))]),
     ...(coordinates
       ? []
-      : fine.size > 0
-        ? ['-sql', selectRows(layer, fine, { times: 'marked' })]
+      : fine.size > 0 || keepsPlaces
+        ? ['-sql', selectRows(layer, fine, { times: 'marked', keepsPlaces })]
         : [layer.name]),
   ];
+}
+
+/** GDAL leaves features without a geometry out of a FlatGeobuf file. */
+async function noteOfDropped({ format, draft, path }: TranslateTask, layer: Layer): Promise<string[]> {
+  if (format !== 'FlatGeobuf' || draft?.isEmpty) return [];
+  const count = (await layer.features.countAsync(true)) - (await countPlacedFeatures(path));
+  return count > 0
+    ? [`Features without a geometry, which the format does not hold, are left out: ${count}.`]
+    : [];
 }
 
 /** Names the CRS of the coordinates when `sourceCrs` states one, and projects them when they are to be in another. */

@@ -5,7 +5,6 @@ import { connect, quote } from '../providers/geopackage/connection.js';
 
 /** Column in which the ids come. */
 export const ID_COLUMN = 'graticule_id';
-const KEY = 'fid';
 /** Further than rows of a file are numbered. */
 const STEP = 2n ** 40n;
 
@@ -17,19 +16,21 @@ export function finishIds(path: string, table: string): void {
     db.pragma('journal_mode = MEMORY');
     db.pragma('synchronous = OFF');
     const has = db.prepare('SELECT count(*) FROM pragma_table_info(?) WHERE name = ?').pluck();
-    if (has.get(table, ID_COLUMN) === 1) db.transaction(() => moveIds(db, quote(table)))();
+    if (has.get(table, ID_COLUMN) !== 1) return;
+    const key = db.prepare('SELECT name FROM pragma_table_info(?) WHERE pk = 1').pluck().get(table) as string;
+    db.transaction(() => moveIds(db, quote(table), quote(key)))();
   } finally {
     db.close();
   }
 }
 
-function moveIds(db: Database.Database, table: string): void {
-  db.exec(`CREATE TEMP TABLE moves AS SELECT ${KEY} AS old, ${ID_COLUMN} AS new FROM ${table}`);
+function moveIds(db: Database.Database, table: string, key: string): void {
+  db.exec(`CREATE TEMP TABLE moves AS SELECT ${key} AS old, ${ID_COLUMN} AS new FROM ${table}`);
   db.exec('CREATE UNIQUE INDEX temp.moves_old ON moves (old)');
   // Rows go to numbers that are free of both first.
   const base = freeBase(db);
-  db.prepare(`UPDATE ${table} SET ${KEY} = ${KEY} + ?`).run(base);
-  db.prepare(`UPDATE ${table} SET ${KEY} = (SELECT new FROM moves WHERE old = ${KEY} - ?)`).run(base);
+  db.prepare(`UPDATE ${table} SET ${key} = ${key} + ?`).run(base);
+  db.prepare(`UPDATE ${table} SET ${key} = (SELECT new FROM moves WHERE old = ${key} - ?)`).run(base);
   db.exec(`DROP TABLE moves; ALTER TABLE ${table} DROP COLUMN ${ID_COLUMN}`);
 }
 

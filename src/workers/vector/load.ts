@@ -199,6 +199,7 @@ function describe(db: Db, { stagingTable: table, untyped, spans }: LoadTask): St
     )
     .raw()
     .get() as (number | null)[];
+  if (box.some((n) => n !== null && !Number.isFinite(n))) throw notFinite(db, table, id.name, g);
   return {
     column: geometry.column_name,
     type: geometry.geometry_type_name,
@@ -214,6 +215,17 @@ function describe(db: Db, { stagingTable: table, untyped, spans }: LoadTask): St
       .map(withZone),
     extent: box.every((n) => n !== null) ? (box as Staged['extent']) : undefined,
   };
+}
+
+function notFinite(db: Db, table: string, id: string, column: string): TaskFailure {
+  const ends = ['MinX', 'MinY', 'MaxX', 'MaxY'].map((end) => `abs(ST_${end}(${column})) = 9e999`);
+  const sql = `SELECT count(*) + 1 FROM staging.${quote(table)} WHERE ${quote(id)} <
+    (SELECT min(${quote(id)}) FROM staging.${quote(table)} WHERE ${ends.join(' OR ')})`;
+  const place = db.prepare(sql).pluck().get() as number;
+  return new TaskFailure(
+    'invalid-input',
+    `Feature ${place} has a coordinate that is not a finite number. Correct it, and import the file again.`,
+  );
 }
 
 /** Columns of GeoPackages (OGC 12-128r18, table 1) for types of texts, and how texts become values. */

@@ -3,30 +3,60 @@
 import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { PLACE_COLUMN } from '../../../core/merges.js';
 import { gdal } from '../gdal.js';
-import { pointOf } from './columns.js';
+import type { Exactness } from '../geojson/values.js';
+import { type CsvGeometry, pointOf } from './columns.js';
 import type { CsvReading } from './reading.js';
 import { recordsOf } from './text.js';
 
-/** Writes the file as UTF-8 with commas between values, decimal points and geometries as WKT. */
-export async function writeNormal(reading: CsvReading, path: string): Promise<void> {
-  await pipeline(Readable.from(linesOf(reading)), createWriteStream(path, { flags: 'wx' }));
+/**
+ * Writes the file as UTF-8 with commas between values, decimal points and geometries as WKT. With `keepsValues` a further
+ * column has the geometries as the file has them.
+ */
+export async function writeNormal(
+  reading: CsvReading,
+  path: string,
+  exactness: Exactness = {},
+): Promise<void> {
+  await pipeline(Readable.from(linesOf(reading, exactness)), createWriteStream(path, { flags: 'wx' }));
 }
 
-async function* linesOf(reading: CsvReading): AsyncGenerator<string> {
+async function* linesOf(reading: CsvReading, { keepsValues }: Exactness): AsyncGenerator<string> {
   const { columns, commas, geometry } = reading;
   const decimals = commas.map((column) => columns.indexOf(column));
   const place = geometry && 'column' in geometry ? columns.indexOf(geometry.column) : -1;
+  const places = geometry && placesOf(geometry).map((column) => columns.indexOf(column));
   let isHead = true;
   for await (const record of recordsOf(reading)) {
+    const kept = isHead ? PLACE_COLUMN : places?.map((i) => record[i] ?? '').join(', ');
     if (!isHead) {
       for (const i of decimals) if (record[i]) record[i] = record[i].replace(',', '.').trim();
       if (record[place]) record[place] = wktOf(record[place]);
     }
     isHead = false;
+    if (keepsValues && kept !== undefined) {
+      // A record may be shorter than the line of names.
+      for (let i = record.length; i < columns.length; i++) record[i] = '';
+      record[columns.length] = /^[\s,]*$/.test(kept) ? '' : kept;
+    }
     yield `${record.map(quote).join(',')}\n`;
   }
 }
+
+/** Records that have something in the place of a geometry. */
+export async function countPlaces(reading: CsvReading): Promise<number> {
+  const { columns, geometry } = reading;
+  if (!geometry) return 0;
+  const places = placesOf(geometry).map((column) => columns.indexOf(column));
+  let count = -1;
+  for await (const record of recordsOf(reading))
+    if (count < 0 || places.some((i) => record[i]?.trim())) count++;
+  return count;
+}
+
+const placesOf = (geometry: CsvGeometry): string[] =>
+  'column' in geometry ? [geometry.column] : [geometry.x, geometry.y];
 
 function wktOf(value: string): string {
   if (value.trimStart().startsWith('{')) return wktOfGeoJson(value);

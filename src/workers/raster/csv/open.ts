@@ -1,6 +1,7 @@
 import { basename, join } from 'node:path';
 import { noteDataset } from '../dataset-notes.js';
 import { type Dataset, gdal } from '../gdal.js';
+import type { Exactness } from '../geojson/values.js';
 import { openInScratch } from '../scratch.js';
 import { writeNormal } from './normal.js';
 import { type CsvReading, isPlain, readingOf } from './reading.js';
@@ -9,9 +10,9 @@ import { type CsvReading, isPlain, readingOf } from './reading.js';
  * Opens a CSV file. All columns are read as texts: OGR's driver would take `007` for 7. What it cannot read is written
  * anew, into a folder that is removed with the dataset.
  */
-export async function openCsv(path: string): Promise<Dataset> {
+export async function openCsv(path: string, exactness: Exactness): Promise<Dataset> {
   const reading = await readingOf(path);
-  const dataset = await openReading(path, reading);
+  const dataset = await openReading(path, reading, exactness);
   const { encoding, encodingReason, isGuess } = reading;
   if (isGuess)
     noteDataset(
@@ -21,12 +22,13 @@ export async function openCsv(path: string): Promise<Dataset> {
   return dataset;
 }
 
-async function openReading(path: string, reading: CsvReading): Promise<Dataset> {
+async function openReading(path: string, reading: CsvReading, exactness: Exactness): Promise<Dataset> {
   // Only the synchronous call hands open options on (gdal-async 3.12); for CSV it reads no more than the head.
-  if (isPlain(reading)) return gdal.drivers.get('CSV').open(path, 'r', optionsOf(reading));
+  if (isPlain(reading) && !exactness.keepsValues)
+    return gdal.drivers.get('CSV').open(path, 'r', optionsOf(reading));
   return openInScratch('csv', async (folder) => {
     const copy = join(folder, basename(path));
-    await writeNormal(reading, copy);
+    await writeNormal(reading, copy, exactness);
     return gdal.drivers.get('CSV').open(copy, 'r', optionsOf(reading));
   });
 }

@@ -81,7 +81,7 @@ function isMisfit(name: string, type: FieldType, facts: PropertyFacts): boolean 
 }
 
 function formFor({ name, type }: DraftField, facts: PropertyFacts, format: ExportFormat): FieldForm {
-  if (NESTED.has(type)) return { form: 'json' };
+  if (NESTED.has(type)) return { form: 'quoted-json' };
   if (isMisfit(name, type, facts)) return TEXT;
   if (type === 'number' && facts.isBeyondDoubles(name)) return TEXT;
   if (type === 'number') return facts.hasLargeIntegers(name) ? { form: 'double' } : {};

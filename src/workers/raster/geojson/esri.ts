@@ -2,16 +2,19 @@
 
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
+import { writeEpochTime } from '../../../core/epoch-time.js';
+import { digitsOf, isExactNumber } from '../../../core/exact-number.js';
 import { TaskFailure } from '../../../core/failure.js';
 import { GeoServicesGeometryError, geometryOf } from '../../../core/geoservices-geometry.js';
 import { parseJsonExactly, stringifyExactly } from '../../../core/json.js';
+import { noteTextTimes } from '../../../core/value-notes.js';
 import { xmlEscaped } from '../../../core/xml-text.js';
 import { crsOfDataset } from '../crs.js';
-import { nameDriver, noteDataset } from '../dataset-notes.js';
+import { nameDriver, nameFeatures, noteDataset } from '../dataset-notes.js';
 import { type Dataset, openWith } from '../gdal.js';
 import { openInScratch } from '../scratch.js';
 import { readFacts, writeCopy } from './open.js';
-import type { Exactness, Form } from './values.js';
+import type { Exactness } from './values.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -38,21 +41,29 @@ export async function openEsriJson(path: string, exactness: Exactness): Promise<
   const fields = fieldsOf(set);
   const name = basename(path, extname(path));
   const notes: string[] = [];
+  let plain = '';
   const dataset = await openInScratch('esri', async (folder) => {
-    const plain = join(folder, 'features.geojson');
+    plain = join(folder, 'features.geojson');
     const crs = await readCrs(set, folder);
     await writeFile(plain, geoJsonOf(set, fields), { mode: 0o600 });
     const facts = await readFacts(plain);
-    const forms = facts.forms(exactness);
-    notes.push(...facts.notes(forms));
+    const forms = facts.forms();
+    const isText = ({ name, type }: EsriField) =>
+      forms.has(name) || (DATE.test(type) && facts.hasOtherText(name));
+    const texts = fields.filter(({ name, type }) => DATE.test(type) && facts.hasOtherText(name));
+    notes.push(...facts.notes(forms), ...noteTextTimes(texts.map(({ name }) => name)));
     const copy = join(folder, 'copy.geojson');
     if (forms.size > 0) await writeCopy(plain, copy, forms);
     const wrapper = join(folder, 'features.vrt');
     const source = basename(forms.size > 0 ? copy : plain);
-    await writeFile(wrapper, virtualDataset({ source, name, crs, fields, forms }));
+    await writeFile(wrapper, virtualDataset({ source, name, crs, fields, isText }));
     return openWith(wrapper, ['OGR_VRT']);
   });
   nameDriver(dataset, DRIVER);
+  if (exactness.keepsValues) {
+    nameFeatures(dataset, plain);
+    return dataset;
+  }
   for (const note of notes) noteDataset(dataset, note);
   return dataset;
 }
@@ -123,13 +134,10 @@ function idFieldOf({ objectIdFieldName }: Json, fields: readonly EsriField[]): s
   return fields.find(({ type }) => type === 'esriFieldTypeOID')?.name;
 }
 
-/** Milliseconds of the farthest instants that a date can name. */
-const MAX_TIME = 8.64e15;
-
 function plainValue(value: unknown, type = ''): unknown {
   if (value === undefined || value === null) return null;
-  if (DATE.test(type) && typeof value === 'number' && Math.abs(value) <= MAX_TIME)
-    return new Date(value).toISOString();
+  if (DATE.test(type) && (typeof value === 'number' || isExactNumber(value)))
+    return writeEpochTime(value) ?? digitsOf(value);
   if (REAL.test(type) && typeof value === 'string' && /^(NaN|-?Infinity)$/i.test(value)) return null;
   return value;
 }
@@ -148,12 +156,13 @@ interface Wrapped {
   name: string;
   crs: string | undefined;
   fields: readonly EsriField[];
-  forms: ReadonlyMap<string, Form>;
+  /** Whether a field has other values than those of its type. */
+  isText(field: EsriField): boolean;
 }
 
-function virtualDataset({ source, name, crs, fields, forms }: Wrapped): string {
+function virtualDataset({ source, name, crs, fields, isText }: Wrapped): string {
   const columns = fields.map((field) => {
-    const type = forms.has(field.name) ? 'String' : ogrTypeOf(field.type);
+    const type = isText(field) ? 'String' : ogrTypeOf(field.type);
     return `<Field name="${xmlEscaped(field.name)}" src="${xmlEscaped(field.name)}" type="${type}"/>`;
   });
   return `<OGRVRTDataSource><OGRVRTLayer name="${xmlEscaped(name)}">

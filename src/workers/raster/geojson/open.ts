@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { basename, join } from 'node:path';
 import { finished } from 'node:stream/promises';
-import { noteDataset } from '../dataset-notes.js';
+import { nameFeatures, noteDataset } from '../dataset-notes.js';
 import { type Dataset, openWith } from '../gdal.js';
 import { openInScratch } from '../scratch.js';
 import { PropertyScanner } from './scanner.js';
@@ -19,9 +19,16 @@ export async function openJson(
   drivers: readonly string[],
   exactness: Exactness = {},
 ): Promise<Dataset> {
+  const hasFeatures = !drivers.includes('TopoJSON');
+  if (exactness.keepsValues && hasFeatures) {
+    const plain = await openWith(path, drivers);
+    nameFeatures(plain, path);
+    return plain;
+  }
   const facts = await readFacts(path);
   const forms = facts.forms(exactness);
   const dataset = await openForms(path, drivers, forms);
+  if (hasFeatures) nameFeatures(dataset, path);
   for (const note of facts.notes(forms)) noteDataset(dataset, note);
   return dataset;
 }

@@ -2,6 +2,7 @@
 
 import { canonicalDigits, INT64_MAX, INT64_MIN, readNumber } from '../../../core/exact-number.js';
 import { compactJson } from '../../../core/json-text.js';
+import { JSON_MARK } from '../../../core/merges.js';
 import {
   noteRoundedNumbers,
   noteShortNumbers,
@@ -19,11 +20,13 @@ const BIG = 4;
 const HUGE = 8;
 /** A decimal with digits that its double does not have. */
 const ROUNDED = 16;
-/** A decimal that is not the shortest one of its double. */
-const LONG = 32;
+/** An array, which GDAL writes into a GeoPackage as `(2:a,b)`. */
+const LIST = 32;
+/** A date and a time of day. */
 const TIME = 64;
 /** A time with more than milliseconds. */
 const FINE = 128;
+/** Text that no program takes for a date or a time. */
 const TEXT = 256;
 const NESTED = 512;
 /** An object or array with a number that would be another one. */
@@ -35,20 +38,35 @@ const INFINITE = 4096;
 const LONG_TEXT = 8192;
 /** A decimal of more than 15 digits. */
 const MANY_DIGITS = 16384;
-/** A date with a time of day. */
-const TIME_OF_DAY = 32768;
+/** Text that GDAL may take for a date or a time, and would write in another way: `12:30`, years before 0, two digits of a year. */
+const LIKE_TIME = 32768;
+/** A time whose offset GDAL does not have. */
+const ODD = 65536;
+/** A date. */
+const DAY = 131072;
+/** Any text. */
+const STRING = TEXT | LIKE_TIME | TIME | DAY;
 /** Bytes of text in a field of a shapefile. */
 const MAX_DBF_TEXT = 254;
 
 /**
- * How the values of a property are handed to GDAL: as text, as the text of JSON, as text that becomes a time again, as the
- * nearest doubles, or as times without what is below milliseconds.
+ * How the values of a property are handed to GDAL: as text, as the text of JSON, as such also where they are text (`quoted-json`)
+ * or anything (`marked-json`), as text that becomes a time again, as text that stays text (`marked-text`), as the nearest doubles, or as times without
+ * what is below milliseconds.
  */
-export type Form = 'text' | 'json' | 'time' | 'double' | 'milliseconds';
+export type Form =
+  | 'text'
+  | 'json'
+  | 'quoted-json'
+  | 'marked-json'
+  | 'time'
+  | 'marked-text'
+  | 'double'
+  | 'milliseconds';
 
-/** Whoever reads the copy takes numbers of any length as text: then decimals keep all of their digits. */
+/** Whoever reads the copy takes JSON as text: then all values keep theirs. */
 export interface Exactness {
-  keepsDecimals?: boolean;
+  keepsValues?: boolean;
 }
 
 /** Names of properties that are looked at. */
@@ -56,7 +74,8 @@ const MAX_NAMES = 10_000;
 /** Bytes of a time, with its quotes. */
 const MAX_TIME_LENGTH = 64;
 
-const [QUOTE, MINUS, ZERO, NINE, OPEN_LIST, OPEN_OBJECT, NULL] = [0x22, 0x2d, 0x30, 0x39, 0x5b, 0x7b, 0x6e];
+const [QUOTE, MINUS, ZERO, NINE, CAPITAL_T] = [0x22, 0x2d, 0x30, 0x39, 0x54];
+const [OPEN_LIST, OPEN_OBJECT, NULL, BACKSLASH] = [0x5b, 0x7b, 0x6e, 0x5c];
 
 /** What the properties of all features are together. */
 export class PropertyFacts {
@@ -72,10 +91,10 @@ export class PropertyFacts {
   }
 
   /** The properties that need another form. */
-  forms({ keepsDecimals = false }: Exactness = {}): Map<string, Form> {
+  forms({ keepsValues = false }: Exactness = {}): Map<string, Form> {
     const forms = new Map<string, Form>();
     for (const [name, facts] of this.#facts) {
-      const form = formOf(facts, keepsDecimals);
+      const form = keepsValues ? 'marked-json' : formOf(facts);
       if (form) forms.set(name, form);
     }
     return forms;
@@ -93,7 +112,11 @@ export class PropertyFacts {
 
   /** Whether a property has text that is neither a time nor a date. */
   hasOtherText(name: string): boolean {
-    return this.#has(name, TEXT);
+    return this.#has(name, TEXT | LIKE_TIME);
+  }
+
+  hasNumbers(name: string): boolean {
+    return this.#has(name, INTEGER | DECIMAL);
   }
 
   /** Whether a property has more bytes of text than a field of a shapefile. */
@@ -103,16 +126,12 @@ export class PropertyFacts {
 
   /** Whether a property has values that are neither numbers nor null. */
   hasOtherThanNumbers(name: string): boolean {
-    return this.#has(name, TIME | TEXT | NESTED | OTHER);
-  }
-
-  hasNumbers(name: string): boolean {
-    return this.#has(name, INTEGER | DECIMAL);
+    return this.#has(name, STRING | NESTED | OTHER);
   }
 
   /** Whether a property has values that are neither true, false nor null. */
   hasOtherThanBooleans(name: string): boolean {
-    return this.#has(name, INTEGER | DECIMAL | TIME | TEXT | NESTED);
+    return this.#has(name, INTEGER | DECIMAL | STRING | NESTED);
   }
 
   hasDecimals(name: string): boolean {
@@ -121,11 +140,12 @@ export class PropertyFacts {
 
   /** Whether a property has dates with a time of day. */
   hasTimesOfDay(name: string): boolean {
-    return this.#has(name, TIME_OF_DAY);
+    return this.#has(name, TIME);
   }
 
+  /** Whether a property has times that GDAL would change. */
   hasFineTimes(name: string): boolean {
-    return this.#has(name, FINE);
+    return this.#has(name, FINE | ODD);
   }
 
   #has(name: string, fact: number): boolean {
@@ -146,16 +166,18 @@ export class PropertyFacts {
             form !== 'text' && (facts & (form === 'double' ? rounded | BIG | HUGE : rounded)) !== 0,
         ),
       ),
-      ...noteTruncatedTimes(names((_, form) => form === 'milliseconds')),
+      ...noteTruncatedTimes(names((facts, form) => form === 'milliseconds' && (facts & FINE) !== 0)),
     ];
   }
 }
 
-function formOf(facts: number, keepsDecimals: boolean): Form | undefined {
-  if (facts & HUGE || (facts & BIG && facts & DECIMAL) || (keepsDecimals && facts & LONG)) return 'text';
-  if (facts & EXACT_NESTED) return 'json';
-  const isTimes = (facts & (INTEGER | DECIMAL | TEXT | NESTED | OTHER)) === 0;
-  return facts & FINE && isTimes ? 'time' : undefined;
+function formOf(facts: number): Form | undefined {
+  if (facts & HUGE || (facts & BIG && facts & DECIMAL)) return 'text';
+  if (facts & (EXACT_NESTED | LIST)) return 'json';
+  // Beside other values all of them are text for GDAL, too.
+  if (facts & (INTEGER | DECIMAL | TEXT | NESTED | OTHER)) return undefined;
+  if (facts & LIKE_TIME || (facts & TIME && facts & DAY)) return 'marked-text';
+  return facts & (FINE | ODD) ? 'time' : undefined;
 }
 
 /** The quotes of a string do not count. */
@@ -165,7 +187,8 @@ function factsOf(value: ScannedValue): number {
   const { first } = value;
   if (first === QUOTE) return value.length > MAX_TIME_LENGTH ? TEXT : factsOfText(value.text());
   if (first === MINUS || (first >= ZERO && first <= NINE)) return factsOfNumber(value.text());
-  if (first === OPEN_LIST || first === OPEN_OBJECT) return NESTED | factsOfNested(value.text());
+  if (first === OPEN_LIST) return NESTED | LIST;
+  if (first === OPEN_OBJECT) return NESTED | factsOfNested(value.text());
   return first === NULL ? 0 : OTHER;
 }
 
@@ -183,7 +206,7 @@ function factsOfNumber(text: string): number {
   const read = readNumber(text);
   if (typeof read === 'number') return DECIMAL | digitFact(text);
   if (read === undefined) return DECIMAL | HUGE | INFINITE;
-  return DECIMAL | LONG | digitFact(text) | (isOfDouble(text) ? 0 : ROUNDED);
+  return DECIMAL | digitFact(text) | (isOfDouble(text) ? 0 : ROUNDED);
 }
 
 const digitFact = (text: string) =>
@@ -192,8 +215,8 @@ const digitFact = (text: string) =>
 /** Most digits that `toPrecision` writes. */
 const MAX_PRECISION = 100;
 
-/** Whether a decimal is one of the longer ones of its double, as programs write them that print 17 digits. */
-function isOfDouble(text: string): boolean {
+/** Whether a decimal has no digits but those of its double, of which some programs print 17 and more. */
+export function isOfDouble(text: string): boolean {
   const digits = text
     .replace(/[eE].*/, '')
     .replace(/\D/g, '')
@@ -224,31 +247,57 @@ const DATE = String.raw`(\d{4})[-/](0[1-9]|1[0-2])[-/](0[1-9]|[12]\d|3[01])`;
 const CLOCK = String.raw`([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d|60)(?:\.(\d+))?)?`;
 const TIME_TEXT = new RegExp(String.raw`^${DATE}(?:[T ]${CLOCK} ?(Z|[+-]\d\d(?::?\d\d)?)?)?$`);
 
+/** More than what GDAL takes for a date or a time. */
+const LIKE_TIME_TEXT = /^\s*[T+-]?\d[\d\s:.,/+\-TZGMUC]*$/;
+const QUARTER = 15;
+const MAX_OFFSET_HOURS = 14;
+
 function factsOfText(json: string): number {
-  if (!(json.charCodeAt(1) <= NINE)) return TEXT;
-  const parts = TIME_TEXT.exec(json.slice(1, -1));
-  if (!parts || Number(parts[3]) > lastDay(Number(parts[1]), Number(parts[2]))) return TEXT;
-  const fraction = parts[7] ?? '';
-  const time = parts[4] === undefined ? TIME : TIME | TIME_OF_DAY;
-  return /[1-9]/.test(fraction.slice(3)) ? time | FINE : time;
+  const first = json.charCodeAt(1);
+  if (!(first <= NINE || first === CAPITAL_T || first === BACKSLASH)) return TEXT;
+  const text = json.includes('\\') ? readString(json) : json.slice(1, -1);
+  const parts = TIME_TEXT.exec(text);
+  if (!parts || text.length + 2 !== json.length || !isDay(parts))
+    return LIKE_TIME_TEXT.test(text) && /[-/:]/.test(text) ? LIKE_TIME : TEXT;
+  const [, , , , hour, , , fraction = '', zone = 'Z'] = parts;
+  if (hour === undefined) return DAY;
+  const [hours, minutes = 0] = zone.slice(1).replace(':', '').match(/../g)?.map(Number) ?? [0];
+  const isOdd = minutes % QUARTER !== 0 || hours! + minutes / 60 > MAX_OFFSET_HOURS;
+  return TIME | (isOdd ? ODD : 0) | (/[1-9]/.test(fraction.slice(3)) ? FINE : 0);
 }
 
-const lastDay = (year: number, month: number) =>
-  month === 2
-    ? year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
-      ? 29
-      : 28
-    : 30 + ((month + (month >> 3)) & 1);
+function readString(json: string): string {
+  try {
+    return JSON.parse(json) as string;
+  } catch {
+    // Whoever reads the file says what is wrong with it.
+    return '';
+  }
+}
 
-/** In front of times that GDAL must take for text. */
+/** Whether there is such a day. */
+function isDay([, year, month, day]: readonly string[]): boolean {
+  if (Number(day) <= 28) return true;
+  const at = new Date(`${year}-${month}-${day}T00:00:00Z`);
+  return !Number.isNaN(at.getTime()) && at.getUTCDate() === Number(day);
+}
+
+/** In front of times, and of other text, that GDAL must take for text. */
 export const TIME_MARK = 'graticule-time ';
+export const TEXT_MARK = 'graticule-text ';
+
+/** A text without such a mark. */
+export const withoutMark = (text: string): string => text.replace(/^graticule-(?:time|text) /, '');
 
 /** What takes the place of a value; undefined where it stays. */
 export function replacementOf(form: Form | undefined, value: ScannedValue): string | undefined {
+  if (form === 'marked-json') return JSON.stringify(JSON_MARK + value.text());
   if (form === undefined || value.first === NULL) return undefined;
+  if (form === 'quoted-json') return JSON.stringify(compactJson(value.text()));
   const isText = value.first === QUOTE;
   if (form === 'double') return isText ? undefined : doubleOf(value.text());
-  if (form === 'milliseconds') return isText ? value.text().replace(/(\.\d{3})\d+/, '$1') : undefined;
+  if (form === 'milliseconds') return isText ? millisecondsOf(value.text()) : undefined;
+  if (form === 'marked-text') return isText ? `"${TEXT_MARK}${value.text().slice(1)}` : undefined;
   if (form === 'time') return isText ? JSON.stringify(TIME_MARK + timeOf(value.text())) : undefined;
   return isText ? undefined : JSON.stringify(compactJson(value.text()));
 }
@@ -257,6 +306,18 @@ export function replacementOf(form: Form | undefined, value: ScannedValue): stri
 function doubleOf(text: string): string {
   const double = Number(text);
   return Number.isSafeInteger(double) ? text : double.toExponential();
+}
+
+/** A time without what is below milliseconds, in UTC where GDAL does not have the offset. */
+function millisecondsOf(json: string): string {
+  if (factsOfText(json) & ODD) {
+    const time = timeOf(json);
+    const [fraction = ''] = /\.\d+/.exec(time) ?? [];
+    const at = new Date(time.replace(fraction, ''));
+    if (!Number.isNaN(at.getTime()))
+      return JSON.stringify(`${at.toISOString().slice(0, 19)}${fraction.slice(0, 4)}Z`);
+  }
+  return json.replace(/(\.\d{3})\d+/, '$1');
 }
 
 /** A time of RFC 3339 with all its digits. Those without a zone are in UTC. */
