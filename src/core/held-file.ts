@@ -10,7 +10,8 @@ const held = new Map<string, number>();
  */
 export function heldFile(path: string): number | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
-  if (!stats) return undefined;
+  // To open a pipe would wait for its writer.
+  if (!stats?.isFile()) return undefined;
   const key = `${stats.dev}/${stats.ino}`;
   let fd = held.get(key);
   if (fd === undefined) {

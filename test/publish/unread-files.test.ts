@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -154,5 +155,20 @@ describe('a file that cannot be opened since the start', () => {
     expect([found.get('countries'), found.get('dem')]).toEqual([ids.get('countries'), ids.get('dem')]);
     await snapshot;
     stream.close();
+  });
+});
+
+describe('a file that is replaced by a pipe', () => {
+  it('holds up no request', async () => {
+    expect((await send({ path: items('states_provinces'), key: server.adminKey })).status).toBe(200);
+    rmSync(join(folder, 'world.gpkg'));
+    execFileSync('mkfifo', [join(folder, 'world.gpkg')]);
+    const signal = AbortSignal.timeout(60_000);
+    const paths = [items('countries'), '/tiles/countries/0/0/0', items('countries'), '/healthz/live'];
+    const found: number[] = [];
+    for (const path of paths) found.push((await fetch(server.url + path, { signal })).status);
+    expect(found.at(-1)).toBe(200);
+    // Gone, or not read again yet: the watcher may have seen it.
+    for (const status of found.slice(0, -1)) expect([404, 503]).toContain(status);
   });
 });

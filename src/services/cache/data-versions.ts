@@ -38,7 +38,7 @@ export class DataVersions {
       const file = this.#current(path);
       return file.base + (file.version.get() as number);
     } catch {
-      // Locked, gone, or on a file system without shared memory.
+      // Locked, gone, replaced by a pipe or device, or on a file system without shared memory.
       this.#forget(path);
       return undefined;
     }
@@ -52,7 +52,10 @@ export class DataVersions {
     const now = performance.now();
     const current = this.#files.get(path);
     if (current && now - current.lookedAt < INODE_MS) return current;
-    const { dev, ino } = statSync(path);
+    const stats = statSync(path);
+    // To open a pipe would wait for its writer.
+    if (!stats.isFile()) throw new Error(`${path} is not a file`);
+    const { dev, ino } = stats;
     const inode = `${dev}/${ino}`;
     if (current?.inode === inode) {
       current.lookedAt = now;

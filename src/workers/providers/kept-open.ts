@@ -49,15 +49,16 @@ export function keptOpen<T>(
   return { get, closeAll };
 }
 
-/** Throws `source-missing` for a file that is gone. */
+/** Throws `source-missing` for a file that is gone, or that was replaced by a pipe, a device or a folder. */
 export function statsOf(path: string): Stats {
   try {
-    return statSync(path);
+    const stats = statSync(path);
+    if (stats.isFile()) return stats;
   } catch (error) {
-    throw new TaskFailure(
-      'source-missing',
-      'The file of this collection is gone.',
-      `${path}: ${String(error)}`,
-    );
+    throw missing(`${path}: ${String(error)}`);
   }
+  throw missing(`${path} is not a file`);
 }
+
+const missing = (cause: string) =>
+  new TaskFailure('source-missing', 'The file of this collection is gone.', cause);
