@@ -221,6 +221,7 @@ export function startManagement(options: ManagementOptions): Management {
     spoolBytes: config.processes.spool,
     pushDown: config.processes.pushDown,
     memoryBytes: config.processes.memory,
+    requireActive: (principal) => options.presentRights.requireActive(principal),
     callbacks: new Callbacks({
       ...{ jobs, allowed: new AllowedHosts(config.remote.allow) },
       documents: { status: (job, baseUrl) => statusInfo({ baseUrl }, job), results: resultLinks },

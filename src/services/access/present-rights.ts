@@ -36,6 +36,14 @@ export class PresentRights {
     return principal.kind === 'anonymous' ? present : this.deps.admitted(present);
   }
 
+  /**
+   * Throws `forbidden` for a caller whose key, user or client was revoked or disabled. Jobs keep the rights that they were
+   * given, and no certificates: those are not judged again.
+   */
+  async requireActive(principal: Principal): Promise<void> {
+    if (principal.kind !== 'certificate') await this.of(principal);
+  }
+
   async #present(principal: Principal): Promise<Principal | undefined> {
     const { apiKeys, embedKeys } = this.deps;
     switch (principal.kind) {

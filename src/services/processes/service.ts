@@ -50,6 +50,8 @@ export interface ProcessesDeps extends PublishDeps {
   /** Memory that the process of a job may need. */
   memoryBytes: number;
   callbacks: Callbacks;
+  /** Throws `forbidden` for a caller whose key, user or client was revoked. */
+  requireActive(principal: Principal): Promise<void>;
 }
 
 interface ExecuteOptions extends Pick<SubmitOptions, 'id' | 'idempotencyKey' | 'correlationId' | 'priority'> {
@@ -308,7 +310,7 @@ export class Processes {
   }
 
   #kind(): JobKind<ExecutionInput, ProcessResult> {
-    const { pools, imports, spoolBytes, memoryBytes, pushDown } = this.#deps;
+    const { pools, imports, spoolBytes, memoryBytes, pushDown, requireActive } = this.#deps;
     return {
       kind: PROCESS_KIND,
       title: 'Process',
@@ -319,7 +321,7 @@ export class Processes {
       ofFolder: true,
       run: (context) =>
         runProcess(context, this.#folderOf(context.id), {
-          ...{ pools, imports, sources: this.#sources, spoolBytes, memoryBytes, pushDown },
+          ...{ pools, imports, sources: this.#sources, spoolBytes, memoryBytes, pushDown, requireActive },
           publish: (job, result) => publishResult(job, result, this.#folderOf(job.id), this.#deps),
         }),
       cleanup: async (input, id, { state }) => {
