@@ -1,6 +1,5 @@
 /** Times with more than milliseconds: GDAL keeps seconds as 32-bit floats, and writes milliseconds. */
 
-import { createReadStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Layer } from 'gdal-async';
@@ -11,6 +10,7 @@ import { quote } from '../providers/geopackage/connection.js';
 import { type Dataset, openWith } from './gdal.js';
 import { TIME_MARK } from './geojson/values.js';
 import { openInScratch } from './scratch.js';
+import { hasText } from './text-search.js';
 import { vrtFields } from './virtual-fields.js';
 
 const NOTE = 'Times of the file have more digits than milliseconds: they are rounded to milliseconds.';
@@ -101,17 +101,11 @@ export function openTruncated(
 }
 
 const FINE_TIME = /[T ]\d\d:\d\d:\d\d\.\d{3}\d*[1-9]/;
-/** Characters that a time may have before and after a border of chunks. */
+/** Characters of a time at most. */
 const OVERLAP = 64;
 
 /** What to say of times that are rounded; undefined where none is. */
 export async function noteOfTimes(path: string, driver: string, layer: Layer): Promise<string | undefined> {
   if (!TEXT_TIMES.has(driver) || findTimes(layer).length === 0) return undefined;
-  let rest = '';
-  for await (const chunk of createReadStream(path, { encoding: 'latin1', highWaterMark: 1 << 20 })) {
-    const text = rest + chunk;
-    if (FINE_TIME.test(text)) return NOTE;
-    rest = text.slice(-OVERLAP);
-  }
-  return undefined;
+  return (await hasText(path, FINE_TIME, OVERLAP)) ? NOTE : undefined;
 }

@@ -1,6 +1,5 @@
 /** GML without a schema: GDAL guesses types by values, reads `007` as 7 and cuts off integers at 64 bits. */
 
-import { createReadStream } from 'node:fs';
 import { access, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Layer } from 'gdal-async';
@@ -10,6 +9,7 @@ import { noteDataset } from './dataset-notes.js';
 import { type Dataset, openWith } from './gdal.js';
 import { type Exactness, PropertyFacts } from './geojson/values.js';
 import { openInScratch } from './scratch.js';
+import { hasText } from './text-search.js';
 
 const DRIVER = 'GML';
 
@@ -26,7 +26,7 @@ export async function keepDigitsOfGml(
   exactness: Exactness,
 ): Promise<Dataset> {
   if (dataset.driver.description !== DRIVER || (await exists(guessPath(path)))) return dataset;
-  if (!(await hasOddNumbers(path))) return dataset;
+  if (!(await hasText(path, ODD_NUMBER, OVERLAP))) return dataset;
   const exact = await openExact(path, exactness);
   if (!exact) return dataset;
   dataset.close();
@@ -41,18 +41,8 @@ const exists = (path: string) =>
 
 /** An element whose text is a number with a leading zero, many digits or an exponent. */
 const ODD_NUMBER = />\s*[+-]?(?:0\d[\d.]*|[\d.]{16,}|[\d.]+[eE][+-]?\d+)\s*</;
-/** Characters that such an element may have before and after a border of chunks. */
+/** Characters of such an element at most. */
 const OVERLAP = 1024;
-
-async function hasOddNumbers(path: string): Promise<boolean> {
-  let rest = '';
-  for await (const chunk of createReadStream(path, { encoding: 'latin1', highWaterMark: 1 << 20 })) {
-    const text = rest + chunk;
-    if (ODD_NUMBER.test(text)) return true;
-    rest = text.slice(-OVERLAP);
-  }
-  return false;
-}
 
 /** Undefined if GDAL guesses no types, or reads all of them as the file has them. */
 async function openExact(path: string, exactness: Exactness): Promise<Dataset | undefined> {

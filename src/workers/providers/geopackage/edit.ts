@@ -7,7 +7,7 @@ import { kindOf } from '../../../core/cql2/types.js';
 import type { Calculation, EditResult, EditTask, FileWrites } from '../../../core/edits.js';
 import type { FieldValue } from '../../../core/feature-values.js';
 import type { JsonText } from '../../../core/json-text.js';
-import type { Field, GeoPackageSource } from '../../../core/vector-source.js';
+import { type Field, fieldsNamed, type GeoPackageSource } from '../../../core/vector-source.js';
 import { wkbToGeoPackage } from '../../../native/index.js';
 import { calculatedValues } from '../../edits/calculation.js';
 import { runEdits } from '../../edits/run.js';
@@ -28,7 +28,7 @@ import { quote } from './connection.js';
 import { guarded } from './edit-errors.js';
 import { passingRows } from './filter.js';
 import { GeoPackageFilterWriter } from './filter-sql.js';
-import { featureSql, rowName, selectFields, storedOptions } from './items.js';
+import { featureSql, rowName, storedOptions } from './items.js';
 import { recordEvents } from './outbox.js';
 import { rowOf } from './window.js';
 import {
@@ -108,7 +108,7 @@ export class GeoPackageSession implements EditSession {
     const key = readIntegerId(id);
     if (key === undefined || !this.#passes(key)) return null;
     const source = this.#source;
-    const fields = selectFields(source, undefined);
+    const fields = fieldsNamed(source, undefined);
     const in84 = writerOptions(source, OUTPUT_84, fields);
     const feature = featureSql(source, 'geojson', fields);
     const shown = form ? featureSql(source, 'geojson', []) : 'NULL';

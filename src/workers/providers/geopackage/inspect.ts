@@ -212,14 +212,18 @@ function layer(
   named: string | undefined,
 ): VectorLayerInfo {
   const table = row.table_name;
-  const { idColumn, rowColumn, isView, fields } = columnsOfTable(db, table, row.column_name);
+  const columns = columnsOfTable(db, table, row.column_name);
+  const { idColumn, rowColumn, isView } = columns;
+  const fields = columns.fields.slice(0, MAX_FIELDS);
   const hasIndex = !isView && indexExists(db, table, row.column_name);
   const { crs, takenFor } = named === undefined ? crsByExtent(db, row, hasIndex) : { crs: named };
   const featureCount = countOf(db, table);
   const place = { table, geometryColumn: row.column_name, hasIndex, crs };
   const { extent, beyond }: Partial<SensibleExtent> =
     featureCount === 0 ? {} : extentOf(db, place, statedExtent(row));
-  const unread = unreadGeometries(db, table, row.column_name);
+  const remarks = [unreadGeometries(db, table, row.column_name), noteOfColumns(columns.fields.length)].filter(
+    (remark) => remark !== undefined,
+  );
   const stac = stacDocument(db, table);
   const type = geometryType(row.geometry_type_name);
   const styles = layerStyles(db, table, { geometryType: type, fields });
@@ -247,13 +251,21 @@ function layer(
     extent84: extent && extentInDegrees(extent, crs),
     ...(beyond ? { beyond } : {}),
     ...(takenFor ? { takenFor } : {}),
-    ...(unread ? { remarks: [unread] } : {}),
+    ...(remarks.length > 0 ? { remarks } : {}),
     featureCount,
     cursor: newestCursor(db),
     ...(styles.length > 0 ? { styles } : {}),
     ...(stac ? { stac } : {}),
   };
 }
+
+/** Attributes that a call of an SQL function can have (SQLITE_MAX_FUNCTION_ARG), beside options, id and geometry. */
+const MAX_FIELDS = 990;
+
+const noteOfColumns = (count: number) =>
+  count > MAX_FIELDS
+    ? `The table has ${count} attributes: the first ${MAX_FIELDS} are published.`
+    : undefined;
 
 const GEOMETRY_TYPES: Record<string, GeometryType> = {
   POINT: 'Point',

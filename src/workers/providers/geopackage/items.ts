@@ -17,9 +17,6 @@ import { shownValue } from './masks.js';
 import { type Order, orderOf, pageKeyOf } from './order.js';
 import { idOf, type Query, rowOf } from './window.js';
 
-/** Columns one SQL function call can take besides options, id and geometry. */
-const MAX_COLUMNS = 90;
-
 const WRITERS = {
   ...{ geojson: 'gr_geojson', csv: 'gr_csv', gml: 'gr_gml' },
   ...{ 'esri-json': 'gr_esri_json', 'esri-pbf': 'gr_esri_pbf' },
@@ -41,7 +38,7 @@ interface PageRow {
 export function items(task: ItemsTask): ItemsResult {
   const source = task.source as GeoPackageSource;
   const { limit, offset } = task;
-  const fields = selectFields(source, task.fields);
+  const fields = fieldsNamed(source, task.fields);
   const order = orderOf(task);
   const rows = pageRows(source, task, order);
   const writer = `${WRITERS[task.format]}(?, ${arguments_(fields)})`;
@@ -99,9 +96,9 @@ export function item(task: ItemTask): ItemResult | null {
   const id = readIntegerId(task.id);
   if (id === undefined) return null;
   const source = task.source as GeoPackageSource;
-  const fields = selectFields(source, task.fields);
+  const fields = fieldsNamed(source, task.fields);
   const sql = featureSql(source, task.format, fields, task.skipGeometry);
-  const stored = featureSql(source, 'geojson', selectFields(unmasked(source), undefined));
+  const stored = featureSql(source, 'geojson', fieldsNamed(unmasked(source), undefined));
   // Whoever may not read all fields gets a name that nothing of the others is in.
   const part = task.fields && {
     sql: featureSql(source, 'geojson', fields),
@@ -142,7 +139,7 @@ const EXACT = 15;
 
 /** Writes a feature as it is stored: all attributes, in the CRS of the source, every digit. */
 export function storedOptions(source: GeoPackageSource): string {
-  return partOptions(source, selectFields(unmasked(source), undefined));
+  return partOptions(source, fieldsNamed(unmasked(source), undefined));
 }
 
 function partOptions(source: GeoPackageSource, fields: readonly Field[]): string {
@@ -167,10 +164,6 @@ export function count(task: CountTask): number {
   return statement(source.path, `SELECT count(*) FROM (${some})`)
     .pluck()
     .get(...passing.values) as number;
-}
-
-export function selectFields(source: GeoPackageSource, names: readonly string[] | undefined): Field[] {
-  return fieldsNamed(source, names).slice(0, MAX_COLUMNS);
 }
 
 /** id, geometry and attributes as c0, c1, ... so that no name can clash. */

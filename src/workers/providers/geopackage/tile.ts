@@ -1,18 +1,17 @@
-import type { GeoPackageSource } from '../../../core/vector-source.js';
+import { fieldsNamed, type GeoPackageSource } from '../../../core/vector-source.js';
 import type { TileLayer, VectorTileTask } from '../../../core/vector-tasks.js';
 import type { EncodedLayer } from '../feature-store.js';
 import { layerOptions } from '../layer-options.js';
 import { tileWindow } from '../window.js';
 import { quote, statement } from './connection.js';
 import { passingRows } from './filter.js';
-import { selectFields } from './items.js';
 import { shownValue } from './masks.js';
 import { idOf, indexOf, rowOf } from './window.js';
 
 /** One layer of a tile as one SQL statement: the rtree window, aggregated by `gr_mvt`. */
 export function tileLayer(task: VectorTileTask, layer: TileLayer): EncodedLayer {
   const source = layer.source as GeoPackageSource;
-  const fields = selectFields(source, layer.fields);
+  const fields = fieldsNamed(source, layer.fields);
   const [minx, miny, maxx, maxy] = tileWindow(source, task);
   const g = `t.${quote(source.geometryColumn)}`;
   const row = rowOf(source);
