@@ -1,6 +1,16 @@
+import { getPriority, setPriority } from 'node:os';
+
 /** Niceness of threads and processes that compute: with fewer cores than work, answering requests goes first. */
 export const WORKER_NICENESS = 10;
-/** Of the thread that is for callers with a key while the others are taken. */
+/** Niceness of the thread that is for callers with a key while the others are taken. */
 export const KEYED_NICENESS = 4;
-/** Of threads that do processes, which wait for all other work. */
+/** Niceness of threads that do processes, which wait for all other work. */
 export const PROCESS_NICENESS = 15;
+
+/**
+ * Lowers the priority of this thread, which Linux keeps for each thread. A process that was started with a higher niceness
+ * keeps it: without privileges no priority can be raised.
+ */
+export function lowerPriority(niceness: number): void {
+  if (getPriority() < niceness) setPriority(niceness);
+}

@@ -323,7 +323,7 @@ describe('values', () => {
       f8: 1e-7,
       b: true,
       t: 'é"',
-      c: 'c    ',
+      c: 'c',
       u: '7fc2c4f0-0e1f-4a5b-9c3d-000102030405',
       j: { a: 1 },
       jb: [1, null],

@@ -156,7 +156,7 @@ it.each([
   expect(features.map(({ id }: { id: number }) => id)).toEqual(ids);
 });
 
-it('statistics of buffers keep the digits of integers, and bins that have no width are refused', async () => {
+it('statistics of buffers keep the digits of integers, and so do bins; those that have no width are refused', async () => {
   const aggregate = (type: string) => ({
     statisticType: type,
     onStatisticField: 'sid',
@@ -179,8 +179,15 @@ it('statistics of buffers keep the digits of integers, and bins that have no wid
     encodeURIComponent(
       JSON.stringify({ type: 'autoIntervalBin', onField: 'sid', parameters: { numberOfBins: count } }),
     );
-  const refused = await textOf(`${queryOf('snow').replace('/query', '/queryBins')}?bin=${bins(3)}&f=json`);
-  expect(refused).toContain('too close together for 3 bins');
+  const binned = (count: number) =>
+    textOf(`${queryOf('snow').replace('/query', '/queryBins')}?bin=${bins(count)}&f=json`);
+  const limits = ['977', '978', '980', '982'].map((end) => `1152921504606846${end}`);
+  const rows = [1, 2, 3].map(
+    (frequency, i) =>
+      `{"attributes":{"lowerBoundary":${limits[i]},"upperBoundary":${limits[i + 1]},"frequency":${frequency}}}`,
+  );
+  expect(await binned(3)).toContain(`"features":[${rows.join(',')}]`);
+  expect(await binned(10)).toContain('too close together for 10 bins');
 });
 
 describe('a published database', () => {

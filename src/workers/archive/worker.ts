@@ -1,8 +1,7 @@
-import { setPriority } from 'node:os';
 import type { TaskInput, TaskName, TaskOutput } from '../../core/tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { answer } from '../failure.js';
-import { WORKER_NICENESS } from '../niceness.js';
+import { lowerPriority, WORKER_NICENESS } from '../niceness.js';
 import type { OneThreadMessage } from '../one-thread.js';
 import { copyPart, readPackage } from './package/copy.js';
 import { appendTiles, discardArchive, finishArchive, openArchive } from './write.js';
@@ -11,7 +10,7 @@ import { appendTiles, discardArchive, finishArchive, openArchive } from './write
 
 export type ArchiveTaskName = Extract<TaskName, `archive.${string}`>;
 
-setPriority(WORKER_NICENESS);
+lowerPriority(WORKER_NICENESS);
 
 const TASKS: {
   [N in ArchiveTaskName]: (

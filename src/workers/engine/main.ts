@@ -1,11 +1,10 @@
 /** The engine process: native code that real data can crash, away from the processes that hold connections. */
 
 import { createServer } from 'node:net';
-import { setPriority } from 'node:os';
 import type { TaskInput } from '../../core/tasks.js';
 import { joinSupervisor } from '../../supervisor/child.js';
 import { watchFaults } from '../../supervisor/faults.js';
-import { WORKER_NICENESS } from '../niceness.js';
+import { lowerPriority, WORKER_NICENESS } from '../niceness.js';
 import { Connection } from './connection.js';
 import { engineSettings, SCRATCH_VARIABLE } from './settings.js';
 import { EngineThreads } from './threads.js';
@@ -16,7 +15,7 @@ const FAREWELL_MS = 1000;
 
 process.title = 'graticule: engine';
 // Before any thread starts, so that all inherit it: drawing yields to the gateways when cores are short.
-setPriority(WORKER_NICENESS);
+lowerPriority(WORKER_NICENESS);
 // HDF5 would keep others from writing to a file while it is open here.
 process.env.HDF5_USE_FILE_LOCKING = 'FALSE';
 const settings = engineSettings(process.argv[2], process.env);

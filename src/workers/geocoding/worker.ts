@@ -1,14 +1,13 @@
-import { setPriority } from 'node:os';
 import type { TaskInput } from '../../core/tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { answer } from '../failure.js';
-import { WORKER_NICENESS } from '../niceness.js';
+import { lowerPriority, WORKER_NICENESS } from '../niceness.js';
 import type { OneThreadMessage } from '../one-thread.js';
 import { importReference, sweepDrafts } from './import.js';
 
 /** Thread side of imports of reference data, which take minutes where there are millions of addresses. */
 
-setPriority(WORKER_NICENESS);
+lowerPriority(WORKER_NICENESS);
 
 export default function runTask({
   name,

@@ -1,11 +1,10 @@
-import { setPriority } from 'node:os';
 import { workerData } from 'piscina';
 import type { FeatureProcessOrder, FeatureProcessTasks } from '../../core/feature-processes.js';
 import { LIMITS } from '../../core/limits.js';
 import type { TaskInput, TaskOutput } from '../../core/tasks.js';
 import { Cancellation } from '../cancellation.js';
 import { answer } from '../failure.js';
-import { PROCESS_NICENESS } from '../niceness.js';
+import { lowerPriority, PROCESS_NICENESS } from '../niceness.js';
 import type { OneThreadMessage } from '../one-thread.js';
 import { limitConnections } from '../providers/postgis/database.js';
 import { boundStatements } from '../providers/postgis/session.js';
@@ -26,7 +25,7 @@ export interface ProcessThreadData {
 const { connections, counts } = workerData as ProcessThreadData;
 limitConnections(connections, counts);
 boundStatements(LIMITS.processStatementMs, LIMITS.processClientMs);
-setPriority(PROCESS_NICENESS);
+lowerPriority(PROCESS_NICENESS);
 
 /** What the host adds to each task. */
 type Counted = Pick<FeatureProcessOrder, 'count'>;

@@ -1,7 +1,6 @@
-import { setPriority } from 'node:os';
 import type { SymbolTasks } from '../../core/symbols.js';
 import { answer } from '../failure.js';
-import { WORKER_NICENESS } from '../niceness.js';
+import { lowerPriority, WORKER_NICENESS } from '../niceness.js';
 import type { OneThreadMessage } from '../one-thread.js';
 import { moved } from '../thread.js';
 import { glyphRange } from './glyphs.js';
@@ -10,7 +9,7 @@ import { spriteSheet } from './sprite.js';
 
 /** Thread side of what is drawn for labels and icons: Piscina calls the default export with one task after the other. */
 
-setPriority(WORKER_NICENESS);
+lowerPriority(WORKER_NICENESS);
 
 const TASKS: {
   [N in keyof SymbolTasks]: (input: SymbolTasks[N]['input']) => Promise<SymbolTasks[N]['output']>;

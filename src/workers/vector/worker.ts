@@ -1,4 +1,3 @@
-import { setPriority } from 'node:os';
 import { workerData } from 'piscina';
 import type { AnalyticsQuery, AnalyticsResult } from '../../core/analytics.js';
 import { BodyError, readBody } from '../../core/body.js';
@@ -16,6 +15,7 @@ import { locatorInfo } from '../geocoding/index-file.js';
 import { placeById, reverseGeocode } from '../geocoding/reverse.js';
 import { suggest } from '../geocoding/suggest.js';
 import { mergeRows } from '../merges/rows.js';
+import { lowerPriority } from '../niceness.js';
 import { buildOverview } from '../overviews/build.js';
 import { keepOverviewsIn } from '../overviews/file.js';
 import { allowHosts } from '../providers/archive/remote.js';
@@ -93,7 +93,7 @@ keepEvents(retention);
 keepLedgerIn(dataDir);
 
 // Linux gives each thread a priority of its own: encoding yields to the event loop when cores are short.
-setPriority(niceness);
+lowerPriority(niceness);
 
 const TASKS: {
   [N in VectorTaskName]: (
