@@ -84,8 +84,7 @@ export class FileLedger {
       return this.#locked(() => this.#settle(path, isOurs));
     } catch (error) {
       // Readers need no note: the file can be read although the disk is full.
-      if (storageFailure(error)?.code !== 'storage-full' || !isSameFile(path, row, current, isOurs))
-        throw error;
+      if (!isFull(error) || !isSameFile(path, row, current, isOurs)) throw error;
       return { ...current, generation: row.generation, overwritten: row.overwritten };
     }
   }
@@ -93,13 +92,20 @@ export class FileLedger {
   /** Call when a file is open: from now on its log is known to be its own. */
   claim(path: string, hasLog: boolean): SettledFile {
     const isKnown = (row: Row | undefined) => row && (!hasLog || row.page_one !== '');
-    if (isKnown(this.#row(path))) return this.settle(path);
-    return this.#locked(() => {
-      const row = this.#row(path);
-      const settled = row && this.#settle(path, false);
-      if (settled && isKnown(this.#row(path))) return settled;
-      return this.#note(path, { generation: 0, overwritten: 0, ...settled, hasLog });
-    });
+    const known = this.#row(path);
+    if (isKnown(known)) return this.settle(path);
+    try {
+      return this.#locked(() => {
+        const row = this.#row(path);
+        const settled = row && this.#settle(path, false);
+        if (settled && isKnown(this.#row(path))) return settled;
+        return this.#note(path, { generation: 0, overwritten: 0, ...settled, hasLog });
+      });
+    } catch (error) {
+      // A file can be read although the disk is full. Whoever writes to it claims it again.
+      if (!isFull(error)) throw error;
+      return { generation: 0, overwritten: 0, ...known, ...describeFile(path) };
+    }
   }
 
   /** Gives a file a write-ahead log, which changes its first page. */
@@ -205,6 +211,8 @@ export class FileLedger {
     return this.#db.transaction(work).immediate();
   }
 }
+
+const isFull = (error: unknown) => storageFailure(error)?.code === 'storage-full';
 
 /** Whether a file that changed has the log of its row: the server, or another program with the same log, wrote to it. */
 function isSameFile(

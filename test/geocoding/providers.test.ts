@@ -127,6 +127,8 @@ describe('providers', () => {
   });
 
   it('are asked in their order', async () => {
+    // The thread that asks starts with the first request, which may take longer than a provider has.
+    await expect.poll(async () => (await find('Paris')).candidates.length, { timeout: 30_000 }).toBe(1);
     const { candidates } = await find('Paris');
     expect(candidates).toEqual([
       { address: 'Paris, FRA', score: 98.5, location: { x: 2.35, y: 48.86 }, attributes: {} },
