@@ -6,7 +6,7 @@ import { type Config, environmentNames } from '../core/config.js';
 import { isPath } from '../core/sources.js';
 import { version } from '../core/version.js';
 import { certificateFiles } from '../services/certificate.js';
-import { DataFolder, readInode } from '../services/data-folder.js';
+import { readInode } from '../services/data-folder.js';
 import { remoteHosts } from '../services/storage/hosts.js';
 import { createLog, exception, type Log } from '../services/telemetry/log.js';
 import { watchFaults } from '../supervisor/faults.js';
@@ -41,8 +41,7 @@ export async function serve(sources: string[], options: ServeOptions): Promise<v
   requireSources(sources);
   certificateFiles(config.server.tls);
   if (options.saveConfig) saveConfig(options.saveConfig, settings);
-  const dataDir = resolve(config.data.directory);
-  const folder = claimDataFolder(dataDir);
+  const folder = claimDataFolder(resolve(config.data.directory));
   await requireFreePort(config, folder.wasLeft ? ORPHAN_MS : 0).catch((error) => {
     folder.release();
     throw error;
@@ -59,8 +58,7 @@ export async function serve(sources: string[], options: ServeOptions): Promise<v
   });
   const secrets = settings.filter(({ secret }) => secret).flatMap(({ path }) => environmentNames(path));
   const logExport = await startExport(config, log);
-  const dataInode = readInode(dataDir);
-  const code = await run(config, { flags, configFile: options.config, dataInode }, secrets, log);
+  const code = await run(config, { flags, configFile: options.config }, secrets, log);
   folder.release();
   await logExport?.shutdown();
   log.flush();
@@ -89,7 +87,7 @@ async function run(
   const { supervise } = await import('../supervisor/supervise.js');
   // Of this server alone: another one on the same data must not meet its engines. Short, as socket paths must be.
   const runDir = mkdtempSync(join(tmpdir(), 'graticule-'));
-  const dataFolder = new DataFolder(resolve(config.data.directory), [], start.dataInode);
+  const gatewayStart = { ...start, dataInode: readInode(resolve(config.data.directory)) };
   try {
     return await supervise({
       gateways: config.server.processes,
@@ -97,10 +95,9 @@ async function run(
       runDir,
       gatewayEntry: new URL('../gateway/main.js', import.meta.url),
       engineEntry: new URL('../workers/engine/main.js', import.meta.url),
-      gatewayEnv: { [START_VARIABLE]: JSON.stringify(start) },
+      gatewayEnv: { [START_VARIABLE]: JSON.stringify(gatewayStart) },
       engineEnv: { [REMOTE_ALLOW_VARIABLE]: JSON.stringify(remoteHosts(config)) },
       engineHidden: secrets,
-      lostData: () => dataFolder.lost(),
       log: (event, message) => log.write(event, {}, message),
     });
   } finally {

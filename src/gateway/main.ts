@@ -1,10 +1,12 @@
 import { type Config, ConfigError } from '../core/config.js';
+import { DataLostError } from '../services/data-folder.js';
 import { createLog, exception, type Log } from '../services/telemetry/log.js';
 import { applicationErrors, watchEventLoop } from '../services/telemetry/metrics.js';
 import { watchCollections, watchResources } from '../services/telemetry/process-metrics.js';
 import { joinSupervisor, type Supervised } from '../supervisor/child.js';
 import { throwOutside, watchFaults } from '../supervisor/faults.js';
 import { readStart } from '../supervisor/gateway-start.js';
+import { EXIT_TEMPORARY } from '../supervisor/messages.js';
 import { RUN_DIR_VARIABLE } from '../supervisor/supervise.js';
 import { conversionBars } from './conversion-bars.js';
 import type { Gateway } from './gateway.js';
@@ -42,8 +44,16 @@ async function main(): Promise<void> {
     }));
   } catch (error) {
     if (error instanceof ConfigError) supervised?.configurationError(error.message);
+    if (error instanceof DataLostError) endForNow(error, log);
     throw error;
   }
+}
+
+/** A server that ended would be started again, and would make a new state without the rules of the lost one. */
+function endForNow({ message }: Error, log: Log | undefined): never {
+  log?.write('process.unusable', {}, message);
+  log?.flush();
+  process.exit(EXIT_TEMPORARY);
 }
 
 function openLog({ logging }: Config): Log {

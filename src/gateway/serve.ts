@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { type Config, loadConfig, type Setting } from '../core/config.js';
 import { configuredBasemap } from '../services/basemap.js';
-import { DataFolder } from '../services/data-folder.js';
+import { DataFolder, DataLostError } from '../services/data-folder.js';
 import type { Note } from '../services/notes.js';
 import type { SourceChange } from '../services/publish/readings.js';
 import { dataSettings } from '../services/publish/settings.js';
@@ -65,11 +65,11 @@ export async function serveGateway(place: GatewayPlace): Promise<{ gateway: Gate
   return { gateway, log };
 }
 
-/** A gateway that is started again must not make a new state, without the rules of the one that the server started with. */
+/** Throws `DataLostError`. A gateway that is started again must not make a new state, without the rules of the one that the server started with. */
 function requireDataFolder({ data }: Config, { dataInode }: GatewayStart): void {
   if (dataInode === undefined) return;
   const lost = new DataFolder(resolve(data.directory), [], dataInode).lost();
-  if (lost !== undefined) throw new Error(lost);
+  if (lost !== undefined) throw new DataLostError(lost);
 }
 
 /** Prints where the data is published, and logs doubtful and omitted sources. */

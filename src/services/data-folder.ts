@@ -10,6 +10,9 @@ export interface FolderProblems {
   full?: string;
 }
 
+/** The data folder is not the one that the server started with. */
+export class DataLostError extends Error {}
+
 /** Bytes that must be free: a commit, its log and a temporary file need some. */
 const MIN_FREE = 16 << 20;
 

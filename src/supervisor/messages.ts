@@ -7,6 +7,8 @@ export type ReloadScope = readonly unknown[];
 
 /** Exit code of a child whose configuration is wrong (EX_CONFIG): starting it again cannot help. */
 export const EXIT_CONFIGURATION = 78;
+/** Exit code of a child that cannot start for now (EX_TEMPFAIL): the supervisor starts it again until it can. */
+export const EXIT_TEMPORARY = 75;
 
 export type ToChild =
   /** Load the new configuration beside the old one and answer `prepared`. */

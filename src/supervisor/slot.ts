@@ -2,7 +2,7 @@
 
 import type { ChildProcess } from 'node:child_process';
 import type { LogEventName } from '../core/log-events.js';
-import { EXIT_CONFIGURATION, type ToChild, type ToSupervisor } from './messages.js';
+import { EXIT_CONFIGURATION, EXIT_TEMPORARY, type ToChild, type ToSupervisor } from './messages.js';
 
 export interface SlotOptions {
   /** For the log, for example `engine 1`. */
@@ -200,7 +200,7 @@ export class Slot {
     const misconfigured = code === EXIT_CONFIGURATION;
     if (misconfigured && onConfigurationError?.(child.complaint ?? `${name} reports a wrong configuration.`))
       return;
-    if (!child.ready && this.#gaveUp(child)) return;
+    if (!child.ready && code !== EXIT_TEMPORARY && this.#gaveUp(child)) return;
     if (!this.#child) this.#restartLater(child.ready);
   }
 

@@ -25,8 +25,6 @@ export interface SuperviseOptions {
   engineHidden?: readonly string[];
   log(event: LogEventName, message: string): void;
   timing?: Partial<SlotTiming>;
-  /** Says why no gateway can start now, although one could when the server started. */
-  lostData?(): string | undefined;
   /** Called once every gateway and every engine serves. */
   onReady?(): void;
 }
@@ -82,8 +80,6 @@ class Supervisor {
   readonly #engines: Slot[];
   readonly #gateways: Slot[];
   readonly #reloader = new Reloader(() => this.#servingGateways());
-  /** Whether the data was lost when a gateway last failed to start. */
-  #isDataLost = false;
   #announced = false;
   #stopping = false;
 
@@ -193,19 +189,13 @@ class Supervisor {
     this.options.onReady?.();
   }
 
-  /** Ends the server unless other gateways still serve, which a full disk allows, or the data folder is lost. */
+  /** Ends the server unless other gateways still serve, which a full disk allows. */
   #giveUp(message: string): boolean {
-    // A server that ended would be started again, and would open a new state without the rules of the lost one.
-    const lost = this.options.lostData?.();
-    const isBack = lost === undefined && this.#isDataLost;
-    this.#isDataLost = lost !== undefined;
-    const serves = this.#servingGateways().length > 0 ? 'Other gateways serve.' : undefined;
-    const reason = lost ?? (isBack ? 'The data folder is back.' : serves);
-    if (reason === undefined) {
+    if (this.#servingGateways().length === 0) {
       void this.#stop(1, message);
       return true;
     }
-    this.options.log('process.unusable', `${message} ${reason} It is started again later.`);
+    this.options.log('process.unusable', `${message} Other gateways serve. It is started again later.`);
     return false;
   }
 
