@@ -3,7 +3,7 @@ import type { FieldValue } from './feature-values.js';
 import type { Field } from './vector-source.js';
 
 /** Largest number of 32-bit floating point (IEEE 754 binary32). */
-const MAX_FLOAT32 = 3.4028234663852886e38;
+export const MAX_FLOAT32 = 3.4028234663852886e38;
 /** Characters of a value in an error text. */
 const MAX_QUOTED = 60;
 
@@ -41,16 +41,19 @@ function outsideFloats(value: FieldValue, { bits }: Field): string | undefined {
 
 const NUMERIC = /^numeric\((\d+)(?:,(-?\d+))?\)/;
 
-/** Decimal places that a column of decimals declares, negative for multiples of powers of ten; undefined for other columns. */
-export function declaredScale({ sqlType = '' }: Field): number | undefined {
+/** Digits and decimal places that a column of decimals declares; undefined for other columns. */
+function readNumeric({ sqlType = '' }: Field): { precision: number; scale: number } | undefined {
   const [, precision, scale = '0'] = NUMERIC.exec(sqlType) ?? [];
-  return precision === undefined ? undefined : Number(scale);
+  return precision === undefined ? undefined : { precision: Number(precision), scale: Number(scale) };
 }
 
+/** Decimal places that a column of decimals declares, negative for multiples of powers of ten; undefined for other columns. */
+export const declaredScale = (field: Field): number | undefined => readNumeric(field)?.scale;
+
 function outsideDecimals(value: FieldValue, field: Field): string | undefined {
-  const scale = declaredScale(field);
-  if (scale === undefined) return undefined;
-  const precision = Number(NUMERIC.exec(field.sqlType!)![1]);
+  const numeric = readNumeric(field);
+  if (!numeric) return undefined;
+  const { precision, scale } = numeric;
   const { first, last } = placesOf(String(value));
   if (last < -scale)
     return scale < 0

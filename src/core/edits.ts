@@ -85,7 +85,7 @@ export interface Calculation {
   most: number;
 }
 
-/** What a mask needs to know of a field. */
+/** Field of a mask. */
 export type MaskedField = Pick<Field, 'name' | 'type' | 'mask'>;
 
 export interface EditTask {
@@ -109,7 +109,7 @@ export interface EditTask {
   visible?: string[];
   /** Attributes that may be changed; all when absent. The others keep their values. */
   writable?: string[];
-  /** Attributes that the caller sees masked: a value that equals what the mask leaves is no change. */
+  /** Attributes that the caller sees masked. A sent value that equals the masked value is not a change. */
   masked?: MaskedField[];
   /** True when a geometry may take the place of one that clients do not see as it is stored. */
   acceptsLoss?: boolean;

@@ -9,14 +9,14 @@ export function writeEpochTime(milliseconds: AnyNumber): string | undefined {
   const [, sign, whole = '', fraction = ''] = DECIMAL.exec(digitsOf(milliseconds)) ?? [];
   if (whole === '') return undefined;
   const isBefore = sign === '-' && fraction !== '';
-  const digits = isBefore ? complementOf(fraction) : fraction;
+  const digits = isBefore ? complement(fraction) : fraction;
   const start = Number(`${sign}${whole}`) - (isBefore ? 1 : 0);
   if (Math.abs(start) > MAX_TIME) return undefined;
   return new Date(start).toISOString().replace('Z', `${digits}Z`);
 }
 
 /** The digits of 1 without a fraction. */
-const complementOf = (fraction: string): string =>
+const complement = (fraction: string): string =>
   String(10n ** BigInt(fraction.length) - BigInt(fraction)).padStart(fraction.length, '0');
 
 const FRACTION = /:\d\d\.(\d+)/;

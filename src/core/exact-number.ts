@@ -85,8 +85,11 @@ export function exactInteger(value: number | bigint | string): AnyNumber {
   return readNumber(String(value)) ?? exactNumber(String(value));
 }
 
-/** A decimal text in the one form of its number. Texts that are no decimal numbers are returned unchanged. */
-export function canonicalDigits(text: string): string {
+/**
+ * A decimal text in the one form of its number, with an exponent where it has more than `maxPlain` digits without one.
+ * Texts that are not decimal numbers are returned unchanged.
+ */
+export function canonicalDigits(text: string, maxPlain = MAX_PLAIN_DIGITS): string {
   const parts = DECIMAL.exec(text);
   if (!parts) return text;
   const [, sign, whole, fraction, exponent = '0'] = parts;
@@ -94,15 +97,15 @@ export function canonicalDigits(text: string): string {
   const digits = all.replace(/0+$/, '');
   if (digits === '') return '0';
   const scale = Number(exponent) - fraction!.length + (all.length - digits.length);
-  return `${sign === '-' ? '-' : ''}${written(digits, scale)}`;
+  return `${sign === '-' ? '-' : ''}${written(digits, scale, maxPlain)}`;
 }
 
 /** Digits times ten to the power of the scale. */
-function written(digits: string, scale: number): string {
+function written(digits: string, scale: number, maxPlain: number): string {
   const point = digits.length + scale;
-  if (scale >= 0 && point <= MAX_PLAIN_DIGITS) return digits + '0'.repeat(scale);
+  if (scale >= 0 && point <= maxPlain) return digits + '0'.repeat(scale);
   if (scale < 0 && point > 0) return `${digits.slice(0, point)}.${digits.slice(point)}`;
-  if (scale < 0 && -scale <= MAX_PLAIN_DIGITS) return `0.${'0'.repeat(-point)}${digits}`;
+  if (scale < 0 && -scale <= maxPlain) return `0.${'0'.repeat(-point)}${digits}`;
   const rest = digits.slice(1);
   return `${digits[0]}${rest && `.${rest}`}e${point - 1}`;
 }

@@ -94,14 +94,7 @@ function textOf(value: unknown, type: FieldType): string {
 }
 
 /** All digits without an exponent: equal numbers have equal text, whatever column or notation they are in. */
-function numberText(value: unknown): string {
-  const digits = canonicalDigits(String(value));
-  const [, sign = '', first = '', rest = '', exponent] = /^(-?)(\d)(?:\.(\d+))?e(-?\d+)$/.exec(digits) ?? [];
-  if (exponent === undefined) return digits;
-  const power = Number(exponent);
-  if (power < 0) return `${sign}0.${'0'.repeat(-power - 1)}${first}${rest}`;
-  return `${sign}${first}${rest}${'0'.repeat(power - rest.length)}`;
-}
+const numberText = (value: unknown): string => canonicalDigits(String(value), Number.POSITIVE_INFINITY);
 
 /** In UTC, to the millisecond; what is no instant stays as it is. */
 function instantText(text: string): string {

@@ -16,8 +16,8 @@ export const FEATURE_COLUMN = 'graticule_feature';
 /** Table of such a file with the names of all properties, in the order in which they come. */
 export const PROPERTY_TABLE = 'graticule_properties';
 /**
- * Column of a staging file with the text of each geometry, or a word in its place, where the file has one: no geometry
- * beside it means that the one of the file cannot be read.
+ * Column of a staging file with the text of each geometry, or a placeholder for it. A row with this text and without a
+ * geometry has one that cannot be read.
  */
 export const PLACE_COLUMN = 'graticule_place';
 /** In front of the JSON text of a value in a staging file. */

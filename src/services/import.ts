@@ -3,6 +3,7 @@ import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { VectorCollection } from '../core/collection.js';
 import { isCsv } from '../core/csv.js';
 import { ApiError } from '../core/errors.js';
+import { exists } from '../core/exists.js';
 import { LIMITS } from '../core/limits.js';
 import type { StagedLayer } from '../core/ogr.js';
 import type { Principal } from '../core/operation.js';
@@ -11,7 +12,6 @@ import type { LoadedTable, NamedSld } from '../core/vector-tasks.js';
 import type { JobQuery, JobRow } from '../stores/jobs.js';
 import { wholeRightError } from './access/access.js';
 import { holdsBareGeometries, writeAsCsv } from './bare-geometries.js';
-import { exists } from './exists.js';
 import { importFormatOf } from './import-formats.js';
 import type {
   Fetched,

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { hasFeatures } from '../core/abilities.js';
 import { type CatalogSnapshot, type VectorCollection, whole } from '../core/collection.js';
 import { ApiError, notFound } from '../core/errors.js';
+import { exists } from '../core/exists.js';
 import { TaskFailure } from '../core/failure.js';
 import { LIMITS } from '../core/limits.js';
 import type { MergeCounts, MergeRequest, MergeResult, RejectedRow } from '../core/merges.js';
@@ -13,7 +14,6 @@ import type { Field } from '../core/vector-source.js';
 import type { AccessPolicy } from './access/access.js';
 import { type EditBounds, editBounds, NO_BOUNDS, requireWritable } from './edit-bounds.js';
 import type { Edits } from './edits.js';
-import { exists } from './exists.js';
 import type { JobContext } from './jobs/kinds.js';
 import { removeOldFiles } from './old-files.js';
 

@@ -92,8 +92,8 @@ export class FileLedger {
   /** Call when a file is open: from now on its log is known to be its own. */
   claim(path: string, hasLog: boolean): SettledFile {
     const isKnown = (row: Row | undefined) => row && (!hasLog || row.page_one !== '');
-    const known = this.#row(path);
-    if (isKnown(known)) return this.settle(path);
+    const former = this.#row(path);
+    if (isKnown(former)) return this.settle(path);
     try {
       return this.#locked(() => {
         const row = this.#row(path);
@@ -104,7 +104,7 @@ export class FileLedger {
     } catch (error) {
       // A file can be read although the disk is full. Whoever writes to it claims it again.
       if (!isFull(error)) throw error;
-      return { generation: 0, overwritten: 0, ...known, ...describeFile(path) };
+      return { generation: 0, overwritten: 0, ...former, ...describeFile(path) };
     }
   }
 

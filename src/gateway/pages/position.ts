@@ -72,7 +72,7 @@ function positionPart({ baseUrl, collection, values, query }: PositionPage): Mar
 
 function charts({ bands }: RasterCollection, { steps }: PositionValues): Markup {
   const parts = bands.map((band, i) => {
-    const points = steps.map(({ time, values }) => ({ time: time!, value: doubleOf(values[i]) }));
+    const points = steps.map(({ time, values }) => ({ time: time!, value: toDoubleOrNull(values[i]) }));
     return html`<section class="stat" aria-label="${nameOf(band)}"><h3><bdi>${nameOf(band)}</bdi></h3>${seriesChart(nameOf(band), points)}</section>`;
   });
   return html`<div class="stats">${parts}</div>`;
@@ -94,7 +94,7 @@ function bandTable({ bands }: RasterCollection, { steps }: PositionValues): Mark
   return table('Values by band', ['Band', 'Value'], rows);
 }
 
-const doubleOf = (value: AnyNumber | null | undefined) => (value == null ? null : toDouble(value));
+const toDoubleOrNull = (value: AnyNumber | null | undefined) => (value == null ? null : toDouble(value));
 
 /** Integers have all their digits. */
 function valueCell(value: AnyNumber | null | undefined): Markup {

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ARCHIVE_MEDIA_TYPES, type WrittenContainer } from '../../core/archives.js';
-import { exists } from '../exists.js';
+import { exists } from '../../core/exists.js';
 import type { JobContext } from '../jobs/kinds.js';
 import * as metrics from '../telemetry/metrics.js';
 import { exportTiles } from '../tile-jobs/export.js';

@@ -1,5 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { exists } from '../../core/exists.js';
 import { LIMITS } from '../../core/limits.js';
 import { TIFF_FORMAT } from '../../core/media.js';
 import type { RasterImportResult, RasterImportTask, RasterSource } from '../../core/rasters.js';
@@ -7,7 +8,6 @@ import type { FileStyle } from '../../core/style/model.js';
 import type { Pools } from '../../core/tasks.js';
 import type { JobRow } from '../../stores/jobs.js';
 import type { RegisteredRaster } from '../../stores/rasters.js';
-import { exists } from '../exists.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import { failedJobs, keepsUpload, trimUploads } from '../jobs/kept-uploads.js';
 import type { JobContext, JobKind, JobOutcome } from '../jobs/kinds.js';

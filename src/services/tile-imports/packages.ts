@@ -1,12 +1,12 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ArchiveDraft, isVectorArchive } from '../../core/archives.js';
+import { exists } from '../../core/exists.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { Pools } from '../../core/tasks.js';
 import { WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
 import type { PackagePart, TilePackage } from '../../core/tile-packages.js';
 import type { JobRow } from '../../stores/jobs.js';
-import { exists } from '../exists.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import { keepsUpload, trimUploads } from '../jobs/kept-uploads.js';
 import type { JobContext, JobKind, JobOutcome } from '../jobs/kinds.js';

@@ -19,13 +19,13 @@ export interface FileRow {
   id: string;
   /** A GeoJSON geometry or `null`, in the CRS of the file; absent where the file does not say whether there is one. */
   geometry?: JsonText;
-  /** Values by the names of their columns. What the row does not name is absent. */
+  /** Values by column name. Columns that the row does not name are absent. */
   values: ReadonlyMap<string, JsonText>;
   /** Why the row cannot be read. */
   problem?: FieldError;
 }
 
-/** How a file tells values apart: `json` has all types of JSON, `typed` has columns, `text` has text alone. */
+/** Value types of a file: `json` has the types of JSON, `typed` has typed columns, `text` has only text. */
 export type FileForm = 'json' | 'typed' | 'text';
 
 export interface FileRows {
@@ -68,15 +68,12 @@ function propertyNames(path: string): string[] {
 function* readFeatures({ path, table, idColumn }: GeoPackageSource): Generator<FileRow> {
   const db = connect(path, true);
   try {
-    const page = db.prepare(
-      `SELECT ${quote(idColumn)} AS row, ${FEATURE_COLUMN} AS text FROM ${quote(table)}
-       WHERE ${quote(idColumn)} > ? ORDER BY ${quote(idColumn)} LIMIT 1`,
-    );
-    for (let last = 0; ; last++) {
-      const next = page.get(last) as { row: number; text: string } | undefined;
-      if (!next) return;
-      yield rowOfFeature(next.row, next.text);
-    }
+    const rows = db
+      .prepare(
+        `SELECT ${quote(idColumn)} AS row, ${FEATURE_COLUMN} AS text FROM ${quote(table)} ORDER BY ${quote(idColumn)}`,
+      )
+      .iterate() as IterableIterator<{ row: number; text: string }>;
+    for (const { row, text } of rows) yield rowOfFeature(row, text);
   } finally {
     db.close();
   }

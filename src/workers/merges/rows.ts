@@ -115,7 +115,7 @@ function requireKey({ request: { mode, keyField } }: MergeRowsTask, { fields, id
     throw new TaskFailure('invalid-input', `The file has no column ${keyField}, which is the key.`);
 }
 
-/** What becomes of rows whose file does not say whether they have a geometry. */
+/** Warning about rows whose file does not say whether they have a geometry. */
 function noteUnplaced(count: number, { request: { mode } }: MergeRowsTask): string[] {
   if (count === 0) return [];
   const rows = count === 1 ? '1 row of the file has' : `${count} rows of the file have`;

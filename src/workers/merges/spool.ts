@@ -128,7 +128,7 @@ export class Spool {
     return this.#pluck('SELECT crs FROM file') as string;
   }
 
-  /** How the file tells values apart. */
+  /** Value types of the file. */
   get form(): FileForm {
     return this.#pluck('SELECT form FROM file') as FileForm;
   }

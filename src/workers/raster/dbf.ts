@@ -2,6 +2,7 @@
 
 import { copyFile, open, symlink } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
+import { readDate } from '../../core/cql2/temporal.js';
 import { noteDecimalIntegers, noteImpossibleDates, noteMisfitText } from '../../core/value-notes.js';
 import { PropertyFacts } from './geojson/values.js';
 import { findSidecar } from './sidecars.js';
@@ -188,20 +189,15 @@ function hasNoDay(text: string): boolean {
 
 function isDate(text: string): boolean {
   const [, year, month, day] = /^(\d{4})(\d\d)(\d\d)$/.exec(text) ?? [];
-  if (year === undefined) return false;
-  const date = `${year}-${month}-${day}`;
-  const time = Date.parse(`${date}T00:00:00Z`);
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(date);
+  return year !== undefined && readDate(`${year}-${month}-${day}`) !== undefined;
 }
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
-const [MINUS, DIGIT] = [0x2d, 0x30];
 
 /** False for text that is not a number. */
 function addNumber(facts: PropertyFacts, name: string, value: string): boolean {
   if (!NUMBER.test(value)) return false;
-  const text = plainNumber(value);
-  facts.add(name, { first: text.startsWith('-') ? MINUS : DIGIT, length: text.length, text: () => text });
+  facts.addNumber(name, plainNumber(value));
   return true;
 }
 

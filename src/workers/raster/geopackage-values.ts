@@ -1,8 +1,10 @@
 /** GeoPackages whose values do not have the types of their columns: GDAL reads text as 0 and drops fractions. */
 
 import { basename, join } from 'node:path';
+import { MAX_FLOAT32 } from '../../core/column-capacity.js';
 import { noteBase64Values, noteDecimalIntegers, noteMisfitText } from '../../core/value-notes.js';
 import type Database from '../../native/sqlite.js';
+import { declaredBits } from '../providers/geopackage/columns.js';
 import { connect, quote } from '../providers/geopackage/connection.js';
 import { noteDataset, notesOfDataset } from './dataset-notes.js';
 import { type Dataset, openWith } from './gdal.js';
@@ -113,27 +115,19 @@ const READS = {
   gr_reads_time: new RegExp(`^${DAY}(?:[T ]${CLOCK} ?(?:Z|[+-]\\d\\d(?::?\\d\\d)?)?)?$`),
 };
 
-/** Bits of the integer types of OGC 12-128r18, table 1. */
-const WIDTHS: readonly (readonly [RegExp, number])[] = [
-  [/^TINYINT/, 8],
-  [/^SMALLINT/, 16],
-  [/^MEDIUMINT/, 32],
-  [/^(INT|BIGINT)/, 64],
-];
-/** Largest number of 32-bit floating point. */
-const MAX_FLOAT32 = 3.4028234663852886e38;
+const INTEGER_TYPE = /^(TINYINT|SMALLINT|MEDIUMINT|INT|BIGINT)/;
 
-const anyOf = (test: string) => `coalesce(max(${test}), 0)`;
+const writeAny = (test: string) => `coalesce(max(${test}), 0)`;
 
 function testsFor(type: string, column: string): readonly Test[] {
-  const isOther = anyOf(`typeof(${column}) IN ('text', 'blob')`);
-  const isReal = anyOf(`typeof(${column}) = 'real'`);
+  const isOther = writeAny(`typeof(${column}) IN ('text', 'blob')`);
+  const isReal = writeAny(`typeof(${column}) = 'real'`);
   const isInteger = `typeof(${column}) = 'integer'`;
-  const bits = WIDTHS.find(([pattern]) => pattern.test(type))?.[1];
-  if (bits !== undefined) {
+  if (INTEGER_TYPE.test(type)) {
+    const bits = declaredBits(type) ?? 64;
     // A double rounds integers beyond 2^53.
-    const isLarge = anyOf(`${isInteger} AND abs(${column} / 2) > ${2 ** 52}`);
-    const isWide = anyOf(
+    const isLarge = writeAny(`${isInteger} AND abs(${column} / 2) > ${2 ** 52}`);
+    const isWide = writeAny(
       `${isInteger} AND ${column} NOT BETWEEN ${-(2 ** (bits - 1))} AND ${2 ** (bits - 1) - 1}`,
     );
     return [
@@ -144,18 +138,23 @@ function testsFor(type: string, column: string): readonly Test[] {
     ];
   }
   if (type.startsWith('BOOL'))
-    return [[anyOf(`typeof(${column}) NOT IN ('integer', 'null')`), 'boolean text']];
+    return [[writeAny(`typeof(${column}) NOT IN ('integer', 'null')`), 'boolean text']];
   if (/^(FLOAT|DOUBLE|REAL)/.test(type)) {
-    const isFar = anyOf(`typeof(${column}) = 'real' AND abs(${column}) BETWEEN ${MAX_FLOAT32} AND 1.8e308`);
+    const isFar = writeAny(
+      `typeof(${column}) = 'real' AND abs(${column}) BETWEEN ${MAX_FLOAT32} AND 1.8e308`,
+    );
     return [[isOther, 'text'], ...(type.startsWith('FLOAT') ? [[isFar, 'wide decimal'] as const] : [])];
   }
   if (type.startsWith('DATE')) {
     const reads = type.startsWith('DATETIME') ? 'gr_reads_time' : 'gr_reads_date';
     return [
-      [anyOf(`${column} IS NOT NULL AND (typeof(${column}) <> 'text' OR NOT ${reads}(${column}))`), 'text'],
+      [
+        writeAny(`${column} IS NOT NULL AND (typeof(${column}) <> 'text' OR NOT ${reads}(${column}))`),
+        'text',
+      ],
     ];
   }
-  return type.startsWith('TEXT') ? [[anyOf(`typeof(${column}) = 'blob'`), 'base64']] : [];
+  return type.startsWith('TEXT') ? [[writeAny(`typeof(${column}) = 'blob'`), 'base64']] : [];
 }
 
 /** Gives columns of a copy the types of their values. */

@@ -1,8 +1,9 @@
 /** GML without a schema: GDAL guesses types by values, reads `007` as 7 and cuts off integers at 64 bits. */
 
-import { access, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Layer } from 'gdal-async';
+import { exists } from '../../core/exists.js';
 import { xmlUnescaped } from '../../core/xml-text.js';
 import { quote } from '../providers/geopackage/connection.js';
 import { noteDataset } from './dataset-notes.js';
@@ -32,12 +33,6 @@ export async function keepDigitsOfGml(
   dataset.close();
   return exact;
 }
-
-const exists = (path: string) =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
 
 /** An element whose text is a number with a leading zero, many digits or an exponent. */
 const ODD_NUMBER = />\s*[+-]?(?:0\d[\d.]*|[\d.]{16,}|[\d.]+[eE][+-]?\d+)\s*</;
@@ -100,21 +95,21 @@ const NUMBER_TYPE = /<Type>(Integer|Integer64|Real)(List)?<\/Type>/;
 const nameIn = (xml: string) => xmlUnescaped(/<Name>(.*?)<\/Name>/s.exec(xml)?.[1] ?? '');
 
 /** Names a property of a layer. */
-const keyOf = (layer: string, property: string) => JSON.stringify([layer, property]);
+const makeKey = (layer: string, property: string) => JSON.stringify([layer, property]);
 
 interface GuessedNumber {
   readonly isList: boolean;
   readonly isReal: boolean;
 }
 
-/** Properties that GDAL takes for numbers, by `keyOf`. */
+/** Properties that GDAL takes for numbers, by `makeKey`. */
 function numbersIn(guess: string): ReadonlyMap<string, GuessedNumber> {
   const numbers = new Map<string, GuessedNumber>();
   for (const [layer] of guess.matchAll(CLASS))
     for (const [property] of layer.matchAll(PROPERTY)) {
       const [, type, list] = NUMBER_TYPE.exec(property) ?? [];
       if (type !== undefined)
-        numbers.set(keyOf(nameIn(layer), nameIn(property)), {
+        numbers.set(makeKey(nameIn(layer), nameIn(property)), {
           isList: list !== undefined,
           isReal: type === 'Real',
         });
@@ -126,7 +121,7 @@ function numbersIn(guess: string): ReadonlyMap<string, GuessedNumber> {
 function retype(guess: string, isText: (key: string) => boolean): string {
   return guess.replace(CLASS, (layer) =>
     layer.replace(PROPERTY, (property) =>
-      NUMBER_TYPE.test(property) && isText(keyOf(nameIn(layer), nameIn(property)))
+      NUMBER_TYPE.test(property) && isText(makeKey(nameIn(layer), nameIn(property)))
         ? property
             .replace(NUMBER_TYPE, (_, _type, list = '') => `<Type>String${list}</Type>`)
             .replace(/<(Subtype|Width|Precision)>.*?<\/\1>/gs, '')
@@ -136,7 +131,7 @@ function retype(guess: string, isText: (key: string) => boolean): string {
 }
 
 interface OddNumbers {
-  /** Properties that must be text, by `keyOf`. */
+  /** Properties that must be text, by `makeKey`. */
   readonly names: ReadonlySet<string>;
   readonly notes: readonly string[];
 }
@@ -151,12 +146,12 @@ async function findOdd(
   const notes: string[] = [];
   for (const layer of await texts.layers) {
     const columns = layer.fields.getNames().flatMap((name) => {
-      const guessed = numbers.get(keyOf(layer.name, name));
+      const guessed = numbers.get(makeKey(layer.name, name));
       return guessed ? [{ name, ...guessed }] : [];
     });
     if (columns.length === 0) continue;
     const odd = await oddColumns(texts, layer, columns, exactness);
-    for (const name of odd.names) names.add(keyOf(layer.name, name));
+    for (const name of odd.names) names.add(makeKey(layer.name, name));
     notes.push(...odd.notes);
   }
   return { names, notes };
@@ -165,6 +160,9 @@ async function findOdd(
 interface Column extends GuessedNumber {
   readonly name: string;
 }
+
+/** A number of XML as JSON has it: without a plus sign. */
+const readPlain = (text: string) => text.trim().replace(/^\+/, '');
 
 const digits = (count: number) => '[0-9]'.repeat(count);
 /** SQL that is 1 for text with a leading zero, and for text that a column of numbers may change. */
@@ -190,28 +188,21 @@ async function oddColumns(
   const tests = columns.flatMap(({ name, isList }) => TESTS[isList ? 'list' : 'one'](quote(name)));
   const maxima = tests.map((test) => `max(${test})`).join(', ');
   const hits = await texts.executeSQLAsync(`SELECT ${maxima} FROM ${table}`, undefined, 'SQLite');
-  const found = hits.features.first().fields.toArray();
-  const isLed = (i: number) => found[2 * i] === 1;
+  const maximumValues = hits.features.first().fields.toArray();
+  const isLed = (i: number) => maximumValues[2 * i] === 1;
   const facts = new PropertyFacts();
   for (const [i, { name, isList, isReal }] of columns.entries()) {
-    if (isLed(i) || found[2 * i + 1] !== 1) continue;
-    if (isReal) addNumber(facts, name, '0.5');
-    if (isList) addNumber(facts, name, '1e999');
+    if (isLed(i) || maximumValues[2 * i + 1] !== 1) continue;
+    if (isReal) facts.addNumber(name, '0.5');
+    if (isList) facts.addNumber(name, '1e999');
     else {
       const long = `SELECT ${quote(name)} AS value FROM ${table} WHERE ${tests[2 * i + 1]}`;
       const { features } = await texts.executeSQLAsync(long, undefined, 'SQLite');
-      for (const feature of features) addNumber(facts, name, String(feature.fields.get(0)));
+      for (const feature of features) facts.addNumber(name, readPlain(String(feature.fields.get(0))));
     }
   }
   const forms = facts.forms(exactness);
   const led = columns.filter((_, i) => isLed(i)).map(({ name }) => name);
   const asText = [...forms].filter(([, form]) => form === 'text').map(([name]) => name);
   return { names: new Set([...led, ...asText]), notes: facts.notes(forms) };
-}
-
-const [MINUS, DIGIT] = [0x2d, 0x30];
-
-function addNumber(facts: PropertyFacts, name: string, value: string): void {
-  const text = value.trim().replace(/^\+/, '');
-  facts.add(name, { first: text.startsWith('-') ? MINUS : DIGIT, length: text.length, text: () => text });
 }

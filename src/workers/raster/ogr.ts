@@ -1,9 +1,10 @@
 /** Vector files through OGR: task `ogr.inspect`, and opening for the translation. */
 
-import { access, open, rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import type { FieldDefn, Layer } from 'gdal-async';
 import type { Box } from '../../core/box.js';
 import { isCsv } from '../../core/csv.js';
+import { exists } from '../../core/exists.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { OgrLayerInfo } from '../../core/ogr.js';
 import type { Field, FieldType, GeometryType } from '../../core/vector-source.js';
@@ -63,12 +64,6 @@ async function withoutSchema(path: string, work: () => Promise<Dataset>): Promis
     await rm(schema, { force: true });
   }
 }
-
-const exists = (path: string) =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
 
 /** Drivers that read properties of features from JSON. */
 const JSON_DRIVERS = new Set(['GeoJSON', 'GeoJSONSeq', 'TopoJSON']);

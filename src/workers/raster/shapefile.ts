@@ -46,11 +46,11 @@ async function keepValues(dataset: Dataset, path: string, encoding: string | und
   if (!forms) return dataset;
   const { types, dates, notes } = forms;
   const fields = layer.fields.map(({ name, type }, i) => ({ name, type: types.get(i) ?? type }));
-  let kept = dataset;
+  let result = dataset;
   if (types.size > 0 || dates.size > 0) {
     const { name } = layer;
     dataset.close();
-    kept = await openInScratch('shapefile', async (folder) => {
+    result = await openInScratch('shapefile', async (folder) => {
       const copy = await copyWithForms(path, table!, forms, folder);
       if ([...types.values()].every((type) => type === 'string')) return openEncoded(copy, encoding);
       const wrapper = join(folder, 'table.vrt');
@@ -62,10 +62,10 @@ async function keepValues(dataset: Dataset, path: string, encoding: string | und
       );
       return openWith(wrapper, ['OGR_VRT']);
     });
-    nameDriver(kept, DRIVER);
+    nameDriver(result, DRIVER);
   }
-  for (const note of notes) noteDataset(kept, note);
-  return kept;
+  for (const note of notes) noteDataset(result, note);
+  return result;
 }
 
 interface Assumed {

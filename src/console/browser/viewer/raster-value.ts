@@ -27,13 +27,13 @@ export async function valuesAt(
   return Object.fromEntries(
     bands.map(({ name, unit }, i) => {
       const value = values[i] ?? null;
-      return [name, value === null ? 'no data' : `${textOf(value)}${unit ? ` ${unit}` : ''}`];
+      return [name, value === null ? 'no data' : `${formatValue(value)}${unit ? ` ${unit}` : ''}`];
     }),
   );
 }
 
 /** Integers have all their digits. */
-const textOf = (value: number | bigint) =>
+const formatValue = (value: number | bigint) =>
   String(typeof value === 'bigint' || Number.isInteger(value) ? value : Number(value.toPrecision(7)));
 
 /** Whether a place lies within a layer; one that crosses the antimeridian has its west east of its east. */

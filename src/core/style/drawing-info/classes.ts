@@ -86,30 +86,31 @@ function uniqueValues(
     report.add('RENDERER_PAYLOAD_INCOMPLETE', 'uniqueValue', guidance);
     return others(renderer, draw);
   }
-  const key = classKey(fields, text(renderer['fieldDelimiter']) ?? ',', context);
   const delimiter = text(renderer['fieldDelimiter']) ?? ',';
-  const shown = bounded(infos, 'uniqueValue', report);
-  if (shown.some(({ value }) => clientTexts(valueText(value), fields, delimiter).length > 1))
+  const key = classKey(fields, delimiter, context);
+  const shown = bounded(infos, 'uniqueValue', report).map((info) => {
+    const value = valueText(info['value']);
+    return { info, value, texts: clientTexts(value, fields, delimiter) };
+  });
+  if (shown.some(({ texts }) => texts.length > 1))
     report.add(
       'RENDERER_PAYLOAD_INCOMPLETE',
       'value',
       'MapLibre clients round integers beyond 2^53: neighbouring values may have one symbol there. Maps of the server tell them apart.',
     );
-  const classes = shown.map((info): DrawingClass => {
-    const value = valueText(info['value']);
-    const texts = clientTexts(value, fields, delimiter);
-    return {
+  const classes = shown.map(
+    ({ info, value, texts }): DrawingClass => ({
       label: text(info['label']) ?? value,
       condition: texts.length === 1 ? ['==', key, value] : ['in', key, ['literal', texts]],
       drawings: draw(info['symbol']),
-    };
-  });
+    }),
+  );
   return [...classes, ...others(renderer, draw)];
 }
 
 const valueText = (value: unknown) => String(value ?? '');
 
-/** What clients may compare with: a value of one attribute, or several joined ones. */
+/** Strings that clients compare with a class value, which is one attribute or several joined ones. */
 function clientTexts(value: string, fields: readonly string[], delimiter: string): string[] {
   if (fields.length === 1) return textsOfInteger(value);
   const rounded = value

@@ -1,10 +1,10 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ApiError, notFound } from '../../../core/errors.js';
+import { exists } from '../../../core/exists.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Pools } from '../../../core/tasks.js';
 import type { JobQuery, JobRow } from '../../../stores/jobs.js';
-import { exists } from '../../exists.js';
 import type { SubmitOptions } from '../../jobs/engine.js';
 import type { JobContext, JobOutcome } from '../../jobs/kinds.js';
 import { requestWith, type SecretSource } from '../../remote-imports/secret-references.js';

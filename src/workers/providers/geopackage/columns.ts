@@ -36,7 +36,7 @@ export function columnsOfTable(db: Database.Database, table: string, geometryCol
     .filter((row) => row !== key && row !== id && row.name.toLowerCase() !== geometryColumn.toLowerCase())
     .map((row): Field => {
       const field: Field = { name: row.name, type: fieldType(row.type), nullable: row.notnull === 0 };
-      const bits = BITS.find(([pattern]) => pattern.test(row.type))?.[1];
+      const bits = declaredBits(row.type);
       if (bits !== undefined) field.bits = bits;
       const maxLength = /^TEXT\s*\((\d+)\)$/i.exec(row.type)?.[1];
       return maxLength ? { ...field, maxLength: Number(maxLength) } : field;
@@ -102,6 +102,10 @@ const BITS: readonly [RegExp, Field['bits']][] = [
   [/^SMALLINT\b/i, 16],
   [/^(MEDIUMINT|FLOAT)\b/i, 32],
 ];
+
+/** Width in bits of the numbers of a column type; undefined for 64, and for types of other values. */
+export const declaredBits = (type: string): Field['bits'] =>
+  BITS.find(([pattern]) => pattern.test(type))?.[1];
 
 /** Column types of OGC 12-128r18, table 1. */
 function fieldType(declared: string): FieldType {

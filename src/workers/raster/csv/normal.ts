@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { PLACE_COLUMN } from '../../../core/merges.js';
 import { gdal } from '../gdal.js';
 import type { Exactness } from '../geojson/values.js';
-import { type CsvGeometry, pointOf } from './columns.js';
+import { pointOf } from './columns.js';
 import type { CsvReading } from './reading.js';
 import { recordsOf } from './text.js';
 
@@ -26,19 +26,19 @@ async function* linesOf(reading: CsvReading, { keepsValues }: Exactness): AsyncG
   const { columns, commas, geometry } = reading;
   const decimals = commas.map((column) => columns.indexOf(column));
   const place = geometry && 'column' in geometry ? columns.indexOf(geometry.column) : -1;
-  const places = geometry && placesOf(geometry).map((column) => columns.indexOf(column));
+  const places = findPlaces(reading);
   let isHead = true;
   for await (const record of recordsOf(reading)) {
-    const kept = isHead ? PLACE_COLUMN : places?.map((i) => record[i] ?? '').join(', ');
+    const text = isHead ? PLACE_COLUMN : places?.map((i) => record[i] ?? '').join(', ');
     if (!isHead) {
       for (const i of decimals) if (record[i]) record[i] = record[i].replace(',', '.').trim();
       if (record[place]) record[place] = wktOf(record[place]);
     }
     isHead = false;
-    if (keepsValues && kept !== undefined) {
+    if (keepsValues && text !== undefined) {
       // A record may be shorter than the line of names.
       for (let i = record.length; i < columns.length; i++) record[i] = '';
-      record[columns.length] = /^[\s,]*$/.test(kept) ? '' : kept;
+      record[columns.length] = /^[\s,]*$/.test(text) ? '' : text;
     }
     yield `${record.map(quote).join(',')}\n`;
   }
@@ -46,17 +46,20 @@ async function* linesOf(reading: CsvReading, { keepsValues }: Exactness): AsyncG
 
 /** Records that have something in the place of a geometry. */
 export async function countPlaces(reading: CsvReading): Promise<number> {
-  const { columns, geometry } = reading;
-  if (!geometry) return 0;
-  const places = placesOf(geometry).map((column) => columns.indexOf(column));
+  const places = findPlaces(reading);
+  if (!places) return 0;
   let count = -1;
   for await (const record of recordsOf(reading))
     if (count < 0 || places.some((i) => record[i]?.trim())) count++;
   return count;
 }
 
-const placesOf = (geometry: CsvGeometry): string[] =>
-  'column' in geometry ? [geometry.column] : [geometry.x, geometry.y];
+/** Indexes of the columns that a geometry is in; undefined without one. */
+function findPlaces({ columns, geometry }: CsvReading): number[] | undefined {
+  if (!geometry) return undefined;
+  const names = 'column' in geometry ? [geometry.column] : [geometry.x, geometry.y];
+  return names.map((name) => columns.indexOf(name));
+}
 
 function wktOf(value: string): string {
   if (value.trimStart().startsWith('{')) return wktOfGeoJson(value);

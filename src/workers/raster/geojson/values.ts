@@ -1,5 +1,6 @@
 /** Which properties of a JSON text GDAL would read as other values, and what takes their place. */
 
+import { readDate } from '../../../core/cql2/temporal.js';
 import { canonicalDigits, INT64_MAX, INT64_MIN, readNumber } from '../../../core/exact-number.js';
 import { compactJson } from '../../../core/json-text.js';
 import { JSON_MARK } from '../../../core/merges.js';
@@ -88,6 +89,11 @@ export class PropertyFacts {
     const isKnown = before !== undefined && before & TEXT && value.first === QUOTE;
     const facts = (before ?? 0) | (isKnown ? lengthOf(value) : factsOf(value) | lengthOf(value));
     if (facts !== before) this.#facts.set(name, facts);
+  }
+
+  /** Adds a number by its text in JSON. */
+  addNumber(name: string, text: string): void {
+    this.add(name, { first: text.startsWith('-') ? MINUS : ZERO, length: text.length, text: () => text });
   }
 
   /** The properties that need another form. */
@@ -277,9 +283,7 @@ function readString(json: string): string {
 
 /** Whether there is such a day. */
 function isDay([, year, month, day]: readonly string[]): boolean {
-  if (Number(day) <= 28) return true;
-  const at = new Date(`${year}-${month}-${day}T00:00:00Z`);
-  return !Number.isNaN(at.getTime()) && at.getUTCDate() === Number(day);
+  return Number(day) <= 28 || readDate(`${year}-${month}-${day}`) !== undefined;
 }
 
 /** In front of times, and of other text, that GDAL must take for text. */

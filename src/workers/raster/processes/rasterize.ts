@@ -35,18 +35,20 @@ export async function rasterize(
   const report = (fraction: number) => onProgress(fraction * BURNED);
   if (type === 'Int64') {
     const halves = await writeHalves(features, field!, copyPath(part));
-    const burns = HALVES.map((name) => [...burnOf(name), ...touched]);
+    const burns = HALVES.map((name) => [...listBurnArguments(name), ...touched]);
     await burn({ dataset, features: halves, shape, path }, 'Float64', burns, report);
     const bands = { type, nodata: WIDE_NODATA.Int64, overviews: 'NEAREST' } as const;
     await joinHalves(path, part, bands, (fraction) => onProgress(BURNED + fraction * (1 - BURNED)));
     return;
   }
-  const burns = [[...(field === undefined ? ['-burn', String(value)] : burnOf(field)), ...touched]];
+  const burns = [
+    [...(field === undefined ? ['-burn', String(value)] : listBurnArguments(field)), ...touched],
+  ];
   await burn({ dataset, features, shape, path }, type, burns, report);
   await layOut(path, part, 'NEAREST', (fraction) => onProgress(BURNED + fraction * (1 - BURNED)));
 }
 
-const burnOf = (field: string) => ['-a', field, '-where', `${quote(field)} IS NOT NULL`];
+const listBurnArguments = (field: string) => ['-a', field, '-where', `${quote(field)} IS NOT NULL`];
 
 const floatType = (value: number) => (Math.fround(value) === value ? 'Float32' : 'Float64');
 
