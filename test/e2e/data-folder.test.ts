@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { geoPackageStore, sender } from '../edits/support.js';
 import { startServer, startServerProcess, type TestServer } from '../support/server.js';
+import { eventually } from './support/http.js';
 import { gateways } from './support/processes.js';
 
 /** A data folder that is deleted, or whose disk is full, while the server runs, and one whose state is lost. */
@@ -49,9 +50,11 @@ describe('a data folder that is deleted before a gateway is started again', () =
     execFileSync('mkdir', [folder]);
     const other = await startServerProcess({ sources: store.sources, dataDir: folder });
     const read = () =>
-      fetch(`${other.url}/ogc/features/collections/spots/items?f=json`).then(
+      fetch(`${other.url}/ogc/features/collections/spots/items?f=json`, {
+        signal: AbortSignal.timeout(20_000),
+      }).then(
         (response) => response.status,
-        () => 0,
+        (error) => (error.name === 'TimeoutError' ? 408 : 0),
       );
     try {
       const closed = await fetch(`${other.url}/api/v1/admin/services/default/access-policy`, {
@@ -61,19 +64,21 @@ describe('a data folder that is deleted before a gateway is started again', () =
       });
       expect([closed.status, await read()]).toEqual([200, 401]);
       renameSync(folder, `${folder}-away`);
-      for (const pid of gateways(other.process.pid!)) process.kill(pid, 'SIGKILL');
+      const killed = gateways(other.process.pid!);
+      for (const pid of killed) process.kill(pid, 'SIGKILL');
+      expect(killed).toHaveLength(1);
       const log = join(`${folder}-away`, 'test.log');
-      const failures = () => readFileSync(log, 'utf8').split(' was deleted while the server runs').length - 1;
       const found = new Set<number>();
       // The supervisor ends a server whose gateway fails to start three times, unless its data is lost.
-      while (failures() < 5) {
+      await eventually(async () => {
         found.add(await read());
-        await new Promise((next) => setTimeout(next, 50));
-      }
+        const text = readFileSync(log, 'utf8');
+        expect(text.split(' was deleted while the server runs').length, text).toBeGreaterThan(5);
+      });
       expect([...found].filter((status) => status !== 0 && status !== 401)).toEqual([]);
       rmSync(folder, { recursive: true, force: true });
       renameSync(`${folder}-away`, folder);
-      while ((await read()) === 0) await new Promise((next) => setTimeout(next, 100));
+      await eventually(async () => expect(await read(), other.log()).not.toBe(0));
       expect(await read()).toBe(401);
     } finally {
       await other.stop();
