@@ -32,6 +32,7 @@ export interface UserSearch {
   readonly source?: UserSource;
   readonly role?: string;
   readonly active?: boolean;
+  readonly tenantId?: string;
   readonly offset: number;
   readonly limit: number;
 }
@@ -59,6 +60,7 @@ export class UserStore {
     source,
     role,
     active,
+    tenantId,
     offset,
     limit,
   }: UserSearch): Promise<{ users: StoredUser[]; total: number }> {
@@ -66,6 +68,7 @@ export class UserStore {
       .selectFrom('users')
       .$if(source !== undefined, (q) => q.where('source', '=', source!))
       .$if(active !== undefined, (q) => q.where('is_active', '=', Number(active)))
+      .$if(tenantId !== undefined, (q) => q.where('tenant_id', '=', tenantId!))
       .$if(role !== undefined, (q) => q.where(vocabularyOf(this.db).hasElement('roles_json', role!)));
     const { total } = await all
       .select(({ fn }) => fn.countAll<number>().as('total'))

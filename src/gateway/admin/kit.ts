@@ -41,6 +41,8 @@ interface Common<P extends Params, S extends TSchema> {
   readonly open?: boolean;
   /** See `Operation.takesSessionOfPrograms`. */
   readonly takesSessionOfPrograms?: boolean;
+  /** As `GroupAbout.isForTenants`, for this row. */
+  readonly isForTenants?: boolean;
   /** Path of the row that shows what this one changes, where that is another path of the group: its entity tag counts. */
   readonly shownBy?: `/${string}`;
 }
@@ -88,6 +90,8 @@ export interface GroupAbout {
   readonly envelope: Envelope;
   /** Answers have X-Correlation-Id. */
   readonly correlates?: boolean;
+  /** Callers of a tenant can use the rows, which show and change only what exists for the tenant. Other rows refuse them. */
+  readonly isForTenants?: boolean;
 }
 
 export interface Group extends GroupAbout {

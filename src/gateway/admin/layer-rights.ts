@@ -1,6 +1,6 @@
 import { ANY, type RuleScope, SERVICE } from '../../core/access.js';
 import { CatalogSnapshot, type Collection } from '../../core/collection.js';
-import { ApiError, notFound } from '../../core/errors.js';
+import { notFound } from '../../core/errors.js';
 import type { Principal } from '../../core/operation.js';
 import {
   type AccessAction,
@@ -10,6 +10,7 @@ import {
 } from '../../services/access/access.js';
 import { serviceAccessId } from '../../services/access/marker.js';
 import { hasWhole, isWithin } from '../../services/access/policy.js';
+import { requireNoTenant } from '../../services/access/restrictions.js';
 import type { AccessRules, RuledLayer, RuleSet } from '../../services/access/rules.js';
 import type { StoredLayer } from '../../services/publish/layers.js';
 
@@ -53,13 +54,10 @@ function refuseLayer(layer: RuledLayer, action: AccessAction, principal: Princip
   throw wholeRightError(layer.id, action);
 }
 
-/** Throws `forbidden` for a caller whom a tenant limits to some layers: what it asked for is about all of them. */
-export function requireAllLayers({ layers }: Principal): void {
-  if (layers === undefined) return;
-  throw new ApiError(
-    'forbidden',
-    'This operation covers all layers. You are limited to the layers of a tenant.',
-  );
+/** Throws `forbidden` for a rule for layers of which the caller may not read all, and `not-found` outside of its tenant. */
+export function requireRuleRight(rule: RuleScope, principal: Principal, rights: Rights): void {
+  if (rule.layer === ANY) requireNoTenant(principal);
+  requireWhole(layersOfRule(rule, rights.catalog()), 'read', principal, rights);
 }
 
 /** Whether all layers that a policy for rows or a mask is about exist for a caller, whom a tenant may limit to some. */

@@ -1,7 +1,8 @@
 import { notFound } from '../../core/errors.js';
 import { stringifyExactly } from '../../core/json.js';
-import type { Exchange, Method, Operation, Reply } from '../../core/operation.js';
+import type { Exchange, Method, Operation, Principal, Reply } from '../../core/operation.js';
 import { isWithin } from '../../services/access/policy.js';
+import { requireNoTenant } from '../../services/access/restrictions.js';
 import { JobContinues } from '../../services/jobs/job-continues.js';
 import { BASE_PATH } from './base-path.js';
 import { requireMatch, type TagReader, type Turns } from './conditional.js';
@@ -32,11 +33,16 @@ const shownPath = ({ path, implementation }: Row) => implementation?.shownBy ?? 
 
 /** Returns what runs a row: it checks If-Match before a change, and sends the entity tag of what the answer shows. */
 export function runOf(context: RowContext, turns: Turns): Operation['run'] {
-  const { row, implementation, deps } = context;
+  const { group, row, implementation, deps } = context;
+  const { isForTenants = group.isForTenants ?? false } = implementation;
+  const requireOwn = ({ params, principal }: Exchange) => {
+    if (!isForTenants) requireNoTenant(principal);
+    requireOwnLayer(params, principal, deps);
+  };
   if (!isChange(row.method)) {
     const reply = replyMaker(context, undefined);
     return (x) => {
-      requireOwnLayer(x, deps);
+      requireOwn(x);
       const made = reply(x);
       return made instanceof Promise ? made.catch(replyOfContinuedJob) : made;
     };
@@ -50,7 +56,7 @@ export function runOf(context: RowContext, turns: Turns): Operation['run'] {
   const inTurn = (resource: string, work: () => Promise<Reply>) =>
     turns.run(resource, () => deps.turns?.run(resource, work) ?? work());
   return async (x) => {
-    requireOwnLayer(x, deps);
+    requireOwn(x);
     // An upload that was cut off must not hold up the one that continues it.
     const done = implementation.body?.streamed
       ? change(x)
@@ -156,7 +162,7 @@ function replyOfContinuedJob(error: unknown): Reply {
 }
 
 /** Throws `not-found` where the path names a layer that does not exist for the caller, as one of another tenant. */
-function requireOwnLayer({ params, principal }: Exchange, { catalog }: AdminDeps): void {
+function requireOwnLayer(params: object, principal: Principal, { catalog }: AdminDeps): void {
   const { layerId } = params as { layerId?: unknown };
   if (principal.layers === undefined || typeof layerId !== 'number') return;
   const collection = catalog().byLayerId(layerId);

@@ -1,4 +1,4 @@
-import { ApiError } from '../../core/errors.js';
+import { ApiError, notFound } from '../../core/errors.js';
 import { claimValues, type Principal } from '../../core/operation.js';
 import { identityOfLabels } from './identity.js';
 import { isAdministrator } from './policy.js';
@@ -33,8 +33,30 @@ export function requireUnbound(principal: Principal, rules: RuleSet): void {
   requireBound(principal, {}, rules);
 }
 
-function requireTenant({ tenantId }: Principal, holder: Holder): void {
-  if (tenantId === undefined || holder.tenantId === tenantId) return;
+/** Throws `forbidden` for a caller of a tenant: the operation is about more than what exists for the tenant. */
+export function requireNoTenant({ tenantId }: Principal): void {
+  if (tenantId === undefined) return;
+  throw forbidden(`This operation covers the complete server. You belong to the tenant '${tenantId}'.`);
+}
+
+/** Whether a holder exists for a caller: callers of a tenant see only those of their tenant. */
+export function isOfTenant({ tenantId }: Principal, holder: Pick<Holder, 'tenantId'>): boolean {
+  return tenantId === undefined || holder.tenantId === tenantId;
+}
+
+/** Throws `not-found` for a holder that does not exist for a caller. */
+export function requireOfTenant(
+  principal: Principal,
+  holder: Pick<Holder, 'tenantId'>,
+  what: string,
+  id: string,
+): void {
+  if (!isOfTenant(principal, holder)) throw notFound(what, id);
+}
+
+function requireTenant(principal: Principal, holder: Holder): void {
+  const { tenantId } = principal;
+  if (isOfTenant(principal, holder)) return;
   throw forbidden(`You belong to the tenant '${tenantId}', and so must the holder: tenant:${tenantId}.`);
 }
 

@@ -59,110 +59,117 @@ const Code = Type.Object({
 });
 
 /** Sign-in of operators with a provider, and tokens for who is signed in. */
-export const adminAuth = group({ tag: 'Security and admin auth', scope: 'admin-auth', envelope: 'raw' }, [
-  report('GET /auth/config', 'Get Admin Auth Configuration', {
-    open: true,
-    data: AuthConfig,
-    async answer(_x, { identity, certificates }) {
-      const enabled = (await identity.providers.list()).filter(({ body }) => body.enabled);
-      return {
-        oidcEnabled: enabled.length > 0,
-        providers: enabled.map(({ id, body }) => ({ key: id, displayName: body.name })),
-        clientCertificates: certificatesView(certificates),
-      };
-    },
-  }),
-  report('GET /auth/session', 'Get Admin Auth Session', {
-    open: true,
-    data: Session,
-    answer: sessionOf,
-  }),
-  action('POST /auth/bearer', 'Issue Console Operator Bearer', {
-    description: 'A token for the user of the session that the cookie names. It ends with the session.',
-    open: true,
-    takesSessionOfPrograms: true,
-    data: AccessToken,
-    errors: [401, 503],
-    async answer({ principal, baseUrl }, { identity: { sessions, signing } }) {
-      const { sessionHash } = principal;
-      const session = sessionHash === undefined ? undefined : await sessions.find(sessionHash);
-      if (!session) throw new ApiError('unauthenticated', 'Nobody is signed in by a session.');
-      const term = { issuer: baseUrl, seconds: LIMITS.sessionTokenSeconds };
-      const { token: accessToken, iat, exp } = await signSessionToken(signing, session, term);
-      return { accessToken, tokenType: 'Bearer', expiresIn: exp - iat, expiresAt: timestamp(exp * 1000) };
-    },
-  }),
-  action('POST /auth/logout', 'Logout Admin Auth Session', {
-    description:
-      'Ends the session or the bearer token of the request. The address, where there is one, ends that at the provider too.',
-    open: true,
-    takesSessionOfPrograms: true,
-    responses: { 200: { description: 'Signed out.', content: { 'application/json': LogoutUrl } } },
-    errors: [503],
-    async reply(x, { identity }) {
-      const { baseUrl } = x;
-      const { signIns } = identity;
-      const session = await signOut(x, identity);
-      const key = session?.providerKey ?? undefined;
-      // Who is signed out here is signed out, whether the provider answers or not.
-      const logoutUrl = key === undefined ? undefined : await signIns.logoutUrl(key, baseUrl).catch(noUrl);
-      return {
-        ...{ status: 200, mediaType: 'application/json', cacheControl: 'no-store' },
-        body: JSON.stringify({ logoutUrl: logoutUrl ?? null }),
-        headers: { 'set-cookie': endedSession(baseUrl) },
-      };
-    },
-  }),
-  action('POST /auth/providers/{providerKey}/authorize-url', 'Create Admin Auth Authorize Url', {
-    description: 'The cookie of the answer belongs to the address, for ten minutes.',
-    open: true,
-    params: byKey,
-    body: jsonBody(Type.Object({}), false),
-    responses: {
-      200: {
-        description: 'Where the browser goes.',
-        content: { 'application/json': Type.Object({ authorizeUrl: Type.String() }) },
+export const adminAuth = group(
+  { tag: 'Security and admin auth', scope: 'admin-auth', envelope: 'raw', isForTenants: true },
+  [
+    report('GET /auth/config', 'Get Admin Auth Configuration', {
+      open: true,
+      data: AuthConfig,
+      async answer(_x, { identity, certificates }) {
+        const enabled = (await identity.providers.list()).filter(({ body }) => body.enabled);
+        return {
+          oidcEnabled: enabled.length > 0,
+          providers: enabled.map(({ id, body }) => ({ key: id, displayName: body.name })),
+          clientCertificates: certificatesView(certificates),
+        };
       },
-    },
-    errors: [404, 503],
-    async reply({ params, baseUrl }, { identity: { signIns } }) {
-      const { authorizeUrl, pending } = await signIns.begin(params.providerKey, baseUrl);
-      return {
-        ...{ status: 200, mediaType: 'application/json', cacheControl: 'no-store' },
-        body: JSON.stringify({ authorizeUrl }),
-        headers: { 'set-cookie': pendingCookie(baseUrl, pending) },
-      };
-    },
-  }),
-  action('POST /auth/providers/{providerKey}/token', 'Request Admin Auth Token', {
-    description: 'Begins a session for who comes back from the provider. iss is that of RFC 9207.',
-    open: true,
-    params: byKey,
-    body: jsonBody(Code),
-    responses: { 204: { description: 'Signed in; the answer sets the cookie.' } },
-    errors: [400, 404, 503],
-    async reply(x, { identity: { signIns, sessions } }) {
-      const { params, body, baseUrl } = x;
-      const pending = pendingOf(baseUrl, x.header('cookie'));
-      const { secret, session } = await signIns.finish(params.providerKey, body, pending, baseUrl);
-      await endSessions(x, sessions);
-      const cookies = [sessionCookie(baseUrl, secret, session.expiresAt), endedPending(baseUrl)];
-      return { status: 204, headers: { 'set-cookie': cookies } };
-    },
-  }),
-  report('GET /auth/providers/{providerKey}/logout-url', 'Get Admin Auth Logout Url', {
-    open: true,
-    params: {
-      ...byKey,
-      idTokenHint: text('idTokenHint', { description: 'The ID token of the session.' }, { maxLength: 8192 }),
-    },
-    data: LogoutUrl,
-    errors: [404, 503],
-    async answer({ params: { providerKey, idTokenHint }, baseUrl }, { identity: { signIns } }) {
-      return { logoutUrl: (await signIns.logoutUrl(providerKey, baseUrl, idTokenHint)) ?? null };
-    },
-  }),
-]);
+    }),
+    report('GET /auth/session', 'Get Admin Auth Session', {
+      open: true,
+      data: Session,
+      answer: sessionOf,
+    }),
+    action('POST /auth/bearer', 'Issue Console Operator Bearer', {
+      description: 'A token for the user of the session that the cookie names. It ends with the session.',
+      open: true,
+      takesSessionOfPrograms: true,
+      data: AccessToken,
+      errors: [401, 503],
+      async answer({ principal, baseUrl }, { identity: { sessions, signing } }) {
+        const { sessionHash } = principal;
+        const session = sessionHash === undefined ? undefined : await sessions.find(sessionHash);
+        if (!session) throw new ApiError('unauthenticated', 'Nobody is signed in by a session.');
+        const term = { issuer: baseUrl, seconds: LIMITS.sessionTokenSeconds };
+        const { token: accessToken, iat, exp } = await signSessionToken(signing, session, term);
+        return { accessToken, tokenType: 'Bearer', expiresIn: exp - iat, expiresAt: timestamp(exp * 1000) };
+      },
+    }),
+    action('POST /auth/logout', 'Logout Admin Auth Session', {
+      description:
+        'Ends the session or the bearer token of the request. The address, where there is one, ends that at the provider too.',
+      open: true,
+      takesSessionOfPrograms: true,
+      responses: { 200: { description: 'Signed out.', content: { 'application/json': LogoutUrl } } },
+      errors: [503],
+      async reply(x, { identity }) {
+        const { baseUrl } = x;
+        const { signIns } = identity;
+        const session = await signOut(x, identity);
+        const key = session?.providerKey ?? undefined;
+        // Who is signed out here is signed out, whether the provider answers or not.
+        const logoutUrl = key === undefined ? undefined : await signIns.logoutUrl(key, baseUrl).catch(noUrl);
+        return {
+          ...{ status: 200, mediaType: 'application/json', cacheControl: 'no-store' },
+          body: JSON.stringify({ logoutUrl: logoutUrl ?? null }),
+          headers: { 'set-cookie': endedSession(baseUrl) },
+        };
+      },
+    }),
+    action('POST /auth/providers/{providerKey}/authorize-url', 'Create Admin Auth Authorize Url', {
+      description: 'The cookie of the answer belongs to the address, for ten minutes.',
+      open: true,
+      params: byKey,
+      body: jsonBody(Type.Object({}), false),
+      responses: {
+        200: {
+          description: 'Where the browser goes.',
+          content: { 'application/json': Type.Object({ authorizeUrl: Type.String() }) },
+        },
+      },
+      errors: [404, 503],
+      async reply({ params, baseUrl }, { identity: { signIns } }) {
+        const { authorizeUrl, pending } = await signIns.begin(params.providerKey, baseUrl);
+        return {
+          ...{ status: 200, mediaType: 'application/json', cacheControl: 'no-store' },
+          body: JSON.stringify({ authorizeUrl }),
+          headers: { 'set-cookie': pendingCookie(baseUrl, pending) },
+        };
+      },
+    }),
+    action('POST /auth/providers/{providerKey}/token', 'Request Admin Auth Token', {
+      description: 'Begins a session for who comes back from the provider. iss is that of RFC 9207.',
+      open: true,
+      params: byKey,
+      body: jsonBody(Code),
+      responses: { 204: { description: 'Signed in; the answer sets the cookie.' } },
+      errors: [400, 404, 503],
+      async reply(x, { identity: { signIns, sessions } }) {
+        const { params, body, baseUrl } = x;
+        const pending = pendingOf(baseUrl, x.header('cookie'));
+        const { secret, session } = await signIns.finish(params.providerKey, body, pending, baseUrl);
+        await endSessions(x, sessions);
+        const cookies = [sessionCookie(baseUrl, secret, session.expiresAt), endedPending(baseUrl)];
+        return { status: 204, headers: { 'set-cookie': cookies } };
+      },
+    }),
+    report('GET /auth/providers/{providerKey}/logout-url', 'Get Admin Auth Logout Url', {
+      open: true,
+      params: {
+        ...byKey,
+        idTokenHint: text(
+          'idTokenHint',
+          { description: 'The ID token of the session.' },
+          { maxLength: 8192 },
+        ),
+      },
+      data: LogoutUrl,
+      errors: [404, 503],
+      async answer({ params: { providerKey, idTokenHint }, baseUrl }, { identity: { signIns } }) {
+        return { logoutUrl: (await signIns.logoutUrl(providerKey, baseUrl, idTokenHint)) ?? null };
+      },
+    }),
+  ],
+);
 
 const noUrl = () => undefined;
 

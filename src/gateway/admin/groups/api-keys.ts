@@ -1,10 +1,15 @@
 import Type, { type Static } from 'typebox';
-import { actorOf } from '../../../core/operation.js';
+import { actorOf, type Principal } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
-import { keyStatus } from '../../../services/access/api-keys.js';
+import { type ApiKeys, keyStatus } from '../../../services/access/api-keys.js';
 import { identityOfKey, principalOf } from '../../../services/access/identity.js';
 import { requireHeld } from '../../../services/access/permissions.js';
-import { holderOf, requireBound } from '../../../services/access/restrictions.js';
+import {
+  holderOf,
+  isOfTenant,
+  requireBound,
+  requireOfTenant,
+} from '../../../services/access/restrictions.js';
 import type { StoredApiKey } from '../../../stores/api-keys.js';
 
 import { ExpiresAt, endOf, KEY_MEMBERS, KeyStatus, Secret, timesOf } from '../key-schemas.js';
@@ -32,58 +37,75 @@ const EffectivePermissions = Type.Object({
 const byId = { id: pathString('id', 'Id of the key.') };
 
 /** Keys that programs authenticate with. */
-export const apiKeys = group({ tag: 'API keys', scope: 'api-keys', envelope: 'wrapped' }, [
-  report('GET /api-keys', 'List Admin API Keys', {
-    data: Type.Array(ApiKey),
-    answer: async (_x, { keys }) => (await keys.list()).map(view),
-  }),
-  action('POST /api-keys', 'Create Admin API Key', {
-    description: 'Labels are free text: one that no operation asks for grants nothing.',
-    body: jsonBody(CreateApiKey),
-    data: ApiKeySecret,
-    status: 201,
-    errors: [400],
-    async answer({ body, principal }, { keys, rules }) {
-      requireHeld(principal, body.permissions ?? []);
-      requireBound(principal, holderOf(body.permissions ?? []), rules.current);
-      const { name, permissions: labels = [] } = body;
-      const newKey = { name, permissions: labels, expiresAt: endOf(body) ?? undefined };
-      const { key, secret } = await keys.create(newKey, actorOf(principal));
-      return { apiKey: view(key), key: secret };
-    },
-  }),
-  action('POST /api-keys/{id}/rotate', 'Rotate Admin API Key', {
-    params: byId,
-    data: ApiKeySecret,
-    errors: [404],
-    async answer({ params, principal }, { keys, rules }) {
-      const { permissions } = await keys.get(params.id);
-      requireHeld(principal, permissions);
-      requireBound(principal, holderOf(permissions), rules.current);
-      const { key, secret } = await keys.rotate(params.id);
-      return { apiKey: view(key), key: secret };
-    },
-  }),
-  action('POST /api-keys/{id}/revoke', 'Revoke Admin API Key', {
-    params: byId,
-    data: ApiKey,
-    errors: [404],
-    answer: async ({ params }, { keys }) => view(await keys.revoke(params.id)),
-  }),
-  report('GET /api-keys/{id}/effective-permissions', 'Get Admin API Key Effective Permissions', {
-    description: 'The labels of the key, and those that its roles give.',
-    params: byId,
-    data: EffectivePermissions,
-    errors: [404],
-    async answer({ params }, { keys, rules }) {
-      const key = await keys.get(params.id);
-      const status = keyStatus(key);
-      const { id, name } = key;
-      const permissions = [...principalOf(identityOfKey(key), rules.current).permissions];
-      return { id, name, status, permissions, canAuthenticate: status === 'active' };
-    },
-  }),
-]);
+export const apiKeys = group(
+  { tag: 'API keys', scope: 'api-keys', envelope: 'wrapped', isForTenants: true },
+  [
+    report('GET /api-keys', 'List Admin API Keys', {
+      data: Type.Array(ApiKey),
+      answer: async ({ principal }, { keys }) =>
+        (await keys.list())
+          .filter(({ permissions }) => isOfTenant(principal, holderOf(permissions)))
+          .map(view),
+    }),
+    action('POST /api-keys', 'Create Admin API Key', {
+      description: 'Labels are free text: one that no operation asks for grants nothing.',
+      body: jsonBody(CreateApiKey),
+      data: ApiKeySecret,
+      status: 201,
+      errors: [400],
+      async answer({ body, principal }, { keys, rules }) {
+        requireHeld(principal, body.permissions ?? []);
+        requireBound(principal, holderOf(body.permissions ?? []), rules.current);
+        const { name, permissions: labels = [] } = body;
+        const newKey = { name, permissions: labels, expiresAt: endOf(body) ?? undefined };
+        const { key, secret } = await keys.create(newKey, actorOf(principal));
+        return { apiKey: view(key), key: secret };
+      },
+    }),
+    action('POST /api-keys/{id}/rotate', 'Rotate Admin API Key', {
+      params: byId,
+      data: ApiKeySecret,
+      errors: [404],
+      async answer({ params, principal }, { keys, rules }) {
+        const { permissions } = await keyFor(params.id, principal, keys);
+        requireHeld(principal, permissions);
+        requireBound(principal, holderOf(permissions), rules.current);
+        const { key, secret } = await keys.rotate(params.id);
+        return { apiKey: view(key), key: secret };
+      },
+    }),
+    action('POST /api-keys/{id}/revoke', 'Revoke Admin API Key', {
+      params: byId,
+      data: ApiKey,
+      errors: [404],
+      async answer({ params, principal }, { keys }) {
+        const { permissions } = await keyFor(params.id, principal, keys);
+        requireHeld(principal, permissions);
+        return view(await keys.revoke(params.id));
+      },
+    }),
+    report('GET /api-keys/{id}/effective-permissions', 'Get Admin API Key Effective Permissions', {
+      description: 'The labels of the key, and those that its roles give.',
+      params: byId,
+      data: EffectivePermissions,
+      errors: [404],
+      async answer({ params, principal }, { keys, rules }) {
+        const key = await keyFor(params.id, principal, keys);
+        const status = keyStatus(key);
+        const { id, name } = key;
+        const permissions = [...principalOf(identityOfKey(key), rules.current).permissions];
+        return { id, name, status, permissions, canAuthenticate: status === 'active' };
+      },
+    }),
+  ],
+);
+
+/** Throws `not-found`, also for a key of another tenant. */
+async function keyFor(id: string, principal: Principal, keys: Pick<ApiKeys, 'get'>): Promise<StoredApiKey> {
+  const key = await keys.get(id);
+  requireOfTenant(principal, holderOf(key.permissions), 'API key', id);
+  return key;
+}
 
 function view(key: StoredApiKey): Static<typeof ApiKey> {
   const { id, name, prefix, permissions, createdBy } = key;

@@ -35,7 +35,7 @@ const Capabilities = Type.Object({
 
 /** What clients check before they talk to the server. */
 export const capabilities = group(
-  { tag: 'Metadata and capabilities', scope: 'capabilities', envelope: 'wrapped' },
+  { tag: 'Metadata and capabilities', scope: 'capabilities', envelope: 'wrapped', isForTenants: true },
   [
     report('GET /capabilities', 'Get Admin Capabilities', {
       data: Capabilities,

@@ -53,25 +53,28 @@ const Register = Type.Object({
 const byId = { id: longId('id', 'cloud raster') };
 
 /** Rasters in object stores. */
-export const cloudRasters = group({ tag: 'Cloud rasters', scope: 'cloud-rasters', envelope: 'raw' }, [
-  ...registrations({
-    path: '/cloud-rasters',
-    byId,
-    titles: ['Cloud Raster', 'Cloud Rasters'],
-    description: 'The object is read by ranges where it is; its host must be in remote.allow.',
-    view: View,
-    body: Register,
-    of: ({ rasters }) => rasters.cloud,
-    registrationOf,
-    describe: view,
-  }),
-  action('POST /cloud-rasters/{id}/refresh', 'Refresh Cloud Raster Metadata', {
-    params: byId,
-    data: View,
-    errors: [400, 404, 503],
-    answer: async ({ params }, { rasters }) => view(await rasters.cloud.refresh(params.id)),
-  }),
-]);
+export const cloudRasters = group(
+  { tag: 'Cloud rasters', scope: 'cloud-rasters', envelope: 'raw', isForTenants: true },
+  [
+    ...registrations({
+      path: '/cloud-rasters',
+      byId,
+      titles: ['Cloud Raster', 'Cloud Rasters'],
+      description: 'The object is read by ranges where it is; its host must be in remote.allow.',
+      view: View,
+      body: Register,
+      of: ({ rasters }) => rasters.cloud,
+      registrationOf,
+      describe: view,
+    }),
+    action('POST /cloud-rasters/{id}/refresh', 'Refresh Cloud Raster Metadata', {
+      params: byId,
+      data: View,
+      errors: [400, 404, 503],
+      answer: async ({ params }, { rasters }) => view(await rasters.cloud.refresh(params.id)),
+    }),
+  ],
+);
 
 async function registrationOf(body: Static<typeof Register>, { connections }: AdminDeps) {
   const { provider, createLayer = false, description, connection, ...rest } = body;

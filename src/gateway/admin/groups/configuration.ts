@@ -102,6 +102,7 @@ export const configuration = group({ tag: 'Configuration', scope: 'configuration
     answer: (_x, deps) => model(deps),
   }),
   report('GET /openapi.json', 'Get Admin OpenAPI Specification', {
+    isForTenants: true,
     params: { f: enumeration('f', ['json'], 'Format of the document.') },
     responses: { 200: { description: 'The document.', content: { [OPENAPI_TYPE]: Type.Object({}) } } },
     reply: ({ baseUrl }, { openApi }) => json(openApi(pathPrefix(baseUrl)), OPENAPI_TYPE),

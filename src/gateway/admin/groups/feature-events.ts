@@ -48,50 +48,57 @@ const Page = Type.Object({
 });
 
 /** Replay of feature changes. */
-export const featureEvents = group({ tag: 'Feature events', scope: 'feature-events', envelope: 'raw' }, [
-  report('GET /feature-events/replay', 'Replay feature-change events', {
-    description:
-      'Events of all collections as they were stored, oldest first; a caller of a tenant gets those of its layers. Geometries are in CRS84.',
-    params: {
-      cursor: integer(
-        'cursor',
-        { min: 0, max: Number.MAX_SAFE_INTEGER, default: undefined },
-        { description: 'Events after this one.' },
-      ),
-      from: time('from', 'Only edits of this time or later.'),
-      to: time('to', 'Only edits of this time or earlier.'),
-      limit: integer('limit', { min: 1, max: 1000, default: 200 as number }, { description: 'Most events.' }),
-    },
-    data: Page,
-    errors: [400],
-    async answer({ params: { cursor, from, to, limit }, principal }, { state, catalog }) {
-      if (from !== undefined && to !== undefined && from > to) throw badParameter('from', "is after 'to'");
-      const bounds = await state.feed.bounds();
-      const problem = cursor === undefined ? undefined : problemOf(cursor, bounds);
-      const after = problem === 'cursor-invalid' ? 0 : (cursor ?? 0);
-      const { entries, more } = await state.feed.page({ after, from, to, limit });
-      const exists = (id: string, layerId = catalog().byId(id)?.layerId) =>
-        isWithin(principal, { id, layerId: layerId ?? Number.NaN });
-      const events = entries.filter((entry) => entry.kind === 'event');
-      return {
-        Events: events.filter(({ event }) => exists(event.collection, event.layerId)).map(eventView),
-        NextCursor: entries.at(-1)?.cursor ?? cursor ?? null,
-        HasMore: more,
-        Gaps: [
-          ...(problem ? [{ Cursor: cursor!, Reason: problem, Collections: [] }] : []),
-          ...entries
-            .filter((entry) => entry.kind === 'gap')
-            .map((gap) =>
-              gapView(
-                gap,
-                gap.collections.filter((id) => exists(id)),
+export const featureEvents = group(
+  { tag: 'Feature events', scope: 'feature-events', envelope: 'raw', isForTenants: true },
+  [
+    report('GET /feature-events/replay', 'Replay feature-change events', {
+      description:
+        'Events of all collections as they were stored, oldest first; a caller of a tenant gets those of its layers. Geometries are in CRS84.',
+      params: {
+        cursor: integer(
+          'cursor',
+          { min: 0, max: Number.MAX_SAFE_INTEGER, default: undefined },
+          { description: 'Events after this one.' },
+        ),
+        from: time('from', 'Only edits of this time or later.'),
+        to: time('to', 'Only edits of this time or earlier.'),
+        limit: integer(
+          'limit',
+          { min: 1, max: 1000, default: 200 as number },
+          { description: 'Most events.' },
+        ),
+      },
+      data: Page,
+      errors: [400],
+      async answer({ params: { cursor, from, to, limit }, principal }, { state, catalog }) {
+        if (from !== undefined && to !== undefined && from > to) throw badParameter('from', "is after 'to'");
+        const bounds = await state.feed.bounds();
+        const problem = cursor === undefined ? undefined : problemOf(cursor, bounds);
+        const after = problem === 'cursor-invalid' ? 0 : (cursor ?? 0);
+        const { entries, more } = await state.feed.page({ after, from, to, limit });
+        const exists = (id: string, layerId = catalog().byId(id)?.layerId) =>
+          isWithin(principal, { id, layerId: layerId ?? Number.NaN });
+        const events = entries.filter((entry) => entry.kind === 'event');
+        return {
+          Events: events.filter(({ event }) => exists(event.collection, event.layerId)).map(eventView),
+          NextCursor: entries.at(-1)?.cursor ?? cursor ?? null,
+          HasMore: more,
+          Gaps: [
+            ...(problem ? [{ Cursor: cursor!, Reason: problem, Collections: [] }] : []),
+            ...entries
+              .filter((entry) => entry.kind === 'gap')
+              .map((gap) =>
+                gapView(
+                  gap,
+                  gap.collections.filter((id) => exists(id)),
+                ),
               ),
-            ),
-        ],
-      };
-    },
-  }),
-]);
+          ],
+        };
+      },
+    }),
+  ],
+);
 
 /** A cursor of another feed is none of this: everything that is kept follows. */
 function problemOf(cursor: number, { oldest, newest }: FeedBounds) {

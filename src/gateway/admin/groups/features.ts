@@ -60,12 +60,15 @@ const LICENSED: Readonly<Record<Entitlement, About>> = {
 };
 
 /** What this server can do. */
-export const features = group({ tag: 'Features', scope: 'features', envelope: 'wrapped' }, [
-  report('GET /features', 'Get Feature Overview', {
-    data: Type.Object({ currentEdition: Type.String(), features: Type.Array(Feature) }),
-    answer: (_x, deps) => ({ currentEdition: EDITION, features: overview(deps) }),
-  }),
-]);
+export const features = group(
+  { tag: 'Features', scope: 'features', envelope: 'wrapped', isForTenants: true },
+  [
+    report('GET /features', 'Get Feature Overview', {
+      data: Type.Object({ currentEdition: Type.String(), features: Type.Array(Feature) }),
+      answer: (_x, deps) => ({ currentEdition: EDITION, features: overview(deps) }),
+    }),
+  ],
+);
 
 function overview({ config }: AdminDeps): Static<typeof Feature>[] {
   const setting = (path: string) => config.settings.find((one) => one.path === path)?.value;

@@ -5,7 +5,7 @@ import { RULE_KINDS } from '../../../services/access/rules.js';
 import { documents } from '../documents.js';
 import { OptionalStringSchema } from '../envelope.js';
 import { group, resource } from '../kit.js';
-import { isRuleWithin, layersOfRule, requireWhole, ruleTargets } from '../layer-rights.js';
+import { isRuleWithin, requireRuleRight, ruleTargets } from '../layer-rights.js';
 import { requireMask } from '../rule-checks.js';
 import { DESCRIPTION, NAME, RULE_SCOPE } from '../rule-schemas.js';
 
@@ -13,7 +13,7 @@ const TreatmentSchema = Type.Enum([...TREATMENTS]);
 
 /** What roles have of attributes. */
 export const fieldMasks = group(
-  { tag: 'Field-mask policies', scope: 'field-masks', envelope: 'wrapped' },
+  { tag: 'Field-mask policies', scope: 'field-masks', envelope: 'wrapped', isForTenants: true },
   resource(
     '/field-mask-policies/{id}',
     {
@@ -28,8 +28,7 @@ export const fieldMasks = group(
       idMember: 'policyId',
       isRule: true,
       isVisible: (rule, principal, deps) => isRuleWithin(rule, principal, deps.catalog()),
-      requireRight: (rule, principal, deps) =>
-        requireWhole(layersOfRule(rule, deps.catalog()), 'read', principal, deps),
+      requireRight: requireRuleRight,
       create: Type.Object({
         ...RULE_SCOPE,
         attribute: NAME,

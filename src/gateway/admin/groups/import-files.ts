@@ -46,24 +46,27 @@ const UploadUrlBody = Type.Object({
 const EXTENSIONS: ReadonlySet<string> = new Set(Object.keys(IMPORT_FORMATS));
 
 /** Import of remote files, rasters and tile packages. */
-export const importFiles = group({ tag: 'Import', scope: 'import-files', envelope: 'raw' }, [
-  action('POST /import/preview-url', 'Preview a Geospatial File from a URL', {
-    description: 'Nothing is published, and nothing stays.',
-    body: jsonBody(PreviewUrlBody),
-    data: PreviewSchema,
-    errors: [400, 413, 422, 503],
-    answer: (x, deps) =>
-      previewReceived(x, deps, () => fetchFile(fileOf(x.body, LIMITS.previewBytes, deps), deps.pools, x)),
-  }),
-  action('POST /import/upload-url', 'Import a Geospatial File from a URL', {
-    description: 'The file is downloaded, then imported as one that is uploaded.',
-    body: jsonBody(UploadUrlBody),
-    responses: { ...IMPORT_RESPONSES, ...errorDocs([400, 409, 413, 422, 500, 503]) },
-    reply: uploadUrl,
-  }),
-  ...importRaster,
-  importTilePackage,
-]);
+export const importFiles = group(
+  { tag: 'Import', scope: 'import-files', envelope: 'raw', isForTenants: true },
+  [
+    action('POST /import/preview-url', 'Preview a Geospatial File from a URL', {
+      description: 'Nothing is published, and nothing stays.',
+      body: jsonBody(PreviewUrlBody),
+      data: PreviewSchema,
+      errors: [400, 413, 422, 503],
+      answer: (x, deps) =>
+        previewReceived(x, deps, () => fetchFile(fileOf(x.body, LIMITS.previewBytes, deps), deps.pools, x)),
+    }),
+    action('POST /import/upload-url', 'Import a Geospatial File from a URL', {
+      description: 'The file is downloaded, then imported as one that is uploaded.',
+      body: jsonBody(UploadUrlBody),
+      responses: { ...IMPORT_RESPONSES, ...errorDocs([400, 409, 413, 422, 500, 503]) },
+      reply: uploadUrl,
+    }),
+    ...importRaster,
+    importTilePackage,
+  ],
+);
 
 function fileOf({ sourceUrl, fileName }: Static<typeof PreviewUrlBody>, maxBytes: number, deps: AdminDeps) {
   return { url: sourceUrl, fileName, directory: deps.imports.uploads, maxBytes, extensions: EXTENSIONS };

@@ -91,7 +91,7 @@ const byUpload = { uploadId: pathString('uploadId', 'Id of the upload.') };
 const byId = { jobId: pathString('jobId', 'Id of the import job.') };
 
 /** Import of uploaded files. */
-export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw' }, [
+export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw', isForTenants: true }, [
   report('GET /import/formats', 'Get Supported Import Formats', {
     data: Type.Object({ supportedExtensions: Type.Array(S), formatDescriptions: Type.Record(S, S) }),
     answer: () => ({

@@ -60,7 +60,13 @@ const listParams = {
 const byId = { jobId: pathString('jobId', 'Id of the job.') };
 const unavailable = [404, 503];
 
-const ABOUT = { tag: 'Console jobs', scope: 'jobs', envelope: 'raw', correlates: true } as const;
+const ABOUT = {
+  tag: 'Console jobs',
+  scope: 'jobs',
+  envelope: 'raw',
+  correlates: true,
+  isForTenants: true,
+} as const;
 
 /** Background jobs of every kind. */
 export const jobs = group(ABOUT, [

@@ -74,7 +74,7 @@ async function documentFor(
 
 /** Pop-ups, drawing, relationships, fields and filters of layers. */
 export const layerMetadata = group(
-  { tag: 'Metadata and capabilities', scope: 'layer-metadata', envelope: 'wrapped' },
+  { tag: 'Metadata and capabilities', scope: 'layer-metadata', envelope: 'wrapped', isForTenants: true },
   [
     ...setting(
       '/metadata/layers/{layerId}/popup-info',

@@ -80,7 +80,7 @@ const byConnection = { id: connectionId };
 const byLayer = { id: connectionId, layerId, serviceName };
 
 /** Publishing of tables as layers. */
-export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped' }, [
+export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped', isForTenants: true }, [
   report('GET /connections/{id}/layers', 'List Published Layers', {
     description: "Those that a source of the configuration publishes by itself are the configuration's.",
     params: { ...byConnection, serviceName },
@@ -228,26 +228,29 @@ async function currentLayer({ params }: Exchange<typeof byLayer>, deps: AdminDep
 }
 
 /** Beyond the contract: layers can be deleted. */
-export const layerDeletion = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped' }, [
-  action('DELETE /connections/{id}/layers/{layerId}', 'Delete Published Layer', {
-    description: 'The table stays as it is, and so does what a copy was made of.',
-    params: byLayer,
-    current: currentLayer,
-    data: AcknowledgementSchema,
-    errors: [400, 404, 409],
-    async answer({ params, principal }, { connections, layerCopies, publishedLayers: layers }) {
-      const connection = await connections.get(params.id);
-      const { id } = connection;
-      if (connections.isRemote(connection))
-        await layerCopies.remove(
-          await layerCopies.get(id, params.layerId, params.serviceName),
-          actorOf(principal),
-        );
-      else await layers.remove(await layers.get(id, params.layerId, params.serviceName));
-      return new Acknowledgement('The layer is deleted.');
-    },
-  }),
-]);
+export const layerDeletion = group(
+  { tag: 'Layers', scope: 'layers', envelope: 'wrapped', isForTenants: true },
+  [
+    action('DELETE /connections/{id}/layers/{layerId}', 'Delete Published Layer', {
+      description: 'The table stays as it is, and so does what a copy was made of.',
+      params: byLayer,
+      current: currentLayer,
+      data: AcknowledgementSchema,
+      errors: [400, 404, 409],
+      async answer({ params, principal }, { connections, layerCopies, publishedLayers: layers }) {
+        const connection = await connections.get(params.id);
+        const { id } = connection;
+        if (connections.isRemote(connection))
+          await layerCopies.remove(
+            await layerCopies.get(id, params.layerId, params.serviceName),
+            actorOf(principal),
+          );
+        else await layers.remove(await layers.get(id, params.layerId, params.serviceName));
+        return new Acknowledgement('The layer is deleted.');
+      },
+    }),
+  ],
+);
 
 const TYPES =
   /^(Point|LineString|Polygon|MultiPoint|MultiLineString|MultiPolygon|GeometryCollection|Geometry)(ZM|Z|M)?$/i;

@@ -63,7 +63,7 @@ const byId = { id: longId('id', 'multidimensional coverage') };
 
 /** Files with more axes than x and y. */
 export const multidimCoverages = group(
-  { tag: 'Multidimensional coverages', scope: 'multidim-coverages', envelope: 'raw' },
+  { tag: 'Multidimensional coverages', scope: 'multidim-coverages', envelope: 'raw', isForTenants: true },
   [
     ...registrations({
       path: '/multidim-coverages',

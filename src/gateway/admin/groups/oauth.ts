@@ -6,7 +6,12 @@ import { keyStatus } from '../../../services/access/api-keys.js';
 import type { OAuthClients } from '../../../services/access/oauth-clients.js';
 import { GRANT_TYPES, type StoredClient, type StoredScope } from '../../../services/access/oauth-clients.js';
 import { requireHeld } from '../../../services/access/permissions.js';
-import { holderOf, requireBound } from '../../../services/access/restrictions.js';
+import {
+  holderOf,
+  isOfTenant,
+  requireBound,
+  requireOfTenant,
+} from '../../../services/access/restrictions.js';
 import type { RuleSet } from '../../../services/access/rules.js';
 import type { AdminDeps } from '../deps.js';
 import { viewsOf } from '../documents.js';
@@ -63,93 +68,122 @@ const ScopeDefinition = Type.Object({
 const byId = { id: pathString('id', 'Id of the client.') };
 
 /** Clients registered to get tokens, and what their scopes allow. */
-export const oauth = group({ tag: 'OAuth clients and scopes', scope: 'oauth', envelope: 'wrapped' }, [
-  ...resource(
-    '/oauth-clients/{id}',
-    {
-      list: 'List OAuth Clients',
-      create: 'Register OAuth Client',
-      get: 'Get OAuth Client',
-      remove: 'Delete OAuth Client',
-    },
-    {
-      list: implement({
-        data: Type.Array(Client),
-        answer: (_x, { identity: { clients } }) => viewsOf(clients.list(), clients.uses(), clientView),
-      }),
-      create: implement({
-        description: 'The grant type is client_credentials, of confidential clients.',
-        body: jsonBody(NewClient),
-        data: IssuedClient,
-        status: 201,
-        errors: [400],
-        location: ({ client }: Static<typeof IssuedClient>) => `/oauth-clients/${client.id}`,
-        async answer({ body, principal }, deps) {
-          const { clients } = deps.identity;
-          const about = await clientOf(body, deps);
-          const labels = await clients.labelsOf(about.allowedScopes);
-          requireHeld(principal, labels);
-          requireBound(principal, holderOf(labels), deps.rules.current);
-          const { client, secret } = await clients.create(about, actorOf(principal));
-          return tagged({ client: clientView(client), clientSecret: secret }, client.etag);
-        },
-      }),
-      get: implement({
-        params: byId,
-        data: Client,
-        errors: [404],
-        async answer({ params: { id } }, { identity: { clients } }) {
-          return clientView(await clients.get(id), (await clients.uses()).get(id));
-        },
-      }),
-      remove: implement({
-        description:
-          'The client stays in the list, as revoked. Its tokens are refused once this is answered.',
-        params: byId,
-        data: Client,
-        errors: [404],
-        async answer({ params: { id }, principal }, { identity: { clients } }) {
-          return clientView(await clients.revoke(id, actorOf(principal)), (await clients.uses()).get(id));
-        },
-      }),
-    },
-  ),
-  ...setting(
-    '/oauth-scopes',
-    { get: 'List OAuth Scopes', set: 'Define OAuth Scope' },
-    {
-      get: implement({
-        data: Type.Array(Scope),
-        answer: async (_x, { identity }) => (await identity.clients.scopes()).map(scopeView),
-      }),
-      set: implement({
-        description: 'Makes the scope, or replaces it: tokens that hold it allow what it says now.',
-        body: jsonBody(ScopeDefinition),
-        data: Scope,
-        errors: [400],
-        async answer({ body, principal }, { identity, rules }) {
-          const { scope, description = '', permissions: labels } = body;
-          requireHeld(principal, labels);
-          requireBound(principal, holderOf(labels), rules.current);
-          await requireClientsBound({ scope, labels }, principal, identity.clients, rules.current);
-          const definition = { description, permissions: [...new Set(labels)] };
-          return scopeView(await identity.clients.defineScope(scope, definition, actorOf(principal)));
-        },
-      }),
-    },
-  ),
-  action('DELETE /oauth-scopes/{scope}', 'Delete OAuth Scope', {
-    params: { scope: pathString('scope', 'Name of the scope.') },
-    shownBy: '/oauth-scopes',
-    data: Scope,
-    errors: [404],
-    async answer({ params: { scope }, principal }, { identity: { clients }, rules }) {
-      requireBound(principal, holderOf(await clients.labelsOf([scope])), rules.current);
-      await requireClientsBound({ scope, labels: [] }, principal, clients, rules.current);
-      return scopeView(await clients.removeScope(scope));
-    },
-  }),
-]);
+export const oauth = group(
+  { tag: 'OAuth clients and scopes', scope: 'oauth', envelope: 'wrapped', isForTenants: true },
+  [
+    ...resource(
+      '/oauth-clients/{id}',
+      {
+        list: 'List OAuth Clients',
+        create: 'Register OAuth Client',
+        get: 'Get OAuth Client',
+        remove: 'Delete OAuth Client',
+      },
+      {
+        list: implement({
+          data: Type.Array(Client),
+          async answer({ principal }, { identity: { clients } }) {
+            const tenants = await tenantsOf(clients);
+            const own = clients
+              .list()
+              .then((all) => all.filter((one) => isOfTenant(principal, tenants(one))));
+            return viewsOf(own, clients.uses(), clientView);
+          },
+        }),
+        create: implement({
+          description: 'The grant type is client_credentials, of confidential clients.',
+          body: jsonBody(NewClient),
+          data: IssuedClient,
+          status: 201,
+          errors: [400],
+          location: ({ client }: Static<typeof IssuedClient>) => `/oauth-clients/${client.id}`,
+          async answer({ body, principal }, deps) {
+            const { clients } = deps.identity;
+            const about = await clientOf(body, deps);
+            const labels = await clients.labelsOf(about.allowedScopes);
+            requireHeld(principal, labels);
+            requireBound(principal, holderOf(labels), deps.rules.current);
+            const { client, secret } = await clients.create(about, actorOf(principal));
+            return tagged({ client: clientView(client), clientSecret: secret }, client.etag);
+          },
+        }),
+        get: implement({
+          params: byId,
+          data: Client,
+          errors: [404],
+          async answer({ params: { id }, principal }, { identity: { clients } }) {
+            return clientView(await clientFor(id, principal, clients), (await clients.uses()).get(id));
+          },
+        }),
+        remove: implement({
+          description:
+            'The client stays in the list, as revoked. Its tokens are refused once this is answered.',
+          params: byId,
+          data: Client,
+          errors: [404],
+          async answer({ params: { id }, principal }, { identity: { clients } }) {
+            const { body } = await clientFor(id, principal, clients);
+            requireHeld(principal, await clients.labelsOf(body.allowedScopes));
+            return clientView(await clients.revoke(id, actorOf(principal)), (await clients.uses()).get(id));
+          },
+        }),
+      },
+    ),
+    ...setting(
+      '/oauth-scopes',
+      { get: 'List OAuth Scopes', set: 'Define OAuth Scope' },
+      {
+        get: implement({
+          data: Type.Array(Scope),
+          answer: async ({ principal }, { identity }) =>
+            (await identity.clients.scopes())
+              .filter(({ body }) => isOfTenant(principal, holderOf(body.permissions)))
+              .map(scopeView),
+        }),
+        set: implement({
+          description: 'Makes the scope, or replaces it: tokens that hold it allow what it says now.',
+          body: jsonBody(ScopeDefinition),
+          data: Scope,
+          errors: [400],
+          async answer({ body, principal }, { identity, rules }) {
+            const { scope, description = '', permissions: labels } = body;
+            requireHeld(principal, labels);
+            requireBound(principal, holderOf(labels), rules.current);
+            await requireClientsBound({ scope, labels }, principal, identity.clients, rules.current);
+            const definition = { description, permissions: [...new Set(labels)] };
+            return scopeView(await identity.clients.defineScope(scope, definition, actorOf(principal)));
+          },
+        }),
+      },
+    ),
+    action('DELETE /oauth-scopes/{scope}', 'Delete OAuth Scope', {
+      params: { scope: pathString('scope', 'Name of the scope.') },
+      shownBy: '/oauth-scopes',
+      data: Scope,
+      errors: [404],
+      async answer({ params: { scope }, principal }, { identity: { clients }, rules }) {
+        const holder = holderOf(await clients.labelsOf([scope]));
+        requireOfTenant(principal, holder, 'OAuth scope', scope);
+        requireBound(principal, holder, rules.current);
+        await requireClientsBound({ scope, labels: [] }, principal, clients, rules.current);
+        return scopeView(await clients.removeScope(scope));
+      },
+    }),
+  ],
+);
+
+/** Returns what holds the rights of a client, of which its scopes say the tenant. */
+async function tenantsOf(clients: OAuthClients) {
+  const labels = new Map((await clients.scopes()).map(({ id, body }) => [id, body.permissions]));
+  return ({ body }: StoredClient) => holderOf(body.allowedScopes.flatMap((scope) => labels.get(scope) ?? []));
+}
+
+/** Throws `not-found`, also for a client of another tenant. */
+async function clientFor(id: string, principal: Principal, clients: OAuthClients): Promise<StoredClient> {
+  const client = await clients.get(id);
+  requireOfTenant(principal, (await tenantsOf(clients))(client), 'OAuth client', id);
+  return client;
+}
 
 async function clientOf(body: Static<typeof NewClient>, { identity }: AdminDeps) {
   const { name, clientType = 'confidential', expiresAt } = body;

@@ -55,44 +55,47 @@ const MOST = 1000;
 const byId = { operationId: pathString('operationId', 'Id of the operation: the id of its job.') };
 
 /** Operations in progress. */
-export const operations = group({ tag: 'Operations', scope: 'operations', envelope: 'raw' }, [
-  report('GET /operations/active', 'List Active Operations', {
-    params: { type: typeParam('type', 'query') },
-    data: Type.Object({ Operations: Items, TotalCount: I, FilteredByType: Type.Union([I, Type.Null()]) }),
-    errors: [400],
-    async answer({ params, principal }, deps) {
-      const jobs = await active(params.type, principal, deps);
-      return { Operations: jobs, TotalCount: jobs.length, FilteredByType: params.type ?? null };
-    },
-  }),
-  report('GET /operations/type/{operationType}', 'Get Operations By Type', {
-    params: { operationType: typeParam('operationType', 'path') },
-    data: Type.Object({ OperationType: I, Operations: Items, TotalCount: I }),
-    errors: [400],
-    async answer({ params, principal }, deps) {
-      const jobs = await active(params.operationType, principal, deps);
-      return { OperationType: params.operationType, Operations: jobs, TotalCount: jobs.length };
-    },
-  }),
-  report('GET /operations/{operationId}', 'Get Operation Status', {
-    params: byId,
-    data: Type.Object(Progress),
-    errors: [404],
-    answer: async ({ params, principal }, deps) =>
-      progressView(requireJob(await deps.jobs.get(params.operationId), principal, isInTenant)),
-  }),
-  action('POST /operations/{operationId}/cancel', 'Cancel Operation', {
-    params: byId,
-    data: Type.Object({ OperationId: Type.String(), Type: I, Message: Type.String() }),
-    errors: [400, 404, 409, 503],
-    async answer({ params, principal }, deps) {
-      const { id } = requireJob(await deps.jobs.get(params.operationId), principal, isInTenant);
-      const job = await deps.jobs.cancel(id);
-      const message = cancelMessage(job, 'operation');
-      return { OperationId: job.id, Type: typeOf(job, deps), Message: message };
-    },
-  }),
-]);
+export const operations = group(
+  { tag: 'Operations', scope: 'operations', envelope: 'raw', isForTenants: true },
+  [
+    report('GET /operations/active', 'List Active Operations', {
+      params: { type: typeParam('type', 'query') },
+      data: Type.Object({ Operations: Items, TotalCount: I, FilteredByType: Type.Union([I, Type.Null()]) }),
+      errors: [400],
+      async answer({ params, principal }, deps) {
+        const jobs = await active(params.type, principal, deps);
+        return { Operations: jobs, TotalCount: jobs.length, FilteredByType: params.type ?? null };
+      },
+    }),
+    report('GET /operations/type/{operationType}', 'Get Operations By Type', {
+      params: { operationType: typeParam('operationType', 'path') },
+      data: Type.Object({ OperationType: I, Operations: Items, TotalCount: I }),
+      errors: [400],
+      async answer({ params, principal }, deps) {
+        const jobs = await active(params.operationType, principal, deps);
+        return { OperationType: params.operationType, Operations: jobs, TotalCount: jobs.length };
+      },
+    }),
+    report('GET /operations/{operationId}', 'Get Operation Status', {
+      params: byId,
+      data: Type.Object(Progress),
+      errors: [404],
+      answer: async ({ params, principal }, deps) =>
+        progressView(requireJob(await deps.jobs.get(params.operationId), principal, isInTenant)),
+    }),
+    action('POST /operations/{operationId}/cancel', 'Cancel Operation', {
+      params: byId,
+      data: Type.Object({ OperationId: Type.String(), Type: I, Message: Type.String() }),
+      errors: [400, 404, 409, 503],
+      async answer({ params, principal }, deps) {
+        const { id } = requireJob(await deps.jobs.get(params.operationId), principal, isInTenant);
+        const job = await deps.jobs.cancel(id);
+        const message = cancelMessage(job, 'operation');
+        return { OperationId: job.id, Type: typeOf(job, deps), Message: message };
+      },
+    }),
+  ],
+);
 
 /** An operation type by name or ordinal; the value is the ordinal. */
 function typeParam(name: string, where: 'query' | 'path'): Param<number | undefined> {

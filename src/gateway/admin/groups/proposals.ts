@@ -63,47 +63,50 @@ const filters = {
 const RejectBody = Type.Object({ reason: Type.String({ maxLength: 2000 }) });
 
 /** Executions that wait for somebody to approve them. */
-export const proposals = group({ tag: 'Proposals', scope: 'proposals', envelope: 'raw' }, [
-  report('GET /proposals', 'List Operation Proposals', {
-    description: `Executions of processes that need approval (processes.approval), the newest first: ${LIMITS.proposalsListed} at most, of the newest ${LIMITS.proposalsRead}.`,
-    params: filters,
-    data: Type.Object({ proposals: Type.Array(Summary) }),
-    async answer({ params, principal }, deps) {
-      // Filters that name nothing are ignored.
-      const { kind = KIND, requestedBy } = params;
-      if (kind !== KIND && KINDS.includes(kind)) return { proposals: [] };
-      const status = STATUSES.find((name) => name === params.status);
-      const all = await deps.proposals.list(principal, { status, requestedBy });
-      return { proposals: all.map(summaryOf) };
-    },
-  }),
-  report('GET /proposals/{id}', 'Get Operation Proposal', {
-    params: { id },
-    data: Detail,
-    errors: [404],
-    answer: async ({ params, principal }, deps) => detailOf(await deps.proposals.get(params.id, principal)),
-  }),
-  action('POST /proposals/{id}/approve', 'Approve Operation Proposal', {
-    description:
-      'The process is executed with the rights that who proposed it has now, who cannot approve it.',
-    params: { id },
-    data: Detail,
-    errors: [403, 404, 409],
-    answer: async ({ params, principal }, deps) =>
-      detailOf(await deps.proposals.approve(params.id, principal)),
-  }),
-  action('POST /proposals/{id}/reject', 'Reject Operation Proposal', {
-    params: { id },
-    body: jsonBody(RejectBody),
-    data: Detail,
-    errors: [400, 404, 409],
-    async answer({ params, body, principal }, deps) {
-      const reason = body.reason.trim();
-      if (reason === '') throw new ApiError('invalid-body', 'reason: must say why.');
-      return detailOf(await deps.proposals.reject(params.id, reason, principal));
-    },
-  }),
-]);
+export const proposals = group(
+  { tag: 'Proposals', scope: 'proposals', envelope: 'raw', isForTenants: true },
+  [
+    report('GET /proposals', 'List Operation Proposals', {
+      description: `Executions of processes that need approval (processes.approval), the newest first: ${LIMITS.proposalsListed} at most, of the newest ${LIMITS.proposalsRead}.`,
+      params: filters,
+      data: Type.Object({ proposals: Type.Array(Summary) }),
+      async answer({ params, principal }, deps) {
+        // Filters that name nothing are ignored.
+        const { kind = KIND, requestedBy } = params;
+        if (kind !== KIND && KINDS.includes(kind)) return { proposals: [] };
+        const status = STATUSES.find((name) => name === params.status);
+        const all = await deps.proposals.list(principal, { status, requestedBy });
+        return { proposals: all.map(summaryOf) };
+      },
+    }),
+    report('GET /proposals/{id}', 'Get Operation Proposal', {
+      params: { id },
+      data: Detail,
+      errors: [404],
+      answer: async ({ params, principal }, deps) => detailOf(await deps.proposals.get(params.id, principal)),
+    }),
+    action('POST /proposals/{id}/approve', 'Approve Operation Proposal', {
+      description:
+        'The process is executed with the rights that who proposed it has now, who cannot approve it.',
+      params: { id },
+      data: Detail,
+      errors: [403, 404, 409],
+      answer: async ({ params, principal }, deps) =>
+        detailOf(await deps.proposals.approve(params.id, principal)),
+    }),
+    action('POST /proposals/{id}/reject', 'Reject Operation Proposal', {
+      params: { id },
+      body: jsonBody(RejectBody),
+      data: Detail,
+      errors: [400, 404, 409],
+      async answer({ params, body, principal }, deps) {
+        const reason = body.reason.trim();
+        if (reason === '') throw new ApiError('invalid-body', 'reason: must say why.');
+        return detailOf(await deps.proposals.reject(params.id, reason, principal));
+      },
+    }),
+  ],
+);
 
 function summaryOf(proposal: Proposal) {
   const { id: proposalId, process, proposer, collections, status, createdAt, updatedAt } = proposal;

@@ -55,75 +55,78 @@ const Resolved = Type.Object({
 });
 
 /** Replicas of services and their conflicts. */
-export const replicas = group({ tag: 'Services', scope: 'replicas', envelope: 'wrapped' }, [
-  report('GET /services/{serviceId}/replicas', 'List Service Replicas', {
-    description: 'Offline copies, oldest first. One expires seven days after it was last synchronised.',
-    params: { serviceId },
-    data: ReplicaList,
-    errors: [404],
-    async answer({ params, principal }, deps) {
-      requireService(params.serviceId, deps);
-      const list = await deps.state.replicas.list(params.serviceId);
-      const own = list.filter((replica) => isOwn(replica, principal, deps));
-      return { serviceId: params.serviceId, replicas: own.map(summaryOf) };
-    },
-  }),
-  report('GET /services/{serviceId}/replicas/{replicaId}', 'Get Service Replica', {
-    params: { serviceId, replicaId },
-    data: ReplicaDetail,
-    errors: [404],
-    async answer(x, deps) {
-      const replica = await requireReplica(x, deps);
-      return { ...summaryOf(replica), lastSyncGeneration: replica.generation };
-    },
-  }),
-  report('GET /services/{serviceId}/replicas/{replicaId}/conflicts', 'List Replica Conflicts', {
-    description: 'Edits of the replica that met edits of others, oldest first.',
-    params: { serviceId, replicaId, status },
-    data: ConflictList,
-    errors: [400, 404],
-    async answer(x, deps) {
-      const { params } = x;
-      const replica = await requireReplica(x, deps);
-      const list = await deps.state.replicaConflicts.list(replica.id, params.status);
-      return {
-        ...{ serviceId: replica.service, replicaId: replica.id },
-        ...(params.status === undefined ? {} : { statusFilter: params.status }),
-        conflicts: list.map((conflict) => conflictSummary(replica, conflict)),
-      };
-    },
-  }),
-  report('GET /services/{serviceId}/replicas/{replicaId}/conflicts/{conflictId}', 'Get Replica Conflict', {
-    params: { serviceId, replicaId, conflictId },
-    data: ConflictDetail,
-    errors: [404],
-    async answer(x, deps) {
-      const { replica, conflict } = await requireConflict(x, deps);
-      return conflictDetail(replica, conflict);
-    },
-  }),
-  action(
-    'POST /services/{serviceId}/replicas/{replicaId}/conflicts/{conflictId}/resolve',
-    'Resolve Replica Conflict',
-    {
-      description:
-        'Carried out as an edit of who resolves it. 409 when the conflict is resolved already, or the feature has changed since in what is at stake.',
-      params: { serviceId, replicaId, conflictId },
-      body: { ...jsonBody(ResolveBody), exactMembers: ['fieldValues'] },
-      data: Resolved,
-      errors: [400, 404, 409, 503],
+export const replicas = group(
+  { tag: 'Services', scope: 'replicas', envelope: 'wrapped', isForTenants: true },
+  [
+    report('GET /services/{serviceId}/replicas', 'List Service Replicas', {
+      description: 'Offline copies, oldest first. One expires seven days after it was last synchronised.',
+      params: { serviceId },
+      data: ReplicaList,
+      errors: [404],
+      async answer({ params, principal }, deps) {
+        requireService(params.serviceId, deps);
+        const list = await deps.state.replicas.list(params.serviceId);
+        const own = list.filter((replica) => isOwn(replica, principal, deps));
+        return { serviceId: params.serviceId, replicas: own.map(summaryOf) };
+      },
+    }),
+    report('GET /services/{serviceId}/replicas/{replicaId}', 'Get Service Replica', {
+      params: { serviceId, replicaId },
+      data: ReplicaDetail,
+      errors: [404],
       async answer(x, deps) {
-        const { replica, conflict } = await requireConflict(x, deps);
-        const outcome = await deps.replicas.resolve(x, conflict, decisionOf(x.body));
+        const replica = await requireReplica(x, deps);
+        return { ...summaryOf(replica), lastSyncGeneration: replica.generation };
+      },
+    }),
+    report('GET /services/{serviceId}/replicas/{replicaId}/conflicts', 'List Replica Conflicts', {
+      description: 'Edits of the replica that met edits of others, oldest first.',
+      params: { serviceId, replicaId, status },
+      data: ConflictList,
+      errors: [400, 404],
+      async answer(x, deps) {
+        const { params } = x;
+        const replica = await requireReplica(x, deps);
+        const list = await deps.state.replicaConflicts.list(replica.id, params.status);
         return {
-          conflict: conflictDetail(replica, outcome.conflict),
-          committedNewServerState: outcome.effect !== 'none',
-          effect: outcome.effect,
+          ...{ serviceId: replica.service, replicaId: replica.id },
+          ...(params.status === undefined ? {} : { statusFilter: params.status }),
+          conflicts: list.map((conflict) => conflictSummary(replica, conflict)),
         };
       },
-    },
-  ),
-]);
+    }),
+    report('GET /services/{serviceId}/replicas/{replicaId}/conflicts/{conflictId}', 'Get Replica Conflict', {
+      params: { serviceId, replicaId, conflictId },
+      data: ConflictDetail,
+      errors: [404],
+      async answer(x, deps) {
+        const { replica, conflict } = await requireConflict(x, deps);
+        return conflictDetail(replica, conflict);
+      },
+    }),
+    action(
+      'POST /services/{serviceId}/replicas/{replicaId}/conflicts/{conflictId}/resolve',
+      'Resolve Replica Conflict',
+      {
+        description:
+          'Carried out as an edit of who resolves it. 409 when the conflict is resolved already, or the feature has changed since in what is at stake.',
+        params: { serviceId, replicaId, conflictId },
+        body: { ...jsonBody(ResolveBody), exactMembers: ['fieldValues'] },
+        data: Resolved,
+        errors: [400, 404, 409, 503],
+        async answer(x, deps) {
+          const { replica, conflict } = await requireConflict(x, deps);
+          const outcome = await deps.replicas.resolve(x, conflict, decisionOf(x.body));
+          return {
+            conflict: conflictDetail(replica, outcome.conflict),
+            committedNewServerState: outcome.effect !== 'none',
+            effect: outcome.effect,
+          };
+        },
+      },
+    ),
+  ],
+);
 
 type Request<P> = Pick<Exchange, 'principal'> & { readonly params: P };
 

@@ -47,59 +47,62 @@ const version = header('Tus-Resumable', `The version of the protocol: ${VERSION}
 const byId = { uploadId: pathString('uploadId', 'Id of the upload.') };
 const headersOf = (description: string) => ({ description });
 
-export const resumableUploads = group({ tag: 'Import', scope: 'import', envelope: 'raw' }, [
-  action('POST /import/resumable', 'Begin a Resumable Upload', {
-    description:
-      'Creation of tus. Upload-Metadata holds filename and the fields of the form of /import/upload, each as base64.',
-    params: {
-      version,
-      length: header('Upload-Length', 'Bytes of the file.'),
-      metadata: header('Upload-Metadata', 'filename, TableName and further fields.'),
-    },
-    responses: {
-      201: headersOf('Begun; Location leads to it.'),
-      ...errorDocs([400, 409, 412, 413, 415, 503]),
-    },
-    reply: (x, deps) => speakTus(() => begin(x, deps)),
-  }),
-  report('GET /import/resumable/{uploadId}', 'Get a Resumable Upload', {
-    description: 'HEAD answers Upload-Offset, behind which the file goes on.',
-    params: byId,
-    responses: {
-      200: { description: 'The upload.', content: { 'application/json': ResumableSchema } },
-      ...errorDocs([404]),
-    },
-    reply: (x, deps) =>
-      speakTus(async () => {
-        await requireStillReplaceable(x, deps);
-        const upload = await deps.resumableUploads.get(x.params.uploadId, submitterOf(x.principal));
-        return { ...json(viewOf(upload)), headers: progressOf(upload) };
-      }),
-  }),
-  action('PATCH /import/resumable/{uploadId}', 'Continue a Resumable Upload', {
-    description: 'With the last byte the import begins; Link names its job.',
-    params: { ...byId, version, offset: header('Upload-Offset', 'Where the bytes begin.') },
-    body: {
-      schema: Type.String({ format: 'binary' }),
-      mediaTypes: [MEDIA_TYPE],
-      required: true,
-      maxBytes: LIMITS.uploadBytes,
-      streamed: true,
-    },
-    responses: { 204: headersOf('Written.'), ...errorDocs([400, 404, 409, 412, 413, 415, 507]) },
-    reply: (x, deps) => speakTus(() => go(x, deps)),
-  }),
-  action('DELETE /import/resumable/{uploadId}', 'Remove a Resumable Upload', {
-    params: { ...byId, version },
-    responses: { 204: headersOf('Removed.'), ...errorDocs([404, 409, 412]) },
-    reply: (x, deps) =>
-      speakTus(async () => {
-        requireVersion(x.params.version);
-        await deps.resumableUploads.remove(x.params.uploadId, submitterOf(x.principal));
-        return { status: 204 };
-      }),
-  }),
-]);
+export const resumableUploads = group(
+  { tag: 'Import', scope: 'import', envelope: 'raw', isForTenants: true },
+  [
+    action('POST /import/resumable', 'Begin a Resumable Upload', {
+      description:
+        'Creation of tus. Upload-Metadata holds filename and the fields of the form of /import/upload, each as base64.',
+      params: {
+        version,
+        length: header('Upload-Length', 'Bytes of the file.'),
+        metadata: header('Upload-Metadata', 'filename, TableName and further fields.'),
+      },
+      responses: {
+        201: headersOf('Begun; Location leads to it.'),
+        ...errorDocs([400, 409, 412, 413, 415, 503]),
+      },
+      reply: (x, deps) => speakTus(() => begin(x, deps)),
+    }),
+    report('GET /import/resumable/{uploadId}', 'Get a Resumable Upload', {
+      description: 'HEAD answers Upload-Offset, behind which the file goes on.',
+      params: byId,
+      responses: {
+        200: { description: 'The upload.', content: { 'application/json': ResumableSchema } },
+        ...errorDocs([404]),
+      },
+      reply: (x, deps) =>
+        speakTus(async () => {
+          await requireStillReplaceable(x, deps);
+          const upload = await deps.resumableUploads.get(x.params.uploadId, submitterOf(x.principal));
+          return { ...json(viewOf(upload)), headers: progressOf(upload) };
+        }),
+    }),
+    action('PATCH /import/resumable/{uploadId}', 'Continue a Resumable Upload', {
+      description: 'With the last byte the import begins; Link names its job.',
+      params: { ...byId, version, offset: header('Upload-Offset', 'Where the bytes begin.') },
+      body: {
+        schema: Type.String({ format: 'binary' }),
+        mediaTypes: [MEDIA_TYPE],
+        required: true,
+        maxBytes: LIMITS.uploadBytes,
+        streamed: true,
+      },
+      responses: { 204: headersOf('Written.'), ...errorDocs([400, 404, 409, 412, 413, 415, 507]) },
+      reply: (x, deps) => speakTus(() => go(x, deps)),
+    }),
+    action('DELETE /import/resumable/{uploadId}', 'Remove a Resumable Upload', {
+      params: { ...byId, version },
+      responses: { 204: headersOf('Removed.'), ...errorDocs([404, 409, 412]) },
+      reply: (x, deps) =>
+        speakTus(async () => {
+          requireVersion(x.params.version);
+          await deps.resumableUploads.remove(x.params.uploadId, submitterOf(x.principal));
+          return { status: 204 };
+        }),
+    }),
+  ],
+);
 
 interface BeginParams {
   version: string | undefined;

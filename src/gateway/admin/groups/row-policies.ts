@@ -5,7 +5,7 @@ import { RULE_KINDS } from '../../../services/access/rules.js';
 import { documents } from '../documents.js';
 import { OptionalStringSchema } from '../envelope.js';
 import { group, resource } from '../kit.js';
-import { isRuleWithin, layersOfRule, requireWhole, ruleTargets } from '../layer-rights.js';
+import { isRuleWithin, requireRuleRight, ruleTargets } from '../layer-rights.js';
 import { requireRowPolicy } from '../rule-checks.js';
 import { DESCRIPTION, NAME, RULE_SCOPE } from '../rule-schemas.js';
 
@@ -42,7 +42,7 @@ const NewRowPolicy = Type.Object({
 
 /** Rows that callers of a role have. */
 export const rowPolicies = group(
-  { tag: 'Row-level security', scope: 'row-level-security', envelope: 'wrapped' },
+  { tag: 'Row-level security', scope: 'row-level-security', envelope: 'wrapped', isForTenants: true },
   resource(
     '/rls-policies/{id}',
     {
@@ -57,8 +57,7 @@ export const rowPolicies = group(
       idMember: 'policyId',
       isRule: true,
       isVisible: (rule, principal, deps) => isRuleWithin(rule, principal, deps.catalog()),
-      requireRight: (rule, principal, deps) =>
-        requireWhole(layersOfRule(rule, deps.catalog()), 'read', principal, deps),
+      requireRight: requireRuleRight,
       create: NewRowPolicy,
       update: Type.Object({}),
       body: RowPolicySchema,

@@ -75,7 +75,7 @@ type PutBody = Static<typeof PutBody>;
 const MAX_BODY = 4 * LIMITS.styleCharacters;
 
 /** Styles of layers. */
-export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped' }, [
+export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped', isForTenants: true }, [
   ...setting(
     '/metadata/layers/{layerId}/style',
     { get: 'Get Layer Style', set: 'Update Layer Style' },

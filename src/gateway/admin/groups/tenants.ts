@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { actorOf, type Principal } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import type { Tenant, TenantStatus } from '../../../core/rate-limits.js';
+import { isOfTenant, requireOfTenant } from '../../../services/access/restrictions.js';
 import type { StoredDocument } from '../../../stores/documents.js';
 import type { AdminDeps } from '../deps.js';
 
@@ -77,7 +78,9 @@ export const tenants = group({ tag: 'Tenants', scope: 'tenants', envelope: 'wrap
     {
       list: implement({
         data: Type.Array(TenantSchema),
-        answer: async (_x, deps) => (await deps.tenants.list()).map(view),
+        isForTenants: true,
+        answer: async ({ principal: { tenantId } }, deps) =>
+          (await deps.tenants.list()).filter(({ id }) => tenantId === undefined || id === tenantId).map(view),
       }),
       create: implement({
         body: jsonBody(NewTenant),
@@ -92,15 +95,20 @@ export const tenants = group({ tag: 'Tenants', scope: 'tenants', envelope: 'wrap
         params: byId,
         data: TenantSchema,
         errors: [404],
-        answer: async ({ params }, deps) => view(await deps.tenants.get(params.tenantId)),
+        isForTenants: true,
+        async answer({ params: { tenantId }, principal }, deps) {
+          requireOfTenant(principal, { tenantId }, 'tenant', tenantId);
+          return view(await deps.tenants.get(tenantId));
+        },
       }),
       remove: implement(becoming('Deleted', `${REFUSED} A deleted tenant stays deleted.`)),
     },
   ),
   report('GET /tenants/usage', 'Export Tenant Billing Usage', {
     data: Usage,
-    async answer(_x, deps) {
-      const usages = await deps.tenants.usages();
+    isForTenants: true,
+    async answer({ principal }, deps) {
+      const usages = (await deps.tenants.usages()).filter((one) => isOfTenant(principal, one));
       const records = usages.map(({ tenantId, day, requests, countedAt }) => ({
         ...{ tenantId, requestCount: requests, capturedAt: timestamp(countedAt), day },
       }));

@@ -6,6 +6,7 @@ import { LIMITS } from '../../../core/limits.js';
 import type { Principal } from '../../../core/operation.js';
 import { flag, pathString } from '../../../core/params.js';
 import { unreadLayer, unreadNamed } from '../../../core/unread.js';
+import { requireNoTenant } from '../../../services/access/restrictions.js';
 import { isInTenant, requireJob } from '../../../services/jobs/ownership.js';
 import { submitterOf } from '../../../services/jobs/submitter.js';
 import {
@@ -54,86 +55,95 @@ const byId = { jobId: pathString('jobId', 'Id of the tile job.') };
 const statusUrl = (jobId: string) => `${BASE_PATH}/tile-operations/jobs/${jobId}`;
 
 /** Seeding, archiving and eviction of tiles. */
-export const tileOperations = group({ tag: 'Tile operations', scope: 'tile-operations', envelope: 'raw' }, [
-  ...resource(
-    '/tile-operations/jobs/{jobId}',
-    {
-      list: 'List Tile Operation Jobs',
-      create: 'Start Tile Operation Job',
-      get: 'Get Tile Operation Job Status',
-    },
-    {
-      list: implement({
-        params: { activeOnly: flag('activeOnly', true, 'Only jobs that have not ended.') },
-        data: Type.Object({ Jobs: Type.Array(TileJob), TotalCount: I }),
-        errors: [503],
-        async answer({ params, principal }, { tileJobs }) {
-          const rows = await tileJobs.list(params.activeOnly, MOST, principal.tenantId);
-          return { Jobs: rows.map((row) => tileJobView(row, tileJobs.catalog)), TotalCount: rows.length };
-        },
-      }),
-      create: implement({
-        body: jsonBody(Start),
-        status: 202,
-        data: Type.Object({ JobId: S, StatusUrl: S, CancelUrl: S, Message: S }),
-        errors: [400, 503],
-        async answer({ body, principal, correlationId }, deps) {
-          const input = inputOf(body, deps, principal);
-          const { id } = await deps.tileJobs.submit(input, principal, {
-            ...submitterOf(principal),
-            correlationId,
-          });
-          return {
-            JobId: id,
-            StatusUrl: statusUrl(id),
-            CancelUrl: `${statusUrl(id)}/cancel`,
-            Message: `The job is queued: ${input.operation}.`,
-          };
-        },
-      }),
-      get: implement({
-        params: byId,
-        data: TileJob,
-        errors: [404, 503],
-        answer: async ({ params, principal }, { tileJobs }) =>
-          tileJobView(await jobFor(params.jobId, principal, tileJobs), tileJobs.catalog),
-      }),
-    },
-  ),
-  action('POST /tile-operations/jobs/{jobId}/cancel', 'Cancel Tile Operation Job', {
-    params: byId,
-    data: Type.Object({ JobId: S, Message: S }),
-    errors: [400, 404, 503],
-    async answer({ params, principal }, { tileJobs, jobs }) {
-      const { id } = await jobFor(params.jobId, principal, tileJobs);
-      const job = await jobs.cancel(id).catch(conflictIsBadRequest);
-      const message = cancelMessage(job, 'job');
-      return { JobId: id, Message: message };
-    },
-  }),
-  action('POST /tile-operations/jobs/{jobId}/retry', 'Retry Tile Operation Job', {
-    params: byId,
-    status: 202,
-    data: Type.Object({ OriginalJobId: S, RetryJobId: S, StatusUrl: S }),
-    errors: [400, 503],
-    async answer({ params, principal }, { tileJobs, jobs }) {
-      const { id } = await jobFor(params.jobId, principal, tileJobs).catch(conflictIsBadRequest);
-      await jobs.retry(id).catch(conflictIsBadRequest);
-      return { OriginalJobId: id, RetryJobId: id, StatusUrl: statusUrl(id) };
-    },
-  }),
-  action('POST /tile-operations/evict', 'Evict Tile Cache', {
-    description: 'Drops all tiles that are kept, in every level and process.',
-    data: Type.Object({ Enabled: Type.Boolean(), Evicted: I, Scanned: I, Message: S }),
-    errors: [503],
-    async answer(_x, { cache }) {
-      const { enabled, entries } = cache.status();
-      if (!enabled) return { Enabled: false, Evicted: 0, Scanned: 0, Message: 'The tile cache is off.' };
-      const dropped = await cache.invalidate({ kind: 'all' });
-      return { Enabled: true, Evicted: dropped, Scanned: entries, Message: `${dropped} tiles were dropped.` };
-    },
-  }),
-]);
+export const tileOperations = group(
+  { tag: 'Tile operations', scope: 'tile-operations', envelope: 'raw', isForTenants: true },
+  [
+    ...resource(
+      '/tile-operations/jobs/{jobId}',
+      {
+        list: 'List Tile Operation Jobs',
+        create: 'Start Tile Operation Job',
+        get: 'Get Tile Operation Job Status',
+      },
+      {
+        list: implement({
+          params: { activeOnly: flag('activeOnly', true, 'Only jobs that have not ended.') },
+          data: Type.Object({ Jobs: Type.Array(TileJob), TotalCount: I }),
+          errors: [503],
+          async answer({ params, principal }, { tileJobs }) {
+            const rows = await tileJobs.list(params.activeOnly, MOST, principal.tenantId);
+            return { Jobs: rows.map((row) => tileJobView(row, tileJobs.catalog)), TotalCount: rows.length };
+          },
+        }),
+        create: implement({
+          body: jsonBody(Start),
+          status: 202,
+          data: Type.Object({ JobId: S, StatusUrl: S, CancelUrl: S, Message: S }),
+          errors: [400, 503],
+          async answer({ body, principal, correlationId }, deps) {
+            const input = inputOf(body, deps, principal);
+            const { id } = await deps.tileJobs.submit(input, principal, {
+              ...submitterOf(principal),
+              correlationId,
+            });
+            return {
+              JobId: id,
+              StatusUrl: statusUrl(id),
+              CancelUrl: `${statusUrl(id)}/cancel`,
+              Message: `The job is queued: ${input.operation}.`,
+            };
+          },
+        }),
+        get: implement({
+          params: byId,
+          data: TileJob,
+          errors: [404, 503],
+          answer: async ({ params, principal }, { tileJobs }) =>
+            tileJobView(await jobFor(params.jobId, principal, tileJobs), tileJobs.catalog),
+        }),
+      },
+    ),
+    action('POST /tile-operations/jobs/{jobId}/cancel', 'Cancel Tile Operation Job', {
+      params: byId,
+      data: Type.Object({ JobId: S, Message: S }),
+      errors: [400, 404, 503],
+      async answer({ params, principal }, { tileJobs, jobs }) {
+        const { id } = await jobFor(params.jobId, principal, tileJobs);
+        const job = await jobs.cancel(id).catch(conflictIsBadRequest);
+        const message = cancelMessage(job, 'job');
+        return { JobId: id, Message: message };
+      },
+    }),
+    action('POST /tile-operations/jobs/{jobId}/retry', 'Retry Tile Operation Job', {
+      params: byId,
+      status: 202,
+      data: Type.Object({ OriginalJobId: S, RetryJobId: S, StatusUrl: S }),
+      errors: [400, 503],
+      async answer({ params, principal }, { tileJobs, jobs }) {
+        const { id } = await jobFor(params.jobId, principal, tileJobs).catch(conflictIsBadRequest);
+        await jobs.retry(id).catch(conflictIsBadRequest);
+        return { OriginalJobId: id, RetryJobId: id, StatusUrl: statusUrl(id) };
+      },
+    }),
+    action('POST /tile-operations/evict', 'Evict Tile Cache', {
+      description: 'Drops all tiles that are kept, in every level and process.',
+      isForTenants: false,
+      data: Type.Object({ Enabled: Type.Boolean(), Evicted: I, Scanned: I, Message: S }),
+      errors: [503],
+      async answer(_x, { cache }) {
+        const { enabled, entries } = cache.status();
+        if (!enabled) return { Enabled: false, Evicted: 0, Scanned: 0, Message: 'The tile cache is off.' };
+        const dropped = await cache.invalidate({ kind: 'all' });
+        return {
+          Enabled: true,
+          Evicted: dropped,
+          Scanned: entries,
+          Message: `${dropped} tiles were dropped.`,
+        };
+      },
+    }),
+  ],
+);
 
 /** Throws `not-found`, also for a job of another tenant. */
 async function jobFor(id: string, principal: Principal, tileJobs: TileJobs): Promise<JobRow> {
@@ -197,7 +207,10 @@ function collectionsOf(
       );
     return [collection];
   }
-  if (serviceId === undefined) return [];
+  if (serviceId === undefined) {
+    requireNoTenant(principal);
+    return [];
+  }
   const collection = catalog.byId(serviceId);
   if (!collection)
     throw (

@@ -1,9 +1,11 @@
 import Type from 'typebox';
 import { type Grant, labelsOf } from '../../../core/access.js';
+import type { Principal } from '../../../core/operation.js';
 import { integer, pathString, text } from '../../../core/params.js';
 import { requireHeld } from '../../../services/access/permissions.js';
-import { requireBound } from '../../../services/access/restrictions.js';
+import { requireBound, requireOfTenant } from '../../../services/access/restrictions.js';
 import type { RuleSet } from '../../../services/access/rules.js';
+import type { Users } from '../../../services/access/users.js';
 import type { StoredUser } from '../../../stores/users.js';
 import { roleLabels, UserSchema, userView } from '../../auth/user-views.js';
 import { Acknowledgement, AcknowledgementSchema, TimestampSchema, timestamp } from '../envelope.js';
@@ -24,7 +26,7 @@ const EffectivePermissions = Type.Object({
 const byId = { id: pathString('id', 'Id of the user.') };
 
 /** Users and their roles. */
-export const users = group({ tag: 'Users', scope: 'users', envelope: 'wrapped' }, [
+export const users = group({ tag: 'Users', scope: 'users', envelope: 'wrapped', isForTenants: true }, [
   ...resource(
     '/users/{id}',
     { list: 'List Users', get: 'Get User', remove: 'Deprovision User' },
@@ -51,11 +53,12 @@ export const users = group({ tag: 'Users', scope: 'users', envelope: 'wrapped' }
         },
         data: Type.Object({ users: Type.Array(UserSchema), totalCount: Type.Integer() }),
         errors: [400],
-        async answer({ params: { active, role, source, offset, limit } }, deps) {
+        async answer({ params: { active, role, source, offset, limit }, principal: { tenantId } }, deps) {
           const { users: found, total } = await deps.users.list({
             ...{ offset, limit },
             ...(source === undefined ? {} : { source }),
             ...(role === undefined ? {} : { role }),
+            ...(tenantId === undefined ? {} : { tenantId }),
             ...(active === undefined ? {} : { active: active === 'true' }),
           });
           return { users: found.map(userView), totalCount: total };
@@ -65,7 +68,8 @@ export const users = group({ tag: 'Users', scope: 'users', envelope: 'wrapped' }
         params: byId,
         data: UserSchema,
         errors: [404],
-        answer: async ({ params }, deps) => userView(await deps.users.get(params.id)),
+        answer: async ({ params, principal }, { users: all }) =>
+          userView(await userFor(params.id, principal, all)),
       }),
       remove: implement({
         description: 'The user and all sessions are gone once this is answered.',
@@ -73,7 +77,7 @@ export const users = group({ tag: 'Users', scope: 'users', envelope: 'wrapped' }
         data: AcknowledgementSchema,
         errors: [404],
         async answer({ params, principal }, { users: all, rules }) {
-          const user = await all.get(params.id);
+          const user = await userFor(params.id, principal, all);
           requireHeld(principal, labelsNow(user, rules.current));
           requireBound(principal, user, rules.current);
           await all.remove(params.id);
@@ -92,7 +96,7 @@ export const users = group({ tag: 'Users', scope: 'users', envelope: 'wrapped' }
     errors: [400, 404],
     async answer({ params, body, principal }, { users: all, rules }) {
       const { current } = rules;
-      const user = await all.get(params.id);
+      const user = await userFor(params.id, principal, all);
       requireHeld(principal, [...labelsNow(user, current), ...roleLabels(body.roles)]);
       requireBound(principal, user, current);
       requireBound(principal, { ...user, roles: body.roles }, current);
@@ -103,8 +107,8 @@ export const users = group({ tag: 'Users', scope: 'users', envelope: 'wrapped' }
     params: byId,
     data: EffectivePermissions,
     errors: [404],
-    async answer({ params }, { users: all, rules }) {
-      const { id, roles } = await all.get(params.id);
+    async answer({ params, principal }, { users: all, rules }) {
+      const { id, roles } = await userFor(params.id, principal, all);
       const permissions = roles.flatMap((name): Grant[] => [
         ...(rules.current.role(name)?.permissions ?? []),
       ]);
@@ -112,6 +116,13 @@ export const users = group({ tag: 'Users', scope: 'users', envelope: 'wrapped' }
     },
   }),
 ]);
+
+/** Throws `not-found`, also for a user of another tenant. */
+async function userFor(id: string, principal: Principal, all: Pick<Users, 'get'>): Promise<StoredUser> {
+  const user = await all.get(id);
+  requireOfTenant(principal, user, 'user', id);
+  return user;
+}
 
 /** What a user can do now: nobody takes it away who could not have given it. */
 function labelsNow({ roles }: StoredUser, rules: RuleSet): string[] {

@@ -49,25 +49,28 @@ const Register = Type.Object({
 const byId = { id: longId('id', 'Zarr store') };
 
 /** Zarr stores. */
-export const zarrStores = group({ tag: 'Zarr stores', scope: 'zarr-stores', envelope: 'raw' }, [
-  ...registrations({
-    path: '/zarr-stores',
-    byId,
-    titles: ['Zarr Store', 'Zarr Stores'],
-    description: 'The variables of its first grid become bands.',
-    view: View,
-    body: Register,
-    of: ({ rasters }) => rasters.zarr,
-    registrationOf,
-    describe: view,
-  }),
-  action('POST /zarr-stores/{id}/refresh', 'Refresh Zarr Store Metadata', {
-    params: byId,
-    data: View,
-    errors: [400, 404, 503],
-    answer: async ({ params }, { rasters }) => view(await rasters.zarr.refresh(params.id)),
-  }),
-]);
+export const zarrStores = group(
+  { tag: 'Zarr stores', scope: 'zarr-stores', envelope: 'raw', isForTenants: true },
+  [
+    ...registrations({
+      path: '/zarr-stores',
+      byId,
+      titles: ['Zarr Store', 'Zarr Stores'],
+      description: 'The variables of its first grid become bands.',
+      view: View,
+      body: Register,
+      of: ({ rasters }) => rasters.zarr,
+      registrationOf,
+      describe: view,
+    }),
+    action('POST /zarr-stores/{id}/refresh', 'Refresh Zarr Store Metadata', {
+      params: byId,
+      data: View,
+      errors: [400, 404, 503],
+      answer: async ({ params }, { rasters }) => view(await rasters.zarr.refresh(params.id)),
+    }),
+  ],
+);
 
 function registrationOf({ rootPath, createLayer = false, description, ...body }: Static<typeof Register>) {
   requireKey('rootPath', rootPath);

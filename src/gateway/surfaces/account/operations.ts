@@ -5,7 +5,7 @@ import { defineOperation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import type { Bearers } from '../../../services/access/bearers.js';
 import { requireHeld } from '../../../services/access/permissions.js';
-import { requireBound } from '../../../services/access/restrictions.js';
+import { requireBound, requireOfTenant } from '../../../services/access/restrictions.js';
 import type { RuleSet } from '../../../services/access/rules.js';
 import type { Sessions } from '../../../services/access/sessions.js';
 import type { Users } from '../../../services/access/users.js';
@@ -251,10 +251,14 @@ function userPassword({ users, rules }: AccountDeps): Operation {
   });
 }
 
-/** Throws `forbidden` for a user who can do more than the caller: who sets a password can come in as its user. */
+/**
+ * Throws `not-found` for a user of another tenant, and `forbidden` for one who can do more than the caller: anyone who sets
+ * a password can sign in as its user.
+ */
 function overUsers({ users, rules }: Pick<AccountDeps, 'users' | 'rules'>) {
   return async (principal: Principal, id: string) => {
     const user = await users.get(id);
+    requireOfTenant(principal, user, 'user', id);
     requireHeld(principal, heldLabels(user));
     requireBound(principal, user, rules());
     return user;

@@ -3,6 +3,7 @@ import { ApiError } from '../../../core/errors.js';
 import { defineOperation, type Operation } from '../../../core/operation.js';
 import { json, text } from '../../../core/reply.js';
 import type { PoolStatus } from '../../../core/tasks.js';
+import { requireNoTenant } from '../../../services/access/restrictions.js';
 import { exposition } from '../../../services/telemetry/metrics.js';
 import { databaseQueryDuration } from '../../../services/telemetry/store-metrics.js';
 
@@ -91,7 +92,8 @@ export function probeOperations(deps: ProbeDeps): Operation[] {
     summary: 'Performance snapshot',
     permission: 'admin:read',
     responses: { 200: { description: 'Snapshot', content: { 'application/json': null } } },
-    async run() {
+    async run({ principal }) {
+      requireNoTenant(principal);
       const checks = await readinessChecks(deps);
       const document = {
         ready: checks.every((check) => check.healthy),
