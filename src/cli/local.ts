@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { LOCK_FILE } from '../core/data-folder.js';
 import { LIMITS } from '../core/limits.js';
 import type { Pools } from '../core/tasks.js';
 import Database from '../native/sqlite.js';
@@ -50,7 +51,6 @@ function startEngine(runDir: string, remoteHosts: readonly string[]): ChildProce
 }
 
 const PID_FILE = 'server.pid';
-const LOCK_FILE = 'server.lock';
 
 interface DataFolder {
   /** True when the last server did not end as it should have: it may have left processes behind. */

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
 import { hasFeatures, isDrawable } from '../core/abilities.js';
 import type { Box } from '../core/box.js';
@@ -391,7 +391,11 @@ export class Catalog {
       paths.clear();
       if (foreign.length > 0) changed(foreign);
     };
-    this.#watcher = watch([], { ignoreInitial: true, depth: 6, ignored: UNWATCHED });
+    this.#watcher = watch([], {
+      ignoreInitial: true,
+      depth: 6,
+      ignored: [UNWATCHED, (path) => this.#isUnpublished(resolve(path))],
+    });
     this.#watchSources();
     this.#watcher.on('all', (_event, path) => {
       paths.add(path.replace(/-wal$/, ''));
@@ -400,6 +404,15 @@ export class Catalog {
     });
     // A file that cannot be watched is only a reload that must be asked for.
     this.#watcher.on('error', () => {});
+  }
+
+  /** Whether a path is in the data folder, and in no source there. */
+  #isUnpublished(path: string): boolean {
+    const isIn = (folder: string, one: string) => one === folder || one.startsWith(`${folder}/`);
+    const { dataDir } = this.#deps;
+    if (!isIn(dataDir, path)) return false;
+    const sources = watchedFiles(this.sources).map((source) => resolve(source));
+    return !sources.some((source) => isIn(dataDir, source) && isIn(source, path));
   }
 
   /** Adding a folder searches all of it, so each is added once. A file that was replaced must be added again. */

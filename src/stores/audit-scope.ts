@@ -10,6 +10,8 @@ export class AuditScope {
   /** What was created, or acted on where the path does not name it. */
   resourceId: string | undefined;
   readonly details: Record<string, unknown> = {};
+  /** The request did nothing, and has no row. */
+  isNothing = false;
   /** Names of processes that have not taken over yet what the request changed. */
   readonly behind = new Set<string>();
   #row: 'none' | 'taken' | 'written' | 'ended' = 'none';
@@ -68,6 +70,12 @@ export function auditResource(id: string | number, details: Record<string, unkno
   if (!scope) return;
   scope.resourceId ??= String(id);
   Object.assign(scope.details, details);
+}
+
+/** Says that the running request did nothing that is audited. */
+export function auditNothing(): void {
+  const scope = scopes.getStore();
+  if (scope) scope.isNothing = true;
 }
 
 /** Says which processes have not taken over yet what the running request changed; nothing outside of audited requests. */

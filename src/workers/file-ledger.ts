@@ -1,5 +1,6 @@
 import { mkdirSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { LOGS_FOLDER } from '../core/data-folder.js';
 import type { FileFinding } from '../core/file-findings.js';
 import { storageFailure } from '../core/storage-faults.js';
 import Database from '../native/sqlite.js';
@@ -37,7 +38,6 @@ interface Known extends Pick<Row, 'generation' | 'overwritten'> {
   hasLog: boolean;
 }
 
-const FOLDER = 'write-ahead-logs';
 const FILE = 'ledger.db';
 const TABLES = `
   CREATE TABLE IF NOT EXISTS files (
@@ -63,7 +63,7 @@ export class FileLedger {
 
   /** `busyMs`: milliseconds to wait for another thread. Throws when the folder cannot be written. */
   constructor(dataDir: string, busyMs = BUSY_MS) {
-    this.#folder = join(dataDir, FOLDER);
+    this.#folder = join(dataDir, LOGS_FOLDER);
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     this.#db = new Database(join(this.#folder, FILE), { timeout: busyMs });
     useWal(this.#db, busyMs);

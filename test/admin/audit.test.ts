@@ -187,6 +187,23 @@ describe('the audit trail of a server', () => {
       .toMatchObject([{ eventType: 'Authentication', actorType: 'Anonymous', remoteIp: '127.0.0.1' }]);
   });
 
+  it('has failures of callers without credentials once a minute, and no sign-out of nobody', async () => {
+    const signIn = () =>
+      fetch(`${server.url}/account/sign-in`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ name: 'nobody', password: 'a wrong password' }),
+      });
+    for (let n = 0; n < 4; n++) {
+      expect((await signIn()).status).toBe(401);
+      expect((await fetch(`${server.url}/account/sign-out`, { method: 'POST' })).status).toBe(204);
+    }
+    // An attempt of another minute may have a row of its own.
+    await expect.poll(async () => (await entries('action=account.signIn')).length).toBeGreaterThan(0);
+    expect((await entries('action=account.signIn')).length).toBeLessThan(3);
+    expect(await entries('action=account.signOut')).toEqual([]);
+  });
+
   it('has credentials that are not valid, wherever they are presented', async () => {
     await fetch(`${server.url}/ogc/features`, { headers: { 'x-api-key': 'wrong' } });
     await expect

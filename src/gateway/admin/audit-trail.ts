@@ -36,6 +36,8 @@ interface Facts {
 /** Writes what happened; docs/auditing.md says what is an event. */
 export function auditTrail({ state, backlog, onError }: AuditTrailOptions): Auditing {
   const limiter = new EventLimiter();
+  const takeRefusal = ({ remoteIp, operation }: AuditedRequest, status: number) =>
+    limiter.take(`${remoteIp} ${operation.id} ${status}`);
   const signIns = new LRUCache<string, number>({ max: MAX_SIGN_INS });
   const append = (request: AuditedRequest, facts: Facts) => state.audit.append(auditEvent(request, facts));
   /** Writes the row of an edit, which stands already: the row waits on the disk while the state refuses it. */
@@ -58,6 +60,13 @@ export function auditTrail({ state, backlog, onError }: AuditTrailOptions): Audi
     const event = auditEvent(request, facts);
     return request.operation.surface === 'admin' ? state.audit.append(event) : record(event);
   };
+  /** Failures of anonymous callers are bounded, as refusals are. */
+  const writeFailure = async (request: AuditedRequest, facts: Facts) => {
+    const left = request.principal.kind === 'anonymous' ? takeRefusal(request, facts.status) : 0;
+    if (left === undefined) return;
+    const details = left > 0 ? { ...facts.details, leftOut: left } : facts.details;
+    await write(request, { ...facts, ...(details ? { details } : {}) }).catch(onError);
+  };
   return {
     async run(request, work) {
       const success = ({ resourceId, details }: AuditScope) =>
@@ -73,19 +82,18 @@ export function auditTrail({ state, backlog, onError }: AuditTrailOptions): Audi
         reply = await inAuditScope(scope, work);
       } catch (error) {
         scope.end();
-        const status = error instanceof ApiError ? error.status : 500;
-        await write(request, facts(status)).catch(onError);
+        await writeFailure(request, facts(error instanceof ApiError ? error.status : 500));
         throw error;
       }
       if (scope.behind.size > 0) reply = withBehind(reply, scope.behind);
       const targets = scope.end();
       const { status = 200 } = reply;
-      if (status >= 400) await write(request, facts(status)).catch(onError);
-      else if (!targets) await write(request, facts(status));
+      if (status >= 400) await writeFailure(request, facts(status));
+      else if (!targets && !scope.isNothing) await write(request, facts(status));
       return reply;
     },
     refused(request, status) {
-      const left = limiter.take(`${request.remoteIp} ${request.operation.id} ${status}`);
+      const left = takeRefusal(request, status);
       if (left === undefined) return;
       const details = left > 0 ? { leftOut: left } : {};
       append(request, { status, details }).catch(onError);

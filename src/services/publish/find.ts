@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { isDataFolder } from '../../core/data-folder.js';
 import { isPicture } from '../../core/world-files.js';
 import { GRID_FOLDER, isSource, isTableFolder, reasonNotRead } from './formats.js';
 import { stacRoot } from './stac.js';
@@ -16,11 +17,12 @@ export interface SourceFile {
   problem?: string;
 }
 
-/** Every file that can be published below the given files and folders. */
-export async function findFiles(paths: readonly string[]): Promise<SourceFile[]> {
+/** Every file that can be published below the given files and folders, without the data folder of this or another server. */
+export async function findFiles(paths: readonly string[], dataDir?: string): Promise<SourceFile[]> {
   const files: SourceFile[] = [];
+  const search = { files, dataDir: dataDir === undefined ? undefined : await rootOf(dataDir) };
   // A folder named twice, or below another one, is published once.
-  for (const path of paths) await walk(resolve(path), 0, files, await rootOf(path));
+  for (const path of paths) await walk(resolve(path), 0, { ...search, root: await rootOf(path) });
   if (files.length >= MAX_FILES)
     files.push({ path: resolve(paths[0]!), problem: `Only the first ${MAX_FILES} files are published.` });
   return [...new Map(files.map((file) => [file.path, file])).values()];
@@ -30,15 +32,24 @@ async function rootOf(path: string): Promise<string> {
   return realpath(path).catch(() => resolve(path));
 }
 
+interface Search {
+  /** What was found. */
+  readonly files: SourceFile[];
+  /** Real path of the source that is searched. */
+  readonly root: string;
+  /** Real path of the data folder of this server. */
+  readonly dataDir: string | undefined;
+}
+
 /** `within` a STAC catalog its root alone stands for all JSON files. */
 async function walk(
   path: string,
   depth: number,
-  files: SourceFile[],
-  root: string,
+  search: Search,
   within = false,
   entry?: Dirent,
 ): Promise<void> {
+  const { files, root, dataDir } = search;
   if (files.length >= MAX_FILES) return;
   // The folder of an entry is a real path, so a file in it that is not a link is one too.
   const isPlain = entry?.isFile() ?? false;
@@ -71,11 +82,15 @@ async function walk(
     }
     entries.sort(({ name: one }, { name: other }) => (one < other ? -1 : 1));
     const names = entries.map(({ name }) => name);
+    if (real === dataDir || isDataFolder(names)) {
+      files.push({ path: real, problem: 'The folder is the data folder of a server.' });
+      return;
+    }
     const stac = within ? undefined : await stacRoot(real, names);
     if (stac) files.push({ path: join(real, stac) });
     for (const one of entries) {
       if (!one.name.startsWith('.'))
-        await walk(join(real, one.name), depth + 1, files, root, within || !!stac, one);
+        await walk(join(real, one.name), depth + 1, search, within || !!stac, one);
     }
   }
 }

@@ -29,7 +29,7 @@ export async function publish(
   generation: number,
   { tiles = {}, matrixSets, tables }: Omit<DataSettings, 'sources' | 'crs'> = {},
 ): Promise<CatalogSnapshot> {
-  const files = await reader.findFiles(sources.filter(isPath), own.filter(isPath));
+  const files = await reader.findFiles(sources.filter(isPath), own.filter(isPath), deps.dataDir);
   const databases = [...new Set(sources.filter(isDatabase))];
   deps.databases.keep(databases, tables);
   deps.imagery.keep(sources.filter(isStacApi));

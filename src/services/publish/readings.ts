@@ -80,13 +80,17 @@ export class SourceReader {
    * The files below the sources and in the server's own folders. When only the server itself changed files, the sources are
    * not searched.
    */
-  async findFiles(sources: readonly string[], own: readonly string[]): Promise<readonly SourceFile[]> {
+  async findFiles(
+    sources: readonly string[],
+    own: readonly string[],
+    dataDir: string,
+  ): Promise<readonly SourceFile[]> {
     const key = JSON.stringify(sources);
     const kept = this.#changes && this.readings.filesOf(key);
     this.#own = own;
     const changed = [...(this.#changes?.keys() ?? [])];
     this.#comparesFiles = !kept || changed.some((source) => source.startsWith('/') && !this.#isOwn(source));
-    const files = this.#comparesFiles || !kept ? await findFiles(sources) : kept;
+    const files = this.#comparesFiles || !kept ? await findFiles(sources, dataDir) : kept;
     if (files !== kept) this.readings.setFiles(key, files);
     const all = [...files, ...(await findFiles(own))];
     return [...new Map(all.map((file) => [file.path, file])).values()];

@@ -9,6 +9,7 @@ import { requireBound, requireOfTenant } from '../../../services/access/restrict
 import type { RuleSet } from '../../../services/access/rules.js';
 import type { Sessions } from '../../../services/access/sessions.js';
 import type { Users } from '../../../services/access/users.js';
+import { auditNothing } from '../../../stores/audit-scope.js';
 import type { StoredUser } from '../../../stores/users.js';
 import { endSessions, signOut } from '../../auth/sign-out.js';
 import { requireRoles, roleLabels, UserSchema, userView } from '../../auth/user-views.js';
@@ -146,7 +147,8 @@ function signOutOperation(deps: AccountDeps): Operation {
     ...{ takesToken: true, openQuery: true },
     responses: { 204: { description: 'Nobody is signed in any more.' } },
     async run(x) {
-      await signOut(x, deps);
+      const session = await signOut(x, deps);
+      if (!session && x.principal.kind === 'anonymous') auditNothing();
       return { status: 204, headers: { 'set-cookie': endedSession(x.baseUrl) } };
     },
   });
