@@ -215,6 +215,9 @@ export const LIMITS = {
   /** Of these, those without a key from one address, and those of one key. */
   streamSessionsPerAddress: 64,
   streamSessionsPerKey: 128,
+  /** Characters of the filters, as JSON, of all subscriptions of clients without a key from one address, and of one key. */
+  streamFiltersPerAddress: 1_048_576,
+  streamFiltersPerKey: 8_388_608,
   /** WebSockets that listen to alerts at once. */
   alertSubscribers: 64,
   /** Subscriptions of one session, and characters of the id of one (contract). */

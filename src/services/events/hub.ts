@@ -1,4 +1,5 @@
 import type { CatalogSnapshot } from '../../core/collection.js';
+import type { ApiError } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Principal } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
@@ -8,7 +9,7 @@ import * as metrics from '../telemetry/event-metrics.js';
 import { Delivery } from './delivery.js';
 import type { Feed } from './feed.js';
 import { jsonFrame } from './frames.js';
-import type { Interest } from './scope.js';
+import { filterLength, type Interest } from './scope.js';
 import { type CloseReason, Session, type Transport } from './session.js';
 import { type SessionLimits, SessionQuotas, type Visitor } from './session-quotas.js';
 import { type StreamMode, Subscription } from './subscription.js';
@@ -43,6 +44,7 @@ export class Hub {
   readonly sessions = new Map<string, Session>();
   readonly #deps: HubDeps;
   readonly #quotas: SessionQuotas;
+  readonly #visitors = new WeakMap<Session, Visitor>();
   readonly #delivery: Delivery;
   readonly #heartbeat: NodeJS.Timeout;
   readonly #watch: NodeJS.Timeout;
@@ -68,9 +70,10 @@ export class Hub {
     return this.#deps.feed.capacity;
   }
 
-  /** Throws 503 or 429 when this client cannot have another session now. */
-  requirePlace(visitor: Visitor): void {
-    const refusal = this.#quotas.refusal(visitor);
+  /** Throws 503 or 429 when this client cannot have another session, with this interest, now. */
+  requirePlace(visitor: Visitor, interest?: Interest): void {
+    const characters = interest ? filterLength(interest) : 0;
+    const refusal = this.#quotas.refusal(visitor) ?? this.#quotas.filterRefusal(visitor, characters);
     if (!refusal) return;
     metrics.sessionsRejected.cell().inc();
     throw refusal;
@@ -95,6 +98,7 @@ export class Hub {
       },
       behind: (one) => this.#delivery.catchUp(one),
     });
+    this.#visitors.set(session, visitor);
     session.clientLabel = clientLabel;
     this.sessions.set(session.id, session);
     metrics.sessionsOpened.cell(transport.name).inc();
@@ -110,7 +114,7 @@ export class Hub {
   }
 
   #forget(session: Session, reason: CloseReason): void {
-    for (const subscription of session.subscriptions.values()) this.#drop(subscription);
+    for (const subscription of session.subscriptions.values()) this.#drop(session, subscription);
     this.sessions.delete(session.id);
     metrics.sessionsClosed.cell(session.transport.name, reason).inc();
     metrics.activeSessions.cell().set(this.sessions.size);
@@ -147,14 +151,23 @@ export class Hub {
     return session !== undefined;
   }
 
-  /** A subscription of an id that is there already takes its place. */
-  subscribe(session: Session, { id, interest, mode, cursor, numbered }: Wish): void {
-    this.#end(session, id);
+  /**
+   * Replaces a subscription with the same id. Returns why the caller cannot have one with this filter; undefined when it
+   * can.
+   */
+  subscribe(session: Session, { id, interest, mode, cursor, numbered }: Wish): ApiError | undefined {
     const subscription = new Subscription(id, interest, mode, cursor ?? this.#delivery.passed, numbered);
+    const visitor = this.#visitors.get(session)!;
+    const replaced = session.subscriptions.get(id)?.filterLength ?? 0;
+    const refusal = this.#quotas.filterRefusal(visitor, subscription.filterLength - replaced);
+    if (refusal) return refusal;
+    this.#end(session, id);
+    this.#quotas.addFilter(visitor, subscription.filterLength);
     session.subscriptions.set(id, subscription);
     const message = 'The subscription is active.';
     session.send(this.#status('subscribed', message, { subscriptionId: id, cursor: subscription.position }));
     this.#delivery.add(session, subscription, cursor);
+    return undefined;
   }
 
   /** False when there is none of this id. */
@@ -169,12 +182,13 @@ export class Hub {
     const subscription = session.subscriptions.get(id);
     if (!subscription) return false;
     session.subscriptions.delete(id);
-    this.#drop(subscription);
+    this.#drop(session, subscription);
     return true;
   }
 
-  #drop(subscription: Subscription): void {
+  #drop(session: Session, subscription: Subscription): void {
     subscription.ended = true;
+    this.#quotas.addFilter(this.#visitors.get(session)!, -subscription.filterLength);
     this.#delivery.delete(subscription);
   }
 

@@ -4,7 +4,7 @@ import type { CatalogSnapshot, ReadRule, VectorCollection } from '../../core/col
 import { and, Cql2Error, check, type Expression } from '../../core/cql2/index.js';
 import { CRS84 } from '../../core/crs.js';
 import { plainFields } from '../../core/field-masks.js';
-import { keepJson } from '../../core/json.js';
+import { keepJson, stringifyExactly } from '../../core/json.js';
 import type { TimeRange } from '../../core/params.js';
 import type { Field, VectorSource } from '../../core/vector-source.js';
 import { during } from '../filters.js';
@@ -33,15 +33,49 @@ export interface Scope {
   readonly mask: string;
 }
 
-/** The scopes of an interest: one for each collection that it speaks of and its principal may read. */
-export function scopesOf(interest: Interest, visible: CatalogSnapshot): Map<number, Scope> {
+/** Characters of the filter of an interest as JSON. */
+export const filterLength = ({ filter }: Interest): number =>
+  filter === undefined ? 0 : keepJson(filter).length;
+
+/**
+ * The scopes of an interest: one for each collection that it speaks of and its principal may read. `former`: those of an
+ * earlier catalog. An edit makes a new collection of which nothing changes that scopes depend on.
+ */
+export function scopesOf(
+  interest: Interest,
+  visible: CatalogSnapshot,
+  former?: ReadonlyMap<number, Scope>,
+): Map<number, Scope> {
   const scopes = new Map<number, Scope>();
   for (const collection of visible.collections) {
     if (!hasFeatures(collection)) continue;
     if (interest.layers && !interest.layers.includes(collection.layerId)) continue;
-    if (mayAsk(interest.filter, collection)) scopes.set(collection.layerId, scopeOf(interest, collection));
+    const before = former?.get(collection.layerId);
+    if (before && isSameView(before.collection, collection, interest.filter !== undefined))
+      scopes.set(collection.layerId, { ...before, collection });
+    else if (mayAsk(interest.filter, collection))
+      scopes.set(collection.layerId, scopeOf(interest, collection));
   }
   return scopes;
+}
+
+/** Whether nothing that scopes depend on differs. `isExact`: also where the same was made once more. */
+function isSameView(one: VectorCollection, other: VectorCollection, isExact: boolean): boolean {
+  if (one.source === other.source && one.rule === other.rule) return true;
+  return isExact && viewOf(one) === viewOf(other);
+}
+
+const views = new WeakMap<VectorCollection, string>();
+
+/** Names all that a scope depends on; computed once for a collection of a catalog. */
+function viewOf(collection: VectorCollection): string {
+  let view = views.get(collection);
+  if (view === undefined) {
+    const { source, rule } = collection;
+    view = stringifyExactly([source, rule?.rows ?? null, rule?.stored ?? null]);
+    views.set(collection, view);
+  }
+  return view;
 }
 
 /** A filter that names what may not be read any more would tell it by what it lets through. */

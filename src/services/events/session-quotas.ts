@@ -1,4 +1,5 @@
 import { ApiError } from '../../core/errors.js';
+import { LIMITS } from '../../core/limits.js';
 import { networkOf } from '../../core/networks.js';
 import type { Principal } from '../../core/operation.js';
 
@@ -26,6 +27,8 @@ export class SessionQuotas {
   #all = 0;
   /** Sessions by key id, or by address. */
   readonly #counts = new Map<string, number>();
+  /** Characters of the filters of their subscriptions. */
+  readonly #filters = new Map<string, number>();
 
   constructor(private readonly limits: SessionLimits) {}
 
@@ -46,6 +49,24 @@ export class SessionQuotas {
     return refused('too-many-requests', `There are too many sessions of this ${whose}.`);
   }
 
+  /** Why this client cannot have another filter of so many characters; undefined when it can. */
+  filterRefusal(visitor: Visitor, characters: number): ApiError | undefined {
+    if (characters === 0) return undefined;
+    const isAnonymous = visitor.principal.kind === 'anonymous';
+    const max = isAnonymous ? LIMITS.streamFiltersPerAddress : LIMITS.streamFiltersPerKey;
+    if ((this.#filters.get(nameOf(visitor)) ?? 0) + characters <= max) return undefined;
+    const whose = isAnonymous ? 'this address' : 'this key';
+    return refused(
+      'too-many-requests',
+      `The filters of all subscriptions of ${whose} can have at most ${max} characters as JSON.`,
+    );
+  }
+
+  /** Counts the characters of a filter, or less when it ends. */
+  addFilter(visitor: Visitor, characters: number): void {
+    add(this.#filters, nameOf(visitor), characters);
+  }
+
   take(visitor: Visitor): void {
     this.#count(visitor, 1);
   }
@@ -57,11 +78,14 @@ export class SessionQuotas {
   #count(visitor: Visitor, change: 1 | -1): void {
     this.#all += change;
     if (visitor.principal.kind === 'anonymous') this.#anonymous += change;
-    const name = nameOf(visitor);
-    const count = (this.#counts.get(name) ?? 0) + change;
-    if (count === 0) this.#counts.delete(name);
-    else this.#counts.set(name, count);
+    add(this.#counts, nameOf(visitor), change);
   }
+}
+
+function add(counts: Map<string, number>, name: string, change: number): void {
+  const count = (counts.get(name) ?? 0) + change;
+  if (count === 0) counts.delete(name);
+  else counts.set(name, count);
 }
 
 function refused(code: 'unavailable' | 'too-many-requests', detail: string): ApiError {

@@ -1,6 +1,6 @@
 import type { CatalogSnapshot } from '../../core/collection.js';
 import type { Addressee } from './frames.js';
-import { type Interest, type Listener, type Scope, scopesOf } from './scope.js';
+import { filterLength, type Interest, type Listener, type Scope, scopesOf } from './scope.js';
 
 /** `snapshot` ends with what is there now; `snapshot-then-delta` goes on with what changes. */
 export type StreamMode = 'delta' | 'snapshot' | 'snapshot-then-delta';
@@ -16,6 +16,8 @@ export class Subscription implements Listener, Addressee {
   ended = false;
   /** The id as JSON. */
   readonly idText: string;
+  /** Characters of its filter as JSON. */
+  readonly filterLength: number;
   #scopes: Map<number, Scope> | undefined;
   #catalog: CatalogSnapshot | undefined;
 
@@ -29,6 +31,7 @@ export class Subscription implements Listener, Addressee {
   ) {
     this.position = position;
     this.idText = JSON.stringify(id);
+    this.filterLength = filterLength(interest);
   }
 
   /** True while entries are delivered as they come. */
@@ -60,7 +63,7 @@ export class Subscription implements Listener, Addressee {
 
   scope(layerId: number, visible: CatalogSnapshot): Scope | undefined {
     if (this.#catalog !== visible) {
-      this.#scopes = scopesOf(this.interest, visible);
+      this.#scopes = scopesOf(this.interest, visible, this.#scopes);
       this.#catalog = visible;
     }
     return this.#scopes!.get(layerId);

@@ -109,6 +109,36 @@ describe('a server', () => {
     keyed.close();
   });
 
+  it('bounds the filters of an address together, and counts those that end no more', async () => {
+    const layers = [LAYERS.spots];
+    const filterOf = (parts: number) =>
+      Array.from({ length: parts }, (_, n) => `name LIKE '%${'x'.repeat(90)}${n}%'`).join(' OR ');
+    const filter = filterOf(400);
+    const clients = await Promise.all([s.connect(), s.connect()]);
+    const answers: unknown[] = [];
+    for (let n = 0; n < 36; n++) {
+      const answer = await clients[n % 2]!.subscribe(`s${n}`, { layers, filter });
+      answers.push(answer['status'] ?? answer['code']);
+    }
+    const accepted = answers.indexOf('subscription-limit-reached');
+    expect(accepted).toBeGreaterThan(10);
+    expect(new Set(answers.slice(0, accepted))).toEqual(new Set(['subscribed']));
+    expect(new Set(answers.slice(accepted))).toEqual(new Set(['subscription-limit-reached']));
+    // One that takes the place of another needs only what it has beyond that.
+    expect(await clients[0]!.subscribe('s0', { layers, filter })).toMatchObject({ status: 'subscribed' });
+    const rest = filterOf(30);
+    for (let n = 0; n < 20; n++) await clients[1]!.subscribe(`t${n}`, { layers, filter: rest });
+    const short = new URLSearchParams({ layers: String(LAYERS.spots), filter: rest });
+    expect((await StreamClient.refusal(`${s.url}?${short}`)).status).toBe(429);
+    const ann = await s.connect('', { 'x-api-key': 'ann' });
+    expect(await ann.subscribe('a', { layers, filter })).toMatchObject({ status: 'subscribed' });
+    for (const client of [...clients, ann]) client.close();
+    await until(() => s.hub.sessions.size === 0);
+    const again = await s.connect();
+    expect(await again.subscribe('b', { layers, filter })).toMatchObject({ status: 'subscribed' });
+    again.close();
+  });
+
   it('answers the mode snapshot with one frame, and ends the subscription', async () => {
     const id = await s.edit('parcels', {
       type: 'create',

@@ -117,7 +117,8 @@ function subscribe(session: Session, frame: Control, { hub, visible, mayAll }: C
   if (typeof frame.clientLabel === 'string')
     session.clientLabel = frame.clientLabel.slice(0, LIMITS.subscriptionId);
   if (policy) session.policy = policy;
-  hub.subscribe(session, wish);
+  const refusal = hub.subscribe(session, wish);
+  if (refusal) throw new ControlError('subscription-limit-reached', refusal.message, id);
 }
 
 function unsubscribe(session: Session, frame: Control, { hub }: ControlDeps): void {

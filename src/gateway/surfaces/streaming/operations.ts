@@ -163,13 +163,17 @@ function listen(x: Exchange<typeof params>, deps: StreamingDeps): Reply {
   const read = named ? readInterest(interestParams, visible(), mayAll) : undefined;
   const subscribe = word('subscribe', x.params.subscribe, ['true', 'false'] as const);
   const interest = subscribe === 'false' && !sse ? undefined : read;
+  if (interest) hub.requirePlace(visitor, interest);
   const policy = word('onSlow', x.params.onSlow, SLOW_POLICIES);
   const format = word('format', x.params.format, ['json', BINARY] as const);
   const compress = word('compress', x.params.compress, ['true', 'false'] as const);
   const beginning = resumption({ mode: x.params.mode, cursor: cursorOf(x) });
   const begin = (session: Session) => {
     if (policy) session.policy = policy;
-    if (interest) hub.subscribe(session, { id: DEFAULT_SUBSCRIPTION, interest, ...beginning });
+    if (!interest) return;
+    const refusal = hub.subscribe(session, { id: DEFAULT_SUBSCRIPTION, interest, ...beginning });
+    // Another session of the client took the last characters meanwhile; the client comes back.
+    if (refusal) session.close('SourceUnavailable');
   };
   const label = x.params.clientLabel?.slice(0, LIMITS.subscriptionId);
   if (!sse) {
