@@ -2,6 +2,7 @@
 
 import type { Box } from './box.js';
 import type { Expression } from './cql2/ast.js';
+import type { MapResultsForm } from './map-results.js';
 import type { Field, VectorSource } from './vector-source.js';
 
 /**
@@ -87,7 +88,12 @@ export interface ItemsTask extends FeatureQuery, FeatureOutput {
   maxBytes?: number;
   /** Counts the features that match, up to so many, unless the page holds them all. */
   countAtMost?: number;
+  /** The form that the worker gives the page; as the store wrote it when absent. */
+  form?: PageForm;
 }
+
+/** Ids of a page in CSV, separated by commas; or results of map services, of a page in Esri JSON. */
+export type PageForm = { readonly kind: 'ids' } | MapResultsForm;
 
 export interface ItemsResult {
   features: Uint8Array;

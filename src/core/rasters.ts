@@ -209,6 +209,8 @@ export interface CoverageTask {
   resolution?: [number, number];
   /** Absent: nearest for values that are names (colour tables, categories), else bilinear. */
   resampling?: Resampling;
+  /** Estimated pixels of the answer, by which it is heavy or not. */
+  pixels?: number;
   /** Largest allowed output side, in pixels. */
   maxSize: number;
   /** Bytes that the answer may have before compression. */

@@ -17,6 +17,7 @@ interface CostedInput {
   readonly height?: number;
   readonly size?: readonly [number, number];
   readonly maxSize?: number;
+  readonly pixels?: number;
   readonly extent?: number;
   readonly right?: { readonly source: VectorSource };
 }
@@ -60,7 +61,8 @@ const analysis = (input: CostedInput): TaskCost => {
 
 const image = ({ width = 0, height = 0 }: CostedInput): TaskCost => ({ steps: 0, pixels: width * height });
 
-function coverage({ size, maxSize = 0 }: CostedInput): TaskCost {
+function coverage({ size, maxSize = 0, pixels }: CostedInput): TaskCost {
+  if (pixels !== undefined) return { steps: 0, pixels };
   const [width, height] = size ?? [0, 0];
   return { steps: 0, pixels: (width || (height ? maxSize : 0)) * (height || (width ? maxSize : 0)) };
 }

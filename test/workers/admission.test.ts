@@ -43,6 +43,8 @@ describe('estimates', () => {
     ['a large map', 'map.render', { width: 4096, height: 4096 }, true],
     ['a map of a screen', 'map.render', { width: 1920, height: 1080 }, false],
     ['a large coverage', 'raster.coverage', { size: [8192, 8192], maxSize: 8192 }, true],
+    ['a coverage that is scaled up', 'raster.coverage', { pixels: 30_000_000, maxSize: 8192 }, true],
+    ['a part of a coverage', 'raster.coverage', { pixels: 250_000, maxSize: 8192 }, false],
   ] as const)('%s', (_, name, input, expected) => {
     expect(heavy(name, input)).toBe(expected);
   });

@@ -9,6 +9,7 @@ import { passingFile } from '../../../services/passing-file.js';
 import { runTask } from '../../../services/run-task.js';
 import { withItsScenes } from '../../../services/stac-imagery/windows.js';
 import { type Narrowing, type ReadSource, sourceAt, windowOfPlace } from './instant.js';
+import { estimatePixels } from './pixel-estimate.js';
 import type { Scaling } from './scaling.js';
 
 /** The values of a coverage, whatever protocol asks for them. */
@@ -46,6 +47,7 @@ export async function readCoverage(
     ...scaling,
     ...(place ? { bbox: place.bbox, bboxCrs: crsText(collection, place.bboxCrs) } : {}),
     crs: crsText(collection, crs),
+    pixels: estimatePixels(collection, { place, crs, scaling }),
     maxSize: LIMITS.coverageSide,
     maxBytes: request.format === 'lerc' ? LIMITS.lercBytes : LIMITS.coverageBytes,
   };

@@ -4,13 +4,13 @@ import { and, type Expression, literalPattern } from '../../../core/cql2/index.j
 import { badParameter } from '../../../core/errors.js';
 import { readNumber } from '../../../core/exact-number.js';
 import { plainFields } from '../../../core/field-masks.js';
+import type { MapSearch } from '../../../core/map-results.js';
 import type { Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import type { Field } from '../../../core/vector-source.js';
 import { common, documentFormat, readingOperation } from './feature-server.js';
-import { jsonReply } from './in-band.js';
 import { mapChoice } from './map-choice.js';
-import { type MapFeature, MOST_RESULTS, mapResults, textOf as valueText } from './map-features.js';
+import { type LayerResults, MOST_RESULTS, mapResults, resultsReply } from './map-features.js';
 import { type MapDeps, mapLayers, numberedLayers } from './map-layers.js';
 import { flagOf, textOf } from './members.js';
 import { member } from './query-members.js';
@@ -45,29 +45,29 @@ export function findOperations(deps: MapDeps): Operation[] {
         returnGeometry: flagOf(members, 'returnGeometry', true),
       };
       const names = textOf(members, 'searchFields', 8000)?.split(',');
-      const results: object[] = [];
+      const pretty = documentFormat(members) === 'pjson';
+      const results: LayerResults[] = [];
+      let count = 0;
       for (const layer of layers.filter(hasFeatures)) {
-        const limit = MOST_RESULTS - results.length;
+        const limit = MOST_RESULTS - count;
         const fields = searched(layer, names);
         const matches = fields.flatMap((field) => matching(field, search) ?? []);
         if (matches.length === 0 || limit <= 0) continue;
         const match: Expression = matches.length === 1 ? matches[0]! : { op: 'or', args: matches };
-        const features = await mapResults(x, deps.pools, layer, {
-          ...{ query, limit },
+        const found = await mapResults(x, deps.pools, layer, {
+          ...{ query, limit, pretty },
           filter: and(filters.get(layer.id), match),
+          search: { ...search, fields: fields.map(({ name }) => name) },
         });
-        for (const { feature, result } of features)
-          results.push({ ...result, ...foundIn(feature, fields, search) });
+        results.push(found);
+        count += found.count;
       }
-      return jsonReply({ results }, documentFormat(members));
+      return resultsReply(results, pretty);
     },
   });
 }
 
-interface Search {
-  readonly text: string;
-  readonly contains: boolean;
-}
+type Search = Pick<MapSearch, 'text' | 'contains'>;
 
 /** Fields that are looked through. Names that a layer does not have are those of another one. */
 function searched({ source }: VectorCollection, names: readonly string[] | undefined): Field[] {
@@ -87,14 +87,4 @@ function matching({ name, type }: Field, { text, contains }: Search): Expression
   const pattern = literalPattern(text);
   const folded = (operand: string | typeof property) => ({ op: 'casei', args: [operand] });
   return { op: 'like', args: [folded(property), folded(contains ? `%${pattern}%` : pattern)] };
-}
-
-/** The first field that holds the text, and its value. */
-function foundIn({ attributes }: MapFeature, fields: readonly Field[], { text, contains }: Search) {
-  const sought = text.toLowerCase();
-  const field = fields.find(({ name }) => {
-    const value = valueText(attributes[name]).toLowerCase();
-    return contains ? value.includes(sought) : value === sought;
-  });
-  return field ? { foundFieldName: field.name, value: valueText(attributes[field.name]) } : {};
 }

@@ -2,14 +2,14 @@ import { hasFeatures } from '../../../core/abilities.js';
 import type { RasterCollection } from '../../../core/collection.js';
 import type { Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
+import { stringifyExactly } from '../../../core/json.js';
 import type { Exchange, Operation } from '../../../core/operation.js';
 import { pathString, type TimeRange } from '../../../core/params.js';
 import type { Pools } from '../../../core/tasks.js';
 import { timeRange } from '../../../services/geoservices/time.js';
 import { common, documentFormat, readingOperation } from './feature-server.js';
-import { jsonReply } from './in-band.js';
 import { type MapChoice, mapChoice } from './map-choice.js';
-import { MOST_RESULTS, mapResults } from './map-features.js';
+import { type LayerResults, MOST_RESULTS, mapResults, resultsReply } from './map-features.js';
 import { type MapDeps, mapLayers, numberedLayers } from './map-layers.js';
 import { boxOf, MAP_CRS } from './map-window.js';
 import { flagOf, type Members, numberOf, textOf } from './members.js';
@@ -38,11 +38,9 @@ export function identifyOperations(deps: MapDeps): Operation[] {
     summary: 'What lies at a place of a map',
     async run(x, { serviceId }, members) {
       const all = numberedLayers(mapLayers(deps, x.principal, serviceId!));
-      const format = documentFormat(members);
-      return jsonReply(
-        { results: await identified(x, deps, mapChoice(all, members, deps.visible(x.principal)), members) },
-        format,
-      );
+      const pretty = documentFormat(members) === 'pjson';
+      const choice = mapChoice(all, members, deps.visible(x.principal));
+      return resultsReply(await identified(x, deps, choice, members, pretty), pretty);
     },
   });
 }
@@ -53,32 +51,26 @@ export async function identified(
   deps: MapDeps,
   { layers, filters }: MapChoice,
   members: Members,
-) {
+  pretty = false,
+): Promise<LayerResults[]> {
   const place = placeOf(members);
   const query = {
     ...{ geometry: place.geometry, geometryType: place.type, inSR: place.sr, outSR: place.sr },
     returnGeometry: flagOf(members, 'returnGeometry', true),
   };
   const isTop = /^\s*top/i.test(textOf(members, 'layers', 8000) ?? 'top');
-  const results: MapResult[] = [];
+  const results: LayerResults[] = [];
+  let count = 0;
   for (const layer of layers) {
-    const limit = MOST_RESULTS - results.length;
-    if (limit <= 0 || (isTop && results.length > 0)) break;
-    if (hasFeatures(layer)) {
-      const filter = filters.get(layer.id);
-      const features = await mapResults(x, deps.pools, layer, { query, filter, limit });
-      results.push(...features.map(({ result }) => result));
-    } else results.push(...(await pixelResults(x, deps.pools, layer, place)));
+    const limit = MOST_RESULTS - count;
+    if (limit <= 0 || (isTop && count > 0)) break;
+    const found = hasFeatures(layer)
+      ? await mapResults(x, deps.pools, layer, { query, filter: filters.get(layer.id), limit, pretty })
+      : await pixelResults(x, deps.pools, layer, place, pretty);
+    results.push(found);
+    count += found.count;
   }
   return results;
-}
-
-/** A feature, or a pixel, as it is told of. */
-export interface MapResult {
-  readonly layerId: number;
-  readonly layerName: string;
-  readonly value: string;
-  readonly attributes: Readonly<Record<string, string>>;
 }
 
 interface Place {
@@ -128,14 +120,15 @@ async function pixelResults(
   pools: Pools,
   layer: RasterCollection,
   { middle, crs, datetime }: Place,
-): Promise<MapResult[]> {
+  pretty: boolean,
+): Promise<LayerResults> {
   const value = await pixelAt(x, pools, layer, { at: middle, crs, datetime });
-  if (value === undefined) return [];
+  if (value === undefined) return { text: '', count: 0 };
   const result = {
     ...{ layerId: layer.layerId, layerName: layer.title, displayFieldName: '', value },
     attributes: { 'Pixel Value': value },
     geometryType: 'esriGeometryPoint',
     geometry: { x: middle[0], y: middle[1], spatialReference: { wkid: crs.epsg } },
   };
-  return [result];
+  return { text: stringifyExactly(result, pretty ? '  ' : ''), count: 1 };
 }

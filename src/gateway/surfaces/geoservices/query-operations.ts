@@ -139,6 +139,7 @@ async function extentAnswer(x: Exchange, pools: Pools, { storageCrs }: Layer, re
 
 /** Ids of a page of them. */
 const IDS = 50_000;
+const COMMA = Buffer.from(',');
 
 async function idsReply(
   x: Exchange,
@@ -147,8 +148,11 @@ async function idsReply(
   { task, format }: QueryRequest,
 ): Promise<Reply> {
   const { maxBytes: _, ...plain } = task;
-  const page = { ...plain, format: 'csv' as const, fields: [], skipGeometry: true, limit: IDS, offset: 0 };
-  const lists: string[] = [];
+  const page = {
+    ...{ ...plain, format: 'csv' as const, fields: [], skipGeometry: true, limit: IDS, offset: 0 },
+    form: { kind: 'ids' as const },
+  };
+  const lists: Uint8Array[] = [];
   let number = 0;
   for (let part: ItemsResult | undefined; !part || part.more; ) {
     part = await runTask(x, pools, 'vector.items', { ...page, ...(part?.last ? { after: part.last } : {}) });
@@ -158,24 +162,16 @@ async function idsReply(
         'payload-too-large',
         `There are more than ${LIMITS.geoServicesIds} ids: ask for fewer.`,
       );
-    // A record is the id, an empty geometry, and the end of the line.
-    if (part.returned > 0)
-      lists.push(
-        Buffer.from(part.features)
-          .toString()
-          .trimEnd()
-          .replaceAll(/,?\r\n/g, ',')
-          .replace(/,$/, ''),
-      );
+    if (part.returned > 0) lists.push(COMMA, part.features);
   }
+  const ids = Buffer.concat(lists.slice(1));
   if (format === 'pbf')
-    return idsPbf(
-      source.idColumn,
-      lists.flatMap((list) => list.split(',').map(BigInt)),
-    );
-  const head = `"objectIdFieldName":${JSON.stringify(source.idColumn)}`;
-  const ids = `"objectIds":[${lists.join(',')}]`;
-  return reply(format === 'geojson' ? `{"properties":{${ids}}}` : `{${head},${ids}}`);
+    return idsPbf(source.idColumn, ids.length === 0 ? [] : ids.toString().split(',').map(BigInt));
+  const [head, end] =
+    format === 'geojson'
+      ? ['{"properties":{"objectIds":[', ']}}']
+      : [`{"objectIdFieldName":${JSON.stringify(source.idColumn)},"objectIds":[`, ']}'];
+  return reply(Buffer.concat([Buffer.from(head), ids, Buffer.from(end)]));
 }
 
 function featuresReply(layer: Layer, request: QueryRequest, answer: ItemsResult): Reply {

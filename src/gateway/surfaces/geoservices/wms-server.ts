@@ -14,7 +14,8 @@ import { legendPng } from '../../../services/legend.js';
 import { inSpan } from '../../../services/telemetry/spans.js';
 import type { MapWindow } from '../maps/window.js';
 import { drawLayers } from './map-export.js';
-import { identified, type MapResult } from './map-identify.js';
+import { joinResults } from './map-features.js';
+import { identified } from './map-identify.js';
 import { type DrawnLayer, type MapDeps, mapLayers, numberedLayers } from './map-layers.js';
 import { flagOf, type Members, textOf, wholeNumber } from './members.js';
 import {
@@ -189,10 +190,14 @@ async function featureInfo(
       },
     },
   );
-  return infoReply(format, byLayer(results, most));
+  return infoReply(format, byLayer(JSON.parse(`[${joinResults(results)}]`), most));
 }
 
-type Result = Pick<MapResult, 'layerName' | 'attributes'>;
+/** A result, of which attributes are text. */
+interface Result {
+  readonly layerName: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
 
 /** As many as are asked for of each layer. */
 function byLayer(results: readonly Result[], most: number): Result[] {

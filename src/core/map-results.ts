@@ -1,0 +1,25 @@
+/** Features as `identify` and `find` of map services list them. */
+
+/** What the results of a layer have beside its features. */
+export interface MapResultsForm {
+  readonly kind: 'map-results';
+  readonly layerId: number;
+  readonly layerName: string;
+  /** Name of the attribute whose value stands for a feature. */
+  readonly displayField: string;
+  /** Titles of attributes by their names. */
+  readonly titles: Readonly<Record<string, string>>;
+  readonly geometryType: string | undefined;
+  readonly spatialReference: object;
+  /** Each result names the first of the fields that has the text. */
+  readonly search?: MapSearch;
+  /** With line breaks and indents, for people. */
+  readonly pretty: boolean;
+}
+
+export interface MapSearch {
+  readonly fields: readonly string[];
+  readonly text: string;
+  /** Whether a value may have more than the text. */
+  readonly contains: boolean;
+}
