@@ -63,6 +63,7 @@ export async function measureFloods(script: string): Promise<void> {
   const server = await startGraticule(
     [
       'demo/data/world_map.gpkg',
+      'demo/data/olinda_dem_utm25s.tif',
       buildings(ROWS, 4326).path,
       things(join(folder, 'things.gpkg')),
       postgres.url,
@@ -83,7 +84,11 @@ export async function measureFloods(script: string): Promise<void> {
     if (!found) throw new Error(`no ${name} among ${collections.map(({ id }) => id)}`);
     return found;
   };
-  const targets: Targets = { large: named('buildings'), slowView: named('slow').id };
+  const targets: Targets = {
+    large: named('buildings'),
+    slowView: named('slow').id,
+    raster: named('olinda_dem_utm25s').id,
+  };
   const floods = floodsOf(targets);
   const names = [QUIET, ...floods.map(({ name }) => name), JOBS].filter(
     (name) => !only || only.split(',').includes(name),

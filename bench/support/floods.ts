@@ -27,12 +27,14 @@ export interface Targets {
   large: { id: string; layerId: number };
   /** A view that takes five seconds. */
   slowView: string;
+  /** A raster of some hundred pixels a side. */
+  raster: string;
 }
 
 const ITEMS = '/ogc/features/collections';
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
-export function floodsOf({ large, slowView }: Targets): Flood[] {
+export function floodsOf({ large, slowView, raster }: Targets): Flood[] {
   const items = `${ITEMS}/${large.id}/items`;
   const service = '/rest/services/default';
   const like = (i: number) => encodeURIComponent(`name LIKE '%q${i}z%'`);
@@ -93,6 +95,30 @@ export function floodsOf({ large, slowView }: Targets): Flood[] {
       about: 'H3 cells, renderers, statistics',
       connections: 16,
       shot: (i) => ({ path: analyses[i % analyses.length]! }),
+    },
+    {
+      name: 'identify',
+      about: 'identify over many areas with their geometries',
+      connections: 16,
+      shot: (i) => ({
+        path: `${service}/MapServer/identify?geometry=${-170 + (i % 9)},-80,170,80&geometryType=esriGeometryEnvelope&sr=4326&tolerance=50&mapExtent=-180,-90,180,90&imageDisplay=400,400,96&layers=all&f=json`,
+      }),
+    },
+    {
+      name: 'ids',
+      about: 'all ids of a large table',
+      connections: 16,
+      shot: (i) => ({
+        path: `${service}/FeatureServer/${large.layerId}/query?where=height%3E${(i % 9) / 1000}&returnIdsOnly=true&f=json`,
+      }),
+    },
+    {
+      name: 'scaled coverages',
+      about: 'coverages of 30 million pixels of a small raster',
+      connections: 8,
+      shot: (i) => ({
+        path: `/ogc/coverages/collections/${raster}/coverage?scale-factor=${0.0201 + (i % 9) / 100_000}&f=geotiff`,
+      }),
     },
     {
       name: 'slow view',
