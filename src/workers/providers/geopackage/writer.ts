@@ -99,7 +99,12 @@ export function beginOn(path: string): Writer {
   for (let attempt = 1; ; attempt++) {
     const file = writer(path);
     file.statement('BEGIN IMMEDIATE').run();
-    if (opened.isUntouched(path)) return file;
+    try {
+      if (opened.isUntouched(path)) return file;
+    } catch (error) {
+      file.statement('ROLLBACK').run();
+      throw error;
+    }
     file.statement('ROLLBACK').run();
     if (attempt === MAX_ATTEMPTS)
       throw new TaskFailure('store-unavailable', 'Another program writes to the file of this collection.');
