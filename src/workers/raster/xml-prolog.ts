@@ -1,7 +1,7 @@
 /** What precedes the root element of an XML file. */
 
 import { TaskFailure } from '../../core/failure.js';
-import { readStart } from './start-of-file.js';
+import { readStart } from '../start-of-file.js';
 
 /** Bytes that are looked at first, and at most. */
 const FIRST_BYTES = 4096;
