@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { isCsv } from '../core/csv.js';
 import { ApiError } from '../core/errors.js';
 import { TaskFailure } from '../core/failure.js';
 import type { OgrLayerInfo } from '../core/ogr.js';
+import { makeFolder } from '../core/own-folder.js';
 import type { Pools, TaskOptions } from '../core/tasks.js';
 import { holdsBareGeometries, writeAsCsv } from './bare-geometries.js';
 import { importFormatOf } from './import-formats.js';
@@ -72,7 +73,7 @@ async function openable(
   options: TaskOptions,
 ): Promise<string> {
   if (holdsBareGeometries(file)) {
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder);
     const table = join(folder, `${basename(file, extname(file))}.csv`);
     await writeAsCsv(file, table);
     return table;

@@ -1,9 +1,10 @@
-import { mkdirSync, type Stats, statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FileFinding } from '../core/file-findings.js';
+import { keepOwnFolder, makeFolderSync } from '../core/own-folder.js';
 import { storageFailure } from '../core/storage-faults.js';
 import Database from '../native/sqlite.js';
-import { keepOwnFolder, requirePlainPath } from './plain-path.js';
+import { requirePlainPath } from './plain-path.js';
 import { useWal } from './wal-mode.js';
 import {
   discardLog,
@@ -66,7 +67,7 @@ export class FileLedger {
   constructor(dataDir: string, busyMs = BUSY_MS) {
     keepOwnFolder(dataDir);
     this.#folder = join(dataDir, FOLDER);
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    makeFolderSync(this.#folder, 0o700);
     this.#db = new Database(join(this.#folder, FILE), { timeout: busyMs });
     useWal(this.#db, busyMs);
     this.#db.pragma('synchronous = FULL');

@@ -1,23 +1,19 @@
 import { realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { TaskFailure } from '../core/failure.js';
+import { keepOwnFolder, ownFolders } from '../core/own-folder.js';
 import { OWN_FOLDER_VARIABLE } from './engine/settings.js';
 
 const fromEnvironment = process.env[OWN_FOLDER_VARIABLE];
-/** Data folders of servers. Empty in programs that open the files which their users name. */
-const ownFolders = new Set<string>(fromEnvironment ? [fromEnvironment] : []);
-
-/** From now on this thread refuses links where a plain file was published. */
-export function keepOwnFolder(dataDir: string): void {
-  ownFolders.add(dataDir);
-}
+if (fromEnvironment) keepOwnFolder(fromEnvironment);
 
 /**
  * Throws `source-missing` if a link is in a path: published files are named by their real paths, so the link replaced a file or
  * folder. Operators may link the data folder itself, and the folders and files directly in it, to other places.
  */
 export function requirePlainPath(path: string): void {
-  if (ownFolders.size === 0) return;
+  // Other programs open the files that their users name.
+  if (ownFolders().size === 0) return;
   const real = findReal(path);
   if (real === undefined || real === path) return;
   const isReachedBy = (home: string) =>
@@ -33,7 +29,7 @@ export function requirePlainPath(path: string): void {
 /** Folders below which a path has no links. */
 function homesOf(path: string): string[] {
   const homes = [tmpdir()];
-  for (const folder of ownFolders) {
+  for (const folder of ownFolders()) {
     if (!path.startsWith(`${folder}/`)) continue;
     const [first] = path.slice(folder.length + 1).split('/');
     homes.push(folder, `${folder}/${first}`);
