@@ -83,7 +83,9 @@ describe('a published file that is replaced by a link', () => {
     const { numberMatched, numberReturned } = JSON.parse(again);
     expect([again.includes('inside again'), numberReturned]).toEqual([true, 1]);
     server.reload();
-    await expect.poll(async () => JSON.parse((await items(table))[1]).numberMatched).toBe(1);
+    await expect
+      .poll(async () => JSON.parse((await items(table))[1]).numberMatched, { timeout: 20_000 })
+      .toBe(1);
     expect(numberMatched).toBeDefined();
   });
 

@@ -74,3 +74,21 @@ it('says in a preview that was not ready in time which views are the reason', as
   expect(deadlines).toEqual([25_000, 5000]);
   await expect(preview('demo/data/world_map.gpkg')).rejects.toBe(late);
 });
+
+it.each(['gpkg_contents', 'gpkg_geometry_columns', 'gpkg_spatial_ref_sys', 'layer_styles'])(
+  'ends the reading of a file whose %s is an endless view',
+  (table) => {
+    const path = join(folder, `${table}.gpkg`);
+    copyFileSync('demo/data/world_map.gpkg', path);
+    const db = new Database(path);
+    db.exec(`PRAGMA legacy_alter_table = ON; ALTER TABLE ${table} RENAME TO kept;
+      CREATE VIEW ${table} AS SELECT kept.* FROM
+        (WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT i FROM r) n, kept WHERE n.i < 0`);
+    db.close();
+    const read = () => inspect(path).map(({ source }) => source.table);
+    if (table === 'layer_styles') expect(read()).toHaveLength(2);
+    else expect(read).toThrow(/takes too long/);
+    expect(() => otherTables(path, [])).not.toThrow(/never/);
+  },
+  60_000,
+);

@@ -77,12 +77,12 @@ export class GeoPackageSession implements EditSession {
   static begin(task: SessionTask, statementMs: number = LIMITS.editStatementMs): GeoPackageSession {
     return guarded(() => {
       const writer = beginOn((task.source as GeoPackageSource).path);
+      writer.limitStatements(statementMs);
       try {
-        const session = new GeoPackageSession(writer, task);
-        writer.limitStatements(statementMs);
-        return session;
+        return new GeoPackageSession(writer, task);
       } catch (error) {
-        writer.statement('ROLLBACK').run();
+        writer.endLimit();
+        if (writer.db.inTransaction) writer.statement('ROLLBACK').run();
         throw error;
       }
     });
