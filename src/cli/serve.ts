@@ -11,7 +11,7 @@ import { remoteHosts } from '../services/storage/hosts.js';
 import { createLog, exception, type Log } from '../services/telemetry/log.js';
 import { watchFaults } from '../supervisor/faults.js';
 import { type GatewayStart, START_VARIABLE } from '../supervisor/gateway-start.js';
-import { REMOTE_ALLOW_VARIABLE } from '../workers/engine/settings.js';
+import { OWN_FOLDER_VARIABLE, REMOTE_ALLOW_VARIABLE } from '../workers/engine/settings.js';
 import { CommandError } from './command-error.js';
 import { claimDataFolder } from './local.js';
 import { engineCount, flagsOf, resolveConfig, type ServeOptions, saveConfig } from './settings.js';
@@ -96,7 +96,10 @@ async function run(
       gatewayEntry: new URL('../gateway/main.js', import.meta.url),
       engineEntry: new URL('../workers/engine/main.js', import.meta.url),
       gatewayEnv: { [START_VARIABLE]: JSON.stringify(gatewayStart) },
-      engineEnv: { [REMOTE_ALLOW_VARIABLE]: JSON.stringify(remoteHosts(config)) },
+      engineEnv: {
+        [REMOTE_ALLOW_VARIABLE]: JSON.stringify(remoteHosts(config)),
+        [OWN_FOLDER_VARIABLE]: resolve(config.data.directory),
+      },
       engineHidden: secrets,
       log: (event, message) => log.write(event, {}, message),
     });

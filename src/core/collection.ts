@@ -39,6 +39,8 @@ interface CollectionBase {
   readonly crs: readonly Crs[];
   /** File that the data comes from, or the URL of its database without passwords. */
   readonly file: string;
+  /** See `VectorLayerInfo.identity`. */
+  readonly identity?: string;
   /**
    * Changes whenever the content may have changed otherwise than by edits of ours, which say where they were. Part of
    * every cache key.

@@ -173,6 +173,8 @@ export const LIMITS = {
   lingerQuietMs: 200,
   /** Milliseconds a request may wait for and use a worker. */
   requestDeadlineMs: 30_000,
+  /** Milliseconds that one statement of an edit may take: the store gives up before the client is told so. */
+  editStatementMs: 29_000,
   /** Milliseconds after which PostGIS undoes an edit of which it hears nothing. */
   idleTransactionMs: 5000,
   /** Evaluations of a condition on a row, and pixels of an image, above which a task counts as heavy. */
@@ -282,7 +284,7 @@ export const LIMITS = {
   mergeListed: 100_000,
   /** Milliseconds after which PostGIS undoes a merge of which it hears nothing. */
   mergeIdleMs: 60_000,
-  /** Milliseconds that one statement of a merge may take in PostGIS. */
+  /** Milliseconds that one statement of a merge may take. */
   mergeStatementMs: 600_000,
   /** Days for which a store remembers that a merge was carried out. */
   mergeReceiptDays: 30,

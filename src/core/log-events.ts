@@ -92,6 +92,10 @@ export const LOG_EVENTS = {
     'layers are closed: the state that restricted them is not the present one',
   ),
   'access.marker.failed': error(1612, 'the list of restricted layers could not be written'),
+  'access.layer.renamed': error(
+    1613,
+    'a layer is closed: it has the table or file of a restricted layer under another name',
+  ),
 
   'log.lines.dropped': warning(1700, 'blocks of log lines were dropped'),
   'telemetry.export.failed': warning(

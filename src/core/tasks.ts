@@ -100,6 +100,8 @@ export interface Tasks
     input: { kind: string; path: string; inspected: readonly string[] };
     output: { tiles: string[]; plain: string[]; problems: { layer: string; reason: string }[] };
   };
+  /** Names of the views of a SQLite file that cannot be read to their end in time. */
+  'vector.slowViews': { input: { path: string }; output: string[] };
   /** Lists what a PostGIS database can publish. */
   'vector.discover': {
     input: { database: string; patience?: Patience; tables?: TableRule };

@@ -11,6 +11,8 @@ import type { VectorSource } from './vector-source.js';
 /** What inspection of one vector layer found. */
 export interface VectorLayerInfo {
   source: VectorSource;
+  /** The cluster, the database and the table by the numbers that PostgreSQL gave them: the same under another name. */
+  identity?: string;
   title?: string;
   description?: string;
   /** Extent in the source CRS, x,y ordered, of what lies in the domain of the CRS; absent for an empty layer. */
@@ -66,7 +68,7 @@ export interface CaptureResult {
 /** What discovery found in a database. */
 export interface DiscoveredDatabase {
   layers: VectorLayerInfo[];
-  rasters: PostgisRaster[];
+  rasters: (PostgisRaster & Pick<VectorLayerInfo, 'identity'>)[];
   /** What cannot be published, and why; without a layer it concerns the whole database. */
   problems: { layer?: string; reason: string; isSlow?: true }[];
 }

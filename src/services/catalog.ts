@@ -117,6 +117,11 @@ export class Catalog {
     return this.#current;
   }
 
+  /** The collections as sources and operators publish them, before settings, styles and edits. Changes before `current` does. */
+  get published(): CatalogSnapshot {
+    return this.#published;
+  }
+
   /** When the last reload took its place. */
   get replacedAt(): Date {
     return this.#replacedAt;

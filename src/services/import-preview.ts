@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { isCsv } from '../core/csv.js';
 import { ApiError } from '../core/errors.js';
+import { TaskFailure } from '../core/failure.js';
 import type { OgrLayerInfo } from '../core/ogr.js';
+import { makeFolder } from '../core/own-folder.js';
 import type { Pools, TaskOptions } from '../core/tasks.js';
 import { holdsBareGeometries, writeAsCsv } from './bare-geometries.js';
 import { importFormatOf } from './import-formats.js';
@@ -25,20 +27,42 @@ interface ReceivedFile {
   fileName: string;
 }
 
+/** Milliseconds of the time of a preview that are kept for a look at the views of a file that could not be read in time. */
+const VIEWS_MS = 5000;
+
 /** Looks into a file; what it writes lies in a folder of `directory`, which is gone afterwards. */
 export async function previewFile(
   { path: file, fileName }: ReceivedFile,
   directory: string,
   pools: Pick<Pools, 'run'>,
-  options: TaskOptions,
+  { deadlineMs, ...others }: TaskOptions & { deadlineMs: number },
 ): Promise<ImportPreview> {
+  const options = { ...others, deadlineMs: deadlineMs - VIEWS_MS };
   const folder = join(directory, `preview-${randomUUID()}`);
   try {
     const path = await openable(file, folder, pools, options);
-    return await describe({ path: file, fileName }, path, pools, options);
+    return await describe({ path: file, fileName }, path, pools, options).catch(async (error: unknown) => {
+      throw await explain(error, path, pools, { ...others, deadlineMs: VIEWS_MS });
+    });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** A file with an endless view is never read in time: the client must not try it again. */
+async function explain(
+  error: unknown,
+  path: string,
+  pools: Pick<Pools, 'run'>,
+  options: TaskOptions,
+): Promise<unknown> {
+  if (!(error instanceof TaskFailure) || error.code !== 'deadline-exceeded') return error;
+  const views = await pools.run('vector.slowViews', { path }, options).catch(() => []);
+  if (views.length === 0) return error;
+  return new TaskFailure(
+    'too-large',
+    `The file cannot be read in time, because these views do not end or take too long: ${views.join(', ')}. Remove them, or write their rows into tables.`,
+  );
 }
 
 /** What OGR opens of the file. */
@@ -49,7 +73,7 @@ async function openable(
   options: TaskOptions,
 ): Promise<string> {
   if (holdsBareGeometries(file)) {
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder);
     const table = join(folder, `${basename(file, extname(file))}.csv`);
     await writeAsCsv(file, table);
     return table;

@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { VectorCollection } from '../core/collection.js';
 import { isCsv } from '../core/csv.js';
@@ -7,6 +7,7 @@ import { exists } from '../core/exists.js';
 import { LIMITS } from '../core/limits.js';
 import type { StagedLayer } from '../core/ogr.js';
 import type { Principal } from '../core/operation.js';
+import { makeFolder } from '../core/own-folder.js';
 import type { Pools } from '../core/tasks.js';
 import type { LoadedTable, NamedSld } from '../core/vector-tasks.js';
 import type { JobQuery, JobRow } from '../stores/jobs.js';
@@ -182,7 +183,7 @@ export class ImportService {
   /** Loads a table that a job has made, and makes it a collection; once for each job. */
   async publishTable(context: JobContext, table: NewTable): Promise<void> {
     const { staging, stagingTable, collection: id, title, features, token = context.id } = table;
-    await mkdir(dirname(this.#store), { recursive: true });
+    await makeFolder(dirname(this.#store));
     const task = {
       ...{ staging, stagingTable, keepsStaging: true, table: id, title, token },
       ...{ store: this.#store, maxTables: LIMITS.storeTables },
@@ -296,7 +297,7 @@ export class ImportService {
     const folder = this.#unpackedPath(context.id);
     const fetch = async () => {
       if (!remote.goesOn || context.saved === undefined) await rm(folder, { recursive: true, force: true });
-      await mkdir(folder, { recursive: true });
+      await makeFolder(folder);
       return context.step('fetch', 'Reading the other server', () => remote.fetch(context, folder));
     };
     const precede = () => remote.precede?.(context);
@@ -395,7 +396,7 @@ export class ImportService {
     const { id, input, signal } = context;
     const bare = holdsBareGeometries(input.file);
     if (!bare && !isPacked(input.file)) return input.file;
-    await mkdir(this.#staging, { recursive: true });
+    await makeFolder(this.#staging);
     const output = this.#unpackedPath(id);
     await rm(output, { recursive: true, force: true });
     if (bare) return this.#tabulate(input.file, output);
@@ -409,7 +410,7 @@ export class ImportService {
 
   /** Geometries without attributes as a table, named as the file is. */
   async #tabulate(file: string, folder: string): Promise<string> {
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder);
     const table = join(folder, `${basename(file, extname(file))}.csv`);
     await writeAsCsv(file, table);
     return table;
@@ -423,7 +424,7 @@ export class ImportService {
     staging: string,
   ): Promise<StagedLayer> {
     const { signal } = context;
-    await mkdir(this.#staging, { recursive: true });
+    await makeFolder(this.#staging);
     await removeDatabase(staging);
     const task = {
       ...{ path, isUnpacked, output: staging, table: STAGING_TABLE, limitMs: this.#readMs },
@@ -453,7 +454,7 @@ export class ImportService {
   ): Promise<string> {
     const { id, input, signal } = context;
     if (!isLoaded) this.#refuseReplacing(input);
-    await mkdir(dirname(this.#store), { recursive: true });
+    await makeFolder(dirname(this.#store));
     const task = {
       staging,
       stagingTable: STAGING_TABLE,

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ApiError } from '../core/errors.js';
 import { LIMITS } from '../core/limits.js';
+import { makeFolder } from '../core/own-folder.js';
 import { uploadFailure } from './upload-failure.js';
 
 export interface BodyRules {
@@ -22,7 +23,7 @@ export async function receiveBody(
   bytes: AsyncIterable<Uint8Array>,
   { directory, ending, maxBytes }: BodyRules,
 ): Promise<{ path: string; size: number }> {
-  await mkdir(directory, { recursive: true });
+  await makeFolder(directory);
   const path = join(directory, randomUUID() + ending);
   const out = createWriteStream(path, {
     ...{ flags: 'wx', mode: 0o600, flush: true },

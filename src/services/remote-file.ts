@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApiError } from '../core/errors.js';
 import { TaskFailure } from '../core/failure.js';
 import { LIMITS } from '../core/limits.js';
+import { makeFolder } from '../core/own-folder.js';
 import { plainText } from '../core/percent.js';
 import type { Pools } from '../core/tasks.js';
 import { endingOf, type Upload } from './upload.js';
@@ -46,7 +47,7 @@ export async function fetchFile(
       fileName === undefined ? 'sourceUrl' : 'fileName',
       `names no file that is imported; send a fileName that ends in one of: ${[...extensions].join(', ')}`,
     );
-  await mkdir(directory, { recursive: true });
+  await makeFolder(directory);
   const path = join(directory, randomUUID() + extension);
   const look = setInterval(
     () =>

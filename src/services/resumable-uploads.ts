@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ApiError, notFound } from '../core/errors.js';
 import { exists } from '../core/exists.js';
 import { LIMITS } from '../core/limits.js';
+import { makeFolder } from '../core/own-folder.js';
 import type { JobRow } from '../stores/jobs.js';
 import type { ImportService } from './import.js';
 import type { ImportInput } from './import-input.js';
@@ -62,7 +63,7 @@ export class ResumableUploads {
     if ((await this.#ids()).length >= LIMITS.resumableUploads)
       throw new ApiError('unavailable', `There are ${LIMITS.resumableUploads} uploads that have not ended.`);
     const record: Record = { ...plan, id: randomUUID(), createdAt: Date.now(), jobId: null };
-    await mkdir(this.#of(record.id), { recursive: true, mode: 0o700 });
+    await makeFolder(this.#of(record.id), 0o700);
     await (await open(this.#fileOf(record), 'wx', 0o600)).close();
     await this.#save(record);
     return this.find(record.id);

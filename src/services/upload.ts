@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy } from '@fastify/busboy';
 import { ApiError } from '../core/errors.js';
 import { LIMITS as BOUNDS } from '../core/limits.js';
+import { makeFolder } from '../core/own-folder.js';
 import { uploads } from './telemetry/store-metrics.js';
 import { uploadFailure } from './upload-failure.js';
 
@@ -85,7 +86,7 @@ export async function receiveForm(source: UploadSource, rules: UploadRules): Pro
 
 async function receive(source: UploadSource, rules: UploadRules): Promise<Form> {
   const form = parser(source.contentType, rules);
-  await mkdir(rules.directory, { recursive: true });
+  await makeFolder(rules.directory);
   const fields = new Map<string, string>();
   const writing: Promise<Received | ApiError>[] = [];
   // Ends the writers when the form ends badly: the parser would leave them waiting for bytes.

@@ -1,9 +1,11 @@
-import { mkdirSync, type Stats, statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { LOGS_FOLDER } from '../core/data-folder.js';
 import type { FileFinding } from '../core/file-findings.js';
+import { keepOwnFolder, makeFolderSync } from '../core/own-folder.js';
 import { storageFailure } from '../core/storage-faults.js';
 import Database from '../native/sqlite.js';
+import { requirePlainPath } from './plain-path.js';
 import { useWal } from './wal-mode.js';
 import {
   discardLog,
@@ -63,8 +65,9 @@ export class FileLedger {
 
   /** `busyMs`: milliseconds to wait for another thread. Throws when the folder cannot be written. */
   constructor(dataDir: string, busyMs = BUSY_MS) {
+    keepOwnFolder(dataDir);
     this.#folder = join(dataDir, LOGS_FOLDER);
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    makeFolderSync(this.#folder, 0o700);
     this.#db = new Database(join(this.#folder, FILE), { timeout: busyMs });
     useWal(this.#db, busyMs);
     this.#db.pragma('synchronous = FULL');
@@ -145,7 +148,7 @@ export class FileLedger {
     try {
       return contentName(this.settle(path));
     } catch {
-      return `${describeFile(path).inode}#${UNSETTLED}`;
+      return `${stateOf(statSync(path)).inode}#${UNSETTLED}`;
     }
   }
 
@@ -265,8 +268,9 @@ export function contentName({ inode, generation }: Pick<SettledFile, 'inode' | '
   return `${inode}#${generation}`;
 }
 
-/** Inode and state of a file. Throws when there is none. */
+/** Inode and state of a file. Throws when there is none, and `source-missing` for a link. */
 export function describeFile(path: string): Pick<SettledFile, 'inode' | 'state'> {
+  requirePlainPath(path);
   return stateOf(statSync(path));
 }
 

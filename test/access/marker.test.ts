@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CLOSED, OPEN } from '../../src/core/access.js';
+import type { Collection } from '../../src/core/collection.js';
 import { ApiError } from '../../src/core/errors.js';
 import { ANONYMOUS, type Principal } from '../../src/core/operation.js';
 import { LossWatch } from '../../src/services/access/findings.js';
@@ -216,7 +217,12 @@ describe('the marker file', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   /** One process of a state. `state` keeps its documents. */
-  function open(state: Map<string, unknown>, key = '', holders: [string, string][] = []) {
+  function open(
+    state: Map<string, unknown>,
+    key = '',
+    holders: [string, string][] = [],
+    published: readonly Pick<Collection, 'id' | 'layerId' | 'file' | 'identity'>[] = [],
+  ) {
     const errors: unknown[] = [];
     const documents = {
       get: async () => (state.has('id') ? { body: state.get('id') } : undefined),
@@ -229,6 +235,11 @@ describe('the marker file', () => {
     const file = new MarkerFile({
       ...{ path, documents, sealing: new Sealing(key), onError: (error) => errors.push(error) },
       collections: { holders: async () => new Map(holders), slugOf: async () => undefined },
+      published: {
+        all: () => published as readonly Collection[],
+        find: (id) => published.find((one) => one.id === id) as Collection | undefined,
+        identify: ({ identity }) => identity,
+      },
     });
     return { file, errors };
   }
@@ -274,6 +285,59 @@ describe('the marker file', () => {
     expect(lost.hasLayer('a-roads', 'default')).toBe(false);
     file.learnSource('a-roads', 'a.gpkg');
     expect(lost.hasLayer('a-roads', 'default')).toBe(true);
+  });
+
+  const table = (id: string, identity: string, file = 'postgresql://a/b') => ({
+    id,
+    identity,
+    file,
+    layerId: 1,
+  });
+
+  it('knows a table or file under another name, in this state and another', async () => {
+    const state = new Map();
+    await open(state, '', [], [table('roads', 'a')]).file.update(roads);
+    const renamed = [table('streets', 'a'), table('roads', 'b'), table('wells', 'c')];
+    for (let starts = 0; starts < 2; starts++) {
+      const found = await open(state, '', [], renamed).file.update(roads);
+      const former = ['streets', 'roads', 'wells'].map((id) => found.findFormer(id, []));
+      expect(former).toEqual([['roads'], [], []]);
+      expect(found.findFormer('streets', [{ id: 'roads' }])).toEqual([]);
+    }
+    const free = await open(state, '', [], renamed).file.update(NO_RULES);
+    expect(free.findFormer('streets', [])).toEqual([]);
+    await open(state, '', [], renamed).file.update(roads);
+    const other = await open(new Map(), '', [], [table('paths', 'b'), table('wells', 'c')]).file.update(
+      NO_RULES,
+    );
+    expect(['paths', 'wells'].map((id) => other.hasLayer(id, 'default'))).toEqual([true, false]);
+  });
+
+  it('does not take other layers of a file or table for the restricted one', async () => {
+    const state = new Map();
+    const first = [
+      table('roads', 'a', '/f.gpkg'),
+      table('wells', 'a', '/f.gpkg'),
+      table('lakes', 'a', '/g.gpkg'),
+    ];
+    await open(state, '', [], first).file.update(roads);
+    const { file } = open(
+      state,
+      '',
+      [],
+      [...first, table('ponds', 'a', '/f.gpkg'), table('bogs', 'a', '/h.gpkg')],
+    );
+    const found = await file.update(roads);
+    expect(['wells', 'lakes', 'ponds', 'bogs'].map((id) => found.findFormer(id, []).length)).toEqual([
+      0, 0, 0, 1,
+    ]);
+    const later = await open(
+      state,
+      '',
+      [],
+      [...first.slice(1), table('ponds', 'a', '/f.gpkg'), table('reeds', 'a', '/f.gpkg')],
+    ).file.update(roads);
+    expect(['wells', 'ponds', 'reeds'].map((id) => later.findFormer(id, []).length)).toEqual([0, 0, 1]);
   });
 
   it('survives another key while its state still has the rules', async () => {

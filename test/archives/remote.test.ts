@@ -153,7 +153,7 @@ describe('the allow-list', () => {
     allowHosts(['example.org', '10.0.0.0/8']);
     await expect(inspect()).rejects.toMatchObject({
       ...refused,
-      message: /127.0.0.1 is not in remote.allow/,
+      message: /127\.0\.0\.1:\d+ is not in remote\.allow/,
     });
     await expect(inspect(url('localhost'))).rejects.toMatchObject({ ...refused, message: /localhost/ });
     expect(asked).toEqual([]);
@@ -246,6 +246,18 @@ it('leads names to addresses on the port that these are listed with', async () =
   expect(receiver([], 'https://8.8.8.8/')).toBeUndefined();
   expect(receiver(['10.0.0.1:8443'], 'https://10.0.0.1:8443/')).toBeUndefined();
   expect(receiver(['10.0.0.1:8443'], 'https://10.0.0.1/')).toContain('not in remote.allow');
+});
+
+it.each([
+  [['10.0.0.1:8443', '10.0.0.1:80'], 'https://10.0.0.1/', '10.0.0.1:443', '8443, 80'],
+  [['[fd00::]/8:9000'], 'http://[fd00::1]:9001/', '[fd00::1]:9001', '9000'],
+  [['*.example.org:8080'], 'https://a.example.org/', 'a.example.org:443', '8080'],
+  [['example.org', 'localhost:80'], 'http://localhost:81/', 'localhost:81', '80'],
+])('names the address that %j lacks, and the ports of its host', (entries, url, address, ports) => {
+  const problem = new AllowedHosts(entries).problemOf(new URL(url));
+  expect(problem).toBe(`${address} is not in remote.allow, which has this host with port ${ports} only`);
+  const none = new AllowedHosts(['example.net:80']).problemOf(new URL(url));
+  expect(none).toBe(`${address} is not in remote.allow`);
 });
 
 it('is a source of a server like a file', async () => {

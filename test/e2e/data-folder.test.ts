@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -87,6 +96,33 @@ describe('a data folder that is deleted before a gateway is started again', () =
 });
 
 describe('a data folder that is deleted', () => {
+  it('is not made anew by threads and background tasks, and files are read without it', async () => {
+    const folder = join(parent, 'gone');
+    execFileSync('mkdir', [folder]);
+    const source = join(parent, 'sources');
+    execFileSync('mkdir', [source]);
+    copyFileSync(store.file, join(source, 'town.gpkg'));
+    const other = await startServerProcess({ sources: [source], dataDir: folder });
+    try {
+      renameSync(folder, `${folder}-away`);
+      const point = { type: 'Feature', geometry: { type: 'Point', coordinates: [1, 2] }, properties: {} };
+      const path = '/ogc/features/collections/spots/items?f=json';
+      const status = async (filter: string) => (await fetch(other.url + path + filter)).status;
+      // More at the same time than threads were started before.
+      const filters = Array.from({ length: 24 }, (_, n) => `&filter=name%20LIKE%20%27%25${n}%25%27`);
+      const write = sender(other.url, other.adminKey)('POST', 'spots/items', point);
+      const statuses = await Promise.all(filters.map(status));
+      expect([(await write).status, new Set(statuses)]).toEqual([503, new Set([200])]);
+      // The inspections of a file that changed are written a second after they were made.
+      copyFileSync(store.file, join(source, 'later.gpkg'));
+      await new Promise((next) => setTimeout(next, 3000));
+      expect(existsSync(folder)).toBe(false);
+    } finally {
+      renameSync(`${folder}-away`, folder);
+      await other.stop();
+    }
+  });
+
   it('turns readiness red and refuses edits, until it is there again', async () => {
     expect([await ready(), await insert()]).toEqual([[], 201]);
     renameSync(dataDir, `${dataDir}-away`);

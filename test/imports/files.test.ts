@@ -173,7 +173,7 @@ describe('preview', () => {
           route,
           name,
           expect.toSatisfy((code) => code >= 400 && code < 500),
-          expect.stringContaining(name.startsWith('dtd') ? 'in a DTD' : 'names a file'),
+          expect.stringContaining(name.startsWith('dtd') ? 'DOCTYPE' : 'names a file'),
         ]);
       }
     const gml = `<?xml version="1.0"?><ogr:FeatureCollection xmlns:ogr="http://ogr.maptools.org/" xmlns:gml="http://www.opengis.net/gml">
@@ -184,6 +184,39 @@ describe('preview', () => {
     });
     const imported = await send('/import/upload', { TableName: 'of_gml' }, gml, 'towns.gml');
     expect(imported.body).toMatchObject({ success: true, featureCount: 1 });
+    expect(leftovers(server)).toEqual([]);
+  });
+
+  it('refuses XML with a document type or entities, and takes what only looks like one', async () => {
+    const entities = '<!DOCTYPE x [<!ENTITY e "no">]>';
+    const kml = (before: string, text: string) => `<?xml version="1.0"?>${before}
+      <kml xmlns="http://www.opengis.net/kml/2.2"><Placemark><name>${text}</name>
+        <Point><coordinates>7,47</coordinates></Point></Placemark></kml>`;
+    const gpx = (before: string, text: string) => `<?xml version="1.0"?>${before}
+      <gpx version="1.1" creator="a" xmlns="http://www.topografix.com/GPX/1/1"><wpt lat="47" lon="7"><name>${text}</name></wpt></gpx>`;
+    const long = `<!--${' '.repeat(10_000)}-->`;
+    const refused: [string, string | Buffer][] = [
+      ['inner.kml', kml(entities, '&e;x')],
+      ['outer.kml', kml('<!DOCTYPE kml SYSTEM "http://localhost/a.dtd">', '&e;x')],
+      ['late.kml', kml(`${long}\n${entities}`, '&e;x')],
+      ['wide.kml', Buffer.from(`\ufeff${kml(entities, '&e;x')}`, 'utf16le')],
+      ['inner.gpx', gpx(entities, '&e;x')],
+      ['outer.gpx', gpx('<!DOCTYPE gpx SYSTEM "a.dtd">', '&e;x')],
+    ];
+    for (const [name, content] of refused)
+      for (const route of ['/import/preview', '/import/upload']) {
+        const { status, body } = await send(route, { TableName: 'entities' }, content, name);
+        expect([route, name, status, body.detail]).toEqual([
+          ...[route, name, expect.toSatisfy((code) => code >= 400 && code < 500)],
+          expect.stringContaining('document type (DOCTYPE)'),
+        ]);
+      }
+    const html = '<![CDATA[<!DOCTYPE html><p>a</p>]]>';
+    for (const [name, content] of [
+      ['html.kml', kml(long, html)],
+      ['html.gpx', gpx('<!-- <!DOCTYPE x> -->', html)],
+    ] as const)
+      expect((await send('/import/preview', {}, content, name)).body).toMatchObject({ totalFeatureCount: 1 });
     expect(leftovers(server)).toEqual([]);
   });
 

@@ -297,10 +297,19 @@ describe('published layers', () => {
     expect(await send(reader, 'PUT', enabled, { enabled: true })).toBe(200);
     expect(await send(reader, 'POST', '/connections/main/layers', copy)).toBe(201);
     expect(await statuses(server, items('kept-copy'))).toEqual([401]);
-    const { data } = (await admin('GET', '/connections/main/layers')).body;
-    for (const one of data as { layerId: number; layerName: string }[])
-      if (one.layerName.startsWith('kept'))
-        expect((await admin('DELETE', `/connections/main/layers/${one.layerId}`)).status).toBe(200);
+    const removeAll = async () => {
+      const { data } = (await admin('GET', '/connections/main/layers')).body;
+      for (const one of data as { layerId: number; layerName: string }[])
+        if (one.layerName.startsWith('kept'))
+          expect((await admin('DELETE', `/connections/main/layers/${one.layerId}`)).status).toBe(200);
+    };
+    await removeAll();
+    expect((await publish({ table: 'places', layerName: 'kept later' })).status).toBe(201);
+    expect(await statuses(server, items('kept-later'))).toEqual([401]);
+    expect((await publish({ table: 'places', layerName: 'kept' })).body.data.layerId).toBe(layerId);
+    expect((await admin('PUT', metadata, { accessPolicy: { allowAnonymous: true } })).status).toBe(200);
+    expect(await statuses(server, items('kept-later'))).toEqual([200]);
+    await removeAll();
   });
 
   it('are gone while their connection is inactive, and keep it from being deleted', async () => {

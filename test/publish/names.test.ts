@@ -117,5 +117,11 @@ it.each([
   ['db.example.org:5432', 'db.example.org', true],
   ['db.example.org:5433', 'db.example.org', false],
 ])('connections.allow %s and the host %s: %s', (entry, host, allowed) => {
-  expect(hostProblem({ host, port: 5432 }, [entry]) === undefined).toBe(allowed);
+  const problem = hostProblem({ host, port: 5432 }, [entry]);
+  expect(problem === undefined).toBe(allowed);
+  if (allowed) return;
+  const port = /:(543\d)$/.exec(entry)?.[1];
+  const name = host.includes(':') ? `[${host}]` : host;
+  const ports = port === undefined ? '' : `, which has this host with port ${port} only`;
+  expect(problem).toBe(`${name}:5432 is not in connections.allow${ports}`);
 });

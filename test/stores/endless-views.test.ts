@@ -1,15 +1,20 @@
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, expect, it } from 'vitest';
+import { TaskFailure } from '../../src/core/failure.js';
+import type { Pools } from '../../src/core/tasks.js';
+import { previewFile } from '../../src/services/import-preview.js';
 import { inspect, otherTables } from '../../src/workers/providers/geopackage/inspect.js';
+import { findSlowViews } from '../../src/workers/providers/geopackage/slow-views.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-endless-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it('reads the other tables of a GeoPackage, and names its endless views', () => {
+function makeEndless(): string {
   const path = join(folder, 'endless.gpkg');
+  if (existsSync(path)) return path;
   copyFileSync('demo/data/world_map.gpkg', path);
   const db = new Database(path);
   db.exec(`
@@ -19,6 +24,13 @@ it('reads the other tables of a GeoPackage, and names its endless views', () => 
     CREATE VIEW plain AS SELECT fid FROM endless;
     INSERT INTO gpkg_contents (table_name, data_type, identifier, srs_id) VALUES ('endless', 'features', 'endless', 4326);
     INSERT INTO gpkg_geometry_columns VALUES ('endless', 'geom', 'GEOMETRY', 4326, 0, 0);`);
+  db.close();
+  return path;
+}
+
+it('reads the other tables of a GeoPackage, and names its endless views', () => {
+  const path = makeEndless();
+  const db = new Database(path, { readonly: true });
   const tables = db
     .prepare(
       "SELECT table_name FROM gpkg_contents WHERE table_name NOT IN ('endless', 'layer_styles') ORDER BY 1",
@@ -34,3 +46,49 @@ it('reads the other tables of a GeoPackage, and names its endless views', () => 
   ]);
   expect(plain).not.toContain('plain');
 });
+
+it('tells the views that do not end from others', async () => {
+  expect(await findSlowViews({ path: makeEndless() })).toEqual(['endless', 'plain']);
+  expect(await findSlowViews({ path: 'demo/data/world_map.gpkg' })).toEqual([]);
+  const text = join(folder, 'a.geojson');
+  writeFileSync(text, '{}');
+  expect(await findSlowViews({ path: text })).toEqual([]);
+});
+
+it('says in a preview that was not ready in time which views are the reason', async () => {
+  const late = new TaskFailure('deadline-exceeded', 'The request took too long.');
+  const deadlines: (number | undefined)[] = [];
+  const preview = (path: string) => {
+    const run = async (name: string, input: { path: string }, options: { deadlineMs?: number }) => {
+      deadlines.push(options.deadlineMs);
+      if (name === 'vector.slowViews') return findSlowViews(input);
+      throw late;
+    };
+    const pools = { run } as unknown as Pools;
+    return previewFile({ path, fileName: 'a.gpkg' }, folder, pools, { deadlineMs: 30_000 });
+  };
+  await expect(preview(makeEndless())).rejects.toMatchObject({
+    code: 'too-large',
+    message: expect.stringContaining('do not end or take too long: endless, plain.'),
+  });
+  expect(deadlines).toEqual([25_000, 5000]);
+  await expect(preview('demo/data/world_map.gpkg')).rejects.toBe(late);
+});
+
+it.each(['gpkg_contents', 'gpkg_geometry_columns', 'gpkg_spatial_ref_sys', 'layer_styles'])(
+  'ends the reading of a file whose %s is an endless view',
+  (table) => {
+    const path = join(folder, `${table}.gpkg`);
+    copyFileSync('demo/data/world_map.gpkg', path);
+    const db = new Database(path);
+    db.exec(`PRAGMA legacy_alter_table = ON; ALTER TABLE ${table} RENAME TO kept;
+      CREATE VIEW ${table} AS SELECT kept.* FROM
+        (WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT i FROM r) n, kept WHERE n.i < 0`);
+    db.close();
+    const read = () => inspect(path).map(({ source }) => source.table);
+    if (table === 'layer_styles') expect(read()).toHaveLength(2);
+    else expect(read).toThrow(/takes too long/);
+    expect(() => otherTables(path, [])).not.toThrow(/never/);
+  },
+  60_000,
+);

@@ -128,9 +128,9 @@ describe('the style of a layer', () => {
     expect(elsewhere.body.errors).toEqual([
       {
         name: '/mapLibreStyle/sprite',
-        detail: '10.0.0.1 is not in remote.allow',
+        detail: '10.0.0.1:443 is not in remote.allow',
         ...{ code: 'invalid', severity: 'error', path: '/mapLibreStyle/sprite', fieldId: 'sprite' },
-        ...{ itemIndex: null, message: '/mapLibreStyle/sprite 10.0.0.1 is not in remote.allow' },
+        ...{ itemIndex: null, message: '/mapLibreStyle/sprite 10.0.0.1:443 is not in remote.allow' },
       },
     ]);
     expect((await admin('GET', `/${layerId}/style`)).body.data).toEqual(before.body.data);

@@ -264,7 +264,7 @@ function elsewhere(text: string, path: string, { urlProblem }: StyleUse): string
     refuse(path, 'must be a URL of this server, or one that begins with https:');
   }
   if (url.protocol !== 'https:') refuse(path, 'must begin with https:');
-  const problem = urlProblem ? urlProblem(url) : `${url.hostname} is not in remote.allow`;
+  const problem = urlProblem ? urlProblem(url) : `${url.host} is not in remote.allow`;
   if (problem !== undefined) refuse(path, problem);
   return text;
 }

@@ -160,7 +160,7 @@ function addressOf(body: AddressBody, { connections }: AdminDeps): Address {
   const unallowed = hostProblem({ host, port }, connections.settings.allow);
   requireSound([
     isHost(host) ? undefined : problem('host', 'must be one name or address'),
-    unallowed === undefined ? undefined : problem('host', 'is not in connections.allow'),
+    unallowed === undefined ? undefined : problem('host', unallowed),
     ...Object.entries({ databaseName, username }).map(([name, text]) =>
       /^[^\0]+$/.test(text) ? undefined : problem(name, 'must not be empty, and hold no NUL'),
     ),

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DEFAULT_ACCESS } from '../../core/access.js';
 import type { AccessPolicy } from '../../services/access/access.js';
 import { Derivations } from '../../services/access/derivations.js';
-import { FindingWatch, LossWatch } from '../../services/access/findings.js';
+import { FindingWatch, LossWatch, RenameWatch } from '../../services/access/findings.js';
 import { MARKER_FILE, MarkerFile } from '../../services/access/marker-file.js';
 import { audienceOf, isKeptFromStrangers, mayReadSome, rulePolicy } from '../../services/access/policy.js';
 import { AccessRules, isRule } from '../../services/access/rules.js';
@@ -31,6 +31,7 @@ import { LayerDisplay } from '../../services/publish/layer-display.js';
 import { PublishedLayers } from '../../services/publish/layers.js';
 import type { SourceChange } from '../../services/publish/readings.js';
 import { readRemote } from '../../services/publish/remote.js';
+import { SourceIdentities } from '../../services/publish/source-identities.js';
 import { SourceLayers } from '../../services/publish/source-layers.js';
 import { connectionOf } from '../../services/rasters/connected.js';
 import { registeredIn } from '../../services/rasters/registered.js';
@@ -92,7 +93,13 @@ export async function startData(foundation: Foundation): Promise<Data> {
   const imagery = new StacImagery(pools);
   const ledger = new FileLedger(dataDir, 0);
   const sealing = new Sealing(config.security.stateKey);
+  const identities = new SourceIdentities(OWN_FOLDERS.map((folder) => join(dataDir, folder)));
   const marker = new MarkerFile({
+    published: {
+      all: () => catalog.published.collections,
+      find: (id) => catalog.published.byId(id),
+      identify: (collection) => identities.of(collection),
+    },
     ...{ path: join(dataDir, MARKER_FILE), sealing },
     ...{ documents: state.documents, collections: state.collections },
     onError: (error) => log.write('access.marker.failed', exception(error)),
@@ -227,6 +234,12 @@ export async function startData(foundation: Foundation): Promise<Data> {
     catalog.judge(isKeptFromStrangers(access));
     events.hub.rejudge();
   }, isRule);
+  catalog.follow({
+    replaced({ changed }) {
+      if (marker.hasNews(changed))
+        rules.mark().catch((error: unknown) => log.write('access.marker.failed', exception(error)));
+    },
+  });
   followCatalog(foundation, data);
   cluster.announcements.on('catalog', (subjects) => catalog.refresh(changesIn(subjects)));
   return data;
@@ -382,6 +395,12 @@ function followCatalog(
   });
   catalog.follow({ replaced: ({ changed }) => findings.follow(rules.current, changed) });
   rules.follow(({ after }) => findings.look(after, catalog.current), isRule);
+  const renames = new RenameWatch((collection, former, message) => {
+    log.write('access.layer.renamed', { Collection: collection, Former: former }, message);
+    alerts.notify({ kind: 'layer-closed', severity: 'error', subject: collection, message });
+  });
+  catalog.follow({ replaced: ({ changed }) => renames.follow(rules.current, changed) });
+  rules.follow(({ after }) => renames.look(after, catalog.current), isRule);
   const losses = new LossWatch((message) => {
     log.write('access.state.lost', {}, message);
     alerts.notify({ kind: 'layer-closed', severity: 'error', subject: 'state', message });

@@ -39,7 +39,7 @@ function surfaceDeps(
   data: Data,
   { authenticator, identity }: Access,
 ): Omit<SurfaceDeps, JobMembers> {
-  const { catalog, visible, caching, databases, events, styles } = data;
+  const { catalog, visible, caching, databases, events, rules, styles } = data;
   const { licensing, observability } = config;
   return {
     catalog: () => catalog.current,
@@ -76,7 +76,7 @@ function surfaceDeps(
     dataFolder: () => dataFolder.problems(),
     databaseStatus: () => databases.status(),
     outboxStatus: () => events.outboxStatus(),
-    catalogStatus: () => catalogStatus(catalog.current),
+    catalogStatus: () => catalogStatus(catalog.current, rules.current),
     cacheRefresh: () => ({
       generation: catalog.current.generation,
       lastRefreshedAt: catalog.replacedAt.toISOString(),

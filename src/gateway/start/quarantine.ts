@@ -1,4 +1,6 @@
 import type { CatalogSnapshot } from '../../core/collection.js';
+import { describeRenames } from '../../services/access/findings.js';
+import type { RuleSet } from '../../services/access/rules.js';
 import type { Alerts } from '../../services/alerts.js';
 
 /** Operators hear of sources that were published, or new, and cannot be read. */
@@ -13,14 +15,18 @@ export function tellQuarantined(before: CatalogSnapshot, after: CatalogSnapshot,
 const MAX_PROBLEMS = 100;
 
 /** The catalog as probes and metrics show it. */
-export function catalogStatus({ generation, collections, quarantined }: CatalogSnapshot) {
+export function catalogStatus(catalog: CatalogSnapshot, rules: RuleSet) {
+  const { generation, collections, quarantined } = catalog;
   return {
     generation,
     collections: collections.length,
     quarantined: quarantined.length,
-    warnings: collections.flatMap(({ id, warning }) =>
-      warning === undefined ? [] : [{ collection: id, warning }],
-    ),
+    warnings: [
+      ...collections.flatMap(({ id, warning }) =>
+        warning === undefined ? [] : [{ collection: id, warning }],
+      ),
+      ...describeRenames(rules, catalog),
+    ],
     problems: quarantined.slice(0, MAX_PROBLEMS).map(({ path, layer, reason }) => ({
       source: path,
       ...(layer === undefined ? {} : { layer }),

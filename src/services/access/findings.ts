@@ -1,5 +1,10 @@
 import { hasFeatures } from '../../core/abilities.js';
-import { type CatalogSnapshot, type VectorCollection, whole } from '../../core/collection.js';
+import {
+  type CatalogSnapshot,
+  type Collection,
+  type VectorCollection,
+  whole,
+} from '../../core/collection.js';
 import type { ChangedCollection } from '../catalog-change.js';
 import type { LostRestrictions } from './marker.js';
 import { isLost, isUsable } from './policy.js';
@@ -65,6 +70,52 @@ export class FindingWatch {
     this.#last = current;
     for (const one of [...current.values()].flat()) if (!messages.has(one.message)) this.tell(one);
   }
+}
+
+/** Reports the collections that are closed as they have the table or file of a restricted layer, once for as long as that lasts. */
+export class RenameWatch {
+  readonly #closed = new Set<string>();
+
+  constructor(private readonly tell: (collection: string, former: string, message: string) => void) {}
+
+  /** The rules changed. */
+  look(rules: RuleSet, { collections }: CatalogSnapshot): void {
+    for (const one of collections) this.#look(rules, one);
+  }
+
+  /** Collections changed. */
+  follow(rules: RuleSet, changed: readonly ChangedCollection[]): void {
+    for (const { before, after } of changed)
+      if (after) this.#look(rules, after);
+      else if (before) this.#closed.delete(before.id);
+  }
+
+  #look(rules: RuleSet, collection: Collection): void {
+    const { id } = collection;
+    const [former] = rules.findFormer(collection);
+    if (former === undefined) this.#closed.delete(id);
+    else if (!this.#closed.has(id)) {
+      this.#closed.add(id);
+      this.tell(id, former, describeRename(id, former));
+    }
+  }
+}
+
+/** The warnings of collections that are closed until an operator decides. */
+export function describeRenames(
+  rules: RuleSet,
+  { collections }: CatalogSnapshot,
+): { collection: string; warning: string }[] {
+  return collections.flatMap((one) =>
+    rules
+      .findFormer(one)
+      .slice(0, 1)
+      .map((former) => ({ collection: one.id, warning: describeRename(one.id, former) })),
+  );
+}
+
+function describeRename(id: string, former: string): string {
+  return `${id} is closed: it has the table or file of the restricted layer ${former} under another name. Only administrators have access. Restore the former name, or set the rules that ${id} needs and then its access policy.`;
 }
 
 /** Maximum names in a message. */

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { ApiError } from '../../core/errors.js';
 import type { LayerSettings } from '../../core/layer-settings.js';
 import type { DocumentStore } from '../../stores/documents.js';
+import type { ChangedCollection } from '../catalog-change.js';
 import { LAYER_KIND } from '../layers/layers.js';
 import { replaceFile } from '../replace-file.js';
 import {
@@ -13,11 +14,13 @@ import {
   isFilled,
   type LostMarks,
   LostRestrictions,
+  type MarkedLayer,
   omitOpened,
   type RuleDocuments,
   readMarker,
   writeMarker,
 } from './marker.js';
+import { type PublishedSources, RememberedSources } from './remembered-sources.js';
 import type { Sealing } from './sealing.js';
 
 /** Name of the marker file in the data folder. */
@@ -36,6 +39,7 @@ export interface MarkerFileDeps {
     holders(): Promise<ReadonlyMap<string, string>>;
     slugOf(layerId: number): Promise<string | undefined>;
   };
+  readonly published: PublishedSources;
   onError(error: unknown): void;
 }
 
@@ -48,8 +52,16 @@ export class MarkerFile {
   #state: string | undefined;
   #lost: readonly LostMarks[] = [];
   #last: Promise<unknown> = Promise.resolve();
+  readonly #remembered: RememberedSources;
 
-  constructor(private readonly deps: MarkerFileDeps) {}
+  constructor(private readonly deps: MarkerFileDeps) {
+    this.#remembered = new RememberedSources(deps.published);
+  }
+
+  /** True if a change of the catalog must be written into the file. */
+  hasNews(changed: readonly ChangedCollection[]): boolean {
+    return this.#remembered.hasNews(changed);
+  }
 
   /** Says which source has an id. Call it before the collection is published. */
   learnSource(id: string, holder: string): void {
@@ -71,18 +83,27 @@ export class MarkerFile {
     const ids = await this.#numberedIds(rules);
     const layers = await documents.list<LayerSettings>(LAYER_KIND);
     const settings = new Map(layers.map(({ id, body }) => [id, body]));
-    const marks = collectMarks(rules, settings, (name) => ids.get(name), sourceOf);
+    const named = collectMarks(rules, settings, (name) => ids.get(name), sourceOf);
     const before = await readText(path);
+    const read = before === undefined ? undefined : readMarker(before, sealing);
+    const stored = read?.marker.state === this.#state ? read.marker.layers : [];
+    this.#remembered.learn(new Set(named.layers.map(({ id }) => id)), stored, rules);
+    const marks = { ...named, layers: named.layers.map((layer) => this.#withIdentities(layer)) };
     // A file that is deleted while the server runs opens nothing.
-    const found =
-      before === undefined ? this.#lost : findLost(readMarker(before, sealing), this.#state, marks);
+    const found = before === undefined ? this.#lost : findLost(read, this.#state, marks);
     const lost = omitOpened(found, rules, sourceOf);
     this.#lost = lost;
     const text = writeMarker({ state: this.#state, ...marks, lost }, sealing);
     if (text !== before && (before !== undefined || isFilled(marks) || lost.length > 0))
       // The rules apply without their marker, too.
       await writeDurably(path, text).catch(onError);
-    return new LostRestrictions(lost, sourceOf);
+    const signature = JSON.stringify([lost, marks.layers.map(({ identities }) => identities)]);
+    return new LostRestrictions(lost, sourceOf, this.#remembered, signature);
+  }
+
+  #withIdentities(layer: MarkedLayer): MarkedLayer {
+    const identities = this.#remembered.namesOf(layer.id);
+    return identities ? { ...layer, identities } : layer;
   }
 
   /** Ids of the layers that rules name by number. */

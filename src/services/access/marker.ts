@@ -1,13 +1,19 @@
 import { createHash } from 'node:crypto';
 import { ANY, type DataAccess, type LayerName, type RuleScope, SERVICE } from '../../core/access.js';
 import type { LayerSettings } from '../../core/layer-settings.js';
+import type { RememberedSources } from './remembered-sources.js';
 import type { Sealing } from './sealing.js';
+
+/** Other collections of a table or file when its layer was restricted, by the identities of tables and files. */
+export type SourceNames = Readonly<Record<string, readonly string[]>>;
 
 /** A layer that access rules restrict. */
 export interface MarkedLayer {
   readonly id: string;
   /** Hash of the file or database and its layer: in another state the layer can have another id. */
   readonly source?: string;
+  /** The tables or files that the layer had while it was restricted (`RememberedSources`). */
+  readonly identities?: SourceNames;
 }
 
 /** Layers, and services with all of their layers, that access rules restrict. `*` is every service. */
@@ -131,10 +137,15 @@ export function readMarker(text: string, sealing: Sealing): SealedMarker | undef
 function isMarks({ layers, services }: Marks): boolean {
   return (
     Array.isArray(layers) &&
-    layers.every(({ id }) => typeof id === 'string') &&
+    layers.every(({ id, identities }) => typeof id === 'string' && isSourceNames(identities)) &&
     Array.isArray(services) &&
     services.every((name) => typeof name === 'string')
   );
+}
+
+function isSourceNames(names: SourceNames | undefined): boolean {
+  if (names === undefined) return true;
+  return typeof names === 'object' && names !== null && Object.values(names).every(Array.isArray);
 }
 
 /**
@@ -184,18 +195,31 @@ export function isFilled({ layers, services }: Marks): boolean {
   return layers.length > 0 || services.length > 0;
 }
 
-/** Restrictions of other states: their layers are closed to everybody but administrators. */
+const NOTHING_REMEMBERED: Pick<RememberedSources, 'findFormer' | 'identityOf'> = {
+  findFormer: () => [],
+  identityOf: () => undefined,
+};
+
+/**
+ * Restrictions of other states, and of layers whose tables or files have another name now: these collections are closed to
+ * everybody but administrators.
+ */
 export class LostRestrictions {
   readonly #ids: ReadonlySet<string>;
   readonly #sources: ReadonlySet<string>;
   readonly #services: ReadonlySet<string>;
+  readonly #identities: ReadonlyMap<string, readonly string[]>;
 
   /** `sourceOf` returns the hashed source of a collection. */
   constructor(
     readonly marks: readonly LostMarks[],
     private readonly sourceOf: (id: string) => string | undefined,
+    private readonly remembered = NOTHING_REMEMBERED,
+    /** Differs if the restrictions differ. */
+    readonly signature = JSON.stringify(marks),
   ) {
     const layers = marks.flatMap((one) => one.layers);
+    this.#identities = new Map(layers.flatMap(({ identities = {} }) => Object.entries(identities)));
     this.#ids = new Set(layers.map(({ id }) => id));
     this.#sources = new Set(layers.flatMap(({ source }) => source ?? []));
     this.#services = new Set(marks.flatMap(({ services }) => services));
@@ -203,7 +227,15 @@ export class LostRestrictions {
 
   hasLayer(id: string, service: string): boolean {
     if (this.marks.length === 0) return false;
-    return this.hasService(service) || this.#ids.has(id) || this.#sources.has(this.sourceOf(id) ?? '');
+    if (this.hasService(service) || this.#ids.has(id) || this.#sources.has(this.sourceOf(id) ?? ''))
+      return true;
+    const others = this.#identities.get(this.remembered.identityOf(id) ?? '');
+    return others !== undefined && !others.includes(id);
+  }
+
+  /** The restricted layers of this state whose table or file a collection has. `sources`: those it is a copy of. */
+  findFormer(id: string, sources: readonly Pick<LayerName, 'id'>[]): readonly string[] {
+    return this.remembered.findFormer(id, sources);
   }
 
   hasService(service: string): boolean {

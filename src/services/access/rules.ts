@@ -132,9 +132,22 @@ export class RuleSet {
     return this.#access.get(this.accessIdOf(layer)) ?? this.#defaultAccess;
   }
 
-  /** True if a lost state restricted a collection. Only administrators have access then. */
+  /**
+   * True if a lost state restricted a collection, or its table or file belongs to a restricted layer (`findFormer`). Only
+   * administrators have access then.
+   */
   isLost({ id, layerId, service = SERVICE }: RuledLayer): boolean {
-    return this.lost.hasLayer(id, service) && !this.#access.has(id) && !this.#access.has(String(layerId));
+    if (this.#access.has(id) || this.#access.has(String(layerId))) return false;
+    return this.lost.hasLayer(id, service) || this.#formerOf(id).length > 0;
+  }
+
+  /** The restricted layers whose table or file a collection has under another name; empty if the collection has a policy. */
+  findFormer({ id, layerId }: RuledLayer): readonly string[] {
+    return this.#access.has(id) || this.#access.has(String(layerId)) ? [] : this.#formerOf(id);
+  }
+
+  #formerOf(id: string): readonly string[] {
+    return this.lost.findFormer(id, this.sourcesOf(id));
   }
 
   /** Under which id the access of a collection is kept; that of the default service where nothing is kept. */
@@ -218,7 +231,7 @@ export class AccessRules {
   readonly #hashKey: HashKey;
   readonly #listeners = new Set<{ changed(change: RuleChange): void; readonly concerns: Concern }>();
   readonly #others: { load(): Promise<void>; readonly concerns: Concern }[] = [];
-  #rules: RuleDocuments | undefined;
+  #rules: Rules | undefined;
 
   constructor(
     documents: DocumentStore,
@@ -247,9 +260,11 @@ export class AccessRules {
     this.#others.push({ load, concerns });
   }
 
-  /** Writes the marker again after settings of layers have changed. Before the first load there is nothing to write. */
+  /** Writes the marker again after settings of layers or the catalog have changed. Before the first load there is nothing to write. */
   async mark(): Promise<void> {
-    if (this.#rules) await this.options.marker?.update(this.#rules);
+    if (!this.#rules) return;
+    const lost = await this.options.marker?.update(this.#rules);
+    if (this.#current !== NO_RULES && isOther(lost, this.#lost)) this.#apply(this.#rules, lost, 'all');
   }
 
   /** Takes a change over: loads what it is about, and tells whom it concerns. */
@@ -288,9 +303,7 @@ export class AccessRules {
     if (this.#current !== NO_RULES) this.#apply(rules, this.#lost, subjects);
     // A change is settled when its marker is written: the data would be open without the state.
     const lost = await marker?.update(rules);
-    const marksOf = (restrictions: Rules['lost']) => JSON.stringify(restrictions?.marks ?? []);
-    if (this.#current === NO_RULES || marksOf(lost) !== marksOf(this.#lost))
-      this.#apply(rules, lost, subjects);
+    if (this.#current === NO_RULES || isOther(lost, this.#lost)) this.#apply(rules, lost, subjects);
   }
 
   #apply(rules: Rules, lost: Rules['lost'], subjects: AccessSubjects): void {
@@ -306,6 +319,9 @@ export class AccessRules {
       if (isAbout(change.subjects, concerns)) changed(change);
   }
 }
+
+const isOther = (one: Rules['lost'], other: Rules['lost']) =>
+  (one ?? NOTHING_LOST).signature !== (other ?? NOTHING_LOST).signature;
 
 const isAbout = (subjects: AccessSubjects, concerns: Concern) =>
   subjects === 'all' || subjects.some(({ kind }) => concerns(kind));

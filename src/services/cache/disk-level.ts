@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { LIMITS } from '../../core/limits.js';
+import { makeFolderSync } from '../../core/own-folder.js';
 import { TileStoreLink } from '../../workers/tile-store/link.js';
 import * as metrics from '../telemetry/cache-metrics.js';
 import { timedOperation } from '../telemetry/cache-metrics.js';
@@ -29,7 +29,7 @@ export class DiskLevel implements TileLevel {
 
   /** Opens or creates the file. Rejects when that fails. `worker` is the script of the thread. */
   static async open(directory: string, maxBytes: number, worker?: URL): Promise<DiskLevel> {
-    mkdirSync(directory, { recursive: true });
+    makeFolderSync(directory);
     return new DiskLevel(await TileStoreLink.open({ file: join(directory, 'tiles.db'), maxBytes }, worker));
   }
 

@@ -219,7 +219,7 @@ export class Connections {
     const source = this.#sources.get(id);
     if (source) return source.place;
     const problem = hostProblem(body, this.settings.allow);
-    if (problem !== undefined) throw new ApiError('unavailable', problem);
+    if (problem !== undefined) throw new ApiError('unavailable', `The host ${problem}.`);
     const isNew = credential?.password !== undefined || credential?.secretReference !== undefined;
     const password = isNew ? await this.#draftSecret(credential!) : await this.#password(id, body);
     return connectionUrl(body, password, this.settings);

@@ -1,23 +1,31 @@
 import { isIP } from 'node:net';
 import { Networks } from '../../core/networks.js';
+import { describeUnlisted } from '../../core/unlisted-host.js';
 
-/** Why a database may not be connected to; undefined when it may. A name that is listed is followed wherever it leads. */
+/** Why a database may not be connected to, without a full stop; undefined when it may. A name that is listed is followed wherever it leads. */
 export function hostProblem(
   { host, port }: { host: string; port: number },
   allow: readonly string[],
 ): string | undefined {
   const plain = host.toLowerCase().replace(/\.$/, '');
-  return allow.some((entry) => matches(entry.trim().toLowerCase(), plain, port))
-    ? undefined
-    : `The host ${host}:${port} is not in connections.allow.`;
+  const ports = allow.flatMap((entry) => portOf(entry.trim().toLowerCase(), plain) ?? []);
+  if (ports.some((at) => at === ANY || Number(at) === port)) return undefined;
+  return describeUnlisted('connections.allow', { host, port }, ports);
 }
 
-function matches(entry: string, host: string, port: number): boolean {
-  if (entry === '*') return true;
-  if (Networks.isEntry(entry)) return isIP(host) !== 0 && new Networks([entry]).has(host);
-  const [, bracketed, plain, at] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(entry) ?? [];
-  if (at !== undefined && Number(at) !== port) return false;
+/** Stands for all ports. */
+const ANY = '*';
+
+/** The port with which an entry has a host; undefined if it does not have it. */
+function portOf(entry: string, host: string): string | undefined {
+  if (entry === '*') return ANY;
+  if (Networks.isEntry(entry)) return isIP(host) !== 0 && new Networks([entry]).has(host) ? ANY : undefined;
+  const [, bracketed, plain, at = ANY] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(entry) ?? [];
   const name = bracketed ?? plain ?? entry;
+  return hasHost(name, host) ? at : undefined;
+}
+
+function hasHost(name: string, host: string): boolean {
   if (Networks.isEntry(name)) return isIP(host) !== 0 && new Networks([name]).has(host);
   return name.startsWith('*.') ? host.endsWith(name.slice(1)) : host === name;
 }

@@ -40,7 +40,7 @@ export async function probe(
   settings: Config['connections'],
 ): Promise<ConnectionHealth> {
   const forbidden = hostProblem(address, settings.allow);
-  if (forbidden !== undefined) return unhealthy('host-not-allowed', forbidden);
+  if (forbidden !== undefined) return unhealthy('host-not-allowed', `The host ${forbidden}.`);
   const config = clientConfig(address, password);
   const [first, second] = attempts(address.sslMode);
   const result = await attempt({ ...config, ssl: await tlsOf(first!, settings) }, address);

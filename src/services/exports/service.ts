@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, rm, stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { hasFeatures } from '../../core/abilities.js';
 import type { CatalogSnapshot, VectorCollection } from '../../core/collection.js';
 import { ApiError, notFound } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import { type Principal, withoutSession } from '../../core/operation.js';
+import { makeFolder } from '../../core/own-folder.js';
 import type { Pools } from '../../core/tasks.js';
 import { unreadNamed } from '../../core/unread.js';
 import type { JobRow } from '../../stores/jobs.js';
@@ -73,7 +74,7 @@ export class Exports {
       return { body: await openExport(x, pools, plan) };
     }
     const folder = join(this.#folder, `request-${randomUUID()}`);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder, 0o700);
     try {
       const path = join(folder, `${plan.collection.layerId}.${endingOf(plan.format)}`);
       const { notes } = await writeExport(x, pools, plan, path);
@@ -141,7 +142,7 @@ export class Exports {
     const folder = join(this.#folder, id);
     // What a run before left is not whole, or not told of.
     await rm(folder, { recursive: true, force: true });
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder, 0o700);
     const path = join(folder, fileName(plan));
     const progress = (read: number, fraction: number) =>
       context.progress(Math.max(fraction, Math.min(0.6, (0.6 * read) / Math.max(1, total))));

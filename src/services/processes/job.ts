@@ -1,6 +1,7 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { TaskFailure } from '../../core/failure.js';
 import { actorOf } from '../../core/operation.js';
+import { makeFolder } from '../../core/own-folder.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { writeThrough } from '../write-through.js';
 import { PROCESSES } from './catalogue/index.js';
@@ -57,7 +58,7 @@ async function runWork(
   if (work.kind === 'import') return { values: await runImport(context, work, folder, deps), files: {} };
   // Tiles that an earlier run has written are not made again.
   if (work.kind !== 'tiles') await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder, 0o700);
   const file = await runKind(context, definition, work, folder, deps);
   if ('values' in file) return { values: file.values, files: {} };
   return { values: {}, files: { [work.output]: { file, title } } };

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
@@ -8,6 +8,7 @@ import type { JobPriority } from '../../core/job-priority.js';
 import { readKept } from '../../core/json.js';
 import { LIMITS } from '../../core/limits.js';
 import { actorOf, type Principal, withoutSession } from '../../core/operation.js';
+import { makeFolder } from '../../core/own-folder.js';
 import type { Pools } from '../../core/tasks.js';
 import type { JobLogRow, JobQuery, JobRow } from '../../stores/jobs.js';
 import { requireAllOf } from '../access/derivations.js';
@@ -299,7 +300,7 @@ export class Processes {
         continue;
       }
       const isRaster = sent.kind === 'inline-raster';
-      await mkdir(this.#uploads, { recursive: true, mode: 0o700 });
+      await makeFolder(this.#uploads, 0o700);
       const isFeatureSet = sent.kind === 'inline' && sent.isFeatureSet;
       const ending = isRaster ? 'tif' : isFeatureSet ? 'json' : 'geojson';
       const path = join(this.#uploads, `${randomUUID()}.${ending}`);

@@ -44,6 +44,7 @@ export function vectorCollection(
     storageCrs,
     crs: advertised(storageCrs, layer.source.hasZ),
     file,
+    ...(layer.identity === undefined ? {} : { identity: layer.identity }),
     version,
     origin,
     readAt,

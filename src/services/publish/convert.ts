@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isCsv } from '../../core/csv.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { OgrLayerInfo } from '../../core/ogr.js';
+import { makeFolder } from '../../core/own-folder.js';
 import { isRunning } from '../../stores/instance.js';
 import { writeThrough } from '../write-through.js';
 import { titleOf } from './collections.js';
@@ -43,7 +44,7 @@ export async function convert(path: string, version: string, deps: PublishDeps):
   const [refused, noted] = [`${store}.refusals.json`, `${store}.notes.json`];
   if (existsSync(store))
     return { store, refusals: await readNoted(refused, []), notes: await readNoted(noted, {}) };
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   await sweep(folder);
   const partial = `${store}.${process.pid}.partial`;
   const unpacked = `${partial}.unpacked`;

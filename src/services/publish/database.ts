@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { countBy } from '../../core/count-by.js';
 import { withoutPassword } from '../../core/database-url.js';
 import { TaskFailure } from '../../core/failure.js';
-import type { PostgisRaster } from '../../core/rasters.js';
 import type { PostgisSource } from '../../core/vector-source.js';
-import type { VectorLayerInfo } from '../../core/vector-tasks.js';
+import type { DiscoveredDatabase, VectorLayerInfo } from '../../core/vector-tasks.js';
 import { rasterCollection, type Versions, vectorCollection } from './collections.js';
 import { type Draft, type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 
@@ -47,7 +46,7 @@ export async function readDatabase(url: string, deps: PublishDeps): Promise<Foun
 /** One that cannot be read must not hide the others. */
 async function addRaster(
   contents: Found,
-  source: PostgisRaster,
+  { identity, ...source }: DiscoveredDatabase['rasters'][number],
   path: string,
   deps: PublishDeps,
 ): Promise<void> {
@@ -56,10 +55,11 @@ async function addRaster(
     const raster = await deps.pools.run('raster.inspect', { source }, { deadlineMs: INSPECT_DEADLINE_MS });
     const definition = `${path}\0${schema}\0${table}\0${column}\0${Date.now()}`;
     const version = createHash('sha1').update(definition).digest('hex').slice(0, 12);
+    const make = rasterCollection(raster, table, path, version);
     contents.collections.push({
       name: table,
       group: schema,
-      make: rasterCollection(raster, table, path, version),
+      make: (id, layerId) => ({ ...make(id, layerId), ...(identity === undefined ? {} : { identity }) }),
     });
   } catch (error) {
     const reason = error instanceof TaskFailure ? error.message : 'The raster could not be read.';

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
+import { makeFolder } from '../../core/own-folder.js';
 import type { InspectedState } from './inspected-state.js';
 
 /** Result of one inspection. */
@@ -54,7 +55,7 @@ export class InspectionFiles {
   async write(source: string, inspections: SourceInspections): Promise<void> {
     const path = this.#pathOf(source);
     const draft = `${path}.${process.pid}`;
-    await mkdir(this.folder, { recursive: true, mode: 0o700 });
+    await makeFolder(this.folder, 0o700);
     try {
       await writeFile(draft, encode({ code: this.code, source, inspections }), { mode: 0o600 });
       await rename(draft, path);

@@ -1,8 +1,9 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { exists } from '../../core/exists.js';
 import { LIMITS } from '../../core/limits.js';
 import { TIFF_FORMAT } from '../../core/media.js';
+import { makeFolder } from '../../core/own-folder.js';
 import type { RasterImportResult, RasterImportTask, RasterSource } from '../../core/rasters.js';
 import type { FileStyle } from '../../core/style/model.js';
 import type { Pools } from '../../core/tasks.js';
@@ -220,7 +221,7 @@ export class RasterImports {
     const { input, signal } = context;
     const isConverted = context.saved && ((await exists(path)) || (await this.#isStored(context.id)));
     if (isConverted) return context.saved as ImportAbout;
-    await mkdir(this.#folder, { recursive: true });
+    await makeFolder(this.#folder);
     await rm(path, { force: true });
     const { file, crs, geoTransform } = input;
     const task = {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import type { Download, DownloadTask, RemoteCoverage, RemoteRequest } from '../../core/ingest.js';
 import { LIMITS } from '../../core/limits.js';
+import { makeFolder } from '../../core/own-folder.js';
 import type { Pools } from '../../core/tasks.js';
 import type { CollectionStore } from '../../stores/collections.js';
 import type { JobRow } from '../../stores/jobs.js';
@@ -73,7 +73,7 @@ export class CoverageImports {
     ask: (task: DownloadTask) => Promise<Download>,
   ): Promise<{ id: string; layerId: number; bytes: number }> {
     const { imports, collections } = this.deps;
-    await mkdir(imports.uploads, { recursive: true });
+    await makeFolder(imports.uploads);
     const file = join(imports.uploads, `${randomUUID()}.tif`);
     const { bytes } = await ask({ ...request, path: file, maxBytes: LIMITS.uploadBytes });
     const layerId = target.layerId ?? (await collections.idOf(slug(target.name)));

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { type FileHandle, link, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { type FileHandle, link, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
+import { makeFolder } from '../../core/own-folder.js';
 import type { StoredObject } from '../../core/storage.js';
 import { type Storage, type TakeOptions, taken } from './storage.js';
 
@@ -16,7 +17,7 @@ export class FolderStorage implements Storage {
   async take(path: string, key: string, { isNew = false }: Partial<TakeOptions> = {}): Promise<void> {
     const place = this.locate(key);
     if (path === place) return;
-    await mkdir(dirname(place), { recursive: true });
+    await makeFolder(dirname(place));
     if (isNew) await moveNew(path, place);
     else await rename(path, place);
     await syncFolder(dirname(place));

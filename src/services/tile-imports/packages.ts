@@ -1,8 +1,9 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ArchiveDraft, isVectorArchive } from '../../core/archives.js';
 import { exists } from '../../core/exists.js';
 import { TaskFailure } from '../../core/failure.js';
+import { makeFolder } from '../../core/own-folder.js';
 import type { Pools } from '../../core/tasks.js';
 import { WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
 import type { PackagePart, TilePackage } from '../../core/tile-packages.js';
@@ -118,7 +119,7 @@ export class TilePackages {
   ): Promise<void> {
     const { pools } = this.deps;
     const { input, id, signal } = context;
-    await mkdir(this.deps.tilesets.drafts, { recursive: true });
+    await makeFolder(this.deps.tilesets.drafts);
     const draft: ArchiveDraft = { output: path, container: 'pmtiles', format: contents.format, plan: id };
     const { cursor } = await pools.run('archive.open', { draft }, { signal });
     let from = cursor;

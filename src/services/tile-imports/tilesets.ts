@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
-import { mkdir, rename } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasStoredTiles } from '../../core/abilities.js';
 import { ARCHIVE_MEDIA_TYPES } from '../../core/archives.js';
 import type { Collection } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
+import { makeFolder } from '../../core/own-folder.js';
 import type { Storage } from '../storage/storage.js';
 import { publishedArchives } from '../tile-jobs/service.js';
 
@@ -61,7 +62,7 @@ export class Tilesets {
         await storage.take(path, `published/${file}`, { mediaType: ARCHIVE_MEDIA_TYPES.pmtiles, signal });
       else {
         const folder = publishedArchives(dataDir);
-        await mkdir(folder, { recursive: true });
+        await makeFolder(folder);
         await rename(path, join(folder, file));
       }
     }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type ArchiveDraft,
@@ -9,6 +9,7 @@ import {
 } from '../../core/archives.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { RemoteLevel, RemoteTileSet } from '../../core/ingest.js';
+import { makeFolder } from '../../core/own-folder.js';
 import type { Pools } from '../../core/tasks.js';
 import { WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
 import type { JobRow } from '../../stores/jobs.js';
@@ -107,7 +108,7 @@ export class WmtsImports {
   async #copy(context: JobContext<WmtsInput>, path: string, total: number): Promise<WmtsOutcome> {
     const { input, id, signal } = context;
     const { pools, tilesets, sealing } = this.deps;
-    await mkdir(tilesets.drafts, { recursive: true });
+    await makeFolder(tilesets.drafts);
     // Completed by a run that died before it could say so.
     if (existsSync(path)) await rm(path);
     const draft: ArchiveDraft = { output: path, container: 'pmtiles', format: input.format, plan: id };

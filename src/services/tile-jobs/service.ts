@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { rename, rm, stat } from 'node:fs/promises';
 import { basename, join, parse, resolve } from 'node:path';
 import { ARCHIVE_MEDIA_TYPES } from '../../core/archives.js';
 import { type CatalogSnapshot, measure } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { Principal } from '../../core/operation.js';
+import { makeFolder } from '../../core/own-folder.js';
 import type { Pools } from '../../core/tasks.js';
 import type { JobRow } from '../../stores/jobs.js';
 import { type Derivations, requireAllOf } from '../access/derivations.js';
@@ -291,7 +292,7 @@ export class TileJobs {
 
   async #archived(context: JobContext<TileJobInput>, saved: TileJobState): Promise<TileJobState> {
     const path = this.#pathOf(context.input, context.id);
-    await mkdir(this.#archives, { recursive: true });
+    await makeFolder(this.#archives);
     if (!existsSync(path)) return this.#write(context, path);
     // Completed by a run that died before it could say so.
     return { tally: saved.tally, archive: { path, bytes: (await stat(path)).size } };
@@ -375,7 +376,7 @@ export class TileJobs {
     const name = publishedName(input);
     const target = join(this.#published, name);
     await context.step('publish', `Publishing ${name}`, async () => {
-      await mkdir(this.#published, { recursive: true });
+      await makeFolder(this.#published);
       await this.#nameSources(input);
       const path = this.#pathOf(input, id);
       if (existsSync(path)) await rename(path, target);

@@ -12,6 +12,9 @@ export const scratchStem = (): string => process.env[SCRATCH_VARIABLE] ?? join(t
 /** Environment of an engine: the hosts that may be asked, as a JSON array. */
 export const REMOTE_ALLOW_VARIABLE = 'GRATICULE_REMOTE_ALLOW';
 
+/** Environment of an engine: the data folder of the server. */
+export const OWN_FOLDER_VARIABLE = 'GRATICULE_OWN_FOLDER';
+
 export interface EngineSettings {
   /** Unix socket to listen on. */
   socketPath: string;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { constants, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { constants, existsSync, readdirSync, rmSync } from 'node:fs';
 import { copyFile, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
@@ -11,6 +11,7 @@ import {
   type SkippedRow,
 } from '../../core/geocoding.js';
 import { LIMITS } from '../../core/limits.js';
+import { makeFolderSync } from '../../core/own-folder.js';
 import { storageFailure } from '../../core/storage-faults.js';
 import Database from '../../native/sqlite.js';
 import type { Cancellation } from '../cancellation.js';
@@ -45,7 +46,7 @@ export async function importReference(
 
 /** One import at a time, of all processes; a lock of SQLite's ends with the process that has it. */
 async function underLock<T>(folder: string, work: () => Promise<T>, timeout = LOCK_MS): Promise<T> {
-  mkdirSync(folder, { recursive: true });
+  makeFolderSync(folder);
   const lock = new Database(join(folder, 'lock'), { timeout });
   try {
     lock.exec('BEGIN EXCLUSIVE');

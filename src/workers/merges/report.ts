@@ -1,11 +1,12 @@
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LIMITS } from '../../core/limits.js';
+import { makeFolderSync } from '../../core/own-folder.js';
 import type { Spool } from './spool.js';
 
 /** Writes the list of rejected rows: a JSON object on each line. */
 export function writeReport(spool: Spool, path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolderSync(dirname(path), 0o700);
   const file = openSync(path, 'w', 0o600);
   try {
     for (const row of spool.rejected(LIMITS.mergeListed)) writeSync(file, `${JSON.stringify(row)}\n`);

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { LIMITS } from '../../core/limits.js';
+import { makeFolderSync } from '../../core/own-folder.js';
 import type { TileLayer } from '../../core/vector-tasks.js';
 import { sqliteExtensionPath } from '../../native/index.js';
 import Database from '../../native/sqlite.js';
@@ -34,7 +35,7 @@ const ABANDONED_MS = 60_000;
 export async function buildOverview(layer: TileLayer, cancellation?: Cancellation): Promise<number> {
   const path = layer.version === undefined ? undefined : overviewPath(layer.source, layer.version);
   if (path === undefined) return 0;
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolderSync(dirname(path));
   const part = `${path}.part`;
   if (existsSync(part) && Date.now() - statSync(part).mtimeMs < ABANDONED_MS) return 0;
   removeFiles(part);

@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { FeatureProcessOrder, FeatureProcessResult } from '../../core/feature-processes.js';
+import { makeFolderSync } from '../../core/own-folder.js';
 import type { Cancellation } from '../cancellation.js';
 import { calculateField } from './calculate.js';
 import { clusterFeatures } from './clusters.js';
@@ -28,7 +28,7 @@ export async function processFeatures(
   task: FeatureProcessOrder,
   cancellation?: Cancellation,
 ): Promise<FeatureProcessResult> {
-  mkdirSync(dirname(task.output), { recursive: true });
+  makeFolderSync(dirname(task.output));
   const pushed = task.pushDown ? await pushDown(task, cancellation) : undefined;
   if (typeof pushed === 'object') return pushed;
   const run = new Run(task, cancellation);

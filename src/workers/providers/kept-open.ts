@@ -1,5 +1,6 @@
-import { type Stats, statSync } from 'node:fs';
+import { lstatSync, type Stats, statSync } from 'node:fs';
 import { TaskFailure } from '../../core/failure.js';
+import { requirePlainPath } from '../plain-path.js';
 
 export interface KeptOpenOptions {
   /** Files kept open per thread. */
@@ -38,6 +39,7 @@ export function keptOpen<T>(
       return entry.file;
     }
     drop(path);
+    requirePlainPath(path);
     const file = open(path);
     files.set(path, { file, stamp });
     while (files.size > options.max) drop(files.keys().next().value!);
@@ -49,12 +51,17 @@ export function keptOpen<T>(
   return { get, closeAll };
 }
 
-/** Throws `source-missing` for a file that is gone, or that was replaced by a pipe, a device or a folder. */
+/** Throws `source-missing` for a file that is gone, or that was replaced by a link, a pipe, a device or a folder. */
 export function statsOf(path: string): Stats {
   try {
-    const stats = statSync(path);
+    let stats = lstatSync(path);
+    if (stats.isSymbolicLink()) {
+      requirePlainPath(path);
+      stats = statSync(path);
+    }
     if (stats.isFile()) return stats;
   } catch (error) {
+    if (error instanceof TaskFailure) throw error;
     throw missing(`${path}: ${String(error)}`);
   }
   throw missing(`${path} is not a file`);

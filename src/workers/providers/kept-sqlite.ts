@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { TaskFailure } from '../../core/failure.js';
 import type { FileFinding } from '../../core/file-findings.js';
 import Database from '../../native/sqlite.js';
@@ -27,16 +27,30 @@ export interface KeptSqlite<T> {
 /** Attempts to open a file that others replace again and again. */
 const MAX_ATTEMPTS = 5;
 
-let ledger: FileLedger | undefined;
+let folder: string | undefined;
+let opened: FileLedger | undefined;
 
 /** From now on this thread opens SQLite files by the ledger of a data folder; without a folder it keeps none. */
 export function keepLedgerIn(dataDir: string | undefined): void {
-  ledger = dataDir === undefined ? undefined : new FileLedger(dataDir);
+  folder = dataDir;
+  opened = undefined;
+  findLedger();
+}
+
+/** The ledger of this thread. While the data folder is gone a thread that starts has none: files can be read without it. */
+function findLedger(): FileLedger | undefined {
+  if (opened || folder === undefined) return opened;
+  try {
+    opened = new FileLedger(folder);
+  } catch (error) {
+    if (existsSync(folder)) throw error;
+  }
+  return opened;
 }
 
 /** Logs that did not belong to their files, since the last call. */
 export function takeFindings(): FileFinding[] {
-  return ledger?.takeFindings() ?? [];
+  return findLedger()?.takeFindings() ?? [];
 }
 
 /**
@@ -114,11 +128,11 @@ function openSettled<T>(
 /** Call before a SQLite file of others is opened: removes a log that is not its own. */
 export function settleFile(path: string, isOurs = false): SettledFile {
   statsOf(path);
-  return ledger?.settle(path, isOurs) ?? { ...describeFile(path), generation: 0, overwritten: 0 };
+  return findLedger()?.settle(path, isOurs) ?? { ...describeFile(path), generation: 0, overwritten: 0 };
 }
 
 function claimFile(path: string, db: Database.Database): SettledFile {
-  return ledger ? ledger.claim(path, hasLog(db)) : settleFile(path);
+  return findLedger()?.claim(path, hasLog(db)) ?? settleFile(path);
 }
 
 function hasLog(db: Database.Database): boolean {
@@ -157,6 +171,7 @@ function mendIndex(path: string, error: unknown): boolean {
 
 /** Gives a file a write-ahead log, so that it is read while it is written. */
 export function addWriteAheadLog(path: string, db: Database.Database): void {
+  const ledger = findLedger();
   if (ledger && !hasLog(db)) ledger.addLog(path, db);
   else db.pragma('journal_mode = WAL');
 }
@@ -166,7 +181,7 @@ const MAX_LOG_BYTES = 4 << 20;
 
 /** Moves the log of an edited file into the file; false when a reader or a writer is in the way. */
 export function emptyLogOf(path: string, db: Database.Database): boolean {
-  return ledger ? ledger.checkpoint(path, db) : emptyLog(db);
+  return findLedger()?.checkpoint(path, db) ?? emptyLog(db);
 }
 
 /** Keeps the log of a file from growing. */

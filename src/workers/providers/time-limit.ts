@@ -27,8 +27,8 @@ export function outOfTime(limitMs: number): TaskFailure {
   return new TaskFailure('too-large', `Reading the file takes longer than ${limitMs / 1000} seconds.`);
 }
 
-/** Where the time is over, this statement may be interrupted as well. */
-function takeBack(end: Database.Statement): void {
+/** Ends a limit. Where the time is over, this statement may be interrupted as well. */
+export function takeBack(end: Database.Statement): void {
   for (;;) {
     try {
       end.get(null);

@@ -11,6 +11,7 @@ import type { Dataset } from 'gdal-async';
 import { TaskFailure } from '../../core/failure.js';
 import type { Resampling } from '../../core/rasters.js';
 import { storageFailure } from '../../core/storage-faults.js';
+import { requirePlainPath } from '../plain-path.js';
 import gdal from './gdal-library.js';
 import { requireNear, requireShape } from './shape.js';
 import { requireOwnSidecars, requirePlainPrj } from './sidecars.js';
@@ -80,6 +81,7 @@ async function statLocal(path: string): Promise<Stats> {
   if (typeof path !== 'string' || !isAbsolute(path) || /^\/+vsi/i.test(path) || path.includes('\0')) {
     throw new TaskFailure('invalid-input', 'The source is not an absolute path of a local file.');
   }
+  requirePlainPath(path);
   try {
     return await stat(path);
   } catch (error) {

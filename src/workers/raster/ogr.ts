@@ -24,6 +24,7 @@ import { openShapefile } from './shapefile.js';
 import { requireOwnFiles, requireOwnSidecars } from './sidecars.js';
 import { coordinatesOfTable, openSpreadsheet, spreadsheetDriver } from './spreadsheet.js';
 import { vectorDrivers } from './vector-drivers.js';
+import { requireNoDocumentType } from './xml-prolog.js';
 
 /** How a file is read. */
 interface Reading extends Exactness {
@@ -42,6 +43,7 @@ export async function openVector(path: string, reading: Reading = {}): Promise<D
   try {
     if (isCsv(path)) return await openCsv(path, reading);
     if (SHAPEFILE.test(path)) return await openShapefile(path);
+    await requireNoDocumentType(path);
     if (KML.test(path)) return await openKml(path);
     await requirePlainDefinitions(path);
     const drivers = await vectorDrivers(path);

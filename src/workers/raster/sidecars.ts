@@ -6,7 +6,7 @@ import { basename, dirname, extname, join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { TaskFailure } from '../../core/failure.js';
 import { namesFile } from '../../native/index.js';
-import { readStart } from './start-of-file.js';
+import { readStart } from '../start-of-file.js';
 
 /** Longest text of a sidecar that is read. */
 const MAX_BYTES = 1 << 20;

@@ -1,7 +1,7 @@
 /** Body of task `ogr.unpack`: vector data of a ZIP archive, or of a file that gzip has compressed, into a folder. */
 
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, rename } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -9,6 +9,7 @@ import { createGunzip } from 'node:zlib';
 import type { Entry, ZipFile } from 'yauzl';
 import { LIMITS } from '../../core/limits.js';
 import type { UnpackResult, UnpackTask } from '../../core/ogr.js';
+import { makeFolder } from '../../core/own-folder.js';
 import { checkedEntries, checkRatio, openZip, refusalOf, tooLarge, unfit } from '../zip.js';
 import { plainFile } from './gdal.js';
 import { removePart } from './parts.js';
@@ -70,7 +71,7 @@ async function inflate(path: string, part: string, size: number): Promise<Unpack
   const file = basename(path).slice(0, -'.gz'.length);
   const extension = extname(file).toLowerCase();
   const main = plainName(file.slice(0, file.length - extension.length)) + extension;
-  await mkdir(part, { recursive: true });
+  await makeFolder(part);
   let bytes = 0;
   const bounds = new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -215,7 +216,7 @@ function choose(sets: Map<string, DataSet>, layer: string | undefined, left: rea
 }
 
 async function extract(archive: ZipFile, entry: Entry, path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  await makeFolder(dirname(path));
   const bytes = await archive.openReadStreamPromise(entry);
   await pipeline(bytes, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
 }

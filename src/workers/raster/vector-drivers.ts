@@ -1,4 +1,4 @@
-import { readStart } from './start-of-file.js';
+import { readStart } from '../start-of-file.js';
 
 /**
  * Which of GDAL's drivers may open a vector file. gdal-async tries each alone, and a driver of the JSON family that is

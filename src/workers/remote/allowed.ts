@@ -2,6 +2,7 @@ import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { TaskFailure } from '../../core/failure.js';
 import { Networks } from '../../core/networks.js';
+import { describeUnlisted } from '../../core/unlisted-host.js';
 
 /** Addresses that are not the public internet (IANA special-purpose registries). */
 const SPECIAL = new Networks([
@@ -81,9 +82,13 @@ export class AllowedHosts {
     if (url.username !== '' || url.password !== '') return 'a URL must hold no credentials';
     const host = hostOf(url);
     const port = portOf(url);
-    const listed =
-      isIP(host) === 0 ? this.#names.some((entry) => matches(entry, host, port)) : this.#isListed(host, port);
-    return listed ? undefined : `${host} is not in remote.allow`;
+    const entries = this.#entriesOf(host);
+    if (entries.some((entry) => fits(entry, port))) return undefined;
+    return describeUnlisted(
+      'remote.allow',
+      { host, port },
+      entries.flatMap((entry) => entry.port ?? []),
+    );
   }
 
   /** Resolves the name of a URL that `check` let pass, to addresses that may be connected to on its port, and no others. */
@@ -107,7 +112,13 @@ export class AllowedHosts {
   }
 
   #isListed(address: string, port: string): boolean {
-    return this.#networks.some((entry) => fits(entry, port) && entry.networks.has(address));
+    return this.#entriesOf(address).some((entry) => fits(entry, port));
+  }
+
+  /** The entries for a name or an address, whatever their ports. */
+  #entriesOf(host: string): readonly { port: string | undefined }[] {
+    if (isIP(host) === 0) return this.#names.filter((entry) => matches(entry, host));
+    return this.#networks.filter(({ networks }) => networks.has(host));
   }
 }
 
@@ -126,9 +137,7 @@ const fits = ({ port }: { port: string | undefined }, at: string) => port === un
 
 const hostOf = (url: URL) => url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
 
-function matches(entry: AllowedName, host: string, at: string): boolean {
-  const { name } = entry;
-  if (!fits(entry, at)) return false;
+function matches({ name }: AllowedName, host: string): boolean {
   return name.startsWith('*.') ? host.endsWith(name.slice(1)) : host === name;
 }
 

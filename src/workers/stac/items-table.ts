@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeFolderSync } from '../../core/own-folder.js';
 import { GEOMETRY_COLUMN, HIDDEN } from '../../core/stac.js';
 import type { Field, GeoPackageSource } from '../../core/vector-source.js';
 import type Database from '../../native/sqlite.js';
@@ -22,7 +23,7 @@ const BUSY_MS = 300_000;
 
 /** Opens the index for writing, after making it when there is none. */
 export function openIndex(path: string): Db {
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolderSync(dirname(path));
   const db = connect(path, false);
   if (isMade(db) !== 'otherwise') return prepared(db);
   db.close();

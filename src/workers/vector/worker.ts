@@ -21,6 +21,7 @@ import { keepOverviewsIn } from '../overviews/file.js';
 import { allowHosts } from '../providers/archive/remote.js';
 import type { FeatureStore } from '../providers/feature-store.js';
 import { closeAll } from '../providers/geopackage/connection.js';
+import { findSlowViews } from '../providers/geopackage/slow-views.js';
 import { closeWriters, emptyWriteAheadLog } from '../providers/geopackage/writer.js';
 import { keepLedgerIn, takeFindings } from '../providers/kept-sqlite.js';
 import { capture } from '../providers/postgis/capture.js';
@@ -103,6 +104,7 @@ const TASKS: {
 } = {
   'vector.inspect': inspect,
   'vector.otherTables': otherTables,
+  'vector.slowViews': findSlowViews,
   'vector.discover': discover,
   'vector.capture': capture,
   'vector.ping': ping,

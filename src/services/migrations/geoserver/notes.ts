@@ -1,8 +1,9 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Box } from '../../../core/box.js';
 import type { GeoServerCatalog, GeoServerLayer } from '../../../core/geoserver.js';
 import type { RemoteLayer, WfsPlan } from '../../../core/ingest.js';
+import { makeFolder } from '../../../core/own-folder.js';
 
 /** How a feature type is asked for. */
 export interface TypeNotes {
@@ -42,7 +43,7 @@ export interface SourceNotes {
 const FILE = 'source.json';
 
 export async function saveNotes(folder: string, notes: SourceNotes): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder, 0o700);
   const path = join(folder, FILE);
   await writeFile(`${path}.new`, JSON.stringify(notes), { flush: true });
   await rename(`${path}.new`, path);

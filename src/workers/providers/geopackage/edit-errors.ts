@@ -1,5 +1,6 @@
 import { TaskFailure } from '../../../core/failure.js';
 import { Refusal } from '../../edits/session.js';
+import { isOver } from '../time-limit.js';
 
 /** Runs a step of an edit; what SQLite says against it becomes a `Refusal` or a `TaskFailure`. */
 export function guarded<T>(step: () => T): T {
@@ -31,6 +32,11 @@ const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|READONLY|CANTOPEN|IOERR)/;
 
 function meaningOf(error: Error & { code?: string }): Error {
   const { code = '', message } = error;
+  if (isOver(error))
+    return new TaskFailure(
+      'deadline-exceeded',
+      'The file did not take the edit in time. A trigger of its tables may have no end.',
+    );
   const refusal = REFUSALS[code];
   if (refusal) return refusal(message);
   if (!UNAVAILABLE.test(code)) return error;

@@ -7,6 +7,7 @@ import { kindOf } from '../../../core/cql2/types.js';
 import type { Calculation, EditResult, EditTask, FileWrites } from '../../../core/edits.js';
 import type { FieldValue } from '../../../core/feature-values.js';
 import type { JsonText } from '../../../core/json-text.js';
+import { LIMITS } from '../../../core/limits.js';
 import { type Field, fieldsNamed, type GeoPackageSource } from '../../../core/vector-source.js';
 import { wkbToGeoPackage } from '../../../native/index.js';
 import { calculatedValues } from '../../edits/calculation.js';
@@ -73,13 +74,15 @@ export class GeoPackageSession implements EditSession {
     this.#facts = writer.tableFacts(this.#source);
   }
 
-  static begin(task: SessionTask): GeoPackageSession {
+  static begin(task: SessionTask, statementMs: number = LIMITS.editStatementMs): GeoPackageSession {
     return guarded(() => {
       const writer = beginOn((task.source as GeoPackageSource).path);
+      writer.limitStatements(statementMs);
       try {
         return new GeoPackageSession(writer, task);
       } catch (error) {
-        writer.statement('ROLLBACK').run();
+        writer.endLimit();
+        if (writer.db.inTransaction) writer.statement('ROLLBACK').run();
         throw error;
       }
     });
@@ -160,6 +163,7 @@ export class GeoPackageSession implements EditSession {
       names.length === 0
         ? `INSERT INTO ${this.#table} DEFAULT VALUES`
         : `INSERT INTO ${this.#table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
+    this.writer.renewLimit();
     const key = guarded(() => {
       const insert = this.writer.statement(sql).safeIntegers();
       return BigInt(insert.run(...columns.map(([, value]) => value)).lastInsertRowid);
@@ -195,13 +199,15 @@ export class GeoPackageSession implements EditSession {
   async commit(): Promise<FileWrites | undefined> {
     this.#noteContents();
     const writes = writesBegun(this.#source.path, this.writer);
-    this.#run('COMMIT');
+    this.writer.endLimit();
+    guarded(() => this.writer.statement('COMMIT').run());
     requireCommitted(this.#source.path);
     return writes && withState(this.#source.path, writes);
   }
 
   async rollback(): Promise<void> {
-    if (this.writer.db.inTransaction) this.#run('ROLLBACK');
+    this.writer.endLimit();
+    if (this.writer.db.inTransaction) guarded(() => this.writer.statement('ROLLBACK').run());
   }
 
   #columns({ geometry, values }: RowChange): [string, Bound][] {
@@ -276,10 +282,12 @@ export class GeoPackageSession implements EditSession {
   }
 
   #run(sql: string, values: readonly Bound[] = []): void {
+    this.writer.renewLimit();
     guarded(() => this.writer.statement(sql).run(...values));
   }
 
   #get(sql: string, values: readonly Bound[] = []): unknown {
+    this.writer.renewLimit();
     return guarded(() => this.writer.statement(sql).get(...values));
   }
 }

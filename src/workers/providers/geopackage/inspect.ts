@@ -55,7 +55,7 @@ export function inspect(path: string, named: Omit<InspectTask, 'kind' | 'path'> 
   return reading(path, (db) =>
     atOneMoment(db, path, (commits) => {
       const views = new ViewTime(db, VIEW_MS);
-      return contents(db).flatMap((row) => {
+      return contents(db, views).flatMap((row) => {
         if (tables && !tables.includes(row.table_name)) return [];
         const read = views.read(row.table_name, () =>
           layer(db, path, row, statedCrs(row.table_name) ?? crsOf(row) ?? assumeCrs),
@@ -103,24 +103,49 @@ const PROBLEM_MS = 1000;
 /** Reads tables without a limit, and views until their time is over. */
 class ViewTime {
   #leftMs = VIEWS_MS;
+  /** A view in the place of a table of GeoPackage or of its extensions is read with every table. */
+  readonly #hasSystemViews: boolean;
 
   constructor(
     private readonly db: Database.Database,
     private readonly viewMs: number,
-  ) {}
+  ) {
+    this.#hasSystemViews = db.prepare(SYSTEM_VIEWS).pluck().get() === 1;
+  }
+
+  /** Reads tables of GeoPackage. Fails with `source-unreadable` if a view in the place of one takes too long. */
+  readSystem<T>(read: () => T): T {
+    const result = this.#hasSystemViews
+      ? orTooSlow(() => ({ value: this.#limited(read) }))
+      : { value: read() };
+    if ('value' in result) return result.value;
+    throw new TaskFailure(
+      'source-unreadable',
+      'A table of the GeoPackage (such as gpkg_contents) is a view that takes too long to read.',
+    );
+  }
 
   read<T>(name: string, read: () => T): Read<T> {
-    if (!isViewName(this.db, name)) return readable(read);
+    const isLimited = this.#hasSystemViews || isViewName(this.db, name);
+    return isLimited ? orTooSlow(() => readable(() => this.#limited(read))) : readable(read);
+  }
+
+  #limited<T>(read: () => T): T {
     const start = performance.now();
-    const limitMs = Math.max(0, Math.min(this.viewMs, this.#leftMs));
     try {
-      return readable(() => withinTime(this.db, limitMs, read));
-    } catch (error) {
-      if (!(error instanceof TaskFailure) || error.code !== 'too-large') throw error;
-      return { problem: TOO_SLOW };
+      return withinTime(this.db, Math.max(0, Math.min(this.viewMs, this.#leftMs)), read);
     } finally {
       this.#leftMs -= performance.now() - start;
     }
+  }
+}
+
+function orTooSlow<T>(read: () => Read<T>): Read<T> {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof TaskFailure && error.code === 'too-large') return { problem: TOO_SLOW };
+    throw error;
   }
 }
 
@@ -147,18 +172,21 @@ function readable<T>(read: () => T): Read<T> {
  */
 export function otherTables(path: string, inspected: readonly string[]): OtherTables {
   return reading(path, (db) => {
-    const leftOut = contents(db).filter(({ table_name: table }) => !inspected.includes(table));
     const views = new ViewTime(db, PROBLEM_MS);
+    const leftOut = contents(db, views).filter(({ table_name: table }) => !inspected.includes(table));
     const problems = leftOut.flatMap((row) => {
       const read = views.read(row.table_name, () => layer(db, path, row, crsOf(row)));
       return 'problem' in read ? [{ layer: row.table_name, reason: read.problem }] : [];
     });
-    const tiles = db.prepare(TILES).pluck().all() as string[];
-    const plain = db.prepare(PLAIN).pluck().all() as string[];
+    const list = (sql: string) => views.readSystem(() => db.prepare(sql).pluck().all() as string[]);
+    const [tiles, plain] = [list(TILES), list(PLAIN)];
     const held = plain.filter((table) => !OF_PROGRAMS.test(table) && hasRows(db, table, views));
     return { tiles, plain: held, problems };
   });
 }
+
+const SYSTEM_VIEWS = `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'view'
+  AND (name LIKE 'gpkg\\_%' ESCAPE '\\' OR name LIKE 'rtree\\_%' ESCAPE '\\' OR lower(name) IN ('layer_styles', '${STAC_TABLE}')))`;
 
 const TILES =
   "SELECT table_name FROM gpkg_contents WHERE data_type IN ('tiles', '2d-gridded-coverage') ORDER BY 1";
@@ -195,14 +223,14 @@ function reading<T>(path: string, read: (db: Database.Database) => T): T {
   }
 }
 
-function contents(db: Database.Database): ContentsRow[] {
+function contents(db: Database.Database, views: ViewTime): ContentsRow[] {
   const isGeoPackage = db
     .prepare("SELECT count(*) FROM sqlite_master WHERE name IN ('gpkg_contents', 'gpkg_geometry_columns')")
     .pluck()
     .get() as number;
   if (isGeoPackage < 2)
     throw new TaskFailure('source-unreadable', 'The file has no GeoPackage feature tables.');
-  return db.prepare(CONTENTS).all() as ContentsRow[];
+  return views.readSystem(() => db.prepare(CONTENTS).all() as ContentsRow[]);
 }
 
 function layer(

@@ -17,7 +17,7 @@ import { rtreeOf, type Writer } from './writer.js';
 /** Writes the rows of a merge in one transaction of the only writer of a GeoPackage. */
 export function merge(task: MergeTask, cancellation?: Cancellation): Promise<MergeResult> {
   const begin = async () => {
-    const edits = GeoPackageSession.begin(task);
+    const edits = GeoPackageSession.begin(task, LIMITS.mergeStatementMs);
     return new GeoPackageMerge(edits, edits.writer, task);
   };
   return runMerge(task, begin, cancellation);
@@ -115,6 +115,7 @@ class GeoPackageMerge implements MergeSession {
   }
 
   #run(sql: string, ...values: unknown[]): number {
+    this.writer.renewLimit();
     return guarded(() => this.writer.db.prepare(sql).run(...values).changes);
   }
 }

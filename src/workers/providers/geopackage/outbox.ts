@@ -76,7 +76,9 @@ function columnsOf(table: string, origin: EditOrigin, event: NewEvent) {
 
 /** Cursor of the newest event of a file; 0 without one. Survives the trimming of all events. */
 export function newestCursor(db: Database.Database): number {
-  const has = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'graticule_outbox'").get();
+  const has = db
+    .prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'graticule_outbox'")
+    .get();
   if (!has) return 0;
   const sql = "SELECT seq FROM sqlite_sequence WHERE name = 'graticule_outbox'";
   return (db.prepare(sql).pluck().get() as number | undefined) ?? 0;

@@ -15,6 +15,7 @@ import {
   requireQuiet,
   settleFile,
 } from '../kept-sqlite.js';
+import { takeBack } from '../time-limit.js';
 import { connect, quote } from './connection.js';
 import { createOutbox } from './outbox.js';
 
@@ -25,6 +26,9 @@ const MAX_OPEN = 8;
 const MAX_STATEMENTS = 64;
 /** Milliseconds for which another writer of the file is waited for. */
 const BUSY_MS = 10_000;
+const END_IN = 'SELECT gr_end_in(?)';
+/** Milliseconds after which the time of a statement is counted anew. */
+const RENEWAL_MS = 1000;
 /** Attempts to begin on a file that changes each time. */
 const MAX_ATTEMPTS = 5;
 
@@ -45,12 +49,33 @@ export class Writer {
   readonly #tables = new Map<string, TableFacts>();
   #schemaVersion: unknown;
   #outboxVersion: unknown;
+  #limitMs = 0;
+  #limitedAt = 0;
 
   constructor(
     readonly db: Db,
     /** Number of commits before the connection made its tables, and after it. */
     readonly opening: { before: number | undefined; after: number | undefined },
   ) {}
+
+  /**
+   * From now on statements are interrupted that take longer, with all triggers that they run: until `endLimit`, to be called
+   * before the transaction ends.
+   */
+  limitStatements(limitMs: number): void {
+    this.#limitMs = limitMs;
+    this.statement(END_IN).get(limitMs);
+    this.#limitedAt = performance.now();
+  }
+
+  /** Call before each statement. */
+  renewLimit(): void {
+    if (performance.now() - this.#limitedAt > RENEWAL_MS) this.limitStatements(this.#limitMs);
+  }
+
+  endLimit(): void {
+    takeBack(this.statement(END_IN));
+  }
 
   /** A prepared statement, kept. */
   statement(sql: string): Database.Statement {
@@ -99,7 +124,12 @@ export function beginOn(path: string): Writer {
   for (let attempt = 1; ; attempt++) {
     const file = writer(path);
     file.statement('BEGIN IMMEDIATE').run();
-    if (opened.isUntouched(path)) return file;
+    try {
+      if (opened.isUntouched(path)) return file;
+    } catch (error) {
+      file.statement('ROLLBACK').run();
+      throw error;
+    }
     file.statement('ROLLBACK').run();
     if (attempt === MAX_ATTEMPTS)
       throw new TaskFailure('store-unavailable', 'Another program writes to the file of this collection.');

@@ -29,6 +29,7 @@ import { Measure } from './measure.js';
 import { quote } from './names.js';
 import { newestCursor } from './outbox.js';
 import { rasterColumns } from './raster-columns.js';
+import { readIdentifier } from './tables.js';
 
 /**
  * Lists what a database can publish: each geometry column of a table or view that the user may read. What cannot be
@@ -70,13 +71,14 @@ async function listing(
     return { layers: [], rasters: [], problems: [{ reason: 'The database has no PostGIS extension.' }] };
   const { tables, omitted } = await ruledTables(connection, rule);
   if (omitted) contents.problems.push({ reason: describeOmitted(omitted, rule) });
-  contents.rasters.push(...(await rasterColumns(connection, database)));
   const cursor = await newestCursor(connection);
   const measure = new Measure(connection);
   const time = new LookTime(connection, patience);
   const facts = new TableFacts(connection, time.order(tables));
   const systems = new CrsNames(connection);
   const columns = countBy(tables, ({ oid }) => oid);
+  const identify = await readIdentifier(connection, database);
+  contents.rasters.push(...(await rasterColumns(connection, database, identify)));
   const layers = new Map<SpatialTable, VectorLayerInfo>();
   for (const table of time.order(tables)) {
     const result = await time
@@ -86,7 +88,8 @@ async function listing(
         if (!isPgError(error) || !error.alive) throw error;
         return { problem: `It cannot be read: ${error.message}` };
       });
-    if (result && !('problem' in result)) layers.set(table, { ...result, cursor });
+    if (result && !('problem' in result))
+      layers.set(table, { ...result, cursor, identity: identify(table.oid) });
     else {
       const layer = `${table.schema}.${table.table}${columns.get(table.oid)! > 1 ? `.${table.geometryColumn}` : ''}`;
       contents.problems.push({ layer, ...(result ? { reason: result.problem } : SLOW) });

@@ -2,8 +2,7 @@ import { LIMITS } from '../../../core/limits.js';
 import { PostgresConnection } from '../../../native/postgres.js';
 
 const CONNECT_MS = 5000;
-/** Below the deadline of a request, so that the server gives up before the client is told so. */
-let statementMs = LIMITS.requestDeadlineMs - 1000;
+let statementMs: number = LIMITS.editStatementMs;
 let checkMs: number | undefined;
 
 /** Milliseconds that a statement may take. */

@@ -6,6 +6,7 @@ import { withConnection } from './database.js';
 import { layerOf } from './discover.js';
 import { Measure } from './measure.js';
 import { newestCursor } from './outbox.js';
+import { readIdentifier } from './tables.js';
 
 /** Tables as layers, each looked at alone: one that cannot be read must not hide the others. */
 export function tableLayers(
@@ -16,8 +17,10 @@ export function tableLayers(
     database,
     async (connection) => {
       const cursor = await newestCursor(connection);
+      const identify = await readIdentifier(connection, database);
       const layers: TableLayer[] = [];
-      for (const choice of choices) layers.push(await tableLayer(connection, database, choice, cursor));
+      for (const choice of choices)
+        layers.push(await tableLayer(connection, database, choice, { cursor, identify }));
       return layers;
     },
     { cancellation },
@@ -28,13 +31,13 @@ async function tableLayer(
   connection: PostgresConnection,
   database: string,
   choice: TableChoice,
-  cursor: number,
+  { cursor, identify }: { cursor: number; identify(oid: string): string },
 ): Promise<TableLayer> {
   try {
     const table = columnOf(await spatialTables(connection, choice), choice.geometryColumn);
     if (!table) return { problem: 'The table has no such geometry column, is gone, or may not be read.' };
     const found = await layerOf(connection, database, table, new Measure(connection), choice);
-    return 'problem' in found ? found : { layer: { ...found, cursor } };
+    return 'problem' in found ? found : { layer: { ...found, cursor, identity: identify(table.oid) } };
   } catch (error) {
     if (!isPgError(error) || !error.alive) throw error;
     return { problem: `It cannot be read: ${error.message}` };

@@ -1,3 +1,4 @@
+import { withoutPassword } from '../../../core/database-url.js';
 import type {
   ColumnInfo,
   DatabaseTables,
@@ -147,6 +148,34 @@ const OIDS = `
     JOIN pg_namespace n ON n.nspname = w.s JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = w.t
     JOIN pg_database d ON d.datname = current_database()`;
 
+async function readClusters(connection: PostgresConnection): Promise<string[]> {
+  const [[mayAsk]] = (await connection.query(
+    "SELECT has_function_privilege('pg_control_system()', 'EXECUTE')",
+  )) as [[boolean]];
+  const clusters: string[] = [];
+  for (const statement of mayAsk ? [SYSTEM, START] : [START]) {
+    const [[cluster]] = (await connection.query(statement)) as [[string]];
+    clusters.push(cluster);
+  }
+  return clusters;
+}
+
+/**
+ * Returns a function that makes the identities of tables (`VectorLayerInfo.identity`) from their numbers. The URL of the database
+ * names a cluster whose number the user may not read: its start changes.
+ */
+export async function readIdentifier(
+  connection: PostgresConnection,
+  database: string,
+): Promise<(oid: string) => string> {
+  const [system] = await readClusters(connection);
+  const cluster = system!.startsWith('system ') ? system : withoutPassword(database);
+  const [[number]] = (await connection.query(
+    'SELECT oid::text FROM pg_database WHERE datname = current_database()',
+  )) as [[string]];
+  return (oid) => `${cluster} ${number} ${oid}`;
+}
+
 /** The cluster, the database and the table by the numbers that PostgreSQL has given them. */
 export function tableIdentities(
   { database, tables }: Input<'vector.table-identities'>,
@@ -155,14 +184,7 @@ export function tableIdentities(
   return withConnection(
     database,
     async (connection) => {
-      const [[mayAsk]] = (await connection.query(
-        "SELECT has_function_privilege('pg_control_system()', 'EXECUTE')",
-      )) as [[boolean]];
-      const clusters: string[] = [];
-      for (const statement of mayAsk ? [SYSTEM, START] : [START]) {
-        const [[cluster]] = (await connection.query(statement)) as [[string]];
-        clusters.push(cluster);
-      }
+      const clusters = await readClusters(connection);
       const oids = await textOfEach(connection, OIDS, tables);
       return oids.map((oid) => (oid === null ? [] : clusters.map((cluster) => `${cluster} ${oid}`)));
     },

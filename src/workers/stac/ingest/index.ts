@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import { TaskFailure } from '../../../core/failure.js';
+import { makeFolderSync } from '../../../core/own-folder.js';
 import type { StacIngest, StacIngestTask } from '../../../core/stac.js';
 import { version } from '../../../core/version.js';
 import { itemOf, objectOf } from './item.js';
@@ -15,7 +16,7 @@ export function stacIngest({ path, folder, name, local }: StacIngestTask): StacI
   const stamp = stampOf(path);
   const store = join(folder, `${name ?? stamp}.gpkg`);
   if (!existsSync(store)) {
-    mkdirSync(folder, { recursive: true });
+    makeFolderSync(folder);
     const partial = `${store}.${process.pid}.partial`;
     rmSync(partial, { force: true });
     try {

@@ -1,8 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasFeatures } from '../../../../core/abilities.js';
 import type { RasterCollection } from '../../../../core/collection.js';
 import type { RemoteRequest } from '../../../../core/ingest.js';
+import { makeFolder } from '../../../../core/own-folder.js';
 import type { Pools } from '../../../../core/tasks.js';
 import type { JobContext } from '../../../jobs/kinds.js';
 import type { StyledCollection } from '../../../styles/index.js';
@@ -34,7 +35,7 @@ export class LayerProbes {
     collection: StyledCollection,
     folder: string,
   ): Promise<LayerParity> {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder, 0o700);
     const ofData = hasFeatures(collection)
       ? await this.#features(notes, collection, folder)
       : [bandsProbe(notes, collection)];
