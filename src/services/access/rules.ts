@@ -6,6 +6,7 @@ import {
   type FieldMask,
   type LayerName,
   labelsOf,
+  namesOfLayer,
   OPEN,
   type Role,
   type RowPolicy,
@@ -134,12 +135,13 @@ export class RuleSet {
 
   /** True if a lost state restricted a collection. Only administrators have access then. */
   isLost({ id, layerId, service = SERVICE }: RuledLayer): boolean {
-    return this.lost.hasLayer(id, service) && !this.#access.has(id) && !this.#access.has(String(layerId));
+    if (!this.lost.hasLayer(id, service)) return false;
+    return !namesOfLayer({ id, layerId }).some((name) => this.#access.has(name));
   }
 
   /** Under which id the access of a collection is kept; that of the default service where nothing is kept. */
   accessIdOf({ id, layerId, service = SERVICE }: RuledLayer): string {
-    const ids = [id, String(layerId), serviceAccessId(service)];
+    const ids = [...namesOfLayer({ id, layerId }), serviceAccessId(service)];
     return ids.find((one) => this.#access.has(one)) ?? ANY;
   }
 
@@ -182,7 +184,8 @@ class ByLayer<R extends RuleScope> {
   }
 
   of({ id, layerId, service: own = SERVICE }: RuledLayer): readonly R[] {
-    const named = [ANY, id, String(layerId)].flatMap((name) => this.#rules.get(name) ?? []);
+    const names = [ANY, ...namesOfLayer({ id, layerId })];
+    const named = names.flatMap((name) => this.#rules.get(name) ?? []);
     return named.filter(({ service }) => service === ANY || service === own);
   }
 }

@@ -13,7 +13,7 @@ import type { CopyRight, Derivations } from '../access/derivations.js';
 import type { SourceLayer } from '../access/rules.js';
 import { placeOf } from '../publish/data-places.js';
 import type { ShownLayers } from '../publish/shown-layers.js';
-import { slug } from '../publish/slug.js';
+import { collectionId } from '../publish/slug.js';
 import type { Storage } from '../storage/storage.js';
 import { connectedRasters, type StoreOf } from './connected.js';
 import { importedPath, type Registered } from './layers.js';
@@ -176,7 +176,7 @@ export class RegisteredRasters {
   /** Returns the id of the collection. */
   async #makeLayer(layerId: number, name: string): Promise<string> {
     const { collections } = this.deps.state;
-    const base = slug(name);
+    const base = collectionId(name);
     for (let n = 1; ; n++) {
       const id = await collections.slugOf(layerId);
       if (id !== undefined) return id;
