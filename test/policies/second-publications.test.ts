@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startServer, type TestServer } from '../support/server.js';
 
 /** Data that is published a second time is a copy of the layers that show it already. */
@@ -25,8 +25,7 @@ beforeAll(async () => {
   execFileSync('gdalmdimtranslate', ['-of', 'Zarr', join(grids, 'closed.nc'), join(grids, 'store.zarr')]);
   writeFileSync(join(grids, 'broken.nc'), 'CDF\u0001 but not much more');
   // One file with several names.
-  mkdirSync(join(work, 'names'));
-  linkSync(join(grids, 'closed.nc'), join(work, 'names', 'hard.nc'));
+  linkSync(join(grids, 'closed.nc'), join(grids, 'early.nc'));
   symlinkSync('closed.nc', join(grids, 'soft.nc'));
   const zones = {
     type: 'FeatureCollection',
@@ -41,6 +40,7 @@ beforeAll(async () => {
     sources: [grids],
     env: { SVC_REMOTE__ALLOW: '["127.0.0.1"]', SVC_SECURITY__STATE_KEY: 'the key of the state' },
   });
+  linkSync(join(grids, 'closed.nc'), join(grids, 'hard.nc'));
   keys['admin'] = server.adminKey;
   expect((await admin('POST', '/tenants', { tenantId: 'acme', layers: ['open'] })).status).toBe(201);
   const scopes = ['multidim-coverages', 'zarr-stores', 'layers'].map((scope) => `admin:${scope}:write`);
@@ -116,7 +116,6 @@ describe('a file of a published folder', () => {
   it('does not exist for callers who cannot read its layer, under any of its names', async () => {
     const { layerId } = await layerOf('closed');
     await close(layerId);
-    linkSync(join(work, 'names', 'hard.nc'), join(grids, 'hard.nc'));
     for (const caller of ['weak', 'tenant']) {
       const missing = shapeOf(await register(caller, 'nothing.nc'), 'nothing.nc');
       expect(missing[0]).toBe(404);
@@ -177,6 +176,44 @@ describe('a file of a published folder', () => {
     expect(await statuses(coverage(await idOf(copy.body.layerId)))).toEqual([200, 200, 200, 200]);
     await close(layerId, true);
   });
+});
+
+describe('a second name of a published file', () => {
+  const seen = async (id: string) => (await send('nobody', 'GET', coverage(id))).status;
+  const until = (id: string, status: number) =>
+    vi.waitFor(async () => expect(await seen(id)).toBe(status), { timeout: 20_000, interval: 200 });
+
+  it('is a copy of the layer of the first one, for as long as it leads there', async () => {
+    const { layerId } = await layerOf('closed');
+    server.reload();
+    await until('hard', 200);
+    await close(layerId);
+    // One was there from the start, the other came later.
+    expect([await seen('early'), await seen('hard')]).toEqual([401, 401]);
+    linkSync(join(grids, 'closed.nc'), join(grids, 'late.nc'));
+    server.reload();
+    const answers: number[] = [];
+    await vi.waitFor(
+      async () => {
+        answers.push(await seen('late'));
+        expect(answers.at(-1)).not.toBe(404);
+      },
+      { timeout: 20_000, interval: 20 },
+    );
+    expect(answers).not.toContain(200);
+    await close(layerId, true);
+    await until('late', 200);
+    await close(layerId);
+    rmSync(join(grids, 'early.nc'));
+    linkSync(join(grids, 'open.nc'), join(grids, 'early.nc'));
+    server.reload();
+    await until('early', 200);
+    // The first name is gone, and the file is still there.
+    rmSync(join(grids, 'closed.nc'));
+    server.reload();
+    await until('closed', 404);
+    expect([await seen('late'), await seen('hard')]).toEqual([401, 401]);
+  }, 90_000);
 });
 
 describe('a Zarr store', () => {

@@ -47,11 +47,11 @@ export class Derivations {
   /** What a copy of these collections is made of: they, and what they were made of. */
   sourcesOf(layers: readonly (Collection | RuledLayer)[]): SourceLayer[] {
     const names = layers.flatMap((layer) => [nameSource(layer), ...this.rules().sourcesOf(layer.id)]);
-    return [...new Map(names.map((name) => [name.id, name])).values()];
+    return [...new Map(names.map(({ isTwin: _, ...name }) => [name.id, name])).values()];
   }
 }
 
-function nameSource(layer: Collection | RuledLayer): SourceLayer {
+export function nameSource(layer: Collection | RuledLayer): SourceLayer {
   const { id, layerId, service = SERVICE } = layer;
   return { id, layerId, service, ...('kind' in layer ? { hidden: hiddenBySettings(layer) } : {}) };
 }

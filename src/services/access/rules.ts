@@ -43,9 +43,11 @@ export const givesRights = (kind: string) => kind === RULE_KINDS.role || !isRule
 export interface SourceLayer extends LayerName {
   /** What its settings hid from everybody (`hiddenBySettings`); absent where that is not known. */
   readonly hidden?: string;
+  /** The file of the copy is that of the source, under another name. */
+  readonly isTwin?: true;
 }
 
-interface Derivation {
+export interface Derivation {
   readonly sources: readonly SourceLayer[];
 }
 
