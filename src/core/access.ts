@@ -33,6 +33,15 @@ export interface LayerName {
   readonly service: string;
 }
 
+/** Whether a name consists of digits: it is the number of a layer, also if a collection has this id. */
+export const isLayerNumber = (name: string): boolean => /^\d+$/.test(name);
+
+/** Names by which rules, labels and tenants mean a layer. Its access policy is kept under the first one. */
+export function namesOfLayer({ id, layerId }: Omit<LayerName, 'service'>): readonly [string, ...string[]] {
+  const number = String(layerId);
+  return isLayerNumber(id) ? [number] : [id, number];
+}
+
 /** What a rule applies to. */
 export interface RuleScope {
   readonly service: string;

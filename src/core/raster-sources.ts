@@ -7,6 +7,8 @@ interface Declaration<S extends RasterSource> {
   isDistant(source: S): boolean;
   /** The file, store or URL that it is read from; undefined where that is not one thing that may be told. */
   place(source: S): string | undefined;
+  /** All files, stores and URLs that it is read from, without those of its members. */
+  places(source: S): readonly string[];
   /** The local file, where it holds nothing else. */
   ownFile(source: S): string | undefined;
   /** The rasters that it is put together from; undefined for what is one raster. */
@@ -19,19 +21,27 @@ const DECLARATIONS: { [K in RasterSource['kind']]: Declaration<Extract<RasterSou
   file: {
     ...one,
     place: ({ path }) => path,
+    places: ({ path }) => [path],
     ownFile: ({ path, table }) => (table === undefined ? path : undefined),
   },
   gridded: {
     ...one,
     place: ({ path }) => path,
+    places: ({ path }) => [path],
     ownFile: ({ path }) => (/^\w+:\/\//.test(path) ? undefined : path),
   },
-  remote: { ...one, place: ({ url }) => url, isDistant: () => true },
-  stack: { ...one, place: () => undefined, isDistant: () => true },
-  'postgis-raster': { ...one, place: () => undefined, isDistant: () => true },
+  remote: { ...one, place: ({ url }) => url, places: ({ url }) => [url], isDistant: () => true },
+  stack: {
+    ...one,
+    place: () => undefined,
+    places: ({ parts }) => parts.map(({ url }) => url),
+    isDistant: () => true,
+  },
+  'postgis-raster': { ...one, place: () => undefined, places: () => [], isDistant: () => true },
   mosaic: {
     ...one,
     place: () => undefined,
+    places: () => [],
     isDistant: ({ members, search }) =>
       search !== undefined || members.some(({ source }) => isDistant(source)),
     members: ({ members }) => members,
@@ -46,6 +56,12 @@ export const isDistant = (source: RasterSource): boolean => declarationOf(source
 /** What a raster is read from, for people. */
 export const placeOfRaster = (source: RasterSource): string =>
   declarationOf(source).place(source) ?? source.kind;
+
+/** All files, stores and URLs that a raster and its members are read from. */
+export function placesOfRaster(source: RasterSource): string[] {
+  const own = declarationOf(source).places(source);
+  return [...own, ...(membersOf(source) ?? []).flatMap((member) => placesOfRaster(member.source))];
+}
 
 /** The local file of a raster, where it holds nothing else. */
 export const ownFileOf = (source: RasterSource): string | undefined => declarationOf(source).ownFile(source);

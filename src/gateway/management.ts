@@ -51,6 +51,7 @@ import { Processes } from '../services/processes/service.js';
 import { LayerCopies } from '../services/publish/copies.js';
 import type { PublishedLayers } from '../services/publish/layers.js';
 import type { SourceChange } from '../services/publish/readings.js';
+import { ShownLayers } from '../services/publish/shown-layers.js';
 import type { SourceLayers } from '../services/publish/source-layers.js';
 import { manageRasters } from '../services/rasters/managed.js';
 import { objectUrl } from '../services/rasters/places.js';
@@ -181,7 +182,7 @@ export function startManagement(options: ManagementOptions): Management {
       return replaced === undefined || isWhole(options.access(principal, replaced, 'write'));
     },
     forget: (id, job) => state.attachments.forgetAll(id, job),
-    clearSources: (id) => derivations.record(id, [], 'system'),
+    recordSources: (id, sources) => derivations.record(id, sources, 'system'),
     async withdraw({ id, file, source }) {
       await state.attachments.forgetAll(id);
       await derivations.record(id, [], 'system');
@@ -261,6 +262,10 @@ export function startManagement(options: ManagementOptions): Management {
   });
   const tilePackages = new TilePackages({ pools, jobs, tilesets });
   const wmtsImports = new WmtsImports({ pools, jobs, tilesets, sealing });
+  const shownLayers = new ShownLayers({
+    ...{ documents: state.documents, rasters: state.rasters, collections: state.collections, derivations },
+    catalog: () => catalog.current,
+  });
   const rasters = manageRasters({
     ...{ state, readMs },
     catalog: () => catalog.current,
@@ -272,6 +277,7 @@ export function startManagement(options: ManagementOptions): Management {
     urlOf: objectUrl(process.env),
     storeOf: connections.storeFinder,
     folders: () => catalog.sources,
+    ...{ shownLayers, derivations },
   });
   const coverageImports = new CoverageImports({
     pools,
@@ -280,7 +286,7 @@ export function startManagement(options: ManagementOptions): Management {
     catalog: () => catalog.current,
   });
   const layerCopies = new LayerCopies({
-    ...{ connections, pools, jobs, imports, layers: options.layers },
+    ...{ connections, pools, jobs, imports, layers: options.layers, shownLayers, derivations },
     documents: state.documents,
     collections: state.collections,
     catalog: () => catalog.current,

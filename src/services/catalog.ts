@@ -46,6 +46,8 @@ export interface CatalogDeps
   inspections?: Inspections;
   /** See `FileWrites.content`; undefined where it is not known. */
   contentOf?(path: string): string | undefined;
+  /** Told of all collections before they are published. */
+  recordCopies?(collections: readonly Collection[]): Promise<void>;
   /** Where jobs publish archives; absent where the data folder has them all. */
   storage?: Pick<Storage, 'isShared' | 'keys' | 'locate'>;
 }
@@ -172,6 +174,7 @@ export class Catalog {
       this.#current.generation + 1,
       rest,
     );
+    await this.#deps.recordCopies?.(snapshot.collections);
     this.#readings.set(snapshot, reading);
     return snapshot;
   }

@@ -1,4 +1,5 @@
 import type { Principal } from '../core/operation.js';
+import type { SourceLayer } from './access/rules.js';
 import type { JobContext } from './jobs/kinds.js';
 import type { MergeInput, MergeReport } from './merges.js';
 
@@ -41,6 +42,8 @@ export interface ImportedCollection {
 /** An import of what a job fetches itself, from another server. */
 export interface RemoteInput<S = unknown> extends Omit<ImportInput, 'file' | 'layer' | 'owned'> {
   remote: S;
+  /** The layers that show the same data: the collection becomes a copy of them. */
+  sources?: readonly SourceLayer[];
   /** Why the job cannot be tried again once it has failed: whoever began it counts it as gone. */
   retryRefusal?: string;
 }

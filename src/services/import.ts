@@ -12,6 +12,7 @@ import type { Pools } from '../core/tasks.js';
 import type { LoadedTable, NamedSld } from '../core/vector-tasks.js';
 import type { JobQuery, JobRow } from '../stores/jobs.js';
 import { wholeRightError } from './access/access.js';
+import type { SourceLayer } from './access/rules.js';
 import { holdsBareGeometries, writeAsCsv } from './bare-geometries.js';
 import { importFormatOf } from './import-formats.js';
 import type {
@@ -53,8 +54,8 @@ export interface ImportDeps {
   withdraw?(collection: VectorCollection): Promise<void>;
   /** Removes what belongs to features of a collection whose place the features of this job have taken. */
   forget?(id: string, job: string): Promise<void>;
-  /** Says that a collection is a copy of no others. */
-  clearSources?(id: string): Promise<void>;
+  /** Says which layers a collection is a copy of. */
+  recordSources?(id: string, sources: readonly SourceLayer[]): Promise<void>;
   /** Milliseconds for reading a file; `LIMITS.importReadMs` when absent. */
   readMs?: number;
   /** Takes rows over into collections; none can be, when absent. */
@@ -80,6 +81,7 @@ interface StageInput extends Omit<ImportInput, 'file' | 'sourceCrs'> {
 
 /** What an import of a remote source does before its file is there, and before its collection is. */
 interface ImportSteps {
+  sources?: readonly SourceLayer[] | undefined;
   fetch?: () => Promise<Fetched>;
   precede?: () => Promise<void> | undefined;
 }
@@ -301,7 +303,9 @@ export class ImportService {
       return context.step('fetch', 'Reading the other server', () => remote.fetch(context, folder));
     };
     const precede = () => remote.precede?.(context);
-    const result = await this.#run(context as unknown as JobContext<ImportInput>, { fetch, precede });
+    const { sources } = context.input;
+    const job = context as unknown as JobContext<ImportInput>;
+    const result = await this.#run(job, { fetch, precede, sources });
     if (remote.follow)
       await context.step(
         'settle',
@@ -326,18 +330,24 @@ export class ImportService {
     );
   }
 
-  async #import(context: JobContext<ImportInput>, { fetch, precede }: ImportSteps): Promise<ImportResult> {
+  async #import(
+    context: JobContext<ImportInput>,
+    { sources = [], fetch, precede }: ImportSteps,
+  ): Promise<ImportResult> {
     const staging = this.#stagingPath(context.id);
     const saved = savedOf(context) ?? (await this.#prepare(context, staging, fetch));
     const { table, merge } = context.input;
     if (merge) return this.#merge(context, { collection: table, merge, staging }, saved);
     await precede?.();
+    const record = () => this.#deps.recordSources?.(table.toLowerCase(), sources);
+    // What is loaded can be seen before it is announced.
+    if (sources.length > 0) await record();
     // No staging file after it was written: the load of an earlier run has committed.
     const isLoaded = savedOf(context) !== undefined && !(await exists(staging));
     const store = await this.#load(context, staging, saved, isLoaded);
     // What another collection of that name had.
     await this.#deps.forget?.(table.toLowerCase(), context.id);
-    await this.#deps.clearSources?.(table.toLowerCase());
+    await record();
     tell(context, LOADED);
     const collection = { id: table, title: saved.title, store, features: saved.features };
     // What is loaded is published, even when the job is asked to stop meanwhile: no half of it stays.

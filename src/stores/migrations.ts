@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type Migration, sql } from 'kysely';
 import type { StateDb } from './database.js';
 import { firstCursor } from './feed.js';
@@ -28,6 +29,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0019-collection-holders': { up: collectionHolders },
   '0021-spent-tokens': { up: spentTokens },
   '0022-turns': { up: turns },
+  '0023-numbered-rules': { up: numberedRules },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -359,3 +361,36 @@ const JOB_SHARES = [
   'ALTER TABLE jobs ADD COLUMN tenant TEXT',
   'ALTER TABLE jobs ADD COLUMN priority INTEGER NOT NULL DEFAULT 1',
 ];
+
+/**
+ * Rules of collections whose id is a number, such as of a file `5.tif`: a number means the layer of that number from now on.
+ * Both layers keep the rules that restrict them.
+ */
+async function numberedRules(db: StateDb): Promise<void> {
+  const slugs = await db.selectFrom('collection_ids').select(['id', 'slug']).execute();
+  const numbers = new Map(
+    slugs
+      .filter(({ id, slug }) => /^\d+$/.test(slug) && slug !== String(id))
+      .map(({ id, slug }) => [slug, id]),
+  );
+  if (numbers.size === 0) return;
+  const kinds = ['access policy', 'row-level policy', 'field mask policy'];
+  const rows = await db.selectFrom('documents').selectAll().where('kind', 'in', kinds).execute();
+  for (const row of rows) {
+    const body = JSON.parse(row.body_json);
+    const isAccess = row.kind === 'access policy';
+    const number = numbers.get(isAccess ? row.id : body.layer);
+    if (number === undefined) continue;
+    const copy = isAccess
+      ? { ...row, id: String(number) }
+      : { ...row, id: randomUUID(), body_json: JSON.stringify({ ...body, layer: String(number) }) };
+    await db
+      .insertInto('documents')
+      .values(copy)
+      .onConflict((c) => c.doNothing())
+      .execute();
+    const opens = isAccess && body.allowAnonymous;
+    if (opens)
+      await db.deleteFrom('documents').where('kind', '=', row.kind).where('id', '=', row.id).execute();
+  }
+}

@@ -49,7 +49,7 @@ describe('restrictions of a state', () => {
 
   it('are those of rows, masks and access, by id and number', () => {
     expect(marks({ rows: [rule('roads'), rule('3')], masks: [rule('wells')] })).toEqual([
-      ['3', 'roads', 'third', 'wells'],
+      ['roads', 'third', 'wells'],
       [],
     ]);
     expect(marks({ rows: [rule('*', 'water')], masks: [rule('*')] })).toEqual([[], ['*', 'water']]);

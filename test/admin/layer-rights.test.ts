@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { CatalogSnapshot, type Collection } from '../../src/core/collection.js';
 import { layersOfAccess, layersOfRule } from '../../src/gateway/admin/layer-rights.js';
 
-/** Rules name layers by ids or numbers, and the id of a file may be the number of another layer. */
+/** Rules name layers by ids or numbers, and a name of digits is a number. */
 
 const layer = (id: string, layerId: number) => ({ id, layerId, kind: 'vector' }) as unknown as Collection;
 const catalog = new CatalogSnapshot([layer('5', 1), layer('roads', 5), layer('rivers', 6)], [], 0);
@@ -10,7 +10,8 @@ const rules = { accessIdOf: () => '*' };
 const idsOf = (layers: Collection[]) => layers.map(({ id }) => id);
 
 it.each([
-  ['5', ['5', 'roads']],
+  ['1', ['5']],
+  ['5', ['roads']],
   ['6', ['rivers']],
   ['roads', ['roads']],
 ])('a rule for the layer %s needs the right to all layers that it applies to', (name, ids) => {

@@ -145,6 +145,31 @@ describeStates('state database', (temporary, database) => {
     expect(bodies.map((one) => one?.body)).toEqual([{ title: 'Scenes', mergeStrategy: 'oldest' }, settings]);
   });
 
+  it('moves rules of collections whose id is a number to the number of their layer', async () => {
+    const { collections, documents } = t.state;
+    expect(await collections.take(500, '5')).toBe(true);
+    expect(await collections.take(600, '6')).toBe(true);
+    expect(await collections.take(7, '7')).toBe(true);
+    expect(await collections.take(5, 'zones')).toBe(true);
+    const [open, closed] = [true, false].map((allowAnonymous) => ({ allowAnonymous }));
+    for (const [id, body] of Object.entries({ 5: open, 6: closed, 7: closed, zones: closed }))
+      await documents.create('access policy', id, body!, 'me');
+    for (const layer of ['6', 'zones']) {
+      await documents.create('row-level policy', `rows-${layer}`, { layer, role: 'clerk' }, 'me');
+      await documents.create('field mask policy', `mask-${layer}`, { layer, role: 'clerk' }, 'me');
+    }
+    await t.run("DELETE FROM kysely_migration WHERE name >= '0023'");
+    const again = await t.again();
+    const access = await again.documents.list('access policy');
+    expect(Object.fromEntries(access.map(({ id, body }) => [id, body]))).toEqual({
+      ...{ 500: open, 6: closed, 600: closed, 7: closed, zones: closed },
+    });
+    for (const kind of ['row-level policy', 'field mask policy']) {
+      const rules = await again.documents.list<{ layer: string }>(kind);
+      expect(rules.map(({ body }) => body.layer).sort()).toEqual(['6', '600', 'zones']);
+    }
+  });
+
   it('answers with an error after it is closed', async () => {
     const other = await t.again();
     await other.close();

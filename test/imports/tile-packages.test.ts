@@ -111,6 +111,8 @@ describe('a package of images', () => {
   });
 
   it('is told without being imported, and cut to zooms', async () => {
+    const numbered = await send({ tilesetId: '5', fileName: 'A.tpkx' }, bytesOf(tpkx(tiles)));
+    expect([numbered.status, JSON.stringify(numbered.body)]).toEqual([400, expect.stringContaining("'5'")]);
     const query = { tilesetId: 'tried', minZoom: '1', maxZoom: '2' };
     const tried = await send({ ...query, dryRun: 'true' }, bytesOf(tpkx(tiles)));
     const counts = { minZoom: 1, maxZoom: 2, tilesImported: 20, tilesSkipped: 65 };

@@ -52,6 +52,7 @@ async function apply(names: readonly string[], meanwhile: () => Promise<unknown>
   const deps = {
     state,
     connections: { list: () => state.documents.list(CONNECTION) },
+    publishedLayers: { nameSources: async () => {} },
     settle: async () => {},
   } as unknown as AdminDeps;
   const principal = { subject: 'tester' } as unknown as Principal;

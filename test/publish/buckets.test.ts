@@ -297,6 +297,90 @@ describe('a bucket', () => {
       expect(() => objectAddress(bucket, key), key).toThrow('key');
   });
 
+  it('has objects that are copies of the layers which show them already, for every way to publish them', async () => {
+    const scopes = ['cloud-rasters', 'layers'].map((scope) => `admin:${scope}:write`);
+    const keys: Record<string, string> = { admin: server.adminKey };
+    for (const [name, permissions] of [
+      ['weak', scopes],
+      ['reads', ['read:*', 'write:*', ...scopes]],
+    ] as const)
+      keys[name] = (await admin('POST', '/api-keys', { name, permissions })).body.data.key;
+    const send = async (caller: string, method: string, path: string, body?: unknown) => {
+      const key = keys[caller];
+      const headers = {
+        'content-type': 'application/json',
+        ...(key === undefined ? {} : { 'x-api-key': key }),
+      };
+      const answer = await fetch(server.url + path, {
+        ...{ method, headers },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      return { status: answer.status, text: await answer.text() };
+    };
+    const close = (layerId: number) =>
+      admin('PUT', `/services/default/layers/${layerId}/metadata`, {
+        accessPolicy: { allowAnonymous: false },
+      });
+    const statuses = (path: string) =>
+      Promise.all(
+        ['nobody', 'weak', 'reads'].map(async (caller) => (await send(caller, 'GET', path)).status),
+      );
+    const detailOf = ({ status, text }: { status: number; text: string }) => [
+      status,
+      JSON.parse(text).detail,
+    ];
+
+    const again = (caller: string, layerId: number, change: object = {}) =>
+      send(
+        caller,
+        'POST',
+        '/api/v1/admin/cloud-rasters',
+        raster({ layerId, name: `r${layerId}`, ...change }),
+      );
+    expect((await again('admin', 170)).status).toBe(201);
+    await close(170);
+    const missing = (key: string) => [404, `There is no '${key}' in '${store.bucket}' that you can read.`];
+    const { objectKey } = raster();
+    expect(detailOf(await again('weak', 171))).toEqual(missing(objectKey));
+    for (const key of ['scenes/none.tif', 'scenes/broken.tif'])
+      expect(detailOf(await again('weak', 171, { objectKey: key }))).toEqual(missing(key));
+    // Another connection to the bucket.
+    await admin('POST', '/connections', draft({ name: 'twin' }));
+    expect(detailOf(await again('weak', 171, { connection: 'twin' }))).toEqual(missing(objectKey));
+    const copy = await again('reads', 171, { connection: 'twin' });
+    expect(copy.status, copy.text).toBe(201);
+    expect(await statuses('/ogc/coverages/collections/r171?f=json')).toEqual([401, 403, 200]);
+    // A raster of a connection that is switched off is in no catalog.
+    await admin('PUT', '/connections/scenes', { isActive: false });
+    expect(detailOf(await again('weak', 172, { connection: 'twin' }))).toEqual(missing(objectKey));
+    await admin('PUT', '/connections/scenes', { isActive: true });
+
+    const publish = (caller: string, layerName: string, table = 'vectors/roads.fgb') =>
+      send(caller, 'POST', '/api/v1/admin/connections/scenes/layers', {
+        schema: store.bucket,
+        table,
+        layerName,
+      });
+    const first = await publish('admin', 'first');
+    expect(first.status, first.text).toBe(201);
+    await close(JSON.parse(first.text).data.layerId);
+    for (const table of ['vectors/roads.fgb', 'vectors/none.fgb'])
+      expect(detailOf(await publish('weak', 'second', table))).toEqual(missing(table));
+    expect((await publish('reads', 'second')).status).toBe(201);
+    expect(await statuses('/ogc/features/collections/second/items')).toEqual([401, 403, 200]);
+
+    for (const layerId of [170, 171]) {
+      const [{ id }] = (await admin('GET', `/cloud-rasters?layerId=${layerId}`)).body;
+      expect((await admin('DELETE', `/cloud-rasters/${id}`)).status).toBe(204);
+    }
+    for (const name of ['first', 'second']) {
+      const { data } = (await admin('GET', '/connections/scenes/layers')).body;
+      const { layerId } = data.find(({ collectionId }: Json) => collectionId === name);
+      expect((await admin('DELETE', `/connections/scenes/layers/${layerId}`)).status).toBe(200);
+    }
+    expect((await admin('DELETE', '/connections/twin')).status).toBe(200);
+  }, 60_000);
+
   it('refuses a cursor of another', async () => {
     const cursor = await admin('GET', '/connections/scenes/tables?cursor=nonsense');
     expect([200, 400]).toContain(cursor.status);

@@ -27,7 +27,8 @@ const copy: NewCopy = {
 };
 const end = (state: string) => t.run(`UPDATE jobs SET state = '${state}', result_json = '{"features":1}'`);
 const documentOf = () => t.state.documents.get<LayerCopy>(LAYER_COPY, 'towns');
-const publish = () => copies.publish(connection, copy, 'ada');
+const ada = { by: 'ada', right: { has: () => true, require: () => {} } };
+const publish = () => copies.publish(connection, copy, ada);
 const settingsOf = () =>
   Object.fromEntries(Object.entries(settings.get('towns') ?? {}).filter(([, value]) => value !== undefined));
 
@@ -80,6 +81,8 @@ beforeEach(async () => {
         void settings.set(id, { ...settings.get(id), ...change }),
       settingsOf: ({ id }: { id: string }) => settings.get(id) ?? {},
     },
+    shownLayers: { at: async () => [] },
+    derivations: { extend: async () => {}, of: () => [] },
     connections: { service: async () => ({ url: 'http://towns.invalid/', layers: [{ name: 'towns' }] }) },
   };
   copies = new LayerCopies(deps as unknown as CopiesDeps);
@@ -204,7 +207,7 @@ it('loses its settings when a job fails that a process which ended has begun', a
 });
 
 it("is nobody's as a draft until it is switched on", async () => {
-  const { stored } = await copies.publish(connection, { ...copy, isDraft: true }, 'ada');
+  const { stored } = await copies.publish(connection, { ...copy, isDraft: true }, ada);
   expect(copies.isDraft(stored)).toBe(true);
   settings.set('towns', {});
   expect(copies.isDraft(stored)).toBe(false);

@@ -137,7 +137,7 @@ describe('multidimensional coverages', () => {
     ['a folder that is not published', { bucket: 'etc' }, 400, 'no published folder'],
     ['a key that leads up', { objectKey: '../secret.nc' }, 400, '..'],
     ['a link out of the folder', { objectKey: 'link.nc' }, 400, 'leads out'],
-    ['a file that is not there', { objectKey: 'other.nc' }, 400, 'no such file'],
+    ['a file that is not there', { objectKey: 'other.nc' }, 404, "There is no 'other.nc' in 'grids'"],
     ['a broken file', { objectKey: 'broken.nc' }, 400, ''],
     ['an unknown variable', { variables: ['snow'] }, 400, "'snow'"],
     ['too many variables', { variables: Array.from({ length: 65 }, (_, i) => `v${i}`) }, 400, 'variables'],

@@ -1,4 +1,4 @@
-import { ANY, type RuleScope, SERVICE } from '../../core/access.js';
+import { ANY, namesOfLayer, type RuleScope, SERVICE } from '../../core/access.js';
 import { CatalogSnapshot, type Collection } from '../../core/collection.js';
 import { notFound } from '../../core/errors.js';
 import type { Principal } from '../../core/operation.js';
@@ -103,9 +103,9 @@ export function requireLayers(
   requireWhole(present, action, principal, { access });
 }
 
-/** Layers that rules mean by a name: of this id, and of this number where it is one. */
+/** Layers that rules mean by a name. */
 const layersNamed = (name: string, { collections }: CatalogSnapshot): Collection[] =>
-  collections.filter(({ id, layerId }) => id === name || String(layerId) === name);
+  collections.filter((one) => namesOfLayer(one).includes(name));
 
 /** Layers that a policy for rows or a mask is about. One for a layer that is gone counts as one for all of its service. */
 export function layersOfRule(

@@ -1,6 +1,8 @@
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { badParameter } from '../../core/errors.js';
-import type { Param } from '../../core/operation.js';
+import { actorOf, type Param } from '../../core/operation.js';
+import { copyRight } from '../../services/access/derivations.js';
+import type { Registrant } from '../../services/rasters/registered.js';
 import type { AdminDeps } from './deps.js';
 import { implement, jsonBody, type Row, resource } from './kit.js';
 import { requireLayers } from './layer-rights.js';
@@ -58,7 +60,7 @@ interface Registered {
 /** One kind of registered rasters: `Of` is what a registration asks for, `Raster` what is kept of it. */
 export interface Registry<Raster extends Registered, Of> {
   list(layerId: number): Promise<Raster[]>;
-  register(request: Of): Promise<Raster>;
+  register(request: Of, registrant: Registrant): Promise<Raster>;
   get(id: number): Promise<Raster>;
   remove(id: number): Promise<void>;
 }
@@ -109,7 +111,8 @@ export function registrations<Raster extends Registered, Of, View extends TSchem
           const { layerId } = x.body as { layerId: number };
           requireLayers([layerId], 'write', x.principal, deps);
           const request = await registrationOf(x.body as Static<Body>, deps);
-          return describe(await of(deps).register(request));
+          const right = copyRight(x.principal, deps.rules.current);
+          return describe(await of(deps).register(request, { right, by: actorOf(x.principal) }));
         },
       }),
       get: implement({

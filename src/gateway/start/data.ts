@@ -5,7 +5,7 @@ import { Derivations } from '../../services/access/derivations.js';
 import { FindingWatch, LossWatch, RenameWatch } from '../../services/access/findings.js';
 import { MARKER_FILE, MarkerFile } from '../../services/access/marker-file.js';
 import { audienceOf, isKeptFromStrangers, mayReadSome, rulePolicy } from '../../services/access/policy.js';
-import { AccessRules, isRule } from '../../services/access/rules.js';
+import { AccessRules, DERIVATION_KIND, isRule } from '../../services/access/rules.js';
 import { Sealing } from '../../services/access/sealing.js';
 import { SecretKeys } from '../../services/access/secret-keys.js';
 import { Attachments } from '../../services/attachments/service.js';
@@ -31,6 +31,7 @@ import { LayerDisplay } from '../../services/publish/layer-display.js';
 import { PublishedLayers } from '../../services/publish/layers.js';
 import type { SourceChange } from '../../services/publish/readings.js';
 import { readRemote } from '../../services/publish/remote.js';
+import { SecondNames } from '../../services/publish/second-names.js';
 import { SourceIdentities } from '../../services/publish/source-identities.js';
 import { SourceLayers } from '../../services/publish/source-layers.js';
 import { connectionOf } from '../../services/rasters/connected.js';
@@ -117,11 +118,16 @@ export async function startData(foundation: Foundation): Promise<Data> {
     dataDir,
     storage,
     ...namesFollowedBy(state.collections, marker),
+    recordCopies: (collections) => secondNames.record(collections),
     registered: () => registeredIn(state, (id) => published.connections.storeFinder(id)),
   });
   const current = () => catalog.current;
   const rules = new AccessRules(state.documents, cluster.announcements, sealing, {
     ...{ marker, defaultAccess: DEFAULT_ACCESS[config.access.default] },
+  });
+  const secondNames = new SecondNames({
+    documents: state.documents.announcing('access'),
+    load: (id) => rules.load([{ kind: DERIVATION_KIND, id }]),
   });
   const access = rulePolicy(
     () => rules.current,

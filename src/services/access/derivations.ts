@@ -2,8 +2,11 @@ import { hasFeatures } from '../../core/abilities.js';
 import { SERVICE } from '../../core/access.js';
 import type { Collection } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
+import type { Principal } from '../../core/operation.js';
 import type { DocumentStore } from '../../stores/documents.js';
+import { wholeRightError } from './access.js';
 import { hiddenBySettings } from './hidden.js';
+import { hasWhole, mayReadSome } from './policy.js';
 import { DERIVATION_KIND, type RuledLayer, type RuleSet, type SourceLayer } from './rules.js';
 
 /** The collections that published copies were made of. */
@@ -29,14 +32,26 @@ export class Derivations {
     await this.settle();
   }
 
+  /** The layers that a collection is a copy of. */
+  of(id: string): readonly SourceLayer[] {
+    return this.rules().sourcesOf(id);
+  }
+
+  /** Adds sources to those of a collection. */
+  async extend(id: string, sources: readonly SourceLayer[], by: string): Promise<void> {
+    if (sources.length === 0) return;
+    const all = [...this.of(id), ...sources];
+    await this.record(id, [...new Map(all.map((one) => [one.id, one])).values()], by);
+  }
+
   /** What a copy of these collections is made of: they, and what they were made of. */
   sourcesOf(layers: readonly (Collection | RuledLayer)[]): SourceLayer[] {
     const names = layers.flatMap((layer) => [nameSource(layer), ...this.rules().sourcesOf(layer.id)]);
-    return [...new Map(names.map((name) => [name.id, name])).values()];
+    return [...new Map(names.map(({ isTwin: _, ...name }) => [name.id, name])).values()];
   }
 }
 
-function nameSource(layer: Collection | RuledLayer): SourceLayer {
+export function nameSource(layer: Collection | RuledLayer): SourceLayer {
   const { id, layerId, service = SERVICE } = layer;
   return { id, layerId, service, ...('kind' in layer ? { hidden: hiddenBySettings(layer) } : {}) };
 }
@@ -48,4 +63,26 @@ export function requireAllOf(visible: Collection): void {
     'forbidden',
     `You can read only a part of ${visible.id}. To publish a copy, you must be able to read all of it.`,
   );
+}
+
+/** The right of a caller to publish copies of layers. */
+export interface CopyRight {
+  /** Whether the caller can read all rows and attributes of each layer. */
+  has(layers: readonly RuledLayer[]): boolean;
+  /** Throws `forbidden` for layers that the caller can read in part, and `absent` for those that do not exist for the caller. */
+  require(layers: readonly RuledLayer[], absent: ApiError): void;
+}
+
+export function copyRight(principal: Principal, rules: RuleSet): CopyRight {
+  const isRefused = (layer: RuledLayer) => !hasWhole(principal, layer, 'read', rules);
+  return {
+    has: (layers) => !layers.some(isRefused),
+    require(layers, absent) {
+      const refused = layers.filter(isRefused);
+      if (refused.length === 0) return;
+      if (refused.every((layer) => mayReadSome(principal, layer, rules)))
+        throw wholeRightError(refused[0]!.id, 'read');
+      throw absent;
+    },
+  };
 }

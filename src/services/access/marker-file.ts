@@ -91,7 +91,7 @@ export class MarkerFile {
     const marks = { ...named, layers: named.layers.map((layer) => this.#withIdentities(layer)) };
     // A file that is deleted while the server runs opens nothing.
     const found = before === undefined ? this.#lost : findLost(read, this.#state, marks);
-    const lost = omitOpened(found, rules, sourceOf);
+    const lost = omitOpened(found, rules, sourceOf, (name) => ids.get(name));
     this.#lost = lost;
     const text = writeMarker({ state: this.#state, ...marks, lost }, sealing);
     if (text !== before && (before !== undefined || isFilled(marks) || lost.length > 0))

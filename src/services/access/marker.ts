@@ -81,7 +81,7 @@ export function collectMarks(
 ): Marks {
   const layers = new Set<string>();
   const services = new Set<string>();
-  const addLayer = (name: string) => layers.add(name).add(idOf(name) ?? name);
+  const addLayer = (name: string) => layers.add(idOf(name) ?? name);
   for (const { service, layer } of [...rows, ...masks])
     if (layer === ANY) services.add(service);
     else addLayer(layer);
@@ -178,10 +178,12 @@ export function omitOpened(
   lost: readonly LostMarks[],
   { access }: Pick<RuleDocuments, 'access'>,
   sourceOf: (id: string) => string | undefined,
+  idOf: (name: string) => string | undefined = () => undefined,
 ): LostMarks[] {
-  const sources = new Set([...access.keys()].flatMap((id) => sourceOf(id) ?? []));
+  const ids = new Set([...access.keys()].map((name) => idOf(name) ?? name));
+  const sources = new Set([...ids].flatMap((id) => sourceOf(id) ?? []));
   const isOpened = ({ id, source }: MarkedLayer) =>
-    access.has(id) || (source !== undefined && sources.has(source));
+    ids.has(id) || (source !== undefined && sources.has(source));
   return lost
     .map(({ state, layers, services }) => ({
       state,

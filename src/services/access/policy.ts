@@ -4,6 +4,8 @@ import {
   DATA_OPERATIONS,
   type DataAccess,
   type FieldMask,
+  isLayerNumber,
+  namesOfLayer,
   type RowPolicy,
   type RuleScope,
   SERVICE,
@@ -85,7 +87,7 @@ export function isAdministrator({ permissions }: Principal): boolean {
 
 /** Whether a layer exists for the caller: callers of tenants and embed keys may be bound to certain layers. */
 export function isWithin({ layers }: Principal, { id, layerId }: RuledLayer): boolean {
-  return layers === undefined || layers.includes(id) || layers.includes(String(layerId));
+  return layers === undefined || namesOfLayer({ id, layerId }).some((name) => layers.includes(name));
 }
 
 function mayRead(principal: Principal, collection: RuledLayer, access: DataAccess): boolean {
@@ -114,12 +116,10 @@ function holds(
   operation: 'read' | 'write',
 ): boolean {
   if (principal.permissions.length === 0) return false;
-  return [
-    `features:${operation}`,
-    `${operation}:${id}`,
-    `${operation}:${service}/${id}`,
-    `${operation}:${service}/${layerId}`,
-  ].some((label) => permits(principal, label));
+  // A label without a service names an id.
+  const own = isLayerNumber(id) ? [] : [`${operation}:${id}`];
+  const named = namesOfLayer({ id, layerId }).map((name) => `${operation}:${service}/${name}`);
+  return [`features:${operation}`, ...own, ...named].some((label) => permits(principal, label));
 }
 
 /** Whether a source shows everybody what it showed when the copy was made: its settings may hide more by now. */

@@ -6,6 +6,7 @@ import {
   type FieldMask,
   type LayerName,
   labelsOf,
+  namesOfLayer,
   OPEN,
   type Role,
   type RowPolicy,
@@ -42,9 +43,11 @@ export const givesRights = (kind: string) => kind === RULE_KINDS.role || !isRule
 export interface SourceLayer extends LayerName {
   /** What its settings hid from everybody (`hiddenBySettings`); absent where that is not known. */
   readonly hidden?: string;
+  /** The file of the copy is that of the source, under another name. */
+  readonly isTwin?: true;
 }
 
-interface Derivation {
+export interface Derivation {
   readonly sources: readonly SourceLayer[];
 }
 
@@ -137,13 +140,17 @@ export class RuleSet {
    * administrators have access then.
    */
   isLost({ id, layerId, service = SERVICE }: RuledLayer): boolean {
-    if (this.#access.has(id) || this.#access.has(String(layerId))) return false;
+    if (this.#hasPolicy({ id, layerId })) return false;
     return this.lost.hasLayer(id, service) || this.#formerOf(id).length > 0;
   }
 
   /** The restricted layers whose table or file a collection has under another name; empty if the collection has a policy. */
   findFormer({ id, layerId }: RuledLayer): readonly string[] {
-    return this.#access.has(id) || this.#access.has(String(layerId)) ? [] : this.#formerOf(id);
+    return this.#hasPolicy({ id, layerId }) ? [] : this.#formerOf(id);
+  }
+
+  #hasPolicy(layer: Pick<RuledLayer, 'id' | 'layerId'>): boolean {
+    return namesOfLayer(layer).some((name) => this.#access.has(name));
   }
 
   #formerOf(id: string): readonly string[] {
@@ -152,7 +159,7 @@ export class RuleSet {
 
   /** Under which id the access of a collection is kept; that of the default service where nothing is kept. */
   accessIdOf({ id, layerId, service = SERVICE }: RuledLayer): string {
-    const ids = [id, String(layerId), serviceAccessId(service)];
+    const ids = [...namesOfLayer({ id, layerId }), serviceAccessId(service)];
     return ids.find((one) => this.#access.has(one)) ?? ANY;
   }
 
@@ -195,7 +202,8 @@ class ByLayer<R extends RuleScope> {
   }
 
   of({ id, layerId, service: own = SERVICE }: RuledLayer): readonly R[] {
-    const named = [ANY, id, String(layerId)].flatMap((name) => this.#rules.get(name) ?? []);
+    const names = [ANY, ...namesOfLayer({ id, layerId })];
+    const named = names.flatMap((name) => this.#rules.get(name) ?? []);
     return named.filter(({ service }) => service === ANY || service === own);
   }
 }

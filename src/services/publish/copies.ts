@@ -7,6 +7,9 @@ import { ApiError, notFound } from '../../core/errors.js';
 import type { TableCheck } from '../../core/table-tasks.js';
 import type { CollectionStore } from '../../stores/collections.js';
 import type { DocumentStore } from '../../stores/documents.js';
+import type { JobRow } from '../../stores/jobs.js';
+import type { CopyRight, Derivations } from '../access/derivations.js';
+import type { SourceLayer } from '../access/rules.js';
 import { CONNECTION, type Connection, providerOf, type StoredConnection } from '../connections/connection.js';
 import { LAYER_COPY } from '../connections/connections.js';
 import { isBucketProvider } from '../connections/object-store.js';
@@ -18,7 +21,13 @@ import { OBJECT } from '../remote-imports/objects.js';
 import { tableName } from '../table-name.js';
 import { READABLE, UNREAD_OBJECT } from './copy-checks.js';
 import { afterOpenJobs, copyError, isOpen, sayingConflict } from './copy-jobs.js';
-import { type CopyChoice, type CopySource, type CopySourceDeps, copySource } from './copy-sources.js';
+import {
+  absentSource,
+  type CopyChoice,
+  type CopySource,
+  type CopySourceDeps,
+  copySource,
+} from './copy-sources.js';
 import {
   type FoundCopy,
   type LayerCopy,
@@ -28,6 +37,7 @@ import {
   type StoredCopy,
   settingsOf,
 } from './layer-copy.js';
+import { placeOfBucket, placeOfCopy, type ShownLayers } from './shown-layers.js';
 
 export interface CopiesDeps extends CopySourceDeps {
   readonly documents: DocumentStore;
@@ -35,6 +45,8 @@ export interface CopiesDeps extends CopySourceDeps {
   readonly jobs: Pick<JobEngine, 'finished' | 'finishedForRequest' | 'store'>;
   readonly imports: Pick<ImportService, 'refuse' | 'remove' | 'submitRemote'>;
   readonly layers: Pick<Layers, 'put' | 'settingsOf'>;
+  readonly shownLayers: Pick<ShownLayers, 'at'>;
+  readonly derivations: Pick<Derivations, 'extend' | 'of'>;
   catalog(): CatalogSnapshot;
 }
 
@@ -113,9 +125,14 @@ export class LayerCopies {
 
   /**
    * Copies a layer, and resolves when it is on every surface; the job goes on when nobody waits. Throws `conflict` for a
-   * name that is taken, `invalid-body` for what cannot be copied, and what kept the job from its end.
+   * name that is taken, `invalid-body` for what cannot be copied, and what kept the job from its end. Data of layers that do
+   * not exist for the caller is as missing data.
    */
-  async publish(connection: StoredConnection, copy: NewCopy, by: string): Promise<PublishedCopy> {
+  async publish(
+    connection: StoredConnection,
+    copy: NewCopy,
+    { right, by }: { right: CopyRight; by: string },
+  ): Promise<PublishedCopy> {
     const { schema, table, layerName, srid, serviceName, enabled } = copy;
     const id = tableName(layerName);
     const place = {
@@ -124,6 +141,7 @@ export class LayerCopies {
       ...(enabled ? {} : { disabled: true as const }),
     };
     const source = await copySource(this.deps, connection, { schema, table }, place);
+    const sources = await this.sourcesOf(id, connection, { schema, table }, right);
     const settings = settingsOf(copy);
     const choice = { connectionId: connection.id, schema, table, layerName, srid };
     const jobIds = { jobId: null, refreshJobId: null };
@@ -135,13 +153,49 @@ export class LayerCopies {
     };
     const submit = async () => {
       await this.deps.layers.put({ id }, settings, by);
-      return this.#submit('jobId', stored, { source, srid, title: layerName }, by);
+      return this.#submit('jobId', stored, { source, sources, srid, title: layerName }, by);
     };
     const jobId = await submit().catch(withdraw);
     // Whatever keeps its end from being seen: the job goes on.
     const job = await this.deps.jobs.finishedForRequest(jobId);
-    if (job.state !== 'Succeeded') await withdraw(copyError(job));
+    if (job.state !== 'Succeeded')
+      await withdraw(await this.#describeFailure(job, connection, { schema, table }, right));
     return this.get(connection.id, await this.deps.collections.idOf(id));
+  }
+
+  /** The layers that show the data of a new copy. Throws for those that the caller may not copy. */
+  async sourcesOf(
+    id: string,
+    connection: StoredConnection,
+    choice: CopyChoice,
+    right: CopyRight,
+  ): Promise<SourceLayer[]> {
+    const sources = await this.deps.shownLayers.at(placeOfCopy(connection, choice), id);
+    right.require(sources, absentSource(connection, choice));
+    return sources;
+  }
+
+  /** Why an object could not be copied tells that it is there. */
+  async #describeFailure(
+    job: JobRow,
+    connection: StoredConnection,
+    choice: CopyChoice,
+    right: CopyRight,
+  ): Promise<ApiError> {
+    const error = copyError(job);
+    if (error.code !== 'unprocessable' || !isBucketProvider(providerOf(connection.body))) return error;
+    const all = await this.deps.shownLayers.at(placeOfBucket(connection));
+    return right.has(all) ? error : absentSource(connection, choice);
+  }
+
+  /** Before a connection leads elsewhere: its copies become copies of the layers that show the same data there. */
+  async nameSources(before: StoredConnection, after: StoredConnection, by: string): Promise<void> {
+    for (const { id, body } of await this.deps.documents.list<LayerCopy>(LAYER_COPY)) {
+      if (body.connectionId !== before.id) continue;
+      const [former, present] = [before, after].map((one) => placeOfCopy(one, body));
+      if (former!.path === present!.path) continue;
+      await this.deps.derivations.extend(id, await this.deps.shownLayers.at(present!, id), by);
+    }
   }
 
   /** Keeps what is copied before the copy is begun: it is known to its connection whatever ends this process. */
@@ -163,7 +217,12 @@ export class LayerCopies {
   async #submit(
     member: 'jobId' | 'refreshJobId',
     { id, etag }: StoredCopy,
-    { source, srid, title }: { source: CopySource; srid: number | null; title: string },
+    {
+      source,
+      sources,
+      srid,
+      title,
+    }: { source: CopySource; sources: readonly SourceLayer[]; srid: number | null; title: string },
     by: string,
   ): Promise<string> {
     const { documents, imports } = this.deps;
@@ -171,7 +230,7 @@ export class LayerCopies {
     const name = (copy: LayerCopy): LayerCopy => ({ ...copy, [member]: jobId });
     await sayingConflict(id, documents.update(LAYER_COPY, id, by, name, [etag]));
     const input = {
-      ...{ table: id, title, remote: source.remote, retryRefusal: RETRY_REFUSAL },
+      ...{ table: id, title, remote: source.remote, sources, retryRefusal: RETRY_REFUSAL },
       ...(source.jobKind === OBJECT ? statedCrs(srid) : { targetCrs: `EPSG:${srid ?? DEGREES}` }),
       ...(member === 'refreshJobId' ? { replace: true } : {}),
     };
@@ -247,7 +306,8 @@ export class LayerCopies {
     await this.requireRest(stored);
     const { schema, table, srid, layerName: title } = stored.body;
     const source = await copySource(this.deps, connection, { schema, table }, { srid: srid ?? DEGREES });
-    const jobId = await this.#submit('refreshJobId', stored, { source, srid, title }, by);
+    const sources = this.deps.derivations.of(stored.id);
+    const jobId = await this.#submit('refreshJobId', stored, { source, sources, srid, title }, by);
     const job = await this.deps.jobs.finishedForRequest(jobId);
     if (job.state !== 'Succeeded') throw copyError(job);
     return (JSON.parse(job.result_json!) as ImportResult).features;

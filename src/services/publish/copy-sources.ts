@@ -7,6 +7,7 @@ import { providerOf } from '../connections/connection.js';
 import { type Connections, requireActive } from '../connections/connections.js';
 import { formatOf, isBucketProvider } from '../connections/object-store.js';
 import { serviceAddress } from '../connections/service-address.js';
+import { absentObject } from '../rasters/places.js';
 import { remoteFailure } from '../remote-failure.js';
 import { GEOSERVICES } from '../remote-imports/geoservices.js';
 import type { GeoServicesSource } from '../remote-imports/geoservices-source.js';
@@ -103,7 +104,18 @@ function layerNamed(
   provider: SourceKind | string,
 ): RemoteLayer {
   const layer = schema === provider ? layers.find((one) => tableOf(one) === table) : undefined;
-  return layer ?? absent('table', `There is no layer ${table} of ${schema}.`);
+  if (!layer) throw absentLayer({ schema, table });
+  return layer;
+}
+
+const absentLayer = ({ schema, table }: CopyChoice): ApiError =>
+  wrong('table', `There is no layer ${table} of ${schema}.`);
+
+/** The error for what is missing, or does not exist for the caller. */
+export function absentSource({ body }: StoredConnection, { schema, table }: CopyChoice): ApiError {
+  return isBucketProvider(providerOf(body))
+    ? absentObject({ bucket: schema, key: table })
+    : absentLayer({ schema, table });
 }
 
 /** Whether the object is there, the copy finds out. */
@@ -118,5 +130,8 @@ function objectSource({ id, body }: StoredConnection, { schema, table }: CopyCho
 }
 
 function absent(name: string, detail: string): never {
-  throw new ApiError('invalid-body', detail, { errors: [{ name: `/${name}`, detail }] });
+  throw wrong(name, detail);
 }
+
+const wrong = (name: string, detail: string): ApiError =>
+  new ApiError('invalid-body', detail, { errors: [{ name: `/${name}`, detail }] });

@@ -1,6 +1,6 @@
 import type { AwaitedCollection, Collection, Quarantined } from '../../core/collection.js';
 import { countBy } from '../../core/count-by.js';
-import { slug } from './slug.js';
+import { collectionId } from './slug.js';
 import type { Draft } from './source.js';
 
 /** Ids of collections that outlive their catalog: rules and settings name layers by them. */
@@ -37,7 +37,7 @@ export class GivenNames {
 
   slugOf(draft: Draft): string {
     let name = this.#slugs.get(draft);
-    if (name === undefined) this.#slugs.set(draft, (name = slug(draft.name)));
+    if (name === undefined) this.#slugs.set(draft, (name = collectionId(draft.name)));
     return name;
   }
 }
@@ -102,8 +102,8 @@ export async function withAwaited(
 }
 
 function freeId(draft: Draft, uses: ReadonlyMap<string, number>, names: ReadonlySet<string>): string {
-  const plain = slug(draft.name);
-  const base = uses.get(plain)! > 1 ? slug(`${draft.group}-${draft.name}`) : plain;
+  const plain = collectionId(draft.name);
+  const base = uses.get(plain)! > 1 ? collectionId(`${draft.group}-${draft.name}`) : plain;
   let id = base;
   for (let n = 2; names.has(id); n++) id = `${base}-${n}`;
   return id;

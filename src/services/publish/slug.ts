@@ -1,3 +1,11 @@
+import { isLayerNumber } from '../../core/access.js';
+
+/** Id of a collection with a name. Digits alone would be the number of a layer. */
+export function collectionId(name: string): string {
+  const plain = slug(name);
+  return isLayerNumber(plain) ? `data-${plain}` : plain;
+}
+
 /** Lower-case letters, digits, - and _ ; safe in a path and stable. */
 export function slug(name: string): string {
   const plain = name

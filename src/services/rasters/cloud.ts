@@ -1,11 +1,12 @@
 import { ApiError } from '../../core/errors.js';
+import { type ObjectStore, objectAddress } from '../../core/object-stores.js';
 import type { RasterInfo, RemoteRaster } from '../../core/rasters.js';
 import type { Pools } from '../../core/tasks.js';
 import type { RegisteredRaster } from '../../stores/rasters.js';
 import { INSPECT_DEADLINE_MS } from '../publish/source.js';
 import { type CloudAbout, remoteRaster, type StoreOf } from './connected.js';
-import { placeOf, type UrlOf } from './places.js';
-import { type RegisteredRasters, refusalOf } from './registered.js';
+import { type FoundObject, placeOf, type UrlOf } from './places.js';
+import { type RegisteredRasters, type Registrant, refusalOf } from './registered.js';
 
 export interface NewCloudRaster extends CloudAbout {
   layerId: number;
@@ -34,22 +35,24 @@ export class CloudRasters {
   }
 
   /** Throws `not-found` for the layer, `conflict`, and `invalid-request` for what cannot be read or does not fit. */
-  async register({
-    createLayer,
-    provider,
-    bucket,
-    objectKey,
-    connectionId,
-    ...wanted
-  }: NewCloudRaster): Promise<CloudRaster> {
+  async register(
+    { createLayer, provider, bucket, objectKey, connectionId, ...wanted }: NewCloudRaster,
+    { right, by }: Registrant,
+  ): Promise<CloudRaster> {
     const about = { provider, bucket, objectKey, ...(connectionId === undefined ? {} : { connectionId }) };
     const place = `${connectionId ?? ''}${placeOf({ provider, bucket, key: objectKey })}`;
     await this.registered.requireLayer(wanted.layerId, createLayer);
     await this.registered.refuseTwice('cloud', wanted.layerId, place);
-    const raster = await this.#scan(about);
+    const { layerId } = wanted;
+    const { read: raster, sources } = await this.registered.readNew(
+      { bucket, key: objectKey },
+      { right, layerId },
+      { find: () => this.#find(about), read: () => this.#scan(about) },
+    );
     this.registered.requireFit(wanted.layerId, raster);
     const acquired = raster.acquired ?? null;
-    return this.registered.add({ ...wanted, kind: 'cloud', about, place, parts: [raster], acquired });
+    const row = { ...wanted, about, place, parts: [raster], acquired };
+    return this.registered.add({ kind: 'cloud', ...row }, { sources, by });
   }
 
   /** Reads its metadata again. Throws as `register` does. */
@@ -57,6 +60,19 @@ export class CloudRasters {
     const { about } = await this.get(id);
     const parts = [await this.#scan(about)];
     return this.registered.change<CloudAbout>('cloud', id, { parts, scannedAt: Date.now() });
+  }
+
+  /** Before a connection leads to another bucket: layers of its rasters become copies of those that show the same objects there. */
+  async nameSources(
+    connectionId: string,
+    [before, after]: readonly [ObjectStore, ObjectStore],
+    by: string,
+  ): Promise<void> {
+    for (const { layerId, about } of await this.registered.all<CloudAbout>('cloud')) {
+      if (about.connectionId !== connectionId) continue;
+      const [former, present] = [before, after].map((store) => objectAddress(store, about.objectKey));
+      if (former !== present) await this.registered.nameSources(layerId, present!, by);
+    }
   }
 
   /** Throws `not-found`. */
@@ -74,6 +90,12 @@ export class CloudRasters {
     } catch (error) {
       throw refusalOf(error);
     }
+  }
+
+  async #find(about: CloudAbout): Promise<FoundObject> {
+    const { url } = await this.#sourceOf(about);
+    const key = about.objectKey.split('/').map(encodeURIComponent).join('/');
+    return { path: url, container: url.slice(0, -key.length) };
   }
 
   /** Throws `unavailable` while the connection is switched off. */

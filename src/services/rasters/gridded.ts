@@ -4,7 +4,7 @@ import type { GriddedRaster, RasterInfo, RasterLayers } from '../../core/rasters
 import { isRemote } from '../../core/sources.js';
 import type { Pools } from '../../core/tasks.js';
 import { INSPECT_DEADLINE_MS } from '../publish/source.js';
-import { localPath, type ObjectPlace, type UrlOf } from './places.js';
+import { type FoundObject, findLocal, type ObjectPlace, type UrlOf } from './places.js';
 import { refusalOf } from './registered.js';
 
 /** What the scan of a multidimensional file or store found. */
@@ -27,13 +27,15 @@ export interface GridDeps {
   folders(): readonly string[];
 }
 
-/** The path of a file or store, or its URL. Throws `invalid-request`. */
-export function pathOf(
-  { provider, bucket, key }: ObjectPlace,
+/** Finds a file or store. Throws as `findLocal` does, and `invalid-request` for a bucket that does not have a URL. */
+export async function findObject(
+  { provider, bucket, key: stated }: ObjectPlace,
   { folders, urlOf }: GridDeps,
-): Promise<string> {
-  if (provider === 'Local') return localPath(folders(), bucket, key);
-  return Promise.resolve(urlOf(provider, bucket, key));
+): Promise<FoundObject> {
+  // A store is a folder.
+  const key = stated.replace(/\/$/, '');
+  if (provider === 'Local') return findLocal(folders(), { bucket, key });
+  return { path: urlOf(provider, bucket, key), container: urlOf(provider, bucket, '') };
 }
 
 /**

@@ -186,7 +186,8 @@ export class RasterImports {
     const acquired = input.acquired ?? raster.acquired ?? null;
     const row = { layerId, name, description, place, about, parts: [raster], acquired };
     const add = async () =>
-      (await this.#registration(place)) ?? this.registered.add({ kind: 'import', ...row });
+      (await this.#registration(place)) ??
+      this.registered.add({ kind: 'import', ...row }, { sources: [], by: 'system' });
     const { id: rasterId } = await context.step(
       'register',
       `Registering it with layer ${layerId}`,

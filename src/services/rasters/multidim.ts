@@ -3,9 +3,9 @@ import type { JobRow } from '../../stores/jobs.js';
 import type { RegisteredRaster } from '../../stores/rasters.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import type { JobContext } from '../jobs/kinds.js';
-import { type GridDeps, type GridScan, NOT_READ, pathOf, scanGrid } from './gridded.js';
+import { findObject, type GridDeps, type GridScan, NOT_READ, scanGrid } from './gridded.js';
 import { type ObjectPlace, placeOf } from './places.js';
-import type { RegisteredRasters } from './registered.js';
+import type { RegisteredRasters, Registrant } from './registered.js';
 
 export type MultidimFormat = 'CloudOptimizedHdf5' | 'NetCdf4' | 'Grib';
 
@@ -31,6 +31,8 @@ export interface NewMultidim extends Omit<MultidimAbout, 'variables' | 'variable
   description: string | null;
   createLayer: boolean;
 }
+
+type Scanned = ObjectPlace & Pick<MultidimAbout, 'format' | 'wanted'>;
 
 export type MultidimCoverage = RegisteredRaster<MultidimAbout>;
 
@@ -66,23 +68,21 @@ export class MultidimCoverages {
   }
 
   /** Throws `not-found` for the layer, `conflict`, and `invalid-request` for what cannot be read or does not fit. */
-  async register({
-    layerId,
-    name,
-    description,
-    createLayer,
-    ...object
-  }: NewMultidim): Promise<MultidimCoverage> {
+  async register(
+    { layerId, name, description, createLayer, ...object }: NewMultidim,
+    { right, by }: Registrant,
+  ): Promise<MultidimCoverage> {
     const place = placeOf(object);
     await this.registered.requireLayer(layerId, createLayer);
     await this.registered.refuseTwice('multidim', layerId, place);
-    const { parts, variables, variableCount } = await this.#scan(object);
+    const { read, sources } = await this.#readNew(object, { right, layerId });
+    const { parts, variables, variableCount } = read;
     const [raster] = parts;
     this.registered.requireFit(layerId, raster);
     const about: MultidimAbout = { ...object, variables, variableCount };
     const acquired = raster?.acquired ?? null;
     const row = { layerId, name, description, place, about, parts, acquired };
-    return this.registered.add<MultidimAbout>({ kind: 'multidim', ...row });
+    return this.registered.add<MultidimAbout>({ kind: 'multidim', ...row }, { sources, by });
   }
 
   /** Begins to read its metadata again. Throws `not-found`. */
@@ -104,13 +104,17 @@ export class MultidimCoverages {
     return this.registered.remove('multidim', id);
   }
 
-  async #scan({
-    format,
-    wanted,
-    ...object
-  }: ObjectPlace & Pick<MultidimAbout, 'format' | 'wanted'>): Promise<GridScan> {
+  async #readNew(object: Scanned, layer: Pick<Registrant, 'right'> & { layerId: number }) {
+    if (object.format === 'Grib') return { read: NOT_READ, sources: [] };
+    return this.registered.readNew(object, layer, {
+      find: () => findObject(object, this.deps),
+      read: (path) => scanGrid(path, object.wanted, this.deps),
+    });
+  }
+
+  async #scan({ format, wanted, ...object }: Scanned): Promise<GridScan> {
     if (format === 'Grib') return NOT_READ;
-    return scanGrid(await pathOf(object, this.deps), wanted, this.deps);
+    return scanGrid((await findObject(object, this.deps)).path, wanted, this.deps);
   }
 
   async #rescan(context: JobContext<{ id: number }>): Promise<{ id: number }> {

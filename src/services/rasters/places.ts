@@ -16,6 +16,14 @@ export interface ObjectPlace {
   key: string;
 }
 
+/** An object that is to be registered. */
+export interface FoundObject {
+  /** Path of a file or store, or a URL. */
+  readonly path: string;
+  /** Its published folder, or its bucket. */
+  readonly container: string;
+}
+
 /** Names an object among all that are registered. */
 export const placeOf = ({ provider, bucket, key }: ObjectPlace): string => `${provider}/${bucket}/${key}`;
 
@@ -37,23 +45,32 @@ export function requireKey(member: string, key: string): void {
     wrong('must be a relative path without empty parts and ..');
 }
 
+/** The error for an object that does not exist, or not for the caller. */
+export const absentObject = ({ bucket, key }: Pick<ObjectPlace, 'bucket' | 'key'>): ApiError =>
+  new ApiError(
+    'not-found',
+    `There is no '${key.slice(0, 200)}' in '${bucket.slice(0, 100)}' that you can read.`,
+  );
+
 /**
- * The path of a file or folder below a published folder, which `bucket` names by its path or its last part. Throws
- * `invalid-request` for what is not there, or where a link leads out of the folder.
+ * A file or folder below a published folder, which `bucket` names by its path or its last part. Throws `not-found` for a
+ * missing file, and `invalid-request` for a folder that is not published or a link that leads out of it.
  */
-export async function localPath(folders: readonly string[], bucket: string, key: string): Promise<string> {
+export async function findLocal(
+  folders: readonly string[],
+  { bucket, key }: Pick<ObjectPlace, 'bucket' | 'key'>,
+): Promise<FoundObject> {
   const folder = folders.filter(isPath).find((one) => one === bucket || basename(resolve(one)) === bucket);
   if (folder === undefined)
     throw new ApiError('invalid-request', `There is no published folder '${bucket.slice(0, 100)}'.`);
+  const missing = (): never => {
+    throw absentObject({ bucket, key });
+  };
   const root = await realpath(folder).catch(missing);
   const path = await realpath(resolve(root, key)).catch(missing);
   if (!path.startsWith(`${root}/`))
     throw new ApiError('invalid-request', 'The link leads out of the published folder.');
-  return path;
-}
-
-function missing(): never {
-  throw new ApiError('invalid-request', 'There is no such file in the folder.');
+  return { path, container: root };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { hasCoverage } from '../../core/abilities.js';
-import type { CatalogSnapshot } from '../../core/collection.js';
+import type { CatalogSnapshot, Quarantined } from '../../core/collection.js';
 import { ApiError, notFound } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
 import { isDistant } from '../../core/raster-sources.js';
@@ -9,19 +9,32 @@ import { layerFailure } from '../../core/unread.js';
 import type { NewRaster, RasterChange, RegisteredRaster } from '../../stores/rasters.js';
 import type { RegisteredKind } from '../../stores/schema.js';
 import type { State } from '../../stores/state.js';
-import { slug } from '../publish/slug.js';
+import type { CopyRight, Derivations } from '../access/derivations.js';
+import type { SourceLayer } from '../access/rules.js';
+import { placeOf } from '../publish/data-places.js';
+import type { ShownLayers } from '../publish/shown-layers.js';
+import { collectionId } from '../publish/slug.js';
 import type { Storage } from '../storage/storage.js';
 import { connectedRasters, type StoreOf } from './connected.js';
 import { importedPath, type Registered } from './layers.js';
 import { mismatch } from './mosaic.js';
+import { absentObject, type FoundObject, type ObjectPlace } from './places.js';
 
 export interface RegisteredDeps {
   state: Pick<State, 'rasters' | 'collections'>;
   catalog(): CatalogSnapshot;
   dataDir: string;
   storage: Pick<Storage, 'remove'>;
+  shownLayers: Pick<ShownLayers, 'at'>;
+  derivations: Pick<Derivations, 'extend' | 'record'>;
   /** Waits until every process shows what was registered. */
   settle(): Promise<void>;
+}
+
+/** Who registers a raster. */
+export interface Registrant {
+  readonly by: string;
+  readonly right: CopyRight;
 }
 
 /** Largest id that a request may give to a new layer: those after it are given by the server, and stay 32 bit. */
@@ -44,6 +57,11 @@ export class RegisteredRasters {
 
   list<A>(kind: RegisteredKind, layerId: number): Promise<RegisteredRaster<A>[]> {
     return this.deps.state.rasters.list<A>({ kind, layerId });
+  }
+
+  /** Those of all layers. */
+  all<A>(kind: RegisteredKind): Promise<RegisteredRaster<A>[]> {
+    return this.deps.state.rasters.list<A>({ kind });
   }
 
   /** Throws `not-found`. */
@@ -82,10 +100,44 @@ export class RegisteredRasters {
     if (problem !== undefined) throw new ApiError('invalid-request', problem);
   }
 
+  /**
+   * Reads an object for a new registration in a layer. Returns the layers that show it already: the layer becomes a copy of
+   * them. Throws `not-found` if one of them does not exist for the caller, as for a missing object.
+   */
+  async readNew<T>(
+    object: Pick<ObjectPlace, 'bucket' | 'key'>,
+    { right, layerId }: Pick<Registrant, 'right'> & { layerId: number },
+    { find, read }: { find(): Promise<FoundObject>; read(path: string): Promise<T> },
+  ): Promise<{ read: T; sources: SourceLayer[] }> {
+    const { path, container } = await find();
+    const id = await this.deps.state.collections.slugOf(layerId);
+    const sources = await this.deps.shownLayers.at(await placeOf(path), id);
+    right.require(sources, absentObject(object));
+    try {
+      return { read: await read(path), sources };
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'invalid-request') throw error;
+      // Why an object cannot be read tells that it is there.
+      if (right.has(await this.deps.shownLayers.at(await placeOf(container)))) throw error;
+      throw absentObject(object);
+    }
+  }
+
+  /** Makes a layer a copy of those that show something of a path or URL, which it is going to show. */
+  async nameSources(layerId: number, path: string, by: string): Promise<void> {
+    const id = await this.deps.state.collections.slugOf(layerId);
+    if (id === undefined) return;
+    await this.deps.derivations.extend(id, await this.deps.shownLayers.at(await placeOf(path), id), by);
+  }
+
   /** Throws `conflict` for a place that the layer has. */
-  async add<A>(raster: NewRaster<A>): Promise<RegisteredRaster<A>> {
-    const { state, settle } = this.deps;
-    await this.#makeLayer(raster.layerId, raster.name);
+  async add<A>(
+    raster: NewRaster<A>,
+    { sources, by }: { sources: readonly SourceLayer[]; by: string },
+  ): Promise<RegisteredRaster<A>> {
+    const { state, settle, derivations } = this.deps;
+    const id = await this.#makeLayer(raster.layerId, raster.name);
+    await derivations.extend(id, sources, by);
     const added = (await state.rasters.add(raster)) ?? twice(raster.layerId);
     await settle();
     return added;
@@ -100,9 +152,10 @@ export class RegisteredRasters {
 
   /** Removes the registration, and of an import the file. Throws `not-found`. */
   async remove(kind: RegisteredKind, id: number): Promise<void> {
-    const { place, parts } = await this.get(kind, id);
+    const { place, parts, layerId } = await this.get(kind, id);
     if (!(await this.deps.state.rasters.remove(kind, id))) missing(kind, id);
     await this.deps.settle();
+    await this.#forgetSources(layerId);
     // Last: a file without a row is swept at the next start, a row without a file would be a broken layer.
     if (kind !== 'import') return;
     const { storage, dataDir } = this.deps;
@@ -110,11 +163,25 @@ export class RegisteredRasters {
     else await rm(importedPath(dataDir, place), { force: true });
   }
 
-  async #makeLayer(layerId: number, name: string): Promise<void> {
+  /** A layer that is gone is a copy of no other. */
+  async #forgetSources(layerId: number): Promise<void> {
+    const { state, catalog, derivations } = this.deps;
+    const isAwaited = ({ awaited = [] }: Quarantined) => awaited.some((one) => one.layerId === layerId);
+    if (catalog().byLayerId(layerId) || catalog().quarantined.some(isAwaited)) return;
+    if ((await state.rasters.list({ layerId })).length > 0) return;
+    const id = await state.collections.slugOf(layerId);
+    if (id !== undefined) await derivations.record(id, [], 'system');
+  }
+
+  /** Returns the id of the collection. */
+  async #makeLayer(layerId: number, name: string): Promise<string> {
     const { collections } = this.deps.state;
-    const base = slug(name);
-    for (let n = 1; (await collections.slugOf(layerId)) === undefined; n++)
+    const base = collectionId(name);
+    for (let n = 1; ; n++) {
+      const id = await collections.slugOf(layerId);
+      if (id !== undefined) return id;
       await collections.take(layerId, n === 1 ? base : `${base}-${n}`);
+    }
   }
 }
 

@@ -3,9 +3,9 @@ import type { RasterInfo } from '../../core/rasters.js';
 import { isRemote } from '../../core/sources.js';
 import type { RegisteredRaster } from '../../stores/rasters.js';
 import { readStore } from '../publish/store-folder.js';
-import { type GridDeps, pathOf, scanGrid } from './gridded.js';
+import { findObject, type GridDeps, scanGrid } from './gridded.js';
 import { type ObjectPlace, placeOf } from './places.js';
-import type { RegisteredRasters } from './registered.js';
+import type { RegisteredRasters, Registrant } from './registered.js';
 import { readZarrMetadata, type ZarrArray } from './zarr-metadata.js';
 
 /** What a store remembers of its registration and its scan. */
@@ -44,30 +44,34 @@ export class ZarrStores {
   }
 
   /** Throws `not-found` for the layer, `conflict`, and `invalid-request` for what cannot be read or does not fit. */
-  async register({ layerId, name, description, createLayer, ...object }: NewZarr): Promise<ZarrStore> {
+  async register(
+    { layerId, name, description, createLayer, ...object }: NewZarr,
+    { right, by }: Registrant,
+  ): Promise<ZarrStore> {
     const place = placeOf(object);
     await this.registered.requireLayer(layerId, createLayer);
     await this.registered.refuseTwice('zarr', layerId, place);
-    const { parts, ...scan } = await this.#scan(object);
+    const { read, sources } = await this.registered.readNew(
+      object,
+      { right, layerId },
+      {
+        find: () => findObject(object, this.deps),
+        read: (path) => this.#scan(path),
+      },
+    );
+    const { parts, ...scan } = read;
     this.registered.requireFit(layerId, parts[0]);
     const about: ZarrAbout = { ...object, ...scan };
     const acquired = parts[0]?.acquired ?? null;
-    return this.registered.add<ZarrAbout>({
-      kind: 'zarr',
-      layerId,
-      name,
-      description,
-      place,
-      about,
-      parts,
-      acquired,
-    });
+    const row = { layerId, name, description, place, about, parts, acquired };
+    return this.registered.add<ZarrAbout>({ kind: 'zarr', ...row }, { sources, by });
   }
 
   /** Reads its metadata again. Throws as `register` does. */
   async refresh(id: number): Promise<ZarrStore> {
     const { about, layerId } = await this.get(id);
-    const { parts, ...scan } = await this.#scan(about);
+    const { path } = await findObject(about, this.deps);
+    const { parts, ...scan } = await this.#scan(path);
     this.registered.requireFit(layerId, parts[0]);
     return this.registered.change<ZarrAbout>('zarr', id, {
       about: { ...about, ...scan },
@@ -81,8 +85,7 @@ export class ZarrStores {
     return this.registered.remove('zarr', id);
   }
 
-  async #scan({ provider, bucket, key }: ObjectPlace): Promise<Scan> {
-    const path = await pathOf({ provider, bucket, key: key.replace(/\/$/, '') }, this.deps);
+  async #scan(path: string): Promise<Scan> {
     if (isRemote(path)) return this.#scanRemote(path);
     const { problem } = await readStore(path);
     if (problem !== undefined) throw new ApiError('invalid-request', problem);

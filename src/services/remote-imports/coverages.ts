@@ -8,7 +8,7 @@ import type { Pools } from '../../core/tasks.js';
 import type { CollectionStore } from '../../stores/collections.js';
 import type { JobRow } from '../../stores/jobs.js';
 import type { SubmitOptions } from '../jobs/engine.js';
-import { slug } from '../publish/slug.js';
+import { collectionId } from '../publish/slug.js';
 import type { RasterImportInput, RasterImportOutcome, RasterImports } from '../rasters/import.js';
 
 export interface CoverageImportsDeps {
@@ -39,7 +39,7 @@ export class CoverageImports {
 
   /** Whether a layer of that name is there: a second import would mix two coverages. */
   isTaken({ layerId, name }: CoverageTarget): boolean {
-    return layerId === undefined && this.deps.catalog().byId(slug(name)) !== undefined;
+    return layerId === undefined && this.deps.catalog().byId(collectionId(name)) !== undefined;
   }
 
   /** Rejects with a `TaskFailure` or `ApiError`; then nothing stays of it. */
@@ -76,7 +76,7 @@ export class CoverageImports {
     await makeFolder(imports.uploads);
     const file = join(imports.uploads, `${randomUUID()}.tif`);
     const { bytes } = await ask({ ...request, path: file, maxBytes: LIMITS.uploadBytes });
-    const layerId = target.layerId ?? (await collections.idOf(slug(target.name)));
+    const layerId = target.layerId ?? (await collections.idOf(collectionId(target.name)));
     const { name, description } = target;
     const input = { file, layerId, name, description, acquired: null };
     const job = await imports.submit(input, options).catch(async (error) => {

@@ -13,7 +13,7 @@ import { type Derivations, requireAllOf } from '../access/derivations.js';
 import type { CacheReach } from '../cache/levels.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import type { JobContext, JobKind, PartContext } from '../jobs/kinds.js';
-import { slug } from '../publish/slug.js';
+import { collectionId } from '../publish/slug.js';
 import type { Storage } from '../storage/storage.js';
 import * as metrics from '../telemetry/metrics.js';
 import { makeTile } from '../tiles/make.js';
@@ -453,7 +453,7 @@ const publishedName = ({ collections, container }: TileJobInput) =>
 const CONTAINERS = ['pmtiles', 'mbtiles'] as const;
 
 /** The collection that a published archive becomes. */
-const publishedId = (input: TileJobInput) => slug(parse(publishedName(input)).name);
+const publishedId = (input: TileJobInput) => collectionId(parse(publishedName(input)).name);
 
 function kindOf({ operation }: TileJobInput): TileJobKind {
   if (operation === 'publish') return 'tiles.publish';

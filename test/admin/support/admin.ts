@@ -42,6 +42,7 @@ import { Peers } from '../../../src/services/peers.js';
 import { Proposals } from '../../../src/services/processes/proposals.js';
 import { LayerCopies } from '../../../src/services/publish/copies.js';
 import { PublishedLayers } from '../../../src/services/publish/layers.js';
+import { ShownLayers } from '../../../src/services/publish/shown-layers.js';
 import { SourceLayers } from '../../../src/services/publish/source-layers.js';
 import { manageRasters } from '../../../src/services/rasters/managed.js';
 import { objectUrl } from '../../../src/services/rasters/places.js';
@@ -124,6 +125,10 @@ export async function adminHarness(temporary = () => temporaryState()) {
   });
   const tilePackages = new TilePackages({ pools, jobs, tilesets });
   const wmtsImports = new WmtsImports({ pools, jobs, tilesets, sealing: new Sealing('') });
+  const shownLayers = new ShownLayers({
+    ...{ documents: t.state.documents, rasters: t.state.rasters, collections: t.state.collections },
+    ...{ derivations, catalog: () => new CatalogSnapshot([], [], 0) },
+  });
   const rasters = manageRasters({
     state: t.state,
     catalog: () => new CatalogSnapshot([], [], 0),
@@ -135,6 +140,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     urlOf: objectUrl({}),
     storeOf: async () => undefined,
     folders: () => [],
+    ...{ shownLayers, derivations },
   });
   const invalidated: CacheScope[] = [];
   const use = {
@@ -224,7 +230,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
       settle: async () => {},
     }),
     layerCopies: new LayerCopies({
-      ...{ connections, pools, jobs, imports, layers },
+      ...{ connections, pools, jobs, imports, layers, shownLayers, derivations },
       ...{ documents: t.state.documents, collections: t.state.collections, catalog: visible },
     }),
     server: { version: '2026.3.0', releaseChannel: 'preview' },

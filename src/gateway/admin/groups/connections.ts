@@ -9,6 +9,7 @@ import { isBucketProvider, type ObjectQuery } from '../../../services/connection
 import { isServiceKind } from '../../../services/connections/service-address.js';
 import { ifMatch } from '../conditional.js';
 import { ConnectionPatch, credentialOf, NewConnection, sslOf, targetOf } from '../connection-bodies.js';
+import { nameSources } from '../connection-sources.js';
 import { objectTables, serviceTables, TableSchema, tablesWithin } from '../connection-tables.js';
 import {
   DetailSchema,
@@ -107,13 +108,8 @@ export const connections = group(
             const change = { ...target, isActive, ...(description === undefined ? {} : { description }) };
             const by = actorOf(x.principal);
             const credential = credentialOf(x.body, deps);
-            if (isDatabaseConnection(before))
-              await deps.publishedLayers.nameSources(
-                before,
-                { ...before, body: { ...before.body, ...change } },
-                credential,
-                by,
-              );
+            const after = { ...before, body: { ...before.body, ...change } };
+            await nameSources(before, after, { by, credential }, deps);
             const changed = await connections.update(before, by, () => change, credential, ifMatch(x));
             return summary(changed, connections, (await connections.checks()).get(before.id));
           },

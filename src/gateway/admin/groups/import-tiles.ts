@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { isLayerNumber } from '../../../core/access.js';
 import { isVectorArchive } from '../../../core/archives.js';
 import { ApiError } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
@@ -101,6 +102,8 @@ interface Request extends Omit<PackageInput, 'file'> {
 function requestOf({ tilesetId, fileName, minZoom, maxZoom, dryRun }: PackageExchange['params']): Request {
   if (tilesetId === undefined || tilesetId.length > ID_LENGTH || !ID.test(tilesetId))
     throw wrong(`tilesetId must be lower case letters, digits, _ and -, at most ${ID_LENGTH}.`);
+  if (isLayerNumber(tilesetId))
+    throw wrong(`tilesetId: '${tilesetId}' could be the number of another layer. Add a letter to it.`);
   const name = (fileName ?? 'package.tpkx').toLowerCase();
   const ending = PACKAGE_ENDINGS.find((one) => name.endsWith(one));
   if (!ending) throw wrong(`fileName must end with one of ${PACKAGE_ENDINGS.join(', ')}.`);

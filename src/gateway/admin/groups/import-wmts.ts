@@ -5,7 +5,7 @@ import type { RemoteLevel, RemoteTileSet } from '../../../core/ingest.js';
 import { LIMITS } from '../../../core/limits.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import { json } from '../../../core/reply.js';
-import { slug } from '../../../services/publish/slug.js';
+import { collectionId } from '../../../services/publish/slug.js';
 import { remoteFailure } from '../../../services/remote-failure.js';
 import { sourceUrl } from '../../../services/remote-file.js';
 import { countTiles, type WmtsOutcome } from '../../../services/tile-imports/wmts.js';
@@ -175,7 +175,7 @@ async function viewOf(
 ): Promise<TileSetView> {
   const { body } = x;
   const levels = levelsOf(body, set);
-  const name = slug(set.layer);
+  const name = collectionId(set.layer);
   const view: TileSetView = {
     layerIdentifier: set.layer,
     tileMatrixSetIdentifier: set.matrixSet,

@@ -3,6 +3,7 @@ import { SERVICE } from '../../../core/access.js';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import { actorOf, type Exchange } from '../../../core/operation.js';
 import type { TableChoice, TableReport } from '../../../core/table-tasks.js';
+import { copyRight } from '../../../services/access/derivations.js';
 import { isWithin } from '../../../services/access/policy.js';
 import type { RuledLayer } from '../../../services/access/rules.js';
 import type { NewLayer, StoredLayer } from '../../../services/publish/layers.js';
@@ -111,8 +112,10 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
     errors: [400, 404, 409, 422, 503],
     async answer({ params, body, principal }, { connections, layerCopies, publishedLayers: layers, rules }) {
       const connection = await connections.get(params.id);
-      if (connections.isRemote(connection))
-        return copyView(await layerCopies.publish(connection, copyOf(layerOf(body)), actorOf(principal)));
+      if (connections.isRemote(connection)) {
+        const publisher = { right: copyRight(principal, rules.current), by: actorOf(principal) };
+        return copyView(await layerCopies.publish(connection, copyOf(layerOf(body)), publisher));
+      }
       const permit = (sources: readonly RuledLayer[]) => requireWholeOf(sources, 'read', principal, rules);
       return view(await layers.publish(connection, layerOf(body), actorOf(principal), permit));
     },

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { hasCoverage } from '../../../core/abilities.js';
-import { type DataAccess, OPEN, SERVICE } from '../../../core/access.js';
+import { type DataAccess, namesOfLayer, OPEN, SERVICE } from '../../../core/access.js';
 import { problem, requireSound } from '../../../core/body-problems.js';
 import type { Collection, RasterCollection } from '../../../core/collection.js';
 import { notFound } from '../../../core/errors.js';
@@ -270,7 +270,7 @@ async function putMetadata(
   // Nothing is written where a part of the change is not the caller's to make.
   if (enabled) requireWhole([collection], 'read', principal, deps);
   const access = deps.rules.current.accessOf(collection);
-  if (accessPolicy) requireAccessRight(collection.id, accessPolicy, access, principal, deps);
+  if (accessPolicy) requireAccessRight(namesOfLayer(collection)[0], accessPolicy, access, principal, deps);
   const mergeStrategy = rasterMosaic
     ? strategyOf(rasterMosaic.mergeStrategy, collection, before.mergeStrategy)
     : undefined;
@@ -289,7 +289,7 @@ async function putMetadata(
     },
   };
   await layers.put(collection, settings, actorOf(principal));
-  if (accessPolicy) await putAccess(deps, collection.id, accessPolicy, access, principal);
+  if (accessPolicy) await putAccess(deps, namesOfLayer(collection)[0], accessPolicy, access, principal);
 }
 
 /** Undefined for null, which clears it. Throws 400 for a layer without rasters, and for values that cannot be merged. */

@@ -5,6 +5,7 @@ import {
   type StoredConnection,
 } from '../../../services/connections/connection.js';
 import { inSpan } from '../../../services/telemetry/spans.js';
+import { nameSources } from '../connection-sources.js';
 import type { AdminDeps } from '../deps.js';
 import {
   APPLIED,
@@ -63,6 +64,10 @@ async function connect(steps: readonly Step[], undos: Undo[], by: string, deps: 
   );
   const names = new Set(changes.map(({ name }) => name));
   const before = (await deps.connections.list()).filter(({ body }) => names.has(body.name));
+  for (const { name, prepared } of changes) {
+    const former = before.find(({ body }) => body.name === name);
+    if (former) await nameSources(former, prepared as StoredConnection, { by }, deps);
+  }
   const put = (name: string, after: StoredConnection | undefined, stores: Stores) =>
     connection.write(stores, name, after?.body, by, after);
   const ours = await deps.state.atomically(async (stores) => {

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { SERVICE } from '../../../core/access.js';
 import { problem } from '../../../core/body-problems.js';
 import { ApiError } from '../../../core/errors.js';
+import { type CopyRight, copyRight } from '../../../services/access/derivations.js';
 import type { StoredConnection } from '../../../services/connections/connection.js';
 import { LAYER_COPY } from '../../../services/connections/connections.js';
 import { LAYER_KIND } from '../../../services/layers/layers.js';
@@ -42,6 +43,7 @@ interface Draft {
   readonly isThere: boolean;
   /** The manifest keeps it switched off. */
   readonly isOff: boolean;
+  readonly right: CopyRight;
 }
 
 export const layerCopy: Kind = {
@@ -70,17 +72,19 @@ export const layerCopy: Kind = {
     const choice = { connectionId: source.id, schema, table, layerName, srid: srid ?? null };
     const before = await deps.layerCopies.find(name);
     const isThere = before !== undefined && isDraftOf(before, choice);
+    const right = copyRight(targets.principal, deps.rules.current);
+    await deps.layerCopies.sourcesOf(name, source, choice, right);
     if (!isThere) await requireReadable(source, choice, deps);
     const words = { ...NO_WORDS, serviceName: targets.services.get(name) ?? SERVICE, enabled: false };
     const copy: NewCopy = { schema, table, layerName, srid: srid ?? null, ...words, isDraft: true };
     const isOff = targets.switchedOff.has(name);
-    return { id: name, layerId, connection: source, copy, isThere, isOff };
+    return { id: name, layerId, connection: source, copy, isThere, isOff, right };
   },
   async make(prepared, by, { layerCopies, state }) {
-    const { id, layerId, connection, copy, isThere } = prepared as Draft;
+    const { id, layerId, connection, copy, isThere, right } = prepared as Draft;
     if (isThere) return async () => {};
     if (layerId !== undefined) await state.collections.take(layerId, id);
-    const publication = await layerCopies.publish(connection, copy, by);
+    const publication = await layerCopies.publish(connection, copy, { right, by });
     return () => layerCopies.remove(publication, by);
   },
   async prepareRemoval(name, { layerCopies }) {

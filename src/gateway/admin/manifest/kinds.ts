@@ -5,6 +5,7 @@ import {
   BUILT_IN_ROLES,
   type DataAccess,
   labelsOf,
+  namesOfLayer,
   OPEN,
   type Role,
   type RuleScope,
@@ -234,9 +235,7 @@ async function requireAccessRight(...[name, { before, after }, principal, deps]:
 /** The published table of a name that no collection of the catalog has, as it is switched off. */
 async function switchedOffLayers(name: string, { publishedLayers, catalog }: AdminDeps) {
   if (catalog().byId(name)) return [];
-  return (await publishedLayers.list())
-    .filter(({ id, body }) => id === name || String(body.layerId) === name)
-    .map(ruledLayer);
+  return (await publishedLayers.list()).map(ruledLayer).filter((one) => namesOfLayer(one).includes(name));
 }
 
 /** Protocols of a service. */

@@ -1,0 +1,100 @@
+import { SERVICE } from '../../core/access.js';
+import type { CatalogSnapshot } from '../../core/collection.js';
+import { isDatabase } from '../../core/database-url.js';
+import { objectAddress } from '../../core/object-stores.js';
+import { placesOfRaster } from '../../core/raster-sources.js';
+import type { CollectionStore } from '../../stores/collections.js';
+import type { DocumentStore } from '../../stores/documents.js';
+import type { RasterStore } from '../../stores/rasters.js';
+import type { Derivations } from '../access/derivations.js';
+import type { RuledLayer, SourceLayer } from '../access/rules.js';
+import { CONNECTION, type Connection, providerOf, type StoredConnection } from '../connections/connection.js';
+import { LAYER_COPY } from '../connections/connections.js';
+import { isBucketProvider, objectStoreOf } from '../connections/object-store.js';
+import { serviceAddress } from '../connections/service-address.js';
+import { type DataPlace, overlap, placeOf, placeOfService, placeOfUrl, placesOf } from './data-places.js';
+import type { LayerCopy } from './layer-copy.js';
+
+export interface ShownLayersDeps {
+  readonly documents: Pick<DocumentStore, 'list'>;
+  readonly rasters: Pick<RasterStore, 'list'>;
+  readonly collections: Pick<CollectionStore, 'find' | 'slugOf'>;
+  readonly derivations: Pick<Derivations, 'sourcesOf'>;
+  catalog(): CatalogSnapshot;
+}
+
+interface PlacedLayer {
+  readonly layer: RuledLayer;
+  readonly places: readonly DataPlace[];
+}
+
+/** Finds the layers that show data: a further layer of the data is a copy of them, and no way round their rules. */
+export class ShownLayers {
+  constructor(private readonly deps: ShownLayersDeps) {}
+
+  /** The layers that show something of a place, but for the one of the id `except`, and the layers that they are copies of. */
+  async at(place: DataPlace, except?: string): Promise<SourceLayer[]> {
+    const all = [
+      ...(await this.#published()),
+      ...(await this.#registered()),
+      ...(await this.#copied()),
+      ...this.#awaited(),
+    ];
+    const shown = all.filter(({ places }) => places.some((one) => overlap(one, place)));
+    const byId = new Map(shown.map(({ layer }) => [layer.id, this.deps.catalog().byId(layer.id) ?? layer]));
+    return this.deps.derivations.sourcesOf([...byId.values()]).filter(({ id }) => id !== except);
+  }
+
+  #published(): Promise<PlacedLayer[]> {
+    const { collections } = this.deps.catalog();
+    return Promise.all(collections.map(async (layer) => ({ layer, places: await placesOf(layer) })));
+  }
+
+  /** Rasters of a connection that is switched off are in no catalog. */
+  async #registered(): Promise<PlacedLayer[]> {
+    const rasters = await this.deps.rasters.list();
+    const placed = rasters.map(async ({ kind, layerId, parts }): Promise<PlacedLayer[]> => {
+      const id = kind === 'import' ? undefined : await this.deps.collections.slugOf(layerId);
+      if (id === undefined) return [];
+      const paths = parts.flatMap(({ source }) => placesOfRaster(source));
+      return [{ layer: { id, layerId }, places: await Promise.all(paths.map((path) => placeOf(path))) }];
+    });
+    return (await Promise.all(placed)).flat();
+  }
+
+  async #copied(): Promise<PlacedLayer[]> {
+    const { documents, collections } = this.deps;
+    const copies = await documents.list<LayerCopy>(LAYER_COPY);
+    if (copies.length === 0) return [];
+    const stored = await documents.list<Connection>(CONNECTION);
+    const connections = new Map(stored.map((one) => [one.id, one]));
+    const placed = copies.map(async ({ id, body }): Promise<PlacedLayer[]> => {
+      const [connection, layerId] = [connections.get(body.connectionId), await collections.find(id)];
+      if (!connection || layerId === undefined) return [];
+      const service = body.settings.service ?? SERVICE;
+      return [{ layer: { id, layerId, service }, places: [placeOfCopy(connection, body)] }];
+    });
+    return (await Promise.all(placed)).flat();
+  }
+
+  /** Layers whose source cannot be read now. */
+  #awaited(): PlacedLayer[] {
+    return this.deps
+      .catalog()
+      .quarantined.flatMap(({ path, awaited = [] }) =>
+        isDatabase(path) ? [] : awaited.map((layer) => ({ layer, places: [{ path }] })),
+      );
+  }
+}
+
+/** The place of what a connection to a bucket or a service leads to. */
+export function placeOfCopy({ body }: StoredConnection, { table }: Pick<LayerCopy, 'table'>): DataPlace {
+  if (!isBucketProvider(providerOf(body))) return placeOfService(serviceAddress(body), table);
+  return placeOfUrl(objectAddress(objectStoreOf(body, ''), table));
+}
+
+/** The place of a bucket. */
+export function placeOfBucket({ body }: StoredConnection): DataPlace {
+  const { endpoint, bucket } = objectStoreOf(body, '');
+  return placeOfUrl(`${endpoint}/${bucket}`);
+}
