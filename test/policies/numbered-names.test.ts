@@ -117,6 +117,9 @@ it('means one layer, whatever the ids of the others', async () => {
       );
       return all.map(({ body }) => body.features[0]?.properties.country ?? null);
     };
+    // A rule of this name would apply to no layer.
+    const padded = { ...scope, layer: `0${layerId}`, claimType: 'country', comparison: 'in' };
+    expect((await admin('POST', '/rls-policies', padded)).status).toBe(400);
     const expected = ['2', '3', '4'].map((id) => (id === idOf(layerId) ? null : 'CH'));
     for (const [kind, rule] of [
       ['rls-policies', { ...scope, claimType: 'country', comparison: 'in' }],

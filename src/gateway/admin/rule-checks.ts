@@ -1,5 +1,5 @@
 import { hasFeatures } from '../../core/abilities.js';
-import { ANY, isLayerNumber, type RowPolicy, type RuleScope, type Treatment } from '../../core/access.js';
+import { ANY, namesOfLayer, type RowPolicy, type RuleScope, type Treatment } from '../../core/access.js';
 import { type BodyProblem, problem, refuse, requireSound } from '../../core/body-problems.js';
 import { type CatalogSnapshot, type VectorCollection, whole } from '../../core/collection.js';
 import { Cql2Error } from '../../core/cql2/index.js';
@@ -95,7 +95,7 @@ function layerProblem(
   fits: Fits,
   suits: Suits,
 ): BodyProblem | undefined {
-  const published = isLayerNumber(layer) ? catalog.byLayerId(Number(layer)) : catalog.byId(layer);
+  const published = catalog.collections.find((one) => namesOfLayer(one).includes(layer));
   if (!published) {
     const unread = unreadNamed(catalog, layer);
     if (unread) throw unread;
