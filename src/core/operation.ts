@@ -89,6 +89,8 @@ export interface Principal {
   readonly limit?: { readonly requests: number; readonly seconds: number };
   /** Of a caller who is signed in with a browser: names the session. */
   readonly sessionHash?: string;
+  /** Of a caller with a bearer token: names the token, and the session that it is of. The token ends with either. */
+  readonly endsWith?: readonly string[];
   /** Milliseconds since 1970 at which what it came with ends, where that is not looked up: connections end then. */
   readonly expiresAt?: number;
   /** Layers outside of which nothing exists for this caller, whatever else it may: ids or numbers of collections. */
@@ -106,7 +108,7 @@ export function actorOf({ kind, id }: Pick<Principal, 'kind' | 'id'>): string {
 }
 
 /** The principal as jobs keep it: they go on when its session ends. */
-export function withoutSession({ sessionHash: _, ...principal }: Principal): Principal {
+export function withoutSession({ sessionHash: _, endsWith: _names, ...principal }: Principal): Principal {
   return principal;
 }
 

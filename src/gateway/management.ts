@@ -19,7 +19,7 @@ import { permits } from '../services/access/permissions.js';
 import { PROCESS_PERMISSIONS, WRITE_FEATURES } from '../services/access/policy.js';
 import type { PresentRights } from '../services/access/present-rights.js';
 import type { RateLimits } from '../services/access/rate-limits.js';
-import type { AccessRules } from '../services/access/rules.js';
+import { type AccessRules, givesRights } from '../services/access/rules.js';
 import { Sealing } from '../services/access/sealing.js';
 import type { Tenants } from '../services/access/tenants.js';
 import type { Users } from '../services/access/users.js';
@@ -158,6 +158,7 @@ export function startManagement(options: ManagementOptions): Management {
     ),
     limits: { kinds: config.jobs.limits, perOwner: config.jobs.perOwner, perTenant: config.jobs.perTenant },
     folder: config.state.url === '' ? undefined : folderName(options.dataDir),
+    requireCaller: (caller) => options.presentRights.requireCaller(caller),
     onError: (error: unknown) => log.write('job.engine.failed', exception(error)),
   });
   /** All processes show what was made before its job succeeds. */
@@ -222,7 +223,6 @@ export function startManagement(options: ManagementOptions): Management {
     spoolBytes: config.processes.spool,
     pushDown: config.processes.pushDown,
     memoryBytes: config.processes.memory,
-    requireActive: (principal) => options.presentRights.requireActive(principal),
     callbacks: new Callbacks({
       ...{ jobs, allowed: new AllowedHosts(config.remote.allow) },
       documents: { status: (job, baseUrl) => statusInfo({ baseUrl }, job), results: resultLinks },
@@ -406,8 +406,12 @@ export function startManagement(options: ManagementOptions): Management {
       throw error;
     });
   };
+  const lookAtCallers = () => void jobs.lookAtCallers();
+  const unfollow = options.rules.follow(lookAtCallers, givesRights);
+  cluster.announcements.on('lost-secret', lookAtCallers);
   const close = () => {
     closing.abort();
+    unfollow();
     clearInterval(sweeping);
     return jobs.stop();
   };

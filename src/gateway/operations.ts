@@ -47,7 +47,7 @@ import { type TilesDeps, tilesOperations } from './surfaces/tiles/operations.js'
 export type SurfaceDeps = StreamingDeps &
   Omit<MapsDeps, 'symbols'> &
   TilesDeps &
-  StacDeps &
+  Omit<StacDeps, 'visibleEverywhere'> &
   ItemDeps &
   EditDeps &
   ProbeDeps &
@@ -86,7 +86,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...tilesOperations(onEarth('OgcTiles')),
     ...mapsOperations({ ...on('OgcMaps'), symbols }),
     ...coveragesOperations(on('OgcCoverages')),
-    ...stacOperations(onEarth('Stac')),
+    ...stacOperations({ ...onEarth('Stac'), visibleEverywhere: deps.visible }),
     ...streamingOperations(onEarth('Streaming')),
     ...catalogueOperations(directory),
     ...portalOperations(directory),

@@ -22,6 +22,7 @@ export interface NewJob {
   input: unknown;
   owner: string;
   tenant?: string | undefined;
+  caller?: object | undefined;
   /** `Normal` when absent. */
   priority?: JobPriority | undefined;
   idempotencyKey?: string;
@@ -78,6 +79,7 @@ export class JobStore {
         resources_json: JSON.stringify(job.resources),
         folder: job.folder ?? null,
         tenant: job.tenant ?? null,
+        caller_json: job.caller === undefined ? null : JSON.stringify(job.caller),
         priority: JOB_PRIORITIES.indexOf(job.priority ?? 'Normal'),
       })
       .onConflict((c) => c.columns(['owner', 'kind', 'idempotency_key']).doNothing())

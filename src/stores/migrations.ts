@@ -30,6 +30,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0021-spent-tokens': { up: spentTokens },
   '0022-turns': { up: turns },
   '0023-numbered-rules': { up: numberedRules },
+  '0024-job-callers': { up: jobCallers },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -351,6 +352,11 @@ async function turns(db: StateDb): Promise<void> {
   await runAll(db, [
     'CREATE TABLE turns (resource TEXT PRIMARY KEY, holder TEXT NOT NULL, ends_at INTEGER NOT NULL) STRICT',
   ]);
+}
+
+/** Who asked for a job, so that it ends with the rights of the caller. */
+async function jobCallers(db: StateDb): Promise<void> {
+  await runAll(db, ['ALTER TABLE jobs ADD COLUMN caller_json TEXT']);
 }
 
 async function jobShares(db: StateDb): Promise<void> {

@@ -91,6 +91,8 @@ export interface JobTable {
   tenant: Generated<string | null>;
   /** Place in `JOB_PRIORITIES`. */
   priority: Generated<number>;
+  /** Who is looked up again while the job runs; null when nobody is. */
+  caller_json: Generated<string | null>;
 }
 
 /** A part of a running job, which any server may do. */

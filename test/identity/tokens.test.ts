@@ -208,6 +208,49 @@ describe('who is signed in', () => {
     expect((await send('GET', READ_KEYS, undefined, other)).status).toBe(401);
   });
 
+  it('ends the streams that the token opened, with the token and with its session', async () => {
+    const password = 'correct horse battery';
+    const user = { name: 'timo', password, roles: ['administrator'] };
+    await send('POST', '/api/v1/users', user, { 'x-api-key': server.adminKey });
+    const signIn = async () => {
+      const { headers } = await send('POST', '/account/sign-in', { name: 'timo', password });
+      const session = { cookie: headers.get('set-cookie')!.split(';')[0]!, origin: own() };
+      const { json } = await send('POST', '/api/v1/admin/auth/bearer', undefined, session);
+      return { session, token: bearer(json['accessToken'] as unknown as string) };
+    };
+    const [first, second] = [await signIn(), await signIn()];
+    await addScope('stream:end', ['read:*']);
+    const { id, secret } = await addClient('streamer', { allowedScopes: ['stream:end'] });
+    const program = bearer((await askToken(GRANT, basic(id, secret))).json['access_token']!);
+    const ended = new Set<string>();
+    const controller = new AbortController();
+    const open = async (name: string, headers: Record<string, string>) => {
+      const url = `${server.url}/api/v1/streaming/features?layers=1`;
+      const init = { headers: { accept: 'text/event-stream', ...headers }, signal: controller.signal };
+      const response = await fetch(url, init);
+      expect(response.status).toBe(200);
+      const read = async () => {
+        for await (const _ of response.body!);
+      };
+      void read().then(
+        () => ended.add(name),
+        () => {},
+      );
+    };
+    await open('token', first.token);
+    await open('of the session', second.token);
+    await open('program', program);
+    await open('key', { 'x-api-key': server.adminKey });
+    const logout = '/api/v1/admin/auth/logout';
+    expect((await send('POST', logout, undefined, first.token)).status).toBe(200);
+    await expect.poll(() => [...ended], { timeout: 3000 }).toEqual(['token']);
+    await send('POST', '/account/sign-out', undefined, second.session);
+    await expect.poll(() => [...ended], { timeout: 3000 }).toEqual(['token', 'of the session']);
+    expect((await send('POST', logout, undefined, program)).status).toBe(200);
+    await expect.poll(() => [...ended], { timeout: 3000 }).toEqual(['token', 'of the session', 'program']);
+    controller.abort();
+  });
+
   it('ends the token that it signs out with, of whatever kind', async () => {
     const password = 'correct horse battery';
     const user = { name: 'tilda', password, roles: ['administrator'] };

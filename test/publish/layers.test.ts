@@ -312,6 +312,53 @@ describe('published layers', () => {
     await removeAll();
   });
 
+  it('inherit what settings of another layer of the table hide', async () => {
+    const send = async (headers: Record<string, string>, layerName: string) => {
+      const body = JSON.stringify({ schema: 'data', table: 'places', layerName });
+      const init = { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body };
+      return (await fetch(`${server.url}/api/v1/admin/connections/main/layers`, init)).status;
+    };
+    const headersOf = async (...permissions: string[]) => {
+      const { body } = await admin('POST', '/api-keys', { name: 'publisher', permissions });
+      return { 'x-api-key': body.data.key as string };
+    };
+    const publisher = await headersOf('read:*', 'admin:layers:write');
+    const administrator = { 'x-api-key': server.adminKey };
+    const shown = async (id: string) =>
+      Promise.all(
+        [{}, publisher, administrator].map(
+          async (headers) => (await fetch(server.url + items(id), { headers })).status,
+        ),
+      );
+    const { layerId } = (await publish({ table: 'places', layerName: 'veiled' })).body.data;
+    const [field] = (await admin('GET', `/metadata/layers/${layerId}/fields`)).body.data.fields;
+    const hidden = (isHidden: boolean) =>
+      admin('PUT', `/metadata/layers/${layerId}/fields`, {
+        fields: [{ name: field.name, hidden: isHidden }],
+      });
+    const filtered = (filter: object | null) => admin('PUT', `/metadata/layers/${layerId}/filter`, filter);
+    await hidden(true);
+    expect(await send(publisher, 'veiled refused')).toBe(403);
+    expect(await send(administrator, 'veiled since')).toBe(201);
+    expect(await shown('veiled-since')).toEqual([401, 403, 200]);
+    await hidden(false);
+    expect(await send(publisher, 'veiled before')).toBe(201);
+    const copies = ['veiled-before', 'veiled-since'];
+    for (const id of copies) expect(await shown(id), id).toEqual([200, 200, 200]);
+    await filtered({ permanentFilter: { expression: `"${field.name}" IS NULL` } });
+    for (const id of copies) expect(await shown(id), id).toEqual([401, 403, 200]);
+    const enabled = `/connections/main/layers/${layerId}/enabled`;
+    expect((await admin('PUT', enabled, { enabled: false })).status).toBe(200);
+    for (const id of copies) expect(await shown(id), id).toEqual([401, 403, 200]);
+    expect((await admin('PUT', enabled, { enabled: true })).status).toBe(200);
+    await filtered(null);
+    for (const id of copies) expect(await shown(id), id).toEqual([200, 200, 200]);
+    const { data } = (await admin('GET', '/connections/main/layers')).body;
+    for (const one of data as { layerId: number; layerName: string }[])
+      if (one.layerName.startsWith('veiled'))
+        expect((await admin('DELETE', `/connections/main/layers/${one.layerId}`)).status).toBe(200);
+  });
+
   it('are gone while their connection is inactive, and keep it from being deleted', async () => {
     expect((await admin('DELETE', '/connections/main')).status).toBe(409);
     await admin('PUT', '/connections/main', { isActive: false });

@@ -1,6 +1,6 @@
 import { ANY, namesOfLayer, type RuleScope, SERVICE } from '../../core/access.js';
 import { CatalogSnapshot, type Collection } from '../../core/collection.js';
-import { notFound } from '../../core/errors.js';
+import { ApiError, notFound } from '../../core/errors.js';
 import type { Principal } from '../../core/operation.js';
 import {
   type AccessAction,
@@ -8,10 +8,12 @@ import {
   isWhole,
   wholeRightError,
 } from '../../services/access/access.js';
-import { serviceAccessId } from '../../services/access/marker.js';
-import { hasWhole, isWithin } from '../../services/access/policy.js';
+import { NOTHING_HIDDEN } from '../../services/access/hidden.js';
+import { hides, serviceAccessId } from '../../services/access/marker.js';
+import { hasWhole, isAdministrator, isWithin } from '../../services/access/policy.js';
 import { requireNoTenant } from '../../services/access/restrictions.js';
-import type { AccessRules, RuledLayer, RuleSet } from '../../services/access/rules.js';
+import type { AccessRules, RuledLayer, RuleSet, SourceLayer } from '../../services/access/rules.js';
+import type { Layers } from '../../services/layers/layers.js';
 import type { StoredLayer } from '../../services/publish/layers.js';
 
 /**
@@ -47,6 +49,27 @@ export function requireWholeOf(
 ): void {
   const refused = layers.find((layer) => !hasWhole(principal, layer, action, rules.current));
   if (refused) refuseLayer(refused, action, principal);
+}
+
+/**
+ * As `requireWholeOf`, for the layers of a table that is published again: unless the caller is an administrator, their
+ * settings must hide nothing, because the further layer has settings of its own.
+ */
+export function requireSources(
+  sources: readonly SourceLayer[],
+  principal: Principal,
+  { rules, layers }: { rules: Pick<AccessRules, 'current'>; layers: Pick<Layers, 'settingsOf'> },
+): void {
+  requireWholeOf(sources, 'read', principal, rules);
+  if (isAdministrator(principal)) return;
+  const hiding = sources.find(
+    (source) => source.hidden === NOTHING_HIDDEN && hides(layers.settingsOf(source)),
+  );
+  if (hiding)
+    throw new ApiError(
+      'forbidden',
+      `Settings of layer '${hiding.id}' hide rows or fields of this table. Only an administrator can publish it again.`,
+    );
 }
 
 function refuseLayer(layer: RuledLayer, action: AccessAction, principal: Principal): never {

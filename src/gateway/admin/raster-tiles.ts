@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Exchange } from '../../core/operation.js';
-import { submitterOf } from '../../services/jobs/submitter.js';
+import { callerOf } from '../../services/jobs/submitter.js';
 import type { ImportedRaster } from '../../services/rasters/import.js';
 import type { TileJobState } from '../../services/tile-jobs/service.js';
 import type { AdminDeps } from './deps.js';
@@ -14,7 +14,7 @@ const LATER = 'Not all tiles could be made ahead; they are made when they are as
 
 /** Makes the tiles of some levels of an imported raster, the widest first. Never fails: they can be made later. */
 export async function makeTilesAhead(
-  { signal, principal, correlationId }: Exchange,
+  { signal, principal, operation, correlationId }: Exchange,
   { tileJobs, jobs }: AdminDeps,
   { layerId, parts }: ImportedRaster,
   zooms: readonly number[],
@@ -22,7 +22,7 @@ export async function makeTilesAhead(
   const collection = await shownHere(tileJobs, layerId, signal);
   if (!collection)
     return { count: 0, warnings: ['The layer is not published: see the quarantined sources.'] };
-  const options = { ...submitterOf(principal), correlationId };
+  const options = { ...callerOf(principal, operation), correlationId };
   let [count, total] = [0, 0];
   try {
     for (const [minZoom, maxZoom] of runsOf(zooms)) {

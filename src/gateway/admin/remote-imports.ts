@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors.js';
 import type { Exchange } from '../../core/operation.js';
 import type { SubmitOptions } from '../../services/jobs/engine.js';
-import { submitterOf } from '../../services/jobs/submitter.js';
+import { callerOf } from '../../services/jobs/submitter.js';
 import { type RequestSpan, traceparentOf } from '../../services/telemetry/spans.js';
 import type { JobRow } from '../../stores/jobs.js';
 import type { AdminDeps } from './deps.js';
@@ -28,7 +28,7 @@ export function requireTable(member: string, table: string): string {
 export function ownerOf(x: Exchange): SubmitOptions {
   const trace = traceparentOf((x.span as RequestSpan | undefined)?.span);
   return {
-    ...{ ...submitterOf(x.principal), correlationId: x.correlationId },
+    ...{ ...callerOf(x.principal, x.operation), correlationId: x.correlationId },
     ...(trace === undefined ? {} : { trace }),
   };
 }

@@ -6,6 +6,7 @@ import { ApiKeys, keyHash, keyStatus } from '../../services/access/api-keys.js';
 import type { Attempts } from '../../services/access/attempts.js';
 import type { Bearer, BearerTokens } from '../../services/access/bearers.js';
 import { EMBED_MARK } from '../../services/access/embed-keys.js';
+import { tokenName } from '../../services/access/ended-tokens.js';
 import { identityOfKey, identityOfUser, principalOf } from '../../services/access/identity.js';
 import { NO_RULES, type RuleSet } from '../../services/access/rules.js';
 import { Sessions, sessionHash } from '../../services/access/sessions.js';
@@ -171,7 +172,10 @@ class StateAuthenticator implements Authenticator {
   #ofToken(token: string): Principal | Promise<Principal> {
     return this.#secrets.check(hash('sha256', `token ${token}`, 'hex'), async () => {
       const bearer = await this.#tokens?.find(token);
-      return bearer && { principal: this.#bearerPrincipal(bearer), expiresAt: bearer.expiresAt };
+      if (!bearer) return undefined;
+      const session = 'user' in bearer && bearer.session !== undefined ? [bearer.session] : [];
+      const endsWith = [tokenName(token), ...session];
+      return { principal: { ...this.#bearerPrincipal(bearer), endsWith }, expiresAt: bearer.expiresAt };
     });
   }
 

@@ -47,6 +47,8 @@ export function sendReply(x: HttpExchange, reply: Reply, sent: Sent, fail: Fail)
     if (x.method === 'HEAD') return writeEmpty(x, reply, sent, coding, reply.length);
     x.detach();
     if (reply.length === undefined) void stream(x, reply, body, hasRoom() ? coding : 'identity', sent);
+    // No part of an empty body comes that could end the response.
+    else if (reply.length === 0) write(x, reply, '', 'identity', sent);
     else sendSized(x, reply, body, reply.length, sent);
   } else {
     sendBody(x, reply, body, sent, fail);

@@ -57,6 +57,7 @@ function surfaceDeps(
     edits: data.edits,
     replicas: data.replicas,
     attachments: data.attachments,
+    dataDir,
     uploads: join(dataDir, 'uploads'),
     licensing,
     tiles: caching.tiles,

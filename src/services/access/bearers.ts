@@ -13,8 +13,8 @@ export type Bearer = { readonly expiresAt: number } & (
   | {
       readonly user: StoredUser;
       readonly claims: StoredUser['claims'];
-      /** The token is one of ours, and ends with a session. */
-      readonly isOfSession?: true;
+      /** Of a token of ours: names the session that it ends with. */
+      readonly session?: string;
     }
   | { readonly client: { readonly id: string; readonly name: string }; readonly labels: readonly string[] }
 );
@@ -55,8 +55,7 @@ export class Bearers implements BearerTokens {
     const bearer = await this.#read(token);
     if (!bearer) return;
     await this.deps.ended.end(token, bearer.expiresAt);
-    const { sid } = decodeJwt(token);
-    if ('user' in bearer && bearer.isOfSession && typeof sid === 'string') await this.deps.sessions.end(sid);
+    if ('user' in bearer && bearer.session !== undefined) await this.deps.sessions.end(bearer.session);
   }
 
   async #read(token: string): Promise<Bearer | undefined> {
@@ -101,11 +100,12 @@ export class Bearers implements BearerTokens {
 
   /** A token that a session was given ends with it. */
   async #ofSession({ sub, sid }: JWTPayload, expiresAt: number): Promise<Bearer | undefined> {
-    const session = typeof sid === 'string' ? await this.deps.sessions.find(sid) : undefined;
+    if (typeof sid !== 'string') return undefined;
+    const session = await this.deps.sessions.find(sid);
     if (!session || session.userId !== sub) return undefined;
     const { providerKey } = session;
     if (providerKey !== null && !(await this.deps.isProvider(providerKey))) return undefined;
     const user = await this.deps.users.get(session.userId);
-    return user?.isActive ? { user, claims: session.claims, isOfSession: true, expiresAt } : undefined;
+    return user?.isActive ? { user, claims: session.claims, session: sid, expiresAt } : undefined;
   }
 }

@@ -17,12 +17,12 @@ export class EndedTokens {
   /** All processes refuse the token once this resolves. `expiresAt`: milliseconds since 1970. */
   async end(token: string, expiresAt: number): Promise<void> {
     await this.#prune();
-    await this.#announcing.put(KIND, nameOf(token), { expiresAt }, 'system');
+    await this.#announcing.put(KIND, tokenName(token), { expiresAt }, 'system');
     await this.settle();
   }
 
   async has(token: string): Promise<boolean> {
-    return (await this.documents.get(KIND, nameOf(token))) !== undefined;
+    return (await this.documents.get(KIND, tokenName(token))) !== undefined;
   }
 
   /** What has expired is refused anyway. */
@@ -32,4 +32,5 @@ export class EndedTokens {
   }
 }
 
-const nameOf = (token: string) => hash('sha256', `ended ${token}`, 'hex');
+/** Names a token, without giving it away. */
+export const tokenName = (token: string): string => hash('sha256', `ended ${token}`, 'hex');

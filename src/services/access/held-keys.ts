@@ -18,15 +18,17 @@ export function endHeld(holders: Iterable<Held>, keyId: string): void {
 }
 
 /**
- * Ends the connections of those who have other rights by now: their roles give others, or they were changed themselves.
+ * Ends the connections of those who have other rights by now: their roles give others, or they were changed themselves, or
+ * what they came with was ended.
  * Those of certificates end with each change of what is believed of certificates, and are let in again or not.
  */
 export function endChanged(holders: Iterable<Held>, { before, after, subjects }: RuleChange): void {
   const named = subjects === 'all' ? undefined : new Set(subjects.map((one) => one.id));
   const ofCertificates = subjects === 'all' || subjects.some((one) => isAboutCertificates(one.kind));
   for (const { principal, end } of [...holders]) {
-    const { id, kind, sessionHash = '', tenantId = '', roles = [] } = principal;
-    const isNamed = named ? [id, sessionHash, tenantId].some((one) => named.has(one)) : kind === 'user';
+    const { id, kind, sessionHash = '', tenantId = '', roles = [], endsWith = [] } = principal;
+    const names = [id, sessionHash, tenantId, ...endsWith];
+    const isNamed = named ? names.some((one) => named.has(one)) : kind === 'user' || endsWith.length > 0;
     const isDoubtful = kind === 'certificate' && ofCertificates;
     if (isNamed || isDoubtful || givesOther(roles, before, after)) end();
   }

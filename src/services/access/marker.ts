@@ -109,7 +109,8 @@ export function collectMarks(
 const restricts = ({ allowAnonymous, allowedWriteRoles }: DataAccess) =>
   !allowAnonymous || allowedWriteRoles.length > 0;
 
-const hides = ({ filter, fields = [], enabled }: LayerSettings) =>
+/** Whether settings hide the layer, or some of its rows or fields, from everybody. */
+export const hides = ({ filter, fields = [], enabled }: LayerSettings): boolean =>
   filter !== undefined || enabled === false || fields.some(({ hidden }) => hidden);
 
 /** Returns the text of the marker file. */

@@ -27,7 +27,7 @@ import { isTreatable, MAX_TRUNCATED } from '../../core/field-masks.js';
 import { ANONYMOUS, claimValues, type Principal } from '../../core/operation.js';
 import type { Field, FieldType, Mask } from '../../core/vector-source.js';
 import type { Access, AccessAction, AccessPolicy } from './access.js';
-import { hiddenBySettings } from './hidden.js';
+import { hiddenBySettings, NOTHING_HIDDEN } from './hidden.js';
 import { permits } from './permissions.js';
 import { requireFilter, rowFilterOf } from './row-filter.js';
 import { NO_RULES, type RuledLayer, type RuleSet, type SourceLayer } from './rules.js';
@@ -45,6 +45,8 @@ export const WRITE_FEATURES = 'features:write';
 export function rulePolicy(
   rules: () => RuleSet,
   published: (id: string) => Collection | undefined = () => undefined,
+  /** Whether settings hide something of a layer, also of one that is switched off. */
+  hides: (id: string) => boolean = () => false,
 ): AccessPolicy {
   return (principal, collection, action) => {
     const current = rules();
@@ -55,7 +57,7 @@ export function rulePolicy(
     if (isAdministrator(principal)) return ALL;
     const reads = (source: SourceLayer) => {
       const present = published(source.id);
-      return isShownAs(source, present) && readsAll(principal, present ?? source, current);
+      return isShownAs(source, present, hides) && readsAll(principal, present ?? source, current);
     };
     if (!current.sourcesOf(collection.id).every(reads)) return NONE;
     return restricted(principal, collection, current);
@@ -122,9 +124,14 @@ function holds(
   return [`features:${operation}`, ...own, ...named].some((label) => permits(principal, label));
 }
 
-/** Whether a source shows everybody what it showed when the copy was made: its settings may hide more by now. */
-function isShownAs({ hidden }: SourceLayer, present: Collection | undefined): boolean {
-  if (!present || hidden === undefined) return true;
+/** Whether a source shows everybody what the copy shows: its settings may hide more. */
+function isShownAs(
+  { id, hidden }: SourceLayer,
+  present: Collection | undefined,
+  hides: (id: string) => boolean,
+): boolean {
+  if (hidden === undefined) return true;
+  if (!present) return hidden !== NOTHING_HIDDEN || !hides(id);
   return !present.isDisabled && hiddenBySettings(present) === hidden;
 }
 

@@ -2,6 +2,7 @@ import { ApiError } from '../../core/errors.js';
 import type { Principal } from '../../core/operation.js';
 import type { ApiKeyStore } from '../../stores/api-keys.js';
 import type { UserStore } from '../../stores/users.js';
+import type { JobCaller } from '../jobs/submitter.js';
 import { keyStatus } from './api-keys.js';
 import { readDer } from './certificates/encodings.js';
 import type { CertificateTrust } from './certificates/trust.js';
@@ -37,11 +38,14 @@ export class PresentRights {
   }
 
   /**
-   * Throws `forbidden` for a caller whose key, user or client was revoked or disabled. Jobs keep the rights that they were
-   * given, and no certificates: those are not judged again.
+   * Throws `forbidden` for a caller whose key, user or client was revoked or disabled, or has lost the permission that the
+   * job took. Certificates are not judged again.
    */
-  async requireActive(principal: Principal): Promise<void> {
-    if (principal.kind !== 'certificate') await this.of(principal);
+  async requireCaller({ principal, permission }: JobCaller): Promise<void> {
+    if (principal.kind === 'certificate') return;
+    const present = await this.of(principal);
+    if (permission === 'public' || permission === 'authenticated' || permits(present, permission)) return;
+    throw new ApiError('forbidden', `${principal.name} does not have the permission ${permission} any more.`);
   }
 
   async #present(principal: Principal): Promise<Principal | undefined> {

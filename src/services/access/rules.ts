@@ -41,7 +41,7 @@ export const givesRights = (kind: string) => kind === RULE_KINDS.role || !isRule
 
 /** A source of a copy, as it was when the copy was made. */
 export interface SourceLayer extends LayerName {
-  /** What its settings hid from everybody (`hiddenBySettings`); absent where that is not known. */
+  /** What its settings hid from everybody (`hiddenBySettings`), and the copy lacks; absent where that is not known. */
   readonly hidden?: string;
   /** The file of the copy is that of the source, under another name. */
   readonly isTwin?: true;

@@ -12,7 +12,7 @@ import { BACKEND, type JobKind } from './kinds.js';
 import { PartRun } from './part-run.js';
 import { fullShares, type JobPlaces } from './places.js';
 import { JobRun } from './run.js';
-import type { Submitter } from './submitter.js';
+import type { JobCaller, Submitter } from './submitter.js';
 
 export interface JobEngineOptions {
   /** Jobs that this instance runs at once. */
@@ -29,6 +29,8 @@ export interface JobEngineOptions {
   deadlinesMs?: Readonly<Record<string, number>>;
   /** Names the data folder among those of the servers of one state; absent when the state lies in it. */
   folder?: string;
+  /** Throws `forbidden` if a caller has lost the right to a job; nobody is looked up when absent. */
+  requireCaller?(caller: JobCaller): Promise<void>;
   onError?(error: unknown): void;
 }
 
@@ -111,6 +113,11 @@ export class JobEngine {
     }, this.#options.pollMs).unref();
     this.#unfollow ??= this.store.follow(() => this.#look());
     this.#look();
+  }
+
+  /** Stops the jobs that run here for callers who have lost the right to them. Called when rights change. */
+  async lookAtCallers(): Promise<void> {
+    await Promise.all([...this.#running.values()].map(({ run }) => run.lookAtCaller()));
   }
 
   /** Ends the waits of requests; the jobs run on until `stop`. */
@@ -376,7 +383,7 @@ export class JobEngine {
   }
 
   #begin({ job, takenOver }: Claim): void {
-    const { leaseMs, pollMs, onError, deadlinesMs = {} } = this.#options;
+    const { leaseMs, pollMs, onError, deadlinesMs = {}, requireCaller } = this.#options;
     const kind = this.#kinds.get(job.kind)!;
     const refusal = job.cancel_requested_at === null ? unfit(job, kind, takenOver) : undefined;
     const onProgress = (progress: Progress) => this.#tell(job.id, { ...progress, state: 'Running' });
@@ -387,6 +394,7 @@ export class JobEngine {
       leaseMs,
       lookMs: pollMs / 2,
       deadlineMs: deadlinesMs[job.kind],
+      requireCaller,
       onProgress,
       onParts: () => this.#look(),
       onError,

@@ -67,6 +67,8 @@ export interface JobContext<I = unknown> {
    * aborted, unless it must `always` follow the one before it.
    */
   step<T>(phase: string, message: string, work: () => Promise<T>, always?: boolean): Promise<T>;
+  /** Throws `forbidden` if the caller of the job has lost the right to it. Steps look before they begin. */
+  requireCaller(): Promise<void>;
   log(level: LogLevel, message: string): Promise<void>;
   /** A warning that stays with the job, once. */
   warn(message: string): Promise<void>;
@@ -102,7 +104,7 @@ export interface PartContext<I = unknown> {
 }
 
 /** Why a run's signal was aborted. */
-export type StopReason = 'cancelled' | 'deadline' | 'shutdown' | 'lease-lost';
+export type StopReason = 'cancelled' | 'revoked' | 'deadline' | 'shutdown' | 'lease-lost';
 
 /** Reason of the abort signal of a run. */
 export class JobStopped extends Error {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { ApiError } from '../../core/errors.js';
 import { keepJson, readKept } from '../../core/json.js';
 import type { JobParts } from '../../stores/job-parts.js';
 import type { JobRuns, Outcome, Progress } from '../../stores/job-runs.js';
@@ -14,7 +15,7 @@ import {
   type StopReason,
 } from './kinds.js';
 import { Lease } from './lease.js';
-import type { Submitter } from './submitter.js';
+import type { JobCaller, Submitter } from './submitter.js';
 
 export interface RunOptions {
   runs: JobRuns;
@@ -26,6 +27,8 @@ export interface RunOptions {
   deadlineMs?: number | undefined;
   /** Called when there are parts to do. */
   onParts(): void;
+  /** Throws `forbidden` if the caller has lost the right to the job; nobody is looked up when absent. */
+  requireCaller?: ((caller: JobCaller) => Promise<void>) | undefined;
   /** Told of each progress, at once. */
   onProgress(progress: Progress): void;
   /** Failures that are not the job's own, and causes that clients do not see. */
@@ -53,6 +56,8 @@ export class JobRun implements JobContext {
   /** What is written while the work goes on, in order. */
   #writes: Promise<void> = Promise.resolve();
   #unwritten = 0;
+  /** Why the caller has lost the right to the job. */
+  #refusal: unknown;
   /** Another instance has the job, whatever else ended the run. */
   #isLost = false;
 
@@ -63,7 +68,8 @@ export class JobRun implements JobContext {
   ) {
     this.id = job.id;
     this.input = readKept(job.input_json) as never;
-    this.submitter = { owner: job.owner, ...(job.tenant === null ? {} : { tenant: job.tenant }) };
+    const caller = job.caller_json === null ? undefined : (JSON.parse(job.caller_json) as JobCaller);
+    this.submitter = { owner: job.owner, ...(job.tenant === null ? {} : { tenant: job.tenant }), caller };
     this.attempt = job.attempt;
     this.saved = job.checkpoint_json === null ? undefined : (readKept(job.checkpoint_json) as never);
     this.#warnings = JSON.parse(job.warnings_json) as string[];
@@ -103,6 +109,7 @@ export class JobRun implements JobContext {
   async #outcome(): Promise<Outcome | 'shutdown' | 'lease-lost'> {
     try {
       this.signal.throwIfAborted();
+      await this.requireCaller();
       const result = await this.kind.run(this);
       await this.#writes;
       return this.#isLost ? 'lease-lost' : { state: 'Succeeded', result };
@@ -115,6 +122,8 @@ export class JobRun implements JobContext {
       if (reason === 'cancelled') {
         return { state: 'Cancelled', failure: { code: 'cancelled', message: 'Cancelled.' } };
       }
+      if (reason === 'revoked')
+        return { state: 'Failed', failure: failureOf(this.#refusal, this.options.onError) };
       if (reason === 'deadline') return { state: 'Failed', failure: this.#lateness() };
       return { state: 'Failed', failure: failureOf(error, this.options.onError) };
     }
@@ -160,7 +169,10 @@ export class JobRun implements JobContext {
   }
 
   async step<T>(phase: string, message: string, work: () => Promise<T>, always = false): Promise<T> {
-    if (!always) this.signal.throwIfAborted();
+    if (!always) {
+      this.signal.throwIfAborted();
+      await this.requireCaller();
+    }
     const { runs } = this.options;
     this.#progress.phase = phase;
     this.options.onProgress(this.#progress);
@@ -181,6 +193,22 @@ export class JobRun implements JobContext {
     } catch (error) {
       end(this.signal.aborted ? 'Cancelled' : 'Failed');
       throw error;
+    }
+  }
+
+  async requireCaller(): Promise<void> {
+    const { caller } = this.submitter;
+    if (caller) await this.options.requireCaller?.(caller);
+  }
+
+  /** Stops the run if its caller has lost the right to the job. Never rejects: steps look again. */
+  async lookAtCaller(): Promise<void> {
+    try {
+      await this.requireCaller();
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'forbidden') return this.options.onError(error);
+      this.#refusal = error;
+      this.stop('revoked');
     }
   }
 

@@ -86,8 +86,6 @@ export interface RunDeps {
   memoryBytes: number;
   pools: Pools;
   sources: ProcessSources;
-  /** Throws `forbidden` for a caller whose key, user or client was revoked. */
-  requireActive(principal: Principal): Promise<void>;
   imports: Pick<ImportService, 'runWithin'>;
   /** Makes a result a collection; once for each job and collection. */
   publish(context: JobContext, publication: Publication): Promise<void>;

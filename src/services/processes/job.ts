@@ -28,7 +28,7 @@ export async function runProcess(
     ? await runPlan(partContext(context, 'steps', saved), plan, folder, deps, runWork)
     : await runWork(context, folder, deps);
   const collections: Record<string, string> = {};
-  await deps.requireActive(context.input.principal);
+  await context.requireCaller();
   for (const [output, { file, title }] of Object.entries(results.files)) {
     // It is on the disk before the job says that it has ended.
     await writeThrough(file.path);
@@ -52,7 +52,7 @@ async function runWork(
   const definition = PROCESSES.get(context.input.process);
   if (!definition || definition.work.kind === 'plan')
     throw new TaskFailure('invalid-input', `There is no process ${context.input.process}.`);
-  await deps.requireActive(context.input.principal);
+  await context.requireCaller();
   const { work, title } = definition;
   if (work.kind === 'values') return { values: work.compute(context.input.values), files: {} };
   if (work.kind === 'import') return { values: await runImport(context, work, folder, deps), files: {} };

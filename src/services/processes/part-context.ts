@@ -21,6 +21,7 @@ export function derivedContext<I>(context: JobContext<I>, own: Partial<JobContex
     ...{ id, input, submitter, attempt, saved, signal },
     progress: (fraction) => context.progress(fraction),
     step: (phase, message, work, always) => context.step(phase, message, work, always),
+    requireCaller: () => context.requireCaller(),
     log: (level, message) => context.log(level, message),
     warn: (message) => context.warn(message),
     checkpoint: (data) => context.checkpoint(data),

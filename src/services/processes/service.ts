@@ -13,12 +13,13 @@ import type { Pools } from '../../core/tasks.js';
 import type { JobLogRow, JobQuery, JobRow } from '../../stores/jobs.js';
 import { requireAllOf } from '../access/derivations.js';
 import { permits } from '../access/permissions.js';
+import { PROCESS_PERMISSIONS } from '../access/policy.js';
 import type { SourceLayer } from '../access/rules.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import { removeStrays } from '../jobs/kept-uploads.js';
 import type { JobKind } from '../jobs/kinds.js';
 import { isInTenant, isOwn } from '../jobs/ownership.js';
-import { submitterOf } from '../jobs/submitter.js';
+import { callerOf } from '../jobs/submitter.js';
 import { removeOldFiles } from '../old-files.js';
 import { contextOf, withJobSpan } from '../telemetry/spans.js';
 import type { Callbacks } from './callbacks.js';
@@ -51,8 +52,6 @@ export interface ProcessesDeps extends PublishDeps {
   /** Memory that the process of a job may need. */
   memoryBytes: number;
   callbacks: Callbacks;
-  /** Throws `forbidden` for a caller whose key, user or client was revoked. */
-  requireActive(principal: Principal): Promise<void>;
 }
 
 interface ExecuteOptions extends Pick<SubmitOptions, 'id' | 'idempotencyKey' | 'correlationId' | 'priority'> {
@@ -152,7 +151,7 @@ export class Processes {
     let job: JobRow;
     try {
       const submit = {
-        ...{ ...submitterOf(principal), resources, ...options },
+        ...{ ...callerOf(principal, { permission: PROCESS_PERMISSIONS.execute }), resources, ...options },
         priority: priorityFor(principal, priority),
       };
       job = (await this.#deps.jobs.submit(PROCESS_KIND, input, submit)).job;
@@ -311,7 +310,7 @@ export class Processes {
   }
 
   #kind(): JobKind<ExecutionInput, ProcessResult> {
-    const { pools, imports, spoolBytes, memoryBytes, pushDown, requireActive } = this.#deps;
+    const { pools, imports, spoolBytes, memoryBytes, pushDown } = this.#deps;
     return {
       kind: PROCESS_KIND,
       title: 'Process',
@@ -322,7 +321,7 @@ export class Processes {
       ofFolder: true,
       run: (context) =>
         runProcess(context, this.#folderOf(context.id), {
-          ...{ pools, imports, sources: this.#sources, spoolBytes, memoryBytes, pushDown, requireActive },
+          ...{ pools, imports, sources: this.#sources, spoolBytes, memoryBytes, pushDown },
           publish: (job, result) => publishResult(job, result, this.#folderOf(job.id), this.#deps),
         }),
       cleanup: async (input, id, { state }) => {

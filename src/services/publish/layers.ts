@@ -9,6 +9,7 @@ import type { VectorLayerInfo } from '../../core/vector-tasks.js';
 import type { CollectionStore } from '../../stores/collections.js';
 import type { DocumentStore, StoredDocument } from '../../stores/documents.js';
 import type { Derivations } from '../access/derivations.js';
+import { NOTHING_HIDDEN } from '../access/hidden.js';
 import type { SourceLayer } from '../access/rules.js';
 import { CONNECTION, type Connection, providerOf, type StoredConnection } from '../connections/connection.js';
 import { type Connections, type Credential, PUBLISHED_LAYER } from '../connections/connections.js';
@@ -230,7 +231,11 @@ export class PublishedLayers {
       one,
       others.filter(({ layer }) => layer.id !== id),
     );
-    return derivations.sourcesOf(same.map(({ layer }) => layer));
+    // The further layer shows the table itself, also what settings of the others hide.
+    const isSame = new Set(same.map(({ layer }) => layer.id));
+    return derivations
+      .sourcesOf(same.map(({ layer }) => layer))
+      .map((source) => (isSame.has(source.id) ? { ...source, hidden: NOTHING_HIDDEN } : source));
   }
 
   async #storedTables(): Promise<(PlacedTable & { layer: SourceLayer })[]> {

@@ -5,13 +5,13 @@ import { actorOf, type Exchange } from '../../../core/operation.js';
 import type { TableChoice, TableReport } from '../../../core/table-tasks.js';
 import { copyRight } from '../../../services/access/derivations.js';
 import { isWithin } from '../../../services/access/policy.js';
-import type { RuledLayer } from '../../../services/access/rules.js';
+import type { SourceLayer } from '../../../services/access/rules.js';
 import type { NewLayer, StoredLayer } from '../../../services/publish/layers.js';
 import type { AdminDeps } from '../deps.js';
 import { Acknowledgement, AcknowledgementSchema, OptionalStringSchema } from '../envelope.js';
 import { action, group, jsonBody, report } from '../kit.js';
 import { copyOf, copyReport, copyView } from '../layer-copies.js';
-import { requireWholeOf, ruledLayer } from '../layer-rights.js';
+import { requireSources, requireWholeOf, ruledLayer } from '../layer-rights.js';
 import { layerId } from '../layers.js';
 import { filter } from '../params.js';
 import { LayerSchema, type LayerView } from '../published-layer.js';
@@ -110,13 +110,14 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
     data: LayerSchema,
     status: 201,
     errors: [400, 404, 409, 422, 503],
-    async answer({ params, body, principal }, { connections, layerCopies, publishedLayers: layers, rules }) {
+    async answer({ params, body, principal }, deps) {
+      const { connections, layerCopies, publishedLayers: layers } = deps;
       const connection = await connections.get(params.id);
       if (connections.isRemote(connection)) {
-        const publisher = { right: copyRight(principal, rules.current), by: actorOf(principal) };
+        const publisher = { right: copyRight(principal, deps.rules.current), by: actorOf(principal) };
         return copyView(await layerCopies.publish(connection, copyOf(layerOf(body)), publisher));
       }
-      const permit = (sources: readonly RuledLayer[]) => requireWholeOf(sources, 'read', principal, rules);
+      const permit = (sources: readonly SourceLayer[]) => requireSources(sources, principal, deps);
       return view(await layers.publish(connection, layerOf(body), actorOf(principal), permit));
     },
   }),

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors.js';
 import { pathString } from '../../../core/params.js';
 import { isInTenant, requireJob } from '../../../services/jobs/ownership.js';
-import { submitterOf } from '../../../services/jobs/submitter.js';
+import { callerOf } from '../../../services/jobs/submitter.js';
 import {
   EXTENSIONS,
   type MultidimCoverage,
@@ -92,8 +92,8 @@ export const multidimCoverages = group(
       data: ScanJob,
       status: 202,
       errors: [404, 503],
-      async answer({ params, principal, correlationId }, deps) {
-        const options = { ...submitterOf(principal), correlationId };
+      async answer({ params, principal, operation, correlationId }, deps) {
+        const options = { ...callerOf(principal, operation), correlationId };
         return jobView(await deps.rasters.multidim.refresh(params.id, options), deps);
       },
     }),

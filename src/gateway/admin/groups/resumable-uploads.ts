@@ -5,7 +5,7 @@ import type { Exchange, Param, Reply } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import { json } from '../../../core/reply.js';
 import { IMPORT_FORMATS } from '../../../services/import-formats.js';
-import { submitterOf } from '../../../services/jobs/submitter.js';
+import { callerOf, submitterOf } from '../../../services/jobs/submitter.js';
 import { reasonNotRead } from '../../../services/publish/formats.js';
 import type { ResumableUpload } from '../../../services/resumable-uploads.js';
 import { endingOf } from '../../../services/upload.js';
@@ -123,7 +123,7 @@ async function begin(x: Exchange & { params: BeginParams }, deps: AdminDeps): Pr
     mediaType: fields.get('filetype')?.slice(0, 100) ?? null,
     length,
     input: importOf(x, parseUploadForm(fields), fileName, deps),
-    submitter: submitterOf(x.principal),
+    submitter: callerOf(x.principal, x.operation),
   });
   const location = `${BASE_PATH}/import/resumable/${upload.id}`;
   return { status: 201, headers: { location, ...progressOf(upload) } };

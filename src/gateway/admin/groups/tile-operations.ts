@@ -8,7 +8,7 @@ import { flag, pathString } from '../../../core/params.js';
 import { unreadLayer, unreadNamed } from '../../../core/unread.js';
 import { requireNoTenant } from '../../../services/access/restrictions.js';
 import { isInTenant, requireJob } from '../../../services/jobs/ownership.js';
-import { submitterOf } from '../../../services/jobs/submitter.js';
+import { callerOf } from '../../../services/jobs/submitter.js';
 import {
   isArchiving,
   isMaking,
@@ -80,10 +80,10 @@ export const tileOperations = group(
           status: 202,
           data: Type.Object({ JobId: S, StatusUrl: S, CancelUrl: S, Message: S }),
           errors: [400, 503],
-          async answer({ body, principal, correlationId }, deps) {
+          async answer({ body, principal, operation, correlationId }, deps) {
             const input = inputOf(body, deps, principal);
             const { id } = await deps.tileJobs.submit(input, principal, {
-              ...submitterOf(principal),
+              ...callerOf(principal, operation),
               correlationId,
             });
             return {

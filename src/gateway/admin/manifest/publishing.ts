@@ -25,7 +25,7 @@ import { slug } from '../../../services/publish/slug.js';
 import { connectionOf } from '../../../services/rasters/connected.js';
 import { credentialOf, targetOf } from '../connection-bodies.js';
 import type { AdminDeps } from '../deps.js';
-import { requireWholeOf } from '../layer-rights.js';
+import { requireSources } from '../layer-rights.js';
 import { NAME } from '../rule-schemas.js';
 import { type Kind, wrong } from './kind.js';
 
@@ -180,7 +180,7 @@ export const publishedLayer: Kind = {
     const body: PublishedLayer = { ...rest, choice: table, connectionId: source.id, layerId, ...inspection };
     const url = deps.connections.publicUrlOf(source);
     const sources = await deps.publishedLayers.sourcesOf(name, table, source);
-    requireWholeOf(sources, 'read', targets.principal, deps.rules);
+    requireSources(sources, targets.principal, deps);
     if (rest.enabled)
       targets.collections.set(
         name,

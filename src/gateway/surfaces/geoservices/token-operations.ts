@@ -75,5 +75,5 @@ function minutesOf(members: Members): number {
 /** Milliseconds since 1970 at which a token of ours ends; undefined for one that holds no more. */
 async function endOf(token: string, { tokens }: TokenDeps): Promise<number | undefined> {
   const bearer = await tokens.find(token);
-  return bearer && 'user' in bearer && bearer.isOfSession ? bearer.expiresAt : undefined;
+  return bearer && 'user' in bearer && bearer.session !== undefined ? bearer.expiresAt : undefined;
 }

@@ -1,9 +1,12 @@
+import { realpath } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { hasCoverage } from '../../../core/abilities.js';
 import type { Collection } from '../../../core/collection.js';
-import { notFound } from '../../../core/errors.js';
+import { ApiError, notFound } from '../../../core/errors.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import type { StacFile } from '../../../core/stac.js';
+import { collectionsInFile } from '../../../services/published-files.js';
 import { granulesOf } from '../../../services/rasters/granules.js';
 import { runTask } from '../../../services/run-task.js';
 import { downloadOf, mediaTypeOf } from '../../../services/stac/raster-items.js';
@@ -20,12 +23,14 @@ export function assetOperation(deps: StacDeps): Operation {
     path: `${STAC_PATH}/collections/{collectionId}/items/{itemId}/assets/{assetKey}`,
     summary: 'The file of an asset',
     description:
-      'Whole or in part (Range, If-Range). Only assets that are local published files are had here.',
+      'Whole or in part (Range, If-Range). Only assets that are local published files are had here. If the file holds data of published layers, you must be able to read all rows and attributes of each of them.',
     tag: 'Items',
     params: { collectionId, itemId, assetKey: pathString('assetKey', 'Name of the asset in the item.') },
     responses: {
       200: { description: 'The file', content: { 'application/octet-stream': null } },
       206: { description: 'Part of the file', content: { 'application/octet-stream': null } },
+      401: { description: 'The file holds data of a layer that needs credentials' },
+      403: { description: 'The file holds data of a layer that you may not read' },
       404: { description: 'No such asset, or it is not a file of this server' },
       416: { description: 'The range is outside of the file' },
     },
@@ -34,10 +39,31 @@ export function assetOperation(deps: StacDeps): Operation {
       const collection = findCollection(deps.visible(x.principal), x.params.collectionId);
       const file = readsWhole(collection) ? await fileOf(x, deps, collection, item, assetKey) : undefined;
       if (!file) throw notFound('file of the asset', assetKey.slice(0, 100));
+      await requireFile(x, deps, file);
       return fileReply(x, file);
     },
   });
 }
+
+/** Throws what the layer throws for each layer of the file that the caller may not read, or not all of. */
+async function requireFile(x: Exchange, deps: StacDeps, { path, root }: AssetFile): Promise<void> {
+  const ids = await collectionsInFile(deps.catalog(), path);
+  // The folder of a catalog may contain the data folder, whose other files are not for clients.
+  const dataDir = await realpath(deps.dataDir);
+  if (ids.length === 0 && root !== undefined && isBelow(dataDir, root) && isBelow(path, dataDir))
+    throw notFound('file', basename(path));
+  const visible = deps.visibleEverywhere(x.principal);
+  for (const id of ids) {
+    if (readsWhole(findCollection(visible, id))) continue;
+    const code = x.principal.kind === 'anonymous' ? 'unauthenticated' : 'forbidden';
+    throw new ApiError(
+      code,
+      `The file holds rows or attributes of collection '${id}' that you may not read.`,
+    );
+  }
+}
+
+const isBelow = (path: string, folder: string) => path.startsWith(`${folder}/`);
 
 interface AssetFile extends Partial<Pick<StacFile, 'root'>> {
   path: string;

@@ -14,6 +14,9 @@ import type { AskedFields, AskedSort } from './search.js';
 
 export interface StacDeps extends SurfaceDeps {
   stac: StacItems;
+  /** What the principal may read on any surface. */
+  visibleEverywhere: SurfaceDeps['visible'];
+  dataDir: string;
 }
 
 export const STAC_PATH = '/stac';
@@ -149,6 +152,6 @@ export const SearchBody = Type.Object(
   { additionalProperties: false },
 );
 
-/** Collections whose rows are kept from this principal in part have no items for him: items show whole rows. */
+/** Collections whose rows are kept from this principal in part have no items for it: items show complete rows. */
 export const readsWhole = (collection: Collection) =>
   !hasFeatures(collection) || collection.rule === undefined;
