@@ -33,6 +33,7 @@ import { column, quote, tableOf } from './names.js';
 import { idIs } from './order.js';
 import { ensureOutbox, recordEvents } from './outbox.js';
 import { SqlParams } from './params.js';
+import { type Relation, readRelation } from './relation.js';
 import { valueSql, writtenGeometry } from './values.js';
 
 /**
@@ -71,7 +72,7 @@ type SessionTask = Pick<EditTask, 'source' | 'filter' | 'origin'>;
 export class PostgisSession implements EditSession {
   readonly #source: PostgisSource;
   readonly #fields: ReadonlyMap<string, Field>;
-  #isNumbered: boolean | undefined;
+  #relation: Relation | undefined;
 
   private constructor(
     private readonly connection: PostgresConnection,
@@ -116,8 +117,9 @@ export class PostgisSession implements EditSession {
     const ofId = idIs(source, id, params);
     if (!ofId) return null;
     const { fields } = source;
+    const { lock } = await this.#facts();
     const sql = `SELECT ${columnsOf(source, fields, 'exact', params).join(', ')} FROM ${tableOf(source)}
-      WHERE ${ofId} AND (${whereOf(source, this.task.filter, params)}) LIMIT 1 FOR UPDATE`;
+      WHERE ${ofId} AND (${whereOf(source, this.task.filter, params)}) LIMIT 1 ${lock}`;
     const outputs = [
       ...[storedOutput(source), OUTPUT_84].map((output) => outputOf(source, output, fields, fields)),
       ...(form ? [outputOf(source, { format: 'geojson', ...form }, [], fields)] : []),
@@ -134,9 +136,10 @@ export class PostgisSession implements EditSession {
     const values = Object.values(calculation.expressions).map((operand) => writer.operand(operand).sql);
     const id = column(source.idColumn);
     const where = whereOf(source, and(this.task.filter, rowsOf(source, calculation)), params);
+    const { lock } = await this.#facts();
     const rows = await this.#query(
       `SELECT ${id}::text, jsonb_build_array(${values.join(', ')})::text FROM ${tableOf(source)}
-       WHERE ${where} ORDER BY ${id} LIMIT ${calculation.most + 1} FOR UPDATE`,
+       WHERE ${where} ORDER BY ${id} LIMIT ${calculation.most + 1} ${lock}`,
       params,
     );
     return rows.map(([key, texts]) => {
@@ -160,30 +163,24 @@ export class PostgisSession implements EditSession {
       `INSERT INTO ${tableOf(source).replace(/ t$/, ' AS t')} ${what} ${returning}`,
       params,
     );
-    return String(rows[0]![0]);
+    const key = String(rows[0]![0]);
+    await this.#requireOneRow(key);
+    return key;
   }
 
   /** The key that an insert names: what the client asked for, unless the table (of a view) numbers its rows itself. */
   async #newId(id: string | undefined): Promise<string | undefined> {
     const { idType } = this.#source;
-    this.#isNumbered ??= await this.#numbersRows();
-    if (this.#isNumbered && (idType === 'integer' || id === undefined)) return undefined;
+    const { isNumbered } = await this.#facts();
+    if (isNumbered && (idType === 'integer' || id === undefined)) return undefined;
     if (id !== undefined) return id;
     if (idType === 'uuid') return randomUUID();
     throw Refusal.member('/id', 'is missing: this collection does not number its features');
   }
 
-  async #numbersRows(): Promise<boolean> {
-    const { schema, table, idColumn } = this.#source;
-    const params = new SqlParams();
-    const name = params.add(`${quote(schema)}.${quote(table)}`, 'regclass');
-    const [[numbered]] = (await this.#query(
-      `SELECT atthasdef OR attidentity <> '' OR relkind = 'v'
-       FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
-       WHERE attrelid = ${name} AND attname = ${params.add(idColumn, 'text')}`,
-      params,
-    )) as [[boolean]];
-    return numbered;
+  async #facts(): Promise<Relation> {
+    this.#relation ??= await readRelation(this.connection, this.#source);
+    return this.#relation;
   }
 
   async update(id: string, change: RowChange): Promise<void> {
@@ -193,14 +190,36 @@ export class PostgisSession implements EditSession {
       ...change.reset.map((name) => `${quote(name)} = DEFAULT`),
     ];
     if (sets.length === 0) return;
+    await this.#requireOneRow(id);
     const ofId = idIs(this.#source, id, params);
-    await this.#query(`UPDATE ${tableOf(this.#source)} SET ${sets.join(', ')} WHERE ${ofId}`, params);
+    await this.#changeRow(id, `UPDATE ${tableOf(this.#source)} SET ${sets.join(', ')} WHERE ${ofId}`, params);
   }
 
   async delete(id: string): Promise<void> {
+    await this.#requireOneRow(id);
     const params = new SqlParams();
     const ofId = idIs(this.#source, id, params);
-    await this.#query(`DELETE FROM ${tableOf(this.#source)} WHERE ${ofId}`, params);
+    await this.#changeRow(id, `DELETE FROM ${tableOf(this.#source)} WHERE ${ofId}`, params);
+  }
+
+  /** Runs a statement for the row of a key. Returns how many rows it changed; undefined if rules of the table hide that. */
+  async #changeRow(id: string, sql: string, params: SqlParams): Promise<number | undefined> {
+    const { hasRules } = await this.#facts();
+    const rows = await this.#query(hasRules ? sql : `${sql} RETURNING 1`, params);
+    if (rows.length > 1) throw severalRows(this.#source, id);
+    return hasRules ? undefined : rows.length;
+  }
+
+  /** Refuses a key that several rows have, hidden ones included, where no unique index prevents that. */
+  async #requireOneRow(id: string): Promise<void> {
+    const { isUnique } = await this.#facts();
+    if (isUnique) return;
+    const params = new SqlParams();
+    const rows = await this.#query(
+      `SELECT 1 FROM ${tableOf(this.#source)} WHERE ${idIs(this.#source, id, params)} LIMIT 2`,
+      params,
+    );
+    if (rows.length > 1) throw severalRows(this.#source, id);
   }
 
   async record(events: readonly NewEvent[]): Promise<number> {
@@ -232,6 +251,13 @@ export class PostgisSession implements EditSession {
   #query(sql: string, params?: SqlParams): Promise<PgValue[][]> {
     return guarded(this.connection.query(sql, params?.values));
   }
+}
+
+function severalRows({ idColumn }: PostgisSource, id: string): Refusal {
+  return new Refusal(
+    'conflict',
+    `Several rows of the table have the key ${idColumn} = '${id.slice(0, 100)}', so the edit was not made. Make the keys unique in the database.`,
+  );
 }
 
 /** The rows of a calculation. By the numbers of keys, those that have one: queries know no others. */
