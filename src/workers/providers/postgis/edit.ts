@@ -17,13 +17,15 @@ import {
   type NewEvent,
   Refusal,
   type RowChange,
+  rowNotDeleted,
+  rowNotInserted,
   type StoredFeature,
   storedFeature,
 } from '../../edits/session.js';
 import { TOLD } from './capture-sql.js';
 import { columnsOf } from './columns.js';
 import { withConnection } from './database.js';
-import { guarded } from './edit-errors.js';
+import { guarded, guardedWrite } from './edit-errors.js';
 import { whereOf } from './filter.js';
 import { PostgisFilterWriter } from './filter-sql.js';
 import { outputOf, rowName, storedOutput } from './items.js';
@@ -159,13 +161,20 @@ export class PostgisSession implements EditSession {
         ? 'DEFAULT VALUES'
         : `(${columns.map(([name]) => name).join(', ')}) VALUES (${columns.map(([, value]) => value).join(', ')})`;
     const returning = `RETURNING ${column(source.idColumn)}::text`;
-    const rows = await this.#query(
+    const rows = await this.#write(
       `INSERT INTO ${tableOf(source).replace(/ t$/, ' AS t')} ${what} ${returning}`,
       params,
     );
-    const key = String(rows[0]![0]);
+    const key = await this.#storedKey(rows, id);
     await this.#requireOneRow(key);
     return key;
+  }
+
+  /** The key of a new row. A trigger may write the row elsewhere, such as to a child table: then it is looked for. */
+  async #storedKey([row]: PgValue[][], requestedId: string | undefined): Promise<string> {
+    if (row) return String(row[0]);
+    if (requestedId === undefined || !(await this.exists(requestedId))) throw rowNotInserted();
+    return requestedId;
   }
 
   /** The key that an insert names: what the client asked for, unless the table (of a view) numbers its rows itself. */
@@ -183,29 +192,43 @@ export class PostgisSession implements EditSession {
     return this.#relation;
   }
 
-  async update(id: string, change: RowChange): Promise<void> {
+  async update(id: string, change: RowChange): Promise<boolean> {
     const params = new SqlParams();
     const sets = [
       ...this.#assignments(change, params).map(([name, value]) => `${name} = ${value}`),
       ...change.reset.map((name) => `${quote(name)} = DEFAULT`),
     ];
-    if (sets.length === 0) return;
+    if (sets.length === 0) return true;
     await this.#requireOneRow(id);
     const ofId = idIs(this.#source, id, params);
-    await this.#changeRow(id, `UPDATE ${tableOf(this.#source)} SET ${sets.join(', ')} WHERE ${ofId}`, params);
+    const sql = `UPDATE ${tableOf(this.#source)} SET ${sets.join(', ')} WHERE ${ofId}`;
+    return (await this.#changeRow(id, sql, params)) === 1;
+  }
+
+  async holds(id: string, change: RowChange): Promise<boolean> {
+    const params = new SqlParams();
+    const ofId = idIs(this.#source, id, params);
+    const conditions = this.#assignments(change, params).map(
+      ([name, value]) => `t.${name}::text IS NOT DISTINCT FROM (${value})::text`,
+    );
+    const sql = `SELECT 1 FROM ${tableOf(this.#source)} WHERE ${[ofId, ...conditions].join(' AND ')} LIMIT 1`;
+    return (await this.#query(sql, params)).length > 0;
   }
 
   async delete(id: string): Promise<void> {
     await this.#requireOneRow(id);
     const params = new SqlParams();
     const ofId = idIs(this.#source, id, params);
-    await this.#changeRow(id, `DELETE FROM ${tableOf(this.#source)} WHERE ${ofId}`, params);
+    const count = await this.#changeRow(id, `DELETE FROM ${tableOf(this.#source)} WHERE ${ofId}`, params);
+    const { isView } = await this.#facts();
+    // Triggers of views report rows that they keep as deleted; other triggers hide rows that are not.
+    if ((count !== 1 || isView) && (await this.read(id)) !== null) throw rowNotDeleted(id);
   }
 
   /** Runs a statement for the row of a key. Returns how many rows it changed; undefined if rules of the table hide that. */
   async #changeRow(id: string, sql: string, params: SqlParams): Promise<number | undefined> {
     const { hasRules } = await this.#facts();
-    const rows = await this.#query(hasRules ? sql : `${sql} RETURNING 1`, params);
+    const rows = await this.#write(hasRules ? sql : `${sql} RETURNING 1`, params);
     if (rows.length > 1) throw severalRows(this.#source, id);
     return hasRules ? undefined : rows.length;
   }
@@ -230,7 +253,7 @@ export class PostgisSession implements EditSession {
   }
 
   async commit(): Promise<undefined> {
-    await this.#query('COMMIT').catch(asUnknown);
+    await this.#write('COMMIT').catch(asUnknown);
   }
 
   async rollback(): Promise<void> {
@@ -250,6 +273,10 @@ export class PostgisSession implements EditSession {
 
   #query(sql: string, params?: SqlParams): Promise<PgValue[][]> {
     return guarded(this.connection.query(sql, params?.values));
+  }
+
+  #write(sql: string, params?: SqlParams): Promise<PgValue[][]> {
+    return guardedWrite(this.connection.query(sql, params?.values));
   }
 }
 

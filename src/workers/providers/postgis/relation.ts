@@ -46,7 +46,7 @@ const NOT_SUPPORTED = '0A000';
 async function canLock(connection: PostgresConnection, source: PostgisSource): Promise<boolean> {
   await connection.query('SAVEPOINT look');
   try {
-    await connection.query(`SELECT 1 FROM ${tableOf(source)} WHERE false FOR UPDATE`);
+    await connection.query(`SELECT 1 FROM ${tableOf(source)} LIMIT 0 FOR UPDATE`);
     await connection.query('RELEASE SAVEPOINT look');
     return true;
   } catch (error) {
