@@ -28,6 +28,7 @@ import { withConnection } from './database.js';
 import { guarded, guardedWrite } from './edit-errors.js';
 import { whereOf } from './filter.js';
 import { PostgisFilterWriter } from './filter-sql.js';
+import { requireFit } from './fit.js';
 import { outputOf, rowName, storedOutput } from './items.js';
 import { numberKeys } from './key-looks.js';
 import { numberNewKeys } from './key-numbers.js';
@@ -153,6 +154,7 @@ export class PostgisSession implements EditSession {
   async insert(requestedId: string | undefined, change: RowChange): Promise<string> {
     const source = this.#source;
     const params = new SqlParams();
+    await requireFit(this.connection, change.values, this.#fields);
     const columns = this.#assignments(change, params);
     const id = await this.#newId(requestedId);
     if (id !== undefined) columns.unshift([quote(source.idColumn), params.add(id, KEY_TYPES[source.idType])]);
@@ -199,6 +201,7 @@ export class PostgisSession implements EditSession {
       ...change.reset.map((name) => `${quote(name)} = DEFAULT`),
     ];
     if (sets.length === 0) return true;
+    await requireFit(this.connection, change.values, this.#fields);
     await this.#requireOneRow(id);
     const ofId = idIs(this.#source, id, params);
     const sql = `UPDATE ${tableOf(this.#source)} SET ${sets.join(', ')} WHERE ${ofId}`;
