@@ -228,13 +228,17 @@ function readArray(json: JsonText, field: Field): Read {
     ...(bits !== undefined && { bits }),
     ...(sqlType !== undefined && { sqlType: sqlType.replace(/(?:\[\])+$/, '') }),
   };
+  const members: JsonText[] = [];
   for (const [i, element] of elements.entries()) {
     // Arrays may have more dimensions than one.
     const isNested = element.startsWith('[') && item.type !== 'json';
     const read = isNested ? readArray(element, field) : readValue(element, item);
     if ('detail' in read) return wrong(`member ${i} ${read.detail}`);
+    // Times with an offset are stored as UTC, as those that are not in arrays.
+    const isTime = item.type === 'date-time' && typeof read.value === 'string';
+    members.push(isNested ? (read.value as JsonText) : isTime ? JSON.stringify(read.value) : element);
   }
-  return readJson(json);
+  return readJson(`[${members.join(',')}]`);
 }
 
 /** Whether arrays and objects nest deeper than `levels`. Looks no deeper than that. */

@@ -86,6 +86,8 @@ export interface TranslateResult {
   notes?: string[];
   /** What became of the ids of the file, where not all are kept. */
   idNote?: string;
+  /** Rows have the ids of the features, which are more than their places in the file. */
+  keepsIds?: true;
 }
 
 /**
@@ -108,6 +110,7 @@ export interface StagedLayer {
   driver?: string;
   /** As in `TranslateResult`. */
   notes?: string[];
+  keepsIds?: true;
 }
 
 /** Why no layer was read; nothing was written then. */

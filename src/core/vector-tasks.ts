@@ -201,6 +201,8 @@ export interface LoadTask {
   replaced?: LoadedTable;
   /** Rows have the ids of the staging table, whatever the order they are stored in. For tables that are only read. */
   keepIds?: boolean;
+  /** The ids of the staging table become a column `id`, unless a column of that name has the same values. */
+  idsAsColumn?: boolean;
   /** Nobody reads the store before the caller has written it to the disk and given it its name: it is worth nothing until then. */
   unpublished?: boolean;
   /** Identity of the load: a second load with the same token into the same store changes nothing. */

@@ -68,6 +68,8 @@ interface Saved {
   format?: string;
   /** All of its columns are texts. */
   untyped?: boolean;
+  /** Its rows have the ids of the features of the file. */
+  keepsIds?: true;
   title: string;
   features: number;
   report?: unknown;
@@ -387,10 +389,11 @@ export class ImportService {
   ): Promise<Saved> {
     const { file, ...given } = context.input;
     const input: StageInput = { ...given, sourceCrs: sourceCrs ?? given.sourceCrs, path };
-    const { layer, features, driver } = await context.step('translate', 'Reading the file', () =>
+    const { layer, features, driver, keepsIds } = await context.step('translate', 'Reading the file', () =>
       this.#read(context, input, path !== file, staging),
     );
     const saved: Saved = { layer, title: input.title ?? title ?? layer, features };
+    if (keepsIds) saved.keepsIds = true;
     if (report !== undefined) saved.report = report;
     else {
       if (driver === 'ESRIJSON') saved.format = 'EsriJson';
@@ -473,6 +476,7 @@ export class ImportService {
       table: input.table,
       title: saved.title,
       untyped: saved.untyped,
+      ...(saved.keepsIds ? { idsAsColumn: true } : {}),
       replace: input.replace === true,
       // The store knows by it that a load which was not heard of any more did commit.
       token: id,

@@ -191,6 +191,94 @@ describe('rules of the database', () => {
     expect(rows).toEqual([{ n: 0 }]);
   });
 
+  it('refuse in words of their own, whatever SQLSTATE a trigger raises', async () => {
+    await client.query(`
+      CREATE TABLE raising (id serial PRIMARY KEY, code text, big text, geom geometry(Point, 4326));
+      CREATE INDEX ON raising (big);
+      CREATE FUNCTION raise_code() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.code = 'call' THEN PERFORM no_such_function(1);
+        ELSIF NEW.code = 'table' THEN PERFORM FROM no_such_table;
+        ELSIF NEW.code IS NOT NULL THEN RAISE EXCEPTION 'not today' USING ERRCODE = NEW.code, DETAIL = 'secret'; END IF;
+        RETURN NEW; END $$;
+      CREATE TRIGGER raising BEFORE INSERT OR UPDATE ON raising FOR EACH ROW EXECUTE FUNCTION raise_code();
+      CREATE TABLE late (id serial PRIMARY KEY, code text, geom geometry(Point, 4326));
+      CREATE CONSTRAINT TRIGGER late AFTER INSERT ON late DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION raise_code()`);
+    layers = (await discover({ database: postgres.url })).layers;
+    const outcome = async (table: string, properties: Record<string, unknown>) =>
+      (await edit(table, [create(properties)])).outcomes[0];
+    const raised = { ok: false, reason: 'invalid', message: 'The database refuses the row: not today.' };
+    for (const code of ['AB123', 'P0002', '23505', '25006', '42501', '42P01', '22023', '45000'])
+      expect(await outcome('raising', { code }), code).toEqual(raised);
+    expect(await outcome('late', { code: 'AB123' })).toEqual(raised);
+    for (const [code, state] of [
+      ['call', '42883'],
+      ['table', '42P01'],
+    ] as const)
+      expect(await outcome('raising', { code })).toEqual({
+        ...{ ok: false, reason: 'conflict' },
+        message: `The database refuses the edit (SQLSTATE ${state}).`,
+      });
+    const big = Array.from({ length: 2000 }, () => Math.random().toString(36)).join('');
+    expect(await outcome('raising', { big })).toEqual({
+      ...{ ok: false, reason: 'invalid' },
+      message: 'A value is too long for an index of the table.',
+    });
+  });
+
+  it('refuse a deletion that row security prevents', async () => {
+    await client.query(`
+      CREATE ROLE guest LOGIN; CREATE TABLE secured (id serial PRIMARY KEY, owner text, geom geometry(Point, 4326));
+      INSERT INTO secured (owner) VALUES ('guest'), ('x');
+      ALTER TABLE secured ENABLE ROW LEVEL SECURITY; GRANT ALL ON secured TO guest;
+      CREATE POLICY reading ON secured FOR SELECT USING (true);
+      CREATE POLICY writing ON secured FOR UPDATE USING (true);
+      CREATE POLICY deleting ON secured FOR DELETE USING (owner = 'guest');
+      GRANT ALL ON SCHEMA graticule_events TO guest; GRANT ALL ON ALL TABLES IN SCHEMA graticule_events TO guest;
+      GRANT ALL ON ALL SEQUENCES IN SCHEMA graticule_events TO guest`);
+    const url = new URL(postgres.url);
+    url.username = 'guest';
+    const { layers: seen } = await discover({ database: url.href });
+    const secured = seen.find(({ source: { table } }) => table === 'secured')!.source;
+    const outcomes = async (id: string) =>
+      (await edit('secured', [{ type: 'delete', id }], { source: secured })).outcomes;
+    expect(await outcomes('1')).toEqual([{ ok: true, id: '1' }]);
+    expect(await outcomes('2')).toEqual([
+      {
+        ...{ ok: false, reason: 'conflict' },
+        message:
+          "The database did not delete feature '2'. A trigger, a rule or a policy of the database prevents it.",
+      },
+    ]);
+  });
+
+  it('let edits through views with triggers whose query cannot lock rows', async () => {
+    await client.query(`
+      CREATE TABLE base (id serial PRIMARY KEY, name text, parent int, geom geometry(Point, 4326));
+      CREATE FUNCTION through() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF TG_OP = 'INSERT' THEN INSERT INTO base (name, geom) VALUES (NEW.name, NEW.geom) RETURNING id INTO NEW.id; RETURN NEW;
+        ELSIF TG_OP = 'UPDATE' THEN UPDATE base SET name = NEW.name WHERE id = OLD.id; RETURN NEW;
+        ELSE DELETE FROM base WHERE id = OLD.id; RETURN OLD; END IF; END $$;
+      CREATE VIEW joined AS SELECT c.id, c.name, c.geom, p.name AS parent FROM base c LEFT JOIN base p ON p.id = c.parent;
+      CREATE VIEW distinct_rows AS SELECT DISTINCT id, name, geom FROM base;
+      CREATE VIEW grouped AS SELECT id, max(name) AS name, geom FROM base GROUP BY id;
+      CREATE TRIGGER through INSTEAD OF INSERT OR UPDATE OR DELETE ON joined FOR EACH ROW EXECUTE FUNCTION through();
+      CREATE TRIGGER through INSTEAD OF INSERT OR UPDATE OR DELETE ON distinct_rows FOR EACH ROW EXECUTE FUNCTION through();
+      CREATE TRIGGER through INSTEAD OF INSERT OR UPDATE OR DELETE ON grouped FOR EACH ROW EXECUTE FUNCTION through()`);
+    layers = (await discover({ database: postgres.url })).layers;
+    for (const view of ['joined', 'distinct_rows', 'grouped']) {
+      const id = await created(view, create({ name: 'new' }));
+      const done = [{ ok: true, id }];
+      const feature = { values: jsonTexts({ name: 'changed' }) };
+      expect((await edit(view, [{ type: 'update', id, feature }])).outcomes, view).toEqual(done);
+      expect((await item(view, id)).properties.name).toBe('changed');
+      const replaced = { geometry: POINT, values: jsonTexts({ name: 'replaced' }) };
+      expect((await edit(view, [{ type: 'replace', id, feature: replaced }])).outcomes).toEqual(done);
+      expect((await edit(view, [{ type: 'delete', id }])).outcomes).toEqual(done);
+    }
+    expect((await client.query('SELECT count(*)::int AS n FROM base')).rows).toEqual([{ n: 0 }]);
+  });
+
   it('let edits through a view that PostgreSQL can update, and no other', async () => {
     expect(source('seen').writable).toBe(true);
     const id = await created('seen', create({}));

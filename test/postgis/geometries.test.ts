@@ -27,6 +27,9 @@ beforeAll(async () => {
      INSERT INTO nan (geom) VALUES (ST_SetSRID(ST_MakePoint('NaN', 'NaN'), 4326)),
        (ST_SetSRID(ST_MakePoint('Infinity', 47), 4326)), (ST_SetSRID(ST_MakePoint(7, '-Infinity'), 4326));
      CREATE INDEX ON nan USING gist (geom);
+     CREATE TABLE between_rows (id serial PRIMARY KEY, geom geometry(PointZ, 4326));
+     INSERT INTO between_rows (geom) VALUES ('SRID=4326;POINT(1 1 0)'), ('SRID=4326;POINT(5 5 0)'),
+       (ST_SetSRID(ST_MakePoint('NaN', 'NaN', 0), 4326)), (NULL), ('SRID=4326;POINT Z EMPTY'), ('SRID=4326;POINT(3 3 0)');
      CREATE TABLE globe (id int PRIMARY KEY, geom geography(Geometry, 4326));
      INSERT INTO globe VALUES
        (1, 'POLYGON((170 -20, -170 -20, -170 -10, 170 -10, 170 -20))'),
@@ -184,6 +187,23 @@ describe('rows whose coordinates are no numbers', () => {
   it('are features without a geometry', async () => {
     const { list } = await page(await sourceOf('nan'));
     expect(list.filter(({ geometry }) => geometry === null).map(({ id }) => id)).toEqual([10, 11, 12]);
+  });
+});
+
+describe('a geometry with NaN between others', () => {
+  it('does not make the extent forget the rows before it, and is reported', async () => {
+    const found = await layerOf(postgres.url, 'between_rows');
+    expect(found).toMatchObject({ extent: [1, 1, 5, 5], featureCount: 6, beyond: [1, 1, 1e308, 1e308] });
+    const source = found.source as PostgisSource;
+    expect(await postgisStore.extent({ source, filter: undefined })).toMatchObject({ extent: [1, 1, 5, 5] });
+    const filter = { op: '>', args: [{ property: 'id' }, 1] } as never;
+    expect(await postgisStore.extent({ source, filter })).toMatchObject({ extent: [3, 3, 5, 5] });
+  });
+
+  it('does not when the extent is that of statistics', async () => {
+    await run(postgres.url, 'ANALYZE between_rows');
+    const source = (await sourceOf('between_rows')) as PostgisSource;
+    expect(await postgisStore.extent({ source, filter: undefined })).toMatchObject({ extent: [1, 1, 5, 5] });
   });
 });
 

@@ -6,10 +6,10 @@ import { ApiError, badParameter } from '../../core/errors.js';
 import type { FeatureQuery, ItemsTask } from '../../core/features.js';
 import { plainFields } from '../../core/field-masks.js';
 import { LIMITS } from '../../core/limits.js';
-import type { Field } from '../../core/vector-source.js';
+import { type Field, hasIntegerIds } from '../../core/vector-source.js';
 import { resolveCrs } from '../../native/crs.js';
 import { geoServicesFilter } from '../geoservices/filter.js';
-import { type ExportName, formatOf } from './formats.js';
+import { type ExportFormat, type ExportName, formatOf } from './formats.js';
 
 /** What is asked for, as the request says it. */
 export interface ExportRequest {
@@ -45,15 +45,32 @@ const PART_FEATURES = 5000;
 /** Throws 400 naming the parameter. `collection` is what the caller may read. */
 export function planExport(collection: VectorCollection, request: ExportRequest): ExportPlan {
   const crs = outputCrs(collection, request);
-  const fields = chosenFields(collection, request.outFields);
-  const query = queryOf(collection, request);
   const format = formatOf(request.format);
+  const chosen = chosenFields(collection, request.outFields);
+  const { query, fields } = withKey(format, queryOf(collection, request), chosen);
   const isCsv = request.format === 'csv';
   const part = partTask(query, { format: isCsv ? 'csv' : 'geojson', crs, fields });
   const task = isCsv && request.guardsFormulas ? { ...part, guardsFormulas: true } : part;
   if (format.driver === 'ESRI Shapefile' && collection.source.geometryType === 'GeometryCollection')
     throw badParameter('format', 'cannot be shapefile: it has no geometry collections');
   return { format: request.format, collection, query, fields, crs, task };
+}
+
+/** Reads keys that are not integers as a field, for formats whose features have integers as ids or none. */
+export function withKey(
+  { driver }: ExportFormat,
+  query: FeatureQuery,
+  fields: readonly Field[],
+): { query: FeatureQuery; fields: readonly Field[] } {
+  const { source } = query;
+  const { idColumn, idType, numbers } = source;
+  const isField = source.fields.some(({ name }) => name === idColumn);
+  if (!driver || hasIntegerIds(source) || isField) return { query, fields };
+  // Columns of `character(n)` are read as text, without the blanks at their end.
+  const sqlType = idType === 'uuid' ? 'uuid' : 'character';
+  const key: Field = numbers?.key ?? { name: idColumn, type: 'string', nullable: false, sqlType };
+  const keyed = { ...source, fields: [key, ...source.fields] };
+  return { query: { ...query, source: keyed }, fields: [key, ...fields] };
 }
 
 /** Reads the first part of what is written as a whole. */

@@ -10,6 +10,7 @@ import {
   type NewEvent,
   Refusal,
   type RowChange,
+  rowNotUpdated,
   type StoredFeature,
 } from './session.js';
 import { isShownTime } from './shown-times.js';
@@ -32,10 +33,21 @@ export async function apply(session: EditSession, task: EditTask, edit: Prepared
   const ready = { ...edit, geometry: writtenGeometry(task, edit, before) };
   if (!task.acceptsLoss) requireNoLoss(before, ready.geometry);
   const change = operation.type === 'replace' ? replacement(task, ready, before) : patch(task, ready, before);
-  await session.update(id, change);
+  return update(before, await updateRow(session, before, change));
+}
+
+/** Writes a change; returns the feature as it is then. Throws `Refusal` if the store kept the row as it was. */
+export async function updateRow(
+  session: EditSession,
+  { id, row }: StoredFeature,
+  change: RowChange,
+): Promise<StoredFeature> {
+  const isUpdated = await session.update(id, change);
   const after = await session.read(id);
   if (!after) throw movedOut();
-  return update(before, after);
+  // Some triggers keep a row only where an update would change nothing.
+  if (!isUpdated && after.row === row && !(await session.holds(id, change))) throw rowNotUpdated(id);
+  return after;
 }
 
 /** How clients see the geometry of a stored feature. Undefined when none was sent that could be compared with it. */

@@ -94,7 +94,11 @@ export interface EditSession {
   calculate(calculation: Calculation): Promise<CalculatedFeature[]>;
   /** Returns the id that the row got. */
   insert(id: string | undefined, change: RowChange): Promise<string>;
-  update(id: string, change: RowChange): Promise<void>;
+  /** False unless the store says that it changed the row: rules and triggers of a store may keep it. */
+  update(id: string, change: RowChange): Promise<boolean>;
+  /** Whether the row has all values of a change that an update was to write. */
+  holds(id: string, change: RowChange): Promise<boolean>;
+  /** Throws `Refusal` if a rule, a trigger or a policy of the store keeps the feature. */
   delete(id: string): Promise<void>;
   /** Writes events, of which there is at least one, and returns the cursor of the last. To be called last: others wait for it. */
   record(events: readonly NewEvent[]): Promise<number>;
@@ -102,6 +106,18 @@ export interface EditSession {
   commit(): Promise<FileWrites | undefined>;
   rollback(): Promise<void>;
 }
+
+/** Why a store that reports no error has not carried out an edit. */
+const CAUSE = 'A trigger, a rule or a policy of the database prevents it.';
+
+export const rowNotInserted = () =>
+  new Refusal('conflict', `The database did not store the feature. ${CAUSE}`);
+export const rowNotUpdated = (id: string) =>
+  new Refusal('conflict', `The database did not change feature '${id.slice(0, 100)}'. ${CAUSE}`);
+export const rowNotDeleted = (id: string) =>
+  new Refusal('conflict', `The database did not delete feature '${id.slice(0, 100)}'. ${CAUSE}`);
+export const rowsNotDeleted = () =>
+  new Refusal('conflict', `The database did not delete all features. ${CAUSE}`);
 
 /** An edit that the store will not take. */
 export class Refusal extends Error {

@@ -8,10 +8,16 @@ import type { MergeCounts, MergeResult, MergeTask } from '../../core/merges.js';
 import type { Field } from '../../core/vector-source.js';
 import { hasLongitudes } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
-import { movedOut, requireNoLoss } from '../edits/apply.js';
+import { movedOut, requireNoLoss, updateRow } from '../edits/apply.js';
 import { deletion, insertion, update } from '../edits/events.js';
 import { isRoundedGeometry } from '../edits/same-geometry.js';
-import { type GeometryForm, type NewEvent, Refusal, type StoredFeature } from '../edits/session.js';
+import {
+  type GeometryForm,
+  type NewEvent,
+  Refusal,
+  rowsNotDeleted,
+  type StoredFeature,
+} from '../edits/session.js';
 import { eventsKept } from '../providers/retention.js';
 import { isOfDouble } from '../raster/geojson/values.js';
 import type { FileForm } from './file-rows.js';
@@ -114,6 +120,7 @@ class RowWriter {
     const { edits } = session;
     if (!this.#isTold) {
       this.counts.deleted = await session.clear();
+      if ((await session.count(1)) > 0) throw rowsNotDeleted();
       return;
     }
     for (let ids = await session.some(FEATURES); ids.length > 0; ids = await session.some(FEATURES)) {
@@ -181,9 +188,7 @@ class RowWriter {
     requireNoLoss(before, geometry);
     const written = isShown(sent, before, this.#places) ? undefined : geometry;
     const changed = this.#changedValues(matched, before);
-    await edits.update(id, { geometry: written, values: changed, reset: [] });
-    const after = await edits.read(id);
-    if (!after) throw movedOut();
+    const after = await updateRow(edits, before, { geometry: written, values: changed, reset: [] });
     spool.wrote(id, row);
     if (isSame(before, after)) {
       this.counts.unchanged++;

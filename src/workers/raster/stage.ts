@@ -102,10 +102,15 @@ async function stageLayer(
   if (!layer) return { problem: 'no-layer', names: layers.map(({ name }) => name).slice(0, 20) };
   if (!layer.hasCrs && task.sourceCrs === undefined) return { problem: 'no-crs' };
   if ((layer.features ?? 0) > LIMITS.importFeatures) return { problem: 'too-many-features' };
-  const { features, notes } = await write(layer.name);
+  const { features, notes = [], idNote, keepsIds } = await write(layer.name);
   if (features > LIMITS.importFeatures)
     throw new TaskFailure('too-large', `The file has more than ${LIMITS.importFeatures} features.`);
-  return { layer: layer.name, features, spatialLayers: spatial.length, ...(notes ? { notes } : {}) };
+  const all = idNote === undefined ? notes : [idNote, ...notes];
+  return {
+    ...{ layer: layer.name, features, spatialLayers: spatial.length },
+    ...(all.length > 0 ? { notes: all } : {}),
+    ...(keepsIds ? { keepsIds } : {}),
+  };
 }
 
 function chooseLayer(

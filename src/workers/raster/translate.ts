@@ -111,11 +111,13 @@ export async function translateOpened(
       return gdal.vectorTranslateAsync(part, source, args, isSmall ? {} : options);
     };
     let idNote = ids.note;
+    let { areKept } = ids;
     const copy = await write(ids.areKept).catch(async (error: unknown) => {
       if (!ids.areKept || unreadable('', error).code !== 'source-unreadable') throw error;
       await removePart(part);
       const again = await write(false);
       idNote = ROW_NUMBERS;
+      areKept = false;
       return again;
     });
     // Drivers that only write cannot be asked what they wrote.
@@ -140,6 +142,7 @@ export async function translateOpened(
       features,
       ...(notes.length === 0 ? {} : { notes }),
       ...(idNote === undefined ? {} : { idNote }),
+      ...(areKept ? { keepsIds: true } : {}),
     };
   } catch (error) {
     throw await failureOf(

@@ -1,4 +1,5 @@
 import { existsSync, rmSync } from 'node:fs';
+import { freeName } from '../../core/column-names.js';
 import { TaskFailure } from '../../core/failure.js';
 import type {
   DropTask,
@@ -178,7 +179,24 @@ function makeRoom(db: Db, task: LoadTask): string | undefined {
   return name;
 }
 
-function describe(db: Db, { stagingTable: table, untyped, spans }: LoadTask): Staged {
+/** The ids of the staging table as a column; none if a column has them already. */
+function idColumnOf(
+  db: Db,
+  { stagingTable, idsAsColumn }: LoadTask,
+  key: string,
+  names: readonly string[],
+): StagedColumn[] {
+  if (!idsAsColumn) return [];
+  const same = names.find((name) => name.toLowerCase() === 'id');
+  const differs =
+    same && `SELECT 1 FROM staging.${quote(stagingTable)} WHERE ${quote(same)} IS NOT ${quote(key)} LIMIT 1`;
+  if (differs && db.prepare(differs).get() === undefined) return [];
+  const name = freeName('id', new Set(names.map((one) => one.toLowerCase())));
+  return [{ name, type: 'INTEGER', notnull: 0, value: quote(key) }];
+}
+
+function describe(db: Db, task: LoadTask): Staged {
+  const { stagingTable: table, untyped, spans } = task;
   const geometry = db
     .prepare(
       'SELECT column_name, geometry_type_name, srs_id, z, m FROM staging.gpkg_geometry_columns WHERE table_name = ?',
@@ -207,12 +225,20 @@ function describe(db: Db, { stagingTable: table, untyped, spans }: LoadTask): St
     z: geometry.z,
     m: geometry.m,
     id: id.name,
-    columns: withSpans(
-      columns.filter((column) => column !== id && column.name !== geometry.column_name),
-      spans,
-    )
-      .map((column) => (untyped ? typed(db, table, column) : column))
-      .map(withZone),
+    columns: [
+      ...idColumnOf(
+        db,
+        task,
+        id.name,
+        columns.map(({ name }) => name),
+      ),
+      ...withSpans(
+        columns.filter((column) => column !== id && column.name !== geometry.column_name),
+        spans,
+      )
+        .map((column) => (untyped ? typed(db, table, column) : column))
+        .map(withZone),
+    ],
     extent: box.every((n) => n !== null) ? (box as Staged['extent']) : undefined,
   };
 }

@@ -19,6 +19,8 @@ import {
   type NewEvent,
   Refusal,
   type RowChange,
+  rowNotDeleted,
+  rowNotInserted,
   type StoredFeature,
   storedFeature,
 } from '../../edits/session.js';
@@ -166,30 +168,44 @@ export class GeoPackageSession implements EditSession {
     this.writer.renewLimit();
     const key = guarded(() => {
       const insert = this.writer.statement(sql).safeIntegers();
-      return BigInt(insert.run(...columns.map(([, value]) => value)).lastInsertRowid);
+      const { changes, lastInsertRowid } = insert.run(...columns.map(([, value]) => value));
+      // A trigger may ignore the row: the last id is then of another one.
+      if (changes === 0) throw rowNotInserted();
+      return BigInt(lastInsertRowid);
     });
     this.#wrote(key, change);
     return String(key);
   }
 
-  async update(id: string, change: RowChange): Promise<void> {
+  async update(id: string, change: RowChange): Promise<boolean> {
     const columns = this.#columns(change);
     const sets = [
       ...columns.map(([name]) => `${name} = ?`),
       ...change.reset.map((name) => `${quote(name)} = (${this.#facts.defaults.get(name) ?? 'NULL'})`),
     ];
     const key = readIntegerId(id)!;
-    if (sets.length > 0) {
-      const values = columns.map(([, value]) => value);
-      this.#run(`UPDATE ${this.#table} SET ${sets.join(', ')} WHERE ${this.#id} = ?`, [...values, key]);
-    }
+    if (sets.length === 0) return true;
+    const values = columns.map(([, value]) => value);
+    const sql = `UPDATE ${this.#table} SET ${sets.join(', ')} WHERE ${this.#id} = ?`;
+    const isUpdated = this.#run(sql, [...values, key]) > 0;
     this.#wrote(key, change);
+    return isUpdated;
+  }
+
+  async holds(id: string, change: RowChange): Promise<boolean> {
+    const columns = this.#columns(change);
+    const conditions = [`${this.#id} = ?`, ...columns.map(([name]) => `${name} IS ?`)];
+    const values = [readIntegerId(id)!, ...columns.map(([, value]) => value)];
+    return this.#get(`SELECT 1 FROM ${this.#table} WHERE ${conditions.join(' AND ')}`, values) !== undefined;
   }
 
   async delete(id: string): Promise<void> {
     const key = readIntegerId(id)!;
-    this.#run(`DELETE FROM ${this.#table} WHERE ${this.#id} = ?`, [key]);
-    if (this.#facts.tendsIndex) this.#run(`DELETE FROM ${rtreeOf(this.#source)} WHERE id = ?`, [key]);
+    const count = this.#run(`DELETE FROM ${this.#table} WHERE ${this.#id} = ?`, [key]);
+    if (count === 0 && (await this.read(id)) !== null) throw rowNotDeleted(id);
+    if (!this.#facts.tendsIndex) return;
+    const isGone = `NOT EXISTS (SELECT 1 FROM ${this.#table} WHERE ${this.#id} = ?)`;
+    this.#run(`DELETE FROM ${rtreeOf(this.#source)} WHERE id = ? AND ${isGone}`, [key, key]);
   }
 
   async record(events: readonly NewEvent[]): Promise<number> {
@@ -281,9 +297,9 @@ export class GeoPackageSession implements EditSession {
     return values.every((side) => side !== null) ? (values as unknown as Box) : undefined;
   }
 
-  #run(sql: string, values: readonly Bound[] = []): void {
+  #run(sql: string, values: readonly Bound[] = []): number {
     this.writer.renewLimit();
-    guarded(() => this.writer.statement(sql).run(...values));
+    return guarded(() => this.writer.statement(sql).run(...values).changes);
   }
 
   #get(sql: string, values: readonly Bound[] = []): unknown {

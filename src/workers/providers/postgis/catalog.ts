@@ -17,6 +17,8 @@ export interface SpatialTable {
   srid: number;
   comment: string | null;
   writable: boolean;
+  /** Whether it has child tables, whose rows it shows and no unique index of it covers. */
+  hasChildren: boolean;
   /** Whether a spatial index covers the column. */
   indexed: boolean;
   /** The planner's estimate of the rows; -1 when the table was never analysed. */
@@ -48,7 +50,7 @@ const TABLES = `
     EXISTS (SELECT FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
       WHERE i.indrelid = c.oid AND i.indisvalid AND i.indpred IS NULL AND i.indkey[0] = a.attnum
         AND m.amname IN ('gist', 'spgist', 'brin')),
-    c.reltuples::float8
+    c.reltuples::float8, c.relhassubclass AND c.relkind <> 'p'
   ${FROM_TABLES}`;
 const ORDER = 'ORDER BY n.nspname, c.relname, a.attnum';
 const BY_RULE = `AND n.nspname || '.' || c.relname LIKE ANY ($1::text[])
@@ -108,7 +110,7 @@ export async function spatialTables(
 
 function spatialTable(row: PgValue[]): SpatialTable {
   const [oid, schema, table, kind, geometryColumn, geography, geometryType, srid, ...rest] = row;
-  const [comment, writable, indexed, estimate] = rest;
+  const [comment, writable, indexed, estimate, hasChildren] = rest;
   return {
     oid,
     schema,
@@ -120,6 +122,7 @@ function spatialTable(row: PgValue[]): SpatialTable {
     srid,
     comment,
     writable,
+    hasChildren,
     indexed,
     estimate,
   } as SpatialTable;

@@ -189,6 +189,13 @@ export async function layerOf(
   };
   const { compositeKey } = keyed;
   if (compositeKey) Object.assign(source, { compositeKey, readOnly: 'several columns identify its rows' });
+  else if (choice.key !== undefined || table.hasChildren) {
+    if (!(await identifies(connection, table, source.idColumn, facts)))
+      Object.assign(source, {
+        writable: false,
+        readOnly: `values of its key ${source.idColumn} are missing or repeated`,
+      });
+  }
   if (table.geography) source.geography = true;
   if (stored !== srid) source.statedSrid = srid;
   if (curved) source.curved = true;
@@ -242,6 +249,18 @@ function statedKey(column: string, attributes: readonly Attribute[]): Key {
   return attribute.idType
     ? { column }
     : { problem: `Its column ${column} is neither integer, uuid nor text.` };
+}
+
+/** Whether each row has a value of the key that no other row has, as far as a unique index or a sample says. */
+async function identifies(
+  connection: PostgresConnection,
+  table: SpatialTable,
+  key: string,
+  facts: TableFacts,
+): Promise<boolean> {
+  const indexes = await facts.indexesOf(table.oid);
+  if (!table.hasChildren && indexes.some(([, count, name]) => count === 1 && name === key)) return true;
+  return isUnique(connection, `${quote(table.schema)}.${quote(table.table)}`, key);
 }
 
 const statedType = (name: string | undefined) => declaredType(name ?? 'Geometry').type;

@@ -17,15 +17,18 @@ import {
   type NewEvent,
   Refusal,
   type RowChange,
+  rowNotDeleted,
+  rowNotInserted,
   type StoredFeature,
   storedFeature,
 } from '../../edits/session.js';
 import { TOLD } from './capture-sql.js';
 import { columnsOf } from './columns.js';
 import { withConnection } from './database.js';
-import { guarded } from './edit-errors.js';
+import { guarded, guardedWrite } from './edit-errors.js';
 import { whereOf } from './filter.js';
 import { PostgisFilterWriter } from './filter-sql.js';
+import { requireFit } from './fit.js';
 import { outputOf, rowName, storedOutput } from './items.js';
 import { numberKeys } from './key-looks.js';
 import { numberNewKeys } from './key-numbers.js';
@@ -33,6 +36,7 @@ import { column, quote, tableOf } from './names.js';
 import { idIs } from './order.js';
 import { ensureOutbox, recordEvents } from './outbox.js';
 import { SqlParams } from './params.js';
+import { type Relation, readRelation } from './relation.js';
 import { valueSql, writtenGeometry } from './values.js';
 
 /**
@@ -71,7 +75,7 @@ type SessionTask = Pick<EditTask, 'source' | 'filter' | 'origin'>;
 export class PostgisSession implements EditSession {
   readonly #source: PostgisSource;
   readonly #fields: ReadonlyMap<string, Field>;
-  #isNumbered: boolean | undefined;
+  #relation: Relation | undefined;
 
   private constructor(
     private readonly connection: PostgresConnection,
@@ -116,8 +120,9 @@ export class PostgisSession implements EditSession {
     const ofId = idIs(source, id, params);
     if (!ofId) return null;
     const { fields } = source;
+    const { lock } = await this.#facts();
     const sql = `SELECT ${columnsOf(source, fields, 'exact', params).join(', ')} FROM ${tableOf(source)}
-      WHERE ${ofId} AND (${whereOf(source, this.task.filter, params)}) LIMIT 1 FOR UPDATE`;
+      WHERE ${ofId} AND (${whereOf(source, this.task.filter, params)}) LIMIT 1 ${lock}`;
     const outputs = [
       ...[storedOutput(source), OUTPUT_84].map((output) => outputOf(source, output, fields, fields)),
       ...(form ? [outputOf(source, { format: 'geojson', ...form }, [], fields)] : []),
@@ -134,9 +139,10 @@ export class PostgisSession implements EditSession {
     const values = Object.values(calculation.expressions).map((operand) => writer.operand(operand).sql);
     const id = column(source.idColumn);
     const where = whereOf(source, and(this.task.filter, rowsOf(source, calculation)), params);
+    const { lock } = await this.#facts();
     const rows = await this.#query(
       `SELECT ${id}::text, jsonb_build_array(${values.join(', ')})::text FROM ${tableOf(source)}
-       WHERE ${where} ORDER BY ${id} LIMIT ${calculation.most + 1} FOR UPDATE`,
+       WHERE ${where} ORDER BY ${id} LIMIT ${calculation.most + 1} ${lock}`,
       params,
     );
     return rows.map(([key, texts]) => {
@@ -148,6 +154,7 @@ export class PostgisSession implements EditSession {
   async insert(requestedId: string | undefined, change: RowChange): Promise<string> {
     const source = this.#source;
     const params = new SqlParams();
+    await requireFit(this.connection, change.values, this.#fields);
     const columns = this.#assignments(change, params);
     const id = await this.#newId(requestedId);
     if (id !== undefined) columns.unshift([quote(source.idColumn), params.add(id, KEY_TYPES[source.idType])]);
@@ -156,51 +163,89 @@ export class PostgisSession implements EditSession {
         ? 'DEFAULT VALUES'
         : `(${columns.map(([name]) => name).join(', ')}) VALUES (${columns.map(([, value]) => value).join(', ')})`;
     const returning = `RETURNING ${column(source.idColumn)}::text`;
-    const rows = await this.#query(
+    const rows = await this.#write(
       `INSERT INTO ${tableOf(source).replace(/ t$/, ' AS t')} ${what} ${returning}`,
       params,
     );
-    return String(rows[0]![0]);
+    const key = await this.#storedKey(rows, id);
+    await this.#requireOneRow(key);
+    return key;
+  }
+
+  /** The key of a new row. A trigger may write the row elsewhere, such as to a child table: then it is looked for. */
+  async #storedKey([row]: PgValue[][], requestedId: string | undefined): Promise<string> {
+    if (row) return String(row[0]);
+    if (requestedId === undefined || !(await this.exists(requestedId))) throw rowNotInserted();
+    return requestedId;
   }
 
   /** The key that an insert names: what the client asked for, unless the table (of a view) numbers its rows itself. */
   async #newId(id: string | undefined): Promise<string | undefined> {
     const { idType } = this.#source;
-    this.#isNumbered ??= await this.#numbersRows();
-    if (this.#isNumbered && (idType === 'integer' || id === undefined)) return undefined;
+    const { isNumbered } = await this.#facts();
+    if (isNumbered && (idType === 'integer' || id === undefined)) return undefined;
     if (id !== undefined) return id;
     if (idType === 'uuid') return randomUUID();
     throw Refusal.member('/id', 'is missing: this collection does not number its features');
   }
 
-  async #numbersRows(): Promise<boolean> {
-    const { schema, table, idColumn } = this.#source;
-    const params = new SqlParams();
-    const name = params.add(`${quote(schema)}.${quote(table)}`, 'regclass');
-    const [[numbered]] = (await this.#query(
-      `SELECT atthasdef OR attidentity <> '' OR relkind = 'v'
-       FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
-       WHERE attrelid = ${name} AND attname = ${params.add(idColumn, 'text')}`,
-      params,
-    )) as [[boolean]];
-    return numbered;
+  async #facts(): Promise<Relation> {
+    this.#relation ??= await readRelation(this.connection, this.#source);
+    return this.#relation;
   }
 
-  async update(id: string, change: RowChange): Promise<void> {
+  async update(id: string, change: RowChange): Promise<boolean> {
     const params = new SqlParams();
     const sets = [
       ...this.#assignments(change, params).map(([name, value]) => `${name} = ${value}`),
       ...change.reset.map((name) => `${quote(name)} = DEFAULT`),
     ];
-    if (sets.length === 0) return;
+    if (sets.length === 0) return true;
+    await requireFit(this.connection, change.values, this.#fields);
+    await this.#requireOneRow(id);
     const ofId = idIs(this.#source, id, params);
-    await this.#query(`UPDATE ${tableOf(this.#source)} SET ${sets.join(', ')} WHERE ${ofId}`, params);
+    const sql = `UPDATE ${tableOf(this.#source)} SET ${sets.join(', ')} WHERE ${ofId}`;
+    return (await this.#changeRow(id, sql, params)) === 1;
+  }
+
+  async holds(id: string, change: RowChange): Promise<boolean> {
+    const params = new SqlParams();
+    const ofId = idIs(this.#source, id, params);
+    const conditions = this.#assignments(change, params).map(
+      ([name, value]) => `t.${name}::text IS NOT DISTINCT FROM (${value})::text`,
+    );
+    const sql = `SELECT 1 FROM ${tableOf(this.#source)} WHERE ${[ofId, ...conditions].join(' AND ')} LIMIT 1`;
+    return (await this.#query(sql, params)).length > 0;
   }
 
   async delete(id: string): Promise<void> {
+    await this.#requireOneRow(id);
     const params = new SqlParams();
     const ofId = idIs(this.#source, id, params);
-    await this.#query(`DELETE FROM ${tableOf(this.#source)} WHERE ${ofId}`, params);
+    const count = await this.#changeRow(id, `DELETE FROM ${tableOf(this.#source)} WHERE ${ofId}`, params);
+    const { isView } = await this.#facts();
+    // Triggers of views report rows that they keep as deleted; other triggers hide rows that are not.
+    if ((count !== 1 || isView) && (await this.read(id)) !== null) throw rowNotDeleted(id);
+  }
+
+  /** Runs a statement for the row of a key. Returns how many rows it changed; undefined if rules of the table hide that. */
+  async #changeRow(id: string, sql: string, params: SqlParams): Promise<number | undefined> {
+    const { hasRules } = await this.#facts();
+    const rows = await this.#write(hasRules ? sql : `${sql} RETURNING 1`, params);
+    if (rows.length > 1) throw severalRows(this.#source, id);
+    return hasRules ? undefined : rows.length;
+  }
+
+  /** Refuses a key that several rows have, hidden ones included, where no unique index prevents that. */
+  async #requireOneRow(id: string): Promise<void> {
+    const { isUnique } = await this.#facts();
+    if (isUnique) return;
+    const params = new SqlParams();
+    const rows = await this.#query(
+      `SELECT 1 FROM ${tableOf(this.#source)} WHERE ${idIs(this.#source, id, params)} LIMIT 2`,
+      params,
+    );
+    if (rows.length > 1) throw severalRows(this.#source, id);
   }
 
   async record(events: readonly NewEvent[]): Promise<number> {
@@ -211,7 +256,7 @@ export class PostgisSession implements EditSession {
   }
 
   async commit(): Promise<undefined> {
-    await this.#query('COMMIT').catch(asUnknown);
+    await this.#write('COMMIT').catch(asUnknown);
   }
 
   async rollback(): Promise<void> {
@@ -232,6 +277,17 @@ export class PostgisSession implements EditSession {
   #query(sql: string, params?: SqlParams): Promise<PgValue[][]> {
     return guarded(this.connection.query(sql, params?.values));
   }
+
+  #write(sql: string, params?: SqlParams): Promise<PgValue[][]> {
+    return guardedWrite(this.connection.query(sql, params?.values));
+  }
+}
+
+function severalRows({ idColumn }: PostgisSource, id: string): Refusal {
+  return new Refusal(
+    'conflict',
+    `Several rows of the table have the key ${idColumn} = '${id.slice(0, 100)}', so the edit was not made. Make the keys unique in the database.`,
+  );
 }
 
 /** The rows of a calculation. By the numbers of keys, those that have one: queries know no others. */

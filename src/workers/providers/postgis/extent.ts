@@ -7,7 +7,7 @@ import type { Cancellation } from '../../cancellation.js';
 import { measuredIn, sensibleExtent } from '../domain.js';
 import { withConnection } from './database.js';
 import { envelope, whereOf } from './filter.js';
-import { areNumbers, crossingBox, hemispheresSql, Measure, sidesOf } from './measure.js';
+import { crossingBox, extentSql, hemispheresSql, Measure, sidesOf, wholeExtentSql } from './measure.js';
 import { geometryOf, quote, tableOf } from './names.js';
 import { SqlParams } from './params.js';
 
@@ -50,10 +50,10 @@ function ofPassing(
       const within = async (domain?: Box): Promise<Box | undefined> => {
         const params = new SqlParams();
         const conditions = [whereOf(source, filter, params)];
-        if (domain)
-          conditions.push(`${geometry} @ ${envelope(domain, source, params)}`, areNumbers(geometry));
+        if (domain) conditions.push(`${geometry} @ ${envelope(domain, source, params)}`);
+        const box = domain ? extentSql(geometry) : wholeExtentSql(geometry);
         const sql = `SELECT ${sidesOf('e')} FROM
-          (SELECT ST_Extent(${geometry}) AS e FROM ${tableOf(source)} WHERE ${conditions.map((one) => `(${one})`).join(' AND ')}) s`;
+          (SELECT ${box} AS e FROM ${tableOf(source)} WHERE ${conditions.map((one) => `(${one})`).join(' AND ')}) s`;
         const [row] = await connection.query(sql, params.values);
         return row?.every((side) => typeof side === 'number') ? (row as unknown as Box) : undefined;
       };

@@ -6,11 +6,11 @@ export const CANCELED = '57014';
 export const TOO_MANY_CONNECTIONS = '53300';
 
 /** More than an answer may have, or than PostgreSQL can. */
-const TOO_MUCH = '54000';
+export const TOO_MUCH = '54000';
 /** Classes and codes of SQLSTATE that mean that the database is not there for us now. */
-const UNAVAILABLE = /^(08|57P|53|58|28|3D)/;
+export const UNAVAILABLE = /^(08|57P|53|58|28|3D)/;
 /** The table, a column, a schema or the right to read is gone. */
-const MISSING = /^(42P01|42703|42501|3F000)$/;
+export const MISSING = /^(42P01|42703|42501|3F000)$/;
 /** A value that an operator or function of the filter cannot work with; geometry functions raise XX000. */
 const BAD_VALUE = /^(22|XX000$|42883$|42804$)/;
 /** What another attempt on a fresh connection gets over: plans and statements that went stale, conflicts. */

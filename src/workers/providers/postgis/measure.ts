@@ -55,7 +55,7 @@ export class Measure {
 
   async #counted(table: MeasuredTable): Promise<{ count: number; extent: Box | undefined } | undefined> {
     const sql = `SELECT n, ${sidesOf('e')} FROM
-      (SELECT count(*) AS n, ST_Extent(${geometryOf(table)}) AS e FROM ${nameOf(table)}) s`;
+      (SELECT count(*) AS n, ${wholeExtentSql(geometryOf(table))} AS e FROM ${nameOf(table)}) s`;
     const [row] = (await this.#within(sql)) ?? [];
     return row && { count: Number(row[0]), extent: boxOf(row.slice(1)) };
   }
@@ -64,7 +64,7 @@ export class Measure {
     const geometry = geometryOf(table);
     const envelope = `ST_MakeEnvelope($1::float8, $2::float8, $3::float8, $4::float8, ST_SRID(${geometry}))`;
     const sql = `SELECT ${sidesOf('e')} FROM
-      (SELECT ST_Extent(${geometry}) AS e FROM ${nameOf(table)} WHERE ${geometry} @ ${envelope} AND ${areNumbers(geometry)}) s`;
+      (SELECT ${extentSql(geometry)} AS e FROM ${nameOf(table)} WHERE ${geometry} @ ${envelope}) s`;
     const [row] = (await this.#within(sql, domain.map(String))) ?? [];
     return row && boxOf(row);
   }
@@ -85,7 +85,7 @@ export class Measure {
         : [];
     const box = estimated && boxOf(estimated);
     if (box) return box;
-    const sql = `SELECT ${sidesOf('e')} FROM (SELECT ST_Extent(${geometryOf(table)}) AS e FROM ${nameOf(table)}) s`;
+    const sql = `SELECT ${sidesOf('e')} FROM (SELECT ${wholeExtentSql(geometryOf(table))} AS e FROM ${nameOf(table)}) s`;
     const [row] = (await this.#within(sql)) ?? [];
     return row && boxOf(row);
   }
@@ -115,8 +115,19 @@ function geometryOf({ geometryColumn, geography }: MeasuredTable): string {
   return geography ? cutAtAntimeridian(geometry) : geometry;
 }
 
+/** The extent of the geometries whose sides are numbers. ST_Extent forgets all rows before one with NaN. */
+export function extentSql(geometry: string): string {
+  return `ST_Extent(${geometry}) FILTER (WHERE ${areNumbers(geometry)})`;
+}
+
+/** The extent of all geometries, which no CRS can have if a side of one is not a number. */
+export function wholeExtentSql(geometry: string): string {
+  const isNumeric = areNumbers(geometry);
+  return `ST_Extent(CASE WHEN ${isNumeric} THEN ${geometry} WHEN NOT (${isNumeric}) THEN ST_MakePoint(1e308, 1e308) END)`;
+}
+
 /** The condition that all sides of a geometry are numbers: a box with NaN lies within every other. */
-export function areNumbers(geometry: string): string {
+function areNumbers(geometry: string): string {
   const sides = ['ST_XMin', 'ST_YMin', 'ST_XMax', 'ST_YMax'].map(
     (side) => `${side}(${geometry}) < 'Infinity'`,
   );

@@ -8,7 +8,7 @@ import { runMerge } from '../../merges/run.js';
 import type { MergeSession } from '../../merges/session.js';
 import { withConnection } from './database.js';
 import { PostgisSession } from './edit.js';
-import { guarded } from './edit-errors.js';
+import { guarded, guardedWrite } from './edit-errors.js';
 import { whereOf } from './filter.js';
 import { column, tableOf } from './names.js';
 import { keyType } from './order.js';
@@ -109,7 +109,7 @@ class PostgisMerge implements MergeSession {
   async clear(): Promise<number> {
     const { from, params } = this.#passing();
     const sql = `WITH gone AS (DELETE ${from} RETURNING 1) SELECT count(*) FROM gone`;
-    const [row] = await this.#query(sql, params.values);
+    const [row] = await guardedWrite(this.connection.query(sql, params.values));
     return Number(row![0]);
   }
 

@@ -3,15 +3,33 @@ import { elementsIn, type JsonText } from '../../../core/json-text.js';
 import type { Field, PostgisSource } from '../../../core/vector-source.js';
 import type { SqlParams } from './params.js';
 
-/** The SQL of a value for its column, as a parameter. */
+/**
+ * The SQL of a value for its column, as a parameter. Its type has no length, precision or scale: PostgreSQL refuses text and
+ * bits that are too long when they are assigned to a column, but cuts them in a cast.
+ */
 export function valueSql(value: FieldValue, field: Field, params: SqlParams): string {
-  const type = field.sqlType ?? 'text';
+  const type = unlimitedType(field.sqlType ?? 'text');
   if (value === null) return params.add(null, type);
   if (field.type === 'array') return params.add(arrayLiteral(value as JsonText, field.items), type);
   if (field.type === 'json') return json(value as string, type, params);
   if ((field.type === 'date' || field.type === 'date-time') && typeof value === 'string')
     return params.add(inPostgresCalendar(value), type);
   return params.add(value, type);
+}
+
+const LENGTH = /\([\d,\s-]+\)(?=[^"]*$)/;
+/** Types whose name alone means a length of 1, and intervals of some fields. */
+const UNLIMITED: readonly [RegExp, string][] = [
+  [/^character(?=(\[\])*$)/, 'bpchar'],
+  [/^bit(?=(\[\])*$)/, 'bit varying'],
+  [/^interval [a-z ]+/, 'interval'],
+];
+
+/** A type as `format_type` writes it, without its length, precision or scale. */
+export function unlimitedType(sqlType: string): string {
+  const name = sqlType.replace(LENGTH, '');
+  const found = UNLIMITED.find(([pattern]) => pattern.test(name));
+  return found ? name.replace(found[0], found[1]) : name;
 }
 
 /** A date or timestamp as PostgreSQL reads it: of years outside 1 to 9999 it takes the digits alone, or counts them BC. */
