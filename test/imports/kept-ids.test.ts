@@ -47,8 +47,11 @@ async function imported(table: string, name: string, bytes: string | Buffer) {
   const { features } = (await items.json()) as {
     features: { geometry: { coordinates: number[] }; properties: Record<string, unknown> }[];
   };
-  const rows = features.map(({ geometry, properties }) => ({ at: geometry.coordinates[0], ...properties }));
-  rows.sort((a, b) => a.at! - b.at!);
+  const rows: Record<string, unknown>[] = features.map(({ geometry, properties }) => ({
+    at: geometry.coordinates[0],
+    ...properties,
+  }));
+  rows.sort((a, b) => Number(a['at']) - Number(b['at']));
   return { answer, rows };
 }
 
@@ -71,7 +74,7 @@ it('are a column of the table if a GeoPackage has them', async () => {
   writeFileSync(json, collection(TWO));
   execFileSync('ogr2ogr', ['-preserve_fid', file, json]);
   const { rows } = await imported('packed', 'two.gpkg', readFileSync(file));
-  expect(rows.map(({ id, at }) => [id, at])).toEqual([
+  expect(rows.map((row) => [row['id'], row['at']])).toEqual([
     [3, 1],
     [7, 9],
   ]);

@@ -119,6 +119,10 @@ describe('another server of ours', () => {
       (answer['features'] as { properties: Json }[]).map(({ properties }) => properties['name']).sort();
     expect(names(original).length).toBeGreaterThan(50);
     expect(names(copy)).toEqual(names(original));
+    const features = ({ features: list }: Json) => list as { id: number; properties: Json }[];
+    const sourceIds = features(original).map(({ id, properties }) => `${id} ${properties['name']}`);
+    const keptIds = features(copy).map(({ properties }) => `${properties['id']} ${properties['name']}`);
+    expect(keptIds.sort()).toEqual(sourceIds.sort());
     expect(leftovers(server)).toEqual([]);
   });
 
