@@ -438,6 +438,8 @@ export const LIMITS = {
   attachmentOffset: 100_000,
   /** Milliseconds that bytes are kept which nobody has attached yet, or any more. */
   attachmentOrphanMs: 3_600_000,
+  /** Milliseconds that attachments are kept whose file was replaced by another one: it may return. */
+  attachmentAsideMs: 2_592_000_000,
   /** Milliseconds between two looks for attachments that nobody has any more. */
   attachmentSweepMs: 3_600_000,
   /** Coverages of another server that are imported in one request. */

@@ -140,6 +140,8 @@ export interface Tasks
   /** Logs that did not belong to their files, since the last call. */
   'vector.fileFindings': { input: Record<string, never>; output: FileFinding[] };
   /** Events of an outbox, oldest first. */
+  /** Names a file that this server has edited; null for another one. */
+  'vector.storeId': { input: { path: string }; output: string | null };
   'vector.events': { input: EventsTask; output: EventsResult };
   /** Tells which features of events pass which filters. */
   'vector.match': { input: MatchTask; output: MatchResult };

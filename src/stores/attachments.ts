@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Selectable } from 'kysely';
+import type { ExpressionBuilder, Selectable } from 'kysely';
 import { LIMITS } from '../core/limits.js';
 import { auditResource } from './audit-scope.js';
 import type { StateDb } from './database.js';
-import type { AttachmentTable } from './schema.js';
+import type { AttachmentTable, StateTables } from './schema.js';
 import { lock } from './vocabulary.js';
 
 /** A file of a feature: what is known of it, and where its bytes are. */
@@ -31,7 +31,15 @@ export type NewAttachment = Pick<
   readonly createdBy: string;
   /** What an import brings it from: the same one is attached once. */
   readonly origin?: string;
+  /** Names the file that the feature is in; absent where that is not known. */
+  readonly store?: string | undefined;
 };
+
+/** A collection, and the file that it is read from now: attachments of features of another file are not there. */
+export interface AttachedTo {
+  readonly collection: string;
+  readonly store: string | undefined;
+}
 
 export type AttachmentChange = Partial<
   Pick<Attachment, 'name' | 'mediaType' | 'size' | 'keywords' | 'contentKey'>
@@ -46,8 +54,7 @@ export interface Content {
 }
 
 /** Which attachments are asked for, in the order of their ids. */
-export interface AttachmentQuery {
-  readonly collection: string;
+export interface AttachmentQuery extends AttachedTo {
   /** Of these features; of all when absent. */
   readonly featureIds?: readonly string[];
   /** Behind this one. */
@@ -99,7 +106,7 @@ export class AttachmentStore {
       const before = origin === undefined ? undefined : await ofOrigin(trx, collection, origin);
       if (before) return before;
       if (!(await use(trx, attachment.contentKey))) return 'gone';
-      if ((await countOf(trx, collection, featureId)) >= LIMITS.featureAttachments) return undefined;
+      if ((await countOf(trx, attachment)) >= LIMITS.featureAttachments) return undefined;
       const now = Date.now();
       const row = await trx
         .insertInto('attachments')
@@ -113,6 +120,7 @@ export class AttachmentStore {
           keywords: attachment.keywords,
           content_key: attachment.contentKey,
           origin: origin ?? null,
+          store: attachment.store ?? null,
           created_by: attachment.createdBy,
           created_at: now,
           updated_at: now,
@@ -151,18 +159,18 @@ export class AttachmentStore {
     });
   }
 
-  async list({ collection, featureIds, after, limit }: AttachmentQuery): Promise<Attachment[]> {
-    let query = this.db.selectFrom('attachments').selectAll().where('collection', '=', collection);
+  async list({ featureIds, after, limit, ...place }: AttachmentQuery): Promise<Attachment[]> {
+    let query = this.db.selectFrom('attachments').selectAll().where(isIn(place));
     if (featureIds) query = query.where('feature_id', 'in', featureIds);
     if (after !== undefined) query = query.where('id', '>', after);
     return (await query.orderBy('id').limit(limit).execute()).map(attachmentOf);
   }
 
-  async get(collection: string, featureId: string, id: number): Promise<Attachment | undefined> {
+  async get(place: AttachedTo, featureId: string, id: number): Promise<Attachment | undefined> {
     const row = await this.db
       .selectFrom('attachments')
       .selectAll()
-      .where('collection', '=', collection)
+      .where(isIn(place))
       .where('feature_id', '=', featureId)
       .where('id', '=', id)
       .executeTakeFirst();
@@ -184,10 +192,10 @@ export class AttachmentStore {
   }
 
   /** Ids of those that were there. */
-  async remove(collection: string, featureId: string, ids: readonly number[]): Promise<number[]> {
+  async remove(place: AttachedTo, featureId: string, ids: readonly number[]): Promise<number[]> {
     const rows = await this.db
       .deleteFrom('attachments')
-      .where('collection', '=', collection)
+      .where(isIn(place))
       .where('feature_id', '=', featureId)
       .where('id', 'in', ids)
       .returning('id')
@@ -196,11 +204,11 @@ export class AttachmentStore {
   }
 
   /** Removes all attachments of features. */
-  async forget(collection: string, featureIds: readonly string[]): Promise<void> {
+  async forget(place: AttachedTo, featureIds: readonly string[]): Promise<void> {
     for (let from = 0; from < featureIds.length; from += IDS)
       await this.db
         .deleteFrom('attachments')
-        .where('collection', '=', collection)
+        .where(isIn(place))
         .where('feature_id', 'in', featureIds.slice(from, from + IDS))
         .execute();
   }
@@ -221,17 +229,43 @@ export class AttachmentStore {
   }
 
   /** Features of a collection that have attachments, in the order of their ids as texts, behind one of them. */
-  async features(collection: string, after: string, limit: number): Promise<string[]> {
+  async features(place: AttachedTo, after: string, limit: number): Promise<string[]> {
     const rows = await this.db
       .selectFrom('attachments')
       .select('feature_id')
       .distinct()
-      .where('collection', '=', collection)
+      .where(isIn(place))
       .where('feature_id', '>', after)
       .orderBy('feature_id')
       .limit(limit)
       .execute();
     return rows.map(({ feature_id }) => feature_id);
+  }
+
+  /**
+   * Notes which attachments belong to another file than the collection is read from, and removes those that do since
+   * before a time. Those whose file is back are there again.
+   */
+  async setAside({ collection, store }: AttachedTo, before: number): Promise<void> {
+    const all = this.db.updateTable('attachments').where('collection', '=', collection);
+    if (store !== undefined) {
+      await all.set({ store }).where('store', 'is', null).execute();
+      await all
+        .set({ aside_at: null })
+        .where('store', '=', store)
+        .where('aside_at', 'is not', null)
+        .execute();
+    }
+    const others = all.set({ aside_at: Date.now() }).where('aside_at', 'is', null);
+    await (store === undefined
+      ? others.where('store', 'is not', null)
+      : others.where('store', '!=', store)
+    ).execute();
+    await this.db
+      .deleteFrom('attachments')
+      .where('collection', '=', collection)
+      .where('aside_at', '<', before)
+      .execute();
   }
 
   /** Forgets places of bytes that no attachment has, and nobody began to attach since: their bytes are to be removed. */
@@ -281,11 +315,23 @@ async function use(db: StateDb, key: string): Promise<boolean> {
   return row !== undefined;
 }
 
-async function countOf(db: StateDb, collection: string, featureId: string): Promise<number> {
+/** Those without a file belong to whichever the collection has. */
+function isIn({ collection, store }: AttachedTo) {
+  return (eb: ExpressionBuilder<StateTables, 'attachments'>) => {
+    const isUnknown = eb('store', 'is', null);
+    const isSame = store === undefined ? isUnknown : eb.or([isUnknown, eb('store', '=', store)]);
+    return eb.and([eb('collection', '=', collection), isSame]);
+  };
+}
+
+async function countOf(
+  db: StateDb,
+  { collection, store, featureId }: Pick<NewAttachment, 'collection' | 'store' | 'featureId'>,
+): Promise<number> {
   const row = await db
     .selectFrom('attachments')
     .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('collection', '=', collection)
+    .where(isIn({ collection, store }))
     .where('feature_id', '=', featureId)
     .executeTakeFirstOrThrow();
   return Number(row.count);

@@ -31,6 +31,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0022-turns': { up: turns },
   '0023-numbered-rules': { up: numberedRules },
   '0024-job-callers': { up: jobCallers },
+  '0025-attachment-stores': { up: attachmentStores },
 };
 
 /** Statements are plain SQL: this file describes tables, and SQL is the language for that. In SQLite's words. */
@@ -351,6 +352,14 @@ async function spentTokens(db: StateDb): Promise<void> {
 async function turns(db: StateDb): Promise<void> {
   await runAll(db, [
     'CREATE TABLE turns (resource TEXT PRIMARY KEY, holder TEXT NOT NULL, ends_at INTEGER NOT NULL) STRICT',
+  ]);
+}
+
+/** The file that the features of attachments are in, and since when another one has its place. */
+async function attachmentStores(db: StateDb): Promise<void> {
+  await runAll(db, [
+    'ALTER TABLE attachments ADD COLUMN store TEXT',
+    'ALTER TABLE attachments ADD COLUMN aside_at INTEGER',
   ]);
 }
 

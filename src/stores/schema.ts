@@ -424,6 +424,10 @@ export interface AttachmentTable {
   created_by: string;
   created_at: number;
   updated_at: number;
+  /** Names the file that the feature is in; null where that is not known. */
+  store: Generated<string | null>;
+  /** When another file was first found in the place of that one; null while none is. */
+  aside_at: Generated<number | null>;
 }
 
 export interface StateTables {

@@ -10,7 +10,12 @@ import { AccessRules, DERIVATION_KIND, isRule } from '../../services/access/rule
 import { Sealing } from '../../services/access/sealing.js';
 import { SecretKeys } from '../../services/access/secret-keys.js';
 import { Attachments } from '../../services/attachments/service.js';
-import { type SweepDeps, sweepAttachments, sweepCollection } from '../../services/attachments/sweep.js';
+import {
+  forgetFeatures,
+  type SweepDeps,
+  sweepAttachments,
+  sweepCollection,
+} from '../../services/attachments/sweep.js';
 import { DataVersions } from '../../services/cache/data-versions.js';
 import { type Caching, startCaching } from '../../services/cache/index.js';
 import { ItemReplies } from '../../services/cache/item-replies.js';
@@ -295,7 +300,7 @@ async function forgetDeleted(
   ids: readonly string[] | undefined,
 ): Promise<void> {
   try {
-    if (ids) await attachmentParts.store.forget(id, ids);
+    if (ids) await forgetFeatures(attachmentParts, id, ids);
     else await sweepCollection(attachmentParts, id);
   } catch (error) {
     log.write('attachments.left', { Collection: id, ...exception(error) });

@@ -9,7 +9,7 @@ import type { ObjectId } from '../../core/object-id.js';
 import type { Exchange, Principal } from '../../core/operation.js';
 import type { StoredObject } from '../../core/storage.js';
 import type { Pools } from '../../core/tasks.js';
-import type { Attachment, AttachmentStore, NewAttachment } from '../../stores/attachments.js';
+import type { AttachedTo, Attachment, AttachmentStore, NewAttachment } from '../../stores/attachments.js';
 import type { AccessPolicy } from '../access/access.js';
 import { type EditBounds, editBounds } from '../edit-bounds.js';
 import type { Edits } from '../edits.js';
@@ -18,6 +18,7 @@ import { type Catalogs, type LayerView, layerView, requireLayer } from '../repli
 import type { Storage } from '../storage/storage.js';
 import { featuresThere } from './features.js';
 import { type CheckedFile, tooManyAttachments } from './intake.js';
+import { placeOf } from './place.js';
 
 export interface AttachmentDeps extends Catalogs {
   readonly store: AttachmentStore;
@@ -77,18 +78,19 @@ export class Attachments {
 
   /** The attachments of a feature. */
   async list(x: AttachmentContext, address: FeatureAddress): Promise<Attachment[]> {
-    const { id: collection } = await this.#requireFeature(x, address);
+    const collection = await this.#requireFeature(x, address);
+    const place = await placeOf(x, this.deps.pools, collection);
     const featureIds = [String(address.objectId)];
-    return this.deps.store.list({ collection, featureIds, limit: LIMITS.featureAttachments });
+    return this.deps.store.list({ ...place, featureIds, limit: LIMITS.featureAttachments });
   }
 
   async content(x: AttachmentContext, address: FeatureAddress, id: number): Promise<StoredContent> {
-    const { store, storage, folder } = this.deps;
-    const { id: collection } = await this.#requireFeature(x, address);
-    const attachment = await store.get(collection, String(address.objectId), id);
+    const { store, storage, folder, pools } = this.deps;
+    const collection = await this.#requireFeature(x, address);
+    const attachment = await store.get(await placeOf(x, pools, collection), String(address.objectId), id);
     if (!attachment) throw notFound('attachment', `${id}`);
-    const place = await store.folderOf(attachment.contentKey);
-    if (place !== undefined && place !== '' && place !== folder)
+    const ownFolder = await store.folderOf(attachment.contentKey);
+    if (ownFolder !== undefined && ownFolder !== '' && ownFolder !== folder)
       throw new ApiError(
         'unavailable',
         'The attachment lies in the data folder of another server. Servers that share a state need storage.url.',
@@ -113,7 +115,7 @@ export class Attachments {
     const plain = layerView(this.deps, visible, undefined);
     const view = layerView(this.deps, visible, search.filter?.(plain));
     const query = {
-      collection: visible.id,
+      ...(await placeOf(x, pools, view.collection)),
       ...(search.objectIds ? { featureIds: search.objectIds.map(String) } : {}),
       limit: PAGE,
     };
@@ -142,9 +144,9 @@ export class Attachments {
     file: CheckedFile,
     keywords: string,
   ): Promise<Attachment> {
-    const collection = await this.#edit(x, address);
+    const place = await this.#edit(x, address);
     return this.#keep(file, async (contentKey) => {
-      const attachment = { collection, featureId: String(address.objectId), keywords, contentKey };
+      const attachment = { ...place, featureId: String(address.objectId), keywords, contentKey };
       return this.#taken({ ...attachment, ...wordsOf(file), createdBy: x.principal.id });
     });
   }
@@ -167,12 +169,13 @@ export class Attachments {
     { file, keywords }: { file?: CheckedFile | undefined; keywords?: string | undefined },
   ): Promise<Attachment> {
     const featureId = String(address.objectId);
-    const { id: collection } = await this.#requireFeature(x, address);
-    if (!(await this.deps.store.get(collection, featureId, id))) throw notFound('attachment', `${id}`);
+    const feature = await this.#requireFeature(x, address);
+    const place = await placeOf(x, this.deps.pools, feature);
+    if (!(await this.deps.store.get(place, featureId, id))) throw notFound('attachment', `${id}`);
     await this.#edit(x, address);
     const change = async (contentKey?: string) => {
       const changed = await this.deps.store.change(
-        { collection, featureId, id },
+        { collection: feature.id, featureId, id },
         {
           ...(file ? wordsOf(file) : {}),
           ...(contentKey === undefined ? {} : { contentKey }),
@@ -192,8 +195,8 @@ export class Attachments {
     address: FeatureAddress,
     ids: readonly number[],
   ): Promise<ReadonlySet<number>> {
-    const collection = await this.#edit(x, address);
-    return new Set(await this.deps.store.remove(collection, String(address.objectId), ids));
+    const place = await this.#edit(x, address);
+    return new Set(await this.deps.store.remove(place, String(address.objectId), ids));
   }
 
   async #taken(attachment: NewAttachment): Promise<Attachment | 'gone'> {
@@ -250,8 +253,8 @@ export class Attachments {
     return editBounds(visible, write);
   }
 
-  /** An edit of a feature that changes no value of it: checks rights, and tells the others. Returns its collection's id. */
-  async #edit(x: AttachmentContext, { service, layerId, objectId }: FeatureAddress): Promise<string> {
+  /** An edit of a feature that changes no value of it: checks rights, and tells the others. Returns where it is. */
+  async #edit(x: AttachmentContext, { service, layerId, objectId }: FeatureAddress): Promise<AttachedTo> {
     const { edits, pools } = this.deps;
     const visible = requireLayer(this.deps, x.principal, { service, layerId, parameter: 'layerId' });
     const { collection } = layerView(this.deps, visible, undefined);
@@ -263,7 +266,7 @@ export class Attachments {
       origin: originOf(x.principal, x.correlationId, { collection: collection.id, layerId }),
     });
     const [outcome] = outcomes;
-    if (outcome?.ok) return collection.id;
+    if (outcome?.ok) return placeOf(x, pools, collection);
     if (outcome?.reason === 'not-found') throw notFound('feature', `${objectId}`);
     throw new ApiError(outcome?.reason === 'forbidden' ? 'forbidden' : 'conflict', outcome!.message);
   }

@@ -6,6 +6,7 @@ import type { Pools } from '../../core/tasks.js';
 import type { AttachmentStore } from '../../stores/attachments.js';
 import type { Storage } from '../storage/storage.js';
 import { featuresThere } from './features.js';
+import { placeOf } from './place.js';
 
 export interface SweepDeps {
   readonly store: AttachmentStore;
@@ -34,19 +35,32 @@ export async function sweepCollection(
   const collection = catalog().byId(id);
   if (!hasFeatures(collection) || !hasNumbers(collection.source)) return;
   const x = { timing: () => {} };
+  const place = await placeOf(x, pools, collection);
+  await store.setAside(place, Date.now() - LIMITS.attachmentAsideMs);
   for (let after = ''; ; ) {
-    const ids = await store.features(id, after, PAGE);
+    const ids = await store.features(place, after, PAGE);
     if (ids.length === 0) return;
     const there = await featuresThere(x, pools, numberedCollection(whole(collection)), {
       ids,
       filter: undefined,
     });
     await store.forget(
-      id,
+      place,
       ids.filter((one) => !there.has(one)),
     );
     after = ids.at(-1)!;
   }
+}
+
+/** Removes the attachments of features that were deleted. Of a collection that is not there they are removed later. */
+export async function forgetFeatures(
+  { store, pools, catalog }: Pick<SweepDeps, 'store' | 'pools' | 'catalog'>,
+  id: string,
+  featureIds: readonly string[],
+): Promise<void> {
+  const collection = catalog().byId(id);
+  if (!hasFeatures(collection)) return;
+  await store.forget(await placeOf({ timing: () => {} }, pools, collection), featureIds);
 }
 
 async function sweepContents({ store, storage, folder }: SweepDeps): Promise<void> {

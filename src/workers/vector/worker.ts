@@ -21,6 +21,7 @@ import { keepOverviewsIn } from '../overviews/file.js';
 import { allowHosts } from '../providers/archive/remote.js';
 import type { FeatureStore } from '../providers/feature-store.js';
 import { closeAll } from '../providers/geopackage/connection.js';
+import { storeId } from '../providers/geopackage/outbox.js';
 import { findSlowViews } from '../providers/geopackage/slow-views.js';
 import { closeWriters, emptyWriteAheadLog } from '../providers/geopackage/writer.js';
 import { keepLedgerIn, takeFindings } from '../providers/kept-sqlite.js';
@@ -136,6 +137,7 @@ const TASKS: {
   'vector.mergeRows': mergeRows,
   'vector.merge': merge,
   'vector.events': (task, cancellation) => storeOf(task.source).events(task, cancellation),
+  'vector.storeId': storeId,
   'vector.match': match,
   'vector.archive': archive,
   'vector.archiveTiles': archiveTiles,

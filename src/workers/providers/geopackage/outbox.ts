@@ -4,6 +4,7 @@ import type Database from '../../../native/sqlite.js';
 import { GAP } from '../../edits/events.js';
 import type { NewEvent } from '../../edits/session.js';
 import { eventsKept } from '../retention.js';
+import { reader } from './connection.js';
 import type { Writer } from './writer.js';
 
 /**
@@ -17,8 +18,22 @@ const OUTBOX = `CREATE TABLE IF NOT EXISTS graticule_outbox (
   envelope_before TEXT, envelope_after TEXT, geometry TEXT, attributes TEXT, changed_attributes TEXT NOT NULL,
   geometry_changed INTEGER NOT NULL, geometry_before TEXT, attributes_before TEXT)`;
 
+/** Names the file, whatever its path and its rows: a copy has the same name, another file that replaces it does not. */
+const IDENTITY = 'CREATE TABLE IF NOT EXISTS graticule_store (id TEXT NOT NULL)';
+const NAME = 'INSERT INTO graticule_store (id) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM graticule_store)';
+
 export function createOutbox(db: Database.Database): void {
   db.exec(OUTBOX);
+  db.exec(IDENTITY);
+  db.prepare(NAME).run(randomUUID());
+}
+
+/** Task `vector.storeId`: null for a file that was never edited by this server. */
+export function storeId({ path }: { path: string }): string | null {
+  const db = reader(path);
+  const has = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'graticule_store'").get();
+  if (!has) return null;
+  return (db.prepare('SELECT id FROM graticule_store').pluck().get() as string | undefined) ?? null;
 }
 
 const INSERT = `INSERT INTO graticule_outbox (event_id, time, collection, layer_id, table_name, feature_id, operation,
