@@ -62,6 +62,8 @@ const LEASE_MS = 10_000;
  */
 const MAX_FILES = 8;
 const MAX_BACKOFF_MS = 15_000;
+/** Milliseconds between log lines about captures of one table that fail. */
+const UNCAPTURED_LOG_MS = 60_000;
 /** Failures in a row after which operators are told. */
 const ALERT_FAILURES = 5;
 
@@ -73,6 +75,8 @@ const ALERT_FAILURES = 5;
 export class Relay {
   readonly #options: RelayOptions;
   readonly #outboxes = new Map<string, OutboxEntry>();
+  /** When a failed capture was logged last, by store and table. */
+  readonly #uncaptured = new Map<string, number>();
   readonly #fileTurns = new Turns(MAX_FILES);
   #closed = false;
 
@@ -202,6 +206,19 @@ export class Relay {
     return claim !== undefined;
   }
 
+  /** Why edits of other programs could not be captured: the first reason of a table in each minute. */
+  #logUncaptured({ key }: Outbox, { events, gaps = [] }: EventsResult): void {
+    for (const { cursor, table, attributes } of events) {
+      if (attributes === undefined || !gaps.includes(cursor)) continue;
+      const name = `${key} ${table}`;
+      const now = performance.now();
+      if (now - (this.#uncaptured.get(name) ?? -Infinity) < UNCAPTURED_LOG_MS) continue;
+      this.#uncaptured.set(name, now);
+      const { error } = JSON.parse(attributes) as { error: string };
+      this.#options.log.write('database.capture.lost', { Store: key, Table: table, Error: error });
+    }
+  }
+
   /** Takes over one batch; true when there may be more. */
   async #take(claim: OutboxEntry): Promise<boolean> {
     const { store, instance } = this.#options;
@@ -211,6 +228,7 @@ export class Relay {
     const { entries: page, next } = continued(position, read, outbox.collections);
     if (page.length === 0) return false;
     const more = read.events.length === BATCH;
+    this.#logUncaptured(outbox, read);
     const entries = page.flatMap((entry) => published(entry, outbox, read.gaps));
     const last = entries.at(-1);
     if (last?.kind === 'event' && !more) entries[entries.length - 1] = { ...last, ends: true };
