@@ -108,6 +108,8 @@ export interface VectorSource {
   crs: string;
   /** Attribute columns without id and geometry. */
   fields: Field[];
+  /** Names of the tables whose rows this one shows too: those that a view reads, and children of a table. */
+  reads?: readonly string[];
   /** Rows when the table was last described, for estimates; absent where nobody counted them. */
   rows?: number;
   /** False when rows cannot be changed: a view, a copy of a foreign file, no permission to write. */
