@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 /** What vector data is read from. */
 
 import type { AnyNumber } from './exact-number.js';
@@ -107,6 +108,8 @@ export interface VectorSource {
   crs: string;
   /** Attribute columns without id and geometry. */
   fields: Field[];
+  /** Names of the tables whose rows this one shows too: those that a view reads, and children of a table. */
+  reads?: readonly string[];
   /** Rows when the table was last described, for estimates; absent where nobody counted them. */
   rows?: number;
   /** False when rows cannot be changed: a view, a copy of a foreign file, no permission to write. */
@@ -170,6 +173,21 @@ export function placeOf({ path, database, schema }: VectorSource): string {
 /** Name of a table within its file or database. */
 export function tableNameOf({ schema, table }: VectorSource): string {
   return schema === undefined ? table : `${schema}.${table}`;
+}
+
+/**
+ * Names the form in which features show the rows of a table. Layers of one table that agree in it have the same features,
+ * so an event of one is an event of the other.
+ */
+export function rowImage({
+  geometryColumn,
+  idColumn,
+  statedSrid,
+  fields,
+}: VectorSource & { statedSrid?: number }): string {
+  const names = fields.map(({ name, sqlType, type }) => [name, sqlType ?? type]);
+  const parts = JSON.stringify([geometryColumn, idColumn, statedSrid ?? 0, names]);
+  return createHash('sha1').update(parts).digest('hex').slice(0, 16);
 }
 
 /** The named fields of a source in its own order; all when no names are given. */

@@ -31,6 +31,9 @@ const DESCRIBING: ReadonlySet<string> = new Set([
   'site.liveCollection',
   'stac.getCollections',
   'stac.getCollection',
+  ...['service', 'layers', 'layer', 'mapService', 'mapLayers', 'mapLayer', 'vectorTileService'].flatMap(
+    (name) => [`geoservices.${name}`, `geoservices.post${name[0]!.toUpperCase()}${name.slice(1)}`],
+  ),
 ]);
 
 /** Collections that one answer waits for. */
@@ -73,7 +76,15 @@ async function measured(collections: readonly Collection[]): Promise<void> {
 
 /** Those that the path names; all when it names none. */
 function collectionsOf({ params }: Exchange, catalog: CatalogSnapshot): readonly Collection[] {
-  const { collectionId, layers } = params as { collectionId?: number | string; layers?: readonly string[] };
+  const {
+    layers,
+    layerId,
+    collectionId = layerId,
+  } = params as {
+    layers?: readonly string[];
+    layerId?: number | string;
+    collectionId?: number | string;
+  };
   const names = collectionId === undefined ? layers : [collectionId];
   if (!names) return catalog.collections;
   return names.flatMap((name) => catalog.byId(String(name)) ?? catalog.byLayerId(Number(name)) ?? []);

@@ -375,14 +375,17 @@ export class Catalog {
   }
 
   /**
-   * Takes over an extent that was measured at a cursor; false when edits have come since. One that could not be told in
-   * time leaves the extent as it is, which holds all that lies there.
+   * Takes over an extent that was measured at a cursor, and the number of features if they were counted; false when edits
+   * have come since. An extent that could not be told in time stays as it is, which holds all that lies there.
    */
-  measured(id: string, cursor: number, extent84: Box | undefined): boolean {
-    const collection = this.#plain.get(id);
-    if (!hasFeatures(collection) || collection.cursor !== cursor) return false;
-    if (!extent84 && collection.featureCount !== 0) return true;
-    this.#replace({ ...collection, extent84: extent84 && globeExtent(extent84) });
+  measured(id: string, cursor: number, extent84: Box | undefined, count?: number): boolean {
+    const plain = this.#plain.get(id);
+    if (!hasFeatures(plain) || plain.cursor !== cursor) return false;
+    const { countEstimated, ...rest } = plain;
+    const collection = count === undefined ? plain : { ...rest, featureCount: count };
+    const isUnknown = !extent84 && collection.featureCount !== 0;
+    if (isUnknown && count === undefined) return true;
+    this.#replace(isUnknown ? collection : { ...collection, extent84: extent84 && globeExtent(extent84) });
     return true;
   }
 

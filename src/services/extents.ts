@@ -18,12 +18,14 @@ export interface ExtentRefreshOptions {
 const DELAY_MS = 2000;
 /** Looks take at most one part in so many of the time. */
 const SHARE = 20;
+/** Features up to which a layer is counted again. */
+const COUNTED = 200_000;
 /** Degrees: extents are rounded outwards. */
 const NEAR = 1e-6;
 
 /**
- * Measures extents anew, in the background, where an edit took away what may have reached the edge: an extent only grows
- * by what edits tell of themselves.
+ * Measures extents again, in the background, where an edit took away what may have reached the edge: an extent only grows
+ * by what edits tell of themselves. Counts features again where an edit does not say how many came or went.
  */
 export class ExtentRefresh {
   readonly #timers = new Map<string, NodeJS.Timeout>();
@@ -62,7 +64,11 @@ export class ExtentRefresh {
           source: collection.source,
           filter: undefined,
         });
-        settled = catalog.measured(id, collection.cursor, extent84);
+        const { source, cursor, countEstimated } = collection;
+        const query = { source, filter: undefined, atMost: COUNTED + 1 };
+        const count = countEstimated ? await pools.run('vector.count', query) : undefined;
+        const isExact = count !== undefined && count <= COUNTED;
+        settled = catalog.measured(id, cursor, extent84, isExact ? count : undefined);
       }
     } catch (error) {
       log.write('catalog.extent.failed', { Collection: id, ...exception(error) });

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { hasFeatures } from '../../core/abilities.js';
 import { DEFAULT_ACCESS } from '../../core/access.js';
 import type { AccessPolicy } from '../../services/access/access.js';
 import { Derivations } from '../../services/access/derivations.js';
@@ -42,6 +43,7 @@ import { SourceIdentities } from '../../services/publish/source-identities.js';
 import { SourceLayers } from '../../services/publish/source-layers.js';
 import { connectionOf } from '../../services/rasters/connected.js';
 import { registeredIn } from '../../services/rasters/registered.js';
+import { findRelatedNotes } from '../../services/related-layers.js';
 import { Replicas } from '../../services/replicas/service.js';
 import { SourceRecoveries } from '../../services/source-recoveries.js';
 import { StacItems } from '../../services/stac/items.js';
@@ -183,7 +185,11 @@ export async function startData(foundation: Foundation): Promise<Data> {
   const edits = new Edits(
     pools,
     (note) => {
+      const collection = current().byId(note.collection);
       caching.edited(note);
+      if (hasFeatures(collection))
+        for (const related of findRelatedNotes(collection, note.change, current().vectors))
+          caching.edited(related);
       events.edited(note.collection);
     },
     (id, ids) => forgetDeleted(attachmentParts, log, id, ids),

@@ -10,8 +10,8 @@ import type { EditNote } from '../edits.js';
  */
 export class Changes {
   readonly #changed: (note: EditNote) => void;
-  /** The events of an edit whose end has not been read, by outbox. */
-  readonly #open = new Map<string, FeatureEvent[]>();
+  /** The events of an edit whose end has not been read, by outbox and collection. */
+  readonly #open = new Map<string, Map<string, FeatureEvent[]>>();
 
   constructor(changed: (note: EditNote) => void) {
     this.#changed = changed;
@@ -19,20 +19,27 @@ export class Changes {
 
   /** Takes the next entry of an outbox. */
   take(outbox: string, entry: FeedEntry): void {
-    let events = this.#open.get(outbox) ?? [];
-    this.#open.set(outbox, []);
+    const open = this.#open.get(outbox) ?? new Map<string, FeatureEvent[]>();
+    this.#open.set(outbox, open);
     if (entry.kind === 'gap') {
-      this.#tell(events);
+      // Layers that show the same rows in another form have a gap amidst an edit of others.
+      if (entry.outboxCursor === undefined || entry.collections.some((id) => open.has(id)))
+        this.#tellAll(open);
       return this.#tellLost(entry);
     }
-    const [first] = events;
-    if (first && (!isSameEdit(first, entry.event) || events.length === LIMITS.batchOperations)) {
-      this.#tell(events);
-      events = [];
-    }
-    events.push(entry.event);
-    if (entry.ends) this.#tell(events);
-    else this.#open.set(outbox, events);
+    const { event } = entry;
+    const [first] = open.values();
+    if (first && first[0]!.requestId !== event.requestId) this.#tellAll(open);
+    const events = open.get(event.collection) ?? [];
+    if (events.length === LIMITS.batchOperations) this.#tell(events.splice(0));
+    events.push(event);
+    open.set(event.collection, events);
+    if (entry.ends) this.#tellAll(open);
+  }
+
+  #tellAll(open: Map<string, FeatureEvent[]>): void {
+    for (const events of open.values()) this.#tell(events);
+    open.clear();
   }
 
   /** What changed may lie anywhere, and may be any number of features. */
@@ -45,8 +52,4 @@ export class Changes {
     const last = events.at(-1);
     if (last) this.#changed({ collection: last.collection, change: changeOf(events, last.cursor) });
   }
-}
-
-function isSameEdit(a: FeatureEvent, b: FeatureEvent): boolean {
-  return a.requestId === b.requestId && a.collection === b.collection;
 }

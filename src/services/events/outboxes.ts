@@ -1,8 +1,9 @@
 import { hasFeatures } from '../../core/abilities.js';
-import type { Collection, VectorCollection } from '../../core/collection.js';
+import type { VectorCollection } from '../../core/collection.js';
 import type { EventSource } from '../../core/events.js';
-import { tableNameOf, type VectorSource } from '../../core/vector-source.js';
+import { rowImage, tableNameOf, type VectorSource } from '../../core/vector-source.js';
 import type { ChangedCollection } from '../catalog-change.js';
+import { tablesOf } from '../related-layers.js';
 import type { Outbox, PublishedTable } from './relay.js';
 
 /** The stores of the catalog that can be edited: each has one outbox, whatever the number of its collections. */
@@ -24,8 +25,8 @@ export class Outboxes {
   /** Returns the outboxes that are new or have other tables, and the keys of those that are gone. */
   apply(changed: readonly ChangedCollection[]): { added: Outbox[]; removed: string[] } {
     const keys = new Set<string>();
-    for (const { before } of changed) if (isEdited(before)) keys.add(this.#remove(before));
-    for (const { after } of changed) if (isEdited(after)) keys.add(this.#add(after));
+    for (const { before } of changed) if (hasFeatures(before)) keys.add(this.#remove(before));
+    for (const { after } of changed) if (hasFeatures(after)) keys.add(this.#add(after));
     const added: Outbox[] = [];
     const removed: string[] = [];
     for (const key of keys) {
@@ -58,19 +59,21 @@ export class Outboxes {
   }
 }
 
-const isEdited = (collection: Collection | undefined): collection is VectorCollection =>
-  hasFeatures(collection) && collection.source.writable === true;
-
-/** Undefined without collections. Their order is the same in every process. */
-function makeOutbox(key: string, collections: VectorCollection[]): Outbox | undefined {
-  const [first] = collections.sort((one, other) => one.layerId - other.layerId);
+/** Undefined without collections that can be edited. Their order is the same in every process. */
+function makeOutbox(key: string, all: VectorCollection[]): Outbox | undefined {
+  const edited = new Set(all.flatMap(({ source }) => (source.writable ? tablesOf(source) : [])));
+  const collections = all
+    .filter(({ source }) => tablesOf(source).some((table) => edited.has(table)))
+    .sort((one, other) => one.layerId - other.layerId);
+  const [first] = collections;
   if (!first) return undefined;
   const tables = new Map<string, PublishedTable[]>();
   for (const { source, id, layerId } of collections) {
     const table = tableNameOf(source);
     const published = tables.get(table);
-    if (published) published.push({ id, layerId });
-    else tables.set(table, [{ id, layerId }]);
+    const image = rowImage(source);
+    if (published) published.push({ id, layerId, image });
+    else tables.set(table, [{ id, layerId, image }]);
   }
   return {
     key,
@@ -78,7 +81,25 @@ function makeOutbox(key: string, collections: VectorCollection[]): Outbox | unde
     start: Math.max(0, ...collections.map(({ cursor }) => cursor)),
     collections: collections.map(({ id }) => id),
     tables,
+    readers: findReaders(collections),
   };
+}
+
+/** The collections that an edit of each table may change, without those of the table itself. */
+function findReaders(collections: readonly VectorCollection[]): Map<string, string[]> {
+  const readers = new Map<string, string[]>();
+  const isAlone = collections.every(({ source }) => !source.reads);
+  if (isAlone) return readers;
+  /** The tables that layers show, by the name of their own. */
+  const shown = new Map(collections.map(({ source }) => [tableNameOf(source), tablesOf(source)]));
+  for (const table of new Set([...shown.values()].flat())) {
+    const tables = new Set(shown.get(table) ?? [table]);
+    const ids = collections.flatMap(({ id, source }) =>
+      tableNameOf(source) !== table && tablesOf(source).some((name) => tables.has(name)) ? [id] : [],
+    );
+    if (ids.length > 0) readers.set(table, ids);
+  }
+  return readers;
 }
 
 function sourceOfStore({ kind, path, database }: VectorSource): EventSource {

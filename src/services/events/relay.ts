@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Caller } from '../../core/callers.js';
 import type { FeatureEvent } from '../../core/edits.js';
 import type { EventSource, EventsResult, FeedEntry, Retention } from '../../core/events.js';
@@ -19,11 +20,15 @@ export interface Outbox {
   readonly collections: readonly string[];
   /** The collections of each table, under the name that events give it. */
   readonly tables: ReadonlyMap<string, readonly PublishedTable[]>;
+  /** Ids of the collections of other tables and views that show rows of a table, by its name. */
+  readonly readers: ReadonlyMap<string, readonly string[]>;
 }
 
 export interface PublishedTable {
   readonly id: string;
   readonly layerId: number;
+  /** See `rowImage`. */
+  readonly image: string;
 }
 
 export interface RelayOptions {
@@ -62,6 +67,8 @@ const LEASE_MS = 10_000;
  */
 const MAX_FILES = 8;
 const MAX_BACKOFF_MS = 15_000;
+/** Milliseconds between log lines about captures of one table that fail. */
+const UNCAPTURED_LOG_MS = 60_000;
 /** Failures in a row after which operators are told. */
 const ALERT_FAILURES = 5;
 
@@ -73,6 +80,8 @@ const ALERT_FAILURES = 5;
 export class Relay {
   readonly #options: RelayOptions;
   readonly #outboxes = new Map<string, OutboxEntry>();
+  /** When a failed capture was logged last, by store and table. */
+  readonly #uncaptured = new Map<string, number>();
   readonly #fileTurns = new Turns(MAX_FILES);
   #closed = false;
 
@@ -202,6 +211,19 @@ export class Relay {
     return claim !== undefined;
   }
 
+  /** Why edits of other programs could not be captured: the first reason of a table in each minute. */
+  #logUncaptured({ key }: Outbox, { events, gaps = [] }: EventsResult): void {
+    for (const { cursor, table, attributes } of events) {
+      if (attributes === undefined || !gaps.includes(cursor)) continue;
+      const name = `${key} ${table}`;
+      const now = performance.now();
+      if (now - (this.#uncaptured.get(name) ?? -Infinity) < UNCAPTURED_LOG_MS) continue;
+      this.#uncaptured.set(name, now);
+      const { error } = JSON.parse(attributes) as { error: string };
+      this.#options.log.write('database.capture.lost', { Store: key, Table: table, Error: error });
+    }
+  }
+
   /** Takes over one batch; true when there may be more. */
   async #take(claim: OutboxEntry): Promise<boolean> {
     const { store, instance } = this.#options;
@@ -211,7 +233,11 @@ export class Relay {
     const { entries: page, next } = continued(position, read, outbox.collections);
     if (page.length === 0) return false;
     const more = read.events.length === BATCH;
-    const entries = page.flatMap((entry) => published(entry, outbox, read.gaps));
+    this.#logUncaptured(outbox, read);
+    const entries = page.flatMap((entry, i) => [
+      ...(endsEdit(entry, page[i + 1]) ? readersGap(entry, outbox) : []),
+      ...published(entry, outbox, read.gaps),
+    ]);
     const last = entries.at(-1);
     if (last?.kind === 'event' && !more) entries[entries.length - 1] = { ...last, ends: true };
     const first = await store.append(outbox.key, instance, entries, next, this.#options.retention);
@@ -255,29 +281,68 @@ function newEntry(outbox: Outbox): OutboxEntry {
 }
 
 /**
- * The event under the names of this server: another one that wrote it may publish the table under other names. Nothing,
- * where this server does not publish the table.
+ * The event under the names of this server: another one that wrote it may publish the table under other names. A table
+ * that is published more than once has an event for each layer, or a gap for those that show the rows in another form.
+ * Nothing, where this server does not publish the table.
  */
-function published(entry: NewEntry, { tables }: Outbox, gaps: readonly number[] = []): NewEntry[] {
+export function published(entry: NewEntry, { tables }: Outbox, gaps: readonly number[] = []): NewEntry[] {
   if (entry.kind === 'gap') return [entry];
   const { event } = entry;
   const here = tables.get(event.table) ?? [];
-  const collection = here.find(({ id }) => id === event.collection) ?? here[0];
-  if (!collection) return [];
-  if (gaps.includes(event.cursor)) {
-    const collections = here.map(({ id }) => id);
-    return [{ kind: 'gap', collections, time: event.time, outboxCursor: event.cursor }];
-  }
-  const { id, layerId } = collection;
-  const same = event.collection === id && event.layerId === layerId;
-  return [same ? entry : { kind: 'event', event: renamed(event, id, layerId) }];
+  if (here.length === 0) return [];
+  if (gaps.includes(event.cursor)) return [gapAt(event, here)];
+  const own = here.find(({ id }) => id === event.collection);
+  const isCaptured = event.protocol === CAPTURED;
+  const same = isCaptured
+    ? here.filter(({ image }) => image === event.collection)
+    : here.filter(({ image }) => image === (own ?? here[0])!.image);
+  // Each form of the rows is captured by itself, unless another server publishes the table in other forms.
+  if (isCaptured && same.length === 0) return [gapAt(event, here)];
+  const others = isCaptured ? [] : here.filter((one) => !same.includes(one));
+  if (!isCaptured && !own && others.length > 0) return [gapAt(event, here)];
+  const first = own ?? same[0];
+  return [
+    ...(others.length > 0 ? [gapAt(event, others)] : []),
+    ...same.map((one): NewEntry => ({ kind: 'event', event: renamed(event, one, one === first) })),
+  ];
 }
 
-const renamed = (event: FeatureEvent, collection: string, layerId: number): FeatureEvent => ({
-  ...event,
-  collection,
-  layerId,
+/** As events name edits of other programs. */
+const CAPTURED = 'Database';
+
+const gapAt = ({ time, cursor }: FeatureEvent, layers: readonly PublishedTable[]): NewEntry => ({
+  ...{ kind: 'gap', time, outboxCursor: cursor },
+  collections: layers.map(({ id }) => id),
 });
+
+/** The gap of the collections that show rows of the edited table too, once for each edit. */
+function readersGap(entry: NewEntry, { readers }: Outbox): NewEntry[] {
+  if (entry.kind === 'gap') return [];
+  const { table, time, cursor } = entry.event;
+  const collections = readers.get(table) ?? [];
+  return collections.length > 0 ? [{ kind: 'gap', collections, time, outboxCursor: cursor }] : [];
+}
+
+/** Whether nothing more of an edit follows, in the same table. */
+function endsEdit(entry: NewEntry, next: NewEntry | undefined): boolean {
+  if (entry.kind === 'gap' || next?.kind !== 'event') return true;
+  return next.event.requestId !== entry.event.requestId || next.event.table !== entry.event.table;
+}
+
+/** The event of a further layer has an id of its own, which is always the same. */
+function renamed(event: FeatureEvent, { id, layerId }: PublishedTable, isFirst: boolean): FeatureEvent {
+  if (isFirst && event.collection === id && event.layerId === layerId) return event;
+  const eventId = isFirst ? event.eventId : deriveId(event.eventId, id);
+  return { ...event, eventId, collection: id, layerId };
+}
+
+/** A UUID of version 8 (RFC 9562). */
+function deriveId(eventId: string, collection: string): string {
+  const bytes = createHash('sha256').update(`${eventId} ${collection}`).digest().subarray(0, 16);
+  bytes[6] = (bytes[6]! & 0x0f) | 0x80;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
 
 /**
  * What follows a position in an outbox. When the event of the position is not there any more, events may have been

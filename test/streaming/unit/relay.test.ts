@@ -6,6 +6,7 @@ import type { Log } from '../../../src/services/telemetry/log.js';
 const outbox = (key: string, source: Outbox['source']): Outbox => ({
   ...{ key, source, start: 0, collections: [] },
   tables: new Map(),
+  readers: new Map(),
 });
 
 function newRelay(claim: RelayOptions['store']['claim'], run: Pools['run']): Relay {

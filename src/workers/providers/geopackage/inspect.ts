@@ -271,7 +271,7 @@ function layer(
       fields: stac ? fields.filter(({ name }) => !STAC_COLUMNS.some((column) => column === name)) : fields,
       // Items are what their catalog says.
       writable: !stac && !isView && isWritableStore(path),
-      ...(isView ? { readOnly: 'it is a view' } : {}),
+      ...(isView ? { readOnly: 'it is a view', reads: tablesBehind(db, table) } : {}),
     },
     title: row.identifier ?? undefined,
     description: row.description ?? undefined,
@@ -285,6 +285,31 @@ function layer(
     ...(styles.length > 0 ? { styles } : {}),
     ...(stac ? { stac } : {}),
   };
+}
+
+/**
+ * Names of tables that a view may read, by way of other views too: those that its SQL contains as words. One that it does
+ * not read does no harm.
+ */
+function tablesBehind(db: Database.Database, view: string): string[] {
+  const named = db
+    .prepare(
+      "SELECT name, CASE type WHEN 'view' THEN sql END FROM sqlite_master WHERE type IN ('table', 'view')",
+    )
+    .raw()
+    .all() as [name: string, sql: string | null][];
+  const found = new Set<string>();
+  const follow = (sql: string | null | undefined) => {
+    if (!sql) return;
+    const text = sql.toLowerCase();
+    for (const [name, inner] of named) {
+      if (name === view || found.has(name) || !text.includes(name.toLowerCase())) continue;
+      found.add(name);
+      follow(inner);
+    }
+  };
+  follow(named.find(([name]) => name === view)?.[1]);
+  return [...found].sort();
 }
 
 /** Attributes that a call of an SQL function can have (SQLITE_MAX_FUNCTION_ARG), beside options, id and geometry. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Field, PostgisSource } from '../../../core/vector-source.js';
+import { type Field, type PostgisSource, rowImage } from '../../../core/vector-source.js';
 import { eventsKept } from '../retention.js';
 import { cutAtAntimeridian, flatSurfaces, partsSql, quote } from './names.js';
 import { LOCK } from './outbox.js';
@@ -9,8 +9,11 @@ const MOST_ROWS = 1000;
 const CRS84 = 4326;
 const DECIMALS = 7;
 
-/** Set in transactions of ours, which tell their events themselves. */
-export const TOLD = 'graticule.told';
+/**
+ * Setting of the server's own transactions: the table whose edits they report themselves, and the image of its rows.
+ * Rows of other tables that an edit changes, by foreign keys or triggers, are captured as those of other programs.
+ */
+const TOLD = 'graticule.told';
 export const TRIGGER = 'graticule_capture';
 
 /**
@@ -23,6 +26,7 @@ export const shared = () => [
     feature_id text NOT NULL, operation text NOT NULL, envelope_before json, envelope_after json, geometry json,
     attributes json, changed_attributes json NOT NULL, geometry_changed boolean NOT NULL, geometry_before json,
     attributes_before json)`,
+  "ALTER TABLE graticule_events.staged ADD COLUMN IF NOT EXISTS image text NOT NULL DEFAULT ''",
   'CREATE INDEX IF NOT EXISTS staged_xact ON graticule_events.staged (xact)',
   'CREATE TABLE IF NOT EXISTS graticule_events.staging (xact xid8 NOT NULL)',
   `CREATE OR REPLACE FUNCTION graticule_events.tell() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
@@ -35,7 +39,7 @@ export const shared = () => [
      INSERT INTO graticule_events.outbox (event_id, time, collection, layer_id, table_name, feature_id, operation,
        protocol, request_id, actor, envelope_before, envelope_after, geometry, attributes, changed_attributes,
        geometry_changed, geometry_before, attributes_before)
-     SELECT gen_random_uuid(), clock_timestamp(), table_name, 0, table_name, feature_id, operation, 'Database',
+     SELECT gen_random_uuid(), clock_timestamp(), coalesce(nullif(image, ''), table_name), 0, table_name, feature_id, operation, 'Database',
        'xact-' || xact::text, session_user, envelope_before, envelope_after, geometry, attributes, changed_attributes,
        geometry_changed, geometry_before, attributes_before
      FROM taken ORDER BY id;
@@ -48,10 +52,30 @@ export const shared = () => [
    FOR EACH ROW EXECUTE FUNCTION graticule_events.tell()`,
 ];
 
-/** The function that stages what a statement did to a table, named after the table and its definition. */
-export function functionOf(source: PostgisSource, postgis: string): { name: string; sql: string } {
-  const body = bodyOf(source);
-  const mark = createHash('sha1').update(`${source.schema}.${source.table}${postgis}${body}`).digest('hex');
+/** SQL that begins an own transaction; returns whether captured rows can be taken back. A merge names no image. */
+export function beginTold({ schema, table }: PostgisSource, image: string): string {
+  const told = literal(`${schema}.${table}|${image}`);
+  return `SELECT set_config('${TOLD}', ${told}, true),
+    coalesce(has_table_privilege(to_regclass('graticule_events.staged'), 'DELETE'), false)`;
+}
+
+/** SQL that takes back captured rows of the transaction, which its own events report. `ids` is a JSON array. */
+export function takeBack({ schema, table }: PostgisSource, ids: string): string {
+  return `DELETE FROM graticule_events.staged WHERE xact = pg_current_xact_id()
+    AND table_name = ${literal(`${schema}.${table}`)} AND feature_id IN (SELECT json_array_elements_text(${ids}))`;
+}
+
+/**
+ * The function that stages what a statement did to a table, named after the table and its definition. `sources` are one
+ * for each image of the rows.
+ */
+export function functionOf(
+  sources: readonly PostgisSource[],
+  postgis: string,
+): { name: string; sql: string } {
+  const body = bodyOf(sources);
+  const { schema, table } = sources[0]!;
+  const mark = createHash('sha1').update(`${schema}.${table}${postgis}${body}`).digest('hex');
   const name = `capture_${mark.slice(0, 16)}`;
   const sql = `CREATE OR REPLACE FUNCTION graticule_events.${name}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, ${quote(postgis)}, pg_temp SET "TimeZone" = 'UTC' SET "DateStyle" = 'ISO, YMD'
@@ -74,35 +98,49 @@ export function triggersOf({ schema, table }: PostgisSource, name: string): stri
   );
 }
 
-function bodyOf(source: PostgisSource): string {
-  const table = literal(`${source.schema}.${source.table}`);
-  const columns = `(xact, table_name, feature_id, operation, envelope_before, envelope_after, geometry, attributes,
+function bodyOf(sources: readonly PostgisSource[]): string {
+  const table = literal(`${sources[0]!.schema}.${sources[0]!.table}`);
+  const columns = `(xact, table_name, image, feature_id, operation, envelope_before, envelope_after, geometry, attributes,
       changed_attributes, geometry_changed, geometry_before, attributes_before)`;
-  const gap = `INSERT INTO graticule_events.staged (xact, table_name, feature_id, operation, changed_attributes,
-      geometry_changed) VALUES (pg_current_xact_id(), ${table}, '', 'gap', '[]', true);`;
+  const gap = (
+    reason: string,
+  ) => `INSERT INTO graticule_events.staged (xact, table_name, feature_id, operation, attributes,
+      changed_attributes, geometry_changed) VALUES (pg_current_xact_id(), ${table}, '', 'gap', ${reason}, '[]', true);`;
   const counted = (rows: string) =>
     `SELECT count(*) INTO n FROM (SELECT FROM ${rows} LIMIT ${MOST_ROWS + 1}) AS r;`;
+  const staged = (rows: (source: PostgisSource) => string) =>
+    sources
+      .map((source) => {
+        const image = literal(rowImage(source));
+        return `IF NOT is_told OR told = ${table} || '|' || ${image} THEN
+          INSERT INTO graticule_events.staged ${columns} ${rows(source)};
+        END IF;`;
+      })
+      .join('\n        ');
   return `
-  DECLARE n bigint;
+  DECLARE
+    n bigint;
+    told text := coalesce(current_setting('${TOLD}', true), '');
+    is_told boolean := starts_with(told, ${table} || '|');
   BEGIN
-    IF current_setting('${TOLD}', true) = 'on' THEN RETURN NULL; END IF;
+    IF told = ${table} || '|' THEN RETURN NULL; END IF;
     IF TG_OP = 'TRUNCATE' THEN n := ${MOST_ROWS + 1};
     ELSIF TG_OP = 'DELETE' THEN ${counted('old_rows')}
     ELSE ${counted('new_rows')} END IF;
     IF n = 0 THEN RETURN NULL; END IF;
     INSERT INTO graticule_events.staging VALUES (pg_current_xact_id());
-    IF n > ${MOST_ROWS} THEN ${gap} RETURN NULL; END IF;
+    IF n > ${MOST_ROWS} THEN ${gap('NULL')} RETURN NULL; END IF;
     BEGIN
       IF TG_OP = 'INSERT' THEN
-        INSERT INTO graticule_events.staged ${columns} ${whole(source, table, 'insert', 'new_rows')};
+        ${staged((source) => whole(source, table, 'insert', 'new_rows'))}
       ELSIF TG_OP = 'DELETE' THEN
-        INSERT INTO graticule_events.staged ${columns} ${whole(source, table, 'delete', 'old_rows')};
+        ${staged((source) => whole(source, table, 'delete', 'old_rows'))}
       ELSE
-        INSERT INTO graticule_events.staged ${columns} ${changed(source, table)};
+        ${staged((source) => changed(source, table))}
       END IF;
     EXCEPTION WHEN OTHERS THEN
-      -- What cannot be told one by one must not keep anybody from editing.
-      ${gap}
+      -- What cannot be told one by one must not keep anybody from editing. The server reports its own statements itself.
+      IF NOT is_told OR pg_trigger_depth() > 1 THEN ${gap(`json_build_object('error', SQLSTATE || ': ' || SQLERRM)`)} END IF;
     END;
     RETURN NULL;
   END `;
@@ -112,7 +150,7 @@ function bodyOf(source: PostgisSource): string {
 function whole(source: PostgisSource, table: string, operation: 'insert' | 'delete', rows: string): string {
   const envelope = envelopeOf('i.shape');
   const [before, after] = operation === 'insert' ? ['NULL', envelope] : [envelope, 'NULL'];
-  return `SELECT pg_current_xact_id(), ${table}, i.id, '${operation}', ${before}, ${after}, ${geoJson('i.shape')},
+  return `SELECT pg_current_xact_id(), ${table}, ${literal(rowImage(source))}, i.id, '${operation}', ${before}, ${after}, ${geoJson('i.shape')},
       i.attributes, coalesce((SELECT json_agg(k) FROM json_object_keys(i.attributes) AS k), '[]'),
       i.shape IS NOT NULL, NULL, NULL
     FROM (${imageOf(source, rows)}) AS i`;
@@ -121,7 +159,7 @@ function whole(source: PostgisSource, table: string, operation: 'insert' | 'dele
 /** Events of rows that changed: one that got another key is deleted and inserted. What stayed as it was is not told. */
 function changed(source: PostgisSource, table: string): string {
   const moved = 'o.raw IS DISTINCT FROM n.raw';
-  return `SELECT pg_current_xact_id(), ${table}, coalesce(n.id, o.id),
+  return `SELECT pg_current_xact_id(), ${table}, ${literal(rowImage(source))}, coalesce(n.id, o.id),
       CASE WHEN o.id IS NULL THEN 'insert' WHEN n.id IS NULL THEN 'delete' ELSE 'update' END,
       ${envelopeOf('o.shape')}, ${envelopeOf('n.shape')},
       ${geoJson('CASE WHEN n.id IS NULL THEN o.shape ELSE n.shape END')}, coalesce(n.attributes, o.attributes),
@@ -141,35 +179,57 @@ function changed(source: PostgisSource, table: string): string {
 /** Rows as events show them: id, attributes, geometry in CRS84, and the geometry's bytes to compare. */
 function imageOf(source: PostgisSource, rows: string): string {
   const geometry = `t.${quote(source.geometryColumn)}${source.geography ? '::geometry' : ''}`;
+  const values = source.fields.map((field) => `${jsonOf(field)} AS ${quote(field.name)}`);
+  // A column may be called as the subquery: `v.*` is the row even then.
+  const attributes =
+    values.length > 0 ? `(SELECT row_to_json(v.*) FROM (SELECT ${values.join(', ')}) AS v)` : `'{}'::json`;
+  const { compositeKey, idColumn } = source;
+  const id = compositeKey ? partsSql(compositeKey) : `t.${quote(idColumn)}::text`;
+  return `SELECT ${id} AS id, ${attributes} AS attributes, ${shapeOf(source, geometry)} AS shape,
+    ST_AsEWKB(${geometry}) AS raw
+    FROM ${rows} AS t`;
+}
+
+/** A geometry as features show it: of the kinds of GeoJSON, its rings ordered, in CRS84; NULL without positions. */
+function shapeOf(source: PostgisSource, geometry: string): string {
   const shown = source.geography ? cutAtAntimeridian(geometry) : geometry;
   // GeoJSON of PostGIS has no curves; of simple geometries it makes nothing else.
   const isSimple = !source.curved && !source.mayHoldSurfaces;
-  const straight = isSimple ? shown : `ST_CurveToLine(${flatSurfaces(shown)})`;
-  const values = source.fields.map((field) => `${jsonOf(field)} AS ${quote(field.name)}`);
-  const attributes =
-    values.length > 0 ? `(SELECT row_to_json(v) FROM (SELECT ${values.join(', ')}) AS v)` : `'{}'::json`;
-  const { compositeKey, idColumn } = source;
-  const id = compositeKey ? partsSql(compositeKey) : `t.${quote(idColumn)}::text`;
-  return `SELECT ${id} AS id, ${attributes} AS attributes,
-    ST_Transform(ST_SetSRID(${straight}, ${Math.trunc(source.statedSrid ?? source.srid)}), ${CRS84}) AS shape, ST_AsEWKB(${geometry}) AS raw
-    FROM ${rows} AS t`;
+  const flat = `CASE GeometryType(${shown}) WHEN 'TRIANGLE' THEN ST_MakePolygon(ST_ExteriorRing(${shown}))
+    ELSE ST_CurveToLine(${flatSurfaces(shown)}) END`;
+  const placed = `ST_SetSRID(${isSimple ? shown : flat}, ${Math.trunc(source.statedSrid ?? source.srid)})`;
+  const isOdd = `GeometryType(${geometry}) = 'POINT' AND NOT (${finite(`ST_X(${geometry})`)} AND ${finite(`ST_Y(${geometry})`)})`;
+  return `CASE WHEN ST_IsEmpty(${geometry}) OR ${isOdd} THEN NULL ELSE ST_ForcePolygonCCW(ST_Transform(${placed}, ${CRS84})) END`;
 }
 
 /** A value in the form in which features carry it. */
 function jsonOf({ name, type, sqlType = 'text' }: Field): string {
   const value = `t.${quote(name)}`;
+  if (type === 'json' || type === 'array') return `to_json(${value})`;
   if (/^timestamp/.test(sqlType))
     return timeOf(/with time zone/.test(sqlType) ? `(${value} AT TIME ZONE 'UTC')` : value);
-  if (sqlType === 'date') return `CASE WHEN isfinite(${value}) THEN ${value} END`;
+  if (sqlType === 'date') return `CASE WHEN isfinite(${value}) THEN ${dayOf(value)} END`;
   if (sqlType === 'bytea') return `translate(encode(${value}, 'base64'), E'\\n', '')`;
-  if (type === 'json' || type === 'array') return `to_json(${value})`;
+  if (/^(real|double precision|numeric)/.test(sqlType)) return `CASE WHEN ${finite(value)} THEN ${value} END`;
   return type === 'string' ? `${value}::text` : value;
 }
+
+/** Not compared as a number: PostgreSQL 13 has no infinite numeric. */
+const finite = (number: string) => `${number}::text NOT IN ('NaN', 'Infinity', '-Infinity')`;
 
 function timeOf(timestamp: string): string {
   const fraction = `rtrim(rtrim(to_char(${timestamp}, '.US'), '0'), '.')`;
   return `CASE WHEN isfinite(${timestamp})
-    THEN to_char(${timestamp}, 'YYYY-MM-DD"T"HH24:MI:SS') || ${fraction} || 'Z' END`;
+    THEN ${dayOf(timestamp)} || to_char(${timestamp}, '"T"HH24:MI:SS') || ${fraction} || 'Z' END`;
+}
+
+/** Years as ISO 8601 has them: 1 BC is 0000, and others than those of four digits have a sign and six. */
+function dayOf(value: string): string {
+  const year = `extract(year FROM ${value})`;
+  const signed = `CASE WHEN ${year} > 0 THEN '+' || lpad((${year})::int::text, 6, '0')
+    ELSE '-' || lpad((-1 - ${year})::int::text, 6, '0') END`;
+  return `(CASE WHEN ${year} BETWEEN 1 AND 9999 THEN to_char(${value}, 'YYYY') WHEN ${year} = -1 THEN '0000' ELSE ${signed} END
+    || to_char(${value}, '-MM-DD'))`;
 }
 
 const geoJson = (shape: string) => `ST_AsGeoJSON(${shape}, ${DECIMALS})::json`;

@@ -1,4 +1,4 @@
-import type { PostgisSource } from '../../../core/vector-source.js';
+import { type PostgisSource, rowImage } from '../../../core/vector-source.js';
 import type { CaptureResult, CaptureTask } from '../../../core/vector-tasks.js';
 import type { PostgresConnection } from '../../../native/postgres.js';
 import { isPgError } from '../../../native/postgres.js';
@@ -42,15 +42,16 @@ export function capture(
         });
       };
       const captured = await capturedTables(connection);
-      const sources = new Map((tables as PostgisSource[]).map((source) => [quotedTable(source), source]));
+      const sources = groupByTable(tables as PostgisSource[]);
       for (const old of captured.values())
         if (!sources.has(quotedTable(old))) await attempt(old, () => remove(connection, old));
       if (sources.size === 0) return { captured: 0, problems };
       await ensureOutbox(connection);
       const [[postgis]] = (await connection.query(POSTGIS)) as [[string]];
-      for (const source of sources.values()) {
-        const { name, sql } = functionOf(source, postgis);
-        const old = captured.get(quotedTable(source));
+      for (const [key, images] of sources) {
+        const [source] = images as [PostgisSource];
+        const { name, sql } = functionOf(images, postgis);
+        const old = captured.get(key);
         if (old?.function === name && old.triggers === TRIGGERS) continue;
         await attempt(source, async () => {
           for (const statement of shared()) await connection.query(statement);
@@ -62,6 +63,18 @@ export function capture(
     },
     { cancellation },
   );
+}
+
+/** By table, one source for each image of its rows, in an order that all servers find. */
+function groupByTable(sources: readonly PostgisSource[]): Map<string, PostgisSource[]> {
+  const tables = new Map<string, Map<string, PostgisSource>>();
+  for (const source of sources) {
+    const images = tables.get(quotedTable(source)) ?? new Map<string, PostgisSource>();
+    tables.set(quotedTable(source), images.set(rowImage(source), source));
+  }
+  const inOrder = (images: Map<string, PostgisSource>) =>
+    [...images.keys()].sort().map((image) => images.get(image)!);
+  return new Map([...tables].map(([table, images]) => [table, inOrder(images)]));
 }
 
 const quotedTable = ({ schema, table }: { schema: string; table: string }) =>

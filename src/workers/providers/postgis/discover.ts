@@ -202,6 +202,8 @@ export async function layerOf(
   if (curved || sample.hasCurves) source.holdsCurves = true;
   if (declared.surface || (isOpen && !table.geography)) source.mayHoldSurfaces = true;
   const names = [...attributes.map(({ field }) => field.name), table.geometryColumn, source.idColumn];
+  const reads = await tablesBehind(connection, table);
+  if (reads.length > 0) source.reads = reads;
   const numbers = await keyNumbers(connection, source, keyed.field, names);
   if (numbers) source.numbers = numbers;
   const { count, estimated, extent, beyond, crossing } = await measure.table(table, crs);
@@ -214,6 +216,23 @@ export async function layerOf(
     featureCount: count,
     ...(estimated ? { countEstimated: true } : {}),
   };
+}
+
+/** Names of the tables that a view reads, by way of other views too, and of those that inherit from a table. */
+const TABLES_BEHIND = `WITH RECURSIVE r (oid) AS (
+    SELECT $1::oid
+    UNION SELECT x.oid FROM r CROSS JOIN LATERAL (
+      SELECT d.refobjid FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+        AND d.refclassid = 'pg_class'::regclass
+      WHERE w.ev_class = r.oid
+      UNION ALL SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = r.oid) AS x (oid))
+  SELECT n.nspname || '.' || c.relname FROM r JOIN pg_class c USING (oid) JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE c.oid <> $1::oid AND c.relkind IN ('r', 'v', 'p', 'f') ORDER BY 1`;
+
+/** A materialised view changes by itself alone. */
+async function tablesBehind(connection: PostgresConnection, { oid, kind }: SpatialTable): Promise<string[]> {
+  if (kind === 'm') return [];
+  return (await connection.query(TABLES_BEHIND, [oid])).map(([name]) => String(name));
 }
 
 interface KeyColumn {

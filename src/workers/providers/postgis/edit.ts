@@ -6,7 +6,7 @@ import type { Calculation, EditResult, EditTask } from '../../../core/edits.js';
 import { TaskFailure } from '../../../core/failure.js';
 import { elementsIn } from '../../../core/json-text.js';
 import { numberedSource } from '../../../core/numbered.js';
-import type { Field, KeyNumbers, PostgisSource } from '../../../core/vector-source.js';
+import { type Field, type KeyNumbers, type PostgisSource, rowImage } from '../../../core/vector-source.js';
 import { isPgError, type PgValue, type PostgresConnection } from '../../../native/postgres.js';
 import { calculatedValues } from '../../edits/calculation.js';
 import { runEdits } from '../../edits/run.js';
@@ -22,7 +22,7 @@ import {
   type StoredFeature,
   storedFeature,
 } from '../../edits/session.js';
-import { TOLD } from './capture-sql.js';
+import { beginTold, takeBack } from './capture-sql.js';
 import { columnsOf } from './columns.js';
 import { withConnection } from './database.js';
 import { guarded, guardedWrite } from './edit-errors.js';
@@ -76,6 +76,7 @@ export class PostgisSession implements EditSession {
   readonly #source: PostgisSource;
   readonly #fields: ReadonlyMap<string, Field>;
   #relation: Relation | undefined;
+  #takesBack = false;
 
   private constructor(
     private readonly connection: PostgresConnection,
@@ -85,11 +86,20 @@ export class PostgisSession implements EditSession {
     this.#fields = new Map(this.#source.fields.map((field) => [field.name, field]));
   }
 
-  static async begin(connection: PostgresConnection, task: SessionTask): Promise<PostgisSession> {
+  /** `capturesOwn`: rows that triggers change in the edited table itself are reported too, where edits are captured. */
+  static async begin(
+    connection: PostgresConnection,
+    task: SessionTask,
+    capturesOwn = true,
+  ): Promise<PostgisSession> {
     await ensureOutbox(connection);
     const session = new PostgisSession(connection, task);
     await session.#query('BEGIN');
-    await session.#query(`SELECT set_config('${TOLD}', 'on', true)`);
+    const source = session.#source;
+    const [[, takesBack]] = (await session.#query(
+      beginTold(source, capturesOwn ? rowImage(source) : ''),
+    )) as [[string, boolean]];
+    session.#takesBack = capturesOwn && takesBack;
     return session;
   }
 
@@ -252,6 +262,11 @@ export class PostgisSession implements EditSession {
     const { schema, table } = this.#source;
     const keys = events.filter(({ operation }) => operation === 'insert').map(({ featureId }) => featureId);
     await guarded(numberNewKeys(this.connection, this.#source, keys));
+    if (this.#takesBack) {
+      const params = new SqlParams();
+      const ids = params.add(JSON.stringify(events.map(({ featureId }) => featureId)), 'json');
+      await this.#query(takeBack(this.#source, ids), params);
+    }
     return guarded(recordEvents(this.connection, `${schema}.${table}`, this.task.origin, events));
   }
 

@@ -24,7 +24,7 @@ export function merge(task: MergeTask, cancellation?: Cancellation): Promise<Mer
       task,
       async () => {
         await ensureReceipts(connection);
-        const edits = await PostgisSession.begin(connection, task);
+        const edits = await PostgisSession.begin(connection, task, false);
         hasBegun = true;
         return new PostgisMerge(edits, connection, task);
       },
