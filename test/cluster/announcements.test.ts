@@ -50,6 +50,17 @@ describeStates('announcements', (temporary) => {
     expect([...applied].sort((a, b) => a - b)).toEqual(applied);
   });
 
+  it('are told to all followers of a topic, in their order', async () => {
+    const told: unknown[] = [];
+    const { announcements } = await follower({ style: async (ids) => void told.push(['first', ...ids]) });
+    announcements.on('style', (ids) => void told.push(['second', ...ids]));
+    await announcements.reached(await t.state.announcements.add('style', 7));
+    expect(told).toEqual([
+      ['first', 7],
+      ['second', 7],
+    ]);
+  });
+
   it('of before the start of a process are not told', async () => {
     await t.state.announcements.add('style', 'before');
     const told: unknown[] = [];

@@ -134,6 +134,24 @@ describe('statements', () => {
     expect(await one('1')).toBe(1);
   });
 
+  it('end a failed transaction although no further statement can be kept', async () => {
+    const own = new PostgresConnection();
+    await own.connect(postgres.url, CONNECT_MS);
+    try {
+      // Twice, so that all of them are prepared: the connection keeps 64.
+      for (let n = 0; n < 140; n++) await own.query(`SELECT ${n % 70}`);
+      for (let n = 0; n < 140; n++) await own.query(`SELECT ${70 + Math.floor(n / 2)}`);
+      await own.query('BEGIN');
+      await own.query('SAVEPOINT before');
+      expect((await failure(own.query('SELECT 1 / 0'))).code).toBe('22012');
+      await own.query('ROLLBACK TO SAVEPOINT before');
+      expect(await own.query('SELECT 1')).toEqual([[1]]);
+      await own.query('COMMIT');
+    } finally {
+      own.close();
+    }
+  });
+
   it('come in batches, and end early', async () => {
     const seen: number[] = [];
     const series = 'SELECT i, repeat(i::text, 10) FROM generate_series(1, 10000) i';

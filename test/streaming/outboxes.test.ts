@@ -6,7 +6,7 @@ import { Outboxes } from '../../src/services/events/outboxes.js';
 const layer = (id: string, layerId: number, file: string, members: Partial<VectorCollection> = {}) =>
   ({
     ...{ kind: 'vector', id, layerId, file, cursor: layerId },
-    source: { kind: 'geopackage', path: file, table: id, writable: true },
+    source: { kind: 'geopackage', path: file, table: id, writable: true, fields: [] },
     ...members,
   }) as VectorCollection;
 const added = (after: Collection): ChangedCollection => ({ before: undefined, after });
@@ -27,9 +27,10 @@ it('each store that can be edited has one, with its tables in the order of their
     start: 2,
     collections: ['roads', 'rivers'],
   });
+  const image = expect.any(String);
   expect([...outboxes.ofCollection('rivers')!.tables]).toEqual([
-    ['roads', [{ id: 'roads', layerId: 1 }]],
-    ['rivers', [{ id: 'rivers', layerId: 2 }]],
+    ['roads', [{ id: 'roads', layerId: 1, image }]],
+    ['rivers', [{ id: 'rivers', layerId: 2, image }]],
   ]);
   expect(['dem', 'view'].map((id) => outboxes.ofCollection(id))).toEqual([undefined, undefined]);
 });

@@ -208,7 +208,9 @@ PgConnection::Statement& PgConnection::statementOf(const std::string& sql) {
     if (statements_.front().name.empty()) prepare(statements_.front());
     return statements_.front();
   }
-  if (statements_.size() >= kMaxStatements) {
+  // A failed transaction accepts only its end, so the oldest statements stay until then.
+  const bool hasFailed = PQtransactionStatus(connection_) == PQTRANS_INERROR;
+  while (!hasFailed && statements_.size() >= kMaxStatements) {
     if (!statements_.back().name.empty()) deallocate(statements_.back());
     byText_.erase(statements_.back().sql);
     statements_.pop_back();

@@ -57,9 +57,14 @@ export class Announcements {
     return this.#applied;
   }
 
-  /** Says how this process takes announcements of a topic over. */
+  /** Says how this process takes announcements of a topic over, after all that was said of the topic before. */
   on(topic: Topic, take: Take): void {
-    this.#followers.set(topic, { take, queue: [], running: false, reset: false });
+    const former = this.#followers.get(topic)?.take;
+    const inTurn: Take = async (subjects) => {
+      await former?.(subjects);
+      await take(subjects);
+    };
+    this.#followers.set(topic, { take: former ? inTurn : take, queue: [], running: false, reset: false });
   }
 
   /** Looks for new announcements. */

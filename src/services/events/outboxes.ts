@@ -34,10 +34,7 @@ export class Outboxes {
       if (outbox) {
         this.#outboxes.set(key, outbox);
         added.push(outbox);
-      } else {
-        this.#outboxes.delete(key);
-        removed.push(key);
-      }
+      } else if (this.#outboxes.delete(key)) removed.push(key);
     }
     return { added, removed };
   }
@@ -90,14 +87,22 @@ function findReaders(collections: readonly VectorCollection[]): Map<string, stri
   const readers = new Map<string, string[]>();
   const isAlone = collections.every(({ source }) => !source.reads);
   if (isAlone) return readers;
-  /** The tables that layers show, by the name of their own. */
-  const shown = new Map(collections.map(({ source }) => [tableNameOf(source), tablesOf(source)]));
-  for (const table of new Set([...shown.values()].flat())) {
-    const tables = new Set(shown.get(table) ?? [table]);
-    const ids = collections.flatMap(({ id, source }) =>
-      tableNameOf(source) !== table && tablesOf(source).some((name) => tables.has(name)) ? [id] : [],
-    );
-    if (ids.length > 0) readers.set(table, ids);
+  const shown = new Map<string, readonly string[]>();
+  const byTable = new Map<string, VectorCollection[]>();
+  for (const collection of collections) {
+    const tables = tablesOf(collection.source);
+    shown.set(tableNameOf(collection.source), tables);
+    for (const table of tables) {
+      const showing = byTable.get(table);
+      if (showing) showing.push(collection);
+      else byTable.set(table, [collection]);
+    }
+  }
+  for (const table of byTable.keys()) {
+    const others = (shown.get(table) ?? [table])
+      .flatMap((name) => byTable.get(name) ?? [])
+      .filter(({ source }) => tableNameOf(source) !== table);
+    if (others.length > 0) readers.set(table, [...new Set(others.map(({ id }) => id))]);
   }
   return readers;
 }
