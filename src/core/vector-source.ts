@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 /** What vector data is read from. */
 
 import type { AnyNumber } from './exact-number.js';
@@ -174,24 +173,6 @@ export function placeOf({ path, database, schema }: VectorSource): string {
 export function tableNameOf({ schema, table }: VectorSource): string {
   return schema === undefined ? table : `${schema}.${table}`;
 }
-
-/**
- * Names the form in which features show the rows of a table. Layers of one table that agree in it have the same features,
- * so an event of one is an event of the other.
- */
-export function rowImage(source: VectorSource & { statedSrid?: number }): string {
-  let image = images.get(source);
-  if (image === undefined) {
-    const { geometryColumn, idColumn, statedSrid = 0, fields } = source;
-    const names = fields.map(({ name, sqlType, type }) => [name, sqlType ?? type]);
-    const parts = JSON.stringify([geometryColumn, idColumn, statedSrid, names]);
-    image = createHash('sha1').update(parts).digest('hex').slice(0, 16);
-    images.set(source, image);
-  }
-  return image;
-}
-
-const images = new WeakMap<VectorSource, string>();
 
 /** The named fields of a source in its own order; all when no names are given. */
 export function fieldsNamed({ fields }: VectorSource, names: readonly string[] | undefined): Field[] {

@@ -1,7 +1,8 @@
 import { hasFeatures } from '../../core/abilities.js';
 import type { VectorCollection } from '../../core/collection.js';
 import type { EventSource } from '../../core/events.js';
-import { rowImage, tableNameOf, type VectorSource } from '../../core/vector-source.js';
+import { rowImage } from '../../core/row-image.js';
+import { tableNameOf, type VectorSource } from '../../core/vector-source.js';
 import type { ChangedCollection } from '../catalog-change.js';
 import { tablesOf } from '../related-layers.js';
 import type { Outbox, PublishedTable } from './relay.js';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type Field, type PostgisSource, rowImage } from '../../../core/vector-source.js';
+import { rowImage } from '../../../core/row-image.js';
+import type { Field, PostgisSource } from '../../../core/vector-source.js';
 import { eventsKept } from '../retention.js';
 import { cutAtAntimeridian, flatSurfaces, partsSql, quote } from './names.js';
 import { LOCK } from './outbox.js';

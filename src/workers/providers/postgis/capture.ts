@@ -1,4 +1,5 @@
-import { type PostgisSource, rowImage } from '../../../core/vector-source.js';
+import { rowImage } from '../../../core/row-image.js';
+import type { PostgisSource } from '../../../core/vector-source.js';
 import type { CaptureResult, CaptureTask } from '../../../core/vector-tasks.js';
 import type { PostgresConnection } from '../../../native/postgres.js';
 import { isPgError } from '../../../native/postgres.js';
