@@ -186,6 +186,7 @@ it.each([
   expect(coordinateColumns(columns)).toEqual(pair);
 });
 
-it.each(['2020', 'n'.repeat(56), 'layer'])('a file may have any name: %s', async (id) => {
+// A name of digits means the number of a layer.
+it.each(['data-2020', 'n'.repeat(56), 'layer'])('a file may have any name: %s', async (id) => {
   expect(await items(id)).toHaveLength(1);
 });

@@ -50,6 +50,8 @@ beforeAll(async () => {
     ['reader', ['read:*', 'write:*', ...scopes]],
   ] as const)
     keys[name] = (await admin('POST', '/api-keys', { name, permissions })).body.data.key;
+  server.reload();
+  await vi.waitFor(async () => expect(await layerOf('hard')).toBeDefined(), { timeout: 60_000 });
 }, 120_000);
 afterAll(async () => {
   await server?.stop();

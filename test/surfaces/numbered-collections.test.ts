@@ -61,8 +61,10 @@ describe.each(['/ogc/tiles/openapi.json', '/ogc/maps/openapi.json'])('%s', (docu
   });
 });
 
-it('an id that is a number is found where no collection has that number', async () => {
-  const own = numbers.get('2020')!;
-  for (const path of ['/ogc/tiles/collections/{}', '/ogc/maps/collections/{}'])
-    expect(await answer(path.replace('{}', '2020'))).toEqual(await answer(path.replace('{}', own)));
+it('a file that is named by a number has an id that no number can mean', async () => {
+  const own = numbers.get('data-2020')!;
+  for (const path of ['/ogc/tiles/collections/{}', '/ogc/maps/collections/{}']) {
+    expect(await answer(path.replace('{}', 'data-2020'))).toEqual(await answer(path.replace('{}', own)));
+    expect((await answer(path.replace('{}', '2020')))[0]).toBe(404);
+  }
 });
