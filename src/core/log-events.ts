@@ -64,11 +64,11 @@ export const LOG_EVENTS = {
   'stac.items.unreadable': warning(1221, 'the STAC items of a collection could not be read'),
   'database.capture.table': warning(1230, 'edits of a table by others are not told'),
   'database.capture.failed': warning(1231, 'edits by others are not told'),
+  'database.listen.failed': warning(1232, 'a database is not listened to; it is looked at now and then'),
   'database.capture.lost': warning(
     1233,
     'an edit by others could not be captured; a gap is reported in its place',
   ),
-  'database.listen.failed': warning(1232, 'a database is not listened to; it is looked at now and then'),
 
   'cache.disk.failed': warning(1300, 'no tiles are kept on disk'),
 
