@@ -34,6 +34,18 @@ export function boxesTouch(a: Box, b: Box): boolean {
   return plainBoxes(a).some(([w1, , e1]) => plainBoxes(b).some(([w2, , e2]) => w1 <= e2 && w2 <= e1));
 }
 
+/** The box that two share, a line or a point where they only touch; undefined where they do not meet. Neither crosses the antimeridian. */
+export function commonBox(a: Box, b: Box): Box | undefined {
+  const box: Box = [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.min(a[3], b[3])];
+  return box[0] <= box[2] && box[1] <= box[3] ? box : undefined;
+}
+
+/** As `commonBox`; undefined where they only touch, too. */
+export function commonArea(a: Box, b: Box): Box | undefined {
+  const box = commonBox(a, b);
+  return box && box[0] < box[2] && box[1] < box[3] ? box : undefined;
+}
+
 /** The smallest box around two that do not lie across the antimeridian. */
 export function around(a: Box, b: Box): Box {
   return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[2], b[2]), Math.max(a[3], b[3])];

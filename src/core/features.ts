@@ -88,7 +88,7 @@ export interface ItemsTask extends FeatureQuery, FeatureOutput {
   maxBytes?: number;
   /** Counts the features that match, up to so many, unless the page holds them all. */
   countAtMost?: number;
-  /** The form that the worker gives the page; as the store wrote it when absent. */
+  /** Form of the features. Default: as the store wrote them. */
   form?: PageForm;
 }
 

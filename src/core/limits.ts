@@ -173,7 +173,7 @@ export const LIMITS = {
   lingerQuietMs: 200,
   /** Milliseconds a request may wait for and use a worker. */
   requestDeadlineMs: 30_000,
-  /** Milliseconds that one statement of an edit may take: the store gives up before the client is told so. */
+  /** Milliseconds that one statement of an edit can take. The store ends it before the request times out. */
   editStatementMs: 29_000,
   /** Milliseconds after which PostGIS undoes an edit of which it hears nothing. */
   idleTransactionMs: 5000,

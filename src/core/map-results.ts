@@ -1,6 +1,6 @@
 /** Features as `identify` and `find` of map services list them. */
 
-/** What the results of a layer have beside its features. */
+/** Members that all results of a layer share. */
 export interface MapResultsForm {
   readonly kind: 'map-results';
   readonly layerId: number;

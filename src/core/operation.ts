@@ -89,7 +89,7 @@ export interface Principal {
   readonly limit?: { readonly requests: number; readonly seconds: number };
   /** Of a caller who is signed in with a browser: names the session. */
   readonly sessionHash?: string;
-  /** Of a caller with a bearer token: names the token, and the session that it is of. The token ends with either. */
+  /** Names of the bearer token of the caller and of its session. If either ends, the caller does. */
   readonly endsWith?: readonly string[];
   /** Milliseconds since 1970 at which what it came with ends, where that is not looked up: connections end then. */
   readonly expiresAt?: number;

@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { byData } from '../core/abilities.js';
 import type { CatalogSnapshot, Collection } from '../core/collection.js';
+import { isIn } from '../core/folders.js';
 import { isPath } from '../core/sources.js';
 
 /** What was published, as a table for the person at the terminal. */
@@ -47,7 +48,7 @@ function emptySources({ collections, quarantined }: CatalogSnapshot, sources: re
   const files = [...collections.map(({ file }) => file), ...quarantined.map(({ path }) => path)];
   return sources.filter(isPath).filter((source) => {
     const place = existsSync(source) ? realpathSync(source) : resolve(source);
-    return !files.some((file) => file === place || file.startsWith(`${place}/`));
+    return !files.some((file) => isIn(file, place));
   });
 }
 

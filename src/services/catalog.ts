@@ -1,6 +1,5 @@
-import { existsSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { type FSWatcher, watch } from 'chokidar';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { hasFeatures, isDrawable } from '../core/abilities.js';
 import type { Box } from '../core/box.js';
 import { around, aroundOnGlobe, globeExtent, uncrossed } from '../core/box.js';
@@ -11,7 +10,6 @@ import {
   type VectorCollection,
 } from '../core/collection.js';
 import type { CollectionChange, FileWrites } from '../core/edits.js';
-import { isPath } from '../core/sources.js';
 import type { LayerStyle } from '../core/style/model.js';
 import type { VectorSource } from '../core/vector-source.js';
 import { type CatalogChange, compareSnapshots } from './catalog-change.js';
@@ -23,6 +21,7 @@ import { GivenNames } from './publish/names.js';
 import { type SourceChange, SourceReader, SourceReadings } from './publish/readings.js';
 import type { DataSettings } from './publish/settings.js';
 import type { PublishDeps } from './publish/source.js';
+import { SourceWatcher } from './source-watcher.js';
 import type { Storage } from './storage/storage.js';
 
 /** Folders of the data folder that are published: stores, and archives that jobs made. */
@@ -31,10 +30,6 @@ export const OWN_FOLDERS: readonly string[] = ['stores', 'published'];
 /** What keys of published archives in a bucket begin with. */
 const PUBLISHED = 'published/';
 
-/** Quiet time after the last change of a file before the catalog is read again. */
-const SETTLE_MS = 800;
-/** Hidden files, SQLite's own, and the chunks of Zarr stores; their metadata is hidden but watched. */
-const UNWATCHED = /(^|\/)\.(?!z(metadata|group|attrs)$).|-(shm|journal)$|\.zarr\/[^/]+\/.+/;
 /** How often a source is asked for again whose host did not answer. */
 const RETRY_MS = 15_000;
 /** Edits remembered per collection: those that can be under way while the catalog is read again. */
@@ -81,8 +76,7 @@ export class Catalog {
   #published = this.#current;
   /** By id, as they were read, with the edits since: without settings, styles and judgements. */
   readonly #plain = new Map<string, Collection>();
-  #watcher: FSWatcher | undefined;
-  readonly #watchedFolders = new Set<string>();
+  #watcher: SourceWatcher | undefined;
   #changed: (paths: readonly string[]) => void = () => {};
   /** Contents of files that edits told of before anybody read them. */
   readonly #foreign = new Map<string, string>();
@@ -215,7 +209,7 @@ export class Catalog {
     this.#read = snapshot;
     this.#show();
     this.#replacedAt = new Date();
-    this.#watchSources();
+    this.#watcher?.addSources();
     return isNewest;
   }
 
@@ -395,48 +389,11 @@ export class Catalog {
    */
   watch(changed: (paths: readonly string[]) => void): void {
     this.#changed = changed;
-    let timer: NodeJS.Timeout | undefined;
-    const paths = new Set<string>();
-    const settle = () => {
-      const foreign = [...paths].filter((path) => !this.#files.isKnown(path));
-      paths.clear();
-      if (foreign.length > 0) changed(foreign);
-    };
-    this.#watcher = watch([], {
-      ignoreInitial: true,
-      depth: 6,
-      ignored: [UNWATCHED, (path) => this.#isUnpublished(resolve(path))],
+    this.#watcher = new SourceWatcher({
+      ...{ changed, dataDir: this.#deps.dataDir },
+      sources: () => this.sources,
+      isKnown: (path) => this.#files.isKnown(path),
     });
-    this.#watchSources();
-    this.#watcher.on('all', (_event, path) => {
-      paths.add(path.replace(/-wal$/, ''));
-      clearTimeout(timer);
-      timer = setTimeout(settle, SETTLE_MS);
-    });
-    // A file that cannot be watched is only a reload that must be asked for.
-    this.#watcher.on('error', () => {});
-  }
-
-  /** Whether a path is in the data folder, and in no source there. */
-  #isUnpublished(path: string): boolean {
-    const isIn = (folder: string, one: string) => one === folder || one.startsWith(`${folder}/`);
-    const { dataDir } = this.#deps;
-    if (!isIn(dataDir, path)) return false;
-    const sources = watchedFiles(this.sources).map((source) => resolve(source));
-    return !sources.some((source) => isIn(dataDir, source) && isIn(source, path));
-  }
-
-  /** Adding a folder searches all of it, so each is added once. A file that was replaced must be added again. */
-  #watchSources(): void {
-    if (!this.#watcher) return;
-    const added = watchedFiles(this.sources).filter((path) => {
-      const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-      const isWatched = isFolder && this.#watchedFolders.has(path);
-      if (isFolder) this.#watchedFolders.add(path);
-      else this.#watchedFolders.delete(path);
-      return !isWatched;
-    });
-    if (added.length > 0) this.#watcher.add(added);
   }
 
   /** Calls `again` from time to time with the sources that are quarantined because their host did not answer. */
@@ -474,13 +431,6 @@ function isSame(one: Collection, other: Collection): boolean {
   return (
     members.length === Object.keys(other).length && members.every((member) => one[member] === other[member])
   );
-}
-
-function watchedFiles(sources: readonly string[]): string[] {
-  const files = sources.filter(isPath);
-  // What another program writes to a GeoPackage may stay in its log for long.
-  const logs = files.filter((file) => file.endsWith('.gpkg')).map((file) => `${file}-wal`);
-  return [...files, ...logs];
 }
 
 /** A collection after an edit. Its extent only grows here: `ExtentRefresh` finds it anew where it may have shrunk. */

@@ -3,8 +3,7 @@ import { basename, dirname, extname, isAbsolute, join } from 'node:path';
 import { hasCoverage, hasFeatures } from '../core/abilities.js';
 import type { CatalogSnapshot, Collection } from '../core/collection.js';
 import { mapInLanes } from '../core/lanes.js';
-import { membersOf, placeOfRaster } from '../core/raster-sources.js';
-import type { RasterSource } from '../core/rasters.js';
+import { placesOfRaster } from '../core/raster-sources.js';
 
 /** Files that are looked at at the same time. */
 const PARALLEL = 32;
@@ -42,7 +41,7 @@ async function indexFiles(catalog: CatalogSnapshot): Promise<PublishedFiles> {
     former.map(({ id }) => [id, path] as const),
   );
   const stated = [
-    ...catalog.collections.flatMap((one) => placesOf(one).map((place) => [one.id, place] as const)),
+    ...catalog.collections.flatMap((one) => listPaths(one).map((place) => [one.id, place] as const)),
     ...awaited,
   ].filter(([, place]) => isAbsolute(place));
   const byPath = new Map<string, Set<string>>();
@@ -62,14 +61,13 @@ function add(index: Map<string, Set<string>>, key: string, id: string): void {
 }
 
 /** What a collection is read from: its file, and the store that was made of it. */
-function placesOf(collection: Collection): string[] {
+function listPaths(collection: Collection): string[] {
   const own = hasFeatures(collection) ? [collection.source.path ?? ''] : [];
-  return [collection.file, ...own, ...(hasCoverage(collection) ? placesIn(collection.raster.source) : [])];
-}
-
-function placesIn(source: RasterSource): string[] {
-  const members = membersOf(source);
-  return members ? members.flatMap((member) => placesIn(member.source)) : [placeOfRaster(source)];
+  return [
+    collection.file,
+    ...own,
+    ...(hasCoverage(collection) ? placesOfRaster(collection.raster.source) : []),
+  ];
 }
 
 /** The file under its own name, and under those published names that are hard links to it. */

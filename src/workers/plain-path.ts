@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { TaskFailure } from '../core/failure.js';
+import { isBelow } from '../core/folders.js';
 import { keepOwnFolder, ownFolders } from '../core/own-folder.js';
 import { OWN_FOLDER_VARIABLE } from './engine/settings.js';
 
@@ -30,7 +31,7 @@ export function requirePlainPath(path: string): void {
 function homesOf(path: string): string[] {
   const homes = [tmpdir()];
   for (const folder of ownFolders()) {
-    if (!path.startsWith(`${folder}/`)) continue;
+    if (!isBelow(path, folder)) continue;
     const [first] = path.slice(folder.length + 1).split('/');
     homes.push(folder, `${folder}/${first}`);
   }

@@ -3,6 +3,7 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, realpath } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { notFound } from '../../core/errors.js';
+import { isBelow } from '../../core/folders.js';
 import type { Exchange, Reply } from '../../core/operation.js';
 import type { StoredObject } from '../../core/storage.js';
 import type { Storage } from '../../services/storage/storage.js';
@@ -71,7 +72,7 @@ function tagOf({ ino, size, mtimeMs }: Pick<Stats, 'ino' | 'size' | 'mtimeMs'>):
 
 async function opened({ path, root }: ServedFile): Promise<FileHandle> {
   const real = await realpath(path).catch(() => undefined);
-  const inside = real !== undefined && (root === undefined || real.startsWith(`${root}/`));
+  const inside = real !== undefined && (root === undefined || isBelow(real, root));
   // The file may have become a link, or a pipe that nobody writes to, since it was published.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const handle = inside ? await open(real, flags).catch(() => undefined) : undefined;

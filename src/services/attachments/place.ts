@@ -4,7 +4,7 @@ import type { AttachedTo } from '../../stores/attachments.js';
 import { runTask, type TaskContext } from '../run-task.js';
 
 /** Where attachments of a collection belong: the file that it is read from now. Tables of databases have no such name. */
-export async function placeOf(
+export async function findStore(
   x: TaskContext,
   pools: Pick<Pools, 'run'>,
   { id: collection, source: { path } }: Pick<VectorCollection, 'id' | 'source'>,

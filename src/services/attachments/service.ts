@@ -18,7 +18,7 @@ import { type Catalogs, type LayerView, layerView, requireLayer } from '../repli
 import type { Storage } from '../storage/storage.js';
 import { featuresThere } from './features.js';
 import { type CheckedFile, tooManyAttachments } from './intake.js';
-import { placeOf } from './place.js';
+import { findStore } from './place.js';
 
 export interface AttachmentDeps extends Catalogs {
   readonly store: AttachmentStore;
@@ -79,7 +79,7 @@ export class Attachments {
   /** The attachments of a feature. */
   async list(x: AttachmentContext, address: FeatureAddress): Promise<Attachment[]> {
     const collection = await this.#requireFeature(x, address);
-    const place = await placeOf(x, this.deps.pools, collection);
+    const place = await findStore(x, this.deps.pools, collection);
     const featureIds = [String(address.objectId)];
     return this.deps.store.list({ ...place, featureIds, limit: LIMITS.featureAttachments });
   }
@@ -87,7 +87,7 @@ export class Attachments {
   async content(x: AttachmentContext, address: FeatureAddress, id: number): Promise<StoredContent> {
     const { store, storage, folder, pools } = this.deps;
     const collection = await this.#requireFeature(x, address);
-    const attachment = await store.get(await placeOf(x, pools, collection), String(address.objectId), id);
+    const attachment = await store.get(await findStore(x, pools, collection), String(address.objectId), id);
     if (!attachment) throw notFound('attachment', `${id}`);
     const ownFolder = await store.folderOf(attachment.contentKey);
     if (ownFolder !== undefined && ownFolder !== '' && ownFolder !== folder)
@@ -115,7 +115,7 @@ export class Attachments {
     const plain = layerView(this.deps, visible, undefined);
     const view = layerView(this.deps, visible, search.filter?.(plain));
     const query = {
-      ...(await placeOf(x, pools, view.collection)),
+      ...(await findStore(x, pools, view.collection)),
       ...(search.objectIds ? { featureIds: search.objectIds.map(String) } : {}),
       limit: PAGE,
     };
@@ -170,7 +170,7 @@ export class Attachments {
   ): Promise<Attachment> {
     const featureId = String(address.objectId);
     const feature = await this.#requireFeature(x, address);
-    const place = await placeOf(x, this.deps.pools, feature);
+    const place = await findStore(x, this.deps.pools, feature);
     if (!(await this.deps.store.get(place, featureId, id))) throw notFound('attachment', `${id}`);
     await this.#edit(x, address);
     const change = async (contentKey?: string) => {
@@ -266,7 +266,7 @@ export class Attachments {
       origin: originOf(x.principal, x.correlationId, { collection: collection.id, layerId }),
     });
     const [outcome] = outcomes;
-    if (outcome?.ok) return placeOf(x, pools, collection);
+    if (outcome?.ok) return findStore(x, pools, collection);
     if (outcome?.reason === 'not-found') throw notFound('feature', `${objectId}`);
     throw new ApiError(outcome?.reason === 'forbidden' ? 'forbidden' : 'conflict', outcome!.message);
   }

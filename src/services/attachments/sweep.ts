@@ -6,7 +6,7 @@ import type { Pools } from '../../core/tasks.js';
 import type { AttachmentStore } from '../../stores/attachments.js';
 import type { Storage } from '../storage/storage.js';
 import { featuresThere } from './features.js';
-import { placeOf } from './place.js';
+import { findStore } from './place.js';
 
 export interface SweepDeps {
   readonly store: AttachmentStore;
@@ -35,7 +35,7 @@ export async function sweepCollection(
   const collection = catalog().byId(id);
   if (!hasFeatures(collection) || !hasNumbers(collection.source)) return;
   const x = { timing: () => {} };
-  const place = await placeOf(x, pools, collection);
+  const place = await findStore(x, pools, collection);
   await store.setAside(place, Date.now() - LIMITS.attachmentAsideMs);
   for (let after = ''; ; ) {
     const ids = await store.features(place, after, PAGE);
@@ -60,7 +60,7 @@ export async function forgetFeatures(
 ): Promise<void> {
   const collection = catalog().byId(id);
   if (!hasFeatures(collection)) return;
-  await store.forget(await placeOf({ timing: () => {} }, pools, collection), featureIds);
+  await store.forget(await findStore({ timing: () => {} }, pools, collection), featureIds);
 }
 
 async function sweepContents({ store, storage, folder }: SweepDeps): Promise<void> {

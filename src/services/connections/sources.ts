@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isDatabase, withoutPassword } from '../../core/database-url.js';
+import { isBelow } from '../../core/folders.js';
 import { plainText } from '../../core/percent.js';
 import { isPath, isStacApi } from '../../core/sources.js';
 import { sourceUrl } from '../rasters/places.js';
@@ -119,7 +120,7 @@ export async function sourceFinder(
   const inner = roots.toSorted((a, b) => b.root.length - a.root.length);
   return (file) => {
     const place = isPath(file) ? file : publicPlace(file);
-    return inner.find(({ root }) => place === root || (isPath(root) && place.startsWith(`${root}/`)))?.source;
+    return inner.find(({ root }) => place === root || (isPath(root) && isBelow(place, root)))?.source;
   };
 }
 

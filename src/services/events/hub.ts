@@ -44,7 +44,6 @@ export class Hub {
   readonly sessions = new Map<string, Session>();
   readonly #deps: HubDeps;
   readonly #quotas: SessionQuotas;
-  readonly #visitors = new WeakMap<Session, Visitor>();
   readonly #delivery: Delivery;
   readonly #heartbeat: NodeJS.Timeout;
   readonly #watch: NodeJS.Timeout;
@@ -91,14 +90,13 @@ export class Hub {
       return undefined;
     }
     this.#quotas.take(visitor);
-    const session = new Session(transport, visitor.principal, {
+    const session = new Session(transport, visitor, {
       closed: (closed, reason) => {
         this.#quotas.release(visitor);
         this.#forget(closed, reason);
       },
       behind: (one) => this.#delivery.catchUp(one),
     });
-    this.#visitors.set(session, visitor);
     session.clientLabel = clientLabel;
     this.sessions.set(session.id, session);
     metrics.sessionsOpened.cell(transport.name).inc();
@@ -157,7 +155,7 @@ export class Hub {
    */
   subscribe(session: Session, { id, interest, mode, cursor, numbered }: Wish): ApiError | undefined {
     const subscription = new Subscription(id, interest, mode, cursor ?? this.#delivery.passed, numbered);
-    const visitor = this.#visitors.get(session)!;
+    const { visitor } = session;
     const replaced = session.subscriptions.get(id)?.filterLength ?? 0;
     const refusal = this.#quotas.filterRefusal(visitor, subscription.filterLength - replaced);
     if (refusal) return refusal;
@@ -188,7 +186,7 @@ export class Hub {
 
   #drop(session: Session, subscription: Subscription): void {
     subscription.ended = true;
-    this.#quotas.addFilter(this.#visitors.get(session)!, -subscription.filterLength);
+    this.#quotas.addFilter(session.visitor, -subscription.filterLength);
     this.#delivery.delete(subscription);
   }
 

@@ -3,6 +3,7 @@ import { LIMITS } from '../../core/limits.js';
 import type { Principal } from '../../core/operation.js';
 import * as metrics from '../telemetry/event-metrics.js';
 import { type Addressee, changeFrame } from './frames.js';
+import type { Visitor } from './session-quotas.js';
 import type { Subscription } from './subscription.js';
 
 export type TransportName = 'WebSocket' | 'SSE';
@@ -83,9 +84,13 @@ export class Session {
 
   constructor(
     readonly transport: Transport,
-    readonly principal: Principal,
+    readonly visitor: Visitor,
     private readonly hooks: SessionHooks,
   ) {}
+
+  get principal(): Principal {
+    return this.visitor.principal;
+  }
 
   /** Sends a frame that is no change: answers, snapshots, heartbeats. They are few, or paced by `writable`. */
   send(frame: string, cursor?: number): void {

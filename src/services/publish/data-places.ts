@@ -30,7 +30,7 @@ const isInside = (path: string, container: string) =>
   path === container || path.startsWith(container.endsWith('/') ? container : `${container}/`);
 
 /** The place of a file, folder or URL. A file that is gone has its path only. */
-export async function placeOf(path: string): Promise<DataPlace> {
+export async function findPlace(path: string): Promise<DataPlace> {
   if (isRemote(path)) return placeOfUrl(path);
   try {
     const real = await realpath(path);
@@ -71,8 +71,8 @@ export function placeOfService(address: URL, layer: string): DataPlace {
 }
 
 /** The places that a published collection is read from, but for tables of databases. */
-export async function placesOf(collection: Collection): Promise<DataPlace[]> {
+export async function findPlaces(collection: Collection): Promise<DataPlace[]> {
   if (hasCoverage(collection))
-    return Promise.all(placesOfRaster(collection.raster.source).map((path) => placeOf(path)));
-  return isDatabase(collection.file) ? [] : [await placeOf(collection.file)];
+    return Promise.all(placesOfRaster(collection.raster.source).map((path) => findPlace(path)));
+  return isDatabase(collection.file) ? [] : [await findPlace(collection.file)];
 }

@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import type { Collection } from '../../core/collection.js';
 import { fileState } from '../../core/file-state.js';
+import { isBelow } from '../../core/folders.js';
 import { statedOfFile } from '../../core/stated-crs.js';
 import type { MakeCollection } from './collections.js';
 import { readFileSource, readTableDrafts } from './files.js';
@@ -134,7 +135,7 @@ export class SourceReader {
   }
 
   #isOwn(path: string): boolean {
-    return this.#own.some((folder) => path.startsWith(`${folder}/`));
+    return this.#own.some((folder) => isBelow(path, folder));
   }
 
   /** To be called when all sources are read. */

@@ -12,7 +12,7 @@ import { CONNECTION, type Connection, providerOf, type StoredConnection } from '
 import { LAYER_COPY } from '../connections/connections.js';
 import { isBucketProvider, objectStoreOf } from '../connections/object-store.js';
 import { serviceAddress } from '../connections/service-address.js';
-import { type DataPlace, overlap, placeOf, placeOfService, placeOfUrl, placesOf } from './data-places.js';
+import { type DataPlace, findPlace, findPlaces, overlap, placeOfService, placeOfUrl } from './data-places.js';
 import type { LayerCopy } from './layer-copy.js';
 
 export interface ShownLayersDeps {
@@ -47,7 +47,7 @@ export class ShownLayers {
 
   #published(): Promise<PlacedLayer[]> {
     const { collections } = this.deps.catalog();
-    return Promise.all(collections.map(async (layer) => ({ layer, places: await placesOf(layer) })));
+    return Promise.all(collections.map(async (layer) => ({ layer, places: await findPlaces(layer) })));
   }
 
   /** Rasters of a connection that is switched off are in no catalog. */
@@ -57,7 +57,7 @@ export class ShownLayers {
       const id = kind === 'import' ? undefined : await this.deps.collections.slugOf(layerId);
       if (id === undefined) return [];
       const paths = parts.flatMap(({ source }) => placesOfRaster(source));
-      return [{ layer: { id, layerId }, places: await Promise.all(paths.map((path) => placeOf(path))) }];
+      return [{ layer: { id, layerId }, places: await Promise.all(paths.map((path) => findPlace(path))) }];
     });
     return (await Promise.all(placed)).flat();
   }

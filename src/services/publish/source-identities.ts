@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import type { Collection } from '../../core/collection.js';
+import { isBelow } from '../../core/folders.js';
 import { isPath } from '../../core/sources.js';
 import { hashSource } from '../access/marker.js';
 
@@ -25,7 +26,7 @@ export class SourceIdentities {
   }
 
   #ofFile(file: string): string | undefined {
-    if (!isPath(file) || this.ownFolders.some((folder) => file.startsWith(`${folder}/`))) return undefined;
+    if (!isPath(file) || this.ownFolders.some((folder) => isBelow(file, folder))) return undefined;
     const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
     if (!stats) return undefined;
     const { dev, ino, birthtimeNs } = stats;

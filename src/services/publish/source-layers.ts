@@ -1,5 +1,6 @@
 import { SERVICE } from '../../core/access.js';
 import type { CatalogSnapshot, Collection } from '../../core/collection.js';
+import { isBelow } from '../../core/folders.js';
 import { placeOfRaster } from '../../core/raster-sources.js';
 import type { DocumentStore } from '../../stores/documents.js';
 import type { RasterStore } from '../../stores/rasters.js';
@@ -48,8 +49,6 @@ export class SourceLayers {
       ),
     );
     return ({ id, layerId, file }) =>
-      ids.has(id) ||
-      places.has(`${layerId} ${file}`) ||
-      ownFolders.some((folder) => file.startsWith(`${folder}/`));
+      ids.has(id) || places.has(`${layerId} ${file}`) || ownFolders.some((folder) => isBelow(file, folder));
   }
 }

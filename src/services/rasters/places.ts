@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { ApiError } from '../../core/errors.js';
+import { isBelow } from '../../core/folders.js';
 import { isPath } from '../../core/sources.js';
 
 /** Where registered rasters are: objects in buckets, and files in published folders. */
@@ -68,7 +69,7 @@ export async function findLocal(
   };
   const root = await realpath(folder).catch(missing);
   const path = await realpath(resolve(root, key)).catch(missing);
-  if (!path.startsWith(`${root}/`))
+  if (!isBelow(path, root))
     throw new ApiError('invalid-request', 'The link leads out of the published folder.');
   return { path, container: root };
 }

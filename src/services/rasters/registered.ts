@@ -11,7 +11,7 @@ import type { RegisteredKind } from '../../stores/schema.js';
 import type { State } from '../../stores/state.js';
 import type { CopyRight, Derivations } from '../access/derivations.js';
 import type { SourceLayer } from '../access/rules.js';
-import { placeOf } from '../publish/data-places.js';
+import { findPlace } from '../publish/data-places.js';
 import type { ShownLayers } from '../publish/shown-layers.js';
 import { collectionId } from '../publish/slug.js';
 import type { Storage } from '../storage/storage.js';
@@ -111,14 +111,14 @@ export class RegisteredRasters {
   ): Promise<{ read: T; sources: SourceLayer[] }> {
     const { path, container } = await find();
     const id = await this.deps.state.collections.slugOf(layerId);
-    const sources = await this.deps.shownLayers.at(await placeOf(path), id);
+    const sources = await this.deps.shownLayers.at(await findPlace(path), id);
     right.require(sources, absentObject(object));
     try {
       return { read: await read(path), sources };
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'invalid-request') throw error;
       // Why an object cannot be read tells that it is there.
-      if (right.has(await this.deps.shownLayers.at(await placeOf(container)))) throw error;
+      if (right.has(await this.deps.shownLayers.at(await findPlace(container)))) throw error;
       throw absentObject(object);
     }
   }
@@ -127,7 +127,7 @@ export class RegisteredRasters {
   async nameSources(layerId: number, path: string, by: string): Promise<void> {
     const id = await this.deps.state.collections.slugOf(layerId);
     if (id === undefined) return;
-    await this.deps.derivations.extend(id, await this.deps.shownLayers.at(await placeOf(path), id), by);
+    await this.deps.derivations.extend(id, await this.deps.shownLayers.at(await findPlace(path), id), by);
   }
 
   /** Throws `conflict` for a place that the layer has. */

@@ -1,4 +1,4 @@
-import { type Box, plainBoxes } from '../../core/box.js';
+import { type Box, commonBox, plainBoxes } from '../../core/box.js';
 
 /** Cells are no smaller than this: below it all windows share them. */
 const MAX_LEVEL = 10;
@@ -9,11 +9,11 @@ const MAX_LEVEL = 10;
  * other have the same ones.
  */
 export function cellsOf(window: Box, area: Box = WORLD): Box[] {
-  return plainBoxes(area).flatMap((part) =>
-    plainBoxes(onGlobe(window))
-      .flatMap((one) => common(one, part))
-      .flatMap((one) => gridCells(one).flatMap((cell) => common(cell, part))),
-  );
+  return plainBoxes(area).flatMap((part) => {
+    const cutAt = (boxes: readonly Box[]) =>
+      boxes.map((box) => commonBox(box, part)).filter((box) => box !== undefined);
+    return cutAt(cutAt(plainBoxes(onGlobe(window))).flatMap(gridCells));
+  });
 }
 
 const WORLD: Box = [-180, -90, 180, 90];
@@ -28,13 +28,6 @@ function onGlobe([west, south, east, north]: Box): Box {
 
 /** From -180 to 180. */
 const turned = (longitude: number) => longitude - 360 * Math.floor((longitude + 180) / 360);
-
-/** What two boxes share; none, or one. */
-function common(a: Box, b: Box): Box[] {
-  const [west, south] = [Math.max(a[0], b[0]), Math.max(a[1], b[1])];
-  const [east, north] = [Math.min(a[2], b[2]), Math.min(a[3], b[3])];
-  return west <= east && south <= north ? [[west, south, east, north]] : [];
-}
 
 function gridCells([west, south, east, north]: Box): Box[] {
   const side = Math.max(east - west, north - south);

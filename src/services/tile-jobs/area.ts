@@ -1,5 +1,5 @@
 import type { Box } from '../../core/box.js';
-import { around, plainBoxes, uncrossed } from '../../core/box.js';
+import { around, commonBox, plainBoxes, uncrossed } from '../../core/box.js';
 import { matrixSize, type TileMatrixSet, tileLimits } from '../../core/tile-matrix.js';
 import { extentInSet } from '../tiles/extent.js';
 
@@ -47,9 +47,7 @@ export function intersection(a: Box, b: Box): Box | undefined {
     const narrower = width(a) <= width(b) ? a : b;
     return [narrower[0], south, narrower[2], north];
   }
-  const west = Math.max(a[0], b[0]);
-  const east = Math.min(a[2], b[2]);
-  return west <= east ? [west, south, east, north] : undefined;
+  return commonBox(a, b);
 }
 
 function width([west, , east]: Box): number {

@@ -1,5 +1,5 @@
 import type { Box } from '../../core/box.js';
-import { around, plainBoxes } from '../../core/box.js';
+import { around, commonBox, plainBoxes } from '../../core/box.js';
 import type { Crs } from '../../core/crs.js';
 import { REGISTERED_SETS } from '../../core/tile-matrix/registered.js';
 import { type MatrixSets, type TileLimits, type TileMatrixSet, tileLimits } from '../../core/tile-matrix.js';
@@ -30,7 +30,7 @@ export function extentInSet({ crs }: TileMatrixSet, extent84: Box): Box | undefi
 function image(box: Box, crs: Crs): Box | undefined {
   const whole = transformed(box, crs);
   if (whole) return whole;
-  const parts = plainBoxes(areaOfUse(crs)).map((area) => meet(box, area));
+  const parts = plainBoxes(areaOfUse(crs)).map((area) => commonBox(box, area));
   return aroundAll(parts.map((part) => part && transformed(part, crs)));
 }
 
@@ -43,11 +43,6 @@ function transformed(box: Box, crs: Crs): Box | undefined {
   } catch {
     return undefined;
   }
-}
-
-function meet(a: Box, b: Box): Box | undefined {
-  const box: Box = [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.min(a[3], b[3])];
-  return box[0] <= box[2] && box[1] <= box[3] ? box : undefined;
 }
 
 function aroundAll(boxes: readonly (Box | undefined)[]): Box | undefined {
@@ -95,7 +90,7 @@ export function setsFor(extent84: Box | undefined, { all }: MatrixSets): readonl
 /** How much of an extent, 0 to 1, lies in an area. */
 function covered(extent84: Box, area: Box): number {
   const boxes = plainBoxes(extent84);
-  const parts = boxes.flatMap((box) => plainBoxes(area).map((one) => meet(box, one)));
+  const parts = boxes.flatMap((box) => plainBoxes(area).map((one) => commonBox(box, one)));
   const size = (all: readonly (Box | undefined)[]) =>
     all.reduce((sum, box) => sum + (box ? (box[2] - box[0]) * (box[3] - box[1]) : 0), 0);
   const whole = size(boxes);

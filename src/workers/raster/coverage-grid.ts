@@ -1,10 +1,10 @@
 /** The grid of a coverage answer: where its pixels lie, and what of the raster is read for them. */
 
-import type { Box } from '../../core/box.js';
+import { type Box, commonArea } from '../../core/box.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { CoverageTask } from '../../core/rasters.js';
 import { boxAround, copiesIn, outlineIn, periodOf } from './continuous.js';
-import { type Crs, intersection, sameCrs } from './crs.js';
+import { type Crs, sameCrs } from './crs.js';
 import { type Dataset, gdal } from './gdal.js';
 import { type Georeference, georeferenceOf } from './georeference.js';
 import { checkSize } from './image.js';
@@ -80,7 +80,7 @@ function cropGrid(task: GridTask, area: Area, raster: Dataset, place: Georeferen
   const [x0, dx, , y0, , dy] = place.geoTransform;
   const { x: columns, y: rows } = raster.rasterSize;
   const target = area.parts && placedBox(boxAround(area.parts, area.partsCrs, place.crs));
-  const box = target ? intersection(target, place.extent) : place.extent;
+  const box = target ? commonArea(target, place.extent) : place.extent;
   if (!box) throw noData();
   let [left, top] = [(box[0] - x0) / dx, (box[3] - y0) / dy];
   let [right, bottom] = [(box[2] - x0) / dx, (box[1] - y0) / dy];
@@ -149,7 +149,7 @@ function warpedBox({ parts, partsCrs, crs }: Area, place: Georeference, isWhole 
     outline[2] + shift(copies.at(-1)!),
     outline[3],
   ];
-  return intersection(box, reach)!;
+  return commonArea(box, reach)!;
 }
 
 function scaledSize({ extent }: Georeference, pixel: [number, number]): [number, number] {

@@ -192,11 +192,6 @@ function includePoles(grown: [number, number, number, number], box: Box, from: C
   }
 }
 
-export function intersection(a: Box, b: Box): Box | null {
-  const box: Box = [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.min(a[3], b[3])];
-  return box[0] < box[2] && box[1] < box[3] ? box : null;
-}
-
 /** Checks a box from a request. Fails with `invalid-input`. */
 export function checkedBox(box: unknown): Box {
   if (Array.isArray(box) && box.length === 4 && box.every((value) => Number.isFinite(value))) {

@@ -5,6 +5,7 @@ import { basename, dirname, extname, resolve } from 'node:path';
 import type { Feature } from 'gdal-async';
 import { around, type Box } from '../../core/box.js';
 import { TaskFailure } from '../../core/failure.js';
+import { isBelow } from '../../core/folders.js';
 import type { FileRaster, MosaicMember, RasterGrid, RasterLayers } from '../../core/rasters.js';
 import { TILE_INDEX } from '../../core/sources.js';
 import { CRS84, type Crs, crsOf, crsOfDataset, transformBox } from './crs.js';
@@ -105,7 +106,7 @@ async function memberOf(
   // Followed to its end: a link must not lead out of the folder either.
   const path = await realpath(resolve(root, location)).catch(() => undefined);
   if (path === undefined) throw new TaskFailure('source-missing', `${location} does not exist.`);
-  if (!path.startsWith(`${root}/`))
+  if (!isBelow(path, root))
     throw new TaskFailure('source-unreadable', `${location} lies outside of the folder of the tile index.`);
   const id = `${basename(path, extname(path))}-${index + 1}`;
   return { id, source: { kind: 'file', path }, extent84, ...(acquired !== undefined && { acquired }) };

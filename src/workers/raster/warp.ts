@@ -1,9 +1,9 @@
 /** Windows of a raster in any CRS, warped into memory. */
 
-import type { Box } from '../../core/box.js';
+import { type Box, commonArea } from '../../core/box.js';
 import { TaskFailure } from '../../core/failure.js';
 import { copiesIn, periodOf } from './continuous.js';
-import { type Crs, gridOver, intersection, pointTransform } from './crs.js';
+import { type Crs, gridOver, pointTransform } from './crs.js';
 import { ALL_VALID, type Dataset, gdal } from './gdal.js';
 import { type GeoTransform, georeferenceOf } from './georeference.js';
 import type { RasterHandle } from './handles.js';
@@ -37,7 +37,7 @@ export function sourceWindow(handle: RasterHandle, window: PictureWindow): Sourc
   const points = gridOn(window, crs);
   const box = boxAround(points);
   if (typeof box === 'string') return box;
-  if (!intersection(grown(box), extent)) return 'nothing';
+  if (!commonArea(grown(box), extent)) return 'nothing';
   const shrink = shrinkOf(points, window, geoTransform);
   return shrink ? { box, shrink } : 'unknown';
 }

@@ -136,8 +136,8 @@ export const services = group(
         requireService(params.serviceName, deps);
         const names = Array.isArray(body) ? body : body.enabledProtocols;
         requireWhole(layersOf(params.serviceName, deps), 'read', principal, deps);
-        const asked = new Set(names.map((name) => name.toLowerCase()));
-        const protocols = PROTOCOLS.filter((one) => asked.has(one.toLowerCase()));
+        const enabled = new Set(names.map((name) => name.toLowerCase()));
+        const protocols = PROTOCOLS.filter((one) => enabled.has(one.toLowerCase()));
         const change = { protocols: protocols.length === PROTOCOLS.length ? undefined : protocols };
         await deps.layers.putService(params.serviceName, change, actorOf(principal));
         return settingsOf(params.serviceName, deps);

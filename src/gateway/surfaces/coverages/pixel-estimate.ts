@@ -1,4 +1,4 @@
-import type { Box } from '../../../core/box.js';
+import { type Box, commonArea } from '../../../core/box.js';
 import type { RasterCollection } from '../../../core/collection.js';
 import type { Crs } from '../../../core/crs.js';
 import { transformBox } from '../../../native/index.js';
@@ -40,15 +40,7 @@ const share = (whole: Box, part: Box, axis: 0 | 1): number =>
 /** The part of an extent that a box covers; all of it for a box across the antimeridian. */
 function within(extent: Box, from: string, to: string, bbox: Box): Box {
   const box = bbox[0] > bbox[2] ? undefined : project(bbox, from, to);
-  if (!box) return extent;
-  const [minx, miny, maxx, maxy] = extent;
-  const cut: Box = [
-    Math.max(minx, box[0]),
-    Math.max(miny, box[1]),
-    Math.min(maxx, box[2]),
-    Math.min(maxy, box[3]),
-  ];
-  return cut[0] < cut[2] && cut[1] < cut[3] ? cut : extent;
+  return (box && commonArea(extent, box)) ?? extent;
 }
 
 function project(box: Box, from: string, to: string): Box | undefined {

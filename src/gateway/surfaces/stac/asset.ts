@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { hasCoverage } from '../../../core/abilities.js';
 import type { Collection } from '../../../core/collection.js';
 import { ApiError, notFound } from '../../../core/errors.js';
+import { isBelow } from '../../../core/folders.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/operation.js';
 import { pathString } from '../../../core/params.js';
 import type { StacFile } from '../../../core/stac.js';
@@ -62,8 +63,6 @@ async function requireFile(x: Exchange, deps: StacDeps, { path, root }: AssetFil
     );
   }
 }
-
-const isBelow = (path: string, folder: string) => path.startsWith(`${folder}/`);
 
 interface AssetFile extends Partial<Pick<StacFile, 'root'>> {
   path: string;

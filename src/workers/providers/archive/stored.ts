@@ -1,6 +1,6 @@
 import { brotliDecompressSync, inflateSync } from 'node:zlib';
 import type { ArchiveFormat, ArchiveTile, VectorLayerMetadata } from '../../../core/archives.js';
-import { type Box, WEB_MERCATOR_BOUNDS } from '../../../core/box.js';
+import { type Box, commonArea, WEB_MERCATOR_BOUNDS } from '../../../core/box.js';
 import type { Compression, ContentCoding } from '../../../core/content-coding.js';
 import { TaskFailure } from '../../../core/failure.js';
 import { LIMITS } from '../../../core/limits.js';
@@ -84,14 +84,7 @@ export function unsupported(what: string): TaskFailure {
 /** A bounding box in CRS84 cut to the world of the tiles; undefined when it is none. */
 export function validBounds(numbers: readonly number[]): Box | undefined {
   if (numbers.length !== 4 || !numbers.every(Number.isFinite)) return undefined;
-  const [west, south, east, north] = numbers as [number, number, number, number];
-  const box: Box = [
-    Math.max(west, WEB_MERCATOR_BOUNDS[0]),
-    Math.max(south, WEB_MERCATOR_BOUNDS[1]),
-    Math.min(east, WEB_MERCATOR_BOUNDS[2]),
-    Math.min(north, WEB_MERCATOR_BOUNDS[3]),
-  ];
-  return box[0] < box[2] && box[1] < box[3] ? box : undefined;
+  return commonArea(numbers as unknown as Box, WEB_MERCATOR_BOUNDS);
 }
 
 /** Extent in CRS84 of a range of tiles; row 0 is at the top. */

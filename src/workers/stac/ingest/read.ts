@@ -1,6 +1,7 @@
 import { closeSync, openSync, readFileSync, readSync, realpathSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { TaskFailure } from '../../../core/failure.js';
+import { isBelow } from '../../../core/folders.js';
 
 /** Documents of a STAC catalog on disk. What stands in them is not trusted. */
 
@@ -115,7 +116,7 @@ export function localFile(href: string, folder: string, root: string): { path?: 
   if (/^[a-z][\w+.-]*:/i.test(href) || href.startsWith('//')) return { why: 'it is not relative' };
   try {
     const path = realpathSync(resolve(folder, decodeURIComponent(href.replace(/[?#].*$/, ''))));
-    if (!path.startsWith(`${root}/`)) return { why: 'it leads out of the folder' };
+    if (!isBelow(path, root)) return { why: 'it leads out of the folder' };
     return statSync(path).isFile() ? { path, why: '' } : { why: 'it is no file' };
   } catch {
     return { why: 'there is no such file' };
