@@ -17,7 +17,7 @@ const COMMON = {
   pool: 'forks',
   testTimeout: 180_000,
   hookTimeout: 180_000,
-  setupFiles: ['test/support/patience.ts'],
+  setupFiles: ['test/support/patience.ts', 'test/support/processor-time.ts'],
   // Tools of GDAL that tests call would write statistics beside the data.
   env: { GDAL_PAM_ENABLED: 'NO' },
 } as const;

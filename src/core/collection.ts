@@ -230,10 +230,9 @@ export class CatalogSnapshot {
     return this.#byLayerId.get(layerId);
   }
 
-  /** The same catalog with another definition of one collection. */
-  replacing(changed: Collection): CatalogSnapshot {
-    const collections = this.collections.map((c) => (c.id === changed.id ? changed : c));
-    return this.with({ collections });
+  /** The same catalog with other definitions of some collections, by their ids. */
+  replacing(changed: ReadonlyMap<string, Collection>): CatalogSnapshot {
+    return this.with({ collections: this.collections.map((one) => changed.get(one.id) ?? one) });
   }
 
   /** The same catalog with other collections. */

@@ -41,8 +41,11 @@ export async function serveGateway(place: GatewayPlace): Promise<{ gateway: Gate
   /** Notes of other gateways that came during the start: this one may have read the data before them. */
   const early: Note[] = [];
   const supervised = place.join({
-    onReload: (changes) =>
-      prepareReload(gateway!, place, log!, supervised, changes as SourceChange[] | undefined),
+    onReload: (changes, onProgress) =>
+      prepareReload(gateway!, place, log!, supervised, {
+        changes: changes as SourceChange[] | undefined,
+        onProgress,
+      }),
     onTold: (note) => (gateway ? gateway.hear(note as Note) : early.push(note as Note)),
   });
   const { config, settings } = readConfig(place);
@@ -101,9 +104,12 @@ function formatGreeting({ catalog, firstKey, port }: Gateway, { server, data }: 
 function watchSources(gateway: Gateway, supervised: Supervised): void {
   gateway.catalog.watch((paths) => {
     const further = paths.length > 1 ? ` and ${paths.length - 1} more` : '';
-    const changes = paths.map((source): SourceChange => ({ source }));
-    supervised.requestReload(`${paths[0]}${further} changed`, changes);
+    supervised.requestReload(`${paths[0]}${further} changed`, toChanges(paths));
   });
+}
+
+function toChanges(paths: readonly string[]): SourceChange[] {
+  return paths.map((source) => ({ source }));
 }
 
 async function prepareReload(
@@ -111,15 +117,18 @@ async function prepareReload(
   place: GatewayPlace,
   log: Log,
   { requestReload }: Pick<Supervised, 'requestReload'>,
-  changes: readonly SourceChange[] | undefined,
+  round: { changes: readonly SourceChange[] | undefined; onProgress: () => void },
 ): Promise<PreparedReload> {
   const { config } = readConfig(place);
   const basemap = configuredBasemap(config.pages);
-  const snapshot = await gateway.catalog.prepare(dataSettings(config), changes);
+  const snapshot = await gateway.catalog.prepare(dataSettings(config), round.changes, round.onProgress);
+  const postponed = gateway.catalog.postponedOf(snapshot);
   return {
     commit() {
       useBasemap(basemap);
       if (!gateway.catalog.commit(snapshot)) requestReload('the catalog changed during the reload', []);
+      if (postponed.length > 0)
+        requestReload(`${postponed.length} new files are still to be read`, toChanges(postponed));
       const { generation, collections, quarantined } = snapshot;
       log.write('catalog.reloaded', {
         Generation: generation,

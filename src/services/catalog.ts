@@ -63,6 +63,8 @@ interface Reading {
   readonly begun: number;
   /** Contents of the files that were read, by path. */
   readonly contents: Map<string, string>;
+  /** New files that are left to a further reading. */
+  readonly postponed: readonly string[];
 }
 
 /** The published collections of this process. Readers take `current`; a reload swaps it in one assignment. */
@@ -135,16 +137,18 @@ export class Catalog {
 
   /**
    * Reads the sources beside the running catalog; nothing changes until `commit`. With `changes`, only the sources that
-   * changed are read. Without settings, those of what is published now.
+   * changed are read. Without settings, those of what is published now. Calls `onProgress` after each source that was read.
    */
   async prepare(
     settings = this.#readings.get(this.#published)?.settings,
     changes?: readonly SourceChange[],
+    onProgress?: () => void,
   ): Promise<CatalogSnapshot> {
     if (!settings) throw new Error('nothing was published before');
     this.#begun += 1;
     const contents = new Map(changes && this.#readings.get(this.#published)?.contents);
-    const reading: Reading = { settings, begun: this.#begun, contents };
+    const reader = new SourceReader(this.#sourceReadings, this.#begun, changes, onProgress);
+    const reading: Reading = { settings, begun: this.#begun, contents, postponed: reader.postponed };
     const { sources, ...rest } = settings;
     const own = OWN_FOLDERS.map((folder) => join(this.#deps.dataDir, folder));
     const snapshot = await publish(
@@ -152,7 +156,7 @@ export class Catalog {
         sources,
         own: [...own.filter((path) => existsSync(path)), ...(await this.#publishedObjects())],
       },
-      new SourceReader(this.#sourceReadings, this.#begun, changes),
+      reader,
       {
         ...this.#deps,
         inspections: this.#inspections,
@@ -186,12 +190,19 @@ export class Catalog {
     return keys.map((key) => storage.locate(key));
   }
 
+  /** New files that a reading left to a further one, which is to be asked for once the snapshot is shown. */
+  postponedOf(snapshot: CatalogSnapshot): readonly string[] {
+    return this.#readings.get(snapshot)?.postponed ?? [];
+  }
+
   /** Reads the sources that changed, all when none are named, and shows them. */
   async refresh(changes?: readonly SourceChange[]): Promise<void> {
     let snapshot: CatalogSnapshot;
     do snapshot = await this.prepare(undefined, changes);
     while (this.#begunOf(snapshot) < this.#shown);
     this.commit(snapshot);
+    const postponed = this.postponedOf(snapshot);
+    if (postponed.length > 0) await this.refresh(postponed.map((source) => ({ source })));
   }
 
   #begunOf(snapshot: CatalogSnapshot): number {
@@ -270,11 +281,15 @@ export class Catalog {
 
   /** Takes over styles, unless newer ones of their layers are there; they outlive reloads. */
   restyle(styles: readonly LayerStyle[]): void {
+    const restyled = new Map<string, Collection>();
     for (const style of styles) {
       const set = this.#styles.get(style.layerId);
-      if (!set || set.revision < style.revision) this.#styles.set(style.layerId, style);
+      if (set && set.revision >= style.revision) continue;
+      this.#styles.set(style.layerId, style);
+      const collection = this.#current.byLayerId(style.layerId);
+      if (collection) restyled.set(collection.id, this.#dress(collection.id));
     }
-    this.#current = this.#dressed(this.#current);
+    if (restyled.size > 0) this.#current = this.#current.replacing(restyled);
   }
 
   #redress(): void {
@@ -317,7 +332,7 @@ export class Catalog {
   /** Shows another state of a collection. */
   #replace(collection: Collection): void {
     this.#plain.set(collection.id, collection);
-    this.#current = this.#current.replacing(this.#dress(collection.id));
+    this.#current = this.#current.replacing(new Map([[collection.id, this.#dress(collection.id)]]));
   }
 
   /**

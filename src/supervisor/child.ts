@@ -11,8 +11,11 @@ export interface PreparedReload {
 }
 
 export interface ChildHandlers {
-  /** Loads the new configuration beside the running one; a rejection aborts the reload in every gateway. */
-  onReload?: (changes: ReloadScope | undefined) => Promise<PreparedReload>;
+  /**
+   * Loads the new configuration beside the running one, and calls `onProgress` after each source that it has read. A rejection
+   * aborts the reload in every gateway.
+   */
+  onReload?: (changes: ReloadScope | undefined, onProgress: () => void) => Promise<PreparedReload>;
   /** Another gateway tells something. */
   onTold?: (note: unknown) => void;
   /** Finishes what runs and exits the process with code 0. */
@@ -40,6 +43,8 @@ export interface Supervised {
 
 /** Milliseconds between signs of life of a child that is not ready yet. */
 const STARTING_MS = 1000;
+/** Milliseconds between signs of progress of a reload. */
+const PREPARING_MS = 5000;
 
 /**
  * Joins the supervisor that forked this process. The process ends with the supervisor, however that one ends.
@@ -100,10 +105,19 @@ export function takeMessages(
     prepared?.reload.abort?.();
     prepared = null;
   };
+  /** Tells the supervisor that the reading goes on, once in a while. */
+  const tellProgress = (round: number) => {
+    let told = performance.now();
+    return () => {
+      if (performance.now() - told < PREPARING_MS) return;
+      told = performance.now();
+      send({ type: 'preparing', round });
+    };
+  };
   const prepare = async (round: number, changes: ReloadScope | undefined) => {
     forget();
     try {
-      const reload = (await handlers.onReload?.(changes)) ?? { commit: () => {} };
+      const reload = (await handlers.onReload?.(changes, tellProgress(round))) ?? { commit: () => {} };
       prepared = { round, reload };
       send({ type: 'prepared', round, ok: true });
     } catch (error) {

@@ -27,6 +27,8 @@ export type ToSupervisor =
   | { type: 'starting' }
   /** The child serves. */
   | { type: 'ready' }
+  /** The child has read some more of what it prepares. */
+  | { type: 'preparing'; round: number }
   | { type: 'prepared'; round: number; ok: true }
   | { type: 'prepared'; round: number; ok: false; reason: string }
   /** The child cannot start or go on because of its configuration; it exits with `EXIT_CONFIGURATION` next. */

@@ -5,13 +5,21 @@ import type { SlotChild } from './slot.js';
 
 export type ReloadOutcome = { ok: true } | { ok: false; reason: string };
 
-type Prepared = Extract<ToSupervisor, { type: 'prepared' }>;
+type Prepared = Extract<ToSupervisor, { type: 'prepared' | 'preparing' }>;
 
+/** How long a gateway may read one source. */
 const PREPARE_TIMEOUT_MS = 60_000;
+
+/** What a gateway answers while it prepares a round. */
+interface Waiting {
+  /** It read some more. */
+  goOn(): void;
+  end(outcome: ReloadOutcome): void;
+}
 
 export class Reloader {
   #round = 0;
-  #waiting = new Map<SlotChild, (outcome: ReloadOutcome) => void>();
+  #waiting = new Map<SlotChild, Waiting>();
   #current: Promise<ReloadOutcome> | null = null;
   #next: { outcome: Promise<ReloadOutcome>; changes: ReloadScope | undefined } | null = null;
 
@@ -41,7 +49,9 @@ export class Reloader {
 
   receive(message: Prepared, child: SlotChild): void {
     if (message.round !== this.#round) return;
-    this.#waiting.get(child)?.(message.ok ? { ok: true } : { ok: false, reason: message.reason });
+    const waiting = this.#waiting.get(child);
+    if (message.type === 'preparing') waiting?.goOn();
+    else waiting?.end(message.ok ? { ok: true } : { ok: false, reason: message.reason });
   }
 
   #start(changes: ReloadScope | undefined): Promise<ReloadOutcome> {
@@ -71,7 +81,10 @@ export class Reloader {
 
   #prepare(child: SlotChild, round: number, changes: ReloadScope | undefined): Promise<ReloadOutcome> {
     return new Promise((resolve) => {
-      const late = { ok: false, reason: `a gateway did not answer within ${PREPARE_TIMEOUT_MS} ms` } as const;
+      const late = {
+        ok: false,
+        reason: `a gateway read nothing more for ${PREPARE_TIMEOUT_MS / 1000} s`,
+      } as const;
       const timer = setTimeout(() => end(late), PREPARE_TIMEOUT_MS);
       const onExit = () => end({ ok: false, reason: 'a gateway ended while it was preparing' });
       const end = (outcome: ReloadOutcome) => {
@@ -80,7 +93,7 @@ export class Reloader {
         resolve(outcome);
       };
       child.process.once('exit', onExit);
-      this.#waiting.set(child, end);
+      this.#waiting.set(child, { goOn: () => void timer.refresh(), end });
       child.send({ type: 'prepare', round, changes });
     });
   }

@@ -169,7 +169,7 @@ class Supervisor {
   }
 
   #receive(message: ToSupervisor, child: SlotChild): void {
-    if (message.type === 'prepared') this.#reloader.receive(message, child);
+    if (message.type === 'prepared' || message.type === 'preparing') this.#reloader.receive(message, child);
     else if (message.type === 'reload') void this.#reload(message.reason, message.changes);
     else if (message.type === 'told') this.#tellOthers(message, child);
   }

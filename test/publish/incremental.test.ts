@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -36,12 +36,17 @@ const FILES = ['a', 'b', 'c'];
 const pathOf = (name: string) => join(folder, `${name}.gpkg`);
 const own = () => join(root, 'data/stores/default.gpkg');
 
+/** What is found in each of many files. */
+let inspected: ReturnType<typeof inspect> | undefined;
+
 const pools = {
   async run(name: string, { path, ...named }: { path: string; tables?: string[] }) {
     const code = failing.get(path);
     if (code) throw new TaskFailure(code, 'It fails.');
     if (name === 'vector.otherTables') return { tiles: [], plain: [], problems: [] };
     if (name !== 'vector.inspect') throw new TaskFailure('invalid-input', name);
+    // Many files hold what one of them holds.
+    if (path.includes('/many/')) return (inspected ??= inspect(pathOf('a'), named));
     asked.push(named.tables ? `${path}#${named.tables.join()}` : path);
     const found = inspect(path, named);
     await held;
@@ -69,6 +74,7 @@ function newCatalog(): Catalog {
 
 beforeEach(async () => {
   failing.clear();
+  inspected = undefined;
   asked = [];
   searched = [];
   told = [];
@@ -247,6 +253,59 @@ describe('a change of a table in a file of the server', () => {
     expect(existsSync(own())).toBe(true);
     expect(await inspectedFor([{ source: own(), table: 'spots' }])).toEqual([own()]);
     await expectAsReadAnew();
+  });
+});
+
+describe('many files that appear at once', () => {
+  const FILES_AT_ONCE = 1100;
+  const manyPath = (i: number) => join(folder, `many/${String(i).padStart(4, '0')}.gpkg`);
+  const published = () => catalog.current.collections.filter(({ file }) => file.includes('/many/'));
+  const filesShown = () => new Set(published().map(({ file }) => file)).size;
+
+  it('are published five hundred at a time, with what changes beside them', async () => {
+    mkdirSync(join(folder, 'many'));
+    for (let i = 0; i < FILES_AT_ONCE; i += 1) writeFileSync(manyPath(i), `a file ${i}`);
+    failing.set(manyPath(3), 'queue-full');
+    let sources = 0;
+    const named = [{ source: manyPath(FILES_AT_ONCE - 1) }, { source: manyPath(0) }];
+    const first = await catalog.prepare(undefined, named, () => {
+      sources += 1;
+    });
+    catalog.commit(first);
+    expect(filesShown()).toBe(499);
+    expect(sources).toBeGreaterThanOrEqual(500);
+    const postponed = catalog.postponedOf(first);
+    expect(postponed).toEqual(Array.from({ length: 600 }, (_, i) => manyPath(500 + i)));
+    // Another change does not wait for all of them.
+    write(pathOf('c'), INSERT);
+    const { version } = catalog.current.collections.find(({ file }) => file === pathOf('c'))!;
+    const second = await catalog.prepare(
+      undefined,
+      [pathOf('c'), ...postponed].map((source) => ({ source })),
+    );
+    catalog.commit(second);
+    expect(filesShown()).toBe(999);
+    expect(catalog.current.collections.find(({ file }) => file === pathOf('c'))!.version).not.toBe(version);
+    // A file that cannot be read yet is not new again.
+    const last = await catalog.prepare(
+      undefined,
+      catalog.postponedOf(second).map((source) => ({ source })),
+    );
+    catalog.commit(last);
+    expect(catalog.postponedOf(last)).toEqual([]);
+    expect(filesShown()).toBe(FILES_AT_ONCE - 1);
+    failing.clear();
+    await catalog.refresh([{ source: manyPath(3) }]);
+    expect(filesShown()).toBe(FILES_AT_ONCE);
+  });
+
+  it('are all there after one refresh, and after a reload of everything', async () => {
+    mkdirSync(join(folder, 'many'));
+    for (let i = 0; i < FILES_AT_ONCE; i += 1) writeFileSync(manyPath(i), `a file ${i}`);
+    await catalog.refresh([{ source: manyPath(0) }]);
+    expect(filesShown()).toBe(FILES_AT_ONCE);
+    const all = await catalog.prepare({ sources: [folder] });
+    expect(catalog.postponedOf(all)).toEqual([]);
   });
 });
 

@@ -30,6 +30,8 @@ interface Reading {
 /** What each source held when it was read last, so that a change of one source opens no other. */
 export class SourceReadings {
   readonly #readings = new Map<string, Reading>();
+  /** Sources that were read, also those that could not be opened. */
+  readonly #tried = new Set<string>();
   /** The files of the sources when they were last searched for, by the sources. */
   readonly #files = new Map<string, readonly SourceFile[]>();
 
@@ -37,8 +39,13 @@ export class SourceReadings {
     return this.#readings.get(source);
   }
 
+  isNew(source: string): boolean {
+    return !this.#tried.has(source);
+  }
+
   /** A reading that started before the one that is kept is not. */
   set(source: string, reading: Reading): void {
+    this.#tried.add(source);
     const kept = this.#readings.get(source);
     if (kept && kept.order > reading.order) return;
     if (!reading.contents.isPassing) this.#readings.set(source, reading);
@@ -56,12 +63,22 @@ export class SourceReadings {
 
   /** Forgets all other sources. */
   keepOnly(sources: ReadonlySet<string>): void {
-    for (const source of this.#readings.keys()) if (!sources.has(source)) this.#readings.delete(source);
+    for (const source of this.#tried)
+      if (!sources.has(source)) {
+        this.#tried.delete(source);
+        this.#readings.delete(source);
+      }
   }
 }
 
+/** New files that one reading opens: what changes beside them, and the first of them, do not wait for the last. */
+const MAX_NEW_FILES = 500;
+
 /** One reading of all sources: of everything, or of what changed. */
 export class SourceReader {
+  /** New files that are left to a further reading. */
+  readonly postponed: string[] = [];
+  #newFiles = 0;
   readonly #changes: ReadonlyMap<string, ReadonlySet<string> | 'all'> | undefined;
   readonly #seen = new Set<string>();
   /** Whether all files are searched for and compared with what was read of them. */
@@ -73,6 +90,8 @@ export class SourceReader {
     private readonly order: number,
     /** Absent: everything is read. */
     changes: readonly SourceChange[] | undefined,
+    /** Called after each source that was read. */
+    private readonly onProgress: () => void = () => {},
   ) {
     this.#changes = changes && mergeChanges(changes);
   }
@@ -101,6 +120,7 @@ export class SourceReader {
   async readFile(file: SourceFile, deps: PublishDeps): Promise<Found> {
     const { path } = file;
     this.#seen.add(path);
+    if (this.#isPostponed(path)) return { collections: [], quarantined: [] };
     const former = this.#formerOf(path);
     const change = this.#changes?.get(path);
     if (former && change === undefined) {
@@ -134,6 +154,15 @@ export class SourceReader {
     return former?.isStale ? undefined : former;
   }
 
+  /** Every gateway postpones the same files: they are counted in their order. */
+  #isPostponed(path: string): boolean {
+    if (!this.#changes || !this.readings.isNew(path)) return false;
+    this.#newFiles += 1;
+    if (this.#newFiles <= MAX_NEW_FILES) return false;
+    this.postponed.push(path);
+    return true;
+  }
+
   #isOwn(path: string): boolean {
     return this.#own.some((folder) => isBelow(path, folder));
   }
@@ -145,6 +174,7 @@ export class SourceReader {
   }
 
   #keep(source: string, contents: Found, tag: string): Found {
+    this.onProgress();
     this.readings.set(source, { contents, tag, order: this.order });
     return contents;
   }
