@@ -82,8 +82,10 @@ export interface ItemsTask extends FeatureQuery, FeatureOutput {
   sort?: SortKey[];
   /** Only what follows this key; `offset` counts from there. */
   after?: PageKey;
-  /** The page that ends just before this key. */
+  /** The page that ends just before this key, backwards. */
   before?: PageKey;
+  /** Reads the page that ends just before this key, and would have this many features, from its start. */
+  endsBefore?: { key: PageKey; limit: number };
   /** Writing stops with the feature that reaches this size, before the page is full. */
   maxBytes?: number;
   /** Counts the features that match, up to so many, unless the page holds them all. */
@@ -100,11 +102,18 @@ export interface ItemsResult {
   returned: number;
   /** True when another feature follows the last one (with `before`: precedes the first one). */
   more: boolean;
+  /** Where the page begins that `endsBefore` asks for; without `after` at the first feature of all. */
+  start?: { after?: PageKey };
   /** Keys of the first and last feature; absent for an empty page. */
   first?: PageKey;
   last?: PageKey;
   /** Features that match, as `countAtMost` requests; absent if the page holds them all. */
   matched?: number;
+}
+
+/** The same features without anything but their keys. */
+export function keysOnly({ maxBytes, gml, countAtMost, form, ...task }: ItemsTask): ItemsTask {
+  return { ...task, format: 'geojson', skipGeometry: true, fields: [] };
 }
 
 /** Whether a page holds all features that match. */

@@ -144,6 +144,27 @@ describe.each(['GeoPackage', 'PostGIS'])('items of a %s', (store) => {
     expect(href(first, 'prev')).toBeUndefined();
   });
 
+  it('a page that goes back is one trip to a thread', async () => {
+    const links = (of: Page) => new Map(of.links.map(({ rel, href }) => [rel, href]));
+    let at = await page('?limit=40&sortby=name&filter=count>1');
+    const steps: Page[] = [];
+    for (let i = 0; i < 2; i += 1) {
+      steps.push(at);
+      at = (await (await fetch(links(at).get('next')!)).json()) as Page;
+    }
+    for (const step of steps.reverse()) {
+      const response = await fetch(links(at).get('prev')!);
+      expect(response.headers.get('server-timing')).toMatch(/^vector-items;[^,]*$/);
+      const back = (await response.json()) as Page;
+      expect(back.features).toEqual(step.features);
+      expect([back.numberMatched, links(back).has('prev')]).toEqual([
+        step.numberMatched,
+        links(step).has('prev'),
+      ]);
+      at = back;
+    }
+  });
+
   it.each(['count', '-count', 'name,-seen', '-open,height', 'day desc,count asc', '-seen', 'fid', '-fid'])(
     'sorted by %s they page through all features in one order',
     async (sortby) => {

@@ -66,6 +66,7 @@ export class EnginePool {
   readonly #watcher: FSWatcher | null;
   readonly #rescanTimer: NodeJS.Timeout;
   #absentSince: number | null = performance.now();
+  #lookedAt = performance.now();
   #served = false;
   readonly #paces = { keyed: new Pace(), anonymous: new Pace(), background: new Pace() };
   /** Tasks that engines have, by class, and by engine those of callers without a key. */
@@ -208,12 +209,21 @@ export class EnginePool {
     this.#noticeAbsence();
   }
 
+  /** While this process itself was stopped or busy, it could not see an engine: that time is no absence. */
+  #discountPause(): void {
+    const now = performance.now();
+    const pause = now - this.#lookedAt - RESCAN_MS;
+    this.#lookedAt = now;
+    if (this.#absentSince !== null && pause > 0) this.#absentSince = Math.min(now, this.#absentSince + pause);
+  }
+
   #changed(): void {
     this.#noticeAbsence();
     this.#dispatch();
   }
 
   #noticeAbsence(): void {
+    this.#discountPause();
     const now = performance.now();
     if ([...this.#links.values()].some(({ ready }) => ready)) {
       // What comes before the first engine is the start.

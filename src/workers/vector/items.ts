@@ -1,15 +1,28 @@
-import { holdsAllMatches, type ItemsResult, type ItemsTask } from '../../core/features.js';
+import { holdsAllMatches, type ItemsResult, type ItemsTask, keysOnly } from '../../core/features.js';
 import type { Cancellation } from '../cancellation.js';
 import { storeOf } from '../providers/store.js';
 import { inPageForm } from './page-forms.js';
 
 /** Body of task `vector.items`: a page in its form, and with `countAtMost` how many features match. */
 export async function readItems(
-  { form, ...task }: ItemsTask,
+  { form, endsBefore, ...task }: ItemsTask,
   cancellation?: Cancellation,
 ): Promise<ItemsResult> {
-  const page = await readPage(task, cancellation);
-  return form ? { ...page, features: inPageForm(page.features, form) } : page;
+  const start = endsBefore && (await findStart(task, endsBefore, cancellation));
+  const page = await readPage(start ? { ...task, ...start, offset: 0 } : task, cancellation);
+  const features = form ? inPageForm(page.features, form) : page.features;
+  return { ...page, features, ...(start && { start }) };
+}
+
+/** Where the page begins that ends just before a key. */
+async function findStart(
+  task: ItemsTask,
+  { key, limit }: NonNullable<ItemsTask['endsBefore']>,
+  cancellation?: Cancellation,
+): Promise<NonNullable<ItemsResult['start']>> {
+  const query = { ...keysOnly(task), offset: 0, limit: limit + 1, before: key };
+  const { returned, first } = await storeOf(task.source).items(query, cancellation);
+  return returned > limit ? { after: first! } : {};
 }
 
 async function readPage(task: ItemsTask, cancellation?: Cancellation): Promise<ItemsResult> {

@@ -107,6 +107,15 @@ describe('a lost engine', () => {
     });
     await impatient.close();
   });
+
+  it('does not take a pause of its own process for an absence of engines', async () => {
+    await startCommon();
+    const impatient = new EnginePool({ runDir: scratch.path, absenceMs: 1500 });
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4000);
+    const { width } = await impatient.run('raster.inspect', { source: fileRaster(DEM) });
+    expect(width).toBeGreaterThan(0);
+    await impatient.close();
+  });
 });
 
 /** Methods of a pool that can be passed around. */

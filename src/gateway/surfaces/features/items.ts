@@ -6,6 +6,7 @@ import {
   holdsAllMatches,
   type ItemsResult,
   type ItemsTask,
+  keysOnly,
   type PageKey,
 } from '../../../core/features.js';
 import { type Format, HTML_FORMAT } from '../../../core/media.js';
@@ -129,18 +130,19 @@ function otherParameters(x: Exchange): Map<string, string> {
 
 /** Reads the first part of a page, and counts matches where that is cheap. */
 export async function readPage(x: Exchange, pools: Pools, plan: PagePlan): Promise<Page> {
-  const start = plan.before ? await startBefore(x, pools, plan, plan.before) : undefined;
-  const task = start ? { ...plan.task, ...start.task } : plan.task;
   const size = featureSize(plan);
   const limit = plan.limit * size <= WHOLE_PAGE ? plan.limit : Math.min(plan.limit, partOf(FIRST_PART, size));
   const first = await runTask(x, pools, 'vector.items', {
-    ...task,
+    ...plan.task,
+    ...(plan.before ? { endsBefore: { key: plan.before, limit: plan.limit } } : {}),
     ...(countsMatches(plan) ? { countAtMost: COUNTED } : {}),
     limit: x.format === HTML_FORMAT ? plan.limit : limit,
   });
   noteSize(plan, first);
   const continues = first.more && first.returned < plan.limit;
-  const precedes = start ? start.precedes : plan.after !== undefined || plan.offset > 0;
+  const { start } = first;
+  const task = start ? { ...plan.task, ...start, offset: 0 } : plan.task;
+  const precedes = task.after !== undefined || task.offset > 0;
   return { ...plan, task, first, continues, precedes, numberMatched: findNumberMatched(plan, task, first) };
 }
 
@@ -169,24 +171,11 @@ function partOf(bytes: number, size: number): number {
   return Math.max(LEAST_OF_PART, Math.floor(bytes / size));
 }
 
-/** The same features without anything but their keys. */
-function keysOf({ maxBytes, gml, ...task }: ItemsTask): ItemsTask {
-  return { ...task, format: 'geojson', skipGeometry: true, fields: [] };
-}
-
 export type PageEnd = Pick<ItemsResult, 'returned' | 'last' | 'more'>;
 
 /** What a page ends with, before it is read: for those who say so first. */
 export function readEnd(x: Exchange, pools: Pools, { task, limit }: Page): Promise<PageEnd> {
-  return runTask(x, pools, 'vector.items', { ...keysOf(task), limit });
-}
-
-/** Where the page that ends just before a key begins. */
-async function startBefore(x: Exchange, pools: Pools, { task, limit }: PagePlan, before: PageKey) {
-  const query = { ...keysOf(task), offset: 0, limit: limit + 1, before };
-  const page = await runTask(x, pools, 'vector.items', query);
-  const precedes = page.returned > limit;
-  return { precedes, task: { offset: 0, ...(precedes ? { after: page.first! } : {}) } };
+  return runTask(x, pools, 'vector.items', { ...keysOnly(task), limit });
 }
 
 /** Whether the collection itself says how many features match. */
