@@ -24,7 +24,7 @@ import {
   SpatialJoinBody,
 } from '../features/analytics/schema.js';
 import { numberedView, viewOf } from '../features/view.js';
-import { common, readingOperation, SERVER } from './feature-server.js';
+import { common, FORM_TYPES, readingOperation, SERVER } from './feature-server.js';
 import { textReply } from './in-band.js';
 import { choiceOf, type Members, textOf, wholeNumber } from './members.js';
 import { member } from './query-members.js';
@@ -99,10 +99,11 @@ interface Posted<S extends TObject> {
 
 function posted<S extends TObject>(deps: SurfaceDeps, { name, summary, schema, run }: Posted<S>): Operation {
   // Clients send more than there is, their token among it.
-  const body = Type.Object(schema.properties) as unknown as S;
+  const open = Type.Object(schema.properties) as unknown as S;
+  const body = { ...analyticsBody(open), mediaTypes: ['application/json', ...FORM_TYPES] };
   return defineOperation({
     ...common(SERVER, name),
-    ...({ method: 'POST', params: layerParams, body: analyticsBody(body) } as const),
+    ...({ method: 'POST', params: layerParams, body } as const),
     id: `geoservices.${name}`,
     path: `${LAYER}/${name}`,
     summary,
