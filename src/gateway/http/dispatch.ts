@@ -69,6 +69,8 @@ export interface DispatchOptions {
   lost?(): string | undefined;
   /** Counts a request; absent: there are no limits. See `RateLimits.count`. */
   count?(request: CountedRequest): LimitHeaders | Promise<LimitHeaders> | undefined;
+  /** See `Pauses.current`; absent: nothing is remembered. */
+  current?(): Promise<void> | undefined;
   /** Carries out requests with an Idempotency-Key. */
   once(request: RepeatableRequest, work: (hold?: Hold) => Promise<Reply>): Promise<Reply>;
 }
@@ -170,6 +172,15 @@ export class Dispatcher {
 
   /** Finds out who asks, whether they may, and whether they have not asked too often. A promise only when that takes a wait. */
   #enter(x: HttpExchange): Promise<void> | undefined {
+    // Orchestrators ask whether the process runs, whatever it knows.
+    const isProbe = x.operation.surface === 'operations' && x.operation.permission === 'public';
+    const waits = isProbe ? undefined : this.#options.current?.();
+    if (!waits) return this.#enterNow(x);
+    x.detach();
+    return waits.then(() => this.#enterNow(x));
+  }
+
+  #enterNow(x: HttpExchange): Promise<void> | undefined {
     const identified = this.#identify(x);
     return identified ? identified.then(() => this.#count(x)) : this.#count(x);
   }
@@ -346,8 +357,9 @@ export class Dispatcher {
       x.identify = async (token) => this.#identifyByMember(x, token);
     if (!prepared.readBody) return this.#run(x, operation);
     x.detach();
-    return prepared.readBody(x).then((body) => {
+    return prepared.readBody(x).then(async (body) => {
       x.body = body;
+      await this.#options.current?.();
       const identified = this.#identifyByForm(x, operation);
       return identified ? identified.then(() => this.#run(x, operation)) : this.#run(x, operation);
     });

@@ -366,7 +366,7 @@ function publishing(
 }
 
 function startDataEvents(
-  { config, pools, state, log, alerts, instance, tell }: Foundation,
+  { cluster, config, pools, state, log, alerts, instance, tell }: Foundation,
   { catalog, visible, versions, caching }: Pick<Data, 'catalog' | 'visible' | 'versions' | 'caching'>,
 ): Promise<Events> {
   const { maxSessions, perAddress, perKey } = config.streaming;
@@ -380,6 +380,7 @@ function startDataEvents(
     sessions: { total: maxSessions, perAddress, perKey },
     retention: retentionOf(config),
     visible: (principal) => visible.of(principal),
+    current: () => cluster.pauses.current(),
     catalog: () => catalog.current,
     tell,
     changed: caching.edited,
