@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { SingleBar } from 'cli-progress';
+import { COMMAND_LINE } from '../services/jobs/submitter.js';
 import type { TileJobInput } from '../services/tile-jobs/input.js';
 import { CACHE_JOB, TILE_JOB_ATTEMPTS, type TileJobState } from '../services/tile-jobs/service.js';
-import { COMMAND_LINE } from '../services/jobs/submitter.js';
 import type { JobRow, JobStore } from '../stores/jobs.js';
 import { folderName } from '../stores/private-files.js';
 import { openStateOf } from '../stores/state.js';

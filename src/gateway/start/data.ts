@@ -4,7 +4,6 @@ import { DEFAULT_ACCESS } from '../../core/access.js';
 import type { AccessPolicy } from '../../services/access/access.js';
 import { Derivations } from '../../services/access/derivations.js';
 import { FindingWatch, LossWatch, RenameWatch } from '../../services/access/findings.js';
-import { hides } from '../../services/access/marker.js';
 import { MARKER_FILE, MarkerFile } from '../../services/access/marker-file.js';
 import { audienceOf, isKeptFromStrangers, mayReadSome, rulePolicy } from '../../services/access/policy.js';
 import { AccessRules, DERIVATION_KIND, isRule } from '../../services/access/rules.js';
@@ -140,7 +139,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
   const access = rulePolicy(
     () => rules.current,
     (id) => catalog.current.byId(id),
-    (id) => hides(layers.settingsOf({ id })),
+    (id) => layers.settingsOf({ id }),
   );
   const layers = new Layers({
     documents: state.documents,

@@ -96,11 +96,7 @@ export function watchHeldKeys(
 }
 
 /** Resolves with the keys that are held. */
-async function check(
-  holders: readonly Held[],
-  key: ReadKey,
-  everyMs: number,
-): Promise<ReadonlySet<string>> {
+async function check(holders: readonly Held[], key: ReadKey, everyMs: number): Promise<ReadonlySet<string>> {
   const ids = new Set<string>();
   for (const { principal, connectedAt, end } of holders) {
     if (principal.expiresAt !== undefined) endAt(principal.expiresAt, end, everyMs);

@@ -85,7 +85,8 @@ describeStates('job engine', (temporary) => {
   it('runs only jobs of its owner where it has one, also such that another instance left behind', async () => {
     kind(async () => {});
     await jobs.stop();
-    const add = (owner: string) => t.state.jobs.add({ kind: 'k', input: {}, owner, maxAttempts: 3, resources: [] });
+    const add = (owner: string) =>
+      t.state.jobs.add({ kind: 'k', input: {}, owner, maxAttempts: 3, resources: [] });
     const queued = (await add('api-key:1')).job.id;
     const own = (await add('command line')).job.id;
     const command = new JobEngine(t.state.jobs, { owner: 'command line', pollMs: 30 });
