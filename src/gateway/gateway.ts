@@ -197,7 +197,7 @@ interface Served {
 }
 
 function serve(
-  { config, cluster, pools, state, log, dataFolder }: Foundation,
+  { config, cluster, pools, state, log, dataFolder, serverMark }: Foundation,
   { operations, access, idempotency, backlog }: Served,
 ): HttpServer {
   const { vendor, publicUrl, trustProxy, port, tls } = config.server;
@@ -215,6 +215,7 @@ function serve(
       permits,
       count: access.count,
       current: () => cluster.pauses.current(),
+      serverMark,
       lost: () => dataFolder.lost(),
       audit: auditTrail({
         state,

@@ -118,7 +118,7 @@ export class MarkerFile {
 }
 
 /** The random id of a state, made on first use. If several processes make one at the same time, one wins. */
-async function readIdentity(documents: DocumentStore): Promise<string> {
+export async function readIdentity(documents: Pick<DocumentStore, 'get' | 'create'>): Promise<string> {
   const stored = async () => (await documents.get<{ id: string }>(IDENTITY_KIND, IDENTITY_ID))?.body.id;
   const before = await stored();
   if (before !== undefined) return before;
