@@ -149,7 +149,7 @@ const sizes = new WeakMap<VectorCollection, Map<string, number>>();
 const UNKNOWN_SIZE = 400;
 const LEAST_OF_PART = 20;
 
-const sizeKey = ({ task }: PagePlan) => `${task.format} ${task.fields?.length ?? 'all'}`;
+const sizeKey = ({ task }: PagePlan) => `${task.form?.kind ?? task.format} ${task.fields?.length ?? 'all'}`;
 
 function featureSize(plan: PagePlan): number {
   return sizes.get(plan.view.collection)?.get(sizeKey(plan)) ?? UNKNOWN_SIZE;
@@ -170,7 +170,7 @@ function partOf(bytes: number, size: number): number {
 }
 
 /** The same features without anything but their keys. */
-function keysOf({ maxBytes, gml, ...task }: ItemsTask): ItemsTask {
+function keysOf({ maxBytes, gml, form, ...task }: ItemsTask): ItemsTask {
   return { ...task, format: 'geojson', skipGeometry: true, fields: [] };
 }
 
