@@ -125,7 +125,10 @@ export async function startData(foundation: Foundation): Promise<Data> {
     dataDir,
     storage,
     ...namesFollowedBy(state.collections, marker),
-    recordCopies: (collections) => secondNames.record(collections),
+    async recordCopies(collections) {
+      await identities.learn(collections);
+      await secondNames.record(collections);
+    },
     registered: () => registeredIn(state, (id) => published.connections.storeFinder(id)),
   });
   const current = () => catalog.current;
