@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
 import { ImportService } from '../services/import.js';
 import { JobEngine } from '../services/jobs/engine.js';
+import { COMMAND_LINE } from '../services/jobs/submitter.js';
 import { ARCHIVE, GRIDDED, nameOf, RASTER, reasonNotRead } from '../services/publish/formats.js';
 import { isStac } from '../services/publish/stac.js';
 import { tableName } from '../services/table-name.js';
@@ -37,6 +38,7 @@ export async function importFile(file: string, options: ImportOptions): Promise<
   const state = await openStateOf(config);
   const jobs = new JobEngine(state.jobs, {
     folder: config.state.url === '' ? undefined : folderName(dataDir),
+    owner: COMMAND_LINE,
     onError: (error: unknown) => process.stderr.write(`${String(error)}\n`),
   });
   try {
@@ -52,7 +54,7 @@ export async function importFile(file: string, options: ImportOptions): Promise<
       jobs.start();
       const table = tableName(options.name ?? nameOf(path));
       const input = { file: path, layer: options.layer, table, title: options.title, sourceCrs: options.crs };
-      const job = await imports.submit(input, { owner: 'command line' });
+      const job = await imports.submit(input, { owner: COMMAND_LINE });
       await followJob(jobs, job.id);
       process.stdout.write(`imported into the collection ${table}\n`);
     });

@@ -4,6 +4,7 @@ import { Edits } from '../services/edits.js';
 import { ImportService } from '../services/import.js';
 import type { ImportResult } from '../services/import-input.js';
 import { JobEngine } from '../services/jobs/engine.js';
+import { COMMAND_LINE } from '../services/jobs/submitter.js';
 import { Merges } from '../services/merges.js';
 import { folderName } from '../stores/private-files.js';
 import { type CatalogOptions, type LocalCatalog, withCatalog } from './catalog.js';
@@ -31,7 +32,7 @@ export async function mergeFile(file: string, into: string, options: FileOptions
     jobs.start();
     try {
       const input = { file, layer: options.layer, table: into, sourceCrs: crs, merge };
-      const { id } = await imports.submit(input, { owner: 'command line' });
+      const { id } = await imports.submit(input, { owner: COMMAND_LINE });
       const job = await followJob(jobs, id);
       notifyServer(local.dataDir);
       process.stdout.write(summaryOf(JSON.parse(job.result_json!) as ImportResult));
@@ -55,6 +56,7 @@ function requestOf({ mode: name = 'append', key, rejectRows = false }: MergeOpti
 function mergingParts({ catalog, pools, dataDir, config, state }: LocalCatalog) {
   const jobs = new JobEngine(state.jobs, {
     folder: config.state.url === '' ? undefined : folderName(dataDir),
+    owner: COMMAND_LINE,
     onError: (error: unknown) => process.stderr.write(`${String(error)}\n`),
   });
   const edits = new Edits(pools, () => {});

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { SingleBar } from 'cli-progress';
+import { COMMAND_LINE } from '../services/jobs/submitter.js';
 import type { TileJobInput } from '../services/tile-jobs/input.js';
 import { CACHE_JOB, TILE_JOB_ATTEMPTS, type TileJobState } from '../services/tile-jobs/service.js';
 import type { JobRow, JobStore } from '../stores/jobs.js';
@@ -40,7 +41,7 @@ export async function seed(collection: string, options: SeedOptions): Promise<vo
   const state = await openStateOf(config);
   try {
     const resources = [`collection:${collection}`];
-    const job = { kind: CACHE_JOB, input, owner: 'command line', maxAttempts: TILE_JOB_ATTEMPTS, resources };
+    const job = { kind: CACHE_JOB, input, owner: COMMAND_LINE, maxAttempts: TILE_JOB_ATTEMPTS, resources };
     const isOfFolder = config.state.url !== '' && config.cache.redis.url === '';
     const folder = isOfFolder ? folderName(dataDir) : undefined;
     const { id } = (await state.jobs.add({ ...job, folder })).job;

@@ -2,6 +2,7 @@
 
 import type { Box } from './box.js';
 import type { Expression } from './cql2/ast.js';
+import type { RowsForm } from './item-rows.js';
 import type { MapResultsForm } from './map-results.js';
 import type { Field, VectorSource } from './vector-source.js';
 
@@ -94,8 +95,11 @@ export interface ItemsTask extends FeatureQuery, FeatureOutput {
   form?: PageForm;
 }
 
-/** Ids of a page in CSV, separated by commas; or results of map services, of a page in Esri JSON. */
-export type PageForm = { readonly kind: 'ids' } | MapResultsForm;
+/**
+ * Ids of a page in CSV, separated by commas or as varints; results of map services, of a page in Esri JSON; rows of a table, of a
+ * page in GeoJSON.
+ */
+export type PageForm = { readonly kind: 'ids' | 'packed-ids' } | MapResultsForm | RowsForm;
 
 export interface ItemsResult {
   features: Uint8Array;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Box } from './box.js';
 import type { Candidate } from './geocoding.js';
 import type { GeoServerCatalog, GeoServerTask } from './geoserver.js';
@@ -8,6 +9,18 @@ import type { SceneSearch, SceneSearchTask } from './stac-scenes.js';
 import type { FieldType, GeometryType } from './vector-source.js';
 
 /** Tasks that ask other servers, where `remote.allow` lets them: no redirection is followed, and time and bytes are bounded. */
+
+/** Header of requests to other servers: names the server that imports (`serverMark`). */
+export const IMPORT_HEADER = 'graticule-import';
+
+/** The mark of the server of a state, by the id of the state. Nobody can tell the id from it. */
+export const serverMark = (stateId: string): string =>
+  createHash('sha256').update(`import mark ${stateId}`).digest('hex').slice(0, 32);
+
+export interface IngestWorkerData {
+  readonly remoteHosts: readonly string[];
+  readonly serverMark: string | undefined;
+}
 
 /** A request to another server. */
 export interface RemoteRequest {

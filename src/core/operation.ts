@@ -108,7 +108,12 @@ export function actorOf({ kind, id }: Pick<Principal, 'kind' | 'id'>): string {
 }
 
 /** The principal as jobs keep it: they go on when its session ends. */
-export function withoutSession({ sessionHash: _, endsWith: _names, ...principal }: Principal): Principal {
+export function withoutSession({
+  sessionHash: _,
+  endsWith: _names,
+  expiresAt: _end,
+  ...principal
+}: Principal): Principal {
   return principal;
 }
 

@@ -197,7 +197,7 @@ interface Served {
 }
 
 function serve(
-  { config, pools, state, log, dataFolder }: Foundation,
+  { config, cluster, pools, state, log, dataFolder, serverMark }: Foundation,
   { operations, access, idempotency, backlog }: Served,
 ): HttpServer {
   const { vendor, publicUrl, trustProxy, port, tls } = config.server;
@@ -214,6 +214,8 @@ function serve(
       certificates: access.certificates.callers,
       permits,
       count: access.count,
+      current: () => cluster.pauses.current(),
+      serverMark,
       lost: () => dataFolder.lost(),
       audit: auditTrail({
         state,

@@ -344,6 +344,7 @@ export function startManagement(options: ManagementOptions): Management {
     layers: options.layers,
     geocoding: options.geocoding,
     publishedLayers: options.publishedLayers,
+    derivations,
     layerCopies,
     proposals,
     sourceLayers: options.sourceLayers,

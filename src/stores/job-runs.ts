@@ -29,6 +29,8 @@ export interface JobSearch {
   readonly limits?: JobLimits;
   /** Shares of the instance that are used up: see `FullShares` in src/services/jobs/places.ts. */
   readonly held?: HeldShares | undefined;
+  /** The owner whose jobs it takes; those of all when absent. */
+  readonly owner?: string | undefined;
 }
 
 /** Owners none of whose jobs, or none of whose long jobs, an instance takes. */
@@ -85,6 +87,7 @@ export class JobRuns {
       limits = NO_LIMITS,
       waiting = [],
       held = NOTHING_HELD,
+      owner,
     } = search;
     return this.db.transaction().execute(async (trx) => {
       const { now, forUpdateOfFree } = vocabularyOf(trx);
@@ -101,6 +104,7 @@ export class JobRuns {
         .$if(folder !== undefined, (jobs) =>
           jobs.where((w) => w.or([w('folder', 'is', null), w('folder', '=', folder!)])),
         )
+        .$if(owner !== undefined, (jobs) => jobs.where('owner', '=', owner!))
         .where(withinLimits(shares, limits, waiting))
         .where((w) => w.or([w('kind', 'in', waiting), w('owner', 'not in', held.owners)]))
         .where((w) => w.or([w('kind', 'not in', held.longKinds), w('owner', 'not in', held.ownersOfLong)]))

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Retention } from '../core/events.js';
 import type { FeatureProcessTasks } from '../core/feature-processes.js';
-import type { IngestTasks } from '../core/ingest.js';
+import type { IngestTasks, IngestWorkerData } from '../core/ingest.js';
 import { LIMITS } from '../core/limits.js';
 import type { StorageTasks } from '../core/storage.js';
 import type { SymbolTasks } from '../core/symbols.js';
@@ -27,6 +27,8 @@ export interface PoolsOptions {
   connections: number;
   /** Hosts that remote archives may be read from; none when absent. */
   remoteHosts?: readonly string[];
+  /** Names the server in its requests to other servers; it is not named when absent. */
+  serverMark?: string;
   /** How long outboxes keep events; as usual when absent. */
   retention?: Retention;
   /** Bytes of memory that a process of a job may need. */
@@ -66,7 +68,7 @@ export function createPools(options: PoolsOptions): Pools {
   const ingest = new OneThreadPool<keyof IngestTasks>({
     name: 'ingest',
     worker: new URL('./ingest/worker.js', import.meta.url),
-    workerData: remoteHosts ?? [],
+    workerData: { remoteHosts: remoteHosts ?? [], serverMark: options.serverMark } satisfies IngestWorkerData,
     concurrency: LIMITS.ingestRequests,
     maxQueue: LIMITS.ingestQueue,
   });

@@ -96,6 +96,20 @@ describe('keys of open connections', () => {
     expect(await ended([until(NOW - 1), until(NOW + 3_600_000)], [])).toEqual([1, 0]);
   });
 
+  it('end in the moment in which a token expires', async () => {
+    const one = connection('ann', 'user');
+    Object.assign(one, { principal: { ...one.principal, expiresAt: NOW + 7000 } });
+    const held = watchHeldKeys(
+      () => [one],
+      async () => undefined,
+    );
+    await vi.advanceTimersByTimeAsync(6999);
+    expect(one.ended).toBe(0);
+    await vi.advanceTimersByTimeAsync(1);
+    held.close();
+    expect(one.ended).toBe(1);
+  });
+
   it('a connection whose key is gone ends, and one without a key stays', async () => {
     expect(await ended([connection('a'), connection('a', 'anonymous')], [])).toEqual([1, 0]);
   });

@@ -313,6 +313,25 @@ describe('the marker file', () => {
     expect(['paths', 'wells'].map((id) => other.hasLayer(id, 'default'))).toEqual([true, false]);
   });
 
+  it('remembers a file of a copy for its source, so that further copies follow the source alone', async () => {
+    const state = new Map();
+    const first = [table('roads', 'a', '/f.tif'), table('link', 'a', '/g.tif')];
+    const copies = new Map([['link', { sources: [{ id: 'roads', layerId: 1, service: 'default' }] }]]);
+    const rules = { ...roads, derivations: copies };
+    await open(state, '', [], first).file.update(roads);
+    const found = await open(state, '', [], first).file.update(rules);
+    expect(found.findFormer('link', copies.get('link')!.sources)).toEqual([]);
+    // Registered while the link was not known yet.
+    const later = [...first, table('registered', 'a', '/f.tif')];
+    const after = await open(state, '', [], later).file.update(rules);
+    expect(after.findFormer('registered', [{ id: 'roads' }])).toEqual([]);
+    expect(after.findFormer('other', [])).toEqual([]);
+    const unknown = [...first, table('unknown', 'a', '/h.tif')];
+    expect((await open(state, '', [], unknown).file.update(rules)).findFormer('unknown', [])).toEqual([
+      'roads',
+    ]);
+  });
+
   it('does not take other layers of a file or table for the restricted one', async () => {
     const state = new Map();
     const first = [

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { Agent, get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { isRunning } from '../../src/stores/instance.js';
@@ -180,6 +181,33 @@ describe('two servers of one state in PostgreSQL', () => {
     await vi.waitFor(() => expect(clients[1]!.closed).toBeDefined(), PATIENT);
     expect([clients[0]!.closed, clients[2]!.closed]).toEqual([undefined, undefined]);
     for (const client of clients) client.close();
+  });
+
+  it('answer what waited during a pause by the rules that were changed meanwhile', async () => {
+    const [paused] = gateways(other.process.pid!);
+    const items = `/ogc/features/collections/countries/items?limit=1&f=json`;
+    const agents = Array.from({ length: 4 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+    const ask = (agent: Agent) =>
+      new Promise<number>((resolve, reject) => {
+        get(other.url + items, { agent }, (response) => {
+          response.resume().on('end', () => resolve(response.statusCode!));
+        }).on('error', reject);
+      });
+    const policy = (allowAnonymous: boolean) =>
+      admin(one, 'PUT', `/services/default/layers/${layerId}/metadata`, { accessPolicy: { allowAnonymous } });
+    await vi.waitFor(async () => expect((await ask(agents[0]!)).toString()).toBe('200'), PATIENT);
+    for (const agent of agents) expect(await ask(agent)).toBe(200);
+
+    process.kill(paused!, 'SIGSTOP');
+    const { status, headers } = await policy(false);
+    const answers = agents.map(ask);
+    await sleep(100);
+    process.kill(paused!, 'SIGCONT');
+    expect([status, headers.get('pending-instances')]).toEqual([200, expect.stringContaining(`:${paused}:`)]);
+    expect(await Promise.all(answers)).toEqual([401, 401, 401, 401]);
+
+    expect((await policy(true)).status).toBe(200);
+    for (const agent of agents) agent.destroy();
   });
 
   it('name one that is paused, which follows when it goes on, and do not wait for one that was killed', async () => {

@@ -1,6 +1,8 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
 import { exportJWK, importJWK, type JWK, jwtVerify, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
 import { startServer, type TestServer } from '../support/server.js';
 
 /** Access tokens of this server: for programs at the token endpoint, and for who is signed in. */
@@ -249,6 +251,31 @@ describe('who is signed in', () => {
     expect((await send('POST', logout, undefined, program)).status).toBe(200);
     await expect.poll(() => [...ended], { timeout: 3000 }).toEqual(['token', 'of the session', 'program']);
     controller.abort();
+  });
+
+  it('ends the streams that it opened when it expires', async () => {
+    await addScope('stream:expire', ['read:*']);
+    const [ends, lasts] = await Promise.all([
+      addClient('guest', {
+        allowedScopes: ['stream:expire'],
+        expiresAt: new Date(Date.now() + 3000).toISOString(),
+      }),
+      addClient('resident', { allowedScopes: ['stream:expire'] }),
+    ]);
+    const url = `${server.url.replace('http', 'ws')}/api/v1/streaming/features?layers=1`;
+    const open = async ({ id, secret }: { id: string; secret: string }) => {
+      const token = (await askToken(GRANT, basic(id, secret))).json['access_token']!;
+      const stream = new WebSocket(url, { headers: bearer(token) });
+      const closed = new Promise((resolve) =>
+        stream.once('close', (code, reason) => resolve([code, reason.toString()])),
+      );
+      await once(stream, 'message');
+      return { stream, closed };
+    };
+    const [guest, resident] = await Promise.all([open(ends), open(lasts)]);
+    expect(await guest.closed).toEqual([1008, 'AdminDisconnect']);
+    expect(resident.stream.readyState).toBe(WebSocket.OPEN);
+    resident.stream.close();
   });
 
   it('ends the token that it signs out with, of whatever kind', async () => {

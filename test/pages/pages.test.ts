@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Collection } from '../../src/core/collection.js';
+import type { Collection, VectorCollection } from '../../src/core/collection.js';
+import { Markup } from '../../src/core/html.js';
+import { itemRows, type RowFeature } from '../../src/core/item-rows.js';
 import type { MapData } from '../../src/core/page-data.js';
 import { docsListPage, docsViewerPage } from '../../src/gateway/pages/docs.js';
 import type { Finder } from '../../src/gateway/pages/finder.js';
@@ -11,6 +13,12 @@ import { BASE, HOSTILE, rasterCollection, vectorCollection, worldCollection } fr
 import { expectSoundPage, loaded, pageJson } from './structure.js';
 
 const at = (path: string, query = '') => ({ baseUrl: BASE, path, query });
+
+/** Features as a worker makes rows of them. */
+function rowsOf(collection: VectorCollection, features: readonly RowFeature[]) {
+  const form = pages.itemRowsForm(at('/ogc/features/collections/roads/items'), collection);
+  return { returned: features.length, rows: new Markup(itemRows(features, form)) };
+}
 
 function links(text: string): Link[] {
   return [
@@ -89,7 +97,7 @@ function everyPage(text: string): Record<string, string> {
     items: pages.itemsPage(
       at(`${path}/items`, `bbox=${encodeURIComponent(text)}`),
       { collection: vector, links: own, numberMatched: 3, limit: 10, offset: 0 },
-      [feature],
+      rowsOf(vector, [feature]),
     ),
     item: pages.itemPage(at(`${path}/items/1`), vector, { ...feature, links: own }),
     tilesets: pages.documentPage(at('/ogc/tiles/tiles'), text, { tilesets: [tileset], links: own }),
@@ -204,9 +212,8 @@ describe('a map', () => {
       limit: 50,
       offset: 100,
     };
-    const html = pages.itemsPage(at('/ogc/features/collections/roads/items', query), page, [
-      { id: 1, properties: {} },
-    ]);
+    const request = at('/ogc/features/collections/roads/items', query);
+    const html = pages.itemsPage(request, page, rowsOf(page.collection, [{ id: 1, properties: {} }]));
     const url = new URL(mapOf(html).features!.href);
     expect(url.pathname).toBe('/prefix/ogc/features/collections/roads/items');
     expect(Object.fromEntries(url.searchParams)).toEqual({
@@ -235,7 +242,8 @@ describe('an items page', () => {
   const page = { collection: vectorCollection(), links: [next], numberMatched: 12345, limit: 10, offset: 10 };
 
   it('counts, pages and links every feature without scripts', () => {
-    const html = pages.itemsPage(request, page, [{ id: 'a/b', properties: { name: 'Main St', lanes: 2 } }]);
+    const feature = { id: 'a/b', properties: { name: 'Main St', lanes: 2 } };
+    const html = pages.itemsPage(request, page, rowsOf(page.collection, [feature]));
     expect(html).toContain('Features 11 to 11 of 12,345.');
     expect(html).toContain(`rel="next" href="${BASE}/next?offset=20&amp;f=html"`);
     expect(html).toContain(`<a href="${BASE}/ogc/features/collections/roads/items/a%2Fb">`);
@@ -243,7 +251,8 @@ describe('an items page', () => {
   });
 
   it('says so when nothing matches, and draws no map then', () => {
-    const html = pages.itemsPage(request, { ...page, links: [], numberMatched: 0, offset: 0 }, []);
+    const empty = { ...page, links: [], numberMatched: 0, offset: 0 };
+    const html = pages.itemsPage(request, empty, rowsOf(page.collection, []));
     expect(html).toContain('No features match.');
     expect(html).not.toContain('data-map');
     expectSoundPage(html);

@@ -153,6 +153,35 @@ describe('copies of a closed layer', () => {
     }
   });
 
+  it('stay open where the layer shows more than when they were made', async () => {
+    const layer = `/metadata/layers/${layerIds['countries']}`;
+    const open = [200, 200, 200, 200];
+    const closed = [401, 403, 403, 200];
+    const setHidden = (names: string[]) =>
+      admin('PUT', `${layer}/fields`, {
+        fields: ['FIPS_10_', 'NAME'].map((name) => ({ name, hidden: names.includes(name) })),
+      });
+    const setFilter = (expression: string | undefined) =>
+      admin('PUT', `${layer}/filter`, expression === undefined ? null : { permanentFilter: { expression } });
+    expect((await setHidden(['FIPS_10_'])).status).toBe(200);
+    expect((await setFilter("iso_a2 = 'CH'")).status).toBe(200);
+    const inputs = { features: { collection: 'countries' } };
+    expect(await publish('all', 'conversion.feature-select', inputs, 'features', 'less')).toBe('successful');
+    expect(await statuses('less')).toEqual(open);
+    await setHidden([]);
+    expect(await statuses('less')).toEqual(open);
+    await setFilter(undefined);
+    expect(await statuses('less')).toEqual(open);
+    // What the copy holds is hidden now.
+    await setHidden(['FIPS_10_', 'NAME']);
+    expect(await statuses('less')).toEqual(closed);
+    await setHidden([]);
+    await setFilter("iso_a2 = 'FR'");
+    expect(await statuses('less')).toEqual(closed);
+    await setFilter(undefined);
+    expect(await statuses('less')).toEqual(open);
+  });
+
   it('cannot be made of what a style suggestion or the manifest shows', async () => {
     await close('countries', false);
     const suggest = `/api/v1/admin/metadata/layers/${layerIds['countries']}/suggest-style`;

@@ -152,6 +152,87 @@ describe('a restricted table', () => {
   });
 });
 
+describe('a second layer of a table', () => {
+  const first = 'popen';
+  const second = 'second-popen';
+  let connection: string;
+  const settings = async (collection: string, what: 'filter' | 'fields', body: unknown, key?: string) => {
+    const path = `/api/v1/admin/metadata/layers/${await layerId(collection)}/${what}`;
+    const headers = { 'x-api-key': key ?? server.adminKey, 'content-type': 'application/json' };
+    return (await fetch(server.url + path, { method: 'PUT', headers, body: JSON.stringify(body) })).status;
+  };
+  const filterBy = (expression: string) => ({ permanentFilter: { expression } });
+
+  beforeAll(async () => {
+    await run(postgres.url, `INSERT INTO popen VALUES (2, 'two', ${POINT}), (3, 'three', ${POINT})`);
+    const { data } = (await admin('GET', '/field-mask-policies')).body;
+    for (const { policyId } of data)
+      expect((await admin('DELETE', `/field-mask-policies/${policyId}`)).status).toBeLessThan(300);
+    const { body: list } = await admin('GET', '/connections');
+    connection = list.data.find(({ name }: { name: string }) => !name.startsWith('/')).connectionId;
+    const body = { schema: 'public', table: 'popen', layerName: second };
+    const made = await admin('POST', `/connections/${connection}/layers`, body);
+    expect(made.status, made.text).toBe(201);
+  });
+
+  it('has a permanent filter of its own, which an administrator chose', async () => {
+    expect(await status(second)).toHaveLength(3);
+    expect(await settings(first, 'filter', filterBy('id = 2'))).toBe(200);
+    expect([await status(first), await status(second)]).toEqual([['two'], 401]);
+    expect(await settings(second, 'filter', filterBy('id = 3'))).toBe(200);
+    expect([await status(first), await status(second)]).toEqual([['two'], ['three']]);
+    // In the other order, too.
+    expect(await settings(first, 'filter', null)).toBe(200);
+    expect(await settings(first, 'filter', filterBy('id < 3'))).toBe(200);
+    expect(await status(second)).toEqual(['three']);
+    // Without a filter of its own it would show all.
+    expect(await settings(second, 'filter', null)).toBe(200);
+    expect(await status(second)).toBe(401);
+    // The same filter shows no more.
+    expect(await settings(second, 'filter', filterBy('id < 3'))).toBe(200);
+    expect(await status(second)).toEqual(['of popen', 'two']);
+  });
+
+  it('hides the fields of the first one, or those that an administrator chose', async () => {
+    expect(await settings(first, 'fields', { fields: [{ name: 'secret', hidden: true }] })).toBe(200);
+    expect(await status(second)).toBe(401);
+    expect(await settings(second, 'fields', { fields: [{ name: 'secret', hidden: true }] })).toBe(200);
+    expect(await status(second)).toEqual([undefined, undefined]);
+    const shown = { fields: [{ name: 'secret', hidden: false }] };
+    expect(await settings(second, 'fields', shown)).toBe(200);
+    expect(await status(second)).toBe(401);
+    expect(await settings(first, 'fields', shown)).toBe(200);
+    expect(await status(second)).toEqual(['of popen', 'two']);
+  });
+
+  it('does not show by a filter what access rules close, nor by a filter that another caller chose', async () => {
+    await setPolicy(first, false);
+    expect(await status(second)).toBe(401);
+    await setPolicy(first, true);
+    expect(await status(second)).toEqual(['of popen', 'two']);
+    const rows = { service: 'default', layer: first, role: 'anonymous', attribute: null, claimType: null };
+    const policy = await admin('POST', '/rls-policies', { ...rows, filter: 'id = 1' });
+    expect(policy.status, policy.text).toBe(201);
+    expect(await status(second)).toBe(401);
+    expect((await admin('DELETE', `/rls-policies/${policy.body.data.policyId}`)).status).toBeLessThan(300);
+    expect(await settings(first, 'filter', null)).toBe(200);
+    const permissions = ['admin:layer-metadata:write', 'admin:metadata:write', 'read:*', 'write:*'];
+    const editor = (await admin('POST', '/api-keys', { name: 'editor', permissions })).body.data.key;
+    expect(await settings(second, 'filter', filterBy('id > 0'), editor)).toBe(200);
+    expect(await status(second)).toHaveLength(3);
+    expect(await settings(first, 'filter', filterBy('id = 2'))).toBe(200);
+    expect(await status(second)).toBe(401);
+  });
+
+  it('keeps what a manifest of an administrator chose', async () => {
+    const about = { kind: 'Layer', metadata: { name: second } };
+    const spec = { filter: { expression: 'id = 1', language: 'arcgis-sql' } };
+    const applied = await admin('POST', '/metadata/manifest/apply', { resources: [{ ...about, spec }] });
+    expect(applied.status, applied.text).toBe(200);
+    expect([await status(first), await status(second)]).toEqual([['two'], ['of popen']]);
+  });
+});
+
 describe('a restricted file', () => {
   it('is closed under another name and in another folder, and its copies of the same name are not', async () => {
     await setPolicy('fsecret', false);

@@ -290,3 +290,32 @@ describe('a layer of another server', () => {
     expect((await send('admin', 'GET', '/ogc/features/collections/sixth/items')).status).toBe(404);
   }, 60_000);
 });
+
+describe('a layer of this very server', () => {
+  it('is read over HTTP as anonymous callers read it, whatever credentials its connection has', async () => {
+    const { hostname, port } = new URL(server.url);
+    const connection = {
+      ...{ name: 'loop', provider: 'ogc-api-features', host: hostname, port: Number(port) },
+      ...{ databaseName: 'ogc/features', username: 'admin', password: server.adminKey, sslMode: 'Disable' },
+    };
+    expect((await admin('POST', '/connections', connection)).status).toBe(201);
+    const publish = (layerName: string) =>
+      send('reader', 'POST', '/api/v1/admin/connections/loop/layers', {
+        ...{ schema: 'ogc-api-features', table: 'first', layerName },
+      });
+    const { layerId } = await layerOf('first');
+    await close(layerId);
+    const refused = await publish('looped');
+    expect(refused.status, refused.text).not.toBe(201);
+    expect((await send('admin', 'GET', '/ogc/features/collections/looped/items')).status).toBe(404);
+    await close(layerId, true);
+    const made = await publish('looped');
+    expect(made.status, made.text).toBe(201);
+    const rows = { service: 'default', layer: 'first', role: 'anonymous', attribute: null, claimType: null };
+    const policy = await admin('POST', '/rls-policies', { ...rows, filter: 'zone > 1' });
+    expect(policy.status, policy.text).toBe(201);
+    const part = await publish('part');
+    expect([part.status, part.text]).toEqual([422, expect.stringContaining('there is nothing to import')]);
+    await admin('DELETE', `/rls-policies/${policy.body.data.policyId}`);
+  }, 60_000);
+});

@@ -4,6 +4,7 @@ import type { Pools } from '../../core/tasks.js';
 import type { AccessPolicy } from '../../services/access/access.js';
 import type { ApiKeys } from '../../services/access/api-keys.js';
 import type { CertificateTrust } from '../../services/access/certificates/trust.js';
+import type { Derivations } from '../../services/access/derivations.js';
 import type { EmbedKeys } from '../../services/access/embed-keys.js';
 import type { IdentityParts } from '../../services/access/identity-parts.js';
 import type { RateLimits } from '../../services/access/rate-limits.js';
@@ -85,6 +86,7 @@ export interface AdminDeps {
   readonly layers: Layers;
   readonly connections: Connections;
   readonly publishedLayers: PublishedLayers;
+  readonly derivations: Pick<Derivations, 'choose'>;
   readonly layerCopies: LayerCopies;
   readonly sourceLayers: SourceLayers;
   readonly pools: Pools;

@@ -8,7 +8,6 @@ import {
   isWhole,
   wholeRightError,
 } from '../../services/access/access.js';
-import { NOTHING_HIDDEN } from '../../services/access/hidden.js';
 import { hides, serviceAccessId } from '../../services/access/marker.js';
 import { hasWhole, isAdministrator, isWithin } from '../../services/access/policy.js';
 import { requireNoTenant } from '../../services/access/restrictions.js';
@@ -62,9 +61,7 @@ export function requireSources(
 ): void {
   requireWholeOf(sources, 'read', principal, rules);
   if (isAdministrator(principal)) return;
-  const hiding = sources.find(
-    (source) => source.hidden === NOTHING_HIDDEN && hides(layers.settingsOf(source)),
-  );
+  const hiding = sources.find((source) => source.isTable && hides(layers.settingsOf(source)));
   if (hiding)
     throw new ApiError(
       'forbidden',

@@ -136,7 +136,7 @@ class StateAuthenticator implements Authenticator {
   #ofEmbedKey(secret: string): Principal | Promise<Principal> {
     return this.#secrets.check(keyHash(secret), async () => {
       const principal = this.#embedKey(secret);
-      return principal && { principal: this.#admitted(principal), expiresAt: null };
+      return principal && { principal: this.#admitted(principal), expiresAt: principal.expiresAt ?? null };
     });
   }
 
@@ -165,7 +165,8 @@ class StateAuthenticator implements Authenticator {
       const { providerKey } = session!;
       if (providerKey !== null && !(await this.#isProvider(providerKey))) return undefined;
       const principal = this.#userPrincipal(user, session!.claims);
-      return { principal: { ...principal, sessionHash: secretHash }, expiresAt: session!.expiresAt };
+      const { expiresAt } = session!;
+      return { principal: { ...principal, sessionHash: secretHash, expiresAt }, expiresAt };
     });
   }
 
@@ -175,7 +176,8 @@ class StateAuthenticator implements Authenticator {
       if (!bearer) return undefined;
       const session = 'user' in bearer && bearer.session !== undefined ? [bearer.session] : [];
       const endsWith = [tokenName(token), ...session];
-      return { principal: { ...this.#bearerPrincipal(bearer), endsWith }, expiresAt: bearer.expiresAt };
+      const { expiresAt } = bearer;
+      return { principal: { ...this.#bearerPrincipal(bearer), endsWith, expiresAt }, expiresAt };
     });
   }
 

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../../core/errors.js';
+import { IMPORT_HEADER } from '../../core/ingest.js';
 import { type Format, negotiate } from '../../core/media.js';
 import { actorOf, type Operation, type Principal, type Reply } from '../../core/operation.js';
 import type { Hold } from '../../core/presence.js';
@@ -69,6 +70,10 @@ export interface DispatchOptions {
   lost?(): string | undefined;
   /** Counts a request; absent: there are no limits. See `RateLimits.count`. */
   count?(request: CountedRequest): LimitHeaders | Promise<LimitHeaders> | undefined;
+  /** See `Pauses.current`; absent: nothing is remembered. */
+  current?(): Promise<void> | undefined;
+  /** Requests with this mark come from imports of this very server: what they show of a caller is not read. */
+  serverMark?: string;
   /** Carries out requests with an Idempotency-Key. */
   once(request: RepeatableRequest, work: (hold?: Hold) => Promise<Reply>): Promise<Reply>;
 }
@@ -170,6 +175,15 @@ export class Dispatcher {
 
   /** Finds out who asks, whether they may, and whether they have not asked too often. A promise only when that takes a wait. */
   #enter(x: HttpExchange): Promise<void> | undefined {
+    // Orchestrators ask whether the process runs, whatever it knows.
+    const isProbe = x.operation.surface === 'operations' && x.operation.permission === 'public';
+    const waits = isProbe ? undefined : this.#options.current?.();
+    if (!waits) return this.#enterNow(x);
+    x.detach();
+    return waits.then(() => this.#enterNow(x));
+  }
+
+  #enterNow(x: HttpExchange): Promise<void> | undefined {
     const identified = this.#identify(x);
     return identified ? identified.then(() => this.#count(x)) : this.#count(x);
   }
@@ -206,6 +220,10 @@ export class Dispatcher {
     const isShown = apiKey || authorization;
     const embedKey = isShown ? undefined : embedKeyOf(x.query);
     const cookie = isShown || isScript(x) ? undefined : x.headerOf(COOKIE);
+    if ((isShown || embedKey || cookie || certified) && this.#isOwnImport(x)) {
+      this.#authorise(x);
+      return undefined;
+    }
     if (isShown || embedKey || cookie) {
       const address = isBasic(authorization) ? x.clientAddress : undefined;
       const principal = this.#authenticate(x, { apiKey, authorization, cookie, embedKey, address });
@@ -219,6 +237,12 @@ export class Dispatcher {
     if (authorization) this.#signedIn(x);
     this.#authorise(x);
     return undefined;
+  }
+
+  /** An import from this server reads what everybody may read: the layer that it makes has no rules of its sources. */
+  #isOwnImport(x: HttpExchange): boolean {
+    const { serverMark } = this.#options;
+    return serverMark !== undefined && x.header(IMPORT_HEADER) === serverMark;
   }
 
   #authenticate(x: HttpExchange, credentials: Credentials): Principal | Promise<Principal> {
@@ -236,6 +260,7 @@ export class Dispatcher {
   #identifyByMember(x: HttpExchange, token: unknown): Promise<void> | undefined {
     if (typeof token !== 'string' || token === '' || x.headerOf(X_API_KEY) || readAuthorization(x))
       return undefined;
+    if (this.#isOwnImport(x)) return undefined;
     return this.#identifyByToken(x, token);
   }
 
@@ -346,8 +371,9 @@ export class Dispatcher {
       x.identify = async (token) => this.#identifyByMember(x, token);
     if (!prepared.readBody) return this.#run(x, operation);
     x.detach();
-    return prepared.readBody(x).then((body) => {
+    return prepared.readBody(x).then(async (body) => {
       x.body = body;
+      await this.#options.current?.();
       const identified = this.#identifyByForm(x, operation);
       return identified ? identified.then(() => this.#run(x, operation)) : this.#run(x, operation);
     });

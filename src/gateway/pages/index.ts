@@ -1,5 +1,6 @@
 import type { Collection, RasterCollection, VectorCollection } from '../../core/collection.js';
 import type { StatisticsResult } from '../../core/field-statistics.js';
+import type { RowFeature } from '../../core/item-rows.js';
 import type { FoundCollection } from '../../services/collection-search.js';
 import * as collectionPages from './collection.js';
 import * as listPages from './collections.js';
@@ -114,22 +115,29 @@ export interface FeaturesPage {
   readonly before?: unknown;
 }
 
+const itemsHrefOf = ({ baseUrl, path }: PageRequest) => `${baseUrl}${path.replace(/\/$/, '')}`;
+
+/** How the features of a page of items become the rows of its table. */
+export const itemRowsForm = (x: PageRequest, collection: VectorCollection) =>
+  itemsPages.rowsForm(collection, itemsHrefOf(x));
+
 /** Parameters that the form of a page of items has fields for, or that say where the page is. */
 const FORM: ReadonlySet<string> = new Set(['f', 'bbox', 'filter', 'limit', 'offset', 'token']);
 
 export function itemsPage(
   x: PageRequest,
   page: FeaturesPage,
-  features: readonly itemsPages.PageFeature[],
+  { returned, rows }: Pick<itemsPages.ItemsPage, 'returned' | 'rows'>,
 ): string {
   const { collection, links, numberMatched, limit, offset } = page;
-  const itemsHref = `${x.baseUrl}${x.path.replace(/\/$/, '')}`;
+  const itemsHref = itemsHrefOf(x);
   const query = new URLSearchParams(x.query);
   return itemsPages.itemsPage({
     baseUrl: x.baseUrl,
     crumbs: crumbsOf(x.baseUrl, x.path, titleOf(collection)),
     collection,
-    features,
+    returned,
+    rows,
     links,
     geoJsonHref: geoJsonHref(itemsHref, query, { limit, offset }),
     itemsHref,
@@ -145,7 +153,7 @@ export function itemsPage(
 export function itemPage(
   x: PageRequest,
   collection: VectorCollection,
-  feature: itemsPages.PageFeature & { readonly links?: readonly Link[] },
+  feature: RowFeature & { readonly links?: readonly Link[] },
 ): string {
   return itemPages.itemPage({
     baseUrl: x.baseUrl,

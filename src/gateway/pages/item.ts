@@ -1,8 +1,8 @@
 import type { VectorCollection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
+import type { RowFeature } from '../../core/item-rows.js';
 import type { MapData } from '../../core/page-data.js';
 import { basemapData } from './basemap.js';
-import type { PageFeature } from './items.js';
 import { type Crumb, page, section } from './layout.js';
 import { type Link, linkList, representationLine, resources } from './links.js';
 import { pageStyle } from './map-data.js';
@@ -14,7 +14,7 @@ export interface ItemPage {
   readonly baseUrl: string;
   readonly crumbs: readonly Crumb[];
   readonly collection: VectorCollection;
-  readonly feature: PageFeature;
+  readonly feature: RowFeature;
   readonly links: readonly Link[];
   /** This feature as GeoJSON in CRS84. */
   readonly geoJsonHref: string;
@@ -44,7 +44,7 @@ function itemMap({ baseUrl, collection, geoJsonHref }: ItemPage): Markup | undef
   return mapFrame({ data, label: 'Map of this feature', printed: { baseUrl, collection } });
 }
 
-function propertyTable({ properties }: PageFeature): Markup {
+function propertyTable({ properties }: RowFeature): Markup {
   const entries = Object.entries(properties ?? {});
   if (entries.length === 0) return html`<p>This feature has no properties.</p>`;
   const rows = entries.map(

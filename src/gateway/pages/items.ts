@@ -1,5 +1,6 @@
 import type { VectorCollection } from '../../core/collection.js';
 import { html, type Markup } from '../../core/html.js';
+import type { RowsForm } from '../../core/item-rows.js';
 import type { MapData } from '../../core/page-data.js';
 import { basemapData } from './basemap.js';
 import { type Crumb, page } from './layout.js';
@@ -7,19 +8,16 @@ import { findLink, type Link, representationLine, safeHref } from './links.js';
 import { pageStyle } from './map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture, planeFigure } from './map-frame.js';
 import { table } from './table.js';
-import { count, propertyValue } from './values.js';
-
-/** A GeoJSON feature as far as a table shows it; its geometry is drawn by the script. */
-export interface PageFeature {
-  readonly id?: string | number;
-  readonly properties: Readonly<Record<string, unknown>> | null;
-}
+import { count } from './values.js';
 
 export interface ItemsPage {
   readonly baseUrl: string;
   readonly crumbs: readonly Crumb[];
   readonly collection: VectorCollection;
-  readonly features: readonly PageFeature[];
+  /** How many features the page shows. */
+  readonly returned: number;
+  /** The features as rows of a table (`itemRows`); their geometries are drawn by the script. */
+  readonly rows: Markup;
   /** Links of the items document; `prev` and `next` are taken from them. */
   readonly links: readonly Link[];
   /** Exactly these features as GeoJSON in CRS84. */
@@ -40,30 +38,30 @@ export interface ItemsPage {
 
 /** A page of features: map and table that point at each other, paging that works without scripts. */
 export function itemsPage(input: ItemsPage): string {
-  const { baseUrl, collection, features, links } = input;
+  const { baseUrl, collection, returned, links } = input;
   const title = `${collection.title}: items`;
   const body = html`<h1><bdi>${collection.title}</bdi>: items</h1>
 <p class="lead">${rangeText(input)}</p>
 ${representationLine(links)}
 ${itemsForm(input)}
-${features.length > 0 ? itemsMap(input) : undefined}
+${returned > 0 ? itemsMap(input) : undefined}
 ${pagingLinks(links, 'Pages')}
-${features.length > 0 ? itemsTable(input) : undefined}
-${features.length > 0 ? pagingLinks(links, 'Pages, below the table') : undefined}`;
+${returned > 0 ? itemsTable(input) : undefined}
+${returned > 0 ? pagingLinks(links, 'Pages, below the table') : undefined}`;
   return page({ ...input, title, body, head: mapHead(baseUrl), scripts: MAP_SCRIPTS, alternates: links });
 }
 
-function rangeText({ features, offset, numberMatched }: ItemsPage): string {
+function rangeText({ returned, offset, numberMatched }: ItemsPage): string {
   const total = numberMatched === undefined ? '' : ` of ${count(numberMatched)}`;
-  if (features.length > 0 && offset === undefined)
-    return `${count(features.length)} features${total}, further on in the collection.`;
-  if (features.length === 0) {
+  if (returned > 0 && offset === undefined)
+    return `${count(returned)} features${total}, further on in the collection.`;
+  if (returned === 0) {
     return offset
       ? `No features from ${count(offset + 1)} on${total && `, ${count(numberMatched!)} in all`}.`
       : 'No features match.';
   }
   const before = offset ?? 0;
-  return `Features ${count(before + 1)} to ${count(before + features.length)}${total}.`;
+  return `Features ${count(before + 1)} to ${count(before + returned)}${total}.`;
 }
 
 function itemsForm({ itemsHref, limit, bbox, filter, hidden = [] }: ItemsPage): Markup {
@@ -106,25 +104,16 @@ function step(link: Link | undefined, rel: string, text: string): Markup {
   return html`<a class="button" rel="${rel}" href="${safeHref(link.href)}">${text}</a>`;
 }
 
-function itemsTable({ collection, features, itemsHref }: ItemsPage): Markup {
+function itemsTable({ collection, rows }: ItemsPage): Markup {
   const names = collection.source.fields.map((field) => field.name);
-  const numeric = new Set(
-    collection.source.fields.filter((f) => f.type === 'integer' || f.type === 'number').map((f) => f.name),
-  );
-  const rows = features.map((feature, index) => {
-    const cells = names.map((name) => cell(feature.properties?.[name], numeric.has(name)));
-    return html`<tr data-row="${index}"><th scope="row">${itemAnchor(feature, itemsHref)}</th>${cells}</tr>\n`;
-  });
-  return html`<div class="items">${table('Features', ['id', ...names], rows)}</div>`;
+  return html`<div class="items">${table('Features', ['id', ...names], [rows])}</div>`;
 }
 
-function cell(value: unknown, numeric: boolean): Markup {
-  return numeric
-    ? html`<td class="num">${propertyValue(value)}</td>`
-    : html`<td>${propertyValue(value)}</td>`;
-}
-
-function itemAnchor({ id }: PageFeature, itemsHref: string): Markup {
-  if (id === undefined) return propertyValue(undefined);
-  return html`<a href="${safeHref(`${itemsHref}/${encodeURIComponent(id)}`)}"><bdi>${id}</bdi></a>`;
+/** How the features of a collection become rows of its page. */
+export function rowsForm({ source }: VectorCollection, itemsHref: string): RowsForm {
+  const columns = source.fields.map(({ name, type }) => ({
+    name,
+    isNumber: type === 'integer' || type === 'number',
+  }));
+  return { kind: 'rows', columns, itemsHref: safeHref(itemsHref) };
 }

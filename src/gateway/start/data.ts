@@ -4,7 +4,6 @@ import { DEFAULT_ACCESS } from '../../core/access.js';
 import type { AccessPolicy } from '../../services/access/access.js';
 import { Derivations } from '../../services/access/derivations.js';
 import { FindingWatch, LossWatch, RenameWatch } from '../../services/access/findings.js';
-import { hides } from '../../services/access/marker.js';
 import { MARKER_FILE, MarkerFile } from '../../services/access/marker-file.js';
 import { audienceOf, isKeptFromStrangers, mayReadSome, rulePolicy } from '../../services/access/policy.js';
 import { AccessRules, DERIVATION_KIND, isRule } from '../../services/access/rules.js';
@@ -126,7 +125,10 @@ export async function startData(foundation: Foundation): Promise<Data> {
     dataDir,
     storage,
     ...namesFollowedBy(state.collections, marker),
-    recordCopies: (collections) => secondNames.record(collections),
+    async recordCopies(collections) {
+      await identities.learn(collections);
+      await secondNames.record(collections);
+    },
     registered: () => registeredIn(state, (id) => published.connections.storeFinder(id)),
   });
   const current = () => catalog.current;
@@ -140,7 +142,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
   const access = rulePolicy(
     () => rules.current,
     (id) => catalog.current.byId(id),
-    (id) => hides(layers.settingsOf({ id })),
+    (id) => layers.settingsOf({ id }),
   );
   const layers = new Layers({
     documents: state.documents,
@@ -366,7 +368,7 @@ function publishing(
 }
 
 function startDataEvents(
-  { config, pools, state, log, alerts, instance, tell }: Foundation,
+  { cluster, config, pools, state, log, alerts, instance, tell }: Foundation,
   { catalog, visible, versions, caching }: Pick<Data, 'catalog' | 'visible' | 'versions' | 'caching'>,
 ): Promise<Events> {
   const { maxSessions, perAddress, perKey } = config.streaming;
@@ -380,6 +382,7 @@ function startDataEvents(
     sessions: { total: maxSessions, perAddress, perKey },
     retention: retentionOf(config),
     visible: (principal) => visible.of(principal),
+    current: () => cluster.pauses.current(),
     catalog: () => catalog.current,
     tell,
     changed: caching.edited,

@@ -1,7 +1,9 @@
 import { join, resolve } from 'node:path';
 import type { Config, Setting } from '../../core/config.js';
+import { serverMark } from '../../core/ingest.js';
 import type { Pools } from '../../core/tasks.js';
 import { version } from '../../core/version.js';
+import { readIdentity } from '../../services/access/marker-file.js';
 import { AlertStream } from '../../services/alerts.js';
 import { Cluster } from '../../services/cluster/cluster.js';
 import { DataFolder } from '../../services/data-folder.js';
@@ -46,6 +48,8 @@ export interface Foundation extends GatewayOptions {
   readonly state: State;
   readonly cluster: Cluster;
   readonly pools: Pools;
+  /** Names this server in requests to other servers, and so in those to itself. */
+  readonly serverMark: string;
   readonly storage: Storage;
   readonly peers: Peers;
   readonly alerts: AlertStream;
@@ -72,7 +76,8 @@ export async function layFoundation(
     onError: (error) => log.write('cluster.behind', exception(error)),
   });
   const { peers } = cluster;
-  const pools = startWorkers(options, dataDir);
+  const mark = serverMark(await readIdentity(state.documents));
+  const pools = startWorkers(options, dataDir, mark);
   const tell = (note: Note) => cluster.tell(note);
   return {
     ...options,
@@ -83,13 +88,14 @@ export async function layFoundation(
     state,
     cluster,
     pools,
+    serverMark: mark,
     storage: openStorage(config, pools),
     peers,
     alerts: new AlertStream(peers, (alert) => tell({ alert })),
   };
 }
 
-function startWorkers({ config, runDir }: GatewayOptions, dataDir: string): Pools {
+function startWorkers({ config, runDir }: GatewayOptions, dataDir: string, mark: string): Pools {
   return createPools({
     vectorThreads: config.workers.vectorThreads,
     maxQueue: config.workers.queue,
@@ -97,6 +103,7 @@ function startWorkers({ config, runDir }: GatewayOptions, dataDir: string): Pool
     heavyPerAddress: config.workers.heavyPerAddress,
     connections: config.postgis.connections,
     remoteHosts: remoteHosts(config),
+    serverMark: mark,
     processBytes: config.processes.memory,
     retention: retentionOf(config),
     runDir,

@@ -89,7 +89,8 @@ export class Bearers implements BearerTokens {
         allowedScopes.includes(id) && (wanted.includes(id) || this.#isLimiting(body.permissions)),
     );
     const labels = [...new Set(held.flatMap(({ body }) => body.permissions))];
-    return { client: { id, name }, labels, expiresAt };
+    const ends = Math.min(expiresAt, client.body.expiresAt ?? expiresAt);
+    return { client: { id, name }, labels, expiresAt: ends };
   }
 
   /** A client gets no token without the scopes that bind it to a tenant, or to a role with policies. */

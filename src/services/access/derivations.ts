@@ -5,9 +5,15 @@ import { ApiError } from '../../core/errors.js';
 import type { Principal } from '../../core/operation.js';
 import type { DocumentStore } from '../../stores/documents.js';
 import { wholeRightError } from './access.js';
-import { hiddenBySettings } from './hidden.js';
+import { type HidingSettings, hiddenBySettings } from './hidden.js';
 import { hasWhole, mayReadSome } from './policy.js';
-import { DERIVATION_KIND, type RuledLayer, type RuleSet, type SourceLayer } from './rules.js';
+import {
+  DERIVATION_KIND,
+  type Derivation,
+  type RuledLayer,
+  type RuleSet,
+  type SourceLayer,
+} from './rules.js';
 
 /** The collections that published copies were made of. */
 export class Derivations {
@@ -37,6 +43,11 @@ export class Derivations {
     return this.rules().sourcesOf(id);
   }
 
+  /** Says that an administrator chose what settings of a collection hide, where it is a second layer of a table. */
+  async choose(id: string, chosen: HidingSettings, by: string): Promise<void> {
+    if (await chooseHidden(this.#documents, id, chosen, by)) await this.settle();
+  }
+
   /** Adds sources to those of a collection. */
   async extend(id: string, sources: readonly SourceLayer[], by: string): Promise<void> {
     if (sources.length === 0) return;
@@ -47,8 +58,22 @@ export class Derivations {
   /** What a copy of these collections is made of: they, and what they were made of. */
   sourcesOf(layers: readonly (Collection | RuledLayer)[]): SourceLayer[] {
     const names = layers.flatMap((layer) => [nameSource(layer), ...this.rules().sourcesOf(layer.id)]);
-    return [...new Map(names.map(({ isTwin: _, ...name }) => [name.id, name])).values()];
+    return [...new Map(names.map(({ isTwin: _, isTable: _table, ...name }) => [name.id, name])).values()];
   }
+}
+
+/** As `Derivations.choose`, in documents that announce changes of access. Whether something was written. */
+export async function chooseHidden(
+  documents: DocumentStore,
+  id: string,
+  chosen: HidingSettings,
+  by: string,
+): Promise<boolean> {
+  const stored = await documents.get<Derivation>(DERIVATION_KIND, id);
+  if (!stored?.body.sources.some(({ isTable }) => isTable)) return false;
+  const { sources, chosen: before } = stored.body;
+  await documents.put(DERIVATION_KIND, id, { sources, chosen: { ...before, ...chosen } }, by);
+  return true;
 }
 
 export function nameSource(layer: Collection | RuledLayer): SourceLayer {

@@ -166,7 +166,7 @@ export interface EmbedRequest {
 }
 
 function principalOf({ id, body }: StoredEmbedKey): Principal {
-  const { scope, name } = body;
+  const { scope, name, expiresAt } = body;
   const { allowedContentIds: layers, tenantId } = scope;
   const { rateLimitRequestsPerWindow: requests, rateLimitWindowSeconds: seconds } = scope;
   return {
@@ -176,6 +176,7 @@ function principalOf({ id, body }: StoredEmbedKey): Principal {
     ...(layers.length > 0 ? { layers } : {}),
     ...(tenantId === null ? {} : { tenantId }),
     ...(requests > 0 ? { limit: { requests, seconds } } : {}),
+    ...(expiresAt === null ? {} : { expiresAt }),
   };
 }
 

@@ -79,7 +79,7 @@ export function watchHeldKeys(
     if (checking) return;
     checking = true;
     // While the state database does not answer, what is open stays open.
-    void check([...holders()], read)
+    void check([...holders()], read, everyMs)
       .then((ids) => {
         for (const id of keys.keys()) if (!ids.has(id)) keys.delete(id);
       })
@@ -96,15 +96,22 @@ export function watchHeldKeys(
 }
 
 /** Resolves with the keys that are held. */
-async function check(holders: readonly Held[], key: ReadKey): Promise<ReadonlySet<string>> {
+async function check(holders: readonly Held[], key: ReadKey, everyMs: number): Promise<ReadonlySet<string>> {
   const ids = new Set<string>();
   for (const { principal, connectedAt, end } of holders) {
-    if (principal.expiresAt !== undefined && principal.expiresAt <= Date.now()) end();
+    if (principal.expiresAt !== undefined) endAt(principal.expiresAt, end, everyMs);
     if (principal.kind !== 'api-key') continue;
     ids.add(principal.id);
     if (!isGood(await key(principal.id), connectedAt)) end();
   }
   return ids;
+}
+
+/** Ends a connection that expires before the next check. */
+function endAt(expiresAt: number, end: () => void, everyMs: number): void {
+  const left = expiresAt - Date.now();
+  if (left <= 0) end();
+  else if (left <= everyMs) setTimeout(end, left).unref();
 }
 
 function isGood(key: StoredApiKey | undefined, since: number): boolean {

@@ -83,11 +83,11 @@ export class MarkerFile {
     const ids = await this.#numberedIds(rules);
     const layers = await documents.list<LayerSettings>(LAYER_KIND);
     const settings = new Map(layers.map(({ id, body }) => [id, body]));
-    const named = collectMarks(rules, settings, (name) => ids.get(name), sourceOf);
+    const { copies, ...named } = collectMarks(rules, settings, (name) => ids.get(name), sourceOf);
     const before = await readText(path);
     const read = before === undefined ? undefined : readMarker(before, sealing);
     const stored = read?.marker.state === this.#state ? read.marker.layers : [];
-    this.#remembered.learn(new Set(named.layers.map(({ id }) => id)), stored, rules);
+    this.#remembered.learn({ layers: new Set(named.layers.map(({ id }) => id)), copies }, stored, rules);
     const marks = { ...named, layers: named.layers.map((layer) => this.#withIdentities(layer)) };
     // A file that is deleted while the server runs opens nothing.
     const found = before === undefined ? this.#lost : findLost(read, this.#state, marks);
@@ -118,7 +118,7 @@ export class MarkerFile {
 }
 
 /** The random id of a state, made on first use. If several processes make one at the same time, one wins. */
-async function readIdentity(documents: DocumentStore): Promise<string> {
+export async function readIdentity(documents: Pick<DocumentStore, 'get' | 'create'>): Promise<string> {
   const stored = async () => (await documents.get<{ id: string }>(IDENTITY_KIND, IDENTITY_ID))?.body.id;
   const before = await stored();
   if (before !== undefined) return before;

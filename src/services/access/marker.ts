@@ -70,7 +70,7 @@ export function hashSource(holder: string): string {
 }
 
 /**
- * Returns what the rules and the settings of layers restrict. `idOf` returns the id of a layer that a rule names by number, `sourceOf` the hashed
+ * Returns what the rules and the settings of layers restrict, and which of the layers are restricted only as copies. `idOf` returns the id of a layer that a rule names by number, `sourceOf` the hashed
  * source of an id.
  */
 export function collectMarks(
@@ -78,7 +78,7 @@ export function collectMarks(
   settings: SettingsByLayer,
   idOf: (name: string) => string | undefined,
   sourceOf: (id: string) => string | undefined,
-): Marks {
+): Marks & { readonly copies: ReadonlySet<string> } {
   const layers = new Set<string>();
   const services = new Set<string>();
   const addLayer = (name: string) => layers.add(idOf(name) ?? name);
@@ -95,14 +95,16 @@ export function collectMarks(
   for (const [id, one] of settings) if (hides(one) || services.has(one.service ?? '')) layers.add(id);
   const isMarked = ({ id, layerId, service }: LayerName) =>
     layers.has(id) || layers.has(String(layerId)) || services.has(ANY) || services.has(service);
-  const copies = [...derivations].filter(([, { sources }]) => sources.some(isMarked));
-  for (const [id] of copies) layers.add(id);
+  const ofMarked = [...derivations].filter(([, { sources }]) => sources.some(isMarked));
+  const copies = new Set(ofMarked.map(([id]) => id).filter((id) => !layers.has(id)));
+  for (const id of copies) layers.add(id);
   return {
     layers: [...layers].sort().map((id) => {
       const source = sourceOf(id);
       return source === undefined ? { id } : { id, source };
     }),
     services: [...services].sort(),
+    copies,
   };
 }
 

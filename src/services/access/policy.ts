@@ -24,10 +24,12 @@ import {
 } from '../../core/cql2/index.js';
 import { readNumber, toInt64 } from '../../core/exact-number.js';
 import { isTreatable, MAX_TRUNCATED } from '../../core/field-masks.js';
+import type { LayerSettings } from '../../core/layer-settings.js';
 import { ANONYMOUS, claimValues, type Principal } from '../../core/operation.js';
 import type { Field, FieldType, Mask } from '../../core/vector-source.js';
 import type { Access, AccessAction, AccessPolicy } from './access.js';
-import { hiddenBySettings, NOTHING_HIDDEN } from './hidden.js';
+import { hiddenBySettings, hidesAtMost, hidesByChoice, hidesNothing } from './hidden.js';
+import { hides } from './marker.js';
 import { permits } from './permissions.js';
 import { requireFilter, rowFilterOf } from './row-filter.js';
 import { NO_RULES, type RuledLayer, type RuleSet, type SourceLayer } from './rules.js';
@@ -45,8 +47,8 @@ export const WRITE_FEATURES = 'features:write';
 export function rulePolicy(
   rules: () => RuleSet,
   published: (id: string) => Collection | undefined = () => undefined,
-  /** Whether settings hide something of a layer, also of one that is switched off. */
-  hides: (id: string) => boolean = () => false,
+  /** Settings of a layer, also of one that is switched off. */
+  settingsOf: (id: string) => LayerSettings = () => ({}),
 ): AccessPolicy {
   return (principal, collection, action) => {
     const current = rules();
@@ -57,7 +59,11 @@ export function rulePolicy(
     if (isAdministrator(principal)) return ALL;
     const reads = (source: SourceLayer) => {
       const present = published(source.id);
-      return isShownAs(source, present, hides) && readsAll(principal, present ?? source, current);
+      const isShown =
+        present && source.isTable
+          ? isShownBeside(present, collection, settingsOf(collection.id), current)
+          : isShownAs(source, present, settingsOf);
+      return isShown && readsAll(principal, present ?? source, current);
     };
     if (!current.sourcesOf(collection.id).every(reads)) return NONE;
     return restricted(principal, collection, current);
@@ -128,11 +134,23 @@ function holds(
 function isShownAs(
   { id, hidden }: SourceLayer,
   present: Collection | undefined,
-  hides: (id: string) => boolean,
+  settingsOf: (id: string) => LayerSettings,
 ): boolean {
   if (hidden === undefined) return true;
-  if (!present) return hidden !== NOTHING_HIDDEN || !hides(id);
-  return !present.isDisabled && hiddenBySettings(present) === hidden;
+  if (!present) return !hidesNothing(hidden) || !hides(settingsOf(id));
+  return !present.isDisabled && hidesAtMost(hiddenBySettings(present), hidden);
+}
+
+/** Whether a second layer of a table shows no more than its settings let it, beside those of the first one. */
+function isShownBeside(
+  first: Collection,
+  second: Collection,
+  settings: LayerSettings,
+  rules: RuleSet,
+): boolean {
+  if (first.isDisabled) return false;
+  const chosen = rules.chosenOf(second.id);
+  return hidesByChoice(hiddenBySettings(first), hiddenBySettings(second), settings, chosen);
 }
 
 /** Whether the caller may read something of a layer, which need not be published. */

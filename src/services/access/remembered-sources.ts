@@ -16,6 +16,12 @@ export interface PublishedSources {
 
 type Rules = Pick<RuleDocuments, 'access' | 'derivations'>;
 
+/** Ids of the layers that are restricted, and of those among them that are so only because they are copies. */
+export interface RestrictedLayers {
+  readonly layers: ReadonlySet<string>;
+  readonly copies: ReadonlySet<string>;
+}
+
 /**
  * The tables and files of restricted layers, by their identities. A collection that has one of them under another name is no
  * way round the rules.
@@ -75,7 +81,7 @@ export class RememberedSources {
   }
 
   /** Brings up to date what is remembered of the layers that are restricted now, and forgets all others. */
-  learn(layers: ReadonlySet<string>, stored: readonly MarkedLayer[], rules: Rules): void {
+  learn({ layers, copies }: RestrictedLayers, stored: readonly MarkedLayer[], rules: Rules): void {
     const sharing = layers.size === 0 ? new Map<string, Collection[]>() : this.#findSharing();
     const byLayer = new Map<string, Map<string, Set<string>>>();
     for (const id of layers) {
@@ -88,12 +94,19 @@ export class RememberedSources {
       byLayer.set(id, known);
     }
     this.#keep(byLayer);
-    for (const id of layers) {
+    const isKnownOfSource = (id: string, identity: string) =>
+      (rules.derivations?.get(id)?.sources ?? []).some((source) => byLayer.get(source.id)?.has(identity));
+    // Copies last: what their sources have is remembered of these.
+    for (const id of [...[...layers].filter((one) => !copies.has(one)), ...copies]) {
       const collection = this.published.find(id);
       if (!collection) continue;
       const identity = this.published.identify(collection);
       if (identity === undefined || this.#isClosed(collection, rules)) continue;
       const known = byLayer.get(id)!;
+      if (copies.has(id) && isKnownOfSource(id, identity)) {
+        known.delete(identity);
+        continue;
+      }
       const others = (sharing.get(identity) ?? []).filter(
         (other) =>
           other.id !== id &&

@@ -17,6 +17,7 @@ import type { Collection } from '../../core/collection.js';
 import type { DocumentStore, StoredDocument } from '../../stores/documents.js';
 import type { Announcements } from '../cluster/announcements.js';
 import { HashKey } from './hash-key.js';
+import type { HiddenParts, HidingSettings } from './hidden.js';
 import { type LostRestrictions, NOTHING_LOST, type RuleDocuments, serviceAccessId } from './marker.js';
 import { claimsIn } from './row-filter.js';
 import type { Sealing } from './sealing.js';
@@ -42,13 +43,17 @@ export const givesRights = (kind: string) => kind === RULE_KINDS.role || !isRule
 /** A source of a copy, as it was when the copy was made. */
 export interface SourceLayer extends LayerName {
   /** What its settings hid from everybody (`hiddenBySettings`), and the copy lacks; absent where that is not known. */
-  readonly hidden?: string;
+  readonly hidden?: HiddenParts;
+  /** The copy is a second layer of the table of the source. */
+  readonly isTable?: true;
   /** The file of the copy is that of the source, under another name. */
   readonly isTwin?: true;
 }
 
 export interface Derivation {
   readonly sources: readonly SourceLayer[];
+  /** What an administrator chose to hide in a second layer of a table. */
+  readonly chosen?: HidingSettings;
 }
 
 interface Rules extends RuleDocuments {
@@ -166,6 +171,11 @@ export class RuleSet {
   /** The layers that a collection is a copy of. */
   sourcesOf(id: string): readonly SourceLayer[] {
     return this.#derivations.get(id)?.sources ?? [];
+  }
+
+  /** What an administrator chose to hide in a second layer of a table. */
+  chosenOf(id: string): HidingSettings | undefined {
+    return this.#derivations.get(id)?.chosen;
   }
 
   /** Policies for rows of a collection, by whatever role. */

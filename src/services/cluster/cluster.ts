@@ -12,6 +12,7 @@ import type { ClusterNote, Note } from '../notes.js';
 import { Peers } from '../peers.js';
 import { broadcast } from '../telemetry/event-metrics.js';
 import { Announcements } from './announcements.js';
+import { Pauses } from './pauses.js';
 
 /** A process has taken over all announcements up to a version. */
 export interface AppliedNote {
@@ -59,6 +60,8 @@ export class Cluster {
   readonly announcements: Announcements;
   /** Whether the other servers count on this process. Those of its machine see that it runs. */
   readonly presence = new Presence();
+  /** What is remembered of the state is used only where this says so. */
+  readonly pauses = new Pauses({ catchUp: () => this.catchUp() });
   readonly #options: ClusterOptions;
   readonly #server = serverName();
   /** Versions that other processes said to have taken over. */
@@ -152,7 +155,13 @@ export class Cluster {
     return behind;
   }
 
+  /** Takes over all that is announced by now. Rejects if it cannot be read or taken over. */
+  async catchUp(): Promise<void> {
+    await this.announcements.reached(await this.#options.state.announcements.newest());
+  }
+
   async close(): Promise<void> {
+    this.pauses.close();
     clearInterval(this.#timer);
     for (const unfollow of this.#unfollow) unfollow();
     this.announcements.close();

@@ -20,6 +20,8 @@ export interface DeliveryDeps {
   feed: Feed;
   pools: Pools;
   visible(principal: Principal): CatalogSnapshot;
+  /** See `Pauses.current`; absent: what may be seen by whom is always known. */
+  current?(): Promise<void> | undefined;
   sessions(): Iterable<Session>;
   /** A subscription has got all that it asked for. */
   over(session: Session, subscription: Subscription): void;
@@ -140,13 +142,12 @@ export class Delivery {
     subscription.pause();
     // What is being passed now is in the store already, and is not told besides.
     subscription.position = this.#begun;
+    const { pools, current } = this.#deps;
     const visible = () => this.#deps.visible(session.principal);
     for (;;) {
       try {
-        await sendSnapshot(
-          { session, subscription, reason, visible, pools: this.#deps.pools },
-          this.#snapshots,
-        );
+        await current?.();
+        await sendSnapshot({ session, subscription, reason, visible, current, pools }, this.#snapshots);
         return !subscription.ended;
       } catch {
         // The store does not answer, or rules changed: the client waits, or leaves. A snapshot that was begun is begun again.
@@ -186,7 +187,8 @@ export class Delivery {
 
   /** One batch of older entries; true when events were lost among them and a new snapshot is wanted. */
   async #replay(session: Session, subscription: Subscription): Promise<boolean> {
-    const { feed } = this.#deps;
+    const { feed, current } = this.#deps;
+    await current?.();
     const read = await feed.after(subscription.position, LIMITS.replayBatch);
     // Trimmed while it was being read: the next step tells the gap.
     if (feed.problemOf(subscription.position)) return false;
@@ -230,6 +232,7 @@ export class Delivery {
   async #pass(): Promise<void> {
     this.#passing = true;
     while (this.#waiting.length > 0) {
+      if (this.#deps.current) await this.#catchUpRules(this.#deps.current);
       this.#groups.settle();
       const batch = this.#waiting.splice(0, LIMITS.replayBatch);
       const last = batch[batch.length - 1]!.cursor;
@@ -242,6 +245,12 @@ export class Delivery {
       if (this.#waiting.length > 0) await nextTurn();
     }
     this.#passing = false;
+  }
+
+  /** Resolves when what may be seen by whom is known. */
+  async #catchUpRules(current: () => Promise<void> | undefined): Promise<void> {
+    for (let waits = current(); waits; waits = current())
+      await waits.catch(() => sleep(RETRY_MS, undefined, { ref: false }));
   }
 
   /** As all who are live may hear of a batch when this resolves. */
@@ -305,7 +314,7 @@ export class Delivery {
     for (const session of this.#deps.sessions()) session.fallBack(batch[0]!.cursor);
   }
 
-  #hear<L extends Listener>(
+  async #hear<L extends Listener>(
     entries: readonly FeedEntry[],
     audience: (layerId: number, boxes: readonly Box[]) => readonly L[],
     sessionOf: (listener: L) => Session | undefined,
@@ -326,7 +335,9 @@ export class Delivery {
       }
       if (scopes.length > 0) candidates.push({ entry, listeners, scopes });
     }
-    return hearings(candidates, this.#deps.pools);
+    const heard = await hearings(candidates, this.#deps.pools);
+    await this.#deps.current?.();
+    return heard;
   }
 
   /** Events of a store were lost: who listens to it is told, and gets a new snapshot when it asked for one. */

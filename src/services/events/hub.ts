@@ -18,6 +18,8 @@ export interface HubDeps {
   feed: Feed;
   pools: Pools;
   visible(principal: Principal): CatalogSnapshot;
+  /** See `Pauses.current`. */
+  current?(): Promise<void> | undefined;
   sessions: SessionLimits;
   alerts: Alerts;
   /** Milliseconds between two heartbeats. */

@@ -32,6 +32,8 @@ export interface EventsOptions {
   sessions: SessionLimits;
   retention: Retention;
   visible(principal: Principal): CatalogSnapshot;
+  /** See `Pauses.current`. */
+  current?(): Promise<void> | undefined;
   catalog(): CatalogSnapshot;
   /** Tells the other gateways of this server. */
   tell(note: Note): void;
@@ -62,7 +64,8 @@ const DATABASE_LOOK_MS = 5000;
 export async function startEvents(options: EventsOptions): Promise<Events> {
   const { pools, store, log, alerts, visible, sessions, tell } = options;
   const feed = await Feed.open(store, options.retention.count);
-  const hub = new Hub({ feed, pools, visible, sessions, alerts });
+  const { current } = options;
+  const hub = new Hub({ feed, pools, visible, sessions, alerts, ...(current ? { current } : {}) });
   const changes = new Changes(options.changed);
   const relay = new Relay({
     pools,

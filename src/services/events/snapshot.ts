@@ -22,6 +22,8 @@ interface SnapshotPlan {
   reason: string;
   /** What may be read at the moment. */
   visible(): CatalogSnapshot;
+  /** See `Pauses.current`. */
+  current?: (() => Promise<void> | undefined) | undefined;
   pools: Pools;
 }
 
@@ -90,7 +92,7 @@ async function sendInFrames(plan: SnapshotPlan, turns: SnapshotTurns): Promise<v
       if (subscription.ended) return;
       const page = await rows.next();
       if (subscription.ended) return;
-      scopes.requireSame();
+      await scopes.requireSame();
       session.transport.together(() => {
         for (const { row, scope } of page)
           session.send(`${jsonFrame('snapshot-feature', ids()).slice(0, -1)},${featureMembers(row, scope)}`);
@@ -121,7 +123,7 @@ async function sendWhole(plan: SnapshotPlan, turns: SnapshotTurns): Promise<void
     }
     await session.writable();
     if (subscription.ended) return;
-    scopes.requireSame();
+    await scopes.requireSame();
     const head = jsonFrame('snapshot', {
       snapshotId: randomUUID(),
       subscriptionId: subscription.id,
@@ -149,8 +151,9 @@ class PlannedScopes {
     this.all = scopesOf(plan.subscription.interest, this.#visible);
   }
 
-  /** Throws when less, or something else, may be shown by now: rows that were read under older rules are not sent. */
-  requireSame(): void {
+  /** Rejects when less, or something else, may be shown by now: rows that were read under older rules are not sent. */
+  async requireSame(): Promise<void> {
+    await this.plan.current?.();
     const now = this.plan.visible();
     if (now === this.#visible) return;
     this.#visible = now;

@@ -29,6 +29,11 @@ export interface JobEngineOptions {
   deadlinesMs?: Readonly<Record<string, number>>;
   /** Names the data folder among those of the servers of one state; absent when the state lies in it. */
   folder?: string;
+  /**
+   * The owner whose jobs this instance runs; those of all when absent. Who cannot look callers up must not run jobs of
+   * callers.
+   */
+  owner?: string;
   /** Throws `forbidden` if a caller has lost the right to a job; nobody is looked up when absent. */
   requireCaller?(caller: JobCaller): Promise<void>;
   onError?(error: unknown): void;
@@ -321,14 +326,14 @@ export class JobEngine {
   }
 
   async #claimJobs(): Promise<void> {
-    const { concurrency, leaseMs, limits, folder } = this.#options;
+    const { concurrency, leaseMs, limits, folder, owner } = this.#options;
     const waiting = this.kinds.filter(({ waits }) => waits).map(({ kind }) => kind);
     while (this.#timer && concurrency > 0) {
       const held = this.#held();
       const kinds = this.#free().filter((kind) => !(held?.long && this.#isLong(kind)));
       if (kinds.length === 0) return;
       const running = [...this.#running.keys()];
-      const claim = await this.#runs.claim({ kinds, waiting, leaseMs, running, limits, folder, held });
+      const claim = await this.#runs.claim({ kinds, waiting, leaseMs, running, limits, folder, held, owner });
       if (!claim) return;
       this.#begun++;
       this.#begin(claim);
@@ -336,8 +341,9 @@ export class JobEngine {
   }
 
   async #claimPart(): Promise<void> {
-    const { concurrency, leaseMs, folder, onError } = this.#options;
-    const divided = this.kinds.filter(({ doPart }) => doPart);
+    const { concurrency, leaseMs, folder, owner, onError } = this.#options;
+    // Parts belong to jobs of whomever.
+    const divided = owner === undefined ? this.kinds.filter(({ doPart }) => doPart) : [];
     if (!this.#timer || this.#part || concurrency === 0 || divided.length === 0) return;
     const kinds = divided.map(({ kind }) => kind);
     const anywhere = divided.filter(({ partsAnywhere }) => partsAnywhere).map(({ kind }) => kind);

@@ -16,6 +16,9 @@ export interface Submitter {
   readonly caller?: JobCaller | undefined;
 }
 
+/** The owner of jobs that are submitted by commands. */
+export const COMMAND_LINE = 'command line';
+
 export function submitterOf(principal: Principal): Submitter {
   const { tenantId: tenant } = principal;
   return { owner: actorOf(principal), ...(tenant === undefined ? {} : { tenant }) };

@@ -13,7 +13,7 @@ import { isRemote } from '../../core/sources.js';
 export interface DataPlace {
   /** Real path of a file or folder, or a URL without scheme, credentials and query. */
   readonly path: string;
-  /** Device and inode of a file that has several names. */
+  /** Device and inode: a file can have several names, and get one at any moment. */
   readonly inode?: string;
   /** The layer of another server. Default: all that is there. */
   readonly layer?: string;
@@ -34,8 +34,8 @@ export async function findPlace(path: string): Promise<DataPlace> {
   if (isRemote(path)) return placeOfUrl(path);
   try {
     const real = await realpath(path);
-    const { dev, ino, nlink } = await stat(real, { bigint: true });
-    return { path: real, ...(nlink > 1n ? { inode: `${dev}:${ino}` } : {}) };
+    const { dev, ino } = await stat(real, { bigint: true });
+    return { path: real, inode: `${dev}:${ino}` };
   } catch {
     return { path: resolve(path) };
   }

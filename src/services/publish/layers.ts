@@ -235,7 +235,9 @@ export class PublishedLayers {
     const isSame = new Set(same.map(({ layer }) => layer.id));
     return derivations
       .sourcesOf(same.map(({ layer }) => layer))
-      .map((source) => (isSame.has(source.id) ? { ...source, hidden: NOTHING_HIDDEN } : source));
+      .map((source) =>
+        isSame.has(source.id) ? { ...source, hidden: NOTHING_HIDDEN, isTable: true } : source,
+      );
   }
 
   async #storedTables(): Promise<(PlacedTable & { layer: SourceLayer })[]> {

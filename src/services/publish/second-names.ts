@@ -2,10 +2,12 @@ import { stat } from 'node:fs/promises';
 import { hasFeatures } from '../../core/abilities.js';
 import type { Collection } from '../../core/collection.js';
 import { isDatabase } from '../../core/database-url.js';
+import { mapInLanes } from '../../core/lanes.js';
 import { isRemote } from '../../core/sources.js';
 import type { DocumentStore } from '../../stores/documents.js';
 import { nameSource } from '../access/derivations.js';
 import { DERIVATION_KIND, type Derivation, type SourceLayer } from '../access/rules.js';
+import { STAT_LANES } from './source-identities.js';
 
 export interface SecondNamesDeps {
   readonly documents: Pick<DocumentStore, 'list' | 'put' | 'remove'>;
@@ -95,11 +97,11 @@ async function readFiles(
   before: ReadonlyMap<string, KnownFile>,
 ): Promise<ReadonlyMap<string, KnownFile>> {
   const versions = new Map(collections.map(({ file, version }) => [file, version]));
-  const read = [...versions].map(async ([file, version]): Promise<[string, KnownFile]> => {
+  const read = async ([file, version]: [string, string]): Promise<[string, KnownFile]> => {
     const known = before.get(file);
     if (known?.version === version) return [file, known];
     const found = await stat(file, { bigint: true }).catch(() => undefined);
     return [file, { version, inode: found && `${found.dev}:${found.ino}` }];
-  });
-  return new Map(await Promise.all(read));
+  };
+  return new Map(await mapInLanes([...versions], STAT_LANES, read));
 }

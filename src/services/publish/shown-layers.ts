@@ -1,6 +1,7 @@
 import { SERVICE } from '../../core/access.js';
-import type { CatalogSnapshot } from '../../core/collection.js';
+import type { CatalogSnapshot, Collection } from '../../core/collection.js';
 import { isDatabase } from '../../core/database-url.js';
+import { mapInLanes } from '../../core/lanes.js';
 import { objectAddress } from '../../core/object-stores.js';
 import { placesOfRaster } from '../../core/raster-sources.js';
 import type { CollectionStore } from '../../stores/collections.js';
@@ -14,6 +15,7 @@ import { isBucketProvider, objectStoreOf } from '../connections/object-store.js'
 import { serviceAddress } from '../connections/service-address.js';
 import { type DataPlace, findPlace, findPlaces, overlap, placeOfService, placeOfUrl } from './data-places.js';
 import type { LayerCopy } from './layer-copy.js';
+import { STAT_LANES } from './source-identities.js';
 
 export interface ShownLayersDeps {
   readonly documents: Pick<DocumentStore, 'list'>;
@@ -30,6 +32,9 @@ interface PlacedLayer {
 
 /** Finds the layers that show data: a further layer of the data is a copy of them, and no way round their rules. */
 export class ShownLayers {
+  /** A look at all published files that goes on: registrations at the same time share it. */
+  #look: { readonly catalog: CatalogSnapshot; readonly layers: Promise<PlacedLayer[]> } | undefined;
+
   constructor(private readonly deps: ShownLayersDeps) {}
 
   /** The layers that show something of a place, but for the one of the id `except`, and the layers that they are copies of. */
@@ -46,20 +51,26 @@ export class ShownLayers {
   }
 
   #published(): Promise<PlacedLayer[]> {
-    const { collections } = this.deps.catalog();
-    return Promise.all(collections.map(async (layer) => ({ layer, places: await findPlaces(layer) })));
+    const catalog = this.deps.catalog();
+    if (this.#look?.catalog === catalog) return this.#look.layers;
+    const place = async (layer: Collection) => ({ layer, places: await findPlaces(layer) });
+    const layers = mapInLanes(catalog.collections, STAT_LANES, place).finally(() => {
+      if (this.#look?.layers === layers) this.#look = undefined;
+    });
+    this.#look = { catalog, layers };
+    return layers;
   }
 
   /** Rasters of a connection that is switched off are in no catalog. */
   async #registered(): Promise<PlacedLayer[]> {
     const rasters = await this.deps.rasters.list();
-    const placed = rasters.map(async ({ kind, layerId, parts }): Promise<PlacedLayer[]> => {
+    const find = async ({ kind, layerId, parts }: (typeof rasters)[number]): Promise<PlacedLayer[]> => {
       const id = kind === 'import' ? undefined : await this.deps.collections.slugOf(layerId);
       if (id === undefined) return [];
       const paths = parts.flatMap(({ source }) => placesOfRaster(source));
       return [{ layer: { id, layerId }, places: await Promise.all(paths.map((path) => findPlace(path))) }];
-    });
-    return (await Promise.all(placed)).flat();
+    };
+    return (await mapInLanes(rasters, STAT_LANES, find)).flat();
   }
 
   async #copied(): Promise<PlacedLayer[]> {

@@ -4,7 +4,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import { TaskFailure } from '../../core/failure.js';
-import type { Download, DownloadTask, RemoteRequest } from '../../core/ingest.js';
+import { type Download, type DownloadTask, IMPORT_HEADER, type RemoteRequest } from '../../core/ingest.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Cancellation } from '../cancellation.js';
 import { type AllowedHosts, refused } from '../remote/allowed.js';
@@ -26,6 +26,14 @@ const agents = {
   'http:': new HttpAgent({ keepAlive: true }),
   'https:': new HttpsAgent({ keepAlive: true }),
 };
+
+/** Headers of every request. */
+const own: Record<string, string> = { 'accept-encoding': 'identity', 'user-agent': 'graticule' };
+
+/** Says in every request from which server it comes. */
+export function nameServer(mark: string): void {
+  own[IMPORT_HEADER] = mark;
+}
 
 /** The answer to a GET, or to a POST where there is a form or JSON, whatever its status, when it has at most that many bytes. */
 export function get(
@@ -103,8 +111,7 @@ function responseTo(
       signal,
       ...(body === undefined ? {} : { method: 'POST' }),
       headers: {
-        'accept-encoding': 'identity',
-        'user-agent': 'graticule',
+        ...own,
         ...(body === undefined ? {} : { 'content-type': bodyType }),
         ...headers,
       },

@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads';
-import type { IngestTasks } from '../../core/ingest.js';
+import type { IngestTasks, IngestWorkerData } from '../../core/ingest.js';
 import { Cancellation } from '../cancellation.js';
 import { answer } from '../failure.js';
 import type { OneThreadMessage } from '../one-thread.js';
@@ -12,7 +12,7 @@ import { readGeoServer } from './geoserver/catalog.js';
 import { describeService } from './geoservices.js';
 import { listAttachments } from './geoservices-attachments.js';
 import { describeLayer, listIds, readPage } from './geoservices-features.js';
-import { type Asking, download } from './http.js';
+import { type Asking, download, nameServer } from './http.js';
 import { downloadObject, listObjects } from './objects.js';
 import { planItems, readItems } from './ogc-features.js';
 import { collect, readPageIds } from './pages.js';
@@ -23,7 +23,9 @@ import { fetchTiles, planWmts } from './wmts.js';
 
 /** Thread side of what is read from other servers: their answers are parsed here, where no request waits. */
 
-const allowed = new AllowedHosts(workerData as string[]);
+const { remoteHosts, serverMark } = workerData as IngestWorkerData;
+const allowed = new AllowedHosts(remoteHosts);
+if (serverMark !== undefined) nameServer(serverMark);
 
 const TASKS: {
   [N in keyof IngestTasks]: (

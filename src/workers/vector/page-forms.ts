@@ -1,15 +1,37 @@
 import { isExactNumber } from '../../core/exact-number.js';
 import type { PageForm } from '../../core/features.js';
 import { featuresIn } from '../../core/geoservices-features.js';
-import { stringifyExactly } from '../../core/json.js';
+import { itemRows, type RowFeature } from '../../core/item-rows.js';
+import { parseJsonExactly, stringifyExactly } from '../../core/json.js';
 import type { MapResultsForm, MapSearch } from '../../core/map-results.js';
+import { MAX_VARINT, writeVarint } from '../../core/varints.js';
 
 /** Forms of pages that are made of what a store wrote, so that the gateway only joins pages. */
 
 /** Returns the features of a page in another form. */
 export function inPageForm(features: Uint8Array, form: PageForm): Uint8Array {
-  return Buffer.from(form.kind === 'ids' ? idList(features) : mapResults(features, form));
+  switch (form.kind) {
+    case 'ids':
+      return Buffer.from(idList(features));
+    case 'packed-ids':
+      return packedIds(idList(features));
+    case 'rows':
+      return Buffer.from(itemRows(rowFeatures(features), form));
+    case 'map-results':
+      return Buffer.from(mapResults(features, form));
+  }
 }
+
+function packedIds(list: string): Uint8Array {
+  const ids = list === '' ? [] : list.split(',').map(BigInt);
+  const bytes = Buffer.allocUnsafe(ids.length * MAX_VARINT);
+  let at = 0;
+  for (const id of ids) at = writeVarint(id, bytes, at);
+  return bytes.subarray(0, at);
+}
+
+const rowFeatures = (features: Uint8Array) =>
+  parseJsonExactly(`[${Buffer.from(features).toString()}]`, ['properties']) as RowFeature[];
 
 /** Ids separated by commas. A CSV record is the id, an empty geometry and the end of the line. */
 function idList(records: Uint8Array): string {

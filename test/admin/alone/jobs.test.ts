@@ -82,6 +82,29 @@ describeStates('job engine', (temporary) => {
     vi.restoreAllMocks();
   });
 
+  it('runs only jobs of its owner where it has one, also such that another instance left behind', async () => {
+    kind(async () => {});
+    await jobs.stop();
+    const add = (owner: string) =>
+      t.state.jobs.add({ kind: 'k', input: {}, owner, maxAttempts: 3, resources: [] });
+    const queued = (await add('api-key:1')).job.id;
+    const own = (await add('command line')).job.id;
+    const command = new JobEngine(t.state.jobs, { owner: 'command line', pollMs: 30 });
+    command.register({
+      ...{ kind: 'k', title: 'K', console: 'Geoprocessing', operationType: 9, resumable: true },
+      run: async () => ({}),
+    });
+    command.start();
+    expect((await command.finished(own)).state).toBe('Succeeded');
+    // Several looks later.
+    await sleep(200);
+    const lost = new JobRuns(t.state.jobs.db, 'lost');
+    expect((await lost.claim({ kinds: ['k'], leaseMs: 1 }))?.job.id).toBe(queued);
+    await sleep(200);
+    await command.stop();
+    expect(await t.state.jobs.get(queued)).toMatchObject({ state: 'Running', attempt: 1 });
+  });
+
   it('writes nothing of a run whose lease another instance holds', async () => {
     kind(async () => {});
     await jobs.stop();

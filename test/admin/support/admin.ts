@@ -229,6 +229,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
       catalog: () => new CatalogSnapshot([], [], 0),
       settle: async () => {},
     }),
+    derivations,
     layerCopies: new LayerCopies({
       ...{ connections, pools, jobs, imports, layers, shownLayers, derivations },
       ...{ documents: t.state.documents, collections: t.state.collections, catalog: visible },

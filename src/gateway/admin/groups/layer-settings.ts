@@ -7,9 +7,11 @@ import { Cql2Error } from '../../../core/cql2/index.js';
 import { ApiError, notFound } from '../../../core/errors.js';
 import type { AnyNumber } from '../../../core/exact-number.js';
 import { FILTER_LANGUAGES, type FieldSettings, type Relationship } from '../../../core/layer-settings.js';
-import { actorOf } from '../../../core/operation.js';
+import { actorOf, type Principal } from '../../../core/operation.js';
 import { layerFailure } from '../../../core/unread.js';
 import type { DomainCode } from '../../../core/vector-source.js';
+import { hidingSettings } from '../../../services/access/hidden.js';
+import { isAdministrator } from '../../../services/access/policy.js';
 import { checkLayer, domainProblem, hasField } from '../../../services/layers/checks.js';
 import { permanentRows } from '../../../services/layers/settled.js';
 import type { AdminDeps } from '../deps.js';
@@ -89,10 +91,23 @@ export const fields = {
         { fields: changed.length > 0 ? changed : undefined },
         actorOf(principal),
       );
+      await chooseHidden('fields', collection, principal, deps);
       return fieldsView(requireFeatures(params.layerId, deps), deps);
     },
   }),
 };
+
+/** What an administrator hides in a second layer of a table is all that it has to hide. */
+async function chooseHidden(
+  member: 'filter' | 'fields',
+  collection: Collection,
+  principal: Principal,
+  { derivations, layers }: AdminDeps,
+): Promise<void> {
+  if (!isAdministrator(principal)) return;
+  const chosen = { [member]: hidingSettings(layers.settingsOf(collection))[member] };
+  await derivations.choose(collection.id, chosen, actorOf(principal));
+}
 
 const FilterSchema = Type.Object({
   expression: Type.String({ minLength: 1, maxLength: 10_000 }),
@@ -121,6 +136,7 @@ export const filter = {
       if (permanent) requireFilter(permanent, collection);
       requireWhole([collection], 'read', principal, deps);
       await deps.layers.put(collection, { filter: permanent }, actorOf(principal));
+      await chooseHidden('filter', collection, principal, deps);
       return filterView(collection, deps);
     },
   }),

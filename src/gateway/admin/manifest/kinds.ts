@@ -16,7 +16,10 @@ import { ApiError } from '../../../core/errors.js';
 import type { LayerSettings } from '../../../core/layer-settings.js';
 import type { Principal } from '../../../core/operation.js';
 import { StyleError } from '../../../core/style/check.js';
+import { chooseHidden } from '../../../services/access/derivations.js';
+import { hidingSettings } from '../../../services/access/hidden.js';
 import { permits, requireHeld } from '../../../services/access/permissions.js';
+import { isAdministrator } from '../../../services/access/policy.js';
 import { RATE_LIMIT_KIND } from '../../../services/access/rate-limits.js';
 import { RULE_KINDS } from '../../../services/access/rules.js';
 import { checkLayer } from '../../../services/layers/checks.js';
@@ -154,6 +157,16 @@ const layerSettings = documentKind(
 );
 const layer: Kind = {
   ...layerSettings,
+  async prepare(entry, targets, deps) {
+    await layerSettings.prepare!(entry, targets, deps);
+    return { isByAdministrator: isAdministrator(targets.principal) };
+  },
+  async write(stores, name, spec, by, prepared) {
+    await layerSettings.write(stores, name, spec, by, prepared);
+    const { isByAdministrator = false } = (prepared ?? {}) as { isByAdministrator?: boolean };
+    if (!spec || !isByAdministrator) return;
+    await chooseHidden(stores.documents.announcing('access'), name, hidingSettings(spec), by);
+  },
   /** Nothing that is said of a layer which is gone is no object: it could not be applied anywhere. */
   list: async (deps) =>
     (await layerSettings.list(deps)).filter(

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import Type, { type Static } from 'typebox';
 import { problem } from '../../../core/body-problems.js';
 import { ApiError } from '../../../core/errors.js';
 import type { TableChoice } from '../../../core/table-tasks.js';
-import { DERIVATION_KIND, type SourceLayer } from '../../../services/access/rules.js';
+import { DERIVATION_KIND, type Derivation, type SourceLayer } from '../../../services/access/rules.js';
 import {
   CONNECTION,
   type Connection,
@@ -193,13 +194,22 @@ export const publishedLayer: Kind = {
     if (!spec) return void (await store.remove(PUBLISHED_LAYER, name));
     const { body: layer, sources } = prepared as { body: PublishedLayer; sources: readonly SourceLayer[] };
     const access = documents.announcing('access');
-    if (sources.length > 0) await access.put(DERIVATION_KIND, name, { sources }, by);
-    else await access.remove(DERIVATION_KIND, name);
+    if (sources.length > 0) {
+      const before = await documents.get<Derivation>(DERIVATION_KIND, name);
+      await access.put(DERIVATION_KIND, name, derivationOf(sources, before?.body), by);
+    } else await access.remove(DERIVATION_KIND, name);
     if (layer.layerId > 0) await collections.take(layer.layerId, name);
     const layerId = await collections.idOf(name);
     await store.put(PUBLISHED_LAYER, name, { ...layer, layerId }, by);
   },
 };
+
+/** What an administrator chose for the layer holds for as long as it shows the same table. */
+function derivationOf(sources: readonly SourceLayer[], before: Derivation | undefined): Derivation {
+  const ids = (all: readonly SourceLayer[]) => all.map(({ id }) => id).sort();
+  const isSame = before?.chosen && isDeepStrictEqual(ids(before.sources), ids(sources));
+  return isSame ? { sources, chosen: before.chosen! } : { sources };
+}
 
 /** What the table is. What keeps it from being looked at is told as what is wrong with the layer. */
 async function inspected(connection: StoredConnection, choice: TableChoice, { publishedLayers }: AdminDeps) {

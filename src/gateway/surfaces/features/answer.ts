@@ -2,7 +2,6 @@ import { contentTag } from '../../../core/content-tag.js';
 import { uriOf } from '../../../core/crs.js';
 import { csvHeader } from '../../../core/csv.js';
 import type { ItemsResult } from '../../../core/features.js';
-import { parseJsonExactly } from '../../../core/json.js';
 import type { Exchange, Reply } from '../../../core/operation.js';
 import type { Pools } from '../../../core/tasks.js';
 import { linkHeader } from '../common.js';
@@ -94,10 +93,4 @@ function pageHeaders(x: Exchange, page: Page, { returned, last, more }: PageEnd)
     ...(page.numberMatched === undefined ? {} : { 'ogc-numbermatched': String(page.numberMatched) }),
     'ogc-numberreturned': String(returned),
   };
-}
-
-/** Id and properties of each feature of a page read without geometry. Numbers may be `ExactNumber`s. */
-export function featureRows(page: Page): { id: string | number; properties: Record<string, unknown> }[] {
-  const text = `[${Buffer.from(page.first.features).toString('utf8')}]`;
-  return parseJsonExactly(text, ['properties']) as ReturnType<typeof featureRows>;
 }

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { CatalogSnapshot } from '../../../core/collection.js';
+import { Markup } from '../../../core/html.js';
 import { parseJsonExactly } from '../../../core/json.js';
 import { HTML_FORMAT, linkType } from '../../../core/media.js';
 import {
@@ -12,7 +13,7 @@ import {
 import type { ItemReplies, ItemReply } from '../../../services/cache/item-replies.js';
 import * as pages from '../../pages/index.js';
 import { documentReply, LinkSchema, type SurfaceDeps } from '../common.js';
-import { featureRows, pageReply } from './answer.js';
+import { pageReply } from './answer.js';
 import { FEATURES_PATH } from './documents.js';
 import { GML_FORMAT, ITEM_FORMATS } from './formats.js';
 import { featureLinks, itemReply, readItem } from './item.js';
@@ -88,11 +89,15 @@ export function itemOperations(deps: ItemDeps): Operation[] {
       },
       async run(x) {
         const view = viewOf(deps, x.principal, x.params.collectionId);
-        const page = await readPage(x, pools, planPage(x, view, x.params));
-        if (x.format !== HTML_FORMAT) return pageReply(x, pools, page);
+        const plan = planPage(x, view, x.params);
+        if (x.format !== HTML_FORMAT) return pageReply(x, pools, await readPage(x, pools, plan));
+        const form = pages.itemRowsForm(x, view.visible);
+        const page = await readPage(x, pools, { ...plan, task: { ...plan.task, form } });
+        const { returned, features } = page.first;
+        const rows = new Markup(Buffer.from(features).toString());
         const links = pageLinks(x, page, page.first.last, page.first.more);
         return documentReply(x, undefined, () =>
-          pages.itemsPage(x, { ...page, collection: view.visible, links }, featureRows(page)),
+          pages.itemsPage(x, { ...page, collection: view.visible, links }, { returned, rows }),
         );
       },
     }),

@@ -151,7 +151,7 @@ const sizes = new WeakMap<VectorCollection, Map<string, number>>();
 const UNKNOWN_SIZE = 400;
 const LEAST_OF_PART = 20;
 
-const sizeKey = ({ task }: PagePlan) => `${task.format} ${task.fields?.length ?? 'all'}`;
+const sizeKey = ({ task }: PagePlan) => `${task.form?.kind ?? task.format} ${task.fields?.length ?? 'all'}`;
 
 function featureSize(plan: PagePlan): number {
   return sizes.get(plan.view.collection)?.get(sizeKey(plan)) ?? UNKNOWN_SIZE;

@@ -38,6 +38,6 @@ export function jsonReply(document: unknown, format: 'json' | 'pjson' = 'json'):
 }
 
 /** A document whose text is there already: that of many features. */
-export function textReply(body: string): Reply {
+export function textReply(body: string | Uint8Array): Reply {
   return { status: 200, mediaType: 'application/json', body, cacheControl: 'no-store' };
 }

@@ -5,6 +5,7 @@ import type { Quantisation } from '../../../core/features.js';
 import type { EsriField } from '../../../core/geoservices-features.js';
 import type { EsriGeometryType } from '../../../core/geoservices-geometry.js';
 import type { Reply } from '../../../core/operation.js';
+import { MAX_VARINT, writeVarint } from '../../../core/varints.js';
 import { spatialReferenceOf } from './layer-documents.js';
 
 /** Answers of queries as Esri's FeatureCollection.proto has them; features themselves are written by the stores. */
@@ -94,32 +95,22 @@ export function countPbf(count: number): Reply {
   return reply('count', result.finish());
 }
 
-export function idsPbf(idColumn: string, ids: readonly bigint[]): Reply {
+/** `ids`: varints, in parts. */
+export function idsPbf(idColumn: string, ids: readonly Uint8Array[]): Reply {
   const result = new PbfWriter();
   result.writeStringField(1, idColumn);
-  result.writeMessage(3, writeVarints, ids);
-  return reply('ids', result.finish());
+  const size = ids.reduce((sum, { length }) => sum + length, 0);
+  result.writeTag(3, LENGTH_DELIMITED);
+  result.writeVarint(size);
+  return reply('ids', result.finish(), ...ids);
 }
 
 /** A member that is a varint. The writer of numbers would round integers of 64 bits. */
 function writeInteger(message: PbfWriter, field: number, value: bigint): void {
   message.writeTag(field, VARINT);
-  writeVarint(message, value);
-}
-
-function writeVarints(values: readonly bigint[], message: PbfWriter): void {
-  for (const value of values) writeVarint(message, value);
-}
-
-function writeVarint(message: PbfWriter, value: bigint): void {
   message.realloc(MAX_VARINT);
-  let rest = BigInt.asUintN(64, value);
-  for (; rest > 0x7fn; rest >>= 7n) message.buf[message.pos++] = Number(rest & 0x7fn) | 0x80;
-  message.buf[message.pos++] = Number(rest);
+  message.pos = writeVarint(value, message.buf, message.pos);
 }
-
-/** Bytes of a varint of 64 bits at most. */
-const MAX_VARINT = 10;
 
 /** Lengths first: no byte of the features is written twice. */
 function reply(kind: keyof typeof RESULTS, ...parts: Uint8Array[]): Reply {

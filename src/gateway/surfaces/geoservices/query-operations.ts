@@ -150,7 +150,7 @@ async function idsReply(
   const { maxBytes: _, ...plain } = task;
   const page = {
     ...{ ...plain, format: 'csv' as const, fields: [], skipGeometry: true, limit: IDS, offset: 0 },
-    form: { kind: 'ids' as const },
+    form: { kind: format === 'pbf' ? ('packed-ids' as const) : ('ids' as const) },
   };
   const lists: Uint8Array[] = [];
   let number = 0;
@@ -162,11 +162,10 @@ async function idsReply(
         'payload-too-large',
         `There are more than ${LIMITS.geoServicesIds} ids: ask for fewer.`,
       );
-    if (part.returned > 0) lists.push(COMMA, part.features);
+    if (part.returned > 0) lists.push(part.features);
   }
-  const ids = Buffer.concat(lists.slice(1));
-  if (format === 'pbf')
-    return idsPbf(source.idColumn, ids.length === 0 ? [] : ids.toString().split(',').map(BigInt));
+  if (format === 'pbf') return idsPbf(source.idColumn, lists);
+  const ids = Buffer.concat(lists.flatMap((list, i) => (i === 0 ? [list] : [COMMA, list])));
   const [head, end] =
     format === 'geojson'
       ? ['{"properties":{"objectIds":[', ']}}']

@@ -35,23 +35,26 @@ export function serviceQueryOperations(deps: QueryDeps): Operation[] {
     async run(x, path, members) {
       const format = textOf(members, 'f', MOST_TEXT) ?? 'json';
       if (!['json', 'pjson'].includes(format.toLowerCase())) throw badParameter('f', 'must be json or pjson');
-      const parts: string[] = [];
+      const parts: Uint8Array[] = [];
       let bytes = 0;
       for (const { layerId, ...own } of layersOf(members)) {
         const address = { service: path['serviceId']!, layerId, parameter: 'layerDefs' };
         const layer = requireLayer(deps, x.principal, address);
         const request = queryRequest(layer, { ...members, ...own, f: 'json' });
         const { body } = await answer(x, deps.pools, layer, request);
-        const text = Buffer.from(body as Uint8Array).toString();
-        bytes += text.length;
+        const document = typeof body === 'string' ? Buffer.from(body) : (body as Uint8Array);
+        bytes += document.length;
         if (bytes > LIMITS.geoServicesBytes)
           throw new ApiError(
             'payload-too-large',
             'The layers have too much for one answer: ask for them one by one.',
           );
-        parts.push(`{"id":${layerId},${text.slice(1)}`);
+        const head = `${parts.length === 0 ? '{"layers":[' : ','}{"id":${layerId},`;
+        // What stands after the brace of the document.
+        parts.push(Buffer.from(head), document.subarray(1));
       }
-      return textReply(`{"layers":[${parts.join(',')}]}`);
+      const [start, end] = parts.length === 0 ? ['{"layers":[', ']}'] : ['', ']}'];
+      return textReply(Buffer.concat([Buffer.from(start!), ...parts, Buffer.from(end!)]));
     },
   });
 }

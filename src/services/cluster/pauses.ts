@@ -1,0 +1,96 @@
+import { performance } from 'node:perf_hooks';
+import { ApiError } from '../../core/errors.js';
+
+export interface PausesOptions {
+  /** Takes over all changes of the state that were announced. Rejects if it cannot read them. */
+  catchUp(): Promise<void>;
+  /** Milliseconds of a clock that never goes back. */
+  now?(): number;
+  /** Milliseconds since 1970. A machine that slept sees its sleep only here. */
+  wallClock?(): number;
+  /** Milliseconds for which requests wait for the state. */
+  patienceMs?: number;
+}
+
+/** The time that a change waits for other processes (`Cluster.settle`). A process that stood still for less did not delay its answer. */
+export const MAX_PAUSE_MS = 1000;
+const TICK_MS = 200;
+const PATIENCE_MS = 5000;
+
+/**
+ * Notices that the process stood still for longer than a change of the state waits for it: a stopped process, a frozen
+ * machine. What it remembers of keys and rules may be old then, so it reads the changes before it uses them again.
+ */
+export class Pauses {
+  readonly #options: PausesOptions;
+  readonly #now: () => number;
+  readonly #wallClock: () => number;
+  readonly #timer: NodeJS.Timeout;
+  #seenAt: number;
+  #seenWall: number;
+  #count = 0;
+  /** The number of pauses after which the changes were read. */
+  #caughtUp = 0;
+  #reading: Promise<void> | undefined;
+
+  constructor(options: PausesOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+    this.#wallClock = options.wallClock ?? (() => Date.now());
+    this.#seenAt = this.#now();
+    this.#seenWall = this.#wallClock();
+    this.#timer = setInterval(() => void this.current()?.catch(() => {}), TICK_MS).unref();
+  }
+
+  /**
+   * Undefined if what is remembered of the state may be used; else resolves when it may. Rejects with `unavailable` if the
+   * changes cannot be read.
+   */
+  current(): Promise<void> | undefined {
+    this.#look();
+    if (this.#caughtUp === this.#count) return undefined;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    const [at, wall] = [this.#now(), this.#wallClock()];
+    if (at - this.#seenAt > MAX_PAUSE_MS || wall - this.#seenWall > MAX_PAUSE_MS) this.#count += 1;
+    this.#seenAt = at;
+    this.#seenWall = wall;
+  }
+
+  /** What was read before another pause is old as well. */
+  async #read(): Promise<void> {
+    while (this.#caughtUp !== this.#count) {
+      const count = this.#count;
+      await this.#inTime(this.#options.catchUp());
+      this.#look();
+      if (count === this.#count) this.#caughtUp = count;
+    }
+  }
+
+  async #inTime(catchUp: Promise<void>): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error('late')), this.#options.patienceMs ?? PATIENCE_MS);
+    });
+    try {
+      await Promise.race([catchUp, late]);
+    } catch {
+      throw new ApiError('unavailable', STALE, { headers: { 'retry-after': RETRY_SECONDS } });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+const RETRY_SECONDS = '5';
+const STALE =
+  'The server was paused, and cannot read the changes of its state since then. Send the request again.';
