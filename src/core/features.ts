@@ -140,6 +140,38 @@ export interface CountTask extends FeatureQuery {
   atMost?: number;
 }
 
+/** A count of the values that features are written without. */
+export interface LossesTask extends FeatureQuery {
+  /** Names of the fields that are written. */
+  fields: string[];
+}
+
+/** What features of GeoJSON and CSV do not have of the rows of a query. */
+export interface Losses {
+  /** Rows whose value is infinite or not a number, by the name of the field; only fields that have some. */
+  readonly notFinite: Readonly<Record<string, number>>;
+  /** Geometries by what they lose; only losses that occur. */
+  readonly geometries: Readonly<Partial<Record<LossKind, number>>>;
+}
+
+export const LOSS_KINDS = ['arcs', 'surfaces', 'measures', 'coordinates', 'unreadable'] as const;
+export type LossKind = (typeof LOSS_KINDS)[number];
+
+export const NO_LOSSES: Losses = { notFinite: {}, geometries: {} };
+
+/** Losses from the first row of a statement: counts of the fields, then of the kinds of losses. */
+export function lossesOf(fields: readonly Pick<Field, 'name'>[], counts: readonly unknown[]): Losses {
+  const present = (names: readonly string[], first: number) =>
+    Object.fromEntries(
+      names.flatMap((name, i) => {
+        const count = Number(counts[first + i] ?? 0);
+        return count > 0 ? [[name, count]] : [];
+      }),
+    );
+  const names = fields.map(({ name }) => name);
+  return { notFinite: present(names, 0), geometries: present(LOSS_KINDS, names.length) };
+}
+
 /** Rows for computing with, in the order of the id. */
 export interface RowsQuery extends FeatureQuery {
   fields: string[];

@@ -4,7 +4,7 @@ import { BodyError, readBody } from '../../core/body.js';
 import type { Retention } from '../../core/events.js';
 import { TaskFailure } from '../../core/failure.js';
 import { featureSetOf } from '../../core/feature-set.js';
-import type { FeatureQuery } from '../../core/features.js';
+import { type FeatureQuery, NO_LOSSES } from '../../core/features.js';
 import type { TaskInput, TaskName, TaskOutput } from '../../core/tasks.js';
 import Database from '../../native/sqlite.js';
 import { Cancellation, type CancellationFlag } from '../cancellation.js';
@@ -120,6 +120,8 @@ const TASKS: {
   'vector.items': readItems,
   'vector.item': (task, cancellation) => storeOf(task.source).item(task, cancellation),
   'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),
+  'vector.losses': async (task, cancellation) =>
+    (await storeOf(task.source).losses?.(task, cancellation)) ?? NO_LOSSES,
   'vector.groups': (task, cancellation) => grouping(task).groups(task, cancellation),
   'vector.groupCount': (task, cancellation) => grouping(task).groupCount(task, cancellation),
   'vector.classBreaks': (task, cancellation) => classBreaks(task, grouping(task).groups, cancellation),
