@@ -2,8 +2,11 @@ import { existsSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
 import { hasFeatures } from '../core/abilities.js';
+import type { VectorCollection } from '../core/collection.js';
 import { TaskFailure } from '../core/failure.js';
 import type { ExportFormat } from '../core/ogr.js';
+import type { Pools } from '../core/tasks.js';
+import { noteLosses } from '../core/value-notes.js';
 import { type CatalogOptions, withCatalog } from './catalog.js';
 import { CommandError, EXIT_FAILED } from './command-error.js';
 
@@ -20,6 +23,20 @@ const FORMATS: Record<string, ExportFormat> = {
 
 /** Formats whose coordinates are longitudes and latitudes. */
 const IN_DEGREES: ReadonlySet<ExportFormat> = new Set(['GeoJSON', 'KML']);
+
+/** Formats whose geometries have no M values and no arcs. */
+const FEATURE_FORMATS: ReadonlySet<ExportFormat> = new Set(['GeoJSON', 'KML']);
+
+/** Sentences on values and geometries that such a format does not have. */
+async function findLosses(
+  pools: Pools,
+  { source }: VectorCollection,
+  format: ExportFormat,
+): Promise<string[]> {
+  // KML has infinite numbers.
+  const fields = format === 'KML' ? [] : source.fields.map(({ name }) => name);
+  return noteLosses(await pools.run('vector.losses', { source, filter: undefined, fields }));
+}
 
 /** `graticule export COLLECTION FILE`: writes a vector collection; the file is there whole or not at all. */
 export async function exportCollection(id: string, file: string, options: ExportOptions): Promise<void> {
@@ -53,8 +70,9 @@ export async function exportCollection(id: string, file: string, options: Export
       const { features, notes = [] } = await pools.run('ogr.translate', task, {
         onProgress: (f) => bar.update(Math.round(f * 100)),
       });
+      const losses = FEATURE_FORMATS.has(format) ? await findLosses(pools, collection, format) : [];
       bar.stop();
-      for (const note of notes) process.stderr.write(`warning: ${note}\n`);
+      for (const note of [...losses, ...notes]) process.stderr.write(`warning: ${note}\n`);
       process.stdout.write(`wrote ${features} features to ${file}\n`);
     });
   } catch (error) {

@@ -18,6 +18,24 @@ export function uncrossed(box: Box): Box {
   return box[0] <= box[2] ? box : [-180, box[1], 180, box[3]];
 }
 
+/** The box itself, or with an eastern side beyond 180 degrees where it lies across the antimeridian. */
+export function unwrapped(box: Box): Box {
+  return box[0] <= box[2] ? box : [box[0], box[1], box[2] + 360, box[3]];
+}
+
+/** A longitude as one from -180 to 180. */
+export function wrapLongitude(degrees: number): number {
+  return Math.abs(degrees) <= 180 ? degrees : degrees - 360 * Math.floor((degrees + 180) / 360);
+}
+
+/** A box of any longitudes as one of -180 to 180: across the antimeridian where it went beyond. */
+export function wrapBox(box: Box): Box {
+  const [west, south, east, north] = box;
+  if (Math.abs(west) <= 180 && Math.abs(east) <= 180) return box;
+  if (east - west >= 360) return [-180, south, 180, north];
+  return [wrapLongitude(west), south, wrapLongitude(east), north];
+}
+
 /** Bounds of the square of Web Mercator, in degrees: west, south, east, north. */
 export const WEB_MERCATOR_BOUNDS: Box = [-180, -85.0511287798066, 180, 85.0511287798066];
 

@@ -110,6 +110,22 @@ function written(digits: string, scale: number, maxPlain: number): string {
   return `${digits[0]}${rest && `.${rest}`}e${point - 1}`;
 }
 
+/** Digits that tell all doubles apart. */
+const DOUBLE_DIGITS = 17;
+
+/**
+ * Whether a number that a client sent is a stored one as a double, in the shortest digits or in 17: clients of GeoServices
+ * read `esriFieldTypeDouble` so, and send it back with every edit of the feature.
+ */
+export function isDoubleOf(sent: string, stored: string): boolean {
+  if (!isNumberText(sent) || !isNumberText(stored)) return false;
+  const double = Number(stored);
+  if (!Number.isFinite(double)) return false;
+  const digits = canonicalDigits(sent);
+  const forms = [String(double), double.toPrecision(DOUBLE_DIGITS)];
+  return forms.some((form) => canonicalDigits(form) === digits);
+}
+
 /** The double nearest to `a - b`, of all their digits. */
 export function difference(a: AnyNumber | bigint, b: AnyNumber | bigint): number {
   if (typeof a === 'bigint' && typeof b === 'bigint') return Number(a - b);

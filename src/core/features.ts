@@ -153,6 +153,38 @@ export interface CountTask extends FeatureQuery {
   atMost?: number;
 }
 
+/** A count of the values that features are written without. */
+export interface LossesTask extends FeatureQuery {
+  /** Names of the fields that are written. */
+  fields: string[];
+}
+
+/** What features of GeoJSON and CSV do not have of the rows of a query. */
+export interface Losses {
+  /** Rows whose value is infinite or not a number, by the name of the field; only fields that have some. */
+  readonly notFinite: Readonly<Record<string, number>>;
+  /** Geometries by what they lose; only losses that occur. */
+  readonly geometries: Readonly<Partial<Record<LossKind, number>>>;
+}
+
+export const LOSS_KINDS = ['arcs', 'surfaces', 'measures', 'coordinates', 'unreadable'] as const;
+export type LossKind = (typeof LOSS_KINDS)[number];
+
+export const NO_LOSSES: Losses = { notFinite: {}, geometries: {} };
+
+/** Losses from the first row of a statement: counts of the fields, then of the kinds of losses. */
+export function lossesOf(fields: readonly Pick<Field, 'name'>[], counts: readonly unknown[]): Losses {
+  const present = (names: readonly string[], first: number) =>
+    Object.fromEntries(
+      names.flatMap((name, i) => {
+        const count = Number(counts[first + i] ?? 0);
+        return count > 0 ? [[name, count]] : [];
+      }),
+    );
+  const names = fields.map(({ name }) => name);
+  return { notFinite: present(names, 0), geometries: present(LOSS_KINDS, names.length) };
+}
+
 /** Rows for computing with, in the order of the id. */
 export interface RowsQuery extends FeatureQuery {
   fields: string[];
@@ -160,6 +192,8 @@ export interface RowsQuery extends FeatureQuery {
   limit: number;
   /** Returns decimals as text with all their digits, if the store has such. Default: doubles. */
   exact?: boolean;
+  /** Adds `ground` to rows whose stored geometries have edges over the ground, which are cut at 180 degrees when they are read. */
+  groundMeasures?: boolean;
 }
 
 export interface FeatureRow {
@@ -168,6 +202,8 @@ export interface FeatureRow {
   geometry: Uint8Array | null;
   /** In the order of the query's fields. Dates as ISO 8601 text, JSON and arrays as JSON text. */
   values: (string | number | bigint | boolean | null)[];
+  /** Area in square metres, and length of lines and rings in metres, of the geometry as it is stored. */
+  ground?: { readonly area: number; readonly length: number };
 }
 
 /** The field of a source by name. */

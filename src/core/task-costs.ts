@@ -76,6 +76,7 @@ const tile = ({ extent = 0 }: CostedInput): TaskCost => ({
 const COSTS: Partial<Record<TaskName, (input: CostedInput) => TaskCost>> = {
   'vector.items': page,
   'vector.count': (input) => (input.filter === undefined ? NOTHING : scan(input)),
+  'vector.losses': (input) => scan(input, 1),
   'vector.extent': (input) => (input.filter === undefined ? NOTHING : scan(input, 1)),
   'vector.groups': analysis,
   'vector.groupCount': analysis,

@@ -32,6 +32,8 @@ import type {
   ItemsResult,
   ItemsTask,
   ItemTask,
+  Losses,
+  LossesTask,
 } from './features.js';
 import type { FileFinding } from './file-findings.js';
 import type { GeocodingTasks } from './geocoding.js';
@@ -122,6 +124,8 @@ export interface Tasks
   /** Extent as the rows have it now. */
   'vector.extent': { input: FeatureQuery; output: ExtentResult };
   'vector.count': { input: CountTask; output: number };
+  /** Counts the values that features are written without. */
+  'vector.losses': { input: LossesTask; output: Losses };
   'vector.groups': { input: GroupsTask; output: GroupsResult };
   'vector.classBreaks': { input: ClassBreaksTask; output: ClassBreaksResult };
   'vector.bins': { input: BinsTask; output: BinsResult };

@@ -1,5 +1,7 @@
 /** Sentences on values that a file or table has in another form than their source. */
 
+import { LOSS_KINDS, type Losses, type LossKind } from './features.js';
+
 /** Names in a sentence. */
 const MAX_NAMED = 10;
 
@@ -32,4 +34,26 @@ export const noteDecimalIntegers = noteAs('Decimals in columns of integers: thes
 export const noteBase64Values = noteAs(
   'Binary values in columns of text: they are base64 text in these properties',
 );
+/** What is written of a geometry in place of what it loses. */
+const GEOMETRY_LOSSES: Readonly<Record<LossKind, string>> = {
+  arcs: 'Arcs became lines',
+  surfaces: 'Surfaces (TIN, PolyhedralSurface, Triangle) became polygons',
+  measures: 'M values are omitted',
+  coordinates: 'Geometries with coordinates that are not finite are omitted, in part or completely',
+  unreadable: 'Unreadable geometries are null',
+};
+
+/** Sentences on values and geometries that features do not have as they are stored. */
+export function noteLosses({ notFinite, geometries }: Losses): string[] {
+  const counts = Object.entries(notFinite).map(([name, count]) => `${name} (${count})`);
+  const kinds = LOSS_KINDS.filter((kind) => geometries[kind] !== undefined);
+  return [
+    ...noteOf(
+      'Values that are infinite or not a number (NaN) are null in these properties, with the number of values',
+      counts,
+    ),
+    ...kinds.map((kind) => `${GEOMETRY_LOSSES[kind]}. Number of geometries: ${geometries[kind]}.`),
+  ];
+}
+
 export const noteImpossibleDates = noteAs('Dates that no calendar has are null in these properties');

@@ -4,6 +4,7 @@ import {
   digitsOf,
   exactInteger,
   exactNumber,
+  isDoubleOf,
   isExactNumber,
   negate,
   readNumber,
@@ -72,4 +73,14 @@ it('object ids are numbers where these hold them, else bigints', () => {
   ]);
   for (const value of [1.5, '1.5', 'x', '', null, '9223372036854775808', 2 ** 60])
     expect(readObjectId(value), String(value)).toBeUndefined();
+});
+
+it('is told from the double that clients are shown of it', () => {
+  expect(isDoubleOf('0.1', '0.10000000000000000001')).toBe(true);
+  expect(isDoubleOf('0.10000000000000001', '0.1')).toBe(true);
+  expect(isDoubleOf('1.0e0', '1.00000000000000000001')).toBe(true);
+  expect(isDoubleOf('1.1', '1.00000000000000000001')).toBe(false);
+  expect(isDoubleOf('1.00000000000000000002', '1.00000000000000000001')).toBe(false);
+  expect(isDoubleOf('null', '1')).toBe(false);
+  expect(isDoubleOf('1', 'null')).toBe(false);
 });

@@ -24,7 +24,7 @@ beforeAll(async () => {
     CREATE TABLE kinds (id serial PRIMARY KEY, geom geometry(Point, 4326),
       ts timestamp[], ts0 timestamp(0)[], tz timestamptz[], v3 varchar(3)[], c3 char(3)[], b3 bit(3), bv3 bit varying(3), d3 three,
       i0 interval(0), iy interval year, i interval, n name, ch "char", m money, ms money[], bs bytea[], q tsquery, h hstore,
-      p pair, ip inet, r int4range, nums numeric(4,1)[], t3 varchar(3), c char(3), big text, tod time(0), x xml, bits bit(3)[]);
+      wide numeric, p pair, ip inet, r int4range, nums numeric(4,1)[], t3 varchar(3), c char(3), big text, tod time(0), x xml, bits bit(3)[]);
     INSERT INTO kinds DEFAULT VALUES;`);
   source = (await discover({ database: postgres.url })).layers.find(
     (layer) => layer.source.table === 'kinds',
@@ -120,4 +120,26 @@ it.each([
     .query(`SET TimeZone TO UTC; SET IntervalStyle TO postgres`)
     .then(() => client.query(`SELECT "${column}"::text AS v FROM kinds WHERE id = 1`));
   expect(rows).toEqual([{ v: stored }]);
+});
+
+it('leaves digits that clients of GeoServices are not shown, but not those of other numbers', async () => {
+  const DIGITS = '12345678901234567890.12345678901234567891';
+  const update = async (wide: string, areAttributes?: true) => {
+    await client.query(`UPDATE kinds SET wide = ${DIGITS} WHERE id = 1`);
+    const feature = { values: { wide, n: '"name"' }, ...(areAttributes ? { areAttributes } : {}) };
+    const { outcomes } = await postgisStore.edit({
+      ...{ filter: undefined, source, mode: 'each', crs: 'OGC:CRS84', swapAxes: false },
+      operations: [{ type: 'update', id: '1', feature }],
+      origin: { collection: 'c', layerId: 1, protocol: 'FeatureServer', requestId: 'r', actor: 'a' },
+    });
+    expect(outcomes).toEqual([{ ok: true, id: '1' }]);
+    return (await client.query('SELECT wide::text FROM kinds WHERE id = 1')).rows[0].wide;
+  };
+  const shown = String(Number(DIGITS));
+  expect(await update(shown, true)).toBe(DIGITS);
+  expect(await update(Number(DIGITS).toPrecision(17), true)).toBe(DIGITS);
+  expect(await update('12345678901234560000', true)).toBe('12345678901234560000');
+  expect(await update('12345678901234567891', true)).toBe('12345678901234567891');
+  expect(Number(await update(shown))).toBe(Number(shown));
+  expect(await update(shown)).not.toBe(DIGITS);
 });

@@ -24,6 +24,14 @@ const SQL = `
   INSERT INTO snow (sid, nu, ts, jb, geom) VALUES
     (1152921504606846977, 12345678901234567890.12345678901234567890, '2020-01-01T23:59:59.999999Z', '{"a": 9007199254740993, "b": 0.10, "c": 1e400}', ${POINT}),
     (9223372036854775807, 0.5, '2020-01-01T00:00:00.5Z', '[1.10]', ${POINT});
+  CREATE TABLE lossy (id serial PRIMARY KEY, f8 double precision, f4 real, nu numeric, ts timestamptz, whole int, geom geometry(GeometryZM, 4326));
+  INSERT INTO lossy (f8, f4, nu, ts, whole, geom) VALUES
+    ('Infinity', 'NaN', 'NaN', 'infinity', 1, 'SRID=4326;POINT ZM (1 1 5 5)'), ('-Infinity', 1, 1, '2020-01-01', 2, 'SRID=4326;CIRCULARSTRING ZM (0 0 1 1, 1 1 1 1, 2 0 1 1)'),
+    ('NaN', 1, 1, NULL, 3, 'SRID=4326;LINESTRING ZM (0 0 1 1, 1 1 1 1)'), (1, NULL, NULL, NULL, 4, NULL), (2, 2, 2, NULL, 5, 'SRID=4326;TIN ZM (((0 0 1 1, 1 0 1 1, 0 1 1 1, 0 0 1 1)))');
+  CREATE TABLE across (id serial PRIMARY KEY, name text, geom geography(Polygon, 4326));
+  INSERT INTO across (name, geom) VALUES ('x', 'POLYGON((170 -20, -170 -20, -170 -10, 170 -10, 170 -20))'), ('y', 'POLYGON((10 -20, 30 -20, 30 -10, 10 -10, 10 -20))');
+  CREATE TABLE across_lines (id serial PRIMARY KEY, name text, geom geography(LineString, 4326));
+  INSERT INTO across_lines (name, geom) VALUES ('x', 'LINESTRING(170 0, -170 0)'), ('y', 'LINESTRING(10 0, 30 0)');
   CREATE TABLE bigids (id bigint PRIMARY KEY, sid bigint, geom geometry(Point, 4326));
   INSERT INTO bigids VALUES (-9223372036854775808, 1, ${POINT}), (0, 2, ${POINT}), (9007199254740993, 9007199254740993, ${POINT}), (9223372036854775807, 4, ${POINT});
   CREATE TABLE odd (id serial PRIMARY KEY, ts timestamptz, d date, js json, big bigint[], deci numeric[], texts text[], nu numeric, far numeric, geom geometry(Point, 4326));
@@ -322,6 +330,102 @@ describe('exports', () => {
         expect(snow.csv).toContain('2020/01/01 23:59:59.999');
         expect(snow.warnings).toContain('truncated to milliseconds');
       }
+    }
+  });
+});
+
+const LOSSES = [
+  'Values that are infinite or not a number (NaN) are null in these properties, with the number of values: f8 (3), f4 (1), nu (1), ts (1).',
+  'Arcs became lines. Number of geometries: 1.',
+  'Surfaces (TIN, PolyhedralSurface, Triangle) became polygons. Number of geometries: 1.',
+  'M values are omitted. Number of geometries: 4.',
+];
+
+describe('values and geometries that features do not have', () => {
+  it('are counted by exports of all formats', async () => {
+    const path = `/api/v1/admin/services/default/layers/${numbers.get('lossy')}/export`;
+    const warnings = async (query: string) => {
+      const answer = await fetch(`${server.url}${path}?${query}`, {
+        headers: { 'x-api-key': server.adminKey },
+      });
+      const body = await answer.text();
+      expect([query, answer.status, answer.ok ? '' : body]).toEqual([query, 200, '']);
+      return JSON.parse(answer.headers.get('graticule-warnings') ?? '[]') as string[];
+    };
+    expect(await warnings('format=csv')).toEqual(LOSSES);
+    for (const format of ['geojson', 'gpkg', 'flatgeobuf', 'kml'])
+      expect([format, await warnings(`format=${format}`)]).toEqual([format, expect.arrayContaining(LOSSES)]);
+    expect(await warnings('format=csv&where=whole=4')).toEqual([]);
+    expect(await warnings('format=geojson&where=whole>3&outFields=whole')).toEqual([
+      LOSSES[2],
+      'M values are omitted. Number of geometries: 1.',
+    ]);
+  });
+
+  it('are counted by processes', async () => {
+    const client = new ProcessClient(server);
+    for (const [process, inputs] of [
+      ['conversion.feature-select', {}],
+      ['conversion.feature-export', { format: 'csv' }],
+    ] as const) {
+      const body = { inputs: { features: { collection: 'lossy' }, ...inputs } };
+      const { jobID } = await client.run(process, body);
+      const job = await text(`/api/v1/admin/jobs/${jobID}`);
+      if ('format' in inputs) expect(job).not.toContain('are left out');
+      for (const loss of LOSSES) expect([process, job]).toEqual([process, expect.stringContaining(loss)]);
+    }
+  });
+});
+
+it('FlatGeobuf files of processes name the features that they have not', async () => {
+  const client = new ProcessClient(server);
+  const inputs = { features: { collection: 'lossy' }, format: 'flatgeobuf' };
+  const { jobID } = await client.run('conversion.feature-export', { inputs });
+  const job = await text(`/api/v1/admin/jobs/${jobID}`);
+  expect(job).toContain('Features without a geometry, which the format does not hold, are left out: 1.');
+});
+
+describe('geographies across 180 degrees', () => {
+  it.each(['gpkg', 'flatgeobuf', 'kml', 'shapefile', 'csv', 'geojson'])(
+    'keep their parts in %s',
+    async (format) => {
+      const ending = { flatgeobuf: 'fgb', shapefile: 'shz' }[format] ?? format;
+      for (const [id, parts] of [
+        ['across', 2],
+        ['across_lines', 2],
+      ] as const) {
+        const path = `/api/v1/admin/services/default/layers/${numbers.get(id)}/export?format=${format}`;
+        const answer = await fetch(server.url + path, { headers: { 'x-api-key': server.adminKey } });
+        const bytes = new Uint8Array(await answer.arrayBuffer());
+        expect([id, format, answer.status]).toEqual([id, format, 200]);
+        const file = join(folder, `${id}.${ending}`);
+        writeFileSync(file, bytes);
+        const options = ending === 'csv' ? ['-oo', 'GEOM_POSSIBLE_NAMES=geometry'] : [];
+        const json = execFileSync('ogr2ogr', ['-f', 'GeoJSON', '/vsistdout/', ...options, file]).toString();
+        const { features } = JSON.parse(json);
+        const x = features.find((one: { properties: { name?: string; Name?: string } }) =>
+          [one.properties.name, one.properties.Name].includes('x'),
+        );
+        expect([id, x.geometry.type, x.geometry.coordinates.length]).toEqual([
+          ...[id, id === 'across' ? 'MultiPolygon' : 'MultiLineString', parts],
+        ]);
+      }
+    },
+  );
+
+  it('have the area and the length that the database has', async () => {
+    const client = new ProcessClient(server);
+    for (const [process, collection, name] of [
+      ['geometry.area', 'across', 'area'],
+      ['geometry.length', 'across', 'length'],
+      ['geometry.length', 'across_lines', 'length'],
+    ] as const) {
+      const { features } = await client.results(process, { inputs: { features: { collection } } });
+      const [x, y] = features.features.map(
+        (one: { properties: Record<string, number> }) => one.properties[name],
+      );
+      // Both are the same shape at other longitudes.
+      expect(Math.abs(x / y - 1)).toBeLessThan(1e-9);
     }
   });
 });

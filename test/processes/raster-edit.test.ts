@@ -42,7 +42,10 @@ beforeAll(async () => {
   const extent = ['-a_srs', 'EPSG:31985', '-a_ullr', '285000', '9125000', '310000', '9100000'];
   const sparse = ['-outsize', '5000', '5000', '-co', 'SPARSE_OK=TRUE', '-co', 'TILED=YES'];
   execFileSync('gdal_create', [...extent, ...sparse, pathOf('large')]);
-  server = await startServer({ sources: [DEM, gaps, classes, holes, levels, mask, veil, pathOf('large')] });
+  const world = ['-a_srs', 'EPSG:4326', '-outsize', '64', '64', '-burn', '7'];
+  execFileSync('gdal_create', [...world, '-a_ullr', '-180', '90', '180', '-90', pathOf('world')]);
+  const sources = [DEM, gaps, classes, holes, levels, mask, veil, pathOf('large'), pathOf('world')];
+  server = await startServer({ sources });
   client = new RasterClient(server, files);
 });
 afterAll(async () => {
@@ -298,6 +301,29 @@ it('raster.sample has the values of the pixels that points lie in, and between t
     count++;
   }
   expect(count).toBeGreaterThan(10);
+});
+
+it('the poles of a global raster do not take the pixels of a Mercator map', async () => {
+  const HALF = 20037508.342789244;
+  const crs = 'http://www.opengis.net/def/crs/EPSG/0/3857';
+  const answer = await client.get(`/ogc/coverages/collections/world/coverage?crs=${crs}`);
+  const coverage = files.path('tif');
+  writeFileSync(coverage, new Uint8Array(await answer.arrayBuffer()));
+  const world = { raster: { collection: 'world' } };
+  const plain = await client.output('raster.reproject', { ...world, targetSrid: 3857 }, 'raster');
+  for (const path of [coverage, plain]) {
+    const { x, y, pixels } = pixelsOf(path);
+    expect([x, y]).toEqual([x, x]);
+    expect(x).toBeGreaterThan(50);
+    expect(x).toBeLessThan(90);
+    expect(pixels.every((value) => value === 7)).toBe(true);
+    const [west, , , north] = geoTransformOf(path);
+    expect([west, north]).toEqual([expect.closeTo(-HALF, 0), expect.closeTo(HALF, 0)]);
+  }
+  // All of the world, whatever the side of a pixel is.
+  const cellSize = HALF / 5;
+  const coarse = await client.output('raster.reproject', { ...world, targetSrid: 3395, cellSize }, 'raster');
+  expect(pixelsOf(coarse)).toMatchObject({ x: 10, y: 10 });
 });
 
 const RASTER = { raster: { collection: DEM_COLLECTION } };

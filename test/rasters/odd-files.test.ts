@@ -177,6 +177,61 @@ describe('a raster', () => {
     expect(await found('world360', '-175,-18,-165,-12')).toBe(1);
   });
 
+  it('across 180 degrees has both sides in image services and in WCS', async () => {
+    const image = (id: string, path: string) => `/rest/services/${id}/ImageServer/${path}`;
+    const rows = async (path: string) => {
+      const answer = await fetch(server.url + path);
+      const bytes = new Uint8Array(await answer.arrayBuffer());
+      expect([path, answer.status, answer.ok ? '' : Buffer.from(bytes).toString()]).toEqual([path, 200, '']);
+      writeFileSync(join(tmpdir(), 'odd-answer.tif'), bytes);
+      const options = ['-q', '-of', 'XYZ', join(tmpdir(), 'odd-answer.tif'), '/vsistdout/'];
+      const lines = execFileSync('gdal_translate', options, { encoding: 'utf8' }).trim().split('\n');
+      return lines.map((line) => line.split(' ').map(Number));
+    };
+    const values = async (path: string) => (await rows(path)).map(([, , value]) => value);
+    const nearest = 'format=tiff&f=image&interpolation=RSP_NearestNeighbor';
+    expect(await values(image('world360', `exportImage?${nearest}&size=6,1&bbox=-15,0,15,5`))).toEqual([
+      79, 80, 81, 10, 11, 12,
+    ]);
+    // The whole, as the document has its extent.
+    for (const [id, west, east, size] of [
+      ['world360', 0, 360, '32,16'],
+      ['dateline', 170, 202, '32,20'],
+    ] as const) {
+      const { extent } = await json(image(id, '?f=json'));
+      expect([id, extent.xmin, extent.xmax]).toEqual([id, west, east]);
+      const whole = await json(image(id, `exportImage?f=json&size=${size}`));
+      expect([id, whole.extent.xmin, whole.extent.xmax]).toEqual([id, west, east]);
+    }
+    expect(await values(image('dateline', `exportImage?${nearest}&size=8,5`))).toEqual(Array(40).fill(50));
+    const { features } = await json(image('dateline', 'query?where=1=1&returnGeometry=true&f=json'));
+    expect(features[0].geometry.rings[0].map(([x]: number[]) => x)).toEqual([170, 170, 202, 202, 170]);
+    for (const [id, x, value] of [
+      ['world360', 185.5, '47'],
+      ['world360', -174.5, '47'],
+      ['dateline', 185.5, '50'],
+      ['dateline', -174.5, '50'],
+    ] as const) {
+      const at = `geometry=${x},-1&geometryType=esriGeometryPoint&sr=4326&f=json`;
+      expect([id, x, (await json(image(id, `identify?${at}`))).value]).toEqual([id, x, value]);
+    }
+    const found = await json(image('dateline', 'find?toGeometry=-174,-5&f=json'));
+    expect(found.images[0].center.x).toBeCloseTo(-174);
+
+    const wcs = (id: string, long: string) =>
+      image(
+        id,
+        `WCSServer?service=WCS&request=GetCoverage&version=2.0.1&coverageId=${id}&subset=Long(${long})&subset=Lat(-2,-1)`,
+      );
+    expect(await values(wcs('world360', '-15,15'))).toEqual([79, 80, 81, 10, 11, 12]);
+    expect(await values(wcs('world360', '170,190'))).toEqual([44, 45, 46, 47]);
+    expect(await values(wcs('world360', '-180,180'))).toHaveLength(72);
+    expect((await rows(wcs('dateline', '-180,180'))).map(([x]) => x)).toEqual(
+      Array.from({ length: 32 }, (_, i) => 170.5 + i),
+    );
+    expect(await rows(wcs('dateline', '-175,-170'))).toHaveLength(5);
+  });
+
   it('whose last column lies on 180 degrees has no gap there', async () => {
     expect((await extentOf('grid5')).slice(0, 3)).toEqual([-180, -87.5, 180]);
     for (const longitude of [176, 178, 179.5, -179.5, -178, -176])

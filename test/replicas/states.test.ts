@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { esriFeature, sentFeature } from '../../src/core/geoservices-features.js';
 import { jsonTexts } from '../../src/core/json-text.js';
+import { type UploadFacts, updateConflict } from '../../src/services/replicas/conflicts.js';
 import { isStoredExactly, sameValue, stateOfRow, valuesOf } from '../../src/services/replicas/states.js';
 
 describe('states of conflicts', () => {
@@ -55,3 +56,25 @@ it('features of replicas come back with the dates that they had', () => {
     ...{ d: '"-000043-03-15"', t: '"-000043-03-15T00:00:00.000Z"', x: '"2020/13/01"' },
   });
 });
+
+it('conflicts have the stored digits of numbers that came back as doubles', () => {
+  const wide = '12345678901234567890.12345678901234567891';
+  const collection = {
+    id: 'c',
+    source: { fields: [field('wide', 'number'), field('name', 'string')] },
+  };
+  const facts = { view: { layerId: 1, collection }, bounds: {}, crs: 'OGC:CRS84' } as unknown as UploadFacts;
+  const image = (name: string, digits = wide) => ({
+    attributes: `{"wide":${digits},"name":"${name}"}`,
+    geometry: 'null',
+  });
+  const sent = { id: 1, values: { wide: String(Number(wide)), name: '"client"' }, geometry: undefined };
+  const change = { id: '1', before: image('base'), after: image('server'), attributes: new Set(['name']) };
+  const { body } = updateConflict(facts, sent, change as never)!;
+  expect(body.fieldChanges.map(({ field }) => field)).toEqual(['name']);
+  expect(body.edit.feature?.values).toEqual({ wide, name: '"client"' });
+  // Both sides mean the same.
+  expect(updateConflict(facts, sent, { ...change, after: image('client') } as never)).toBeUndefined();
+});
+
+const field = (name: string, type: string) => ({ name, type, nullable: true });

@@ -126,10 +126,12 @@ export async function streams({
   let read = 0;
   let made = 0;
 
-  const publish = (events: readonly FeatureEvent[]): void => {
-    const added = events.map(
-      (event, i): FeedEntry => ({ kind: 'event', cursor: first + entries.length + i + 1, event }),
-    );
+  const publish = (events: readonly (FeatureEvent | 'gap')[]): void => {
+    const added = events.map((event, i): FeedEntry => {
+      const cursor = first + entries.length + i + 1;
+      if (event !== 'gap') return { kind: 'event', cursor, event };
+      return { kind: 'gap', cursor, collections: ['spots'], time: new Date().toISOString() };
+    });
     entries.push(...added);
     feed.accept(added);
   };

@@ -99,7 +99,7 @@ export function layerExport(
         const job = await deps.exports.submit(collection, request, x.principal, options);
         return queued(job.id, total);
       }
-      const { body, length, notes = [] } = await deps.exports.open(x as Exchange, plan);
+      const { body, length, notes } = await deps.exports.open(x as Exchange, plan);
       return {
         status: 200,
         mediaType: EXPORT_FORMATS[plan.format].mediaType,

@@ -206,6 +206,7 @@ void cell(sqlite3_context* context, int argc, sqlite3_value** argv);
 void hilbert(sqlite3_context* context, int argc, sqlite3_value** argv);
 void instant(sqlite3_context* context, int argc, sqlite3_value** argv);
 void intersectsBox(sqlite3_context* context, int argc, sqlite3_value** argv);
+void geometryLoss(sqlite3_context* context, int argc, sqlite3_value** argv);
 void validGeometry(sqlite3_context* context, int argc, sqlite3_value** argv);
 void transformBox(sqlite3_context* context, int argc, sqlite3_value** argv);
 void intersects(sqlite3_context* context, int argc, sqlite3_value** argv);

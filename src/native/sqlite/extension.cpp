@@ -53,6 +53,7 @@ constexpr Definition kDefinitions[] = {
     {"gr_before", 1, beforeDeadline, nullptr, nullptr, false},
     {"gr_end_in", 1, endIn, nullptr, nullptr, false, true},
     {"gr_valid_geometry", 1, validGeometry, nullptr, nullptr},
+    {"gr_geometry_loss", 1, geometryLoss, nullptr, nullptr},
     {"gr_transform_box", 6, transformBox, nullptr, nullptr},
     {"gr_s_intersects", 2, intersects, nullptr, nullptr},
     {"gr_s_equals", 2, equals, nullptr, nullptr},

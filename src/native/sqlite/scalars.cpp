@@ -105,6 +105,27 @@ void validGeometry(sqlite3_context* context, int, sqlite3_value** argv) {
   });
 }
 
+void geometryLoss(sqlite3_context* context, int, sqlite3_value** argv) {
+  constexpr int kNotFinite = 8;
+  constexpr int kUnreadable = 16;
+  guarded(context, [&] {
+    if (sqlite3_value_type(argv[0]) == SQLITE_NULL) return;
+    size_t size = 0;
+    const uint8_t* blob = blobOf(argv[0], size);
+    BlobHeader header;
+    Geometry& geometry = connectionOf(context).scratch;
+    if (blob == nullptr || readBlob(blob, size, header, geometry) != ReadStatus::Ok)
+      return sqlite3_result_int(context, kUnreadable);
+    int bits = geometry.lost;
+    for (const Sequence& s : geometry.sequences) {
+      for (size_t i = 0; i < s.count; ++i) {
+        if (!std::isfinite(s.x(i)) || !std::isfinite(s.y(i))) bits |= kNotFinite;
+      }
+    }
+    sqlite3_result_int(context, bits);
+  });
+}
+
 void transformBox(sqlite3_context* context, int, sqlite3_value** argv) {
   constexpr const char* kFunction = "gr_transform_box";
   guarded(context, [&] {

@@ -344,12 +344,18 @@ export class Delivery {
   #passGap(gap: FeedGap): void {
     // Who has not read what came before it hears of it later, from the feed.
     for (const session of this.#deps.sessions()) if (session.hasPending) session.fallBack(gap.cursor);
+    // Groups stay as they are: the rest of the batch goes to those that were found for it.
+    const groups = new Set<Group>();
     for (const [subscription, session] of this.#owners) {
-      if (!subscription.live || !this.#concerns(subscription, session, gap.collections)) continue;
-      subscription.pause();
-      if (this.#tellLost(gap, subscription, session)) void this.#renew(session, subscription);
-      else this.#groups.admit(subscription, session);
+      const { group } = subscription;
+      if (!group || !this.#concerns(subscription, session, gap.collections)) continue;
+      if (subscription.mode === 'snapshot-then-delta') {
+        subscription.pause();
+        this.#tellLost(gap, subscription, session);
+        void this.#renew(session, subscription);
+      } else groups.add(group as Group);
     }
+    for (const group of groups) tellGroup(group, gap);
   }
 
   async #renew(session: Session, subscription: Subscription): Promise<void> {
@@ -361,10 +367,7 @@ export class Delivery {
   /** True when the subscription wants a new snapshot for it. */
   #tellLost({ collections, cursor, time }: FeedGap, subscription: Subscription, session: Session): boolean {
     if (!this.#concerns(subscription, session, collections)) return false;
-    const { id: subscriptionId } = subscription;
-    const sequence = subscription.next();
-    const members = { subscriptionId, sequence, reason: 'events-lost', collections, cursor, timestamp: time };
-    session.send(jsonFrame('gap', members));
+    session.send(lossFrame(subscription, { collections, cursor, time }, subscription.next()));
     return subscription.mode === 'snapshot-then-delta';
   }
 
@@ -381,4 +384,25 @@ export class Delivery {
     for (const subscription of session.subscriptions.values())
       if (!subscription.live && !this.#following.has(subscription)) void this.#follow(session, subscription);
   }
+}
+
+const lossFrame = (
+  { id: subscriptionId }: Pick<Subscription, 'id'>,
+  { collections, cursor, time }: Pick<FeedGap, 'collections' | 'cursor' | 'time'>,
+  sequence: number | undefined,
+) =>
+  jsonFrame('gap', {
+    subscriptionId,
+    sequence,
+    reason: 'events-lost',
+    collections,
+    cursor,
+    timestamp: time,
+  });
+
+/** Events of a store were lost: all members of a group hear of it, under one number. */
+function tellGroup(group: Group, gap: FeedGap): void {
+  const [[only]] = group.members as unknown as [[Subscription, Session]];
+  const frame = lossFrame(group, gap, group.members.size > 1 ? group.next() : only.next());
+  for (const session of group.members.values()) session.send(frame);
 }

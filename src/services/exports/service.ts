@@ -18,7 +18,7 @@ import { passingFile } from '../passing-file.js';
 import { runTask, type TaskContext } from '../run-task.js';
 import { type ExportName, formatOf } from './formats.js';
 import { countOf, type ExportPlan, type ExportRequest, fileName, isLong, planExport } from './plan.js';
-import { openExport, writeExport } from './write.js';
+import { findLosses, openExport, writeExport } from './write.js';
 
 export interface ExportDeps {
   pools: Pools;
@@ -64,14 +64,14 @@ export class Exports {
     return countOf(plan) ?? (await runTask(x, this.#deps.pools, 'vector.count', plan.query));
   }
 
-  /** The bytes of a short export; `length` and `notes` are told where a file of them was made. */
+  /** The bytes of a short export; `length` is there if a file of them was made. */
   async open(
     x: TaskContext,
     plan: ExportPlan,
-  ): Promise<{ body: AsyncIterable<Uint8Array>; length?: number; notes?: readonly string[] }> {
+  ): Promise<{ body: AsyncIterable<Uint8Array>; length?: number; notes: readonly string[] }> {
     const { pools } = this.#deps;
     if (!formatOf(plan.format).driver) {
-      return { body: await openExport(x, pools, plan) };
+      return { notes: await findLosses(x, pools, plan), body: await openExport(x, pools, plan) };
     }
     const folder = join(this.#folder, `request-${randomUUID()}`);
     await makeFolder(folder, 0o700);

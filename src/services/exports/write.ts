@@ -7,6 +7,7 @@ import { TaskFailure } from '../../core/failure.js';
 import type { ItemsResult } from '../../core/features.js';
 import type { TranslateTask } from '../../core/ogr.js';
 import type { Pools } from '../../core/tasks.js';
+import { noteLosses } from '../../core/value-notes.js';
 import { hasIntegerIds } from '../../core/vector-source.js';
 import { runTask, type TaskContext } from '../run-task.js';
 import { formatOf } from './formats.js';
@@ -36,6 +37,15 @@ async function* exportParts(
 
 /** What of an export says how its bytes are read and written. */
 type PartPlan = Pick<ExportPlan, 'task' | 'fields' | 'crs'>;
+
+/** Sentences on values and geometries that the features of an export do not have as they are stored. */
+export async function findLosses(
+  x: TaskContext,
+  pools: Runner,
+  { task: { source, filter, fields = [] } }: Pick<ExportPlan, 'task'>,
+): Promise<string[]> {
+  return noteLosses(await runTask(x, pools, 'vector.losses', { source, filter, fields }));
+}
 
 /** The bytes of an export that the store writes itself, once its first part is there: what fails before has a status. */
 export async function openExport(
@@ -115,8 +125,9 @@ export async function writeExport(
     progress(read, 0);
   };
   try {
+    const losses = await findLosses(x, pools, plan);
     await save(x, exportBytes(plan, exportParts(x, pools, plan), onRead), driver ? draft : output);
-    if (!driver) return { features, notes: [] };
+    if (!driver) return { features, notes: losses };
     if (features === 0) await writeFile(draft, columnsAlone(plan));
     const written = driver === 'ESRI Shapefile' ? `${output}${ZIPPED_SHAPEFILE}` : output;
     const task = translation(plan, draft, written, features);
@@ -124,7 +135,7 @@ export async function writeExport(
     const options = { onProgress, ...(x.signal ? { signal: x.signal } : {}) };
     const { notes = [] } = await pools.run('ogr.translate', task, options);
     if (written !== output) await rename(written, output);
-    return { features, notes };
+    return { features, notes: [...losses, ...notes] };
   } catch (error) {
     if (error instanceof TaskFailure && error.code === 'source-unreadable') throw refusal(plan.format);
     throw error;

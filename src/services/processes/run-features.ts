@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
-import type { FeatureProcessResult } from '../../core/feature-processes.js';
-import type { TaskUsage } from '../../core/tasks.js';
-import { noteRoundedNumbers } from '../../core/value-notes.js';
+import type { FeatureProcessResult, ProcessFeatures } from '../../core/feature-processes.js';
+import type { Pools, TaskUsage } from '../../core/tasks.js';
+import { noteLosses, noteRoundedNumbers } from '../../core/value-notes.js';
 import type { JobContext } from '../jobs/kinds.js';
 import type { FeaturesPlan, ProcessDefinition, ProcessWork } from './definition.js';
 import { type ExecutionInput, GEOPACKAGE, type ResultFile, type RunDeps } from './execution.js';
@@ -98,6 +98,7 @@ export async function processFeatures(
     ...{ process, output, pushDown, input: features },
     ...(overlay ? { overlay: overlay.features } : {}),
   };
+  const told = await tellLosses(context, pools, features, overlay?.features);
   let memoryBytes = 0;
   const onUsage = (usage: TaskUsage) => {
     memoryBytes = Math.max(memoryBytes, usage.memoryBytes);
@@ -105,9 +106,42 @@ export async function processFeatures(
   };
   const result = await pools.run('process.features', task, { signal: context.signal, onUsage });
   await tellMemory(context, memoryBytes);
+  await tellNewLosses(context, pools, output, told);
   const { pushDownFault: fault } = result;
   if (fault !== undefined) await context.log('info', `Computed here after all. ${fault}`);
   return { ...result, isPushedDown: pushDown && fault === undefined };
+}
+
+/** Warns of values that a process, or GeoJSON of its results, does not have; the names of their properties. */
+async function tellLosses(
+  context: JobContext,
+  pools: Pools,
+  ...inputs: (ProcessFeatures | undefined)[]
+): Promise<Set<string>> {
+  const names = new Set<string>();
+  for (const features of inputs) {
+    if (!features) continue;
+    const losses = await pools.run('vector.losses', features, { signal: context.signal });
+    for (const note of noteLosses(losses)) await context.warn(note);
+    for (const name of Object.keys(losses.notFinite)) names.add(name);
+  }
+  return names;
+}
+
+/** Warns of numbers that are not finite because the process computed them. */
+async function tellNewLosses(
+  context: JobContext,
+  pools: Pools,
+  path: string,
+  told: ReadonlySet<string>,
+): Promise<void> {
+  const { signal } = context;
+  const [layer] = await pools.run('vector.inspect', { kind: 'geopackage', path }, { signal });
+  if (!layer) return;
+  const { source } = layer;
+  const fields = source.fields.map(({ name }) => name).filter((name) => !told.has(name));
+  const { notFinite } = await pools.run('vector.losses', { source, filter: undefined, fields }, { signal });
+  for (const note of noteLosses({ notFinite, geometries: {} })) await context.warn(note);
 }
 
 /** Whether the database computes it, which the log of the job says with the kind of the statement, or why not. */

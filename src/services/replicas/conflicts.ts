@@ -1,4 +1,5 @@
 import type { FeatureInput } from '../../core/edits.js';
+import { isDoubleOf } from '../../core/exact-number.js';
 import { maskedJson } from '../../core/field-masks.js';
 import type { SentFeature } from '../../core/geoservices-features.js';
 import { stringifyExactly } from '../../core/json.js';
@@ -57,10 +58,11 @@ export function withoutMasked(
 /** An update of a feature that others changed; undefined where they mean the same. */
 export function updateConflict(
   facts: UploadFacts,
-  sent: SentFeature,
+  uploaded: SentFeature,
   change: NetChange,
 ): NewConflict | undefined {
   const base = stateOf(change.before);
+  const sent = withStoredDigits(facts, uploaded, base);
   const client = clientState(base, sent, facts.crs);
   const server = stateOf(change.after);
   const { fields } = facts.view.collection.source;
@@ -74,6 +76,17 @@ export function updateConflict(
     geometryChanged: moved || (server !== null && change.geometryChanged),
     edit: { type: 'update', feature: inputOf(sent) },
   });
+}
+
+/** The feature with the digits that are stored of numbers which came back as the doubles that the client was shown. */
+function withStoredDigits({ view }: UploadFacts, sent: SentFeature, base: FeatureState | null): SentFeature {
+  const values = { ...sent.values };
+  for (const { name, type } of view.collection.source.fields) {
+    if (type !== 'number' || values[name] === undefined) continue;
+    const stored = stringifyExactly(base?.attributes[name] ?? null);
+    if (isDoubleOf(values[name], stored)) values[name] = stored;
+  }
+  return { ...sent, values };
 }
 
 /** One of attributes where both sides changed some, or nobody a geometry. */

@@ -1,4 +1,5 @@
 import type { EditOperation, EditTask, FeatureInput, GeometryLoss } from '../../core/edits.js';
+import { isDoubleOf } from '../../core/exact-number.js';
 import { maskedJson } from '../../core/field-masks.js';
 import { membersIn, mergePatchText, sameJson } from '../../core/json-text.js';
 import { deletion, insertion, update } from './events.js';
@@ -179,7 +180,9 @@ function shownValues(
   return (name) => {
     const [now, was, type] = [sent[name], stored.get(name), types.get(name)];
     if (now === undefined || was === undefined) return false;
-    return sameJson(now, was) || (areAttributes === true && isShownTime(now, was, type));
+    if (sameJson(now, was)) return true;
+    if (!areAttributes) return false;
+    return type === 'number' ? isDoubleOf(now, was) : isShownTime(now, was, type);
   };
 }
 

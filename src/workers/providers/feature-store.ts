@@ -18,6 +18,8 @@ import type {
   ItemsResult,
   ItemsTask,
   ItemTask,
+  Losses,
+  LossesTask,
   RowsQuery,
 } from '../../core/features.js';
 import type { MergeResult, MergeTask } from '../../core/merges.js';
@@ -66,6 +68,8 @@ export interface FeatureStore {
   /** Null when there is no feature of that id, or the filter hides it. */
   item(task: ItemTask, cancellation?: Cancellation): Promise<ItemResult | null>;
   count(task: CountTask, cancellation?: Cancellation): Promise<number>;
+  /** Counts the values that features are written without; a store without this has none. */
+  losses?(task: LossesTask, cancellation?: Cancellation): Promise<Losses>;
   /** Statistics of groups of features. */
   groups?(task: GroupsTask, cancellation?: Cancellation): Promise<GroupsResult>;
   groupCount?(task: GroupCountTask, cancellation?: Cancellation): Promise<number>;

@@ -8,6 +8,7 @@ import { type Crs, sameCrs } from './crs.js';
 import { type Dataset, gdal } from './gdal.js';
 import { type Georeference, georeferenceOf } from './georeference.js';
 import { checkSize } from './image.js';
+import { mercatorGrid } from './mercator.js';
 import { warpFailure } from './warp.js';
 
 /** Fraction of a pixel within which an edge counts as lying on the grid. */
@@ -171,16 +172,18 @@ async function pixelSize(
   const onGrid = sameCrs(crs, place.crs) && turnedX === 0 && turnedY === 0;
   if (onGrid && !scaled) return [Math.abs(dx), Math.abs(dy)];
   try {
-    const { geoTransform } = await gdal.suggestedWarpOutputAsync({
-      src: raster,
-      s_srs: place.crs.srs,
-      t_srs: crs.srs,
-    });
+    const own = (await mercatorGrid(raster, crs))?.step ?? (await suggestedStep(raster, place, crs));
     // The suggestion keeps the diagonal's number of pixels.
     const factor = scaled ? Math.hypot(...size) / Math.hypot(...scaled) : 1;
-    const step = Math.abs(geoTransform[1]!) * factor;
+    const step = own * factor;
     return [step, step];
   } catch (error) {
     throw warpFailure(error);
   }
+}
+
+async function suggestedStep(raster: Dataset, { crs: own }: Georeference, crs: Crs): Promise<number> {
+  const options = { src: raster, s_srs: own.srs, t_srs: crs.srs };
+  const { geoTransform } = await gdal.suggestedWarpOutputAsync(options);
+  return Math.abs(geoTransform[1]!);
 }

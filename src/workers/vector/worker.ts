@@ -4,7 +4,7 @@ import { BodyError, readBody } from '../../core/body.js';
 import type { Retention } from '../../core/events.js';
 import { TaskFailure } from '../../core/failure.js';
 import { featureSetOf } from '../../core/feature-set.js';
-import type { FeatureQuery } from '../../core/features.js';
+import { type FeatureQuery, NO_LOSSES } from '../../core/features.js';
 import type { TaskInput, TaskName, TaskOutput } from '../../core/tasks.js';
 import Database from '../../native/sqlite.js';
 import { Cancellation, type CancellationFlag } from '../cancellation.js';
@@ -25,6 +25,7 @@ import { storeId } from '../providers/geopackage/outbox.js';
 import { findSlowViews } from '../providers/geopackage/slow-views.js';
 import { closeWriters, emptyWriteAheadLog } from '../providers/geopackage/writer.js';
 import { keepLedgerIn, takeFindings } from '../providers/kept-sqlite.js';
+import { tableActivity } from '../providers/postgis/activity.js';
 import { capture } from '../providers/postgis/capture.js';
 import { limitConnections } from '../providers/postgis/database.js';
 import { discover, ping } from '../providers/postgis/discover.js';
@@ -113,6 +114,7 @@ const TASKS: {
   'vector.validate': validateTable,
   'vector.layers': tableLayers,
   'vector.fingerprints': fingerprints,
+  'vector.activity': tableActivity,
   'vector.table-identities': tableIdentities,
   'vector.tile': vectorTile,
   'vector.overview': ({ layers: [layer] }, cancellation) => buildOverview(layer, cancellation),
@@ -120,6 +122,8 @@ const TASKS: {
   'vector.items': readItems,
   'vector.item': (task, cancellation) => storeOf(task.source).item(task, cancellation),
   'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),
+  'vector.losses': async (task, cancellation) =>
+    (await storeOf(task.source).losses?.(task, cancellation)) ?? NO_LOSSES,
   'vector.groups': (task, cancellation) => grouping(task).groups(task, cancellation),
   'vector.groupCount': (task, cancellation) => grouping(task).groupCount(task, cancellation),
   'vector.classBreaks': (task, cancellation) => classBreaks(task, grouping(task).groups, cancellation),

@@ -146,6 +146,20 @@ describe('a subscriber', () => {
     hub.close();
   });
 
+  it('hears of the changes that follow lost events in one batch', async () => {
+    const { hub, feed, session, told } = await connected(new Log(1), {});
+    await vi.waitFor(() => expect(session.subscriptions.get('s')!.live).toBe(true));
+    feed.accept([event(2), gap(3), event(4), gap(5), event(6)]);
+    await vi.waitFor(() => expect(told().at(-1)).toBe('feature-change 6'));
+    feed.accept([event(7)]);
+    await vi.waitFor(() => expect(told().at(-1)).toBe('feature-change 7'));
+    expect(told()).toEqual([
+      ...['feature-change 2', 'gap 3 events-lost', 'feature-change 4', 'gap 5 events-lost'],
+      ...['feature-change 6', 'feature-change 7'],
+    ]);
+    hub.close();
+  });
+
   it('is not told after a new snapshot what that holds', async () => {
     const { hub, feed, session, told } = await connected(new Log(1), {
       mode: 'snapshot-then-delta',

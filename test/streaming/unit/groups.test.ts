@@ -82,6 +82,29 @@ it('goes on for the others when one unsubscribes, subscribes to something else o
   expect(numbers(d)).toEqual(upTo(6));
 });
 
+it('hears together of lost events, and of the changes after them in the same batch', async () => {
+  const clients = [
+    await subscribed(),
+    await subscribed(),
+    await subscribed('', { ...spots, mode: 'snapshot-then-delta' }),
+  ];
+  await tell(2, ...clients);
+  const before = groups();
+  s.publish([s.event('1', 'before'), 'gap', s.event('2', 'after'), s.event('3', 'after')]);
+  await tell(1, ...clients);
+  const [a, b, fresh] = clients as [StreamClient, StreamClient, StreamClient];
+  for (const client of [a, b]) {
+    const frames = client.frames.filter(({ type }) => type === 'gap' || type === 'feature-change');
+    expect(frames.map(({ sequence }) => sequence)).toEqual(upTo(7));
+    expect(frames.map(({ type }) => type).indexOf('gap')).toBe(3);
+    expect(names(client).slice(2, 5)).toEqual(['before', 'after', 'after']);
+  }
+  // Whoever asked for snapshots gets one for it, which has what followed.
+  expect(names(fresh)).not.toContain('after');
+  expect(fresh.of('snapshot-begin')).toHaveLength(2);
+  expect(groups()).toBeLessThanOrEqual(before);
+});
+
 it('answers in their place among the changes', async () => {
   const [a, b] = [await subscribed(), await subscribed()];
   await tell(1, a, b);

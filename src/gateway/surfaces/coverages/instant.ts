@@ -1,4 +1,4 @@
-import type { Box } from '../../../core/box.js';
+import { type Box, wrapBox } from '../../../core/box.js';
 import type { RasterCollection } from '../../../core/collection.js';
 import type { Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
@@ -44,7 +44,9 @@ export function sourceAt(
 
 /** A window in CRS84; undefined for all of a coverage. */
 export function windowOfPlace(place: { bbox: Box; bboxCrs: Crs } | undefined): Box | undefined {
-  return place && (place.bboxCrs.geographic ? place.bbox : windowIn84(place.bbox, place.bboxCrs.proj));
+  return (
+    place && (place.bboxCrs.geographic ? wrapBox(place.bbox) : windowIn84(place.bbox, place.bboxCrs.proj))
+  );
 }
 
 function checkSelection({ raster }: RasterCollection, { start, end }: TimeRange): void {

@@ -1,4 +1,5 @@
 import { attributionOf } from '../../../core/abilities.js';
+import { type Box, uncrossed, unwrapped } from '../../../core/box.js';
 import type { RasterCollection } from '../../../core/collection.js';
 import { CRS84, type Crs } from '../../../core/crs.js';
 import { LIMITS } from '../../../core/limits.js';
@@ -101,7 +102,7 @@ function pixelTypeOf(bands: readonly BandInfo[]): string {
 export function imageBox(collection: RasterCollection, crs: Crs) {
   const own = storageExtent(collection);
   if (own && collection.storageCrs.epsg === crs.epsg) return own;
-  return collection.extent84 && boxIn(collection.extent84, CRS84, crs);
+  return collection.extent84 && placedExtent(collection.extent84, crs);
 }
 
 /** Statistics of the bands, as they were found when the raster was read: those of overviews where it has some. */
@@ -148,11 +149,16 @@ function dimension(name: string, unit: string, values: readonly number[]) {
   };
 }
 
+/** An extent in degrees in a CRS. Across the antimeridian longitudes continue beyond 180 degrees; other CRS end there. */
+function placedExtent(extent84: Box, crs: Crs): Box {
+  return boxIn(crs.geographic ? unwrapped(extent84) : uncrossed(extent84), CRS84, crs);
+}
+
 /** A raster of the catalogue: its footprint, and when it was taken. `id` counts from 1. */
 export function catalogItem({ id: name, extent84, acquired }: Granule, id: number, crs: Crs | undefined) {
   const attributes = { OBJECTID: id, Name: name, AcquisitionDate: acquired ?? null };
   if (!crs) return { attributes };
-  const [west, south, east, north] = boxIn(extent84, CRS84, crs);
+  const [west, south, east, north] = placedExtent(extent84, crs);
   const ring = [
     ...[
       [west, south],

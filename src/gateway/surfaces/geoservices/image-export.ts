@@ -1,5 +1,4 @@
 import type { RasterCollection } from '../../../core/collection.js';
-import { CRS84 } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
 import { TaskFailure } from '../../../core/failure.js';
 import type { Format } from '../../../core/media.js';
@@ -13,10 +12,10 @@ import { openCoverage, readCoverage } from '../coverages/read.js';
 import { drawMap } from '../maps/draw.js';
 import type { MapWindow } from '../maps/window.js';
 import { common, readingOperation } from './feature-server.js';
-import { IMAGE_FORMATS } from './image-documents.js';
+import { IMAGE_FORMATS, imageBox } from './image-documents.js';
 import { requireImage, ruled } from './image-layers.js';
 import { jsonReply } from './in-band.js';
-import { boxIn, envelopeObject, layerCrs } from './layer-documents.js';
+import { envelopeObject, layerCrs } from './layer-documents.js';
 import { EXPORT_FORMATS, exportAddress, NO_MAP_PARAMS } from './map-export.js';
 import type { MapDeps } from './map-layers.js';
 import { imageWindow, windowSettings } from './map-window.js';
@@ -94,7 +93,7 @@ const RESAMPLINGS = {
 
 function imageRequest(collection: RasterCollection, members: Members): ImageRequest {
   const own = layerCrs(collection);
-  const whole = collection.extent84 && boxIn(collection.extent84, CRS84, own);
+  const whole = imageBox(collection, own);
   const format = choiceOf(members, 'format', { values: IMAGE_FORMATS, fallback: 'jpgpng' });
   const names = Object.keys(RESAMPLINGS) as (keyof typeof RESAMPLINGS)[];
   const resampling = members['interpolation']

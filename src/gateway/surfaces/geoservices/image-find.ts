@@ -1,4 +1,4 @@
-import { boxesTouch } from '../../../core/box.js';
+import { boxesTouch, unwrapped, wrapLongitude } from '../../../core/box.js';
 import type { RasterCollection } from '../../../core/collection.js';
 import { CRS84, type Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
@@ -59,9 +59,10 @@ function positionOf(name: string, members: Members, own: Crs): PlacePosition | u
 }
 
 function foundImage(granule: Granule, id: number, from: PlacePosition): FoundImage {
-  const [west, south, east, north] = granule.extent84;
-  const center = [(west + east) / 2, (south + north) / 2] as const;
-  return { id, granule, center, distance: Math.hypot(center[0] - from[0], center[1] - from[1]) };
+  const [west, south, east, north] = unwrapped(granule.extent84);
+  const center = [wrapLongitude((west + east) / 2), (south + north) / 2] as const;
+  const apart = Math.abs(center[0] - from[0]);
+  return { id, granule, center, distance: Math.hypot(Math.min(apart, 360 - apart), center[1] - from[1]) };
 }
 
 function imageView({ id, granule, center }: FoundImage, crs: Crs): object {

@@ -1,4 +1,4 @@
-import { type Box, envelope } from '../../../core/box.js';
+import { type Box, envelope, wrapLongitude } from '../../../core/box.js';
 import type { RasterCollection } from '../../../core/collection.js';
 import { CRS84, type Crs } from '../../../core/crs.js';
 import { badParameter } from '../../../core/errors.js';
@@ -43,11 +43,11 @@ export function placeGeometry(members: Members, own: Crs): PlaceGeometry {
 
 const middleOf = ([minx, miny, maxx, maxy]: Box) => [(minx + maxx) / 2, (miny + maxy) / 2] as const;
 
-/** Longitude and latitude of a position; undefined where it has none. */
+/** Longitude, from -180 to 180, and latitude of a position; undefined where it has none. */
 export function degreesOf(at: PlacePosition, crs: Crs): PlacePosition | undefined {
   const point = new Float64Array(at);
   transformPoints(point, crs.proj, CRS84.proj);
-  return point.every(Number.isFinite) ? [point[0]!, point[1]!] : undefined;
+  return point.every(Number.isFinite) ? [wrapLongitude(point[0]!), point[1]!] : undefined;
 }
 
 /** Values of all bands at a place, of the newest time, as text; undefined where the raster does not lie. */

@@ -143,18 +143,45 @@ function readInterval(
   if (low !== undefined && high !== undefined && low > high) throw wrong('ends before it starts.');
   const extent = coverageExtent(collection, crs);
   const [least, most] = axis === 'x' ? [extent[0], extent[2]] : [extent[1], extent[3]];
-  const isOutside = (turn: number) => (low ?? least) + turn > most || (high ?? most) + turn < least;
-  // Longitudes of coverages that go beyond 180 degrees have two names.
-  const isBeyond = least < -180 || most > 180;
-  const turns = axis === 'x' && crs.geographic && isBeyond ? [0, 360, -360] : [0];
-  const shift = turns.find((turn) => !isOutside(turn));
-  if (shift === undefined) throw wrong(`is outside of the coverage, which has ${least} to ${most} there.`);
-  const clip = (place: number) => Math.min(most, Math.max(least, place + shift));
-  return {
-    name,
-    ...(low === undefined ? {} : { low: clip(low) }),
-    ...(high === undefined ? {} : { high: clip(high) }),
-  };
+  const bounds = { least, most, isTurning: axis === 'x' && crs.geographic };
+  const clipped = clipInterval({ low, high }, bounds, collection.raster.width);
+  if (!clipped) throw wrong(`is outside of the coverage, which has ${least} to ${most} there.`);
+  return { name, ...clipped };
+}
+
+interface AxisBounds {
+  readonly least: number;
+  readonly most: number;
+  /** Places come again after 360 degrees. */
+  readonly isTurning: boolean;
+}
+
+/** The part of an interval that a coverage of so many columns has; undefined where there is none. */
+function clipInterval(
+  { low, high }: Omit<AxisInterval, 'name'>,
+  { least, most, isTurning }: AxisBounds,
+  columns: number,
+): Omit<AxisInterval, 'name'> | undefined {
+  const isClosed = low !== undefined && high !== undefined && low < high;
+  const isAround = most - least > 360 - (most - least) / columns / 2;
+  // A coverage around the globe has every interval of longitudes, also across its sides.
+  if (isTurning && isClosed && isAround && high - low <= 360) return { low, high };
+  const turns = isTurning ? [0, 360, -360] : [0];
+  const shifts = turns.filter((turn) => (low ?? least) + turn <= most && (high ?? most) + turn >= least);
+  if (shifts.length === 0) return undefined;
+  const clip = (place: number, shift: number) => Math.min(most, Math.max(least, place + shift));
+  if (!isClosed) {
+    const [shift] = shifts;
+    return {
+      ...(low === undefined ? {} : { low: clip(low, shift!) }),
+      ...(high === undefined ? {} : { high: clip(high, shift!) }),
+    };
+  }
+  // Both sides of the antimeridian may be in the interval: all between them is.
+  const parts = shifts.map((shift) => ({ low: clip(low, shift), high: clip(high, shift) }));
+  const wide = parts.filter((part) => part.low < part.high);
+  const met = wide.length > 0 ? wide : parts.slice(0, 1);
+  return { low: Math.min(...met.map((part) => part.low)), high: Math.max(...met.map((part) => part.high)) };
 }
 
 /** Bands in the order of the request, in which one may come several times: `band_1,band_3:band_5`. */

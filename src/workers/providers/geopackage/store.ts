@@ -8,6 +8,7 @@ import { extentOf, extentOfPassing } from './extent.js';
 import { groupCount, groups } from './groups.js';
 import { inspect, otherTables } from './inspect.js';
 import { count, item, items } from './items.js';
+import { losses } from './losses.js';
 import { merge } from './merge.js';
 import { occupied } from './occupied.js';
 import { geopackageRows } from './overview-rows.js';
@@ -22,6 +23,7 @@ export const geopackageStore: FeatureStore = {
   items: async (task) => items(task),
   item: async (task) => item(task),
   count: async (task) => count(task),
+  losses: async (task) => losses(task),
   groups: async (task) => groups(task),
   groupCount: async (task) => groupCount(task),
   top: async (task) => top(task),

@@ -122,7 +122,7 @@ function finiteParts({ geography, mayHoldSurfaces }: PostgisSource, type: string
 }
 
 /** SQL that tells whether all positions of a geometry of this type are finite, but for those of multi points. */
-function areFinite(type: string, geometry: string): string {
+export function areFinite(type: string, geometry: string): string {
   // An empty point has neither x nor y.
   const isPlace = `coalesce(greatest(abs(ST_X(${geometry})), abs(ST_Y(${geometry}))) < 'Infinity', TRUE)`;
   const isMeasured = `(ST_Perimeter(${geometry}) < 'Infinity' AND ST_Length(${geometry}) < 'Infinity')`;

@@ -6,6 +6,7 @@ import { extent } from './extent.js';
 import { groupCount, groups } from './groups.js';
 import { count, item, items } from './items.js';
 import { withNumbers } from './key-looks.js';
+import { losses } from './losses.js';
 import { merge } from './merge.js';
 import { occupied } from './occupied.js';
 import { postgisRows } from './overview-rows.js';
@@ -19,6 +20,7 @@ export const postgisStore: FeatureStore = {
   items: withNumbers(items),
   item: withNumbers(item),
   count: withNumbers(count),
+  losses: withNumbers(losses),
   groups: withNumbers(groups),
   groupCount: withNumbers(groupCount),
   top: withNumbers(top),

@@ -3,7 +3,9 @@
 import { RESULT_TABLE } from '../../../core/feature-processes.js';
 import type { RasterProcess, RasterProcessOutcome } from '../../../core/raster-processes.js';
 import type { Resampling } from '../../../core/rasters.js';
+import { crsOf } from '../crs.js';
 import { type Dataset, gdal, resamplingName } from '../gdal.js';
+import { gridArguments, mercatorGrid } from '../mercator.js';
 import { cogArguments, overviewResamplingOf, PLAIN_ARGUMENTS } from './cog.js';
 import { moveExactly } from './exact.js';
 
@@ -44,7 +46,7 @@ export async function warp(
 ): Promise<void> {
   const classes = CLASS_RESAMPLINGS.has(process.resampling);
   const overviews = classes ? 'NEAREST' : overviewResamplingOf(dataset);
-  const args = [...cogArguments(overviews), ...warpArguments(process)];
+  const args = [...cogArguments(overviews), ...(await warpArguments(dataset, process))];
   (await gdal.warpAsync(part, null, [dataset], args, { progress_cb: onProgress })).close();
 }
 
@@ -56,7 +58,7 @@ export async function warpExactly(
   onProgress: OnProgress,
 ): Promise<void> {
   await moveExactly(dataset, part, onProgress, async (halves, output) => {
-    const args = [...PLAIN_ARGUMENTS, ...warpArguments(process)];
+    const args = [...PLAIN_ARGUMENTS, ...(await warpArguments(dataset, process))];
     (await gdal.warpAsync(output, null, [halves], args)).close();
   });
 }
@@ -87,9 +89,14 @@ export function trace(
   );
 }
 
-function warpArguments({ crs, pixelSize, resampling }: Extract<RasterProcess, { kind: 'warp' }>): string[] {
+async function warpArguments(
+  dataset: Dataset,
+  { crs, pixelSize, resampling }: Extract<RasterProcess, { kind: 'warp' }>,
+): Promise<string[]> {
+  const grid = crs === undefined ? undefined : await mercatorGrid(dataset, crsOf(crs));
   return [
     ...(crs === undefined ? [] : ['-t_srs', crs]),
+    ...(grid ? gridArguments(grid, pixelSize) : []),
     ...(pixelSize === undefined ? [] : ['-tr', String(pixelSize), String(pixelSize)]),
     ...['-r', resamplingName(resampling)],
   ];

@@ -5,6 +5,7 @@ import type { MosaicMember } from '../../../../core/rasters.js';
 import { type Crs, crsOf, sameCrs } from '../../crs.js';
 import { type Dataset, gdal, scratchPath, unreadable } from '../../gdal.js';
 import { type GeoTransform, georeferenceOf } from '../../georeference.js';
+import { gridArguments, mercatorGrid } from '../../mercator.js';
 import { nodataIn } from '../../nodata.js';
 import type { Opening } from '../opening.js';
 import { turnOf } from './turn.js';
@@ -88,6 +89,8 @@ async function read(member: MosaicMember, opening: Opening, crs: string | undefi
 }
 
 async function warp(dataset: Dataset, crs: Crs, isMasked: boolean): Promise<MemberFacts> {
+  const grid = await mercatorGrid(dataset, crs);
+  if (grid) return warpTo(dataset, crs.text, isMasked, gridArguments(grid));
   const plain = await warpTo(dataset, crs.text, isMasked);
   const turn = turnOf(crs);
   if (!turn || widthOf(plain) <= turn.half) return plain;
@@ -102,11 +105,16 @@ async function warp(dataset: Dataset, crs: Crs, isMasked: boolean): Promise<Memb
 
 const widthOf = ({ geoTransform, width }: MemberFacts) => geoTransform[1] * width;
 
-async function warpTo(source: Dataset, crs: string, isMasked: boolean): Promise<MemberFacts> {
+async function warpTo(
+  source: Dataset,
+  crs: string,
+  isMasked: boolean,
+  grid: readonly string[] = [],
+): Promise<MemberFacts> {
   const name = scratchPath('.vrt');
   const target = ['-of', 'VRT', '-t_srs', crs, '-r', 'near', '-et', '0.125'];
   const mask = isMasked ? ['-dstalpha'] : [];
-  const warped = await gdal.warpAsync(name, null, [source], [...target, ...mask]);
+  const warped = await gdal.warpAsync(name, null, [source], [...target, ...grid, ...mask]);
   try {
     return describe(warped, name, isMasked);
   } finally {
