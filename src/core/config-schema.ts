@@ -259,6 +259,12 @@ export const ConfigSchema = section({
     ),
     connectMs: whole('Milliseconds to wait for a connection.', 3000, 100, 60_000),
     statementMs: whole('Milliseconds of one statement, waiting for locks included.', 10_000, 100, 600_000),
+    graceSeconds: whole(
+      'Seconds for which a server that cannot reach this database answers requests by the rules and keys that it remembers; then it answers 503. 0: without end (docs/state.md).',
+      0,
+      0,
+      86_400,
+    ),
   }),
   storage: section({
     url: text(

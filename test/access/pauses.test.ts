@@ -76,3 +76,36 @@ describe('a process that stood still', () => {
     await expect(pauses.current()).rejects.toMatchObject({ code: 'unavailable' });
   });
 });
+
+describe('a process that does not reach the state', () => {
+  it('uses what it remembers without end', () => {
+    const { pauses, pass } = process();
+    for (let i = 0; i < 1000; i += 1) {
+      pass(900);
+      expect(pauses.current()).toBeUndefined();
+    }
+  });
+
+  it('uses what it remembers for its grace, and reads the changes before it goes on', async () => {
+    const { pauses, reads, pass } = process({ graceMs: 3000 });
+    const passInSteps = () => {
+      for (let i = 0; i < 3; i += 1) {
+        pass(900);
+        expect(pauses.current()).toBeUndefined();
+      }
+    };
+    passInSteps();
+    pauses.noteContact();
+    passInSteps();
+    pass(900);
+    const refused = pauses.current()!;
+    reads[0]!.reject(new Error('the state does not answer'));
+    await expect(refused).rejects.toMatchObject({ code: 'unavailable' });
+    pauses.noteContact();
+    const again = pauses.current()!;
+    reads[1]!.resolve();
+    await again;
+    passInSteps();
+    expect(reads).toHaveLength(2);
+  });
+});

@@ -9,6 +9,8 @@ import { makeDatabase, openPlace } from '../support/state.js';
 const ITEMS = '/ogc/features/collections/countries/items?limit=1';
 const TILE = '/ogc/tiles/collections/countries/tiles/WebMercatorQuad/0/0/0';
 const SECRET = 'not-to-be-shown';
+/** Longer than what is asked while PostgreSQL is down takes on a busy machine. */
+const GRACE_SECONDS = 10;
 
 describe('a server whose state is in PostgreSQL', () => {
   let postgres: TestPostgres;
@@ -19,7 +21,13 @@ describe('a server whose state is in PostgreSQL', () => {
     place = await makeDatabase(postgres.url);
     const url = new URL(place);
     url.password = SECRET;
-    server = await startServerProcess({ env: { SVC_STATE__URL: url.href, SVC_STATE__CONNECT_MS: '1000' } });
+    server = await startServerProcess({
+      env: {
+        SVC_STATE__URL: url.href,
+        SVC_STATE__CONNECT_MS: '1000',
+        SVC_STATE__GRACE_SECONDS: String(GRACE_SECONDS),
+      },
+    });
   });
   afterAll(async () => {
     await server?.stop();
@@ -80,8 +88,14 @@ describe('a server whose state is in PostgreSQL', () => {
     expect(await statusOf('/healthz/ready')).toBe(503);
     expect(await statusOf('/healthz/live')).toBe(200);
 
+    // Others may have changed rules since: it does not serve by old ones for longer than it is told.
+    await until(async () => (await statusOf(ITEMS)) === 503);
+    expect([await statusOf(TILE), await statusWith(server.adminKey)]).toEqual([503, 503]);
+    expect(await statusOf('/healthz/live')).toBe(200);
+
     await postgres.start();
     await until(async () => (await statusOf('/healthz/ready')) === 200);
+    await until(async () => (await statusOf(ITEMS)) === 200);
     expect((await createKey()).status).toBe(201);
     expect(server.process.pid).toBe(pid);
     expect(server.process.exitCode).toBeNull();

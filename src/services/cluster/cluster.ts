@@ -61,7 +61,7 @@ export class Cluster {
   /** Whether the other servers count on this process. Those of its machine see that it runs. */
   readonly presence = new Presence();
   /** What is remembered of the state is used only where this says so. */
-  readonly pauses = new Pauses({ catchUp: () => this.catchUp() });
+  readonly pauses: Pauses;
   readonly #options: ClusterOptions;
   readonly #server = serverName();
   /** Versions that other processes said to have taken over. */
@@ -80,6 +80,11 @@ export class Cluster {
 
   private constructor(options: ClusterOptions, start: number) {
     this.#options = options;
+    const { url, graceSeconds } = options.config;
+    this.pauses = new Pauses({
+      catchUp: () => this.catchUp(),
+      ...(url !== '' && graceSeconds > 0 ? { graceMs: graceSeconds * 1000 } : {}),
+    });
     this.peers = new Peers(
       () => this.#others.length,
       (note) => this.tell(note),
@@ -187,6 +192,7 @@ export class Cluster {
     const { applied } = this.announcements;
     const begun = monotonicMs();
     await state.instances.beat({ name, server: this.#server, host: hostname(), release: version(), applied });
+    this.pauses.noteContact();
     if (this.#options.config.url !== '') this.presence.prolong(begun + PRESENT_MS);
     await this.#refresh();
   }

@@ -10,6 +10,8 @@ export interface PausesOptions {
   wallClock?(): number;
   /** Milliseconds for which requests wait for the state. */
   patienceMs?: number;
+  /** Milliseconds after its last contact with the state for which the process uses what it remembers. Absent: without end. */
+  graceMs?: number;
 }
 
 /** The time that a change waits for other processes (`Cluster.settle`). A process that stood still for less did not delay its answer. */
@@ -18,8 +20,8 @@ const TICK_MS = 200;
 const PATIENCE_MS = 5000;
 
 /**
- * Notices that the process stood still for longer than a change of the state waits for it: a stopped process, a frozen
- * machine. What it remembers of keys and rules may be old then, so it reads the changes before it uses them again.
+ * Notices that the process stood still for longer than a change of the state waits for it (a stopped process, a frozen
+ * machine), or that it has not reached the state for longer than its settings allow. What it remembers of keys and rules may be old then, so it reads the changes before it uses them again.
  */
 export class Pauses {
   readonly #options: PausesOptions;
@@ -27,6 +29,7 @@ export class Pauses {
   readonly #wallClock: () => number;
   readonly #timer: NodeJS.Timeout;
   #seenAt: number;
+  #contactAt: number;
   #seenWall: number;
   #count = 0;
   /** The number of pauses after which the changes were read. */
@@ -38,6 +41,7 @@ export class Pauses {
     this.#now = options.now ?? (() => performance.now());
     this.#wallClock = options.wallClock ?? (() => Date.now());
     this.#seenAt = this.#now();
+    this.#contactAt = this.#seenAt;
     this.#seenWall = this.#wallClock();
     this.#timer = setInterval(() => void this.current()?.catch(() => {}), TICK_MS).unref();
   }
@@ -55,6 +59,11 @@ export class Pauses {
     return this.#reading;
   }
 
+  /** The state has answered. */
+  noteContact(): void {
+    this.#contactAt = this.#now();
+  }
+
   close(): void {
     clearInterval(this.#timer);
   }
@@ -62,6 +71,8 @@ export class Pauses {
   #look(): void {
     const [at, wall] = [this.#now(), this.#wallClock()];
     if (at - this.#seenAt > MAX_PAUSE_MS || wall - this.#seenWall > MAX_PAUSE_MS) this.#count += 1;
+    else if (this.#caughtUp === this.#count && at - this.#contactAt > (this.#options.graceMs ?? Infinity))
+      this.#count += 1;
     this.#seenAt = at;
     this.#seenWall = wall;
   }
@@ -71,6 +82,7 @@ export class Pauses {
     while (this.#caughtUp !== this.#count) {
       const count = this.#count;
       await this.#inTime(this.#options.catchUp());
+      this.noteContact();
       this.#look();
       if (count === this.#count) this.#caughtUp = count;
     }
@@ -93,4 +105,4 @@ export class Pauses {
 
 const RETRY_SECONDS = '5';
 const STALE =
-  'The server was paused, and cannot read the changes of its state since then. Send the request again.';
+  'The server was paused or cut off from its state, and cannot read the changes since then. Send the request again.';
