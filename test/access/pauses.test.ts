@@ -41,9 +41,11 @@ describe('a process that stood still', () => {
   });
 
   it('notices the sleep of a machine by the wall clock', () => {
-    const { pauses, time } = process();
+    const { pauses, reads, time } = process();
     time.wall += 60_000;
     expect(pauses.current()).toBeInstanceOf(Promise);
+    expect(reads).toHaveLength(1);
+    reads[0]!.resolve();
   });
 
   it('reads the changes again after a pause while they were read', async () => {

@@ -119,6 +119,7 @@ export async function startAccess(foundation: Foundation, { events, rules }: Dat
       certificates: certificates.trust,
       isProvider: (key) => parts.providers.isEnabled(key),
       rules: () => rules.current,
+      current: () => cluster.pauses.current(),
       admitted: (principal) => tenants.admitted(principal),
     }),
     firstKey: makesFirstKey ? await keys.ensureFirst(adminKey || undefined) : { from: 'stored' },

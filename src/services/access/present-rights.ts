@@ -22,6 +22,8 @@ export interface PresentRightsDeps {
   /** Whether sessions of a provider may go on. */
   isProvider(key: string): Promise<boolean>;
   rules(): RuleSet;
+  /** See `Pauses.current`; absent: the rules are always those of now. */
+  current?(): Promise<void> | undefined;
   /** Throws `forbidden` when the tenant does not let the caller in. */
   admitted(principal: Principal): Principal;
 }
@@ -32,6 +34,7 @@ export class PresentRights {
 
   /** The caller with the rights of now. Throws `forbidden` for one who may not come any more. */
   async of(principal: Principal): Promise<Principal> {
+    await this.deps.current?.();
     const present = await this.#present(principal);
     if (!present) throw new ApiError('forbidden', `${principal.name} has no access any more.`);
     return principal.kind === 'anonymous' ? present : this.deps.admitted(present);

@@ -43,7 +43,7 @@ export class Pauses {
     this.#seenAt = this.#now();
     this.#contactAt = this.#seenAt;
     this.#seenWall = this.#wallClock();
-    this.#timer = setInterval(() => void this.current()?.catch(() => {}), TICK_MS).unref();
+    this.#timer = setInterval(() => void this.current(), TICK_MS).unref();
   }
 
   /**
@@ -53,9 +53,13 @@ export class Pauses {
   current(): Promise<void> | undefined {
     this.#look();
     if (this.#caughtUp === this.#count) return undefined;
-    this.#reading ??= this.#read().finally(() => {
-      this.#reading = undefined;
-    });
+    if (!this.#reading) {
+      this.#reading = this.#read().finally(() => {
+        this.#reading = undefined;
+      });
+      // Nobody may wait for it.
+      this.#reading.catch(() => {});
+    }
     return this.#reading;
   }
 
