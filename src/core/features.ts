@@ -179,6 +179,8 @@ export interface RowsQuery extends FeatureQuery {
   limit: number;
   /** Returns decimals as text with all their digits, if the store has such. Default: doubles. */
   exact?: boolean;
+  /** Adds `ground` to rows whose stored geometries have edges over the ground, which are cut at 180 degrees when they are read. */
+  groundMeasures?: boolean;
 }
 
 export interface FeatureRow {
@@ -187,6 +189,8 @@ export interface FeatureRow {
   geometry: Uint8Array | null;
   /** In the order of the query's fields. Dates as ISO 8601 text, JSON and arrays as JSON text. */
   values: (string | number | bigint | boolean | null)[];
+  /** Area in square metres, and length of lines and rings in metres, of the geometry as it is stored. */
+  ground?: { readonly area: number; readonly length: number };
 }
 
 /** The field of a source by name. */

@@ -28,6 +28,10 @@ const SQL = `
   INSERT INTO lossy (f8, f4, nu, ts, whole, geom) VALUES
     ('Infinity', 'NaN', 'NaN', 'infinity', 1, 'SRID=4326;POINT ZM (1 1 5 5)'), ('-Infinity', 1, 1, '2020-01-01', 2, 'SRID=4326;CIRCULARSTRING ZM (0 0 1 1, 1 1 1 1, 2 0 1 1)'),
     ('NaN', 1, 1, NULL, 3, 'SRID=4326;LINESTRING ZM (0 0 1 1, 1 1 1 1)'), (1, NULL, NULL, NULL, 4, NULL), (2, 2, 2, NULL, 5, 'SRID=4326;TIN ZM (((0 0 1 1, 1 0 1 1, 0 1 1 1, 0 0 1 1)))');
+  CREATE TABLE across (id serial PRIMARY KEY, name text, geom geography(Polygon, 4326));
+  INSERT INTO across (name, geom) VALUES ('x', 'POLYGON((170 -20, -170 -20, -170 -10, 170 -10, 170 -20))'), ('y', 'POLYGON((10 -20, 30 -20, 30 -10, 10 -10, 10 -20))');
+  CREATE TABLE across_lines (id serial PRIMARY KEY, name text, geom geography(LineString, 4326));
+  INSERT INTO across_lines (name, geom) VALUES ('x', 'LINESTRING(170 0, -170 0)'), ('y', 'LINESTRING(10 0, 30 0)');
   CREATE TABLE bigids (id bigint PRIMARY KEY, sid bigint, geom geometry(Point, 4326));
   INSERT INTO bigids VALUES (-9223372036854775808, 1, ${POINT}), (0, 2, ${POINT}), (9007199254740993, 9007199254740993, ${POINT}), (9223372036854775807, 4, ${POINT});
   CREATE TABLE odd (id serial PRIMARY KEY, ts timestamptz, d date, js json, big bigint[], deci numeric[], texts text[], nu numeric, far numeric, geom geometry(Point, 4326));
@@ -368,6 +372,51 @@ describe('values and geometries that features do not have', () => {
       const { jobID } = await client.run(process, body);
       const job = await text(`/api/v1/admin/jobs/${jobID}`);
       for (const loss of LOSSES) expect([process, job]).toEqual([process, expect.stringContaining(loss)]);
+    }
+  });
+});
+
+describe('geographies across 180 degrees', () => {
+  it.each(['gpkg', 'flatgeobuf', 'kml', 'shapefile', 'csv', 'geojson'])(
+    'keep their parts in %s',
+    async (format) => {
+      const ending = { flatgeobuf: 'fgb', shapefile: 'shz' }[format] ?? format;
+      for (const [id, parts] of [
+        ['across', 2],
+        ['across_lines', 2],
+      ] as const) {
+        const path = `/api/v1/admin/services/default/layers/${numbers.get(id)}/export?format=${format}`;
+        const answer = await fetch(server.url + path, { headers: { 'x-api-key': server.adminKey } });
+        const bytes = new Uint8Array(await answer.arrayBuffer());
+        expect([id, format, answer.status]).toEqual([id, format, 200]);
+        const file = join(folder, `${id}.${ending}`);
+        writeFileSync(file, bytes);
+        const options = ending === 'csv' ? ['-oo', 'GEOM_POSSIBLE_NAMES=geometry'] : [];
+        const json = execFileSync('ogr2ogr', ['-f', 'GeoJSON', '/vsistdout/', ...options, file]).toString();
+        const { features } = JSON.parse(json);
+        const x = features.find((one: { properties: { name?: string; Name?: string } }) =>
+          [one.properties.name, one.properties.Name].includes('x'),
+        );
+        expect([id, x.geometry.type, x.geometry.coordinates.length]).toEqual([
+          ...[id, id === 'across' ? 'MultiPolygon' : 'MultiLineString', parts],
+        ]);
+      }
+    },
+  );
+
+  it('have the area and the length that the database has', async () => {
+    const client = new ProcessClient(server);
+    for (const [process, collection, name] of [
+      ['geometry.area', 'across', 'area'],
+      ['geometry.length', 'across', 'length'],
+      ['geometry.length', 'across_lines', 'length'],
+    ] as const) {
+      const { features } = await client.results(process, { inputs: { features: { collection } } });
+      const [x, y] = features.features.map(
+        (one: { properties: Record<string, number> }) => one.properties[name],
+      );
+      // Both are the same shape at other longitudes.
+      expect(Math.abs(x / y - 1)).toBeLessThan(1e-9);
     }
   });
 });

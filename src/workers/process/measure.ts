@@ -15,10 +15,11 @@ export function measureFeatures(run: Run, { of, measure }: MeasureProcess): Prom
     {
       attributes: [{ name: of, type: 'number' }],
       valuesOf: (rows) =>
-        measureGeometries(geometriesOf(rows), crs, ground).map((measures) => {
+        measureGeometries(geometriesOf(rows), crs, ground).map((measures, i) => {
           if (!measures) return [null];
           const { area, length, perimeter } = measures;
-          return [of === 'area' ? area / perUnit ** 2 : (length + perimeter) / perUnit];
+          const whole = rows[i]!.ground ?? { area, length: length + perimeter };
+          return [of === 'area' ? whole.area / perUnit ** 2 : whole.length / perUnit];
         }),
     },
   );

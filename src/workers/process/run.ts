@@ -51,7 +51,9 @@ export class Run {
   }
 
   protected batches(features: ProcessFeatures, geometry: boolean): AsyncIterable<FeatureRow[]> {
-    const query = { ...queryOf(features, geometry), exact: true };
+    const { process } = this.task;
+    const groundMeasures = process.kind === 'measure' && process.measure.ground;
+    const query = { ...queryOf(features, geometry), exact: true, groundMeasures };
     return storeOf(features.source).rows(query, this.cancellation);
   }
 

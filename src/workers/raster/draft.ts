@@ -39,6 +39,7 @@ export function draftArguments(
   draft: ExportDraft,
   { format, table, sourceCrs }: TranslateTask,
   layer: Layer,
+  hasMulti: boolean,
 ): string[] {
   const idColumn = idColumnOf(draft, layer);
   const keepsIds = format === 'GPKG' && draft.keepsIds === true;
@@ -55,7 +56,9 @@ export function draftArguments(
       selection(ids, layer.name, { idColumn, isKml: format === 'KML' }),
     ],
     ...(sourceCrs === undefined ? [] : ['-a_srs', crsOf(sourceCrs).text]),
-    ...(draft.geometryType === 'Geometry' ? [] : ['-nlt', geometryName(draft, format === 'ESRI Shapefile')]),
+    ...(draft.geometryType === 'Geometry'
+      ? []
+      : ['-nlt', geometryName(draft, format === 'ESRI Shapefile', hasMulti)]),
     ...(keepsIds && idColumn === 'FID' ? ['-preserve_fid'] : []),
     ...(format === 'GPKG' ? keyArguments(draft.fields.map(({ name }) => name)) : []),
     ...(format === 'ESRI Shapefile' ? ['-lco', 'ENCODING=UTF-8'] : []),
@@ -93,11 +96,14 @@ function selection(
 /** A name as an attribute of XML: GDAL's driver of KML writes names of fields as they are. */
 const kmlName = (name: string) => escapeHtml(name.replace(/\p{Cc}/gu, ' '));
 
-/** Sources of single geometries may have multi ones too, except in formats that have no types for them. */
-function geometryName({ geometryType, hasZ }: ExportDraft, isShapefile: boolean): string {
+/** Types of geometries of one part. GDAL would merge the parts of multi geometries in a layer of such a type. */
+export const isSingle = ({ geometryType }: ExportDraft) => /^(Point|LineString|Polygon)$/.test(geometryType);
+
+/** Sources of single geometries may have multi ones too: geographies across 180 degrees are cut there. Shapefiles have no types for them. */
+function geometryName({ geometryType, hasZ }: ExportDraft, isShapefile: boolean, hasMulti: boolean): string {
   const name = geometryType.toUpperCase();
   const single = isShapefile && /^MULTI(LINESTRING|POLYGON)$/.test(name) ? name.slice(5) : name;
-  return `${single}${hasZ ? 'Z' : ''}`;
+  return `${hasMulti && !isShapefile ? 'MULTI' : ''}${single}${hasZ ? 'Z' : ''}`;
 }
 
 const quote = (name: string) => `"${name.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;

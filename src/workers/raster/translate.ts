@@ -9,7 +9,7 @@ import { noteTruncatedTimes } from '../../core/value-notes.js';
 import { type Crs, crsOf, crsOfDataset } from './crs.js';
 import { noteOfCurves } from './curves.js';
 import { noteDataset, notesOfDataset } from './dataset-notes.js';
-import { draftArguments, keyArguments, readingDraft } from './draft.js';
+import { draftArguments, isSingle, keyArguments, readingDraft } from './draft.js';
 import { fineColumns, noteOfTimes, openTruncated, selectRows } from './fine-times.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
 import { openDraft } from './geojson/draft.js';
@@ -246,7 +246,11 @@ async function translateArguments(
       'The file names no coordinate reference system: one has to be given.',
     );
   }
-  if (task.draft) return draftArguments(task.draft, task, layer);
+  if (task.draft) {
+    const types = isSingle(task.draft) ? await geometryTypesIn(source, layer) : new Set<string>();
+    const hasMulti = [...types].some((type) => type.startsWith('MULTI'));
+    return draftArguments(task.draft, task, layer, hasMulti);
+  }
   const fine = await fineColumns(source, layer, task.format);
   if (task.format)
     return [

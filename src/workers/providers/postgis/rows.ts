@@ -17,14 +17,24 @@ export async function* rows(query: RowsQuery, cancellation?: Cancellation): Asyn
   const fields = query.fields.map((name) => source.fields.find((field) => field.name === name)!);
   const form = query.exact ? 'exact' : 'number';
   const params = new SqlParams();
-  const sql = `SELECT ${columnsOf(source, fields, form, params, query.geometry).join(', ')} FROM ${tableOf(source)}
+  const geography = column(source.geometryColumn);
+  const measures =
+    query.groundMeasures && source.geography
+      ? [`ST_Area(${geography})`, `ST_Length(${geography}) + ST_Perimeter(${geography})`]
+      : [];
+  const columns = [...columnsOf(source, fields, form, params, query.geometry), ...measures];
+  const sql = `SELECT ${columns.join(', ')} FROM ${tableOf(source)}
     WHERE ${whereOf(source, query.filter, params)}
     ORDER BY ${column(source.idColumn)} LIMIT ${params.add(query.limit, 'int8')}`;
   for await (const batch of batches(source.database, sql, params.values, BATCH, cancellation)) {
-    yield batch.map(([id, geometry, ...values]) => ({
-      id: id as FeatureRow['id'],
-      geometry: geometry as Uint8Array | null,
-      values: values as FeatureRow['values'],
-    }));
+    yield batch.map(([id, geometry, ...values]) => {
+      const [area, length] = values.splice(fields.length);
+      return {
+        id: id as FeatureRow['id'],
+        geometry: geometry as Uint8Array | null,
+        values: values as FeatureRow['values'],
+        ...(typeof area === 'number' && typeof length === 'number' ? { ground: { area, length } } : {}),
+      };
+    });
   }
 }
