@@ -1,4 +1,5 @@
 import { hasCoverage, hasFeatures, hasStoredTiles, isServed } from './abilities.js';
+import type { Activity } from './activity.js';
 import type { ArchiveContainer, ArchiveFormat, VectorLayerMetadata } from './archives.js';
 import type { Box } from './box.js';
 import type { LogCommits } from './commit-count.js';
@@ -74,6 +75,8 @@ export interface VectorCollection extends CollectionBase {
   readonly source: VectorSource;
   /** Undefined while nobody has counted what a rule leaves. */
   readonly featureCount: number | undefined;
+  /** Counters of its table in a database, from before its features were counted. */
+  readonly activity?: Activity;
   /** True when `featureCount` is the database's estimate. */
   readonly countEstimated?: boolean;
   /** Extent in the CRS of the data, where this is a plane without a place on Earth. */

@@ -1,5 +1,6 @@
 /** Tasks of vector threads that describe the tables of a database, for those who choose among them. */
 
+import type { Activity } from './activity.js';
 import type { FieldType } from './vector-source.js';
 import type { VectorLayerInfo } from './vector-tasks.js';
 
@@ -92,6 +93,8 @@ export interface TableTasks {
   'vector.layers': { input: { database: string; choices: TableChoice[] }; output: TableLayer[] };
   /** A text for each table that changes with its columns and rights; null for one that is gone. */
   'vector.fingerprints': { input: { database: string; tables: TableName[] }; output: (string | null)[] };
+  /** Counters of the writes to tables, which are named with their schemas; null for one that is gone. */
+  'vector.activity': { input: { database: string; tables: string[] }; output: (Activity | null)[] };
   /** Texts that two looks at one table share, whatever address its database is reached by; none for one that is gone. */
   'vector.table-identities': { input: { database: string; tables: TableName[] }; output: string[][] };
 }

@@ -1,5 +1,6 @@
 /** Tasks of vector threads that describe sources, encode tiles and load files. */
 
+import type { Activity } from './activity.js';
 import type { ArchiveTile } from './archives.js';
 import type { Box } from './box.js';
 import type { LogCommits } from './commit-count.js';
@@ -29,6 +30,8 @@ export interface VectorLayerInfo {
   /** Sentences on what was assumed of the data, or cannot be read. */
   remarks?: string[];
   featureCount: number;
+  /** Counters of a table of a database, from before its features were counted. */
+  activity?: Activity;
   /** True when `featureCount` is the database's estimate. */
   countEstimated?: boolean;
   /** Cursor of the last edit that the other members know of; 0 when the store has had none. */

@@ -7,6 +7,7 @@ const DESCRIBING: ReadonlySet<string> = new Set([
   'site.home',
   'features.getCollections',
   'features.getCollection',
+  'features.getItems',
   'features.getStatistics',
   'tiles.getTileJson',
   'tiles.getCollections',
@@ -36,6 +37,9 @@ const DESCRIBING: ReadonlySet<string> = new Set([
   ),
 ]);
 
+/** Looks whether counts and extents are still right; undefined if that is known. */
+type Look = (collections: readonly Collection[]) => Promise<unknown> | undefined;
+
 /** Collections that one answer waits for. */
 const MOST = 100;
 /** What is not known by then is not told. */
@@ -48,27 +52,37 @@ const WAIT_MS = 2000;
 export function measuring(
   operations: readonly Operation[],
   visible: (principal: Principal) => CatalogSnapshot,
+  look: Look = () => undefined,
 ): Operation[] {
   return operations.map((operation) =>
-    DESCRIBING.has(operation.id) ? waiting(operation, visible) : operation,
+    DESCRIBING.has(operation.id) ? waiting(operation, visible, look) : operation,
   );
 }
 
-function waiting(operation: Operation, visible: (principal: Principal) => CatalogSnapshot): Operation {
+function waiting(
+  operation: Operation,
+  visible: (principal: Principal) => CatalogSnapshot,
+  look: Look,
+): Operation {
   return {
     ...operation,
     run(x): Reply | Promise<Reply> {
-      const unmeasured = collectionsOf(x, visible(x.principal)).filter(isUnmeasured).slice(0, MOST);
-      if (unmeasured.length === 0) return operation.run(x);
-      return measured(unmeasured).then(() => operation.run(x));
+      const collections = collectionsOf(x, visible(x.principal));
+      const unmeasured = collections.filter(isUnmeasured).slice(0, MOST);
+      const looking = look(collections);
+      if (unmeasured.length === 0 && !looking) return operation.run(x);
+      return measured(unmeasured, looking).then(() => operation.run(x));
     },
   };
 }
 
-async function measured(collections: readonly Collection[]): Promise<void> {
+async function measured(
+  collections: readonly Collection[],
+  looking: Promise<unknown> | undefined,
+): Promise<void> {
   const timer = new AbortController();
   await Promise.race([
-    measure(collections),
+    Promise.all([measure(collections), looking]),
     sleep(WAIT_MS, undefined, { signal: timer.signal }).catch(() => {}),
   ]);
   timer.abort();

@@ -1,3 +1,4 @@
+import type { Collection } from '../core/collection.js';
 import type { ServiceProtocol } from '../core/layer-settings.js';
 import type { Operation, Principal } from '../core/operation.js';
 import { Symbols } from '../services/symbols.js';
@@ -57,7 +58,10 @@ export type SurfaceDeps = StreamingDeps &
   ProcessesDeps &
   AttachmentSurface &
   GeocodeDeps &
-  Omit<SiteDeps, 'surfaces'>;
+  Omit<SiteDeps, 'surfaces'> & {
+    /** Looks whether other programs wrote to tables of databases. */
+    readonly lookAtTables?: (collections: readonly Collection[]) => Promise<unknown> | undefined;
+  };
 
 /** Every operation of the data surfaces, the site and the probes. */
 export function surfaceOperations(deps: SurfaceDeps): Operation[] {
@@ -112,5 +116,5 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...processesOperations(deps),
     ...stylesOperations(),
   ];
-  return measuring(operations, deps.visible);
+  return measuring(operations, deps.visible, deps.lookAtTables);
 }

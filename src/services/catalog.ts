@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasFeatures, isDrawable } from '../core/abilities.js';
+import type { Activity } from '../core/activity.js';
 import type { Box } from '../core/box.js';
 import { around, aroundOnGlobe, globeExtent, uncrossed } from '../core/box.js';
 import {
@@ -381,6 +382,13 @@ export class Catalog {
     if (isUnknown && count === undefined) return true;
     this.#replace(isUnknown ? collection : { ...collection, extent84: extent84 && globeExtent(extent84) });
     return true;
+  }
+
+  /** Somebody wrote to the table of a collection. Its count is an estimate then, unless it is known to be right. */
+  noteActivity(id: string, activity: Activity, isDoubtful: boolean): void {
+    const plain = this.#plain.get(id);
+    if (hasFeatures(plain))
+      this.#replace({ ...plain, activity, ...(isDoubtful ? { countEstimated: true } : {}) });
   }
 
   /**

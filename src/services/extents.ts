@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { hasFeatures } from '../core/abilities.js';
 import type { Box } from '../core/box.js';
 import type { VectorCollection } from '../core/collection.js';
@@ -15,6 +16,8 @@ export interface ExtentRefreshOptions {
   delayMs?: number;
 }
 
+/** Collections of which is known how long they take to measure. */
+const MAX_COSTS = 10_000;
 const DELAY_MS = 2000;
 /** Looks take at most one part in so many of the time. */
 const SHARE = 20;
@@ -29,6 +32,7 @@ const NEAR = 1e-6;
  */
 export class ExtentRefresh {
   readonly #timers = new Map<string, NodeJS.Timeout>();
+  readonly #costs = new LRUCache<string, { endedAt: number; ms: number }>({ max: MAX_COSTS });
   readonly #options: ExtentRefreshOptions;
   #closed = false;
 
@@ -40,6 +44,15 @@ export class ExtentRefresh {
   edited({ id, extent84 }: VectorCollection, { areas }: CollectionChange): void {
     if (extent84 && areas && !areas.some((area) => reachesEdge(area, extent84))) return;
     this.#plan(id, this.#options.delayMs ?? DELAY_MS);
+  }
+
+  /** Measures now, or later if that took long the last time. Never rejects. */
+  refresh(id: string): Promise<void> {
+    const last = this.#costs.get(id);
+    const restMs = last ? last.endedAt + last.ms * SHARE - performance.now() : 0;
+    if (restMs <= 0) return this.#look(id);
+    this.#plan(id, restMs);
+    return Promise.resolve();
   }
 
   close(): void {
@@ -74,6 +87,8 @@ export class ExtentRefresh {
       log.write('catalog.extent.failed', { Collection: id, ...exception(error) });
     }
     this.#timers.delete(id);
+    const endedAt = performance.now();
+    this.#costs.set(id, { endedAt, ms: endedAt - start });
     if (!settled) this.#plan(id, Math.max(delayMs, (performance.now() - start) * SHARE));
   }
 }

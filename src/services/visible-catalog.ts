@@ -190,7 +190,7 @@ function withinRows(
     stac: _stac,
     ...rest
   } = collection;
-  const key = `${collection.id} ${collection.version} ${collection.cursor} ${nameOf(rows)}`;
+  const key = `${collection.id} ${collection.version} ${collection.cursor} ${collection.activity ?? ''} ${nameOf(rows)}`;
   const facts = measurements?.factsOf(key);
   const { featureCount, extent84, extent } = facts ?? {};
   return {

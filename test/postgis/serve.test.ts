@@ -22,6 +22,8 @@ beforeAll(async () => {
      CREATE TABLE places (id int PRIMARY KEY, name text, geom geometry(Point, 4326));
      INSERT INTO places SELECT i, 'p' || i, ST_SetSRID(ST_MakePoint(i, i / 2.0), 4326) FROM generate_series(1, 80) i;
      CREATE INDEX ON places USING gist (geom);
+     CREATE TABLE watched (id serial PRIMARY KEY, geom geometry(Point, 4326));
+     INSERT INTO watched (geom) SELECT ST_SetSRID(ST_MakePoint(i, i), 4326) FROM generate_series(1, 3) i;
      CREATE TABLE roads (id int PRIMARY KEY, geom geometry(LineString, 3857));
      CREATE TABLE other.roads (id int PRIMARY KEY, geom geometry(LineString, 3857));
      CREATE TABLE no_key (geom geometry(Point, 4326));
@@ -398,4 +400,24 @@ describe('a database with slow views', () => {
       await slow.stop();
     }
   });
+});
+
+it('counts and measures tables again that other programs write to', async () => {
+  const seen = async () => {
+    const path = '/ogc/features/collections/watched';
+    const { numberMatched } = JSON.parse(await textOf(`${path}/items?f=json&limit=1`));
+    const { extent } = JSON.parse(await textOf(`${path}?f=json`));
+    return JSON.stringify([numberMatched, ...extent.spatial.bbox[0]]);
+  };
+  const becomes = (...expected: number[]) =>
+    until(JSON.stringify(expected), async () => (await seen()) === JSON.stringify(expected));
+  await becomes(3, 1, 1, 3, 3);
+  await run(postgres.url, "INSERT INTO watched (geom) VALUES ('SRID=4326;POINT(50 20)')");
+  await becomes(4, 1, 1, 50, 20);
+  await run(postgres.url, "UPDATE watched SET geom = 'SRID=4326;POINT(-50 20)' WHERE id = 4");
+  await becomes(4, -50, 1, 3, 20);
+  await run(postgres.url, 'DELETE FROM watched WHERE id > 2');
+  await becomes(2, 1, 1, 2, 2);
+  await run(postgres.url, "TRUNCATE watched; INSERT INTO watched (geom) VALUES ('SRID=4326;POINT(9 9)')");
+  await becomes(1, 9, 9, 9, 9);
 });

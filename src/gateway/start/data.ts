@@ -50,6 +50,7 @@ import { StacItems } from '../../services/stac/items.js';
 import { StacImagery } from '../../services/stac-imagery/searches.js';
 import { Styles } from '../../services/styles/index.js';
 import { tellLostStyles } from '../../services/styles/of-files.js';
+import { TableActivity } from '../../services/table-activity.js';
 import { exception } from '../../services/telemetry/log.js';
 import { labelLayers } from '../../services/telemetry/task-metrics.js';
 import { VisibleCatalog } from '../../services/visible-catalog.js';
@@ -76,6 +77,7 @@ export interface Data {
   readonly versions: DataVersions;
   readonly items: ItemReplies;
   readonly extents: ExtentRefresh;
+  readonly activity: TableActivity;
   readonly events: Events;
   readonly streams: SessionDirectory;
   readonly stac: StacItems;
@@ -201,6 +203,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
     async () => void (await cluster.settle()),
   );
   const published = publishing(foundation, { catalog, databases, imagery, allowed, derivations });
+  const extents = new ExtentRefresh({ catalog, pools, log });
   const data: Data = {
     ...published,
     databases,
@@ -213,7 +216,8 @@ export async function startData(foundation: Foundation): Promise<Data> {
     caching,
     versions,
     items: new ItemReplies(versions),
-    extents: new ExtentRefresh({ catalog, pools, log }),
+    extents,
+    activity: new TableActivity({ catalog, pools, extents }),
     events,
     streams: new SessionDirectory(events.hub, peers),
     stac: new StacItems({ pools, path: join(dataDir, 'stac', 'items.gpkg'), log }),
@@ -389,7 +393,7 @@ function startDataEvents(
 /** Every gateway reloads; the first one makes the index of items and tells what was lost. */
 function followCatalog(
   { config, first, log, pools, alerts }: Foundation,
-  { catalog, caching, events, extents, stac, rules }: Data,
+  { catalog, caching, events, extents, activity, stac, rules }: Data,
 ): void {
   const recoveries = new SourceRecoveries();
   const { captureEdits: enabled } = config.postgis;
@@ -400,6 +404,10 @@ function followCatalog(
     { replaced: ({ changed }) => events.follow(changed) },
     { replaced: (change) => void captureEdits(change, { enabled, pools, log }) },
     { changed: (collection, change) => extents.edited(collection, change) },
+    {
+      changed: (collection, change) => activity.edited(collection, change),
+      replaced: ({ changed }) => activity.replaced(changed),
+    },
   );
   if (!first) return;
   catalog.follow({ replaced: () => void reportFindings(pools, log) });

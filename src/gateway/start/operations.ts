@@ -45,6 +45,7 @@ function surfaceDeps(
     catalog: () => catalog.current,
     visible: (principal) => visible.of(principal),
     pools,
+    lookAtTables: (collections) => data.activity.look(collections),
     access: data.access,
     users: authenticator.users,
     sessions: authenticator.sessions,

@@ -58,6 +58,7 @@ export function vectorCollection(
     cursor: layer.cursor,
     ...(layer.commits ? { commits: layer.commits } : {}),
     countEstimated: layer.countEstimated,
+    ...(layer.activity ? { activity: layer.activity } : {}),
     ...stylesOfFile(defaultStyle(layer.source.geometryType, id), layer.styles),
     ...(layer.stac ? { stac: layer.stac } : {}),
   });

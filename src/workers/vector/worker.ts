@@ -25,6 +25,7 @@ import { storeId } from '../providers/geopackage/outbox.js';
 import { findSlowViews } from '../providers/geopackage/slow-views.js';
 import { closeWriters, emptyWriteAheadLog } from '../providers/geopackage/writer.js';
 import { keepLedgerIn, takeFindings } from '../providers/kept-sqlite.js';
+import { tableActivity } from '../providers/postgis/activity.js';
 import { capture } from '../providers/postgis/capture.js';
 import { limitConnections } from '../providers/postgis/database.js';
 import { discover, ping } from '../providers/postgis/discover.js';
@@ -113,6 +114,7 @@ const TASKS: {
   'vector.validate': validateTable,
   'vector.layers': tableLayers,
   'vector.fingerprints': fingerprints,
+  'vector.activity': tableActivity,
   'vector.table-identities': tableIdentities,
   'vector.tile': vectorTile,
   'vector.overview': ({ layers: [layer] }, cancellation) => buildOverview(layer, cancellation),

@@ -1,3 +1,4 @@
+import { sumOfActivity, tablesOf } from '../../../core/activity.js';
 import { countBy } from '../../../core/count-by.js';
 import { DEFAULT_TABLES, type TableRule } from '../../../core/table-rule.js';
 import type { TableChoice } from '../../../core/table-tasks.js';
@@ -13,6 +14,7 @@ import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
 import { isPgError } from '../../../native/postgres.js';
 import type { Cancellation } from '../../cancellation.js';
 import { extentInDegrees } from '../domain.js';
+import { readActivity } from './activity.js';
 import {
   type Attribute,
   type Key,
@@ -204,6 +206,8 @@ export async function layerOf(
   const names = [...attributes.map(({ field }) => field.name), table.geometryColumn, source.idColumn];
   const reads = await tablesBehind(connection, table);
   if (reads.length > 0) source.reads = reads;
+  // Before the rows are counted: what is written meanwhile shows later.
+  const activity = sumOfActivity(await readActivity(connection, tablesOf(source)));
   const numbers = await keyNumbers(connection, source, keyed.field, names);
   if (numbers) source.numbers = numbers;
   const { count, estimated, extent, beyond, crossing } = await measure.table(table, crs);
@@ -213,6 +217,7 @@ export async function layerOf(
     extent,
     extent84: extent && extentInDegrees(extent, crs, crossing),
     ...(beyond ? { beyond } : {}),
+    activity,
     featureCount: count,
     ...(estimated ? { countEstimated: true } : {}),
   };
