@@ -183,6 +183,24 @@ describe('values of GeoJSON', () => {
   });
 });
 
+it('names objects of TopoJSON whose geometries GDAL reads as empty, or drops', async () => {
+  const geometries = [
+    '{"type":"Point","coordinates":[1,2],"properties":{"n":1}}',
+    '{"type":"Point","coordinates":["x",2],"properties":{"n":2}}',
+    '{"type":"LineString","arcs":[-1],"properties":{"n":3}}',
+    '{"type":"LineString","arcs":[7],"properties":{"n":4}}',
+    '{"type":"MultiPoint","coordinates":[[1,2],["a",3]],"properties":{"n":5}}',
+    '{"type":null,"properties":{"n":6}}',
+    '{"type":"Polygon","arcs":[],"properties":{"n":7}}',
+  ].join(',');
+  const topology = `{"type":"Topology","arcs":[[[0,0],[1,1],[2,2]]],"objects":{"places":{"type":"GeometryCollection","geometries":[${geometries}]}}}`;
+  const { notes } = await stage(topology, { mayLackCrs: true });
+  expect(notes).toEqual([
+    'Geometries of the file that cannot be read, or only in part: 3. The first ones: places[1], places[3], places[4].',
+    'Objects of the file without a geometry, or of an unknown type, are omitted: 1.',
+  ]);
+});
+
 describe('values of Esri JSON', () => {
   const set = (more: string, ...features: string[]) =>
     `{"objectIdFieldName":"OBJECTID","geometryType":"esriGeometryPoint","spatialReference":{"wkid":102100,"latestWkid":3857}${more},"features":[${features.join(',')}]}`;

@@ -371,9 +371,18 @@ describe('values and geometries that features do not have', () => {
       const body = { inputs: { features: { collection: 'lossy' }, ...inputs } };
       const { jobID } = await client.run(process, body);
       const job = await text(`/api/v1/admin/jobs/${jobID}`);
+      if ('format' in inputs) expect(job).not.toContain('are left out');
       for (const loss of LOSSES) expect([process, job]).toEqual([process, expect.stringContaining(loss)]);
     }
   });
+});
+
+it('FlatGeobuf files of processes name the features that they have not', async () => {
+  const client = new ProcessClient(server);
+  const inputs = { features: { collection: 'lossy' }, format: 'flatgeobuf' };
+  const { jobID } = await client.run('conversion.feature-export', { inputs });
+  const job = await text(`/api/v1/admin/jobs/${jobID}`);
+  expect(job).toContain('Features without a geometry, which the format does not hold, are left out: 1.');
 });
 
 describe('geographies across 180 degrees', () => {

@@ -6,6 +6,7 @@ import { nameFeatures, noteDataset } from '../dataset-notes.js';
 import { type Dataset, openWith } from '../gdal.js';
 import { openInScratch } from '../scratch.js';
 import { PropertyScanner } from './scanner.js';
+import { noteTopology } from './topology.js';
 import { type Exactness, type Form, PropertyFacts, replacementOf } from './values.js';
 
 const CHUNK_BYTES = 1 << 20;
@@ -29,7 +30,8 @@ export async function openJson(
   const forms = facts.forms(exactness);
   const dataset = await openForms(path, drivers, forms);
   if (hasFeatures) nameFeatures(dataset, path);
-  for (const note of facts.notes(forms)) noteDataset(dataset, note);
+  const lost = hasFeatures ? [] : await noteTopology(path);
+  for (const note of [...facts.notes(forms), ...lost]) noteDataset(dataset, note);
   return dataset;
 }
 

@@ -1,0 +1,97 @@
+import { readFile } from 'node:fs/promises';
+
+/** Geometries of TopoJSON that GDAL reads as empty, reads in part, or drops, which it reports nowhere. */
+
+interface Topology {
+  readonly objects?: unknown;
+  readonly arcs?: unknown;
+}
+
+interface TopologyGeometry {
+  readonly type?: unknown;
+  readonly coordinates?: unknown;
+  readonly arcs?: unknown;
+  readonly geometries?: unknown;
+}
+
+/** Sentences on them; none for text that is not JSON, which GDAL refuses. */
+export async function noteTopology(path: string): Promise<string[]> {
+  const { objects, arcs } = readTopology(await readFile(path, 'utf8'));
+  const isArc = Array.isArray(arcs) ? arcs.map(isLine) : [];
+  const broken: string[] = [];
+  let dropped = 0;
+  for (const [name, object] of Object.entries(objects ?? {})) {
+    for (const [i, geometry] of featuresOf(object).entries()) {
+      const state = stateOf(geometry, isArc);
+      if (state === 'dropped') dropped++;
+      else if (state === 'broken') broken.push(`${name}[${i}]`);
+    }
+  }
+  return [
+    ...(broken.length === 0
+      ? []
+      : [
+          `Geometries of the file that cannot be read, or only in part: ${broken.length}. The first ones: ${broken.slice(0, MAX_NAMED).join(', ')}.`,
+        ]),
+    ...(dropped === 0
+      ? []
+      : [`Objects of the file without a geometry, or of an unknown type, are omitted: ${dropped}.`]),
+  ];
+}
+
+/** Features in a sentence. */
+const MAX_NAMED = 5;
+
+function readTopology(text: string): Topology {
+  try {
+    const topology: unknown = JSON.parse(text);
+    return typeof topology === 'object' && topology !== null ? topology : {};
+  } catch {
+    return {};
+  }
+}
+
+/** GDAL makes a layer of each object, and a feature of each geometry of a collection. */
+function featuresOf(object: unknown): readonly unknown[] {
+  const { type, geometries } = (object ?? {}) as TopologyGeometry;
+  return type === 'GeometryCollection' && Array.isArray(geometries) ? geometries : [object];
+}
+
+type State = 'whole' | 'broken' | 'dropped';
+
+function stateOf(geometry: unknown, isArc: readonly boolean[]): State {
+  const { type, coordinates, arcs, geometries } = (geometry ?? {}) as TopologyGeometry;
+  const isPath = (path: unknown) => isListOf(path, (arc) => isKnownArc(arc, isArc));
+  const whole = (isWhole: boolean): State => (isWhole ? 'whole' : 'broken');
+  switch (type) {
+    case 'Point':
+      return whole(isPosition(coordinates));
+    case 'MultiPoint':
+      return whole(isListOf(coordinates, isPosition));
+    case 'LineString':
+      return whole(isPath(arcs));
+    case 'MultiLineString':
+    case 'Polygon':
+      return whole(isListOf(arcs, isPath));
+    case 'MultiPolygon':
+      return whole(isListOf(arcs, (polygon) => isListOf(polygon, isPath)));
+    case 'GeometryCollection':
+      return whole(isListOf(geometries, (member) => stateOf(member, isArc) === 'whole'));
+    default:
+      return 'dropped';
+  }
+}
+
+const isListOf = (value: unknown, isMember: (member: unknown) => boolean) =>
+  Array.isArray(value) && value.every(isMember);
+
+const isPosition = (value: unknown) => isListOf(value, Number.isFinite) && (value as []).length >= 2;
+
+const isLine = (arc: unknown) => isListOf(arc, isPosition);
+
+/** An arc is named by its index; by the complement of it where it is run through backwards. */
+function isKnownArc(arc: unknown, isArc: readonly boolean[]): boolean {
+  if (!Number.isInteger(arc)) return false;
+  const index = arc as number;
+  return isArc[index < 0 ? ~index : index] === true;
+}
