@@ -37,9 +37,9 @@ export function integer<D extends number | undefined>(
     required: about.in === 'path',
     parse(raw) {
       if (raw === undefined) return range.default as never;
-      if (!/^[+-]?\d{1,16}$/.test(raw)) throw badParameter(name, 'must be a whole number');
-      const value = Number(raw);
-      if (value < min || value > max) throw badParameter(name, `must be between ${min} and ${max}`);
+      const value = /^[+-]?\d{1,16}$/.test(raw) ? Number(raw) : Number.NaN;
+      if (!(value >= min && value <= max))
+        throw badParameter(name, `must be an integer from ${min} to ${max}`);
       return value as never;
     },
   };
@@ -55,7 +55,7 @@ export function pathInteger(name: string, description: string): Param<number> {
     schema: Type.Integer({ minimum: 0 }),
     parse(raw) {
       if (raw === undefined || !/^\d{1,10}$/.test(raw))
-        throw badParameter(name, 'must be a whole number >= 0');
+        throw badParameter(name, 'must be an integer of at least 0');
       return Number(raw);
     },
   };
@@ -72,7 +72,7 @@ export const numberedCollection: Param<number | string> = {
     if (raw === undefined || raw.length === 0) missing('collectionId');
     if (raw.length > 256) throw badParameter('collectionId', 'is longer than 256 characters');
     if (/^\d{1,10}$/.test(raw)) return Number(raw);
-    if (/^[+-]?[\d.]+$/.test(raw)) throw badParameter('collectionId', 'must be a whole number >= 0');
+    if (/^[+-]?[\d.]+$/.test(raw)) throw badParameter('collectionId', 'must be an integer of at least 0');
     return raw;
   },
 };
@@ -124,7 +124,7 @@ export function positiveNumber(name: string, description: string): Param<number 
     parse(raw) {
       if (raw === undefined) return undefined;
       const value = parseNumber(raw);
-      if (value === undefined || value <= 0) throw badParameter(name, 'must be a positive number');
+      if (value === undefined || value <= 0) throw badParameter(name, 'must be a number above 0');
       return value;
     },
   };
@@ -194,7 +194,8 @@ export function list(
     parse(raw) {
       if (raw === undefined || raw === '') return undefined;
       const names = raw.split(',').map((part) => part.trim());
-      if (names.some((part) => part === '')) throw badParameter(name, 'has an empty entry');
+      if (names.some((part) => part === ''))
+        throw badParameter(name, 'has an empty entry: use names separated by commas');
       if (names.length > max) throw badParameter(name, `has more than ${max} entries`);
       return [...new Set(names)];
     },
@@ -215,7 +216,7 @@ export function words(
     parse(raw) {
       const some = any.parse(raw);
       if (some && !some.every((word) => all.includes(word)))
-        throw badParameter(name, `must be of ${all.join(', ')}`);
+        throw badParameter(name, `must be a list of ${all.join(', ')}`);
       return some;
     },
   };

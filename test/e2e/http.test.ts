@@ -339,7 +339,7 @@ describe('problems', () => {
       detail: expect.stringContaining('limit'),
       instance: ITEMS,
       correlationId: answer.headers['x-request-id'],
-      errors: [{ name: 'limit', detail: expect.stringContaining('between 1 and 2000') }],
+      errors: [{ name: 'limit', detail: expect.stringContaining('from 1 to 2000') }],
     });
     expect(Number.isNaN(Date.parse(problem.timestamp))).toBe(false);
   });

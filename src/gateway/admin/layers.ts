@@ -12,7 +12,8 @@ export const layerId: Param<number> = {
   required: true,
   schema: Type.Integer({ minimum: 0 }),
   parse(raw) {
-    if (raw === undefined || !/^\d{1,10}$/.test(raw)) throw badParameter('layerId', 'must be a whole number');
+    if (raw === undefined || !/^\d{1,10}$/.test(raw))
+      throw badParameter('layerId', 'must be the number of a layer: an integer of at least 0');
     return Number(raw);
   },
 };

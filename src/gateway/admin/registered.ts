@@ -17,7 +17,7 @@ const layerIdOf: Param<number> = {
   schema: Type.Integer({ minimum: 1 }),
   parse(raw) {
     if (raw === undefined) throw badParameter('layerId', 'is required');
-    if (!/^\d{1,10}$/.test(raw)) throw badParameter('layerId', 'must be a whole number');
+    if (!/^\d{1,10}$/.test(raw)) throw badParameter('layerId', 'must be an integer of at least 0');
     return Number(raw);
   },
 };
@@ -31,7 +31,8 @@ export function longId(name: string, what: string): Param<number> {
     required: true,
     schema: Type.Integer({ minimum: 1, format: 'int64' }),
     parse(raw) {
-      if (raw === undefined || !/^\d{1,19}$/.test(raw)) throw badParameter(name, 'must be a whole number');
+      if (raw === undefined || !/^\d{1,19}$/.test(raw))
+        throw badParameter(name, 'must be an integer of at least 0');
       return Math.min(Number(raw), Number.MAX_SAFE_INTEGER);
     },
   };

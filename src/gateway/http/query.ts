@@ -1,5 +1,6 @@
 import { ApiError, badParameter } from '../../core/errors.js';
 import type { Operation, Param } from '../../core/operation.js';
+import { nameReceived } from './received-value.js';
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -77,7 +78,13 @@ export function readParams(
   }
   const values: Record<string, unknown> = {};
   for (const [key, param] of plan.entries) {
-    values[key] = param.parse(rawValue(param, query, path, header));
+    const raw = rawValue(param, query, path, header);
+    try {
+      values[key] = param.parse(raw);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      throw nameReceived(error, (name) => (name === param.name ? raw : undefined));
+    }
   }
   return values;
 }

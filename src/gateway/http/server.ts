@@ -14,6 +14,7 @@ import type { Dispatcher } from './dispatch.js';
 import { CLIENT_GONE, HttpExchange } from './exchange.js';
 import type { Forwarding } from './forwarding.js';
 import { asApiError, problemReply } from './problem.js';
+import { nameReceived, valueInQuery } from './received-value.js';
 import { sendToHttps } from './redirect.js';
 import { sendReply } from './reply.js';
 import { acceptSockets, type Upgrade } from './socket.js';
@@ -244,7 +245,7 @@ export class HttpServer {
     // The client went away; what that did to the work is nobody's fault.
     if (x.aborted) return this.#finish(x, CLIENT_GONE, 0);
     x.abandon();
-    const error = asApiError(thrown);
+    const error = nameReceived(asApiError(thrown), (name) => valueInQuery(x.query, name));
     if (error.status >= 500 && error.code !== 'not-implemented') this.#report(x, error);
     const { operation } = x as { operation: Operation | undefined };
     const inBand = operation ? operation.failure?.(error, x) : this.#options.strayFailure?.(x, error);

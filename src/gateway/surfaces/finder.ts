@@ -57,7 +57,7 @@ const page: Param<number> = {
   schema: Type.Integer({ minimum: 1, default: 1 }),
   parse(raw) {
     if (raw === undefined) return 1;
-    if (!/^[1-9]\d{0,6}$/.test(raw)) throw badParameter('page', 'must be a whole number from 1');
+    if (!/^[1-9]\d{0,6}$/.test(raw)) throw badParameter('page', 'must be an integer from 1 to 9999999');
     return Number(raw);
   },
 };

@@ -144,8 +144,17 @@ export function resumption({ mode = 'delta', cursor }: { mode?: unknown; cursor?
   cursor: number | undefined;
 } {
   if (!MODES.includes(mode))
-    throw new ApiError('invalid-parameter', `mode must be one of ${MODES.join(', ')}`);
+    throw new ApiError(
+      'invalid-parameter',
+      `mode: must be one of ${MODES.join(', ')}; received ${shownValue(mode)}`,
+    );
   if (cursor !== undefined && (!Number.isSafeInteger(cursor) || (cursor as number) < 0))
-    throw new ApiError('invalid-parameter', 'cursor must be a whole number');
+    throw new ApiError(
+      'invalid-parameter',
+      `cursor: must be an integer of at least 0; received ${shownValue(cursor)}`,
+    );
   return { mode: mode as StreamMode, cursor: cursor as number | undefined };
 }
+
+const MAX_SHOWN = 60;
+const shownValue = (value: unknown) => (JSON.stringify(value) ?? '').slice(0, MAX_SHOWN);

@@ -211,6 +211,6 @@ function askedOf({ params: p }: Exchange<typeof params>): AskedInterest {
 function cursorOf({ params: p }: Exchange<typeof params>): number | undefined {
   const text = p.cursor ?? p.lastEventId;
   if (text === undefined) return undefined;
-  if (!/^\d{1,16}$/.test(text)) throw badParameter('cursor', 'must be a whole number');
+  if (!/^\d{1,16}$/.test(text)) throw badParameter('cursor', 'must be an integer of at least 0');
   return Number(text);
 }

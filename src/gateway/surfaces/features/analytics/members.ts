@@ -26,7 +26,7 @@ export function numberWithin(name: string, value: number | Text, low: number, hi
 
 export function integerWithin(name: string, value: number | Text, low: number, high: number): number {
   const number = numberWithin(name, value, low, high);
-  if (!Number.isInteger(number)) throw badParameter(name, 'must be a whole number');
+  if (!Number.isInteger(number)) throw badParameter(name, 'must be an integer');
   return number;
 }
 
