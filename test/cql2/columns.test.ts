@@ -48,6 +48,8 @@ describe('a GeoPackage', () => {
       ['2020-02-29T12:30:00.001Z', '2020-03-01', 'c'],
       ['no time at all', 'no day', ''],
       [null, null, null],
+      ['-000043-03-15T12:00:00Z', '-000043-03-15', 'd'],
+      ['+012345-12-31T23:30:00-01:00', '+012345-06-07', 'e'],
     ];
     for (const [i, row] of rows.entries())
       insert.run(i + 1, geoPackageBlob(wkb({ type: 'Point', coordinates: [10 * i, i] })), ...row);
@@ -64,12 +66,22 @@ describe('a GeoPackage', () => {
 
   it.each<[text: string, ids: number[]]>([
     ["at = TIMESTAMP('2020-02-29T12:30:00Z')", [1, 2, 3, 4]],
-    ["at > TIMESTAMP('2020-02-29T12:30:00Z')", [5]],
-    ["at > TIMESTAMP('2020-02-29T12:30:00.0005Z')", [5]],
-    ["at <> TIMESTAMP('2020-02-29T12:30:00.001Z')", [1, 2, 3, 4]],
+    ["at > TIMESTAMP('2020-02-29T12:30:00Z')", [5, 9]],
+    ["at > TIMESTAMP('2020-02-29T12:30:00.0005Z')", [5, 9]],
+    ["at < TIMESTAMP('0001-01-01T00:00:00Z')", [8]],
+    ["at = TIMESTAMP('-000043-03-15T12:00:00Z')", [8]],
+    ["at = TIMESTAMP('+012346-01-01T00:30:00Z')", [9]],
+    ["day < DATE('-000042-01-01')", [8]],
+    ["day = DATE('+012345-06-07')", [9]],
+    ['year(at) = -43', [8]],
+    ['year(at) = 12346', [9]],
+    ['month(at) = 3', [8]],
+    ['hour(at) = 0', [9]],
+    ["T_INTERSECTS(at, INTERVAL('-000044-01-01', '-000043-12-31'))", [8]],
+    ["at <> TIMESTAMP('2020-02-29T12:30:00.001Z')", [1, 2, 3, 4, 8, 9]],
     ["day = DATE('2020-02-29')", [1, 2, 3, 4]],
     ['at IS NULL', [7]],
-    ['day IS NOT NULL', [1, 2, 3, 4, 5, 6]],
+    ['day IS NOT NULL', [1, 2, 3, 4, 5, 6, 8, 9]],
     ["T_INTERSECTS(at, DATE('2020-02-29'))", [1, 2, 3, 4, 5]],
     ["name = 'a'", [1]],
     ["name IN ('a', 'b')", [1, 3]],
@@ -84,13 +96,13 @@ describe('a GeoPackage', () => {
     const end = Date.UTC(2020, 1, 29, 12, 30);
     const find = (filter: Expression | undefined) => findInGeoPackage(source, filter ?? ALL_FEATURES);
     expect(find(and(temporalFilter('at', 'date-time', { start, end })))).toEqual([1, 2, 3, 4]);
-    expect(find(temporalFilter('day', 'date', { start: end }))).toEqual([1, 2, 3, 4, 5]);
-    expect(find(temporalFilter('day', 'date', {}))).toEqual([1, 2, 3, 4, 5]);
+    expect(find(temporalFilter('day', 'date', { start: end }))).toEqual([1, 2, 3, 4, 5, 9]);
+    expect(find(temporalFilter('day', 'date', {}))).toEqual([1, 2, 3, 4, 5, 8, 9]);
     expect(find(and(oneOf('fid', [2, 3, 99]), equals('name', 'b')))).toEqual([3]);
     expect(find(equals('name', null))).toEqual([7]);
     expect(find(oneOf('fid', []))).toEqual([]);
     expect(find(and(bboxFilter('geom', [-1, -1, 0, 15, 3, 9], 'OGC:CRS84'), equals('fid', 2)))).toEqual([2]);
-    expect(find(and())).toHaveLength(7);
+    expect(find(and())).toHaveLength(9);
   });
 
   it('reads geometries in the axis order and CRS of the filter', () => {

@@ -143,3 +143,13 @@ it('leaves digits that clients of GeoServices are not shown, but not those of ot
   expect(Number(await update(shown))).toBe(Number(shown));
   expect(await update(shown)).not.toBe(DIGITS);
 });
+
+it('shows members of arrays of char(n) without blanks at the end', async () => {
+  await client.query("UPDATE kinds SET c3 = '{ab,NULL,abc}' WHERE id = 1");
+  const item = await postgisStore.item({
+    ...{ source, id: '1', filter: undefined, format: 'geojson', crs: 'OGC:CRS84', swapAxes: false },
+    precision: 7,
+  });
+  const { properties } = JSON.parse(Buffer.from(item!.data).toString());
+  expect(properties.c3).toEqual(['ab', null, 'abc']);
+});

@@ -24,7 +24,25 @@ import { quote } from './connection.js';
  * What producers write differs, so all are rewritten; SQLite reads the forms that have no seconds, to milliseconds.
  */
 export const instantSql = (column: string) =>
-  `coalesce(gr_instant(${column}), strftime('%Y-%m-%dT%H:%M:%f000', ${column}))`;
+  `coalesce(gr_instant(${column}), strftime('%Y-%m-%dT%H:%M:%f000', ${column}), ${farSql(column, INSTANT)})`;
+
+/** How the rest of an instant or a date follows its year: after one that has the same days, moved to UTC. */
+const INSTANT = (rest: string) => `gr_instant(${rest})`;
+const DAY = (rest: string) => `date(${rest})`;
+
+const FAR_YEAR = `'[+-]${'[0-9]'.repeat(6)}-*'`;
+
+/** As `sortableYear`, of a column: of instants and dates whose years have a sign and six digits. NULL for all others. */
+function farSql(column: string, read: (rest: string) => string): string {
+  const year = `CAST(substr(${column}, 1, 7) AS INTEGER)`;
+  const isLeap = `(${year} % 4 = 0 AND (${year} % 100 <> 0 OR ${year} % 400 = 0))`;
+  const near = read(`CASE WHEN ${isLeap} THEN '2000' ELSE '2001' END || substr(${column}, 8)`);
+  // An offset may move the instant into the year before or after.
+  const moved = `(y + CAST(substr(near, 1, 4) AS INTEGER) - CASE WHEN leap THEN 2000 ELSE 2001 END)`;
+  return `CASE WHEN ${column} GLOB ${FAR_YEAR} THEN (SELECT CASE WHEN ${moved} > 9999 THEN printf('A%06d', ${moved})
+    WHEN ${moved} < 0 THEN printf('-%06d', 999999 + ${moved}) ELSE printf('%04d', ${moved}) END || substr(near, 5)
+    FROM (SELECT ${year} AS y, ${isLeap} AS leap, ${near} AS near LIMIT 1 OFFSET 0)) END`;
+}
 
 /** The same as columns keep it: with milliseconds, and with microseconds where it has some. */
 export const storedInstantSql = (instant: string) =>
@@ -56,7 +74,7 @@ export class GeoPackageFilterWriter extends FilterWriter {
 
   protected column(name: string, kind: Kind): Fragment {
     const column = this.stored(name).sql;
-    if (kind === 'date') return raw(`date(${column})`);
+    if (kind === 'date') return raw(`coalesce(date(${column}), ${farSql(column, DAY)})`);
     if (kind === 'timestamp') return raw(instantSql(column));
     // A column may have been declared with a collation of its own.
     return raw(kind === 'string' ? `${column} COLLATE BINARY` : column);
@@ -123,8 +141,15 @@ export class GeoPackageFilterWriter extends FilterWriter {
   }
 
   protected part(name: string, instant: Fragment): Fragment {
-    const [from, length] = PARTS[name as keyof typeof PARTS];
-    return sql`CAST(substr(${instant}, ${String(from)}, ${String(length)}) AS REAL)`;
+    const [from = 1, length] = PARTS[name as keyof typeof PARTS];
+    // Years beyond four digits are `A` or `-`, and six digits; those before 0 are counted from 999999 down.
+    const far = `substr(v.a, ${from + 3}, ${length})`;
+    const farYear = `CASE substr(v.a, 1, 1) WHEN 'A' THEN substr(v.a, 2, 6) ELSE CAST(substr(v.a, 2, 6) AS INTEGER) - 999999 END`;
+    return named(
+      `CAST(CASE WHEN substr(v.a, 1, 1) IN ('A', '-') THEN ${name === 'year' ? farYear : far}
+        ELSE substr(v.a, ${from}, ${length}) END AS REAL)`,
+      instant,
+    );
   }
 
   protected startsWith(value: Fragment, start: Fragment): Fragment {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { rowImage } from '../../../core/row-image.js';
 import type { Field, PostgisSource } from '../../../core/vector-source.js';
 import { eventsKept } from '../retention.js';
-import { cutAtAntimeridian, flatSurfaces, partsSql, quote } from './names.js';
+import { cutAtAntimeridian, flatSurfaces, partsSql, quote, shownArray } from './names.js';
 import { LOCK } from './outbox.js';
 
 /** Rows that one statement of others may change and still be told one by one; beyond it the feed tells a gap. */
@@ -206,7 +206,7 @@ function shapeOf(source: PostgisSource, geometry: string): string {
 /** A value in the form in which features carry it. */
 function jsonOf({ name, type, sqlType = 'text' }: Field): string {
   const value = `t.${quote(name)}`;
-  if (type === 'json' || type === 'array') return `to_json(${value})`;
+  if (type === 'json' || type === 'array') return `to_json(${shownArray(value, sqlType)})`;
   if (/^timestamp/.test(sqlType))
     return timeOf(/with time zone/.test(sqlType) ? `(${value} AT TIME ZONE 'UTC')` : value);
   if (sqlType === 'date') return `CASE WHEN isfinite(${value}) THEN ${dayOf(value)} END`;

@@ -1,6 +1,6 @@
 import type { Field, PostgisSource } from '../../../core/vector-source.js';
 import { maskedSql } from './masks.js';
-import { column, geometryOf } from './names.js';
+import { column, geometryOf, shownArray } from './names.js';
 import type { SqlParams } from './params.js';
 
 /**
@@ -37,7 +37,9 @@ export function selected(field: Field, form: NumericForm, params: SqlParams): st
   const type = (field.sqlType ?? 'text').replace(/\(.*?\)/, '');
   if (type === 'numeric' && form === 'number') return `${value}::float8`;
   if (BINARY_TYPES.has(type)) return value;
-  return field.type === 'json' || field.type === 'array' ? `to_jsonb(${value})` : `${value}::text`;
+  return field.type === 'json' || field.type === 'array'
+    ? `to_jsonb(${shownArray(value, field.sqlType)})`
+    : `${value}::text`;
 }
 
 /** Id, geometry and values: what the rows of a page, a tile or a computation begin with. */

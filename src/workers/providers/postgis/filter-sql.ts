@@ -19,7 +19,7 @@ import { type CrsDescription, describeCrs } from '../../../native/index.js';
 import { FilterWriter, named, patternParts } from '../filter-writer.js';
 import { balanced, type Fragment, joined, raw, sql } from '../fragment.js';
 import { boxesOf, isSpatialLiteral, type SpatialLiteral, wkbOf } from '../spatial-literal.js';
-import { column, geometryOf, keepFinite, keyOf, numbersOf, polygonsOf } from './names.js';
+import { column, geometryOf, keepFinite, keyOf, numbersOf, polygonsOf, shownArray } from './names.js';
 import type { SqlParams, SqlValue } from './params.js';
 import { inPostgresCalendar } from './values.js';
 
@@ -274,7 +274,10 @@ export class PostgisFilterWriter extends FilterWriter {
   #array(operand: Operand): Fragment {
     if (isArray(operand)) return this.#listed(operand);
     const { property } = operand as { property: string };
-    if (kindOf(operand, this.schema) === 'array') return raw(`to_jsonb(${column(property)})`);
+    if (kindOf(operand, this.schema) === 'array') {
+      const { sqlType } = this.source.fields.find(({ name }) => name === property) ?? {};
+      return raw(`to_jsonb(${shownArray(column(property), sqlType)})`);
+    }
     const json = `${column(property)}::jsonb`;
     return raw(`CASE WHEN jsonb_typeof(${json}) = 'array' THEN ${json} END`);
   }

@@ -130,3 +130,8 @@ export function areFinite(type: string, geometry: string): string {
   if (!type.startsWith('Geometry')) return isMeasured;
   return `CASE GeometryType(${geometry}) WHEN 'POINT' THEN ${isPlace} ELSE ${isMeasured} END`;
 }
+
+/** SQL of an array as it is shown: members of `character(n)` have no blanks at the end, as single values have none. */
+export function shownArray(value: string, sqlType: string | undefined): string {
+  return /^character(\(\d+\))?\[\]/.test(sqlType ?? '') ? `${value}::text[]` : value;
+}
