@@ -18,7 +18,7 @@ import { passingFile } from '../passing-file.js';
 import { runTask, type TaskContext } from '../run-task.js';
 import { type ExportName, formatOf } from './formats.js';
 import { countOf, type ExportPlan, type ExportRequest, fileName, isLong, planExport } from './plan.js';
-import { findLosses, openExport, writeExport } from './write.js';
+import { findExportLosses, openExport, writeExport } from './write.js';
 
 export interface ExportDeps {
   pools: Pools;
@@ -71,7 +71,7 @@ export class Exports {
   ): Promise<{ body: AsyncIterable<Uint8Array>; length?: number; notes: readonly string[] }> {
     const { pools } = this.#deps;
     if (!formatOf(plan.format).driver) {
-      return { notes: await findLosses(x, pools, plan), body: await openExport(x, pools, plan) };
+      return { notes: await findExportLosses(x, pools, plan), body: await openExport(x, pools, plan) };
     }
     const folder = join(this.#folder, `request-${randomUUID()}`);
     await makeFolder(folder, 0o700);

@@ -7,8 +7,8 @@ import { TaskFailure } from '../../core/failure.js';
 import type { ItemsResult } from '../../core/features.js';
 import type { TranslateTask } from '../../core/ogr.js';
 import type { Pools } from '../../core/tasks.js';
-import { noteLosses } from '../../core/value-notes.js';
 import { hasIntegerIds } from '../../core/vector-source.js';
+import { findLosses } from '../losses.js';
 import { runTask, type TaskContext } from '../run-task.js';
 import { formatOf } from './formats.js';
 import { type ExportPlan, layerName, refusal } from './plan.js';
@@ -39,12 +39,12 @@ async function* exportParts(
 type PartPlan = Pick<ExportPlan, 'task' | 'fields' | 'crs'>;
 
 /** Sentences on values and geometries that the features of an export do not have as they are stored. */
-export async function findLosses(
-  x: TaskContext,
+export async function findExportLosses(
+  { signal }: Pick<TaskContext, 'signal'>,
   pools: Runner,
   { task: { source, filter, fields = [] } }: Pick<ExportPlan, 'task'>,
-): Promise<string[]> {
-  return noteLosses(await runTask(x, pools, 'vector.losses', { source, filter, fields }));
+): Promise<readonly string[]> {
+  return (await findLosses(pools, { source, filter, fields }, signal)).notes;
 }
 
 /** The bytes of an export that the store writes itself, once its first part is there: what fails before has a status. */
@@ -125,9 +125,9 @@ export async function writeExport(
     progress(read, 0);
   };
   try {
-    const losses = await findLosses(x, pools, plan);
+    const finding = findExportLosses(x, pools, plan);
     await save(x, exportBytes(plan, exportParts(x, pools, plan), onRead), driver ? draft : output);
-    if (!driver) return { features, notes: losses };
+    if (!driver) return { features, notes: await finding };
     if (features === 0) await writeFile(draft, columnsAlone(plan));
     const written = driver === 'ESRI Shapefile' ? `${output}${ZIPPED_SHAPEFILE}` : output;
     const task = translation(plan, draft, written, features);
@@ -135,7 +135,7 @@ export async function writeExport(
     const options = { onProgress, ...(x.signal ? { signal: x.signal } : {}) };
     const { notes = [] } = await pools.run('ogr.translate', task, options);
     if (written !== output) await rename(written, output);
-    return { features, notes: [...losses, ...notes] };
+    return { features, notes: [...(await finding), ...notes] };
   } catch (error) {
     if (error instanceof TaskFailure && error.code === 'source-unreadable') throw refusal(plan.format);
     throw error;

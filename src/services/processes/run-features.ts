@@ -1,10 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
-import type { FeatureProcessResult, ProcessFeatures } from '../../core/feature-processes.js';
+import type { FeatureProcessResult } from '../../core/feature-processes.js';
 import type { Pools, TaskUsage } from '../../core/tasks.js';
 import { noteLosses, noteRoundedNumbers } from '../../core/value-notes.js';
 import type { JobContext } from '../jobs/kinds.js';
+import { findLosses } from '../losses.js';
 import type { FeaturesPlan, ProcessDefinition, ProcessWork } from './definition.js';
 import { type ExecutionInput, GEOPACKAGE, type ResultFile, type RunDeps } from './execution.js';
 import { type PushDown, pushDownOf } from './push-down.js';
@@ -98,34 +99,28 @@ export async function processFeatures(
     ...{ process, output, pushDown, input: features },
     ...(overlay ? { overlay: overlay.features } : {}),
   };
-  const told = await tellLosses(context, pools, features, overlay?.features);
+  const stop = new AbortController();
+  const signal = AbortSignal.any([context.signal, stop.signal]);
+  const inputs = [features, ...(overlay ? [overlay.features] : [])];
+  const finding = Promise.all(inputs.map((one) => findLosses(pools, one, signal)));
   let memoryBytes = 0;
   const onUsage = (usage: TaskUsage) => {
     memoryBytes = Math.max(memoryBytes, usage.memoryBytes);
     if (input.count) context.progress(Math.min(1, usage.count / input.count) * PROCESSED);
   };
-  const result = await pools.run('process.features', task, { signal: context.signal, onUsage });
+  const result = await pools
+    .run('process.features', task, { signal: context.signal, onUsage })
+    .catch((error: unknown) => {
+      stop.abort();
+      throw error;
+    });
   await tellMemory(context, memoryBytes);
-  await tellNewLosses(context, pools, output, told);
+  const found = await finding;
+  for (const note of new Set(found.flatMap(({ notes }) => notes))) await context.warn(note);
+  await tellNewLosses(context, pools, output, new Set(found.flatMap(({ properties }) => properties)));
   const { pushDownFault: fault } = result;
   if (fault !== undefined) await context.log('info', `Computed here after all. ${fault}`);
   return { ...result, isPushedDown: pushDown && fault === undefined };
-}
-
-/** Warns of values that a process, or GeoJSON of its results, does not have; the names of their properties. */
-async function tellLosses(
-  context: JobContext,
-  pools: Pools,
-  ...inputs: (ProcessFeatures | undefined)[]
-): Promise<Set<string>> {
-  const names = new Set<string>();
-  for (const features of inputs) {
-    if (!features) continue;
-    const losses = await pools.run('vector.losses', features, { signal: context.signal });
-    for (const note of noteLosses(losses)) await context.warn(note);
-    for (const name of Object.keys(losses.notFinite)) names.add(name);
-  }
-  return names;
 }
 
 /** Warns of numbers that are not finite because the process computed them. */

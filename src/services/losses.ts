@@ -1,0 +1,30 @@
+import type { LossesTask } from '../core/features.js';
+import type { Pools } from '../core/tasks.js';
+import { noteLosses } from '../core/value-notes.js';
+
+/** Milliseconds for one count of losses: it reads the rows once more, and must not hold up what needs them. */
+const DEADLINE_MS = 20_000;
+
+const UNKNOWN =
+  'Infinite values, M values and arcs could not be counted in time: some may be missing without a further warning.';
+
+export interface FoundLosses {
+  readonly notes: readonly string[];
+  /** Properties that the notes name. */
+  readonly properties: readonly string[];
+}
+
+/** Sentences on values and geometries that features do not have as they are stored. Never rejects. */
+export async function findLosses(
+  pools: Pick<Pools, 'run'>,
+  task: LossesTask,
+  signal?: AbortSignal,
+): Promise<FoundLosses> {
+  try {
+    const options = { deadlineMs: DEADLINE_MS, ...(signal ? { signal } : {}) };
+    const losses = await pools.run('vector.losses', task, options);
+    return { notes: noteLosses(losses), properties: Object.keys(losses.notFinite) };
+  } catch {
+    return { notes: [UNKNOWN], properties: [] };
+  }
+}
