@@ -56,4 +56,7 @@ export function noteLosses({ notFinite, geometries }: Losses): string[] {
   ];
 }
 
+export const noteListText = noteAs(
+  'Lists are text with the number of their values, as (2:a,b), in these properties',
+);
 export const noteImpossibleDates = noteAs('Dates that no calendar has are null in these properties');

@@ -84,6 +84,7 @@ it('are text with leading zeros, and where no column of numbers holds them', asy
   expect(notes).toEqual([
     expect.stringMatching(/^Numbers that a column of numbers cannot hold: .*: over, mixed, far, large\.$/),
     expect.stringMatching(/^Numbers are rounded .*: deep\.$/),
+    expect.stringMatching(/^Lists are text .*: list, large\.$/),
   ]);
   const [layer] = await inspectLayers({ path: join(folder, 'codes.gml') });
   expect(layer?.fields.find(({ name }) => name === 'zip')?.type).toBe('string');
@@ -99,4 +100,17 @@ it('have the types of the schema beside the file', async () => {
   rmSync(join(folder, 'plain.gfs'), { force: true });
   const { rows, notes } = await stage('schema.gml');
   expect([rows, notes]).toEqual([[expect.objectContaining({ code: 7n })], undefined]);
+});
+
+it('name lists, which are text that tells neither commas nor types apart', async () => {
+  const values = `${element('tag', 'a')}${element('tag', 'b,c')}${element('plain', 'x')}`;
+  writeFileSync(join(folder, 'lists.gml'), gml(values, element('tag', 'only')));
+  const { rows, notes } = await stage('lists.gml');
+  expect(rows).toEqual([
+    { tag: '(2:a,b,c)', plain: 'x' },
+    { tag: '(1:only)', plain: null },
+  ]);
+  expect(notes).toContain(
+    'Lists are text with the number of their values, as (2:a,b), in these properties: tag.',
+  );
 });

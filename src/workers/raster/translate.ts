@@ -5,7 +5,7 @@ import type { Layer } from 'gdal-async';
 import { TaskFailure } from '../../core/failure.js';
 import { LIMITS } from '../../core/limits.js';
 import type { ExportFormat, TranslateResult, TranslateTask } from '../../core/ogr.js';
-import { noteTruncatedTimes } from '../../core/value-notes.js';
+import { noteListText, noteTruncatedTimes } from '../../core/value-notes.js';
 import { type Crs, crsOf, crsOfDataset } from './crs.js';
 import { noteOfCurves } from './curves.js';
 import { noteDataset, notesOfDataset } from './dataset-notes.js';
@@ -164,9 +164,14 @@ async function notesOfLayer(
   const notes = [
     format === undefined || format === 'GeoJSONSeq' ? await noteOfCurves(source, layer) : undefined,
     await noteOfTimes(path, source.driver.description, layer),
+    ...(format === undefined ? noteListText(listsIn(layer)) : []),
   ];
   return notes.filter((note) => note !== undefined);
 }
+
+/** Fields whose values are lists, such as elements of GML that are repeated. */
+const listsIn = (layer: Layer): string[] =>
+  layer.fields.map(({ name, type }) => (type.endsWith('[]') ? name : '')).filter(Boolean);
 
 /** What to say of fields with other names: those of a GeoPackage do not differ in their case alone. */
 function noteOfNames(layer: Layer, copy: Layer): string | undefined {
