@@ -43,7 +43,7 @@ export async function withCatalog<T>(
   try {
     return await withPools(
       async (pools) => {
-        const databases = new Databases(pools);
+        const databases = new Databases(pools, config.postgis.startWaitMs);
         // Without a server nobody opens the passwords of connections.
         const registered = () => registeredIn(state, async () => undefined);
         const storage = openStorage(config, pools);

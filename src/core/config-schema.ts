@@ -207,6 +207,12 @@ export const ConfigSchema = section({
   }),
   postgis: section({
     connections: whole('Connections to each PostGIS database, per gateway process.', 8, 1, 1000),
+    startWaitMs: whole(
+      'Milliseconds for which the start waits until a database has listed its tables. Those of a slower one are published later.',
+      3000,
+      0,
+      600_000,
+    ),
     captureEdits: yes(
       'Tell edits that others make in the database, by triggers on the published tables (docs/editing.md).',
       false,

@@ -14,8 +14,6 @@ const DISCOVER_DEADLINE_MS = 60_000;
 const QUICK: Patience = { tableMs: 1000, allMs: 1500 };
 const PATIENT: Patience = { tableMs: 30_000, allMs: 540_000 };
 const PATIENT_DEADLINE_MS = 600_000;
-/** Milliseconds for which a start or a reload waits for the tables of a database that has not listed any yet. */
-const FIRST_MS = 3000;
 const STATUS_MS = 2000;
 /** A check that is younger is taken for the state of now. */
 const FRESH_MS = 500;
@@ -65,7 +63,8 @@ export class Databases {
 
   constructor(
     pools: Pools,
-    private readonly firstMs = FIRST_MS,
+    /** Milliseconds for which a start or a reload waits for the tables of a database that has not listed any yet. */
+    private readonly firstMs: number,
   ) {
     this.#pools = pools;
   }

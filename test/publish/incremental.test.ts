@@ -57,7 +57,7 @@ const pools = {
 function newCatalog(): Catalog {
   const numbers = new Map<string, number>();
   return new Catalog({
-    ...{ pools, databases: new Databases(pools), imagery: new StacImagery(pools) },
+    ...{ pools, databases: new Databases(pools, 3000), imagery: new StacImagery(pools) },
     dataDir: join(root, 'data'),
     async layerIdOf(id) {
       if (!numbers.has(id)) numbers.set(id, numbers.size + 1);

@@ -41,8 +41,12 @@ export interface ServerSetup {
 }
 
 const ADMIN_KEY = 'test-key-of-the-administrator-1';
-/** How long requests may wait says how busy the machine is, and must not decide a test. */
-const DEFAULTS = { SVC_ADMIN_KEY: ADMIN_KEY, SVC_WORKERS__WAIT_MS: '60000' };
+/** How long requests and databases may wait says how busy the machine is, and must not decide a test. */
+const DEFAULTS = {
+  SVC_ADMIN_KEY: ADMIN_KEY,
+  SVC_WORKERS__WAIT_MS: '60000',
+  SVC_POSTGIS__START_WAIT_MS: '60000',
+};
 const START_MS = 120_000;
 const STOP_MS = 20_000;
 

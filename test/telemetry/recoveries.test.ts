@@ -33,7 +33,7 @@ it('a database has recovered when it answers again', async () => {
     if (failure) throw failure;
     return { layers: [], rasters: [], problems: [] };
   };
-  const databases = new Databases({ run } as unknown as Pools);
+  const databases = new Databases({ run } as unknown as Pools, 3000);
   const discover = () => databases.discover('postgresql://host/base').catch(() => undefined);
   const before = recoveries('database');
   await discover();
@@ -95,7 +95,7 @@ it('a slow view is read once more with time, keeps nothing waiting, and stays as
     if (looks.length !== 2) return Promise.resolve(quick);
     return new Promise((resolve) => (readWhole = resolve));
   };
-  const databases = new Databases({ run } as unknown as Pools);
+  const databases = new Databases({ run } as unknown as Pools, 3000);
   const discover = async () => {
     const { layers, problems } = await databases.discover('postgresql://host/views');
     return [layers.map(({ source }) => source.table), problems.length];

@@ -99,7 +99,7 @@ export interface Data {
 /** Makes these parts and has them follow the catalog, which is empty yet. */
 export async function startData(foundation: Foundation): Promise<Data> {
   const { config, dataDir, storage, log, pools, state, cluster, peers, tell, onConversion } = foundation;
-  const databases = new Databases(pools);
+  const databases = new Databases(pools, config.postgis.startWaitMs);
   const imagery = new StacImagery(pools);
   const ledger = new FileLedger(dataDir, 0);
   const sealing = new Sealing(config.security.stateKey);

@@ -30,7 +30,7 @@ beforeEach(async () => {
   } as unknown as Pools;
   catalog = new Catalog({
     pools,
-    databases: new Databases(pools),
+    databases: new Databases(pools, 3000),
     imagery: new StacImagery(pools),
     dataDir: '/nonexistent',
     layerIdOf: async () => 1,
