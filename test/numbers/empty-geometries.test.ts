@@ -230,7 +230,10 @@ describe.each(COLLECTIONS)('empty geometries of %s', (id) => {
     ];
     // They wait for each other in the server, and most have ended when they are asked for.
     const started = await Promise.all(
-      runs.map(async ([process, inputs]) => ({ process, response: await client.execute(process, { inputs }) })),
+      runs.map(async ([process, inputs]) => ({
+        process,
+        response: await client.execute(process, { inputs }),
+      })),
     );
     const formats = ['csv', 'shapefile', 'gpkg', 'geojson', 'flatgeobuf', 'kml'];
     const exports = formats.map(async (format) => ({

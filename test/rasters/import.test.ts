@@ -53,7 +53,10 @@ function makeTiff(name: string, west: number, value = 100, bands = 1): string {
 
 beforeAll(async () => {
   const geometry = { type: 'Point', coordinates: [7, 47] };
-  writeFileSync(file('countries.geojson'), JSON.stringify({ type: 'Feature', geometry, properties: { a: 1 } }));
+  writeFileSync(
+    file('countries.geojson'),
+    JSON.stringify({ type: 'Feature', geometry, properties: { a: 1 } }),
+  );
   server = await startServer({ sources: ['demo/data/olinda_dem_utm25s.tif', file('countries.geojson')] });
   base = `${server.url}/api/v1/admin`;
 }, 60_000);
