@@ -40,8 +40,10 @@ async function fileOf(query: string) {
   expect(response.status, bytes.subarray(0, 400).toString()).toBe(200);
   const path = join(home, 'coverage.tif');
   writeFileSync(path, bytes);
-  const info = JSON.parse(execFileSync('gdalinfo', ['-json', path]).toString());
-  return { path, bytes, size: info.size as number[], bands: info.bands.length as number };
+  const dataset = gdal.open(path);
+  const [{ x, y }, bands] = [dataset.rasterSize, dataset.bands.count()];
+  dataset.close();
+  return { path, bytes, size: [x, y], bands };
 }
 
 /** Places of the first and the last pixel of the fourth band or another one, and all its values, of a window. */
