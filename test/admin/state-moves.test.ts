@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -57,8 +65,18 @@ const event = (n: number) => ({
 const entry = (n: number) =>
   ({ kind: 'event', event: { id: `e${n}`, collection: 'c', time: '2026-01-01T00:00:00Z' } }) as never;
 
-/** A state with rows in tables of every kind of key, more than one page of some; closed. Returns its place. */
-async function filled(place = fresh()): Promise<string> {
+let template: Promise<string> | undefined;
+
+/** A copy of a state with rows in tables of every kind of key, more than one page of some. Returns its place. */
+async function filled(): Promise<string> {
+  template ??= fill(fresh());
+  const place = fresh();
+  copyFileSync(await template, place);
+  return place;
+}
+
+/** Fills a new state and closes it. */
+async function fill(place: string): Promise<string> {
   const state = await openPlace(place);
   for (let n = 1; n <= 1203; n++) void state.audit.append(event(n));
   await state.audit.append(event(1204));
@@ -67,20 +85,18 @@ async function filled(place = fresh()): Promise<string> {
   const entries = Array.from({ length: 700 }, (_, n) => entry(n));
   await state.feed.append('outbox', 'me', entries, { cursor: 700, eventId: 'e699' });
   await state.close();
-  if (!place.startsWith('postgresql:')) {
-    const db = new Database(place);
-    db.exec(`
-      INSERT INTO sinks VALUES ('hook', 5, NULL, 0);
-      INSERT INTO deliveries (sink, event_id, body, attempt, state, created_at, due_at)
-        VALUES ('hook', 'e', '{}', 0, 'pending', 1, 1), ('hook', 'f', '{}', 0, 'pending', 1, 1);
-      DELETE FROM deliveries WHERE event_id = 'f';
-      INSERT INTO styles (layer_id, version, document_version, revised_at)
-        WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1100)
-        SELECT i / 10, i % 10, 1, i FROM n;
-      INSERT INTO documents SELECT 'k' || (i % 3), 'ü' || i, 1, 'e', '{"x":0.1}', 1, NULL, 1, NULL
-        FROM (SELECT layer_id * 10 + version AS i FROM styles);`);
-    db.close();
-  }
+  const db = new Database(place);
+  db.exec(`
+    INSERT INTO sinks VALUES ('hook', 5, NULL, 0);
+    INSERT INTO deliveries (sink, event_id, body, attempt, state, created_at, due_at)
+      VALUES ('hook', 'e', '{}', 0, 'pending', 1, 1), ('hook', 'f', '{}', 0, 'pending', 1, 1);
+    DELETE FROM deliveries WHERE event_id = 'f';
+    INSERT INTO styles (layer_id, version, document_version, revised_at)
+      WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1100)
+      SELECT i / 10, i % 10, 1, i FROM n;
+    INSERT INTO documents SELECT 'k' || (i % 3), 'ü' || i, 1, 'e', '{"x":0.1}', 1, NULL, 1, NULL
+      FROM (SELECT layer_id * 10 + version AS i FROM styles);`);
+  db.close();
   return place;
 }
 

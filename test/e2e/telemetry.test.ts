@@ -14,6 +14,7 @@ import {
 } from '../support/collector.js';
 import { startRedis, type TestRedis } from '../support/redis.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
+import { smallWorld } from '../support/small-world.js';
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const ITEMS = '/ogc/features/collections/countries/items?limit=1&bbox=5,45,15,55';
@@ -181,6 +182,8 @@ const PARTED: Readonly<Record<string, Parted>> = {
   },
 };
 
+const RASTERS = ['demo/data/L7_ETMs.tif', 'demo/data/olinda_dem_utm25s.tif'];
+
 const traceOf = (name: string) => Buffer.from(name.padEnd(16)).toString('hex');
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-telemetry-'));
@@ -196,7 +199,7 @@ beforeAll(async () => {
   const broken = join(folder, 'broken.gpkg');
   writeFileSync(broken, 'no GeoPackage at all');
   server = await startServerProcess({
-    sources: ['demo/data', join(folder, 'store.zarr'), broken],
+    sources: [smallWorld(folder), ...RASTERS, join(folder, 'store.zarr'), broken],
     env: {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       SVC_CACHE__DISK__DIRECTORY: join(folder, 'tiles'),

@@ -5,8 +5,14 @@ import { type Remote, startRemote } from './support.js';
 
 const MAPSERV = ['/usr/bin/mapserv', '/usr/lib/cgi-bin/mapserv'].find(existsSync);
 
-/** MapServer as a WFS and WMS, of countries and borders of the demo data, in a CRS of metres and one of degrees; and as a WCS, of a grid of heights. */
-export async function startMapServer(folder: string): Promise<Remote> {
+/**
+ * MapServer as a WFS and WMS, of countries and borders of the demo data or another GeoPackage, in a CRS of metres and one of
+ * degrees; and as a WCS, of a grid of heights.
+ */
+export async function startMapServer(
+  folder: string,
+  world = resolve('demo/data/world_map.gpkg'),
+): Promise<Remote> {
   if (MAPSERV === undefined) throw new Error('MapServer is not installed: cgi-mapserver');
   const map = join(folder, 'world.map');
   const config = join(folder, 'mapserver.conf');
@@ -28,14 +34,14 @@ export async function startMapServer(folder: string): Promise<Remote> {
       response.writeHead(200, { 'content-type': type.trim() }).end(stdout.subarray(end + 4));
     });
   });
-  writeFileSync(map, mapFile(remote.url));
+  writeFileSync(map, mapFile(remote.url, world));
   return remote;
 }
 
-const layer = (name: string, table: string, type: string, epsg: number) => `
+const layer = (world: string, name: string, table: string, type: string, epsg: number) => `
   LAYER
     NAME "${name}" TYPE ${type} STATUS ON TEMPLATE "x"
-    CONNECTIONTYPE OGR CONNECTION "${resolve('demo/data/world_map.gpkg')}" DATA "${table}"
+    CONNECTIONTYPE OGR CONNECTION "${world}" DATA "${table}"
     PROJECTION "init=epsg:4326" END
     METADATA
       "wfs_title" "${name}" "wfs_srs" "EPSG:${epsg}" "gml_include_items" "all" "gml_featureid" "fid"
@@ -53,7 +59,7 @@ const coverage = `
     END
   END`;
 
-const mapFile = (url: string) => `MAP
+const mapFile = (url: string, world: string) => `MAP
   NAME "world" EXTENT -180 -90 180 90 SIZE 100 100
   PROJECTION "init=epsg:4326" END
   IMAGETYPE PNG
@@ -64,7 +70,7 @@ const mapFile = (url: string) => `MAP
     NAME "GEOTIFF_16" DRIVER "GDAL/GTiff" MIMETYPE "image/tiff" IMAGEMODE INT16 EXTENSION "tif"
   END
   ${coverage}
-  ${layer('countries', 'countries', 'POLYGON', 4326)}
-  ${layer('borders', 'disputed_borders', 'LINE', 3857)}
+  ${layer(world, 'countries', 'countries', 'POLYGON', 4326)}
+  ${layer(world, 'borders', 'disputed_borders', 'LINE', 3857)}
 END
 `;

@@ -11,6 +11,7 @@ import { run } from '../postgis/support.js';
 import { type SecurePostgres, startSecurePostgres } from '../publish/support/secure-postgres.js';
 import { pythonOfClients } from '../support/python.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { smallWorld } from '../support/small-world.js';
 
 /** An empty server is given a database, layers, a copy of a layer of a WFS, a style, a policy and settings; another one is given the same by its manifest. */
 
@@ -42,7 +43,7 @@ beforeAll(async () => {
   mkdirSync(join(folder, 'files'));
   const point = { type: 'Feature', geometry: { type: 'Point', coordinates: [1, 1] }, properties: {} };
   writeFileSync(join(folder, 'files', 'there.geojson'), JSON.stringify(point));
-  mapServer = await startMapServer(folder);
+  mapServer = await startMapServer(folder, smallWorld(folder, ['countries', 'disputed_borders']));
   const env = {
     ...{ SVC_CONNECTIONS__SECRETS: 'env:CONNECTION_*', CONNECTION_READER: PASSWORD },
     SVC_REMOTE__ALLOW: JSON.stringify([REMOTE_HOST]),

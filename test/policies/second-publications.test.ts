@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -13,7 +14,8 @@ type Json = any;
 const work = mkdtempSync(join(tmpdir(), 'graticule-second-'));
 const grids = join(work, 'grids');
 let remote: TestServer;
-let other: TestServer;
+/** The same service at another port. */
+let other: Server;
 let server: TestServer;
 const keys: Record<string, string | undefined> = {};
 let next = 500;
@@ -35,7 +37,16 @@ beforeAll(async () => {
   };
   writeFileSync(join(work, 'zones.geojson'), JSON.stringify(zones));
   remote = await startServer({ sources: [join(work, 'zones.geojson')] });
-  other = await startServer({ sources: [join(work, 'zones.geojson')] });
+  const remotePort = Number(new URL(remote.url).port);
+  other = createServer((socket) => {
+    const there = connect(remotePort, '127.0.0.1');
+    for (const [one, far] of [
+      [socket, there],
+      [there, socket],
+    ] as const)
+      one.on('error', () => far.destroy()).pipe(far);
+  });
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   server = await startServer({
     sources: [grids],
     env: { SVC_REMOTE__ALLOW: '["127.0.0.1"]', SVC_SECURITY__STATE_KEY: 'the key of the state' },
@@ -56,7 +67,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await server?.stop();
   await remote?.stop();
-  await other?.stop();
+  other?.close();
   rmSync(work, { recursive: true, force: true });
 });
 
@@ -273,7 +284,7 @@ describe('a layer of another server', () => {
     await admin('POST', '/connections', {
       ...connection,
       name: 'later',
-      port: Number(new URL(other.url).port),
+      port: (other.address() as AddressInfo).port,
     });
     const fifth = await publish('weak', 'fifth', 'zones', 'later');
     expect(fifth.status, fifth.text).toBe(201);

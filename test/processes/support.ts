@@ -8,6 +8,10 @@ interface Server {
   adminKey: string;
 }
 
+/** Between two requests for the status of a job: each of them costs the server and the test some milliseconds. */
+const MIN_WAIT_MS = 25;
+const MAX_WAIT_MS = 200;
+
 /** Talks to the processes of a server. */
 export class ProcessClient {
   constructor(private readonly server: Server) {}
@@ -51,11 +55,12 @@ export class ProcessClient {
   }
 
   async ended(id: string): Promise<Json> {
-    for (const deadline = Date.now() + 120_000; ; ) {
+    const deadline = Date.now() + 120_000;
+    for (let wait = MIN_WAIT_MS; ; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
       const status = await this.json(`/ogc/processes/jobs/${id}`);
       if (!['accepted', 'running'].includes(status.status)) return status;
       expect(Date.now()).toBeLessThan(deadline);
-      await new Promise((resolve) => setTimeout(resolve, 25));
+      await new Promise((resolve) => setTimeout(resolve, wait));
     }
   }
 

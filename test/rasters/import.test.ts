@@ -52,7 +52,12 @@ function makeTiff(name: string, west: number, value = 100, bands = 1): string {
 }
 
 beforeAll(async () => {
-  server = await startServer({ sources: ['demo/data'] });
+  const geometry = { type: 'Point', coordinates: [7, 47] };
+  writeFileSync(
+    file('countries.geojson'),
+    JSON.stringify({ type: 'Feature', geometry, properties: { a: 1 } }),
+  );
+  server = await startServer({ sources: ['demo/data/olinda_dem_utm25s.tif', file('countries.geojson')] });
   base = `${server.url}/api/v1/admin`;
 }, 60_000);
 afterAll(async () => {
@@ -285,7 +290,8 @@ describe('import of rasters', () => {
     await api('DELETE', `/import/raster/${body.rasterId}`);
   });
 
-  const tiff = () => readFileSync(makeTiff('plain.tif', 0));
+  let plain: Buffer | undefined;
+  const tiff = () => (plain ??= readFileSync(makeTiff('plain.tif', 0)));
   it.each<[string, () => Buffer, Record<string, string>, string, string]>([
     ['no layer', tiff, { name: 'x' }, 'x.tif', 'layerId'],
     ['a layer of another kind of number', tiff, { layerId: '-3', name: 'x' }, 'x.tif', 'layerId'],
@@ -393,7 +399,7 @@ describe('a server that is killed while it imports', () => {
 
   it('goes on with an import after the gateway was killed, and registers it once', async () => {
     const big = file('big.tif');
-    const size = ['-outsize', '8000', '8000', '-bands', '1', '-ot', 'Float32', '-burn', '7'];
+    const size = ['-outsize', '6000', '6000', '-bands', '1', '-ot', 'Float32', '-burn', '7'];
     const place = ['-a_srs', 'EPSG:4326', '-a_ullr', '0', '10', '10', '0', '-co', 'COMPRESS=DEFLATE'];
     gdal('gdal_create', '-of', 'GTiff', ...size, ...place, big);
     const two = await startServerProcess({ sources: [] });

@@ -77,12 +77,20 @@ interface Info {
   size: [number, number];
   geoTransform: [number, number, number, number, number, number];
 }
-const info = (path: string): Info => JSON.parse(execFileSync('gdalinfo', ['-json', path]).toString());
+/** Files do not change, so each is looked at once. */
+const remember = <T>(read: (of: string) => T) => {
+  const known = new Map<string, T>();
+  return (of: string): T => {
+    if (!known.has(of)) known.set(of, read(of));
+    return known.get(of)!;
+  };
+};
+const info = remember((path): Info => JSON.parse(execFileSync('gdalinfo', ['-json', path]).toString()));
 
-async function layerIdOf(name: string): Promise<string> {
+const layerIdOf = remember(async (name): Promise<string> => {
   const { collections } = await (await fetch(`${server.url}/ogc/tiles/collections`)).json();
   return collections.find((one: { name: string }) => one.name === name).id;
-}
+});
 
 /** A map of a whole file on its own grid, so that no pixel is interpolated. */
 async function mapOf(
@@ -115,7 +123,7 @@ async function pixels(response: Response) {
 }
 
 /** Values of an expression by gdal_calc.py, in the letters of its bands; not a number where it has none. */
-function calculated(expression: string): Float32Array {
+const calculated = remember((expression): Float32Array => {
   const out = join(work, 'calc.bin');
   const letters = ['A', 'B', 'C', 'D', 'E', 'F'].flatMap((letter, i) => [
     `-${letter}`,
@@ -134,7 +142,7 @@ function calculated(expression: string): Float32Array {
   execFileSync('gdal_calc.py', args, { stdio: ['ignore', 'pipe', 'pipe'] });
   const bytes = execFileSync('cat', [out], { maxBuffer: 1 << 26 });
   return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
-}
+});
 
 /** Largest difference of shades from a calculated raster, and how many pixels are transparent in one of both alone. */
 function difference(rgba: Buffer, values: Float32Array, [min, max]: [number, number], channel = 0) {

@@ -38,13 +38,18 @@ process.on('message', ({ order, ...rest }) => {
 process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 process.on('SIGHUP', () => running?.reload('SIGHUP'));
 
+/** Variables of secrets, which a server reads from its process. */
+const secretsOf = (env) => Object.entries(env).filter(([name]) => name.startsWith('CONNECTION_'));
+
 async function start({ sources, options, env, logFile }) {
+  const secrets = secretsOf(env);
   const place = { start: { flags: flagsOf(sources, options), configFile: options.config }, env };
   const { config } = readConfig(place);
   const folder = claimDataFolder(resolve(config.data.directory));
   const runDir = await startEngines(config);
   const output = openSync(logFile, 'a');
   const loop = new ReloadLoop();
+  Object.assign(process.env, Object.fromEntries(secrets));
   try {
     const { gateway, log } = await serveGateway({
       ...place,
@@ -56,19 +61,25 @@ async function start({ sources, options, env, logFile }) {
       print: (text) => appendFileSync(logFile, text),
     });
     loop.log = log;
-    running = { gateway, log, folder, reload: loop.reload };
+    running = { gateway, log, folder, secrets, reload: loop.reload };
   } catch (error) {
+    forget(secrets);
     folder.release();
     throw error;
   }
 }
 
 async function stop() {
-  const { gateway, log, folder } = running;
+  const { gateway, log, folder, secrets } = running;
   running = undefined;
   await gateway.close(DRAIN_MS);
   log.flush();
+  forget(secrets);
   folder.release();
+}
+
+function forget(secrets) {
+  for (const [name] of secrets) delete process.env[name];
 }
 
 /** What the supervisor does between the gateways of a server, for one. */

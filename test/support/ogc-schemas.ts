@@ -11,12 +11,18 @@ export class OgcSchemas {
     execFileSync('tar', ['xzf', 'test/fixtures/ogc-schemas.tgz', '-C', this.folder]);
   }
 
-  /** Throws with the messages of xmllint for a document that is not valid. `schema` is a path such as `ogc/wcs/2.0/wcsAll.xsd`. */
-  validate(schema: string, document: string): void {
-    const file = join(this.folder, 'document.xml');
-    writeFileSync(file, document);
+  /**
+   * Throws with the messages of xmllint for documents that are not valid. `schema` is a path such as
+   * `ogc/wcs/2.0/wcsAll.xsd`, which is read once for all of them.
+   */
+  validate(schema: string, ...documents: string[]): void {
+    const files = documents.map((document, i) => {
+      const file = join(this.folder, `document-${i}.xml`);
+      writeFileSync(file, document);
+      return file;
+    });
     const kind = schema.endsWith('.dtd') ? '--dtdvalid' : '--schema';
-    execFileSync('xmllint', ['--nonet', '--noout', kind, schema, file], {
+    execFileSync('xmllint', ['--nonet', '--noout', kind, schema, ...files], {
       cwd: this.folder,
       env: { ...process.env, XML_CATALOG_FILES: join(this.folder, 'catalog.xml') },
       stdio: ['ignore', 'ignore', 'pipe'],

@@ -108,9 +108,9 @@ function hostedOptions(
 ): Partial<Record<'config' | 'publicUrl', string>> | undefined {
   const isSpecial = setup.launcher || setup.ca !== undefined || setup.command === 'worker';
   if (!process.env['GRATICULE_TEST_HOSTS'] || isSpecial) return undefined;
-  // Libraries read other variables once.
-  if (Object.keys(env).some((name) => !name.startsWith('SVC_') || name === 'SVC_SERVER__PROCESSES'))
-    return undefined;
+  // Libraries read other variables once; those of secrets are read each time.
+  const isRead = (name: string) => /^(SVC|CONNECTION)_/.test(name) && name !== 'SVC_SERVER__PROCESSES';
+  if (!Object.keys(env).every(isRead)) return undefined;
   if (!sources.every((source) => source.includes(':') || existsSync(source))) return undefined;
   const options: Partial<Record<'config' | 'publicUrl', string>> = {};
   for (let at = 0; at < args.length; at += 2) {

@@ -15,6 +15,7 @@ import { memberBinder } from './bind.js';
 import { codingOf, inflate } from './content-coding.js';
 import type { HttpExchange } from './exchange.js';
 import { ReceivedBytes } from './received.js';
+import { shareSchemas } from './shared-schemas.js';
 import { turn } from './turns.js';
 
 export type BodyReader = (x: HttpExchange) => Promise<unknown>;
@@ -34,6 +35,8 @@ function compiler(allErrors: boolean): Ajv {
     validateSchema: false,
     // Optimising takes half of a compilation: nothing for what only small wrong bodies meet.
     code: { optimize: !allErrors },
+    // What is shared is compiled once.
+    inlineRefs: false,
   });
   // ajv-formats is CommonJS: its default export arrives wrapped under Node's ESM rules.
   (addFormats as unknown as { default: (target: Ajv) => void }).default(ajv);
@@ -48,8 +51,9 @@ export type SchemaCheck = (value: unknown) => FieldError[];
 
 /** Compiles a schema at once, which takes up to 30 ms. What lists all errors of a value is compiled when a wrong one comes first. */
 export function compileSchema(schema: TSchema): SchemaCheck {
-  const validate = first.compile(schema);
-  const listAll = once(() => all.compile(schema));
+  const shared = shareSchemas(schema);
+  const validate = first.compile(shared);
+  const listAll = once(() => all.compile(shared));
   return (value) => {
     if (validate(value)) return [];
     if (!isSmall(value)) return fieldErrors(validate);
