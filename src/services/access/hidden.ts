@@ -13,6 +13,10 @@ export interface HiddenParts {
 
 export const NOTHING_HIDDEN: HiddenParts = { fields: [] };
 
+/** What a copy lacks of what its source hides. Of a hash nobody knows what it lacks: it counts as nothing, which opens least. */
+export const lackedParts = (hidden: HiddenParts | string): HiddenParts =>
+  typeof hidden === 'string' ? NOTHING_HIDDEN : hidden;
+
 export const hidesNothing = ({ rows, fields }: HiddenParts): boolean =>
   rows === undefined && fields.length === 0;
 

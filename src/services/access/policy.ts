@@ -28,7 +28,7 @@ import type { LayerSettings } from '../../core/layer-settings.js';
 import { ANONYMOUS, claimValues, type Principal } from '../../core/operation.js';
 import type { Field, FieldType, Mask } from '../../core/vector-source.js';
 import type { Access, AccessAction, AccessPolicy } from './access.js';
-import { hiddenBySettings, hidesAtMost, hidesByChoice, hidesNothing } from './hidden.js';
+import { hiddenBySettings, hidesAtMost, hidesByChoice, hidesNothing, lackedParts } from './hidden.js';
 import { hides } from './marker.js';
 import { permits } from './permissions.js';
 import { requireFilter, rowFilterOf } from './row-filter.js';
@@ -137,8 +137,9 @@ function isShownAs(
   settingsOf: (id: string) => LayerSettings,
 ): boolean {
   if (hidden === undefined) return true;
-  if (!present) return !hidesNothing(hidden) || !hides(settingsOf(id));
-  return !present.isDisabled && hidesAtMost(hiddenBySettings(present), hidden);
+  const lacked = lackedParts(hidden);
+  if (!present) return !hidesNothing(lacked) || !hides(settingsOf(id));
+  return !present.isDisabled && hidesAtMost(hiddenBySettings(present), lacked);
 }
 
 /** Whether a second layer of a table shows no more than its settings let it, beside those of the first one. */

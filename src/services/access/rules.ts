@@ -42,8 +42,11 @@ export const givesRights = (kind: string) => kind === RULE_KINDS.role || !isRule
 
 /** A source of a copy, as it was when the copy was made. */
 export interface SourceLayer extends LayerName {
-  /** What its settings hid from everybody (`hiddenBySettings`), and the copy lacks; absent where that is not known. */
-  readonly hidden?: HiddenParts;
+  /**
+   * What its settings hid from everybody (`hiddenBySettings`), and the copy lacks; absent where that is not known. States of
+   * before 2026-11-29 have a hash of it.
+   */
+  readonly hidden?: HiddenParts | string;
   /** The copy is a second layer of the table of the source. */
   readonly isTable?: true;
   /** The file of the copy is that of the source, under another name. */
