@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
@@ -67,6 +68,29 @@ describe('a server whose state is in PostgreSQL', () => {
     expect(shown).toContain('state');
     expect(shown).not.toContain(SECRET);
     expect(server.log()).not.toContain(SECRET);
+  });
+
+  it('is not ready while the database takes no changes, and says so', async () => {
+    const database = new URL(place).pathname.slice(1);
+    const client = new pg.Client(postgres.url);
+    await client.connect();
+    const setReadOnly = async (setting: 'on' | 'off') => {
+      await client.query(`ALTER DATABASE "${database}" SET default_transaction_read_only = ${setting}`);
+      await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
+        database,
+      ]);
+    };
+    const ready = async () => (await fetch(`${server.url}/healthz/ready`)).text();
+    try {
+      await setReadOnly('on');
+      await until(async () => (await ready()).includes('read-only'));
+      expect(await ready()).toContain('state-database');
+      expect(await statusOf(ITEMS)).toBe(200);
+    } finally {
+      await setReadOnly('off');
+      await client.end();
+    }
+    await until(async () => (await statusOf('/healthz/ready')) === 200);
   });
 
   it('serves data while PostgreSQL is down, says so, and goes on when it is back', async () => {
