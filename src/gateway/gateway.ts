@@ -215,6 +215,7 @@ function serve(
       permits,
       count: access.count,
       current: () => cluster.pauses.current(),
+      currentForChanges: () => cluster.pauses.currentForChanges(),
       serverMark,
       lost: () => dataFolder.lost(),
       audit: auditTrail({

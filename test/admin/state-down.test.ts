@@ -11,7 +11,7 @@ const ITEMS = '/ogc/features/collections/countries/items?limit=1';
 const TILE = '/ogc/tiles/collections/countries/tiles/WebMercatorQuad/0/0/0';
 const SECRET = 'not-to-be-shown';
 /** Longer than what is asked while PostgreSQL is down takes on a busy machine. */
-const GRACE_SECONDS = 10;
+const GRACE_SECONDS = 18;
 
 describe('a server whose state is in PostgreSQL', () => {
   let postgres: TestPostgres;
@@ -111,6 +111,18 @@ describe('a server whose state is in PostgreSQL', () => {
     expect(await statusWith('grt_unknown')).toBe(503);
     expect(await statusOf('/healthz/ready')).toBe(503);
     expect(await statusOf('/healthz/live')).toBe(200);
+
+    // Others may have revoked the key since: it changes nothing when they stop waiting for it, and reads on.
+    const change = async () => {
+      const headers = { 'x-api-key': server.adminKey };
+      const url = `${server.url}/ogc/features/collections/countries/items/999999`;
+      const answer = await fetch(url, { method: 'DELETE', headers });
+      return `${answer.status} ${answer.headers.get('retry-after')} ${await answer.text()}`;
+    };
+    expect(await change()).not.toContain('cut off');
+    await until(async () => (await change()).includes('cut off'));
+    expect(await change()).toMatch(/^503 5 /);
+    expect(await statusOf(ITEMS)).toBe(200);
 
     // Others may have changed rules since: it does not serve by old ones for longer than it is told.
     await until(async () => (await statusOf(ITEMS)) === 503);
