@@ -218,6 +218,7 @@ function serve(
       currentForChanges: () => cluster.pauses.currentForChanges(),
       serverMark,
       lost: () => dataFolder.lost(),
+      ...(config.state.url === '' ? { full: () => dataFolder.full() } : {}),
       audit: auditTrail({
         state,
         backlog,
