@@ -5,6 +5,6 @@ export interface FileFinding {
   kind: 'replaced' | 'overwritten';
   /** Bytes of the log that did not belong to it. */
   bytes: number;
-  /** Copy of that log; null when there was no room for one. */
+  /** Where that log is kept now; null when there was no room for it. */
   kept: string | null;
 }

@@ -171,8 +171,11 @@ export interface GeocodingTasks {
   /** Removes indexes of imports that ended before these were whole. */
   'geocoding.sweep': { input: { folder: string }; output: undefined };
   'vector.locator': { input: IndexFile; output: LocatorInfo };
-  /** Best first. */
-  'vector.geocode': { input: IndexFile & { queries: readonly PlaceQuery[] }; output: Candidate[][] };
+  /** Best first. `batch`: queries of the request, which is several tasks. */
+  'vector.geocode': {
+    input: IndexFile & { queries: readonly PlaceQuery[]; batch?: number };
+    output: Candidate[][];
+  };
   'vector.suggest': { input: IndexFile & SuggestQuery; output: { stamp: string; places: Place[] } };
   'vector.reverseGeocode': {
     input: IndexFile & ReverseQuery;

@@ -360,7 +360,8 @@ export const LIMITS = {
   geocodeKey: 5000,
   /** Addresses of a batch, and of one task of it. */
   geocodeBatch: 1000,
-  geocodeTurn: 25,
+  geocodeSuggestedBatch: 100,
+  geocodeTurn: 5,
   /** Metres around a location in which its address is looked for: as usual, and at most. */
   geocodeReach: 10_000,
   geocodeReachMax: 100_000,

@@ -20,6 +20,9 @@ interface CostedInput {
   readonly pixels?: number;
   readonly extent?: number;
   readonly right?: { readonly source: VectorSource };
+  readonly queries?: readonly unknown[];
+  readonly batch?: number;
+  readonly items?: CostedInput;
 }
 
 /** What a task is estimated to take: evaluations of a condition on a row, and pixels of an image. */
@@ -36,6 +39,8 @@ const WINDOW_PART = 1 / 20;
 /** Steps of a row that is projected, grouped or compared with others. */
 const ANALYSIS_STEPS = 8;
 const TEXT_STEPS = 4;
+/** Steps of an address that is looked for in the index of a locator: one with wrong letters takes 20 to 100 ms. */
+const ADDRESS_STEPS = 60_000;
 
 const rowsOf = ({ source }: CostedInput) => source?.rows ?? 0;
 
@@ -73,6 +78,17 @@ const tile = ({ extent = 0 }: CostedInput): TaskCost => ({
   pixels: (extent / UNITS_PER_PIXEL) ** 2,
 });
 
+/** The operator has chosen what is searched by words, so no address is refused for the rows of its layer. */
+function search({ items = {} }: CostedInput): TaskCost {
+  const { steps, pixels } = page(items);
+  return { steps: Math.min(steps, LIMITS.anonymousSteps), pixels };
+}
+
+const addresses = ({ queries = [], batch = queries.length }: CostedInput): TaskCost => ({
+  steps: batch * ADDRESS_STEPS,
+  pixels: 0,
+});
+
 const COSTS: Partial<Record<TaskName, (input: CostedInput) => TaskCost>> = {
   'vector.items': page,
   'vector.count': (input) => (input.filter === undefined ? NOTHING : scan(input)),
@@ -90,6 +106,8 @@ const COSTS: Partial<Record<TaskName, (input: CostedInput) => TaskCost>> = {
   'vector.density': analysis,
   'vector.statistics': analysis,
   'vector.tile': tile,
+  'vector.geocode': addresses,
+  'vector.geocodeFeatures': search,
   'map.render': image,
   'raster.image': image,
   'raster.coverage': coverage,

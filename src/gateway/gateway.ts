@@ -215,8 +215,10 @@ function serve(
       permits,
       count: access.count,
       current: () => cluster.pauses.current(),
+      currentForChanges: () => cluster.pauses.currentForChanges(),
       serverMark,
       lost: () => dataFolder.lost(),
+      ...(config.state.url === '' ? { full: () => dataFolder.full() } : {}),
       audit: auditTrail({
         state,
         backlog,

@@ -15,6 +15,8 @@ export class DataLostError extends Error {}
 
 /** Bytes that must be free: a commit, its log and a temporary file need some. */
 const MIN_FREE = 16 << 20;
+/** Free bytes below which the audit row of a change has no room. */
+const MIN_FREE_FOR_ROW = 64 << 10;
 
 /** The data folder of a running server. */
 export class DataFolder {
@@ -36,10 +38,24 @@ export class DataFolder {
   problems(): FolderProblems {
     const lost = this.lost();
     if (lost !== undefined) return { lost };
+    const full = this.#full(MIN_FREE);
+    return full === undefined ? {} : { full };
+  }
+
+  /** Why a change could not be recorded here; undefined if it can. A folder that is gone is told by `lost`. */
+  full(): string | undefined {
+    try {
+      return this.#full(MIN_FREE_FOR_ROW);
+    } catch {
+      return undefined;
+    }
+  }
+
+  #full(needed: number): string | undefined {
     const { bavail, bsize } = statfsSync(this.path);
     const free = bavail * bsize;
-    if (free >= MIN_FREE) return {};
-    return { full: `the disk of ${this.path} is full: ${free} bytes are free, ${MIN_FREE} are needed` };
+    if (free >= needed) return undefined;
+    return `the disk of ${this.path} is full: ${free} bytes are free, ${needed} are needed`;
   }
 
   /** Why what is written would be lost; undefined if it would not. */

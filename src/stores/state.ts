@@ -37,6 +37,7 @@ import { StyleStore } from './styles.js';
 import { TenantUsageStore } from './tenant-usage.js';
 import { TurnStore } from './turns.js';
 import { UserStore } from './users.js';
+import { vocabularyOf } from './vocabulary.js';
 
 /** What the server remembers. Every method is a round trip to the state thread or to PostgreSQL; none blocks the gateway. */
 export interface State {
@@ -67,7 +68,7 @@ export interface State {
   atomically<T>(
     work: (stores: Pick<State, 'collections' | 'documents' | 'rasters' | 'styles'>) => Promise<T>,
   ): Promise<T>;
-  /** Rejects when the database does not answer; for readiness. */
+  /** Rejects when the database does not answer, or takes no changes; for readiness. */
   check(): Promise<void>;
   /** Finishes what was posted, then releases the file. */
   close(): Promise<void>;
@@ -161,10 +162,20 @@ function storesOf(db: StateDb): State {
           styles: new StyleStore(trx),
         }),
       ),
-    check: async () => void (await sql`select 1`.execute(db)),
+    check: () => requireWritable(db),
     close() {
       getSignals(db).close();
       return db.destroy();
     },
   };
+}
+
+/** A failover may lead to a standby, which answers all that only reads. */
+async function requireWritable(db: StateDb): Promise<void> {
+  if (vocabularyOf(db).database === 'SQLite') return void (await sql`select 1`.execute(db));
+  const { rows } = await sql<{
+    setting: string;
+  }>`select current_setting('transaction_read_only') as setting`.execute(db);
+  if (rows[0]?.setting === 'on')
+    throw new Error('read-only: a standby, or default_transaction_read_only is on');
 }

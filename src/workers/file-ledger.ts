@@ -49,11 +49,18 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS findings (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL, kind TEXT NOT NULL, bytes INTEGER NOT NULL, kept TEXT
   );`;
+const INSERT_FINDING = 'INSERT INTO findings (path, kind, bytes, kept) VALUES (@path, @kind, @bytes, @kept)';
 /** Milliseconds for which another thread or process is waited for. */
 const BUSY_MS = 10_000;
 const LONG_LOG = 1 << 20;
 /** Stands for the generation of a file that could not be settled. */
 const UNSETTLED = 'unsettled';
+/** Generation of a file that is another one than the ledger says, while the disk has no room for the new note. */
+const UNNOTED = -1;
+/** Bytes of the ledger and of its log that are taken while the disk has room, so that notes need none later. */
+const RESERVE_BYTES = 1 << 19;
+/** Pages of the log of the ledger after which it begins anew: far fewer than the reserve. */
+const LEDGER_LOG_PAGES = 32;
 
 /**
  * Remembers which SQLite files have a write-ahead log and which inode and content the log belongs to. SQLite finds a log
@@ -62,6 +69,8 @@ const UNSETTLED = 'unsettled';
 export class FileLedger {
   readonly #db: Database.Database;
   readonly #folder: string;
+  /** Found while the ledger had no room for it. */
+  readonly #unnoted: FileFinding[] = [];
 
   /** `busyMs`: milliseconds to wait for another thread. Throws when the folder cannot be written. */
   constructor(dataDir: string, busyMs = BUSY_MS) {
@@ -71,7 +80,9 @@ export class FileLedger {
     this.#db = new Database(join(this.#folder, FILE), { timeout: busyMs });
     useWal(this.#db, busyMs);
     this.#db.pragma('synchronous = FULL');
+    this.#db.pragma(`wal_autocheckpoint = ${LEDGER_LOG_PAGES}`);
     this.#db.exec(TABLES);
+    this.#reserve();
   }
 
   /**
@@ -87,8 +98,11 @@ export class FileLedger {
       return this.#locked(() => this.#settle(path, isOurs));
     } catch (error) {
       // Readers need no note: the file can be read although the disk is full.
-      if (!isFull(error) || !isSameFile(path, row, current, isOurs)) throw error;
-      return { ...current, generation: row.generation, overwritten: row.overwritten };
+      if (!isFull(error)) throw error;
+      const { generation, overwritten } = row;
+      if (isSameFile(path, row, current, isOurs)) return { ...current, generation, overwritten };
+      if (logBytes(path) > 0) throw error;
+      return { ...describeFile(path), generation: UNNOTED, overwritten: 1 };
     }
   }
 
@@ -107,7 +121,7 @@ export class FileLedger {
     } catch (error) {
       // A file can be read although the disk is full. Whoever writes to it claims it again.
       if (!isFull(error)) throw error;
-      return { generation: 0, overwritten: 0, ...former, ...describeFile(path) };
+      return former ? this.settle(path) : { ...describeFile(path), generation: 0, overwritten: 0 };
     }
   }
 
@@ -154,9 +168,16 @@ export class FileLedger {
 
   /** What was found since the last call. */
   takeFindings(): FileFinding[] {
+    const unnoted = this.#unnoted.splice(0);
     const columns = 'path, kind, bytes, kept';
-    if (!this.#db.prepare('SELECT 1 FROM findings LIMIT 1').get()) return [];
-    return this.#db.prepare(`DELETE FROM findings RETURNING ${columns}`).all() as FileFinding[];
+    if (!this.#db.prepare('SELECT 1 FROM findings LIMIT 1').get()) return unnoted;
+    try {
+      const noted = this.#db.prepare(`DELETE FROM findings RETURNING ${columns}`).all() as FileFinding[];
+      return [...unnoted, ...noted];
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      return unnoted;
+    }
   }
 
   close(): void {
@@ -177,16 +198,15 @@ export class FileLedger {
     let [bytes, kept] = [0, null as string | null];
     const drop = () => {
       bytes = logBytes(path);
-      if (bytes > 0) kept = keepLogAside(path, this.#folder);
+      if (bytes > 0) {
+        kept = keepLogAside(path, this.#folder, kind === 'replaced');
+        this.#unnoted.push({ path, kind, bytes, kept });
+      }
       if (kind === 'replaced') removeLog(path);
       else discardLog(path);
     };
     if (kind === 'replaced') drop();
     else withoutWriters(path, drop);
-    if (bytes > 0)
-      this.#db
-        .prepare('INSERT INTO findings (path, kind, bytes, kept) VALUES (?, ?, ?, ?)')
-        .run(path, kind, bytes, kept);
     const isOverwritten = kind === 'overwritten';
     return this.#note(path, {
       generation: generation + 1,
@@ -209,9 +229,39 @@ export class FileLedger {
       .get(path) as Row | undefined;
   }
 
-  /** Runs while no other thread or process does the same. */
+  /** Runs while no other thread or process does the same. What it finds is noted with it, or later where that fails. */
   #locked<T>(work: () => T): T {
-    return this.#db.transaction(work).immediate();
+    let noted = 0;
+    const result = this.#db
+      .transaction(() => {
+        const done = work();
+        for (const finding of this.#unnoted) this.#db.prepare(INSERT_FINDING).run(finding);
+        noted = this.#unnoted.length;
+        return done;
+      })
+      .immediate();
+    this.#unnoted.splice(0, noted);
+    return result;
+  }
+
+  /**
+   * Takes room for later notes. SQLite writes the pages of the ledger, and its log from the beginning, again and again: a
+   * disk that is full later has the blocks already. On a disk that is full now there is no reserve.
+   */
+  #reserve(): void {
+    if (logBytes(this.#db.name) >= RESERVE_BYTES) return;
+    try {
+      this.#db
+        .transaction(() => {
+          this.#db.exec('CREATE TABLE IF NOT EXISTS reserve (filler BLOB)');
+          this.#db.prepare('INSERT INTO reserve VALUES (zeroblob(?))').run(RESERVE_BYTES);
+        })
+        .immediate();
+      this.#db.exec('DROP TABLE IF EXISTS reserve');
+      this.#db.pragma('wal_checkpoint(PASSIVE)');
+    } catch (error) {
+      if (storageFailure(error) === undefined) throw error;
+    }
   }
 }
 
@@ -262,6 +312,9 @@ export function emptyLog(db: Database.Database): boolean {
     db.pragma(`busy_timeout = ${busyMs}`);
   }
 }
+
+/** Whether the ledger has no note of a file that it should have: the file can be read, and must not be written. */
+export const isUnnoted = ({ generation }: Pick<SettledFile, 'generation'>): boolean => generation === UNNOTED;
 
 /** See `FileLedger.contentOf`. */
 export function contentName({ inode, generation }: Pick<SettledFile, 'inode' | 'generation'>): string {

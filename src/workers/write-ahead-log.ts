@@ -9,11 +9,12 @@ import {
   openSync,
   readdirSync,
   readSync,
+  renameSync,
   rmSync,
   statSync,
   writeSync,
 } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { heldFile } from '../core/held-file.js';
 
 /** Formats are in https://www.sqlite.org/fileformat2.html and https://www.sqlite.org/walformat.html. */
@@ -110,20 +111,54 @@ export function hasSharedMemory(path: string): boolean {
   return existsSync(`${path}-shm`);
 }
 
-/** Copies the log of a file into a folder, which keeps the newest few. */
-export function keepLogAside(path: string, folder: string): string | null {
-  const copy = join(folder, `${basename(path)}-${Date.now()}.wal`);
-  try {
-    copyFileSync(`${path}-wal`, copy);
-    const copies = readdirSync(folder).filter((name) => name.endsWith('.wal'));
-    const age = (name: string) => statSync(join(folder, name)).mtimeMs;
-    const old = copies.sort((one, other) => age(other) - age(one)).slice(MAX_ASIDE);
-    for (const name of old) rmSync(join(folder, name), { force: true });
-    return copy;
-  } catch {
-    // Without room for a copy the log goes all the same: it would spoil the file.
-    return null;
+/**
+ * Copies the log of a file into a folder, which keeps the newest few. Without room for a copy it is moved there, or stays
+ * beside the file under the name of the copy, where `canMove` says that nobody will write to it any more. Else the copy
+ * may find room beside the file. Returns where the log is; null if it could not be kept.
+ */
+export function keepLogAside(path: string, folder: string, canMove: boolean): string | null {
+  const log = `${path}-wal`;
+  const name = `${basename(path)}-${Date.now()}.wal`;
+  const copy = join(folder, name);
+  const beside = join(dirname(path), name);
+  const ways: [move: typeof copyWhole, to: string][] = canMove
+    ? [
+        [copyWhole, copy],
+        [renameSync, copy],
+        [renameSync, beside],
+      ]
+    : [
+        [copyWhole, copy],
+        [copyWhole, beside],
+      ];
+  for (const [move, to] of ways) {
+    try {
+      move(log, to);
+    } catch {
+      continue;
+    }
+    removeOld(folder);
+    return to;
   }
+  // The log goes all the same: it would spoil the file.
+  return null;
+}
+
+/** Leaves no part of a copy for which there was no room. */
+function copyWhole(from: string, to: string): void {
+  try {
+    copyFileSync(from, to);
+  } catch (error) {
+    rmSync(to, { force: true });
+    throw error;
+  }
+}
+
+function removeOld(folder: string): void {
+  const copies = readdirSync(folder).filter((name) => name.endsWith('.wal'));
+  const age = (name: string) => statSync(join(folder, name)).mtimeMs;
+  const old = copies.sort((one, other) => age(other) - age(one)).slice(MAX_ASIDE);
+  for (const name of old) rmSync(join(folder, name), { force: true });
 }
 
 /** Removes the log of a file that is gone. Whoever has that file open keeps the log until it closes it. */

@@ -110,4 +110,28 @@ describe('a process that does not reach the state', () => {
     passInSteps();
     expect(reads).toHaveLength(2);
   });
+
+  it('reads on after others stopped waiting for it, and changes nothing until it has read the changes', async () => {
+    const { pauses, reads, pass } = process({ changeGraceMs: 3000 });
+    const passInSteps = (steps: number) => {
+      for (let i = 0; i < steps; i += 1) {
+        pass(900);
+        expect(pauses.current()).toBeUndefined();
+      }
+    };
+    passInSteps(3);
+    expect(pauses.currentForChanges()).toBeUndefined();
+    passInSteps(1);
+    const refused = pauses.currentForChanges()!;
+    reads[0]!.reject(new Error('the state does not answer'));
+    await expect(refused).rejects.toMatchObject({ code: 'unavailable', headers: { 'retry-after': '5' } });
+    // Contact alone does not say what others changed.
+    pauses.noteContact();
+    expect(pauses.current()).toBeUndefined();
+    const again = pauses.currentForChanges()!;
+    reads[1]!.resolve();
+    await again;
+    expect(pauses.currentForChanges()).toBeUndefined();
+    expect(reads).toHaveLength(2);
+  });
 });

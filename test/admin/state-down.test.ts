@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
@@ -10,7 +11,7 @@ const ITEMS = '/ogc/features/collections/countries/items?limit=1';
 const TILE = '/ogc/tiles/collections/countries/tiles/WebMercatorQuad/0/0/0';
 const SECRET = 'not-to-be-shown';
 /** Longer than what is asked while PostgreSQL is down takes on a busy machine. */
-const GRACE_SECONDS = 10;
+const GRACE_SECONDS = 18;
 
 describe('a server whose state is in PostgreSQL', () => {
   let postgres: TestPostgres;
@@ -69,6 +70,29 @@ describe('a server whose state is in PostgreSQL', () => {
     expect(server.log()).not.toContain(SECRET);
   });
 
+  it('is not ready while the database takes no changes, and says so', async () => {
+    const database = new URL(place).pathname.slice(1);
+    const client = new pg.Client(postgres.url);
+    await client.connect();
+    const setReadOnly = async (setting: 'on' | 'off') => {
+      await client.query(`ALTER DATABASE "${database}" SET default_transaction_read_only = ${setting}`);
+      await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
+        database,
+      ]);
+    };
+    const ready = async () => (await fetch(`${server.url}/healthz/ready`)).text();
+    try {
+      await setReadOnly('on');
+      await until(async () => (await ready()).includes('read-only'));
+      expect(await ready()).toContain('state-database');
+      expect(await statusOf(ITEMS)).toBe(200);
+    } finally {
+      await setReadOnly('off');
+      await client.end();
+    }
+    await until(async () => (await statusOf('/healthz/ready')) === 200);
+  });
+
   it('serves data while PostgreSQL is down, says so, and goes on when it is back', async () => {
     expect([await statusOf(ITEMS), await statusOf(TILE)]).toEqual([200, 200]);
     const { pid } = server.process;
@@ -87,6 +111,18 @@ describe('a server whose state is in PostgreSQL', () => {
     expect(await statusWith('grt_unknown')).toBe(503);
     expect(await statusOf('/healthz/ready')).toBe(503);
     expect(await statusOf('/healthz/live')).toBe(200);
+
+    // Others may have revoked the key since: it changes nothing when they stop waiting for it, and reads on.
+    const change = async () => {
+      const headers = { 'x-api-key': server.adminKey };
+      const url = `${server.url}/ogc/features/collections/countries/items/999999`;
+      const answer = await fetch(url, { method: 'DELETE', headers });
+      return `${answer.status} ${answer.headers.get('retry-after')} ${await answer.text()}`;
+    };
+    expect(await change()).not.toContain('cut off');
+    await until(async () => (await change()).includes('cut off'));
+    expect(await change()).toMatch(/^503 5 /);
+    expect(await statusOf(ITEMS)).toBe(200);
 
     // Others may have changed rules since: it does not serve by old ones for longer than it is told.
     await until(async () => (await statusOf(ITEMS)) === 503);

@@ -212,6 +212,18 @@ describe('a disk that is full', () => {
     expect((await edit()).status).toBe(201);
   });
 
+  it('refuses changes before they are made', async () => {
+    fill();
+    try {
+      const { status, body } = await send('/ogc/features/collections/countries/items/999999', {
+        method: 'DELETE',
+      });
+      expect([status, body.detail]).toEqual([507, expect.stringMatching(/cannot record changes: .*full/)]);
+    } finally {
+      free();
+    }
+  });
+
   it('fails a raster that fits but whose copy does not', async () => {
     const file = raster();
     const layers = await send('/ogc/tiles/collections', {});

@@ -1,7 +1,9 @@
-import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeEach, expect, it } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import Database from '../../src/native/sqlite.js';
 import { FileLedger } from '../../src/workers/file-ledger.js';
 
@@ -59,4 +61,26 @@ it.each([
 it('stays while nothing replaces the file, whoever holds the ledger', () => {
   const former = ledger.contentOf(path);
   expect(whileLocked(() => ledger.contentOf(path))).toBe(former);
+});
+
+describe('on a full disk', () => {
+  const SCRIPT = fileURLToPath(new URL('support/full-disk-ledger.mjs', import.meta.url));
+
+  /** Runs the script on a file system of its own. */
+  function replaceOnFullDisk(room: 'room' | 'none') {
+    const disk = join(folder, 'disk');
+    mkdirSync(disk, { recursive: true });
+    const command = 'mount -t tmpfs -o size=4m tmpfs "$1" && exec "$2" "$3" "$1" "$4"';
+    const args = ['-rm', 'sh', '-c', command, 'sh', disk, process.execPath, SCRIPT, room];
+    return JSON.parse(execFileSync('unshare', args, { encoding: 'utf8' })) as Record<string, unknown>;
+  }
+  const kept = { kind: 'replaced', hasEdits: true, hasLog: false };
+
+  it('moves the log of a file that was replaced, and notes that', () => {
+    expect(replaceOnFullDisk('room')).toMatchObject({ ...kept, raised: 1, isUnnoted: false });
+  });
+
+  it('moves the log and tells of it without room for the note', () => {
+    expect(replaceOnFullDisk('none')).toMatchObject({ ...kept, isUnnoted: true });
+  });
 });

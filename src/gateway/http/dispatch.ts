@@ -68,10 +68,14 @@ export interface DispatchOptions {
   audit: Auditing;
   /** Why what is written now would be lost; absent or undefined: it is kept. */
   lost?(): string | undefined;
+  /** Why a change could not be recorded for want of room; absent or undefined: it can. */
+  full?(): string | undefined;
   /** Counts a request; absent: there are no limits. See `RateLimits.count`. */
   count?(request: CountedRequest): LimitHeaders | Promise<LimitHeaders> | undefined;
   /** See `Pauses.current`; absent: nothing is remembered. */
   current?(): Promise<void> | undefined;
+  /** See `Pauses.currentForChanges`. */
+  currentForChanges?(): Promise<void> | undefined;
   /** Requests with this mark come from imports of this very server: what they show of a caller is not read. */
   serverMark?: string;
   /** Carries out requests with an Idempotency-Key. */
@@ -407,6 +411,25 @@ export class Dispatcher {
   }
 
   #run(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
+    if (!operation.audited) return this.#runOnce(x, operation);
+    // A body that nobody has begun to read would be cut off with the refusal.
+    x.detach();
+    const waits = this.#requireRecordable(operation);
+    return waits ? waits.then(() => this.#runOnce(x, operation)) : this.#runOnce(x, operation);
+  }
+
+  /** Throws, or rejects, when a change could not be recorded, or who asks for it may have lost the right to it elsewhere. */
+  #requireRecordable({ ownCredentials }: Operation): Promise<void> | undefined {
+    const lost = this.#options.lost?.();
+    if (lost !== undefined) throw new ApiError('unavailable', `The server cannot keep changes: ${lost}`);
+    // Who signs in may be about to make room.
+    const full = ownCredentials ? undefined : this.#options.full?.();
+    if (full !== undefined)
+      throw new ApiError('insufficient-storage', `The server cannot record changes: ${full}.`);
+    return this.#options.currentForChanges?.();
+  }
+
+  #runOnce(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
     if (operation.body?.streamed) {
       codingOf(x, ['identity']);
       x.detach();
@@ -431,8 +454,6 @@ export class Dispatcher {
 
   #perform(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
     if (!operation.audited) return runInSpan(x, operation);
-    const lost = this.#options.lost?.();
-    if (lost !== undefined) throw new ApiError('unavailable', `The server cannot keep changes: ${lost}`);
     const request = auditedRequest(x);
     x.detach();
     return this.#options.audit.run(request, async () => runInSpan(x, operation));

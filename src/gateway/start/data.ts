@@ -446,6 +446,6 @@ async function reportFindings(pools: Foundation['pools'], log: Foundation['log']
       'catalog.log.foreign',
       { File: path, Kind: kind, Bytes: bytes, Kept: kept },
       `${path} was ${kind} while ${bytes} bytes of edits were in its log; they are not in the new file` +
-        (kept === null ? '' : `, and are kept in ${kept}`),
+        (kept === null ? ', and are lost: no disk had room for the log' : `, and are kept in ${kept}`),
     );
 }

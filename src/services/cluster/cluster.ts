@@ -84,6 +84,7 @@ export class Cluster {
     this.pauses = new Pauses({
       catchUp: () => this.catchUp(),
       ...(url !== '' && graceSeconds > 0 ? { graceMs: graceSeconds * 1000 } : {}),
+      ...(url === '' ? {} : { changeGraceMs: SILENCE_MS }),
     });
     this.peers = new Peers(
       () => this.#others.length,
@@ -190,9 +191,9 @@ export class Cluster {
   async #beat(): Promise<void> {
     const { state, instance: name } = this.#options;
     const { applied } = this.announcements;
-    const begun = monotonicMs();
+    const [begun, contact] = [monotonicMs(), performance.now()];
     await state.instances.beat({ name, server: this.#server, host: hostname(), release: version(), applied });
-    this.pauses.noteContact();
+    this.pauses.noteContact(contact);
     if (this.#options.config.url !== '') this.presence.prolong(begun + PRESENT_MS);
     await this.#refresh();
   }

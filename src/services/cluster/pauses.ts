@@ -12,6 +12,8 @@ export interface PausesOptions {
   patienceMs?: number;
   /** Milliseconds after its last contact with the state for which the process uses what it remembers. Absent: without end. */
   graceMs?: number;
+  /** The same for requests that change something. */
+  changeGraceMs?: number;
 }
 
 /** The time that a change waits for other processes (`Cluster.settle`). A process that stood still for less did not delay its answer. */
@@ -34,6 +36,8 @@ export class Pauses {
   #count = 0;
   /** The number of pauses after which the changes were read. */
   #caughtUp = 0;
+  /** Others may have stopped waiting for this process since it last read the changes. */
+  #isCutOff = false;
   #reading: Promise<void> | undefined;
 
   constructor(options: PausesOptions) {
@@ -43,7 +47,7 @@ export class Pauses {
     this.#seenAt = this.#now();
     this.#contactAt = this.#seenAt;
     this.#seenWall = this.#wallClock();
-    this.#timer = setInterval(() => void this.current(), TICK_MS).unref();
+    this.#timer = setInterval(() => void this.currentForChanges(), TICK_MS).unref();
   }
 
   /**
@@ -52,7 +56,16 @@ export class Pauses {
    */
   current(): Promise<void> | undefined {
     this.#look();
-    if (this.#caughtUp === this.#count) return undefined;
+    return this.#caughtUp === this.#count ? undefined : this.#startReading();
+  }
+
+  /** As `current`, for requests that change something: their callers may have lost their rights elsewhere meanwhile. */
+  currentForChanges(): Promise<void> | undefined {
+    this.#look();
+    return this.#caughtUp === this.#count && !this.#isCutOff ? undefined : this.#startReading();
+  }
+
+  #startReading(): Promise<void> {
     if (!this.#reading) {
       this.#reading = this.#read().finally(() => {
         this.#reading = undefined;
@@ -63,9 +76,9 @@ export class Pauses {
     return this.#reading;
   }
 
-  /** The state has answered. */
-  noteContact(): void {
-    this.#contactAt = this.#now();
+  /** The state has answered what was sent to it at a time of `performance.now`; now by default. */
+  noteContact(at = this.#now()): void {
+    this.#contactAt = at;
   }
 
   close(): void {
@@ -74,6 +87,8 @@ export class Pauses {
 
   #look(): void {
     const [at, wall] = [this.#now(), this.#wallClock()];
+    const { changeGraceMs = Infinity } = this.#options;
+    if (at - this.#contactAt > changeGraceMs) this.#isCutOff = true;
     if (at - this.#seenAt > MAX_PAUSE_MS || wall - this.#seenWall > MAX_PAUSE_MS) this.#count += 1;
     else if (this.#caughtUp === this.#count && at - this.#contactAt > (this.#options.graceMs ?? Infinity))
       this.#count += 1;
@@ -83,10 +98,11 @@ export class Pauses {
 
   /** What was read before another pause is old as well. */
   async #read(): Promise<void> {
-    while (this.#caughtUp !== this.#count) {
-      const count = this.#count;
+    while (this.#caughtUp !== this.#count || this.#isCutOff) {
+      const [count, begun] = [this.#count, this.#now()];
       await this.#inTime(this.#options.catchUp());
-      this.noteContact();
+      this.noteContact(begun);
+      this.#isCutOff = false;
       this.#look();
       if (count === this.#count) this.#caughtUp = count;
     }

@@ -26,6 +26,7 @@ export async function inTime<T>(
   const answer = work({
     ...{ signal, span: x.span, timing: (stage, time) => x.timing(stage, time) },
     ...(x.hold ? { hold: x.hold } : {}),
+    ...(x.caller ? { caller: x.caller } : {}),
   });
   let timer: NodeJS.Timeout | undefined;
   const lateness = new Promise<never>((_, reject) => {

@@ -48,9 +48,11 @@ export class LocalGeocoder implements Geocoder {
   /** A large batch is several tasks: others get their turns in between. */
   async #find(x: TaskContext, queries: readonly PlaceQuery[]): Promise<Candidate[][]> {
     const candidates: Candidate[][] = [];
-    for (let i = 0; i < queries.length; i += LIMITS.geocodeTurn) {
-      const input = { index: this.index, queries: queries.slice(i, i + LIMITS.geocodeTurn) };
-      candidates.push(...(await runTask(x, this.pools, 'vector.geocode', input)));
+    const batch = queries.length;
+    for (let i = 0; i < batch; i += LIMITS.geocodeTurn) {
+      const input = { index: this.index, queries: queries.slice(i, i + LIMITS.geocodeTurn), batch };
+      // A batch that was admitted is not refused half way.
+      candidates.push(...(await runTask(x, this.pools, 'vector.geocode', input, { begun: i > 0 })));
     }
     return candidates;
   }

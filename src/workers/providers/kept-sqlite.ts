@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { TaskFailure } from '../../core/failure.js';
 import type { FileFinding } from '../../core/file-findings.js';
 import Database from '../../native/sqlite.js';
-import { describeFile, emptyLog, FileLedger, type SettledFile, stateOf } from '../file-ledger.js';
+import { describeFile, emptyLog, FileLedger, isUnnoted, type SettledFile, stateOf } from '../file-ledger.js';
 import { discardLog, logBytes } from '../write-ahead-log.js';
 import { statsOf } from './kept-open.js';
 
@@ -99,8 +99,10 @@ export function keptSqlite<T>(
 /** Whether an open file is the one under its name; one that only was written to is. */
 function isUnchanged<T>(path: string, entry: Entry<T>, isOurs = false): boolean {
   const { state } = stateOf(statsOf(path));
-  if (state === entry.settled.state) return true;
+  if (state === entry.settled.state && !isUnnoted(entry.settled)) return true;
   const settled = settleFile(path, isOurs);
+  // Nobody knows whether the content of such a file is the former one.
+  if (isUnnoted(settled)) return isUnnoted(entry.settled) && settled.state === entry.settled.state;
   if (settled.inode !== entry.settled.inode || settled.generation !== entry.settled.generation) return false;
   entry.settled = settled;
   return true;
@@ -193,8 +195,10 @@ export function boundLog(path: string, db: Database.Database): void {
 /** Milliseconds for which a file that others wrote over must be quiet before it is edited. */
 const QUIET_MS = 1000;
 
-/** Throws while another program still writes a file anew. */
+/** Throws while another program still writes a file anew, or the disk has no room for its note. */
 export function requireQuiet(path: string, settled: SettledFile): void {
+  if (isUnnoted(settled))
+    throw new TaskFailure('storage-full', 'The disk of the data folder is full. The file can only be read.');
   if (!settled.overwritten || Date.now() - statsOf(path).mtimeMs > QUIET_MS) return;
   throw new TaskFailure(
     'store-unavailable',

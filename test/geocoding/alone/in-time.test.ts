@@ -23,3 +23,24 @@ it('ends a batch of tasks that are in time each', async () => {
   await failure;
   expect(signals.map((signal) => signal?.aborted)).toEqual([true, true]);
 });
+
+it('asks for its caller in parts, and is not refused half way', async () => {
+  const caller = { class: 'keyed', id: 'a' } as const;
+  const tasks: { caller: unknown; begun: unknown; batch: unknown; queries: number }[] = [];
+  const run = async (
+    _name: string,
+    { batch, queries }: { batch: number; queries: unknown[] },
+    options: TaskOptions = {},
+  ) => {
+    tasks.push({ caller: options.caller, begun: options.begun, batch, queries: queries.length });
+    return [];
+  };
+  const geocoder = new LocalGeocoder('towns', 'towns.sqlite', { run } as unknown as Pools);
+  const batch = LIMITS.geocodeTurn + 1;
+  const queries = Array.from({ length: batch }, () => ({ text: 'Köln', limit: 1 }));
+  await geocoder.find({ caller, timing: () => {} }, queries);
+  expect(tasks).toEqual([
+    { caller, batch, begun: false, queries: LIMITS.geocodeTurn },
+    { caller, batch, begun: true, queries: 1 },
+  ]);
+});

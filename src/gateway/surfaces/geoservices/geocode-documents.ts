@@ -51,7 +51,7 @@ export function geocodeDocument(name: string | undefined, { window, languages }:
       : {}),
     locatorProperties: {
       MaxBatchSize: LIMITS.geocodeBatch,
-      SuggestedBatchSize: LIMITS.geocodeTurn * 4,
+      SuggestedBatchSize: LIMITS.geocodeSuggestedBatch,
       maxLocations: LIMITS.geocodeCandidates,
       maxSuggestions: LIMITS.geocodeSuggestions,
     },
