@@ -60,7 +60,8 @@ function withWholeTimes(text: string): { filled: string; unread: ReadonlySet<str
   const unread = new Set<string>();
   const filled = text.replace(TIMES, (whole: string, before: string, _name: string, time: string) => {
     const [, year, month = '-01', zone] = YEAR.exec(time) ?? [];
-    if (year !== undefined) return `${before}${year}${month}-01${zone === undefined ? '' : `T00:00:00${zone}`}`;
+    if (year !== undefined)
+      return `${before}${year}${month}-01${zone === undefined ? '' : `T00:00:00${zone}`}`;
     if (!READ_TIME.test(time)) unread.add(time.slice(0, 40));
     return whole;
   });
