@@ -29,6 +29,9 @@ const KML = `<kml xmlns="http://www.opengis.net/kml/2.2"><Document>
   <Placemark><name>stamp</name><TimeStamp><when>2020-03-01T10:00:00Z</when></TimeStamp>
     <ExtendedData><Data name="&#x43F;&#1086;&amp;"><value>w</value></Data></ExtendedData>
     <Point><coordinates>3,4</coordinates></Point></Placemark>
+  <Placemark><name>year</name><TimeSpan><begin>1998</begin><end> 1999-07Z
+    </end></TimeSpan><Point><coordinates>3,4</coordinates></Point></Placemark>
+  <Placemark><name>first day</name><TimeStamp><when>1997</when></TimeStamp><Point><coordinates>3,4</coordinates></Point></Placemark>
   <Placemark><name>never</name><Point><coordinates>3,4</coordinates></Point></Placemark>
 </Document></kml>`;
 
@@ -352,4 +355,9 @@ it('features of KML are found by their TimeSpan and their TimeStamp', async () =
   expect(await names('2020-03-01')).toEqual(['stamp']);
   expect(await names('2020-01-20T00:00:00Z/..')).toEqual(['span', 'stamp']);
   expect(await names('2020-02-10T00:00:00Z')).toEqual([]);
+  expect(await names('1998-01-01T00:00:00Z')).toEqual(['year']);
+  expect(await names('1999-06-30T00:00:00Z/1999-12-31T00:00:00Z')).toEqual(['year']);
+  expect(await names('1999-07-02T00:00:00Z')).toEqual([]);
+  expect(await names('1997-01-01')).toEqual(['first day']);
+  expect(await names('1997-01-02')).toEqual([]);
 });

@@ -4,6 +4,7 @@ import type { PageKey } from '../../src/core/features.js';
 import { numberedSource } from '../../src/core/numbered.js';
 import type { PostgisSource } from '../../src/core/vector-source.js';
 import { vectorCollection } from '../../src/services/publish/collections.js';
+import { cutAtAntimeridian } from '../../src/workers/providers/postgis/antimeridian.js';
 import { closeAll } from '../../src/workers/providers/postgis/database.js';
 import { postgisStore } from '../../src/workers/providers/postgis/store.js';
 import { tableLayers } from '../../src/workers/providers/postgis/table-layers.js';
@@ -340,6 +341,55 @@ describe('geographies across 180 degrees', () => {
         [-179, 0],
       ],
     });
+  });
+
+  it('are closed along a pole that they hold', async () => {
+    const polar = 'POLYGON((0 80,90 80,180 80,-90 80,0 80))';
+    const shapes = [
+      polar,
+      'POLYGON((-170 80,-60 80,60 80,170 80,-170 80))',
+      `MULTIPOLYGON(${polar.slice(7)},((0 0,1 0,1 1,0 0)))`,
+      `GEOMETRYCOLLECTION(POINT(1 1),${polar})`,
+      'POLYGON((-180 -85,-90 -85,0 -85,90 -85,180 -85,-180 -85))',
+      'POLYGON((0 60,120 60,-120 60,0 60),(0 80,120 80,-120 80,0 80))',
+      'POLYGON((-180 80,180 80,180 90,-180 90,-180 80))',
+      'POLYGON((-10 0,80 0,170 0,-170 0,-170 10,170 10,80 10,-10 10,-10 0))',
+      'LINESTRING(179 0,-179 1,180 2,180 3,-179 4)',
+      'LINESTRING(0 10,120 10,-120 10,0 10,120 10,-120 10,0 10)',
+    ];
+    const shown = async (shape: string) => {
+      const cut = cutAtAntimeridian('g.geom');
+      const results = await run(
+        postgres.url,
+        `SET jit = off;
+        SELECT GeometryType(c) AS a, ST_Area(c)::text AS b, box2d(c)::text AS c, ST_NumGeometries(c) AS d, ST_IsValid(c)::text AS e
+          FROM (SELECT ${cut} AS c FROM (SELECT 'SRID=4326;${shape}'::geography::geometry AS geom) AS g) AS s`,
+      );
+      return Object.values((results as unknown as { rows: object[] }[])[1]!.rows[0]!);
+    };
+    const rows = [];
+    for (const shape of shapes) rows.push(await shown(shape));
+    const arctic = 'BOX(-180 80,180 90)';
+    expect(rows).toEqual([
+      ['POLYGON', '3600', arctic, 1, 'true'],
+      ['POLYGON', '3600', arctic, 1, 'true'],
+      ['MULTIPOLYGON', '3600.5', 'BOX(-180 0,180 90)', 2, 'true'],
+      ['GEOMETRYCOLLECTION', '3600', 'BOX(-180 1,180 90)', 2, 'true'],
+      ['POLYGON', '1800', 'BOX(-180 -90,180 -85)', 1, 'true'],
+      ['POLYGON', '7200', 'BOX(-180 60,180 80)', 1, 'true'],
+      ['POLYGON', '3600', arctic, 1, 'true'],
+      ['MULTIPOLYGON', '2000', 'BOX(-180 0,180 10)', 2, 'true'],
+      ['MULTILINESTRING', '0', 'BOX(-180 0,180 4)', 4, 'true'],
+      ['MULTILINESTRING', '0', 'BOX(-180 10,180 10)', 3, 'true'],
+    ]);
+    await run(
+      postgres.url,
+      `CREATE TABLE polar (id int PRIMARY KEY, geom geography(Polygon, 4326)); INSERT INTO polar VALUES (1, '${polar}')`,
+    );
+    const { extent84, source } = await layerOf(postgres.url, 'polar');
+    expect(extent84).toEqual([-180, 80, 180, 90]);
+    expect((await page(source, { filter: box(-150, 85, -140, 89) as never })).ids).toEqual([1]);
+    expect((await page(source)).list[0]!.geometry).toMatchObject({ type: 'Polygon' });
   });
 
   it('have an extent across 180 degrees', async () => {

@@ -150,6 +150,15 @@ describe('maps', () => {
     expect([crs, bbox.map(Math.round)]).toEqual([WEB_MERCATOR, [-20037508, -20037508, 20037508, 20037508]]);
   });
 
+  it('all of data across 180 degrees is one box', () => {
+    const extent84 = [179, -17, -179, -16] as const;
+    const stored = { ...vectorCollection({ extent84 }, 'Polygon') };
+    for (const resource of [stored, undefined]) {
+      const { bbox } = mapWindow([stored], { width: 64, height: 64 } as never, resource);
+      expect(bbox).toEqual([179, -17, 181, -16]);
+    }
+  });
+
   it.each([
     ['a single point', [7.44, 46.95, 7.44, 46.95], [7.435, 46.945, 7.445, 46.955]],
     ['points in a row', [7, 46, 8, 46], [7, 45.5, 8, 46.5]],

@@ -1,15 +1,15 @@
 /** Ids of the features of a GeoJSON text: whether they can be the ids of the copy. */
 
 import { createReadStream } from 'node:fs';
-import { INT64_MAX } from '../../core/exact-number.js';
+import { INT64_MAX, INT64_MIN } from '../../core/exact-number.js';
 
 /** What the ids of the features of a file are together. */
 export interface FeatureIds {
   /** Features that have none. */
   missing: number;
   /** Why those that are there cannot be kept; undefined where they can, or where there are none. */
-  problem?: 'repeated' | 'too-large' | 'other';
-  /** The ids that can be kept: whole numbers from 0 to 2^63 - 1. */
+  problem?: 'repeated' | 'too-large' | 'too-small' | 'other';
+  /** The ids that can be kept: whole numbers from -2^63 to 2^63 - 1. */
   integers: number;
   /** The least of them. */
   least?: bigint;
@@ -19,6 +19,8 @@ const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 /** Characters of a name or value that matter. */
 const LONGEST = 64;
+/** Digits of an id may be more. */
+const LONGEST_ID = 1 << 16;
 
 /** Reads the whole file. Text that is not JSON gives some answer: whoever reads it says that it is broken. */
 export async function featureIdsIn(path: string): Promise<FeatureIds> {
@@ -26,6 +28,17 @@ export async function featureIdsIn(path: string): Promise<FeatureIds> {
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>)
     scanner.read(chunk);
   return scanner.result();
+}
+
+/** The ids of the features of a file, in their order, as JSON texts; undefined for a feature without one. */
+export async function* idTextsIn(path: string): AsyncGenerator<string | undefined> {
+  let texts: (string | undefined)[] = [];
+  const scanner = new IdScanner((text) => texts.push(text));
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
+    scanner.read(chunk);
+    yield* texts;
+    texts = [];
+  }
 }
 
 /** A feature as far as it was read. */
@@ -55,6 +68,8 @@ class IdScanner {
   #problem: FeatureIds['problem'];
   #ids = new BigInt64Array(1024);
   #count = 0;
+
+  constructor(readonly onId?: (text: string | undefined) => void) {}
 
   read(bytes: Uint8Array): void {
     for (let i = 0; i < bytes.length; i++) {
@@ -101,7 +116,8 @@ class IdScanner {
     if (!this.#inString && (byte <= 0x20 || byte >= OPEN_OBJECT || byte === OPEN_LIST || byte === CLOSE_LIST))
       return;
     if (this.#isValue) {
-      if (this.#value.length < LONGEST) this.#value += String.fromCharCode(byte);
+      if (this.#value.length < (this.#name === '"id"' ? LONGEST_ID : LONGEST))
+        this.#value += String.fromCharCode(byte);
     } else if (this.#name.length < LONGEST) this.#name += String.fromCharCode(byte);
   }
 
@@ -123,9 +139,11 @@ class IdScanner {
     if (this.#depth === ALONE) this.#alone = undefined;
     else this.#among = undefined;
     if (!isFeature) return;
-    if (id === undefined) this.#missing++;
-    else if (!/^\d+$/.test(id)) this.#problem ??= 'other';
+    if (this.onId) this.onId(id);
+    else if (id === undefined) this.#missing++;
+    else if (!/^-?\d+$/.test(id)) this.#problem ??= 'other';
     else if (BigInt(id) > INT64_MAX) this.#problem ??= 'too-large';
+    else if (BigInt(id) < INT64_MIN) this.#problem ??= 'too-small';
     else this.#add(BigInt(id));
   }
 
@@ -152,9 +170,15 @@ class IdScanner {
 }
 
 /** Whether the copy gets the ids of the file. GDAL numbers features without one from 0, which must be free then. */
-export function areKept({ missing, problem, integers, least = 0n }: FeatureIds): boolean {
-  return problem === undefined && integers > 0 && (missing === 0 || least >= BigInt(missing));
+export function areKept(ids: FeatureIds): boolean {
+  const { missing, problem, integers, least = 0n } = ids;
+  return (
+    problem === undefined && integers > 0 && (missing === 0 || least >= BigInt(missing) || haveNegative(ids))
+  );
 }
+
+/** Whether some are negative. GDAL keeps none of the ids of a file then: they are written after it. */
+export const haveNegative = ({ least = 0n }: FeatureIds): boolean => least < 0n;
 
 /** What to say of ids that are not kept, or not all; undefined where none was there. */
 export function noteOfIds(ids: FeatureIds): string | undefined {
@@ -163,6 +187,8 @@ export function noteOfIds(ids: FeatureIds): string | undefined {
     return 'Ids of features are repeated in the file: the numbers of the rows take their place.';
   if (problem === 'too-large')
     return 'Ids of features in the file are greater than 9223372036854775807: the numbers of the rows take their place.';
+  if (problem === 'too-small')
+    return 'Ids of features in the file are less than -9223372036854775808: the numbers of the rows take their place.';
   if (problem === 'other' && integers > 0)
     return 'Not all ids of features in the file are whole numbers: the numbers of the rows take their place.';
   if (problem !== undefined || missing === 0 || integers === 0) return undefined;

@@ -13,8 +13,9 @@ import { draftArguments, isSingle, keyArguments, readingDraft } from './draft.js
 import { fineColumns, noteOfTimes, openTruncated, selectRows } from './fine-times.js';
 import { type Dataset, gdal, unreadable } from './gdal.js';
 import { openDraft } from './geojson/draft.js';
-import { areKept, featureIdsIn, noteOfIds } from './geojson-ids.js';
+import { areKept, featureIdsIn, haveNegative, noteOfIds } from './geojson-ids.js';
 import { baseGeometryCode, geometryTypeOf, hasNoGeometry, hasZ, openVector } from './ogr.js';
+import { writeColumnIds, writeKeyIds } from './original-ids.js';
 import { isParquet } from './parquet/file.js';
 import { translateParquet } from './parquet/translate.js';
 import { copyPath, removePart } from './parts.js';
@@ -112,7 +113,7 @@ export async function translateOpened(
     };
     let idNote = ids.note;
     let { areKept } = ids;
-    const copy = await write(ids.areKept).catch(async (error: unknown) => {
+    const copy = await write(ids.areKept && ids.later === undefined).catch(async (error: unknown) => {
       if (!ids.areKept || unreadable('', error).code !== 'source-unreadable') throw error;
       await removePart(part);
       const again = await write(false);
@@ -130,6 +131,12 @@ export async function translateOpened(
     const binary = task.draft ? binaryFields(task.draft) : [];
     if (task.format === 'GPKG') finishBytes(part, task.table, binary);
     else if (binary.length > 0) lost.push(noteBytes(binary));
+    if (ids.later) {
+      const write = ids.later === 'keys' ? writeKeyIds : writeColumnIds;
+      const isWritten = await write(task.path, part, task.table);
+      if (!isWritten) idNote = UNKNOWN_FEATURES;
+      if (!isWritten && ids.later === 'keys') areKept = false;
+    }
     const unread =
       task.format || task.keepsValues
         ? undefined
@@ -344,8 +351,13 @@ const JSON_DRIVERS = new Set(['GeoJSON', 'GeoJSONSeq']);
 const ROW_NUMBERS =
   'The ids of the features cannot be kept, as some of them are repeated: the numbers of the rows take their place.';
 
+const UNKNOWN_FEATURES =
+  'The ids of the features cannot be kept, as the file has geometries that are not in features: the numbers of the rows take their place.';
+
 interface KeptIds {
   areKept: boolean;
+  /** Ids that GDAL changes are written into its copy: as keys, or into the column that it gives them. */
+  later?: 'keys' | 'column';
   /** What became of the ids, where not all are kept. */
   note?: string | undefined;
 }
@@ -360,7 +372,9 @@ async function idsOf(
   const ids = await featureIdsIn(path);
   // GDAL takes a property `id` for the id where there is none.
   if (ids.integers === 0 && ids.problem === undefined) return { areKept: hasIds(layer) };
-  return { areKept: areKept(ids), note: noteOfIds(ids) };
+  const note = noteOfIds(ids);
+  if (!areKept(ids)) return { areKept: false, note, later: 'column' };
+  return { areKept: true, note, ...(haveNegative(ids) ? { later: 'keys' } : {}) };
 }
 
 /** Features whose ids are looked at. */

@@ -18,20 +18,25 @@ export function finishIds(path: string, table: string): void {
     const has = db.prepare('SELECT count(*) FROM pragma_table_info(?) WHERE name = ?').pluck();
     if (has.get(table, ID_COLUMN) !== 1) return;
     const key = db.prepare('SELECT name FROM pragma_table_info(?) WHERE pk = 1').pluck().get(table) as string;
-    db.transaction(() => moveIds(db, quote(table), quote(key)))();
+    db.transaction(() => {
+      const [rows, id] = [quote(table), quote(key)];
+      db.exec(`CREATE TEMP TABLE moves AS SELECT ${id} AS old, ${ID_COLUMN} AS new FROM ${rows}`);
+      db.exec('CREATE UNIQUE INDEX temp.moves_old ON moves (old)');
+      moveIds(db, rows, id);
+      db.exec(`ALTER TABLE ${rows} DROP COLUMN ${ID_COLUMN}`);
+    })();
   } finally {
     db.close();
   }
 }
 
-function moveIds(db: Database.Database, table: string, key: string): void {
-  db.exec(`CREATE TEMP TABLE moves AS SELECT ${key} AS old, ${ID_COLUMN} AS new FROM ${table}`);
-  db.exec('CREATE UNIQUE INDEX temp.moves_old ON moves (old)');
+/** Gives rows other keys: each `old` of the temporary table `moves` becomes its `new`. Drops that table. */
+export function moveIds(db: Database.Database, table: string, key: string): void {
   // Rows go to numbers that are free of both first.
   const base = freeBase(db);
   db.prepare(`UPDATE ${table} SET ${key} = ${key} + ?`).run(base);
   db.prepare(`UPDATE ${table} SET ${key} = (SELECT new FROM moves WHERE old = ${key} - ?)`).run(base);
-  db.exec(`DROP TABLE moves; ALTER TABLE ${table} DROP COLUMN ${ID_COLUMN}`);
+  db.exec('DROP TABLE moves');
 }
 
 function freeBase(db: Database.Database): bigint {

@@ -1,4 +1,4 @@
-import type { Box } from '../../../core/box.js';
+import { type Box, unwrapped } from '../../../core/box.js';
 import { type Collection, isUnmeasured } from '../../../core/collection.js';
 import { CRS84, type Crs, defaultCrs, normaliseBox, requireReachable } from '../../../core/crs.js';
 import { ApiError, badParameter } from '../../../core/errors.js';
@@ -67,7 +67,7 @@ function boxOf(
 ): Box {
   if (!params.bbox) {
     const stored = resource && crs.uri === resource.storageCrs.uri ? storageExtent(resource) : undefined;
-    if (stored) return withArea(stored, crs);
+    if (stored) return withArea(unwrapped(stored), crs);
     const extent = collections.some(isUnmeasured) ? WORLD : extentOf(collections);
     if (!extent) throw new ApiError('not-found', 'The collections are empty: there is nothing to draw.');
     return withArea(boxInCrs('bbox', extent, CRS84, crs), crs);

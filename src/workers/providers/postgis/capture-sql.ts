@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { rowImage } from '../../../core/row-image.js';
 import type { Field, PostgisSource } from '../../../core/vector-source.js';
 import { eventsKept } from '../retention.js';
-import { cutAtAntimeridian, flatSurfaces, partsSql, quote, shownArray } from './names.js';
+import { cutAtAntimeridian } from './antimeridian.js';
+import { flatSurfaces, partsSql, quote, shownArray } from './names.js';
 import { LOCK } from './outbox.js';
 
 /** Rows that one statement of others may change and still be told one by one; beyond it the feed tells a gap. */
@@ -80,7 +81,7 @@ export function functionOf(
   const name = `capture_${mark.slice(0, 16)}`;
   const sql = `CREATE OR REPLACE FUNCTION graticule_events.${name}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, ${quote(postgis)}, pg_temp SET "TimeZone" = 'UTC' SET "DateStyle" = 'ISO, YMD'
-    SET "IntervalStyle" = 'iso_8601' SET extra_float_digits = '1' AS $graticule$${body}$graticule$`;
+    SET "IntervalStyle" = 'iso_8601' SET extra_float_digits = '1' SET jit = 'off' AS $graticule$${body}$graticule$`;
   return { name, sql };
 }
 

@@ -3,9 +3,10 @@ import { isAroundEarth } from '../../../core/edit-areas.js';
 import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
 import { isPgError } from '../../../native/postgres.js';
 import { type SensibleExtent, sensibleExtent } from '../domain.js';
+import { cutAtAntimeridian } from './antimeridian.js';
 import type { SpatialTable } from './catalog.js';
 import { CANCELED } from './failure.js';
-import { cutAtAntimeridian, quote } from './names.js';
+import { quote } from './names.js';
 
 /** Rows up to which a table is counted: this takes well under a second. */
 const COUNTED_ROWS = 200_000;

@@ -1,5 +1,6 @@
 import { isNumbered } from '../../../core/numbered.js';
 import type { CompositeKey, Field, KeyNumbers, PostgisSource } from '../../../core/vector-source.js';
+import { cutAtAntimeridian } from './antimeridian.js';
 
 /** Quotes an SQL identifier. */
 export function quote(identifier: string): string {
@@ -69,19 +70,6 @@ export function geometryOf(source: PostgisSource): string {
   if (!source.geography) return geometry;
   const planar = `${geometry}::geometry`;
   return source.geometryType.endsWith('Point') ? planar : cutAtAntimeridian(planar);
-}
-
-/**
- * Edges of a geography take the shorter way around the Earth. On a plane those across 180 degrees would take the longer
- * one, so that parts with such an edge are cut there (RFC 7946, 3.1.9).
- */
-export function cutAtAntimeridian(geometry: string): string {
-  const steps = `SELECT ST_X(p.geom) - lag(ST_X(p.geom)) OVER (PARTITION BY p.path[1:cardinality(p.path) - 1] ORDER BY p.path) AS x
-    FROM ST_DumpPoints(d.geom) AS p`;
-  const crosses = `EXISTS (SELECT FROM (${steps}) AS s WHERE abs(s.x) > 180)`;
-  const part = `CASE WHEN ${crosses} THEN ST_WrapX(ST_ShiftLongitude(d.geom), 180, -360) ELSE d.geom END`;
-  const parts = `SELECT ST_CollectionHomogenize(ST_Collect(${part} ORDER BY d.path)) FROM ST_Dump(${geometry}) AS d`;
-  return `CASE WHEN ST_XMax(${geometry}) - ST_XMin(${geometry}) > 180 THEN (${parts}) ELSE ${geometry} END`;
 }
 
 /** As geometryOf(), with surfaces as the polygons that functions of GEOS take. No index serves it. */

@@ -96,6 +96,11 @@ export class PropertyFacts {
     this.add(name, { first: text.startsWith('-') ? MINUS : ZERO, length: text.length, text: () => text });
   }
 
+  /** Whether features have a property of a name, in letters of any case. */
+  includes(name: string): boolean {
+    return [...this.#facts.keys()].some((one) => one.toLowerCase() === name);
+  }
+
   /** The properties that need another form. */
   forms({ keepsValues = false }: Exactness = {}): Map<string, Form> {
     const forms = new Map<string, Form>();
