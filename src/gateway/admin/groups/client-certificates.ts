@@ -227,9 +227,12 @@ const revocations = resource(
   },
 );
 
+const ABOUT = { tag: 'Security and admin auth', scope: 'client-certificates', envelope: 'wrapped' } as const;
+const TAG_NOTE = 'The entity tag is the one that If-Match names to change it.';
+
 /** Trust in client certificates. */
 export const clientCertificates = group(
-  { tag: 'Security and admin auth', scope: 'client-certificates', envelope: 'wrapped' },
+  ABOUT,
   [
     ...profiles,
     ...mappings,
@@ -243,3 +246,33 @@ export const clientCertificates = group(
     }),
   ],
 );
+
+/** Beyond the contract: mappings and revocations can be read one by one. */
+export const certificateParts = group(ABOUT, [
+  ...resource(
+    `${BASE}/{profileId}/mappings/{mappingId}`,
+    { get: 'Get Client Certificate Principal Mapping' },
+    {
+      get: implement({
+        description: TAG_NOTE,
+        params: byMapping,
+        data: MappingSchema,
+        errors: [404],
+        answer: currentMapping,
+      }),
+    },
+  ),
+  ...resource(
+    `${BASE}/{profileId}/revocations/{revocationId}`,
+    { get: 'Get Client Certificate Revocation' },
+    {
+      get: implement({
+        description: TAG_NOTE,
+        params: byRevocation,
+        data: RevocationSchema,
+        errors: [404],
+        answer: currentRevocation,
+      }),
+    },
+  ),
+]);

@@ -23,7 +23,7 @@ import { RULE_KINDS } from '../../../services/access/rules.js';
 import { mapSettings } from '../../../services/layers/map-settings.js';
 import type { AdminDeps } from '../deps.js';
 
-import { action, group, jsonBody, report } from '../kit.js';
+import { action, group, implement, jsonBody, report, resource } from '../kit.js';
 import { layerExport } from '../layer-export.js';
 import { layersOfAccess, requireWhole } from '../layer-rights.js';
 import { layerId } from '../layers.js';
@@ -105,9 +105,11 @@ const LayerMetadata = Type.Object({
 const SETTINGS = '/services/{serviceName}/settings';
 const serviceName = pathString('serviceName', `Name of a service: ${SERVICE}, or one that layers belong to.`);
 
+const ABOUT = { tag: 'Services', scope: 'services', envelope: 'wrapped', isForTenants: true } as const;
+
 /** Services, which are groups of layers with settings of their own, and words about layers. */
 export const services = group(
-  { tag: 'Services', scope: 'services', envelope: 'wrapped', isForTenants: true },
+  ABOUT,
   [
     report('GET /services', 'List Services', {
       data: Type.Array(ServiceSummary),
@@ -214,6 +216,24 @@ export const services = group(
     ),
   ],
 );
+
+/** Beyond the contract: metadata of one layer can be read. */
+export const singleLayerMetadata = group(ABOUT, [
+  ...resource(
+    '/services/{serviceName}/layers/{layerId}/metadata',
+    { get: 'Get Layer Metadata' },
+    {
+      get: implement({
+        description: 'The entity tag is the one that If-Match names to change the metadata.',
+        params: { serviceName, layerId },
+        data: LayerMetadata,
+        errors: [400, 404],
+        answer: ({ params }, deps) =>
+          layerView(requireLayerOf(params.serviceName, params.layerId, deps), deps),
+      }),
+    },
+  ),
+]);
 
 function serviceNames({ catalog }: AdminDeps): string[] {
   const named = catalog().collections.flatMap(({ service }) => service ?? []);
