@@ -232,7 +232,8 @@ describe('mappings and revocations', () => {
       ['disable it', () => admin('DELETE', `${path}/mappings/${mappingId}`)],
       [
         'revoke',
-        () => admin('POST', `${path}/revocations`, { revocationId: 'r', fingerprintSha256: fingerprint(ann) }),
+        () =>
+          admin('POST', `${path}/revocations`, { revocationId: 'r', fingerprintSha256: fingerprint(ann) }),
       ],
       ['remove the revocation', () => admin('DELETE', `${path}/revocations/r`)],
     ];

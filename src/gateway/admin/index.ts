@@ -21,7 +21,7 @@ import { imports } from './groups/import.js';
 import { importFiles } from './groups/import-files.js';
 import { jobDiagnostics, jobs } from './groups/jobs.js';
 import { layerMetadata } from './groups/layer-metadata.js';
-import { singleLayer, layers } from './groups/layers.js';
+import { layers, singleLayer } from './groups/layers.js';
 import { migration, performanceEvidence } from './groups/migration.js';
 import { migrationArtifacts } from './groups/migration-artifacts.js';
 import { multidimCoverages } from './groups/multidim-coverages.js';

@@ -231,21 +231,18 @@ const ABOUT = { tag: 'Security and admin auth', scope: 'client-certificates', en
 const TAG_NOTE = 'The entity tag is the one that If-Match names to change it.';
 
 /** Trust in client certificates. */
-export const clientCertificates = group(
-  ABOUT,
-  [
-    ...profiles,
-    ...mappings,
-    ...revocations,
-    report('POST /security/client-certificates/validate', 'Validate Client Certificate', {
-      description: 'Judges a certificate as a request with it would be judged now.',
-      body: jsonBody(ValidationBody),
-      data: ValidationSchema,
-      errors: [400],
-      answer: ({ body }, deps) => validationOf(body, deps),
-    }),
-  ],
-);
+export const clientCertificates = group(ABOUT, [
+  ...profiles,
+  ...mappings,
+  ...revocations,
+  report('POST /security/client-certificates/validate', 'Validate Client Certificate', {
+    description: 'Judges a certificate as a request with it would be judged now.',
+    body: jsonBody(ValidationBody),
+    data: ValidationSchema,
+    errors: [400],
+    answer: ({ body }, deps) => validationOf(body, deps),
+  }),
+]);
 
 /** Beyond the contract: mappings and revocations can be read one by one. */
 export const certificateParts = group(ABOUT, [

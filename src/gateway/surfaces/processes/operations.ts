@@ -180,7 +180,11 @@ function executeOperation(deps: ProcessesDeps): Operation {
     params: { processId, prefer, priority },
     body: executeBody,
     responses: {
-      200: { description: 'The outputs, for clients that wait. The header Graticule-Warnings lists the warnings of the job as a JSON array', content: { 'application/json': Type.Object({}) } },
+      200: {
+        description:
+          'The outputs, for clients that wait. The header Graticule-Warnings lists the warnings of the job as a JSON array',
+        content: { 'application/json': Type.Object({}) },
+      },
       201: { description: 'The job', content: STATUS },
       400: { description: 'The inputs are wrong' },
       404: { description: 'No such process' },

@@ -53,7 +53,11 @@ export function orderOf(task: ItemsTask): Order {
 }
 
 function keysOf(source: GeoPackageSource, sort: readonly SortKey[] = []): Key[] {
-  const keys = sort.map(({ field, descending }) => ({ ...sortable(source, field), descending, nullable: true }));
+  const keys = sort.map(({ field, descending }) => ({
+    ...sortable(source, field),
+    descending,
+    nullable: true,
+  }));
   return [...keys, { column: idOf(source), parameter: '?', descending: false, nullable: false }];
 }
 
