@@ -2,6 +2,7 @@
 
 import type { Box } from './box.js';
 import type { Expression } from './cql2/ast.js';
+import type { ExactNumber } from './exact-number.js';
 import type { RowsForm } from './item-rows.js';
 import type { MapResultsForm } from './map-results.js';
 import type { Field, VectorSource } from './vector-source.js';
@@ -201,7 +202,7 @@ export interface FeatureRow {
   /** GeoPackage blob, WKB or EWKB in the source's CRS. */
   geometry: Uint8Array | null;
   /** In the order of the query's fields. Dates as ISO 8601 text, JSON and arrays as JSON text. */
-  values: (string | number | bigint | boolean | null)[];
+  values: (string | number | bigint | boolean | ExactNumber | null)[];
   /** Area in square metres, and length of lines and rings in metres, of the geometry as it is stored. */
   ground?: { readonly area: number; readonly length: number };
 }

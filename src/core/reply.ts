@@ -18,3 +18,10 @@ export function bytes(body: Uint8Array, mediaType: string, extra: Partial<Reply>
 export function text(body: string, mediaType = 'text/plain; charset=utf-8', status = 200): Reply {
   return { status, mediaType, body };
 }
+
+/** JSON that a header can have. */
+export const asciiJson = (value: unknown) =>
+  JSON.stringify(value).replace(
+    /[^\x20-\x7e]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );

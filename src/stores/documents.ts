@@ -174,6 +174,17 @@ export class DocumentStore {
     return stored<T>(changed);
   }
 
+  /** Gives a document a new etag, for a change of what is shown with it. Throws `not-found`. */
+  async touch(kind: string, id: string): Promise<void> {
+    const result = await this.db
+      .updateTable('documents')
+      .set({ etag: randomUUID() })
+      .where('kind', '=', kind)
+      .where('id', '=', id)
+      .executeTakeFirst();
+    if (result.numUpdatedRows === 0n) throw notFound(kind, id);
+  }
+
   /** False when there was none. Throws `precondition-failed` when `ifMatch` is given and the current etag is not in it. */
   remove(kind: string, id: string, ifMatch?: readonly string[]): Promise<boolean> {
     return this.#changing((store) => store.#delete(kind, id, ifMatch));

@@ -114,6 +114,28 @@ function writeTexts(): void {
   rmSync(source);
 }
 
+/** Times of several zones in files of several formats. The feature 4 is of the same instant as 1, and 5 has none. */
+function writeZones(): void {
+  const times = [
+    ...['2020-05-05T10:00:00+02:00', '2020-05-05T09:00:00Z', '2020-05-05T09:30:00', '2020-05-05T08:00:00Z'],
+    null,
+  ];
+  const far = ['2020-05-05T23:00:00-05:00', '2020-05-05T00:30:00+14:00'];
+  const features = [...times, ...far].map((t, i) => ({
+    ...{ type: 'Feature', id: i + 1, properties: { t } },
+    geometry: { type: 'Point', coordinates: [i, i] },
+  }));
+  const json = join(folder, 'zones.geojson');
+  writeFileSync(json, JSON.stringify({ type: 'FeatureCollection', features }));
+  execFileSync('ogr2ogr', [join(folder, 'zones_file.gpkg'), json, '-nln', 'zones_file']);
+  const marks = times.map((t) => {
+    const stamp = t === null ? '' : `<TimeStamp><when>${t}</when></TimeStamp>`;
+    return `<Placemark>${stamp}<Point><coordinates>1,1</coordinates></Point></Placemark>`;
+  });
+  const kml = `<kml xmlns="http://www.opengis.net/kml/2.2"><Document>${marks.join('')}</Document></kml>`;
+  writeFileSync(join(folder, 'zones_kml.kml'), kml);
+}
+
 const folder = mkdtempSync(join(tmpdir(), 'graticule-order-'));
 let server: TestServer;
 
@@ -139,6 +161,7 @@ beforeAll(async () => {
   writeTexts();
   writeFileSync(join(folder, 'scripts.kml'), KML);
   writeFileSync(join(folder, 'typed.kml'), TYPED_KML);
+  writeZones();
   server = await startServer({ sources: [folder] });
 });
 afterAll(async () => {
@@ -178,6 +201,27 @@ it('pages come in the order of the rows of the file', async () => {
   expect(await walk('limit=700&filter=rest=3')).toEqual(
     points.filter(({ n }) => n % 7 === 3).map(({ n }) => n),
   );
+});
+
+it.each(['zones', 'zones_file', 'zones_kml'])('times of %s sort as instants, page by page', async (id) => {
+  const sorted = async (query: string) => {
+    const found: number[] = [];
+    for (let next: string | undefined = items(query, id); next; ) {
+      const page = await get(next);
+      found.push(...page.features.map((feature) => feature.id));
+      next = page.links.find(({ rel }) => rel === 'next')?.href;
+    }
+    return found;
+  };
+  const name = id === 'zones_kml' ? 'timestamp' : 't';
+  const ascending = id === 'zones_kml' ? [1, 4, 2, 3, 5] : [7, 1, 4, 2, 3, 6, 5];
+  for (const limit of [1, 2, 100]) {
+    expect(await sorted(`sortby=${name}&limit=${limit}`)).toEqual(ascending);
+    expect(await sorted(`sortby=-${name}&limit=${limit}`)).toEqual(
+      // Features of the same instant, and those without one, come in the order of their ids.
+      id === 'zones_kml' ? [5, 3, 2, 1, 4] : [5, 6, 3, 2, 1, 4, 7],
+    );
+  }
 });
 
 it.each([5, 60, 170])('so do those of a box of %i degrees', async (side) => {

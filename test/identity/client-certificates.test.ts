@@ -213,6 +213,48 @@ describe('mappings and revocations', () => {
     await disable(other);
   });
 
+  it('change the tag of the profile that shows them, and only a present tag changes the profile', async () => {
+    const { profileId } = await profile();
+    const path = `${PROFILES}/${profileId}`;
+    const tagOf = async (at: string) => (await admin('GET', at)).headers.get('etag')!;
+    const gate = { matchType: 'sanDns', matchValue: 'tagged.example.org', principalId: 'gate' };
+    let mappingId = '';
+    const changes: [string, () => Promise<{ status: number }>][] = [
+      [
+        'add a mapping',
+        async () => {
+          const added = await admin('POST', `${path}/mappings`, gate);
+          mappingId = (added.json.data as { mappingId: string }).mappingId;
+          return added;
+        },
+      ],
+      ['change it', () => admin('PUT', `${path}/mappings/${mappingId}`, { ...gate, principalId: 'x' })],
+      ['disable it', () => admin('DELETE', `${path}/mappings/${mappingId}`)],
+      [
+        'revoke',
+        () =>
+          admin('POST', `${path}/revocations`, { revocationId: 'r', fingerprintSha256: fingerprint(ann) }),
+      ],
+      ['remove the revocation', () => admin('DELETE', `${path}/revocations/r`)],
+    ];
+    for (const [name, change] of changes) {
+      const stale = { 'if-match': await tagOf(path) };
+      expect([name, (await change()).status < 300]).toEqual([name, true]);
+      const answers = [
+        await admin('PUT', path, { displayName: name }, stale),
+        await admin('DELETE', path, undefined, stale),
+      ];
+      expect([name, ...answers.map(({ status }) => status)]).toEqual([name, 412, 412]);
+      const present = { 'if-match': await tagOf(path) };
+      expect((await admin('PUT', path, { displayName: name }, present)).status).toBe(200);
+    }
+    const mapping = { 'if-match': await tagOf(`${path}/mappings/${mappingId}`) };
+    expect((await admin('PUT', `${path}/mappings/${mappingId}`, gate, mapping)).status).toBe(200);
+    expect((await admin('PUT', `${path}/mappings/${mappingId}`, gate, mapping)).status).toBe(412);
+    expect((await admin('GET', `${path}/mappings/none`)).status).toBe(404);
+    await disable(profileId);
+  });
+
   it('give no rights beyond those of who adds them', async () => {
     const { profileId } = await profile();
     await mapping(profileId, { matchValue: 'spiffe://example.org/boss', roles: ['administrator'] });

@@ -251,6 +251,25 @@ describe.each(STORES)('%s', (_store, { nums, ids }) => {
     expect(later).toMatch(new RegExp(`"next": ?${SIDS[3]}[^\\d.]`));
   });
 
+  it.runIf(nums === 'pnums')('compares keys of processes by all digits, and warns who waits', async () => {
+    const client = new ProcessClient(server);
+    const run = async (process: string, inputs: object) => {
+      const features = { collection: nums };
+      const response = await client.execute(
+        process,
+        { inputs: { features, ...inputs } },
+        { prefer: 'wait=60' },
+      );
+      expect(response.status).toBe(200);
+      const warnings = JSON.parse(response.headers.get('graticule-warnings') ?? '[]') as string[];
+      expect(warnings).toContainEqual(expect.stringMatching(/rounded.*nu/));
+      return JSON.stringify(await response.json()).match(/"type":"Feature"/g)?.length;
+    };
+    const count = (await stored(nums, 'sid')).length;
+    expect(await run('analytics.deduplicate', { fields: ['nu'], geometry: false })).toBe(count);
+    expect(await run('analytics.summary-statistics', { groupBy: ['nu'] })).toBe(count);
+  });
+
   it('writes a statistic and distinct values with their digits', async () => {
     const outStatistics = JSON.stringify([
       { statisticType: 'max', onStatisticField: 'sid', outStatisticFieldName: 'last' },

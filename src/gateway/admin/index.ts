@@ -5,7 +5,7 @@ import { audit } from './groups/audit.js';
 import { cache } from './groups/cache.js';
 import { cacheOperations } from './groups/cache-operations.js';
 import { capabilities } from './groups/capabilities.js';
-import { clientCertificates } from './groups/client-certificates.js';
+import { certificateParts, clientCertificates } from './groups/client-certificates.js';
 import { cloudRasters } from './groups/cloud-rasters.js';
 import { configuration } from './groups/configuration.js';
 import { connections } from './groups/connections.js';
@@ -21,7 +21,7 @@ import { imports } from './groups/import.js';
 import { importFiles } from './groups/import-files.js';
 import { jobDiagnostics, jobs } from './groups/jobs.js';
 import { layerMetadata } from './groups/layer-metadata.js';
-import { layerDeletion, layers } from './groups/layers.js';
+import { layers, singleLayer } from './groups/layers.js';
 import { migration, performanceEvidence } from './groups/migration.js';
 import { migrationArtifacts } from './groups/migration-artifacts.js';
 import { multidimCoverages } from './groups/multidim-coverages.js';
@@ -36,7 +36,7 @@ import { resumableUploads } from './groups/resumable-uploads.js';
 import { roles } from './groups/roles.js';
 import { rowPolicies } from './groups/row-policies.js';
 import { serviceOperations } from './groups/service-operations.js';
-import { services } from './groups/services.js';
+import { services, singleLayerMetadata } from './groups/services.js';
 import { streaming } from './groups/streaming.js';
 import { styles } from './groups/styles.js';
 import { tenants } from './groups/tenants.js';
@@ -132,7 +132,8 @@ export function adminOperations(deps: AdminDeps): AdminOperation[] {
 
 /** Operations of ours below the same path, beside those that the contract lists. */
 export function extensionOperations(deps: AdminDeps): AdminOperation[] {
-  return [manifest, layerDeletion, resumableUploads, jobDiagnostics, performanceEvidence].flatMap((group) =>
-    operationsOf(group, deps),
-  );
+  return [
+    ...[manifest, singleLayer, singleLayerMetadata, certificateParts],
+    ...[resumableUploads, jobDiagnostics, performanceEvidence],
+  ].flatMap((group) => operationsOf(group, deps));
 }

@@ -5,7 +5,7 @@ import { badParameter, notFound } from '../../core/errors.js';
 import { LIMITS } from '../../core/limits.js';
 import type { Exchange, Param, Reply } from '../../core/operation.js';
 import { bboxParam, csvFormulas, list, text } from '../../core/params.js';
-import { json } from '../../core/reply.js';
+import { asciiJson, json } from '../../core/reply.js';
 import { EXPORT_FORMATS, EXPORT_NAMES, type ExportName } from '../../services/exports/formats.js';
 import { type ExportRequest, fileName, isLong, planExport } from '../../services/exports/plan.js';
 import { findCollection } from '../surfaces/common.js';
@@ -114,13 +114,6 @@ export function layerExport(
     },
   });
 }
-
-/** JSON that a header can have. */
-const asciiJson = (value: unknown) =>
-  JSON.stringify(value).replace(
-    /[^\x20-\x7e]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 
 function requestOf({
   format,

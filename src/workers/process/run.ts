@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { around, type Box } from '../../core/box.js';
 import { and, bboxFilter } from '../../core/cql2/index.js';
-import { canonicalDigits } from '../../core/exact-number.js';
+import { canonicalDigits, exactNumber } from '../../core/exact-number.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { FeatureFault, FeatureProcessOrder, ProcessFeatures } from '../../core/feature-processes.js';
 import { type FeatureRow, fieldOf, type RowsQuery } from '../../core/features.js';
@@ -34,9 +34,11 @@ export class Run {
     const numbers = this.attributesIn(features).flatMap(({ name, type }, at) =>
       type === 'number' ? [{ name, at }] : [],
     );
+    const { process } = this.task;
+    const keys = new Set('by' in process ? process.by : []);
     for await (const batch of this.batches(features, geometry)) {
       this.cancellation?.check();
-      for (const { name, at } of numbers) this.#readNumbers(batch, name, at);
+      for (const { name, at } of numbers) this.#readNumbers(batch, name, at, keys.has(name));
       yield batch;
       // Native objects that the collector has let go of are destroyed when the event loop turns.
       await setImmediate();
@@ -62,14 +64,16 @@ export class Run {
     return attributesOf(features);
   }
 
-  /** Decimals of a database come as text: processes compute with doubles. */
-  #readNumbers(rows: readonly FeatureRow[], name: string, at: number): void {
+  /** Decimals of a database come as text: processes compute with doubles, and compare keys by all digits. */
+  #readNumbers(rows: readonly FeatureRow[], name: string, at: number, isKey: boolean): void {
     for (const { values } of rows) {
       const text = values[at];
       if (typeof text !== 'string') continue;
       const double = Number(text);
-      if (isRounded(text, double)) this.#rounded.add(name);
-      values[at] = Number.isFinite(double) || !/\d/.test(text) ? double : null;
+      const rounded = isRounded(text, double);
+      if (rounded) this.#rounded.add(name);
+      if (rounded && isKey) values[at] = exactNumber(canonicalDigits(text));
+      else values[at] = Number.isFinite(double) || !/\d/.test(text) ? double : null;
     }
   }
 

@@ -5,10 +5,6 @@ import type { AuditWorld } from './audit-world.js';
 
 const layer = { path: (w: AuditWorld) => ({ layerId: String(w.layers['countries']) }) };
 const service = { path: () => ({ serviceName: 'default' }), shownBy: '/services/{serviceName}/settings' };
-const putTag =
-  (body: (w: AuditWorld) => unknown) =>
-  async (w: AuditWorld, path: string): Promise<string | null> =>
-    (await w.send('PUT', path, { body: body(w) })).etag;
 const newMapping = (w: AuditWorld) => w.newMapping();
 /** Operations on the rasters of a layer that lie in a bucket. There is no bucket, so none can be registered. */
 const registrations = (path: string, location: Readonly<Record<string, string>>) => {
@@ -79,6 +75,10 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
   'PUT /connections/{id}/layers/enabled': {
     ...id((w) => w.connection()),
     ...{ body: () => ({ enabled: false }), shownBy: '/connections/{id}/layers' },
+  },
+  'GET /connections/{id}/layers/{layerId}': {
+    path: async (w) => ({ id: await w.connection(), layerId: '1' }),
+    status: 404,
   },
   'DELETE /connections/{id}/layers/{layerId}': {
     path: async (w) => ({ id: await w.connection(), layerId: '1' }),
@@ -275,11 +275,11 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
   },
   [`PUT ${certificate}/profiles/{profileId}/mappings/{mappingId}`]: {
     path: (w) => w.mapping(),
-    ...{ body: newMapping, tag: putTag(newMapping) },
+    body: newMapping,
   },
+  [`GET ${certificate}/profiles/{profileId}/mappings/{mappingId}`]: { path: (w) => w.mapping() },
   [`DELETE ${certificate}/profiles/{profileId}/mappings/{mappingId}`]: {
     path: (w) => w.mapping(),
-    tag: putTag(newMapping),
   },
   [`GET ${certificate}/profiles/{profileId}/revocations`]: id((w) => w.profile(), 'profileId'),
   [`POST ${certificate}/profiles/{profileId}/revocations`]: {
@@ -288,8 +288,8 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
   },
   [`DELETE ${certificate}/profiles/{profileId}/revocations/{revocationId}`]: {
     path: (w) => w.revocation(),
-    tag: null,
   },
+  [`GET ${certificate}/profiles/{profileId}/revocations/{revocationId}`]: { path: (w) => w.revocation() },
   [`POST ${certificate}/validate`]: { body: () => ({ certificate: 'none', encoding: 'pem' }) },
   'GET /services/{serviceName}/settings': { path: () => ({ serviceName: 'default' }) },
   'PUT /services/{serviceName}/protocols': {
@@ -302,7 +302,9 @@ export const CASES: Readonly<Record<string, OperationCase>> = {
   'PUT /services/{serviceName}/layers/{layerId}/metadata': {
     path: (w) => ({ serviceName: 'default', layerId: String(w.layers['countries']) }),
     body: () => ({ license: 'CC0', accessPolicy: { allowAnonymous: true } }),
-    tag: putTag(() => ({ publisher: 'audit' })),
+  },
+  'GET /services/{serviceName}/layers/{layerId}/metadata': {
+    path: (w) => ({ serviceName: 'default', layerId: String(w.layers['countries']) }),
   },
   'GET /services/{serviceName}/layers/{layerId}/export': {
     path: (w) => ({ serviceName: 'default', layerId: String(w.layers['countries']) }),

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { exactNumber } from '../../../src/core/exact-number.js';
 import { exportDrawingInfo } from '../../../src/core/style/drawing-info/export.js';
 import { importDrawingInfo } from '../../../src/core/style/drawing-info/import.js';
+import { readDigits } from '../../../src/core/style/integer-texts.js';
 import type { StyleLayer } from '../../../src/core/style/model.js';
 
 const outline = { type: 'esriSLS', style: 'esriSLSSolid', color: [110, 110, 110, 255], width: 0.75 };
@@ -16,6 +17,27 @@ function valueFor(layer: StyleLayer, name: string, properties: object): unknown 
   if (made.result === 'error') throw new Error(JSON.stringify(made.value));
   return String(made.value.evaluate({ zoom: 5 } as never, { type: 3, properties } as never));
 }
+
+it('gives a class of an integer beyond 2^53 its double for clients, and no other value for maps of the server', () => {
+  const [value, double] = ['9007199254740993', '9007199254740992'];
+  const infos = [{ value, symbol: area([255, 0, 0, 255]) }];
+  const defaultSymbol = area([0, 0, 255, 255]);
+  const renderer = { type: 'uniqueValue', field1: 'b', uniqueValueInfos: infos, defaultSymbol };
+  const made = importDrawingInfo({ renderer });
+  expect(JSON.stringify(made.layers)).toContain(double);
+  const drawn = JSON.stringify(readDigits(made.layers));
+  expect([drawn.includes(value), drawn.includes(double)]).toEqual([true, false]);
+  const { drawingInfo } = exportDrawingInfo(made.layers) as { drawingInfo: { renderer: object } };
+  expect(drawingInfo.renderer).toMatchObject({ uniqueValueInfos: [{ value }] });
+
+  const several = { ...renderer, field2: 'c', uniqueValueInfos: [{ ...infos[0], value: `${value},x` }] };
+  const joined = importDrawingInfo({ renderer: several });
+  expect(JSON.stringify(joined.layers)).toContain(`${double},x`);
+  expect(JSON.stringify(readDigits(joined.layers))).not.toContain(double);
+  // A condition of somebody's own stays as it is.
+  const own = ['any', ['==', ['get', 'b'], 'a'], ['==', ['get', 'b'], ['literal', 'b']]];
+  expect(readDigits(own)).toEqual(own);
+});
 
 describe('a drawingInfo that is read', () => {
   it('draws simple symbols with points as pixels', () => {

@@ -1,5 +1,5 @@
 import { LIMITS } from '../../limits.js';
-import { textsOfInteger } from '../integer-texts.js';
+import { equalsTexts, textsOfInteger } from '../integer-texts.js';
 import type { SldContext } from '../sld/context.js';
 import type { Drawing } from '../sld/drawing.js';
 import type { Expr } from '../sld/values.js';
@@ -101,7 +101,7 @@ function uniqueValues(
   const classes = shown.map(
     ({ info, value, texts }): DrawingClass => ({
       label: text(info['label']) ?? value,
-      condition: texts.length === 1 ? ['==', key, value] : ['in', key, ['literal', texts]],
+      condition: equalsTexts(key, texts),
       drawings: draw(info['symbol']),
     }),
   );

@@ -1,4 +1,5 @@
 import { layersByFilter } from '../filter-groups.js';
+import { exactAlternative } from '../integer-texts.js';
 import type { StyleLayer } from '../model.js';
 import type { Expr } from '../sld/values.js';
 import type { DrawingReport } from './report.js';
@@ -123,6 +124,8 @@ interface Test {
 function testOf(condition: Expr | undefined): Test | undefined {
   if (!Array.isArray(condition)) return undefined;
   const [operator, ...operands] = condition as readonly Expr[];
+  const exact = exactAlternative(condition as readonly Expr[]);
+  if (exact) return testOf(exact as Expr);
   if (operator === 'all') return operands.map(testOf).find((test) => test?.kind === 'breaks');
   const [input, key] = operands;
   if (operator === 'in' && Array.isArray(key) && key[0] === 'literal') {

@@ -1,3 +1,4 @@
+import { exactAlternative } from '../integer-texts.js';
 import { element } from './export-expression.js';
 import { Untranslatable } from './untranslatable.js';
 import type { Expr } from './values.js';
@@ -25,8 +26,10 @@ function condition(filter: Expr): string {
   if (name !== undefined) return comparison(name, operator, operands);
   switch (operator) {
     case 'all':
-    case 'any':
-      return logic(operator, operands);
+    case 'any': {
+      const exact = exactAlternative(filter);
+      return exact ? condition(exact as Expr) : logic(operator, operands);
+    }
     case '!':
       return negated(operands[0]!);
     case 'has':

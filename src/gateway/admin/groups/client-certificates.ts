@@ -227,19 +227,49 @@ const revocations = resource(
   },
 );
 
+const ABOUT = { tag: 'Security and admin auth', scope: 'client-certificates', envelope: 'wrapped' } as const;
+const TAG_NOTE = 'The entity tag is the one that If-Match names to change it.';
+
 /** Trust in client certificates. */
-export const clientCertificates = group(
-  { tag: 'Security and admin auth', scope: 'client-certificates', envelope: 'wrapped' },
-  [
-    ...profiles,
-    ...mappings,
-    ...revocations,
-    report('POST /security/client-certificates/validate', 'Validate Client Certificate', {
-      description: 'Judges a certificate as a request with it would be judged now.',
-      body: jsonBody(ValidationBody),
-      data: ValidationSchema,
-      errors: [400],
-      answer: ({ body }, deps) => validationOf(body, deps),
-    }),
-  ],
-);
+export const clientCertificates = group(ABOUT, [
+  ...profiles,
+  ...mappings,
+  ...revocations,
+  report('POST /security/client-certificates/validate', 'Validate Client Certificate', {
+    description: 'Judges a certificate as a request with it would be judged now.',
+    body: jsonBody(ValidationBody),
+    data: ValidationSchema,
+    errors: [400],
+    answer: ({ body }, deps) => validationOf(body, deps),
+  }),
+]);
+
+/** Beyond the contract: mappings and revocations can be read one by one. */
+export const certificateParts = group(ABOUT, [
+  ...resource(
+    `${BASE}/{profileId}/mappings/{mappingId}`,
+    { get: 'Get Client Certificate Principal Mapping' },
+    {
+      get: implement({
+        description: TAG_NOTE,
+        params: byMapping,
+        data: MappingSchema,
+        errors: [404],
+        answer: currentMapping,
+      }),
+    },
+  ),
+  ...resource(
+    `${BASE}/{profileId}/revocations/{revocationId}`,
+    { get: 'Get Client Certificate Revocation' },
+    {
+      get: implement({
+        description: TAG_NOTE,
+        params: byRevocation,
+        data: RevocationSchema,
+        errors: [404],
+        answer: currentRevocation,
+      }),
+    },
+  ),
+]);

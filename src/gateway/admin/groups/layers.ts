@@ -126,6 +126,7 @@ export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped
       'A layer that is switched off is gone from every protocol; its id is kept for it. One of the configuration cannot be switched.',
     params: byLayer,
     current: currentLayer,
+    shownBy: '/connections/{id}/layers/{layerId}',
     body: jsonBody(Enabled),
     data: LayerSchema,
     errors: [400, 404, 409],
@@ -231,10 +232,24 @@ async function currentLayer({ params }: Exchange<typeof byLayer>, deps: AdminDep
     : view(await publishedLayers.get(connection.id, params.layerId, params.serviceName));
 }
 
-/** Beyond the contract: layers can be deleted. */
-export const layerDeletion = group(
+/** Beyond the contract: layers can be read one by one and deleted. */
+export const singleLayer = group(
   { tag: 'Layers', scope: 'layers', envelope: 'wrapped', isForTenants: true },
   [
+    report('GET /connections/{id}/layers/{layerId}', 'Get Published Layer', {
+      description: 'The entity tag is the one that If-Match names to enable, disable or delete the layer.',
+      params: byLayer,
+      data: LayerSchema,
+      errors: [400, 404],
+      async answer(x, deps) {
+        const { id, layerId, serviceName } = x.params;
+        const { id: connection } = await deps.connections.get(id);
+        const configured = (await deps.sourceLayers.list(connection, serviceName)).find(
+          (one) => one.collection.layerId === layerId && isWithin(x.principal, one.collection),
+        );
+        return configured ? sourceLayerView(configured) : currentLayer(x, deps);
+      },
+    }),
     action('DELETE /connections/{id}/layers/{layerId}', 'Delete Published Layer', {
       description: 'The table stays as it is, and so does what a copy was made of.',
       params: byLayer,

@@ -23,7 +23,7 @@ import { RULE_KINDS } from '../../../services/access/rules.js';
 import { mapSettings } from '../../../services/layers/map-settings.js';
 import type { AdminDeps } from '../deps.js';
 
-import { action, group, jsonBody, report } from '../kit.js';
+import { action, group, implement, jsonBody, report, resource } from '../kit.js';
 import { layerExport } from '../layer-export.js';
 import { layersOfAccess, requireWhole } from '../layer-rights.js';
 import { layerId } from '../layers.js';
@@ -105,115 +105,130 @@ const LayerMetadata = Type.Object({
 const SETTINGS = '/services/{serviceName}/settings';
 const serviceName = pathString('serviceName', `Name of a service: ${SERVICE}, or one that layers belong to.`);
 
+const ABOUT = { tag: 'Services', scope: 'services', envelope: 'wrapped', isForTenants: true } as const;
+
 /** Services, which are groups of layers with settings of their own, and words about layers. */
-export const services = group(
-  { tag: 'Services', scope: 'services', envelope: 'wrapped', isForTenants: true },
-  [
-    report('GET /services', 'List Services', {
-      data: Type.Array(ServiceSummary),
-      answer: async ({ principal }, deps) =>
-        serviceNames(deps).map((name) => summaryOf(name, principal, deps)),
-    }),
-    report(`GET ${SETTINGS}`, 'Get Service Settings', {
-      params: { serviceName },
-      data: Settings,
-      errors: [404],
-      async answer({ params }, deps) {
-        requireService(params.serviceName, deps);
-        return settingsOf(params.serviceName, deps);
-      },
-    }),
-    action('PUT /services/{serviceName}/protocols', 'Update Service Protocols', {
-      description:
-        'Layers of the service are on these surfaces and no others, in no listing and under no address; the body may be the list itself. A protocol that the server does not have stays off.',
-      params: { serviceName },
-      isForTenants: false,
-      shownBy: SETTINGS,
-      body: jsonBody(Type.Union([Protocols, Type.Object({ enabledProtocols: Protocols })])),
-      data: Settings,
-      errors: [400, 404],
-      async answer({ params, body, principal }, deps) {
-        requireService(params.serviceName, deps);
-        const names = Array.isArray(body) ? body : body.enabledProtocols;
-        requireWhole(layersOf(params.serviceName, deps), 'read', principal, deps);
-        const enabled = new Set(names.map((name) => name.toLowerCase()));
-        const protocols = PROTOCOLS.filter((one) => enabled.has(one.toLowerCase()));
-        const change = { protocols: protocols.length === PROTOCOLS.length ? undefined : protocols };
-        await deps.layers.putService(params.serviceName, change, actorOf(principal));
-        return settingsOf(params.serviceName, deps);
-      },
-    }),
-    action('PUT /services/{serviceName}/mapserver', 'Update MapServer Settings', {
-      description:
-        'How maps are made where a request does not say it: size, resolution, format, background; and the largest size, and the most features of a layer in a map.',
-      params: { serviceName },
-      isForTenants: false,
-      shownBy: SETTINGS,
-      body: jsonBody(Type.Partial(MapServer)),
-      data: Settings,
-      errors: [400, 404],
-      async answer({ params, body, principal }, deps) {
-        requireService(params.serviceName, deps);
-        const before = deps.layers.serviceSettings(params.serviceName).mapServer;
-        const mapServer = { ...before, ...(body as Partial<MapSettings>) };
-        requireMapServer(mapServer);
-        await deps.layers.putService(params.serviceName, { mapServer }, actorOf(principal));
-        return settingsOf(params.serviceName, deps);
-      },
-    }),
-    action('PUT /services/{serviceName}/access-policy', 'Update Service Access Policy', {
-      description: 'A member that is left out keeps its value; an empty list of roles clears it.',
-      params: { serviceName },
-      isForTenants: false,
-      shownBy: SETTINGS,
-      body: jsonBody(AccessChange),
-      data: Settings,
-      errors: [400, 404],
-      async answer({ params, body, principal }, deps) {
-        const { serviceName: name } = params;
-        requireService(name, deps);
-        const before = deps.rules.current.accessOfNamed(name);
-        await putAccess(deps, serviceAccessId(name), body, before, principal);
-        return settingsOf(name, deps);
-      },
-    }),
-    action('PUT /services/{serviceName}/timeinfo', 'Update Service Time Info', {
-      description: 'Fields that hold when features of its layers begin and end; layers may say others.',
-      params: { serviceName },
-      isForTenants: false,
-      shownBy: SETTINGS,
-      body: jsonBody(TimeInfoChange),
-      data: Settings,
-      errors: [400, 404],
-      async answer({ params, body, principal }, deps) {
-        const { serviceName: name } = params;
-        requireService(name, deps);
-        const timeInfo = changedTime(body, deps.layers.serviceSettings(name).timeInfo);
-        requireTimeFields(timeInfo, layersOf(name, deps), '');
-        await deps.layers.putService(name, { timeInfo }, actorOf(principal));
-        return settingsOf(name, deps);
-      },
-    }),
-    action('PUT /services/{serviceName}/layers/{layerId}/metadata', 'Update Layer Metadata', {
-      description:
-        'Null, as leaving out, keeps a member; an empty text or list clears it. title, description, keywords and enabled are ours.',
-      params: { serviceName, layerId },
-      current: ({ params }, deps) =>
-        layerView(requireLayerOf(params.serviceName, params.layerId, deps), deps),
-      body: jsonBody(LayerChange),
-      data: LayerMetadata,
-      errors: [400, 404, 501],
-      async answer({ params, body, principal }, deps) {
-        const collection = requireLayerOf(params.serviceName, params.layerId, deps);
-        await putMetadata(collection, body, deps, principal);
-        return layerView(deps.catalog().byLayerId(params.layerId) ?? collection, deps);
-      },
-    }),
-    layerExport({ serviceName, layerId }, ({ serviceName, layerId }, deps) =>
-      requireLayerOf(serviceName, layerId, deps),
-    ),
-  ],
-);
+export const services = group(ABOUT, [
+  report('GET /services', 'List Services', {
+    data: Type.Array(ServiceSummary),
+    answer: async ({ principal }, deps) => serviceNames(deps).map((name) => summaryOf(name, principal, deps)),
+  }),
+  report(`GET ${SETTINGS}`, 'Get Service Settings', {
+    params: { serviceName },
+    data: Settings,
+    errors: [404],
+    async answer({ params }, deps) {
+      requireService(params.serviceName, deps);
+      return settingsOf(params.serviceName, deps);
+    },
+  }),
+  action('PUT /services/{serviceName}/protocols', 'Update Service Protocols', {
+    description:
+      'Layers of the service are on these surfaces and no others, in no listing and under no address; the body may be the list itself. A protocol that the server does not have stays off.',
+    params: { serviceName },
+    isForTenants: false,
+    shownBy: SETTINGS,
+    body: jsonBody(Type.Union([Protocols, Type.Object({ enabledProtocols: Protocols })])),
+    data: Settings,
+    errors: [400, 404],
+    async answer({ params, body, principal }, deps) {
+      requireService(params.serviceName, deps);
+      const names = Array.isArray(body) ? body : body.enabledProtocols;
+      requireWhole(layersOf(params.serviceName, deps), 'read', principal, deps);
+      const enabled = new Set(names.map((name) => name.toLowerCase()));
+      const protocols = PROTOCOLS.filter((one) => enabled.has(one.toLowerCase()));
+      const change = { protocols: protocols.length === PROTOCOLS.length ? undefined : protocols };
+      await deps.layers.putService(params.serviceName, change, actorOf(principal));
+      return settingsOf(params.serviceName, deps);
+    },
+  }),
+  action('PUT /services/{serviceName}/mapserver', 'Update MapServer Settings', {
+    description:
+      'How maps are made where a request does not say it: size, resolution, format, background; and the largest size, and the most features of a layer in a map.',
+    params: { serviceName },
+    isForTenants: false,
+    shownBy: SETTINGS,
+    body: jsonBody(Type.Partial(MapServer)),
+    data: Settings,
+    errors: [400, 404],
+    async answer({ params, body, principal }, deps) {
+      requireService(params.serviceName, deps);
+      const before = deps.layers.serviceSettings(params.serviceName).mapServer;
+      const mapServer = { ...before, ...(body as Partial<MapSettings>) };
+      requireMapServer(mapServer);
+      await deps.layers.putService(params.serviceName, { mapServer }, actorOf(principal));
+      return settingsOf(params.serviceName, deps);
+    },
+  }),
+  action('PUT /services/{serviceName}/access-policy', 'Update Service Access Policy', {
+    description: 'A member that is left out keeps its value; an empty list of roles clears it.',
+    params: { serviceName },
+    isForTenants: false,
+    shownBy: SETTINGS,
+    body: jsonBody(AccessChange),
+    data: Settings,
+    errors: [400, 404],
+    async answer({ params, body, principal }, deps) {
+      const { serviceName: name } = params;
+      requireService(name, deps);
+      const before = deps.rules.current.accessOfNamed(name);
+      await putAccess(deps, serviceAccessId(name), body, before, principal);
+      return settingsOf(name, deps);
+    },
+  }),
+  action('PUT /services/{serviceName}/timeinfo', 'Update Service Time Info', {
+    description: 'Fields that hold when features of its layers begin and end; layers may say others.',
+    params: { serviceName },
+    isForTenants: false,
+    shownBy: SETTINGS,
+    body: jsonBody(TimeInfoChange),
+    data: Settings,
+    errors: [400, 404],
+    async answer({ params, body, principal }, deps) {
+      const { serviceName: name } = params;
+      requireService(name, deps);
+      const timeInfo = changedTime(body, deps.layers.serviceSettings(name).timeInfo);
+      requireTimeFields(timeInfo, layersOf(name, deps), '');
+      await deps.layers.putService(name, { timeInfo }, actorOf(principal));
+      return settingsOf(name, deps);
+    },
+  }),
+  action('PUT /services/{serviceName}/layers/{layerId}/metadata', 'Update Layer Metadata', {
+    description:
+      'Null, as leaving out, keeps a member; an empty text or list clears it. title, description, keywords and enabled are ours.',
+    params: { serviceName, layerId },
+    current: ({ params }, deps) => layerView(requireLayerOf(params.serviceName, params.layerId, deps), deps),
+    body: jsonBody(LayerChange),
+    data: LayerMetadata,
+    errors: [400, 404, 501],
+    async answer({ params, body, principal }, deps) {
+      const collection = requireLayerOf(params.serviceName, params.layerId, deps);
+      await putMetadata(collection, body, deps, principal);
+      return layerView(deps.catalog().byLayerId(params.layerId) ?? collection, deps);
+    },
+  }),
+  layerExport({ serviceName, layerId }, ({ serviceName, layerId }, deps) =>
+    requireLayerOf(serviceName, layerId, deps),
+  ),
+]);
+
+/** Beyond the contract: metadata of one layer can be read. */
+export const singleLayerMetadata = group(ABOUT, [
+  ...resource(
+    '/services/{serviceName}/layers/{layerId}/metadata',
+    { get: 'Get Layer Metadata' },
+    {
+      get: implement({
+        description: 'The entity tag is the one that If-Match names to change the metadata.',
+        params: { serviceName, layerId },
+        data: LayerMetadata,
+        errors: [400, 404],
+        answer: ({ params }, deps) =>
+          layerView(requireLayerOf(params.serviceName, params.layerId, deps), deps),
+      }),
+    },
+  ),
+]);
 
 function serviceNames({ catalog }: AdminDeps): string[] {
   const named = catalog().collections.flatMap(({ service }) => service ?? []);

@@ -4,6 +4,7 @@ import { badParameter } from '../../../core/errors.js';
 import { type JobPriority, priorityOfHeader } from '../../../core/job-priority.js';
 import { defineOperation, type Operation, type Param, type Principal } from '../../../core/operation.js';
 import { integer, pathString } from '../../../core/params.js';
+import { asciiJson } from '../../../core/reply.js';
 import { PROCESS_PERMISSIONS } from '../../../services/access/policy.js';
 import type { OutputDefinition, ProcessDefinition } from '../../../services/processes/definition.js';
 import { type RequestSpan, traceparentOf } from '../../../services/telemetry/spans.js';
@@ -179,7 +180,11 @@ function executeOperation(deps: ProcessesDeps): Operation {
     params: { processId, prefer, priority },
     body: executeBody,
     responses: {
-      200: { description: 'The outputs, for who waits', content: { 'application/json': Type.Object({}) } },
+      200: {
+        description:
+          'The outputs, for clients that wait. The header Graticule-Warnings lists the warnings of the job as a JSON array',
+        content: { 'application/json': Type.Object({}) },
+      },
       201: { description: 'The job', content: STATUS },
       400: { description: 'The inputs are wrong' },
       404: { description: 'No such process' },
@@ -200,11 +205,27 @@ function executeOperation(deps: ProcessesDeps): Operation {
       const end = wait > 0 ? await deps.waitFor(job, wait * 1000) : job;
       if (end.state === 'Succeeded') {
         const reply = await resultsReply(x, deps, job.id);
-        return { ...reply, headers: { ...reply.headers, 'preference-applied': `wait=${wait}` } };
+        const headers = { ...reply.headers, ...warningsOf(end), 'preference-applied': `wait=${wait}` };
+        return { ...reply, headers };
       }
       const headers = { location: `${x.baseUrl}${jobPath(job.id)}`, 'preference-applied': 'respond-async' };
       const body = JSON.stringify(statusInfo(x, end));
       return { status: 201, mediaType: 'application/json', headers, cacheControl: 'no-store', body };
     },
   });
+}
+
+/** The warnings of a job as a header, for clients that do not read its status. */
+function warningsOf({ warnings_json: json }: JobRow): Record<string, string> {
+  const warnings = JSON.parse(json) as string[];
+  return warnings.length === 0 ? {} : { 'graticule-warnings': headerOf(warnings) };
+}
+
+/** Characters of a header that proxies pass. */
+const MAX_HEADER = 4000;
+
+function headerOf(warnings: readonly string[]): string {
+  const all = asciiJson(warnings);
+  if (all.length <= MAX_HEADER) return all;
+  return asciiJson([`The job has ${warnings.length} warnings. Read them in its status.`]);
 }

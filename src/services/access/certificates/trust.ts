@@ -103,9 +103,7 @@ export class CertificateTrust {
   }
 
   async addMapping(body: CertificateMapping, by: string): Promise<StoredMapping> {
-    const mapping = await this.#rules().create(KINDS.mapping, randomUUID(), body, by);
-    await this.settle();
-    return mapping;
+    return this.#changePart(body.profileId, (rules) => rules.create(KINDS.mapping, randomUUID(), body, by));
   }
 
   /** Throws `not-found` and `precondition-failed`. */
@@ -119,24 +117,33 @@ export class CertificateTrust {
       if (before.profileId !== profileId) missing('mapping', mappingId);
       return change(before);
     };
-    const mapping = await this.#rules().update(KINDS.mapping, mappingId, by, ofProfile, ifMatch);
-    await this.settle();
-    return mapping;
+    return this.#changePart(profileId, (rules) =>
+      rules.update(KINDS.mapping, mappingId, by, ofProfile, ifMatch),
+    );
   }
 
   /** Throws `conflict` when the profile has one of the id. */
   async revoke(body: CertificateRevocation, by: string): Promise<StoredRevocation> {
     const id = documentId(body.profileId, body.revocationId);
-    const revocation = await this.#rules().create(KINDS.revocation, id, body, by);
-    await this.settle();
-    return revocation;
+    return this.#changePart(body.profileId, (rules) => rules.create(KINDS.revocation, id, body, by));
   }
 
   /** Throws `not-found` and `precondition-failed`. */
   async unrevoke(profileId: string, revocationId: string, ifMatch?: readonly string[]): Promise<void> {
     const id = documentId(profileId, revocationId);
-    if (!(await this.#rules().remove(KINDS.revocation, id, ifMatch))) missing('revocation', revocationId);
+    await this.#changePart(profileId, async (rules) => {
+      if (!(await rules.remove(KINDS.revocation, id, ifMatch))) missing('revocation', revocationId);
+    });
+  }
+
+  /** Changes a mapping or a revocation, and with it the etag of the profile, which shows both. */
+  async #changePart<T>(profileId: string, change: (rules: DocumentStore) => Promise<T>): Promise<T> {
+    const changed = await this.#rules().together([KINDS.profile, profileId], async (rules) => {
+      await rules.touch(KINDS.profile, profileId);
+      return change(rules);
+    });
     await this.settle();
+    return changed;
   }
 
   async #settled(id: string): Promise<WholeProfile> {

@@ -13,7 +13,7 @@ import type { Kind } from '../../../core/cql2/functions.js';
 import type { ARRAY, SPATIAL } from '../../../core/cql2/operators.js';
 import { kindOf } from '../../../core/cql2/types.js';
 import { type AnyNumber, digitsOf, isExactNumber, toDouble, toInt64 } from '../../../core/exact-number.js';
-import type { GeoPackageSource } from '../../../core/vector-source.js';
+import type { FieldType, GeoPackageSource } from '../../../core/vector-source.js';
 import { FilterWriter, named, patternParts } from '../filter-writer.js';
 import { balanced, type Fragment, type FragmentValue, joined, raw, sql } from '../fragment.js';
 import { boxesOf, isSpatialLiteral, wkbOf } from '../spatial-literal.js';
@@ -42,6 +42,15 @@ function farSql(column: string, read: (rest: string) => string): string {
   return `CASE WHEN ${column} GLOB ${FAR_YEAR} THEN (SELECT CASE WHEN ${moved} > 9999 THEN printf('A%06d', ${moved})
     WHEN ${moved} < 0 THEN printf('-%06d', 999999 + ${moved}) ELSE printf('%04d', ${moved}) END || substr(near, 5)
     FROM (SELECT ${year} AS y, ${isLeap} AS leap, ${near} AS near LIMIT 1 OFFSET 0)) END`;
+}
+
+/**
+ * A value as listings are sorted by it: times and dates in the order of time, whatever form, zone and year they have. Others
+ * sort as they are stored.
+ */
+export function sortableSql(type: FieldType | undefined, value: string): string {
+  if (type === 'date-time') return `coalesce(${instantSql(value)}, ${value})`;
+  return type === 'date' ? `coalesce(date(${value}), ${farSql(value, DAY)}, ${value})` : value;
 }
 
 /** The same as columns keep it: with milliseconds, and with microseconds where it has some. */

@@ -2,6 +2,8 @@ import { exactNumber, INT64_MIN, toInt64 } from '../../../core/exact-number.js';
 import { fieldOf, type ItemsTask, type PageKey, type SortKey } from '../../../core/features.js';
 import type { GeoPackageSource } from '../../../core/vector-source.js';
 import { quote, statement } from './connection.js';
+import { sortableSql } from './filter-sql.js';
+import { isUniform } from './uniform-times.js';
 import { idOf, type Query, rowOf } from './window.js';
 
 /** The order of a listing as SQL over the table alias `t`. Rows without a value come last, first when descending. */
@@ -15,7 +17,10 @@ export interface Order {
 }
 
 interface Key {
+  /** The column, or the expression that sorts its values. */
   column: string;
+  /** The same of a stored value that is the one parameter. */
+  parameter: string;
   descending: boolean;
   /** An id never is null, and a plain comparison can use its index. */
   nullable: boolean;
@@ -32,7 +37,7 @@ export function orderOf(task: ItemsTask): Order {
   const place = task.before ?? task.after;
   // The rows of an unsorted page come from a query that names them `row`, and their ids `id` where that is not the same.
   const id = source.rowColumn ? 't.id' : 't.row';
-  const reading = sorted ? keys : [{ column: id, descending: false, nullable: false }];
+  const reading = sorted ? keys : [{ column: id, parameter: '?', descending: false, nullable: false }];
   const turned = backwards ? reading.map((key) => ({ ...key, descending: !key.descending })) : reading;
   const table = `${quote(source.table)} t`;
   // Without a filter no row lies between those of a page: one walk instead of a search for each. Otherwise they are
@@ -48,9 +53,23 @@ export function orderOf(task: ItemsTask): Order {
 }
 
 function keysOf(source: GeoPackageSource, sort: readonly SortKey[] = []): Key[] {
-  const column = (name: string) => `t.${quote(name)}`;
-  const keys = sort.map(({ field, descending }) => ({ column: column(field), descending, nullable: true }));
-  return [...keys, { column: idOf(source), descending: false, nullable: false }];
+  const keys = sort.map(({ field, descending }) => ({
+    ...sortable(source, field),
+    descending,
+    nullable: true,
+  }));
+  return [...keys, { column: idOf(source), parameter: '?', descending: false, nullable: false }];
+}
+
+/** Times that all have one form sort as text, by the index of their column. */
+function sortable(source: GeoPackageSource, name: string): Pick<Key, 'column' | 'parameter'> {
+  const type = fieldOf(source, name)?.type;
+  const column = `t.${quote(name)}`;
+  const isTime = type === 'date-time' || type === 'date';
+  if (!isTime || isUniform(source, name, type)) return { column, parameter: '?' };
+  // Without OFFSET the expression would repeat the parameter.
+  const parameter = `(SELECT ${sortableSql(type, 'v.a')} FROM (SELECT ? AS a LIMIT 1 OFFSET 0) AS v)`;
+  return { column: sortableSql(type, column), parameter };
 }
 
 function orderBy(keys: readonly Key[]): string {
@@ -66,20 +85,20 @@ function orderBy(keys: readonly Key[]): string {
 function beyond(keys: readonly Key[], values: readonly Value[]): Query {
   const used: Value[] = [];
   const alternatives = keys.map((key, i) => {
-    const same = keys.slice(0, i).map(({ column }, j) => {
+    const same = keys.slice(0, i).map(({ column, parameter }, j) => {
       used.push(values[j]!);
-      return `${column} IS ?`;
+      return `${column} IS ${parameter}`;
     });
     return [...same, after(key, values[i]!, used)].join(' AND ');
   });
   return { sql: `(${alternatives.map((condition) => `(${condition})`).join(' OR ')})`, values: used };
 }
 
-function after({ column, descending, nullable }: Key, value: Value, used: Value[]): string {
+function after({ column, parameter, descending, nullable }: Key, value: Value, used: Value[]): string {
   if (value === null) return descending ? `${column} IS NOT NULL` : 'FALSE';
   used.push(value);
-  if (!nullable) return `${column} ${descending ? '<' : '>'} ?`;
-  return descending ? `${column} < ?` : `(${column} > ? OR ${column} IS NULL)`;
+  if (!nullable) return `${column} ${descending ? '<' : '>'} ${parameter}`;
+  return descending ? `${column} < ${parameter}` : `(${column} > ${parameter} OR ${column} IS NULL)`;
 }
 
 /** The values of a key as the columns hold them: whole numbers travel as text, where they keep all digits. */

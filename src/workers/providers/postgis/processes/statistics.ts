@@ -52,6 +52,12 @@ function numberOrNull(source: PostgisSource, field: string, value: string): stri
   return `CASE WHEN ${name}::float8 NOT IN ('NaN', 'Infinity', '-Infinity') THEN ${value} END`;
 }
 
+/** A decimal of a field with all its digits; undefined for fields of other types, and for those that a mask changes. */
+export function decimalSql(source: PostgisSource, name: string): string | undefined {
+  const field = fieldOf(source, name)!;
+  return isDecimal(field) && !field.mask ? numberOrNull(source, name, column(name)) : undefined;
+}
+
 /** The value of a field, as a query selects it. */
 export function valueSql(source: PostgisSource, field: string, params: SqlParams): string {
   const value = columnsOf(source, [fieldOf(source, field)!], 'number', params, false)[2]!;

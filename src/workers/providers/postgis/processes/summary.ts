@@ -4,7 +4,7 @@ import type { PostgisSource } from '../../../../core/vector-source.js';
 import { column } from '../names.js';
 import type { SqlParams } from '../params.js';
 import { rowsOf } from './sides.js';
-import { numberSql, statisticSql, textOrder, valueSql } from './statistics.js';
+import { decimalSql, numberSql, statisticSql, textOrder, valueSql } from './statistics.js';
 
 type Summarize = Extract<FeatureProcess, { kind: 'summarize' }>;
 
@@ -15,7 +15,9 @@ export function summarySql(
   params: SqlParams,
 ): string {
   const source = input.source as PostgisSource;
-  const keys = by.map((name) => {
+  const decimals = by.map((name) => decimalSql(source, name));
+  const keys = by.map((name, i) => {
+    if (decimals[i] !== undefined) return `(${decimals[i]})::text`;
     const value = valueSql(source, name, params);
     const { type, sqlType } = fieldOf(source, name)!;
     return type === 'string' ? textOrder(value, sqlType) : value;
@@ -27,7 +29,8 @@ export function summarySql(
   );
   const columns = ['NULL', 'NULL', ...keys, 'count(*)', ...numbers, ...shares];
   // What is grouped by is named by its place: parameters of a mask would make two expressions of one.
-  const groups = keys.map((_, i) => i + 3);
+  // Equal decimals have one group, whatever zeros end their text.
+  const groups = keys.map((_, i) => decimals[i] ?? i + 3);
   return `SELECT ${columns.join(', ')} FROM ${rowsOf(input, params)}
     ${groups.length > 0 ? `GROUP BY ${groups.join(', ')}` : ''} HAVING count(*) > 0
     ORDER BY min(${orderOf(source)})`;
