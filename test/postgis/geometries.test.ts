@@ -388,8 +388,10 @@ describe('geographies across 180 degrees', () => {
     );
     const { extent84, source } = await layerOf(postgres.url, 'polar');
     expect(extent84).toEqual([-180, 80, 180, 90]);
-    expect((await page(source, { filter: box(-150, 85, -140, 89) as never })).ids).toEqual([1]);
-    expect((await page(source)).list[0]!.geometry).toMatchObject({ type: 'Polygon' });
+    expect((await page(source as PostgisSource, { filter: box(-150, 85, -140, 89) as never })).ids).toEqual([
+      1,
+    ]);
+    expect((await page(source as PostgisSource)).list[0]!.geometry).toMatchObject({ type: 'Polygon' });
   });
 
   it('have an extent across 180 degrees', async () => {

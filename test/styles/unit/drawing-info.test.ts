@@ -27,8 +27,9 @@ it('gives a class of an integer beyond 2^53 its double for clients, and no other
   expect(JSON.stringify(made.layers)).toContain(double);
   const drawn = JSON.stringify(readDigits(made.layers));
   expect([drawn.includes(value), drawn.includes(double)]).toEqual([true, false]);
-  const { drawingInfo } = exportDrawingInfo(made.layers) as { drawingInfo: { renderer: object } };
-  expect(drawingInfo.renderer).toMatchObject({ uniqueValueInfos: [{ value }] });
+  expect(exportDrawingInfo(made.layers).drawingInfo).toMatchObject({
+    renderer: { uniqueValueInfos: [{ value }] },
+  });
 
   const several = { ...renderer, field2: 'c', uniqueValueInfos: [{ ...infos[0], value: `${value},x` }] };
   const joined = importDrawingInfo({ renderer: several });
