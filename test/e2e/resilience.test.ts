@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { multipart } from '../admin/support/multipart.js';
 import { geoPackageStore } from '../edits/support.js';
-import { type ServerSetup, startServerProcess, type TestServer } from '../support/server.js';
+import { type ServerSetup, startServer, startServerProcess, type TestServer } from '../support/server.js';
 import { repetitions } from '../support/soak.js';
 import { eventually, json, raw } from './support/http.js';
 import { alive, engines, gateways, logLines } from './support/processes.js';
 
+const DEM = 'demo/data/olinda_dem_utm25s.tif';
 let server: TestServer | undefined;
 const folders: string[] = [];
 
@@ -127,7 +128,7 @@ describe('a server', () => {
 
 describe('a gateway that is killed', () => {
   it('among several leaves the others serving', async () => {
-    const { url, process: supervisor } = await start({ args: ['--processes', '2'] });
+    const { url, process: supervisor } = await start({ sources: [DEM], args: ['--processes', '2'] });
     const both = gateways(supervisor.pid!);
     expect(both).toHaveLength(2);
     process.kill(both[0]!, 'SIGKILL');
@@ -142,7 +143,7 @@ describe('a gateway that is killed', () => {
 
 describe('a supervisor that is killed', () => {
   it('leaves no child behind', async () => {
-    const { process: supervisor, dataDir } = await start();
+    const { process: supervisor, dataDir } = await start({ sources: [DEM] });
     folders.push(dataDir);
     const children = [...gateways(supervisor.pid!), ...engines(supervisor.pid!)];
     expect(children).toHaveLength(2);
@@ -154,7 +155,7 @@ describe('a supervisor that is killed', () => {
 describe('the catalog', () => {
   it('takes up a file that is copied into the folder, and drops one that is removed, without a restart', async () => {
     const data = folder();
-    copyFileSync('demo/data/olinda_dem_utm25s.tif', join(data, 'dem.tif'));
+    copyFileSync(DEM, join(data, 'dem.tif'));
     const { url, process: supervisor } = await start({ sources: [data] });
     const [gateway] = gateways(supervisor.pid!);
     expect(await collections(url)).toEqual(['dem']);
@@ -174,9 +175,9 @@ describe('the catalog', () => {
 
   it('is read again on SIGHUP', async () => {
     const data = folder();
-    copyFileSync('demo/data/olinda_dem_utm25s.tif', join(data, 'dem.tif'));
+    copyFileSync(DEM, join(data, 'dem.tif'));
     const { url, process: supervisor } = await start({ sources: [data], env: { SVC_DATA__WATCH: 'false' } });
-    copyFileSync('demo/data/olinda_dem_utm25s.tif', join(data, 'second.tif'));
+    copyFileSync(DEM, join(data, 'second.tif'));
     await new Promise((resolve) => setTimeout(resolve, 1500));
     expect(await collections(url)).toEqual(['dem']);
     supervisor.kill('SIGHUP');
@@ -186,7 +187,7 @@ describe('the catalog', () => {
   it('serves a changed file anew: another tile, another entity tag', async () => {
     const data = folder();
     const file = join(data, 'picture.tif');
-    copyFileSync('demo/data/olinda_dem_utm25s.tif', file);
+    copyFileSync(DEM, file);
     const { url } = await start({ sources: [data] });
     const map = async () => (await json(`${url}/ogc/coverages/collections/picture`)).defaultFields.length;
     expect(await map()).toBe(1);
@@ -198,7 +199,7 @@ describe('the catalog', () => {
     const place = folder();
     const config = join(place, 'graticule.yaml');
     writeFileSync(config, 'logging:\n  level: Information\n');
-    const { url, process: supervisor, log } = await start({ args: ['--config', config] });
+    const { url, process: supervisor, log } = await start({ sources: [DEM], args: ['--config', config] });
     const before = await collections(url);
     writeFileSync(config, 'logging:\n  level: Loud\nnonsense: true\n');
     supervisor.kill('SIGHUP');
@@ -294,7 +295,8 @@ describe('a server that is told to stop', () => {
       agent.destroy();
       expect(await ended).toEqual([0, null]);
 
-      const again = await start(setup);
+      const again = await startServer(setup);
+      server = again;
       const names = (await json(`${again.url}/ogc/features/collections/spots/items`)).features;
       expect(names.map(({ properties }: { properties: { name: string } }) => properties.name)).toEqual([
         'in flight',

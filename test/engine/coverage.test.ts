@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CoverageResult, CoverageTask } from '../../src/core/rasters.js';
 import { readCog } from '../support/cog.js';
+import { gdalTool, rasterValues } from '../support/gdal-tools.js';
 import { DEM, fileRaster, LANDSAT, suiteEngine } from './support.js';
 
 const suite = suiteEngine();
@@ -28,18 +28,6 @@ async function crsOf(path: string): Promise<string> {
 
 const place = (name: string) => join(scratch.path, name);
 
-function tool(program: string, ...args: (string | number)[]): string {
-  return execFileSync(program, args.map(String), { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
-}
-
-/** Values of all bands, one after the other, read by gdal_translate. */
-function values(path: string): Float64Array {
-  const raw = place('values.raw');
-  tool('gdal_translate', '-q', '-of', 'ENVI', '-ot', 'Float64', '-co', 'INTERLEAVE=BSQ', path, raw);
-  const bytes = readFileSync(raw);
-  return new Float64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
-}
-
 interface Info {
   size: [number, number];
   metadata: Record<string, Record<string, string>>;
@@ -58,7 +46,7 @@ interface Info {
   }[];
 }
 
-const gdalinfo = (path: string): Info => JSON.parse(tool('gdalinfo', '-json', path));
+const gdalinfo = (path: string): Info => JSON.parse(gdalTool('gdalinfo', '-json', path));
 
 async function written(name: string, result: CoverageResult): Promise<string> {
   const path = place(name);
@@ -68,7 +56,7 @@ async function written(name: string, result: CoverageResult): Promise<string> {
 
 /** Largest and mean difference of the values of two rasters of one size. */
 function difference(a: string, b: string): { most: number; mean: number } {
-  const [left, right] = [values(a), values(b)];
+  const [left, right] = [rasterValues(a), rasterValues(b)];
   expect(left.length).toBe(right.length);
   let [most, sum] = [0, 0];
   for (let i = 0; i < left.length; i++) {
@@ -92,12 +80,22 @@ describe('values agree with the utilities of GDAL', () => {
     const crs = await crsOf(source);
     const ours = await coverage(source, { bbox: window, bboxCrs: crs, crs });
     const reference = place('reference.tif');
-    tool('gdal_translate', '-q', '-projwin', window[0], window[3], window[2], window[1], source, reference);
+    gdalTool(
+      'gdal_translate',
+      '-q',
+      '-projwin',
+      window[0],
+      window[3],
+      window[2],
+      window[1],
+      source,
+      reference,
+    );
     const [, dx, , y0, , dy] = gdalinfo(reference).geoTransform as number[];
     // gdal_translate leaves out what a window only touches; cut ours to the same pixels by place.
     expect(ours.bbox[3]).toBeGreaterThanOrEqual(y0! - 1e-6);
     const again = place('again.tif');
-    tool(
+    gdalTool(
       'gdal_translate',
       '-q',
       '-projwin',
@@ -118,15 +116,15 @@ describe('values agree with the utilities of GDAL', () => {
     ['EPSG:4326', [-34.95, -8.1, -34.88, -8]],
   ] as const)('over all of a window that reaches beyond the raster, in %s', async (crs, box) => {
     const source = place('low.tif');
-    tool('gdal_translate', '-q', '-b', 1, '-a_nodata', 9, LANDSAT, source);
+    gdalTool('gdal_translate', '-q', '-b', 1, '-a_nodata', 9, LANDSAT, source);
     const reference = place('whole-reference.tif');
     const size = [60, 75] as [number, number];
-    tool('gdalwarp', '-q', '-overwrite', '-t_srs', crs, '-te', ...box, '-ts', ...size, source, reference);
+    gdalTool('gdalwarp', '-q', '-overwrite', '-t_srs', crs, '-te', ...box, '-ts', ...size, source, reference);
     const task = { bbox: [...box] as const, bboxCrs: crs, crs, size, resampling: 'nearest' as const };
     const ours = await written('whole.tif', await coverage(source, { ...task, isWhole: true }));
     expect(difference(ours, reference).most).toBe(0);
     expect(gdalinfo(ours).geoTransform).toEqual(gdalinfo(reference).geoTransform);
-    expect(values(ours)[values(ours).length - 60]).toBe(9);
+    expect(rasterValues(ours)[rasterValues(ours).length - 60]).toBe(9);
     const part = await coverage(source, task);
     expect(part.bbox[0]).toBeGreaterThan(box[0]);
     await expect(coverage(source, { ...task, size: [60, 0], isWhole: true })).rejects.toMatchObject({
@@ -139,7 +137,7 @@ describe('values agree with the utilities of GDAL', () => {
       const ours = await coverage(source, { size: [150, 120], resampling, crs: await crsOf(source) });
       const reference = place('scaled.tif');
       const method = resampling === 'nearest' ? 'near' : resampling;
-      tool('gdal_translate', '-q', '-outsize', 150, 120, '-r', method, source, reference);
+      gdalTool('gdal_translate', '-q', '-outsize', 150, 120, '-r', method, source, reference);
       const { most } = difference(await written('ours.tif', ours), reference);
       expect(most).toBeLessThanOrEqual(resampling === 'nearest' ? 0 : tolerance);
     }
@@ -157,7 +155,7 @@ describe('values agree with the utilities of GDAL', () => {
       });
       const reference = place('warped.tif');
       const method = resampling === 'nearest' ? 'near' : resampling;
-      tool(
+      gdalTool(
         'gdalwarp',
         '-q',
         '-overwrite',
@@ -181,12 +179,12 @@ describe('values agree with the utilities of GDAL', () => {
   it('takes values that are names as they are, and interpolates others, when nothing is said', async () => {
     const kinds = place('kinds.tif');
     const palette = place('kinds.vrt');
-    tool('gdal_translate', '-q', '-of', 'VRT', '-b', 1, LANDSAT, palette);
+    gdalTool('gdal_translate', '-q', '-of', 'VRT', '-b', 1, LANDSAT, palette);
     const entry = '<Entry c1="1" c2="2" c3="3" c4="255"/>';
     const colors = `<ColorInterp>Palette</ColorInterp><ColorTable>${entry.repeat(256)}</ColorTable>`;
     const text = readFileSync(palette, 'utf8').replace('<ColorInterp>Gray</ColorInterp>', colors);
     writeFileSync(palette, text);
-    tool('gdal_translate', '-q', palette, kinds);
+    gdalTool('gdal_translate', '-q', palette, kinds);
     for (const crs of [UTM, 'EPSG:3857']) {
       const task = { crs, size: [100, 90] as [number, number] };
       for (const [source, resampling] of [
@@ -207,8 +205,8 @@ describe('values agree with the utilities of GDAL', () => {
     const ours = await coverage(LANDSAT, { crs: 'EPSG:3857', pixel: [95, 190], resampling: 'nearest' });
     const [coarse, reference] = [place('coarse.vrt'), place('two-steps.tif')];
     const size = [Math.round(9946.5 / 95), Math.round(10032 / 190)];
-    tool('gdal_translate', '-q', '-of', 'VRT', '-outsize', ...size, '-r', 'near', LANDSAT, coarse);
-    tool(
+    gdalTool('gdal_translate', '-q', '-of', 'VRT', '-outsize', ...size, '-r', 'near', LANDSAT, coarse);
+    gdalTool(
       'gdalwarp',
       '-q',
       '-overwrite',
@@ -230,7 +228,7 @@ describe('values agree with the utilities of GDAL', () => {
   it('in the size that gdalwarp chooses when nothing is said', async () => {
     const ours = await coverage(LANDSAT, { crs: 'EPSG:3857' });
     const reference = place('chosen.tif');
-    tool('gdalwarp', '-q', '-overwrite', '-t_srs', 'EPSG:3857', LANDSAT, reference);
+    gdalTool('gdalwarp', '-q', '-overwrite', '-t_srs', 'EPSG:3857', LANDSAT, reference);
     const { size } = gdalinfo(reference);
     expect(Math.abs(ours.width - size[0])).toBeLessThanOrEqual(2);
     expect(Math.abs(ours.height - size[1])).toBeLessThanOrEqual(2);
@@ -257,9 +255,9 @@ describe('a GeoTIFF', () => {
 
   it('leaves nothing beside the file that is read', async () => {
     const folder = place('alone');
-    tool('mkdir', folder);
+    gdalTool('mkdir', folder);
     const path = join(folder, 'dem.tif');
-    tool('cp', DEM, path);
+    gdalTool('cp', DEM, path);
     const crs = await crsOf(path);
     const tasks: Partial<CoverageTask>[] = [
       { crs },
@@ -273,15 +271,15 @@ describe('a GeoTIFF', () => {
     for (const task of tasks) await coverage(path, task);
     // Opening another file gives the first one's handle no reason to stay.
     for (let i = 0; i < 10; i++) await coverage(LANDSAT, {});
-    tool('touch', path);
+    gdalTool('touch', path);
     await coverage(path, { crs });
-    expect(tool('ls', folder).trim()).toBe('dem.tif');
+    expect(gdalTool('ls', folder).trim()).toBe('dem.tif');
   });
 
   it('carries statistics of its own pixels', async () => {
     const ours = await coverage(DEM, { bbox: [290000, 9112000, 292000, 9113000], bboxCrs: UTM });
     const path = await written('ours.tif', ours);
-    const all = values(path);
+    const all = rasterValues(path);
     const { metadata } = gdalinfo(path).bands[0]!;
     expect(Number(metadata['']!['STATISTICS_MAXIMUM'])).toBeCloseTo(Math.max(...all), 4);
     expect(Number(metadata['']!['STATISTICS_MEAN'])).toBeCloseTo(all.reduce((a, b) => a + b) / all.length, 3);
@@ -291,14 +289,14 @@ describe('a GeoTIFF', () => {
   function telling(): string {
     const [vrt, tif] = [place('telling.vrt'), place('telling.tif')];
     if (existsSync(tif)) return tif;
-    tool('gdal_translate', '-q', '-of', 'VRT', '-b', 1, '-b', 2, '-a_nodata', 0, LANDSAT, vrt);
+    gdalTool('gdal_translate', '-q', '-of', 'VRT', '-b', 1, '-b', 2, '-a_nodata', 0, LANDSAT, vrt);
     let band = 0;
     const text = readFileSync(vrt, 'utf8').replace(/<VRTRasterBand[^>]*>/g, (start) => {
       band += 1;
       return `${start}<Description>band &amp; &lt;${band}&gt;</Description><UnitType>K/${band}</UnitType><Offset>${band}</Offset><Scale>0.5</Scale>`;
     });
     writeFileSync(vrt, text);
-    tool('gdal_translate', '-q', vrt, tif);
+    gdalTool('gdal_translate', '-q', vrt, tif);
     return tif;
   }
 
@@ -323,37 +321,37 @@ describe('a GeoTIFF', () => {
     async (type) => {
       const path = place(`${type}.tif`);
       const scale = type.startsWith('UInt') ? [0, 255, 0, 40_000] : [0, 255, -20_000, 20_000];
-      tool('gdal_translate', '-q', '-ot', type, '-scale', ...scale, '-b', 1, '-b', 4, LANDSAT, path);
+      gdalTool('gdal_translate', '-q', '-ot', type, '-scale', ...scale, '-b', 1, '-b', 4, LANDSAT, path);
       const theirs = place('theirs.tif');
-      tool('gdal_translate', '-q', '-srcwin', 20, 30, 100, 90, path, theirs);
+      gdalTool('gdal_translate', '-q', '-srcwin', 20, 30, 100, 90, path, theirs);
       const [x0, dx, , y0, , dy] = gdalinfo(path).geoTransform as [number, number, 0, number, 0, number];
       const bbox = [x0 + 20 * dx, y0 + 120 * dy, x0 + 120 * dx, y0 + 30 * dy] as const;
       const ours = await written('ours.tif', await coverage(path, { bbox, bboxCrs: UTM, crs: UTM }));
       expect(gdalinfo(ours).bands.map((band) => band.type)).toEqual([type, type]);
-      expect(values(ours)).toEqual(values(theirs));
-      expect(values(ours).length).toBeGreaterThan(8000);
+      expect(rasterValues(ours)).toEqual(rasterValues(theirs));
+      expect(rasterValues(ours).length).toBeGreaterThan(8000);
     },
   );
 
   it('has the parts of complex numbers as bands', async () => {
     const [path, real] = [place('complex.tif'), place('real.tif')];
-    tool('gdal_translate', '-q', '-ot', 'CFloat32', '-b', 1, LANDSAT, path);
-    tool('gdal_translate', '-q', '-ot', 'Float32', '-b', 1, LANDSAT, real);
+    gdalTool('gdal_translate', '-q', '-ot', 'CFloat32', '-b', 1, LANDSAT, path);
+    gdalTool('gdal_translate', '-q', '-ot', 'Float32', '-b', 1, LANDSAT, real);
     const ours = await written('ours.tif', await coverage(path, { crs: await crsOf(path) }));
     expect(gdalinfo(ours).bands.map((band) => [band.type, band.description])).toEqual([
       ['Float32', 'real part'],
       ['Float32', 'imaginary part'],
     ]);
     const first = place('first.tif');
-    tool('gdal_translate', '-q', '-b', 1, ours, first);
-    expect(values(first)).toEqual(values(real));
+    gdalTool('gdal_translate', '-q', '-b', 1, ours, first);
+    expect(rasterValues(first)).toEqual(rasterValues(real));
   });
 
   it('keeps what a raster says of itself, and that its values belong to points', async () => {
     const path = place('said.tif');
     const said = { AREA_OR_POINT: 'Point', TIFFTAG_COPYRIGHT: '© them', 'made <by>': 'us & "them"' };
     const items = Object.entries(said).flatMap(([name, value]) => ['-mo', `${name}=${value}`]);
-    tool('gdal_translate', '-q', ...items, DEM, path);
+    gdalTool('gdal_translate', '-q', ...items, DEM, path);
     const info = gdalinfo(await written('ours.tif', await coverage(path, { crs: await crsOf(path) })));
     expect(info.metadata['']).toMatchObject(said);
     expect(info.geoTransform).toEqual(gdalinfo(DEM).geoTransform);
@@ -375,7 +373,7 @@ describe('a GeoTIFF', () => {
 
   it('keeps a mask of the file', async () => {
     const masked = place('masked.tif');
-    tool(
+    gdalTool(
       'gdal_translate',
       '-q',
       '--config',
@@ -402,7 +400,7 @@ describe('a GeoTIFF', () => {
       const cog = readCog(readFileSync(file!));
       expect(cog.overviews[0]).toEqual([1800, 1600]);
       rmSync(file!);
-      expect(tool('ls', scratch.path)).not.toMatch(/engine-1-/);
+      expect(gdalTool('ls', scratch.path)).not.toMatch(/engine-1-/);
     }
   });
 
@@ -432,12 +430,12 @@ describe('the antimeridian', () => {
     );
     const head = `ncols ${columns}\nnrows 180\nxllcorner ${west}\nyllcorner -90\ncellsize 1\nNODATA_value -9999\n`;
     writeFileSync(asc, `${head}${rows.join('\n')}\n`);
-    tool('gdal_translate', '-q', '-a_srs', crs, '-ot', 'Int32', asc, path);
+    gdalTool('gdal_translate', '-q', '-a_srs', crs, '-ot', 'Int32', asc, path);
     return path;
   }
 
   const row = (path: string, width: number) =>
-    [...values(path).subarray(0, width)].map((v) => Math.floor(v / 100));
+    [...rasterValues(path).subarray(0, width)].map((v) => Math.floor(v / 100));
 
   it('is crossed by one continuous grid', async () => {
     for (const [name, west] of [
@@ -485,7 +483,7 @@ describe('the antimeridian', () => {
 
   it('is crossed by rasters in projected CRSs', async () => {
     const mercator = place('mercator.tif');
-    tool(
+    gdalTool(
       'gdalwarp',
       '-q',
       '-overwrite',
@@ -511,7 +509,7 @@ describe('the antimeridian', () => {
 
   it('does not make a raster across it as wide as the globe', async () => {
     const fiji = place('fiji.tif');
-    tool(
+    gdalTool(
       'gdalwarp',
       '-q',
       '-overwrite',
@@ -549,7 +547,7 @@ describe('the antimeridian', () => {
       format: 'png',
     });
     expect([width, height]).toEqual([9, 20]);
-    const shades = tool(
+    const shades = gdalTool(
       'gdal_translate',
       '-q',
       '-of',

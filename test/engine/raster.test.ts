@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
+import { gdalTool } from '../support/gdal-tools.js';
 import { DEM, fileRaster, LANDSAT, scratchDirectory, suiteEngine } from './support.js';
 
 const suite = suiteEngine();
@@ -20,13 +20,13 @@ interface GdalInfo {
 function gdalinfo(bytes: Uint8Array, ...options: string[]): GdalInfo {
   const path = join(scratch.path, 'answer.tif');
   writeFileSync(path, bytes);
-  return JSON.parse(execFileSync('gdalinfo', ['-json', ...options, path], { encoding: 'utf8' }));
+  return JSON.parse(gdalTool('gdalinfo', '-json', ...options, path));
 }
 
 /** Derives a test file with the gdal command line tools. */
 function derived(name: string, ...args: string[]): string {
   const path = join(scratch.path, name);
-  execFileSync('gdal_translate', ['-q', ...args, path]);
+  gdalTool('gdal_translate', ...args, path);
   return path;
 }
 
@@ -47,11 +47,7 @@ describe('raster.inspect', () => {
 
   it('samples statistics close to the exact ones', async () => {
     const { bands } = await suite.pool.run('raster.inspect', { source: fileRaster(DEM) });
-    const exact = JSON.parse(
-      execFileSync('gdalinfo', ['-json', '-stats', '--config', 'GDAL_PAM_ENABLED', 'NO', DEM], {
-        encoding: 'utf8',
-      }),
-    );
+    const exact = JSON.parse(gdalTool('gdalinfo', '-json', '-stats', DEM));
     expect(bands[0]!.statistics!.mean).toBeCloseTo(exact.bands[0].mean, 3);
     expect(bands[0]!.statistics!.max).toBeCloseTo(exact.bands[0].maximum, 3);
   });
@@ -166,11 +162,7 @@ describe('raster.coverage', () => {
     expect(info.size).toEqual([349, 352]);
     expect(info.stac['proj:epsg']).toBe(31985);
     expect(info.metadata.IMAGE_STRUCTURE).toMatchObject({ LAYOUT: 'COG', COMPRESSION: 'DEFLATE' });
-    const source = JSON.parse(
-      execFileSync('gdalinfo', ['-json', '-stats', '--config', 'GDAL_PAM_ENABLED', 'NO', LANDSAT], {
-        encoding: 'utf8',
-      }),
-    );
+    const source = JSON.parse(gdalTool('gdalinfo', '-json', '-stats', LANDSAT));
     expect(info.bands.map(({ mean }) => mean)).toEqual([source.bands[4].mean, source.bands[0].mean]);
   });
 
@@ -212,7 +204,8 @@ describe('raster.coverage', () => {
     expect(info.cornerCoordinates.upperLeft[0]).toBeCloseTo(-34.9, 9);
     expect(info.cornerCoordinates.upperLeft[1]).toBeCloseTo(-7.97, 9);
     const reference = join(scratch.path, 'reference.tif');
-    execFileSync('gdalwarp', [
+    gdalTool(
+      'gdalwarp',
       '-q',
       '-t_srs',
       'EPSG:4326',
@@ -228,7 +221,7 @@ describe('raster.coverage', () => {
       'bilinear',
       LANDSAT,
       reference,
-    ]);
+    );
     const expected = gdalinfo(readFileSync(reference), '-stats');
     expect(info.bands[0]!.mean).toBeCloseTo(expected.bands[0]!.mean!, 1);
   });
@@ -337,7 +330,8 @@ describe('raster.image', () => {
     expect(empty).toBe(false);
     const reference = join(scratch.path, 'warped.tif');
     const grid = ['-te', ...bbox.map(String), '-ts', '256', '256'];
-    execFileSync('gdalwarp', [
+    gdalTool(
+      'gdalwarp',
       '-q',
       '-overwrite',
       '-t_srs',
@@ -347,7 +341,7 @@ describe('raster.image', () => {
       'bilinear',
       LANDSAT,
       reference,
-    ]);
+    );
     const differences = [0, 1, 2].map((band) => {
       const expected = rawBand(reference, band);
       return (
@@ -376,7 +370,7 @@ describe('raster.image', () => {
 
   function rawBand(path: string, band: number): Buffer {
     const raw = join(scratch.path, 'band.raw');
-    execFileSync('gdal_translate', ['-q', '-of', 'ENVI', '-b', String(band + 1), path, raw]);
+    gdalTool('gdal_translate', '-of', 'ENVI', '-b', band + 1, path, raw);
     return readFileSync(raw);
   }
 

@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { gdalTool } from '../support/gdal-tools.js';
 import { browserClients } from '../support/saved-page.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
@@ -44,8 +44,7 @@ const ACROSS = { bbox: '-34.95,-8.02,-34.86,-7.94', interpolation: 'RSP_NearestN
 
 /** Row by row from the top, as GDAL reads a file. */
 const valuesOf = (file: string): number[] =>
-  execFileSync('gdal_translate', ['-q', '-of', 'XYZ', file, '/vsistdout/'])
-    .toString()
+  gdalTool('gdal_translate', '-of', 'XYZ', file, '/vsistdout/')
     .trim()
     .split('\n')
     .map((line) => Math.fround(Number(line.split(' ')[2])));
@@ -70,9 +69,8 @@ it('is of the whole window, with a mask where the raster does not lie', async ()
   // 90 x 80 pixels of a square are a window that is wider.
   const half = ((Number(north) - Number(south)) / 80) * 45;
   const window = ['-te', `${middle - half}`, south!, `${middle + half}`, north!, '-ts', '90', '80'];
-  execFileSync('gdalwarp', [
-    ...['-q', '-t_srs', 'EPSG:4326', ...window, '-dstnodata', '-9999', '-r', 'near', FILE, expected],
-  ]);
+  const target = ['-t_srs', 'EPSG:4326', ...window, '-dstnodata', '-9999', '-r', 'near'];
+  gdalTool('gdalwarp', ...target, FILE, expected);
   const values = valuesOf(expected);
   expect(Array.from(mask!, (one) => one !== 0)).toEqual(values.map((value) => value !== -9999));
   const valid = (_: number, i: number) => mask![i] !== 0;

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { gdalTool } from '../support/gdal-tools.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
 /** Image services: pictures and values of rasters are those of GDAL. */
@@ -52,7 +53,7 @@ async function means(members: Record<string, string>): Promise<number[]> {
 }
 
 const valuesOf = (path: string, band: string) =>
-  execFileSync('gdal_translate', ['-q', '-of', 'XYZ', '-b', band, path, '/vsistdout/']).toString();
+  gdalTool('gdal_translate', '-of', 'XYZ', '-b', band, path, '/vsistdout/');
 
 const rule = (rasterFunction: string, args: object = {}) =>
   JSON.stringify({ rasterFunction, rasterFunctionArguments: args });
@@ -109,7 +110,7 @@ describe('finding and projecting', () => {
 
 describe('documents', () => {
   it('tell of bands, types and statistics', async () => {
-    const info = JSON.parse(execFileSync('gdalinfo', ['-json', '-stats', FILE]).toString()) as Json;
+    const info = JSON.parse(gdalTool('gdalinfo', '-json', '-stats', FILE)) as Json;
     const service = await json(SERVICE);
     expect(service).toMatchObject({
       ...{ bandCount: info.bands.length, capabilities: 'Image,Metadata,Catalog,Mensuration' },
@@ -147,9 +148,9 @@ describe('exported images', () => {
     writeFileSync(file, await bytes({ format: 'tiff', interpolation: 'RSP_NearestNeighbor' }));
     const expected = join(folder, 'expected.tif');
     const window = ['-te', '-34.9', '-8.02', '-34.86', '-7.98', '-ts', '100', '100'];
-    execFileSync('gdalwarp', ['-q', '-t_srs', 'EPSG:4326', ...window, '-r', 'near', FILE, expected]);
-    const text = (path: string) => execFileSync('gdal_translate', ['-q', '-of', 'XYZ', path, '/vsistdout/']);
-    expect(text(file).toString()).toBe(text(expected).toString());
+    gdalTool('gdalwarp', '-t_srs', 'EPSG:4326', ...window, '-r', 'near', FILE, expected);
+    const text = (path: string) => gdalTool('gdal_translate', '-of', 'XYZ', path, '/vsistdout/');
+    expect(text(file)).toBe(text(expected));
   });
 
   it.each([
@@ -171,12 +172,12 @@ describe('exported images', () => {
         f: 'json',
       });
       const window = [extent.xmin, extent.ymin, extent.xmax, extent.ymax].map(String);
-      execFileSync('gdalwarp', [
-        ...['-q', '-overwrite', '-t_srs', `EPSG:${bboxSR}`, '-te', ...window, '-ts', '50', '60'],
+      gdalTool(
+        'gdalwarp',
+        ...['-overwrite', '-t_srs', `EPSG:${bboxSR}`, '-te', ...window, '-ts', '50', '60'],
         ...['-r', 'near', '-dstalpha', `demo/data/${name}.tif`, expected],
-      ]);
-      const alpha = JSON.parse(execFileSync('gdalinfo', ['-json', expected]).toString()).bands
-        .length as number;
+      );
+      const alpha = JSON.parse(gdalTool('gdalinfo', '-json', expected)).bands.length as number;
       expect(valuesOf(file, '1')).toBe(valuesOf(expected, '1'));
       // What lies beside the raster is no value.
       expect(valuesOf(file, 'mask')).toBe(valuesOf(expected, `${alpha}`));

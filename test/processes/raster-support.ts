@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import gdal from 'gdal-async';
 import { expect } from 'vitest';
+import { gdalTool } from '../support/gdal-tools.js';
 import { type Json, ProcessClient } from './support.js';
 
 export const DEM = 'demo/data/olinda_dem_utm25s.tif';
@@ -28,9 +29,8 @@ export class Files {
 export function tool(program: string, ...args: string[]): void {
   const script = `/usr/bin/${program}.py`;
   const quiet = program === 'gdal_calc' ? '--quiet' : '-q';
-  execFileSync(existsSync(script) ? script : program, [...args, quiet], {
-    env: { ...process.env, GDAL_PAM_ENABLED: 'NO' },
-  });
+  if (!existsSync(script)) gdalTool(program, ...args, quiet);
+  else execFileSync(script, [...args, quiet]);
 }
 
 /** Talks to the processes of rasters of a server. */

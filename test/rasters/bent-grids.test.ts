@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RasterSource } from '../../src/core/rasters.js';
 import { suiteEngine } from '../engine/support.js';
+import { gdalTool, rasterValues } from '../support/gdal-tools.js';
 import { writeArray } from './support.js';
 
 /** Grids with two-dimensional coordinates, as xarray and models write them, beside what GDAL's own gdalwarp makes of them. */
@@ -63,14 +64,11 @@ async function onlyRaster(path: string) {
 }
 
 function pixelsOf(tiff: string): { values: Float64Array; width: number; transform: number[] } {
-  const raw = inScratch('pixels.raw');
-  execFileSync('gdal_translate', ['-q', '-of', 'ENVI', '-ot', 'Float64', '-b', '1', tiff, raw]);
-  const bytes = readFileSync(raw);
-  const info = JSON.parse(execFileSync('gdalinfo', ['-json', tiff], { encoding: 'utf8' })) as {
+  const info = JSON.parse(gdalTool('gdalinfo', '-json', tiff)) as {
     size: [number, number];
     geoTransform: number[];
   };
-  const values = new Float64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+  const values = rasterValues(tiff).subarray(0, info.size[0] * info.size[1]);
   return { values, width: info.size[0], transform: info.geoTransform };
 }
 
@@ -114,10 +112,11 @@ describe('a grid with arrays of longitude and latitude', () => {
       transform[3]!,
     ];
     const peer = inScratch('peer.tif');
-    execFileSync('gdalwarp', [
-      ...['-q', '-overwrite', '-geoloc', '-t_srs', 'EPSG:4326', '-te', ...box.map(String)],
+    gdalTool(
+      'gdalwarp',
+      ...['-overwrite', '-geoloc', '-t_srs', 'EPSG:4326', '-te', ...box.map(String)],
       ...['-ts', String(width), String(height), '-r', 'near', '-et', '0', `NETCDF:${path}:t`, peer],
-    ]);
+    );
     const theirs = pixelsOf(peer).values;
     expect(theirs.filter((value) => value > 0).length).toBeGreaterThan(800);
     expect(values.filter((value, i) => value !== theirs[i]).length).toBe(0);

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { RasterPosition, RasterSource } from '../../src/core/rasters.js';
 import { findFiles } from '../../src/services/publish/find.js';
 import { ROOT, suiteEngine } from '../engine/support.js';
+import { gdalTool, rasterValues } from '../support/gdal-tools.js';
 import { range, type TestGrid, writeArray, writeNetcdf, writeZarr } from './support.js';
 
 const SERIES = join(ROOT, 'demo/data/years/bcsd_obs_1999.nc');
@@ -36,19 +37,8 @@ async function valuesOf(source: RasterSource, at?: RasterPosition): Promise<numb
 function pixels(tiff: Uint8Array): number[] {
   const path = inScratch('answer.tif');
   writeFileSync(path, tiff);
-  execFileSync('gdal_translate', [
-    '-q',
-    '-of',
-    'ENVI',
-    '-ot',
-    'Float64',
-    '-b',
-    '1',
-    path,
-    inScratch('answer.raw'),
-  ]);
-  const bytes = readFileSync(inScratch('answer.raw'));
-  return [...new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 8)];
+  const { size } = JSON.parse(gdalTool('gdalinfo', '-json', path)) as { size: [number, number] };
+  return [...rasterValues(path).subarray(0, size[0] * size[1])];
 }
 
 /** A world of 36 x 18 cells from 0 to 360 degrees, from south to north. */
@@ -89,13 +79,7 @@ describe('a netCDF file', () => {
   it('shows the values that gdal_translate reads, of the month that is asked for', async () => {
     const { source } = await onlyRaster(SERIES);
     const expected = (band: number) => {
-      execFileSync('gdal_translate', [
-        '-q',
-        '-b',
-        String(band),
-        `NETCDF:"${SERIES}":pr`,
-        inScratch('month.tif'),
-      ]);
+      gdalTool('gdal_translate', '-b', band, `NETCDF:"${SERIES}":pr`, inScratch('month.tif'));
       return pixels(readFileSync(inScratch('month.tif')));
     };
     expect(await valuesOf(source, { time: 4 })).toEqual(expected(5));

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { gdalTool } from '../support/gdal-tools.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 /** Band math, ranges and colour maps of maps and tiles, on the Landsat scene and the terrain of the demo data. */
@@ -24,16 +25,11 @@ beforeAll(async () => {
     '-outsize',
     '400',
     '400',
+    ...['-b', '1', '-b', '2', '-b', '3'],
     SCENE,
     join(work, 'rgb.tif'),
-    '-b',
-    '1',
-    '-b',
-    '2',
-    '-b',
-    '3',
   ];
-  execFileSync('gdal_translate', palette);
+  gdalTool('gdal_translate', ...palette);
   execFileSync('rgb2pct.py', ['-n', '8', join(work, 'rgb.tif'), join(work, 'indexed.tif')]);
   // Two columns are there and two are not.
   const halves = { gone: join(work, 'gone.tif'), there: join(work, 'there.tif') };
@@ -47,7 +43,7 @@ beforeAll(async () => {
   half(halves.there, 2, 255);
   execFileSync('gdalbuildvrt', ['-q', join(work, 'both.vrt'), halves.gone, halves.there]);
   const roles = ['-colorinterp', 'red,green,blue,alpha'];
-  execFileSync('gdal_translate', ['-q', ...roles, join(work, 'both.vrt'), join(work, 'alpha.tif')]);
+  gdalTool('gdal_translate', ...roles, join(work, 'both.vrt'), join(work, 'alpha.tif'));
   const gradient = `
 import numpy as np
 from osgeo import gdal, osr
@@ -85,7 +81,7 @@ const remember = <T>(read: (of: string) => T) => {
     return known.get(of)!;
   };
 };
-const info = remember((path): Info => JSON.parse(execFileSync('gdalinfo', ['-json', path]).toString()));
+const info = remember((path): Info => JSON.parse(gdalTool('gdalinfo', '-json', path)));
 
 const layerIdOf = remember(async (name): Promise<string> => {
   const { collections } = await (await fetch(`${server.url}/ogc/tiles/collections`)).json();

@@ -14,6 +14,7 @@ import gdal from 'gdal-async';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALL_MERGES, type Merge, type MosaicMember, type RasterMosaic } from '../../src/core/rasters.js';
 import { DEM, fileRaster, LANDSAT, suiteEngine } from '../engine/support.js';
+import { gdalTool } from '../support/gdal-tools.js';
 import { pythonOfClients } from '../support/python.js';
 import { startServer, type TestServer } from '../support/server.js';
 
@@ -25,9 +26,7 @@ function quarters(folder: string): string[] {
   return [0, 1, 2, 3].map((index) => {
     const path = join(folder, `quarter-${index}.tif`);
     const window = [(index % 2) * 175, (index >> 1) * 176, 175 - (index % 2), 176].map(String);
-    execFileSync('gdal_translate', ['-q', '-srcwin', ...window, LANDSAT, path], {
-      stdio: ['ignore', 'ignore', 'ignore'],
-    });
+    gdalTool('gdal_translate', '-srcwin', ...window, LANDSAT, path);
     return path;
   });
 }
@@ -222,8 +221,8 @@ describe('a mosaic', () => {
     const paint = (name: string, value: number, ...options: string[]) => {
       const path = inScratch(name);
       const scale = ['-scale', '0', '255', String(value), String(value), '-ot', 'Byte', '-b', '1'];
-      execFileSync('gdal_translate', ['-q', ...scale, LANDSAT, `${path}.tif`]);
-      execFileSync('gdalwarp', ['-q', '-overwrite', ...options, `${path}.tif`, path]);
+      gdalTool('gdal_translate', ...scale, LANDSAT, `${path}.tif`);
+      gdalTool('gdalwarp', '-overwrite', ...options, `${path}.tif`, path);
       return path;
     };
     const below = paint('below.tif', 50);
@@ -363,11 +362,7 @@ describe('a tile index', () => {
     expect(response.status).toBe(200);
     writeFileSync(join(folder, 'answer.tif'), Buffer.from(await response.arrayBuffer()));
     const [answer, scene] = [join(folder, 'answer.tif'), LANDSAT].map((path) =>
-      JSON.parse(
-        execFileSync('gdalinfo', ['-json', '-checksum', '--config', 'GDAL_PAM_ENABLED', 'NO', path], {
-          encoding: 'utf8',
-        }),
-      ),
+      JSON.parse(gdalTool('gdalinfo', '-json', '-checksum', path)),
     );
     expect(answer.size).toEqual(scene.size);
     expect(answer.bands.map((band: { checksum: number }) => band.checksum)).toEqual(

@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { gdalTool } from '../support/gdal-tools.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { range, writeNetcdf } from './support.js';
 
@@ -19,7 +19,7 @@ function write(name: string, rows: number[][], ...options: string[]): void {
   const columns = rows[0]!.length;
   const head = `ncols ${columns}\nnrows ${rows.length}\nxllcorner 0\nyllcorner 0\ncellsize 1\n`;
   writeFileSync(join(tmpdir(), `${name}.asc`), head + rows.map((row) => row.join(' ')).join('\n'));
-  execFileSync('gdal_translate', ['-q', ...options, join(tmpdir(), `${name}.asc`), file(`${name}.tif`)]);
+  gdalTool('gdal_translate', ...options, join(tmpdir(), `${name}.asc`), file(`${name}.tif`));
   rmSync(join(tmpdir(), `${name}.asc`));
 }
 
@@ -31,7 +31,7 @@ const grid = (columns: number, rows: number, value: (column: number, row: number
 const IN_DEGREES = ['-a_srs', 'EPSG:4326'];
 const HERE = ['-a_ullr', '7', '48', '7.64', '47.36'];
 /** GDAL from 3.7 has a type for signed bytes. */
-const hasInt8 = !/GDAL 3\.[0-6]\./.test(execFileSync('gdalinfo', ['--version'], { encoding: 'utf8' }));
+const hasInt8 = !/GDAL 3\.[0-6]\./.test(gdalTool('gdalinfo', '--version'));
 
 beforeAll(async () => {
   // Each column has its own value, from the west.
@@ -96,7 +96,7 @@ beforeAll(async () => {
      <VRTRasterBand dataType="CInt16" band="1" subClass="VRTDerivedRasterBand"><PixelFunctionType>complex</PixelFunctionType>
      ${source('real.tif')}${source('imaginary.tif')}</VRTRasterBand></VRTDataset>`,
   );
-  execFileSync('gdal_translate', ['-q', join(tmpdir(), 'complex.vrt'), file('complex.tif')]);
+  gdalTool('gdal_translate', join(tmpdir(), 'complex.vrt'), file('complex.tif'));
   rmSync(join(tmpdir(), 'complex.vrt'));
   const corners = [
     [0, 0, 7, 48],
@@ -185,7 +185,9 @@ describe('a raster', () => {
       expect([path, answer.status, answer.ok ? '' : Buffer.from(bytes).toString()]).toEqual([path, 200, '']);
       writeFileSync(join(tmpdir(), 'odd-answer.tif'), bytes);
       const options = ['-q', '-of', 'XYZ', join(tmpdir(), 'odd-answer.tif'), '/vsistdout/'];
-      const lines = execFileSync('gdal_translate', options, { encoding: 'utf8' }).trim().split('\n');
+      const lines = gdalTool('gdal_translate', ...options)
+        .trim()
+        .split('\n');
       return lines.map((line) => line.split(' ').map(Number));
     };
     const values = async (path: string) => (await rows(path)).map(([, , value]) => value);

@@ -1,18 +1,15 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseBandMath } from '../../src/core/band-math/index.js';
 import type { RasterLook } from '../../src/core/raster-look.js';
 import { fileRaster, LANDSAT, suiteEngine } from '../engine/support.js';
+import { gdalTool, warpedPixels } from '../support/gdal-tools.js';
 
 /** Pictures of windows have the pixels that gdalwarp makes of them, however they are read. */
 
 const suite = suiteEngine();
 const inScratch = (name: string) => join(suite.scratch.path, name);
-const tool = (program: string, ...args: (string | number)[]) =>
-  execFileSync(program, args.map(String), { stdio: ['ignore', 'pipe', 'inherit'] });
-
 type Box = readonly [number, number, number, number];
 interface Window {
   bbox: Box;
@@ -32,11 +29,8 @@ function tiles(zoom: number, column: number, row: number, across = 1): Window {
 
 /** Red, green, blue and alpha of the window, by gdalwarp. */
 function warped(path: string, { bbox, crs, width, height }: Window, ...options: string[]): Uint8Array {
-  const [tif, bin] = [inScratch('warped.tif'), inScratch('warped.bin')];
   const grid = ['-t_srs', crs, '-te', ...bbox, '-ts', width, height];
-  tool('gdalwarp', '-q', '-overwrite', '-dstalpha', '-et', 0.125, ...grid, ...options, path, tif);
-  tool('gdal_translate', '-q', '-of', 'ENVI', '-co', 'INTERLEAVE=BIP', tif, bin);
-  return readFileSync(bin);
+  return Uint8Array.from(warpedPixels(path, '-dstalpha', '-et', 0.125, ...grid, ...options));
 }
 
 async function picture(path: string, window: Window, look?: RasterLook): Promise<Uint8Array> {
@@ -84,7 +78,7 @@ values = np.array([0, 1, 100, 255], np.uint8)
 row = values[np.arange(d.RasterXSize) // 5 % 4]
 d.GetRasterBand(1).GetMaskBand().WriteArray(np.tile(row, (d.RasterYSize, 1)))`;
 
-const infoOf = (path: string) => JSON.parse(String(tool('gdalinfo', '-json', path)));
+const infoOf = (path: string) => JSON.parse(String(gdalTool('gdalinfo', '-json', path)));
 /** The zoom of the tiles that a raster has the pixels of. */
 const zoomOf = (path: string) => Math.round(Math.log2((2 * HALF_WORLD) / 256 / infoOf(path).geoTransform[1]));
 
@@ -100,7 +94,7 @@ function world(): string {
   const path = inScratch('world.tif');
   const place = ['-a_srs', 'EPSG:4326', '-a_ullr', '-180', '90', '180', '-90'];
   if (!existsSync(path))
-    tool('gdal_translate', '-q', ...place, ...cog('BLOCKSIZE=128'), inScratch('large.tif'), path);
+    gdalTool('gdal_translate', '-q', ...place, ...cog('BLOCKSIZE=128'), inScratch('large.tif'), path);
   return path;
 }
 
@@ -108,13 +102,13 @@ const isSeen = (rgba: Uint8Array) => rgba.some((value, i) => i % 4 === 3 && valu
 
 beforeAll(() => {
   const large = inScratch('large.tif');
-  tool('gdal_translate', '-q', '-outsize', '400%', '400%', '-r', 'cubic', ...RGB, LANDSAT, large);
-  tool('gdal_translate', '-q', ...cog('BLOCKSIZE=128', 'COMPRESS=DEFLATE'), large, inScratch('utm.tif'));
-  tool('gdal_translate', '-q', ...GRID, '-co', 'ADD_ALPHA=YES', large, inScratch('alpha.tif'));
+  gdalTool('gdal_translate', '-q', '-outsize', '400%', '400%', '-r', 'cubic', ...RGB, LANDSAT, large);
+  gdalTool('gdal_translate', '-q', ...cog('BLOCKSIZE=128', 'COMPRESS=DEFLATE'), large, inScratch('utm.tif'));
+  gdalTool('gdal_translate', '-q', ...GRID, '-co', 'ADD_ALPHA=YES', large, inScratch('alpha.tif'));
   const jpeg = cog('TILING_SCHEME=GoogleMapsCompatible', 'BLOCKSIZE=128', 'COMPRESS=JPEG', 'ADD_ALPHA=YES');
-  tool('gdal_translate', '-q', ...jpeg, large, inScratch('mask.tif'));
-  tool('gdal_translate', '-q', ...GRID, '-co', 'ADD_ALPHA=NO', large, inScratch('opaque.tif'));
-  tool(
+  gdalTool('gdal_translate', '-q', ...jpeg, large, inScratch('mask.tif'));
+  gdalTool('gdal_translate', '-q', ...GRID, '-co', 'ADD_ALPHA=NO', large, inScratch('opaque.tif'));
+  gdalTool(
     'gdal_translate',
     '-q',
     ...GRID,
@@ -126,12 +120,12 @@ beforeAll(() => {
     inScratch('nodata.tif'),
   );
   const one = ['-b', '1', '-a_nodata', '60', '-co', 'ADD_ALPHA=NO'];
-  tool('gdal_translate', '-q', ...GRID, ...one, large, inScratch('grey.tif'));
+  gdalTool('gdal_translate', '-q', ...GRID, ...one, large, inScratch('grey.tif'));
   const tiled = ['-co', 'TILED=YES', '-co', 'COMPRESS=DEFLATE'];
-  tool('gdal_translate', '-q', ...tiled, inScratch('opaque.tif'), inScratch('masked.tif'));
-  tool('gdal_translate', '-q', ...tiled, '-b', 1, inScratch('opaque.tif'), inScratch('half.tif'));
-  tool('/usr/bin/python3', '-c', MASK, inScratch('masked.tif'));
-  tool('/usr/bin/python3', '-c', HALF, inScratch('half.tif'));
+  gdalTool('gdal_translate', '-q', ...tiled, inScratch('opaque.tif'), inScratch('masked.tif'));
+  gdalTool('gdal_translate', '-q', ...tiled, '-b', 1, inScratch('opaque.tif'), inScratch('half.tif'));
+  gdalTool('/usr/bin/python3', '-c', MASK, inScratch('masked.tif'));
+  gdalTool('/usr/bin/python3', '-c', HALF, inScratch('half.tif'));
 });
 
 describe('a window in the CRS and on the pixels of a raster', () => {
@@ -147,7 +141,7 @@ describe('a window in the CRS and on the pixels of a raster', () => {
     let path = file;
     if (bands.length > 0) {
       path = inScratch('rgb.vrt');
-      tool('gdal_translate', '-q', '-of', 'VRT', ...bands, file, path);
+      gdalTool('gdal_translate', '-q', '-of', 'VRT', ...bands, file, path);
     }
     const zoom = zoomOf(file);
     for (const [level, window] of [
@@ -170,7 +164,7 @@ describe('a window in the CRS and on the pixels of a raster', () => {
     ['a nodata value that bytes do not have', 'half.tif', 'opaque.tif', ['-b', '1', '-b', '1', '-b', '1']],
   ])('is as gdalwarp says with %s', async (_, name, same, bands) => {
     const [path, view] = [inScratch(name), inScratch('view.vrt')];
-    tool('gdal_translate', '-q', '-of', 'VRT', ...bands, inScratch(same), view);
+    gdalTool('gdal_translate', '-q', '-of', 'VRT', ...bands, inScratch(same), view);
     const window = middle(zoomOf(path));
     const theirs = warped(view, window, '-r', 'near', '-ovr', 'NONE');
     expect(isSeen(theirs)).toBe(true);
@@ -222,7 +216,7 @@ describe('a window in another CRS', () => {
 
   it('has classes bit by bit', async () => {
     const [path, table] = [inScratch('classes.tif'), inScratch('classes.vrt')];
-    tool('gdal_translate', '-q', '-b', 1, '-of', 'VRT', inScratch('utm.tif'), table);
+    gdalTool('gdal_translate', '-q', '-b', 1, '-of', 'VRT', inScratch('utm.tif'), table);
     const colors = Array.from(
       { length: 256 },
       (_, i) => `<Entry c1="${i}" c2="${255 - i}" c3="7" c4="255"/>`,
@@ -235,17 +229,14 @@ describe('a window in another CRS', () => {
       );
     writeFileSync(table, text);
     const palette = cog('BLOCKSIZE=128', 'COMPRESS=DEFLATE', 'RESAMPLING=NEAREST');
-    tool('gdal_translate', '-q', ...palette, table, path);
+    gdalTool('gdal_translate', '-q', ...palette, table, path);
     for (const [window, level] of [
       [middle(14), 'NONE'],
       [middle(12), '1'],
       [middle(11), '2'],
     ] as const) {
-      const indices = inScratch('indices.tif');
       const grid = ['-t_srs', window.crs, '-te', ...window.bbox, '-ts', window.width, window.height];
-      tool('gdalwarp', '-q', '-overwrite', '-r', 'near', '-dstalpha', '-ovr', level, ...grid, path, indices);
-      tool('gdal_translate', '-q', '-of', 'ENVI', '-co', 'INTERLEAVE=BIP', indices, inScratch('indices.bin'));
-      const theirs = [...readFileSync(inScratch('indices.bin'))];
+      const theirs = [...warpedPixels(path, '-r', 'near', '-dstalpha', '-ovr', level, ...grid)];
       const ours = await picture(path, window);
       const reds = Array.from({ length: ours.length / 4 }, (_, i) => [ours[4 * i], ours[4 * i + 3]]).flat();
       const visible = theirs.map((value, i) => (i % 2 === 0 && theirs[i + 1] === 0 ? 0 : value));
@@ -269,12 +260,10 @@ describe('a window in another CRS', () => {
 
 /** Where gdalwarp makes no number. */
 function numberless(path: string, { bbox, crs, width, height }: Window, ...options: string[]): boolean[] {
-  const [tif, bin] = [inScratch('numbers-warped.tif'), inScratch('numbers-warped.bin')];
   const grid = ['-t_srs', crs, '-te', ...bbox, '-ts', width, height, '-dstnodata', 'nan'];
-  tool('gdalwarp', '-q', '-overwrite', '-et', 0.125, ...grid, ...options, path, tif);
-  tool('gdal_translate', '-q', '-of', 'ENVI', '-b', 1, tif, bin);
-  const bytes = readFileSync(bin);
-  return Array.from({ length: width * height }, (_, i) => Number.isNaN(bytes.readFloatLE(4 * i)));
+  const values = warpedPixels(path, '-et', 0.125, ...grid, ...options);
+  const bandCount = values.length / (width * height);
+  return Array.from({ length: width * height }, (_, i) => Number.isNaN(values[i * bandCount]));
 }
 
 const transparent = (rgba: Uint8Array): boolean[] =>
@@ -284,7 +273,7 @@ const transparent = (rgba: Uint8Array): boolean[] =>
 function hiddenParts(): string {
   const path = inScratch('hidden.vrt');
   const bands = ['-b', '1', '-b', '2', '-b', '3', '-b', '1', '-colorinterp_4', 'alpha'];
-  tool('gdal_translate', '-q', '-of', 'VRT', ...bands, inScratch('utm.tif'), path);
+  gdalTool('gdal_translate', '-q', '-of', 'VRT', ...bands, inScratch('utm.tif'), path);
   const [before, alpha] = readFileSync(path, 'utf8').split('<VRTRasterBand dataType="Byte" band="4"');
   const table = '<LUT>0:0,59:0,60:255,255:255</LUT></ComplexSource>';
   const hidden = alpha!.replaceAll('SimpleSource', 'ComplexSource').replace('</ComplexSource>', table);
@@ -296,7 +285,7 @@ describe('a window whose sides shrink unlike', () => {
   it('has no aliasing along the side that shrinks more', async () => {
     const path = inScratch('north.tif');
     const place = ['-a_srs', 'EPSG:4326', '-a_ullr', '0', '86', '45', '66'];
-    tool('gdal_translate', '-q', ...place, ...cog('BLOCKSIZE=128'), inScratch('large.tif'), path);
+    gdalTool('gdal_translate', '-q', ...place, ...cog('BLOCKSIZE=128'), inScratch('large.tif'), path);
     const window = tiles(3, 4, 0);
     const theirs = warped(path, window, '-r', 'bilinear', '-wo', 'YSCALE=1', '-ovr', '0');
     expect(isSeen(theirs)).toBe(true);
@@ -319,13 +308,13 @@ describe('values of one band', () => {
   it('are missing where they are not numbers, whatever the file says of it', async () => {
     const [text, path] = [inScratch('numbers.vrt'), inScratch('numbers.tif')];
     const grid = ['-of', 'VRT', '-ot', 'Float32', '-b', '1', '-a_nodata', 'none'];
-    tool('gdal_translate', '-q', ...grid, inScratch('utm.tif'), text);
+    gdalTool('gdal_translate', '-q', ...grid, inScratch('utm.tif'), text);
     // Values of one number are none.
     const source = readFileSync(text, 'utf8')
       .replaceAll('SimpleSource', 'ComplexSource')
       .replace('</ComplexSource>', '<LUT>0:0,59:59,60:nan,61:61,255:255</LUT></ComplexSource>');
     writeFileSync(text, source);
-    tool('gdal_translate', '-q', ...cog('BLOCKSIZE=128', 'OVERVIEWS=NONE'), text, path);
+    gdalTool('gdal_translate', '-q', ...cog('BLOCKSIZE=128', 'OVERVIEWS=NONE'), text, path);
     const window = middle(14);
     const theirs = numberless(path, window, ...PLAIN);
     expect(theirs).toContain(true);
@@ -357,9 +346,16 @@ describe('values of one band', () => {
     ],
   ])('are missing where the alpha band says so: %s', async (_, options, bands, look) => {
     const [path, selection] = [inScratch('hidden.tif'), inScratch('hidden-bands.vrt')];
-    tool('gdal_translate', '-q', ...cog('BLOCKSIZE=128', 'OVERVIEWS=NONE'), ...options, hiddenParts(), path);
+    gdalTool(
+      'gdal_translate',
+      '-q',
+      ...cog('BLOCKSIZE=128', 'OVERVIEWS=NONE'),
+      ...options,
+      hiddenParts(),
+      path,
+    );
     const chosen = bands.flatMap((band) => ['-b', band]);
-    tool('gdal_translate', '-q', '-of', 'VRT', ...chosen, path, selection);
+    gdalTool('gdal_translate', '-q', '-of', 'VRT', ...chosen, path, selection);
     const window = middle(14);
     const theirs = numberless(selection, window, ...PLAIN, '-ot', 'Float32');
     expect(theirs).toContain(true);
@@ -369,9 +365,9 @@ describe('values of one band', () => {
 
   it('are missing where the alpha band says so of bands in another order', async () => {
     const [path, selection] = [inScratch('turned.tif'), inScratch('turned.vrt')];
-    tool('gdal_translate', '-q', ...cog('BLOCKSIZE=128', 'OVERVIEWS=NONE'), hiddenParts(), path);
+    gdalTool('gdal_translate', '-q', ...cog('BLOCKSIZE=128', 'OVERVIEWS=NONE'), hiddenParts(), path);
     const chosen = ['-b', 3, '-b', 2, '-b', 1, '-b', 4];
-    tool('gdal_translate', '-q', '-of', 'VRT', ...chosen, path, selection);
+    gdalTool('gdal_translate', '-q', '-of', 'VRT', ...chosen, path, selection);
     const theirs = warped(selection, middle(14), ...PLAIN, '-ovr', 'NONE');
     expect(transparent(theirs)).toContain(true);
     expect(difference(await picture(path, middle(14), { bands: [3, 2, 1] }), theirs)).toBeLessThanOrEqual(1);
@@ -380,7 +376,14 @@ describe('values of one band', () => {
   it('cast no shadows where the alpha band says that there are none', async () => {
     const path = inScratch('relief.tif');
     const relief = ['-ot', 'Float32', '-b', '1', '-b', '4'];
-    tool('gdal_translate', '-q', ...cog('BLOCKSIZE=128', 'OVERVIEWS=NONE'), ...relief, hiddenParts(), path);
+    gdalTool(
+      'gdal_translate',
+      '-q',
+      ...cog('BLOCKSIZE=128', 'OVERVIEWS=NONE'),
+      ...relief,
+      hiddenParts(),
+      path,
+    );
     const window = middle(14);
     const gaps = numberless(path, window, ...PLAIN, '-ot', 'Float32');
     const black = [0, 0, 0, 255] as const;
@@ -397,7 +400,7 @@ describe('values of one band', () => {
 
   it('have holes where a copy of them has the nodata value', async () => {
     const [raw, path] = [inScratch('heights.tif'), inScratch('heights-grid.tif')];
-    tool(
+    gdalTool(
       'gdal_translate',
       '-q',
       '-ot',
@@ -412,7 +415,7 @@ describe('values of one band', () => {
       LANDSAT,
       raw,
     );
-    tool('gdal_translate', '-q', ...GRID, '-co', 'RESAMPLING=NEAREST', '-co', 'ADD_ALPHA=NO', raw, path);
+    gdalTool('gdal_translate', '-q', ...GRID, '-co', 'RESAMPLING=NEAREST', '-co', 'ADD_ALPHA=NO', raw, path);
     const window = middle(zoomOf(path));
     const ours = await picture(path, window);
     const theirs = warped(path, window, '-r', 'near', '-ovr', 'NONE', '-ot', 'Byte');

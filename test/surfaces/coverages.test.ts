@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +5,7 @@ import gdal from 'gdal-async';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COVERAGES_CONFORMANCE } from '../../src/gateway/surfaces/coverages/operations.js';
 import { readCog } from '../support/cog.js';
+import { gdalTool } from '../support/gdal-tools.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { repetitions } from '../support/soak.js';
 
@@ -18,21 +18,12 @@ const WORLD = `${COVERAGES}/world/coverage`;
 const UTM = 'http://www.opengis.net/def/crs/EPSG/0/31985';
 let server: TestServer;
 
-/** Writes no statistics beside the files that it reads. */
-const ENVIRONMENT = { ...process.env, GDAL_PAM_ENABLED: 'NO' };
-const tool = (program: string, ...args: (string | number)[]) =>
-  execFileSync(program, args.map(String), {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-    env: ENVIRONMENT,
-  });
-
 beforeAll(async () => {
   const asc = join(folder, 'world.txt');
   const row = Array.from({ length: 360 }, (_, column) => column).join(' ');
   const rows = Array.from({ length: 180 }, () => row).join('\n');
   writeFileSync(asc, `ncols 360\nnrows 180\nxllcorner -180\nyllcorner -90\ncellsize 1\n${rows}\n`);
-  tool(
+  gdalTool(
     'gdal_translate',
     '-q',
     '-a_srs',
@@ -44,7 +35,7 @@ beforeAll(async () => {
     asc,
     join(folder, 'world.tif'),
   );
-  tool(
+  gdalTool(
     'gdal_create',
     '-q',
     '-of',
@@ -71,7 +62,7 @@ beforeAll(async () => {
     'COMPRESS=DEFLATE',
     join(folder, 'wide.tif'),
   );
-  tool('gdal_translate', '-q', 'demo/data/L7_ETMs.tif', join(folder, 'broken.tif'));
+  gdalTool('gdal_translate', '-q', 'demo/data/L7_ETMs.tif', join(folder, 'broken.tif'));
   server = await startServer({ sources: [folder, 'demo/data'], env: { TMPDIR: scratch } });
 });
 afterAll(async () => {
@@ -420,7 +411,7 @@ describe('bands', () => {
     const means = ({ bytes }: Answer) => {
       const file = join(folder, 'bands.tiff');
       writeFileSync(file, bytes);
-      return JSON.parse(tool('gdalinfo', '-json', file)).bands.map(
+      return JSON.parse(gdalTool('gdalinfo', '-json', file)).bands.map(
         (band: { metadata: { '': Record<string, string> } }) => band.metadata['']['STATISTICS_MEAN'],
       );
     };
@@ -434,11 +425,11 @@ describe('a time axis', () => {
   /** Sum of the values of the first variable, by the number of the month. */
   const month = (number: number) => {
     const file = join(folder, 'month.tif');
-    tool('gdal_translate', '-q', '-b', number, 'NETCDF:"demo/data/years/bcsd_obs_1999.nc":pr', file);
+    gdalTool('gdal_translate', '-q', '-b', number, 'NETCDF:"demo/data/years/bcsd_obs_1999.nc":pr', file);
     return statistics(file);
   };
   const statistics = (file: string) => {
-    const { minimum, maximum, mean } = JSON.parse(tool('gdalinfo', '-json', '-stats', file)).bands[0];
+    const { minimum, maximum, mean } = JSON.parse(gdalTool('gdalinfo', '-json', '-stats', file)).bands[0];
     return [minimum, maximum, mean];
   };
   const answered = async (query: string) => {
@@ -516,8 +507,8 @@ describe('a large answer', () => {
     const { bytes, info } = await tiff(`${COVERAGES}/wide/coverage?scale-size=8192,${height}`);
     expect(info.size).toEqual([8192, height]);
     expect(readCog(bytes).overviews[0]).toEqual([4096, height / 2]);
-    expect(tool('find', scratch, '-name', 'engine-*').match(/engine-\S+/g)).not.toBeNull();
-    expect(tool('find', scratch, '-name', '*.tif')).toBe('');
+    expect(gdalTool('find', scratch, '-name', 'engine-*').match(/engine-\S+/g)).not.toBeNull();
+    expect(gdalTool('find', scratch, '-name', '*.tif')).toBe('');
   });
 
   it('is refused beyond what fits into the time of a request', async () => {

@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { gdalTool } from '../support/gdal-tools.js';
 import { OgcSchemas } from '../support/ogc-schemas.js';
 import { startServer, type TestServer } from '../support/server.js';
 
@@ -12,18 +12,22 @@ const AROUND_OLINDA = '+proj=laea +lat_0=-8 +lon_0=-34.9 +x_0=1000 +y_0=2000 +el
 const folder = mkdtempSync(join(tmpdir(), 'graticule-own-crs-'));
 let server: TestServer;
 
-const run = (program: string, ...args: string[]) =>
-  execFileSync(program, args, { encoding: 'utf8', env: { ...process.env, GDAL_PAM_ENABLED: 'NO' } });
-
 beforeAll(async () => {
-  run('gdalwarp', '-q', '-t_srs', AROUND_OLINDA, 'demo/data/olinda_dem_utm25s.tif', join(folder, 'dem.tif'));
+  gdalTool(
+    'gdalwarp',
+    '-q',
+    '-t_srs',
+    AROUND_OLINDA,
+    'demo/data/olinda_dem_utm25s.tif',
+    join(folder, 'dem.tif'),
+  );
   const points = [-35, -34.9].map((x) => ({
     type: 'Feature',
     properties: {},
     geometry: { type: 'Point', coordinates: [x, -8] },
   }));
   writeFileSync(join(folder, 'points.json'), JSON.stringify({ type: 'FeatureCollection', features: points }));
-  run(
+  gdalTool(
     'ogr2ogr',
     '-t_srs',
     AROUND_OLINDA,
@@ -59,11 +63,13 @@ it.each(['/ogc/coverages/collections/dem', '/ogc/features/collections/spots'])(
     const uri = await storageCrs(path);
     expect(uri).toMatch(new RegExp(`^${server.url}/ogc/crs/[0-9a-f]{16}$`));
     const wkt = await (await fetch(uri)).text();
-    const expected = run('gdalsrsinfo', '-o', 'proj4', '--single-line', AROUND_OLINDA).trim();
-    expect(run('gdalsrsinfo', '-o', 'proj4', '--single-line', wkt).trim()).toBe(expected);
+    const expected = gdalTool('gdalsrsinfo', '-o', 'proj4', '--single-line', AROUND_OLINDA).trim();
+    expect(gdalTool('gdalsrsinfo', '-o', 'proj4', '--single-line', wkt).trim()).toBe(expected);
     const projjson = await fetch(`${uri}?f=json`);
     expect(projjson.headers.get('content-type')).toBe('application/projjson+json');
-    expect(run('gdalsrsinfo', '-o', 'proj4', '--single-line', await projjson.text()).trim()).toBe(expected);
+    expect(gdalTool('gdalsrsinfo', '-o', 'proj4', '--single-line', await projjson.text()).trim()).toBe(
+      expected,
+    );
     expect((await fetch(`${server.url}/ogc/crs/0000000000000000`)).status).toBe(404);
   },
 );
@@ -110,7 +116,7 @@ it('WCS describes and returns a raster in degrees, in pixels of the described si
     const response = await fetch(`${service}&request=GetCoverage&coverageId=dem${query}`);
     const file = join(folder, 'answer.tiff');
     writeFileSync(file, Buffer.from(await response.arrayBuffer()));
-    return JSON.parse(run('gdalinfo', '-json', file)).size;
+    return JSON.parse(gdalTool('gdalinfo', '-json', file)).size;
   };
   const [width, height] = [Number(columns) + 1, Number(rows) + 1];
   expect(await sizeOf('')).toEqual([width, height]);
@@ -146,8 +152,8 @@ describe('STAC', () => {
 
   it("GDAL's STACIT driver reads them", async () => {
     const url = `${server.url}/stac/collections/dem/items`;
-    const info = JSON.parse(run('gdalinfo', '-json', `STACIT:"${url}":asset=data`));
-    const own = JSON.parse(run('gdalinfo', '-json', join(folder, 'dem.tif')));
+    const info = JSON.parse(gdalTool('gdalinfo', '-json', `STACIT:"${url}":asset=data`));
+    const own = JSON.parse(gdalTool('gdalinfo', '-json', join(folder, 'dem.tif')));
     expect(info.size).toEqual(own.size);
     expect(info.coordinateSystem.wkt).toMatch(/Lambert Azimuthal Equal Area/);
   });

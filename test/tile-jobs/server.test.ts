@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -7,13 +7,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import Database from '../../src/native/sqlite.js';
 import { errorLines, gateways } from '../e2e/support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
+import { smallWorld } from '../support/small-world.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-tile-jobs-'));
 let server: TestServer;
 let ids: Map<string, number>;
 
 beforeAll(async () => {
-  server = await startServerProcess();
+  const data = join(folder, 'data');
+  mkdirSync(data);
+  smallWorld(data, ['states_provinces', 'countries']);
+  server = await startServerProcess({ sources: [data, 'demo/data/L7_ETMs.tif'] });
   const { collections } = (await (await fetch(`${server.url}/ogc/tiles/collections?f=json`)).json()) as {
     collections: { name: string; id: string }[];
   };
