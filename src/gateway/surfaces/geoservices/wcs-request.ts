@@ -143,7 +143,8 @@ function readInterval(
   if (low !== undefined && high !== undefined && low > high) throw wrong('ends before it starts.');
   const extent = coverageExtent(collection, crs);
   const [least, most] = axis === 'x' ? [extent[0], extent[2]] : [extent[1], extent[3]];
-  const bounds = { least, most, isTurning: axis === 'x' && crs.geographic };
+  const isBeyond = least < -180 || most > 180;
+  const bounds = { least, most, isTurning: axis === 'x' && crs.geographic && isBeyond };
   const clipped = clipInterval({ low, high }, bounds, collection.raster.width);
   if (!clipped) throw wrong(`is outside of the coverage, which has ${least} to ${most} there.`);
   return { name, ...clipped };
@@ -152,7 +153,7 @@ function readInterval(
 interface AxisBounds {
   readonly least: number;
   readonly most: number;
-  /** Places come again after 360 degrees. */
+  /** Longitudes of coverages that go beyond 180 degrees have two names: they come again after 360 degrees. */
   readonly isTurning: boolean;
 }
 
@@ -164,7 +165,7 @@ function clipInterval(
 ): Omit<AxisInterval, 'name'> | undefined {
   const isClosed = low !== undefined && high !== undefined && low < high;
   const isAround = most - least > 360 - (most - least) / columns / 2;
-  // A coverage around the globe has every interval of longitudes, also across its sides.
+  // Such a coverage around the globe has every interval of longitudes, also across its sides.
   if (isTurning && isClosed && isAround && high - low <= 360) return { low, high };
   const turns = isTurning ? [0, 360, -360] : [0];
   const shifts = turns.filter((turn) => (low ?? least) + turn <= most && (high ?? most) + turn >= least);
