@@ -59,8 +59,10 @@ export function removeLayerStyles(db: Database.Database, table: string): void {
   if (hasTable(db)) db.prepare('DELETE FROM layer_styles WHERE f_table_name = ?').run(table);
 }
 
+/** A view of that name is not QGIS's. It may have no end, and would be read for each table. */
 function hasTable(db: Database.Database): boolean {
-  return db.prepare("SELECT count(*) FROM sqlite_master WHERE name = 'layer_styles'").pluck().get() === 1;
+  const sql = "SELECT count(*) FROM sqlite_master WHERE name = 'layer_styles' AND type = 'table'";
+  return db.prepare(sql).pluck().get() === 1;
 }
 
 function rowsOf(db: Database.Database, table: string): StyleRow[] {
