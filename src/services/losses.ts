@@ -14,16 +14,18 @@ export interface FoundLosses {
   readonly properties: readonly string[];
 }
 
-/** Sentences on values and geometries that features do not have as they are stored. Never rejects. */
+/** Sentences on values and geometries that features do not have as they are stored, or on values alone. Never rejects. */
 export async function findLosses(
   pools: Pick<Pools, 'run'>,
   task: LossesTask,
   signal?: AbortSignal,
+  parts: 'all' | 'values' = 'all',
 ): Promise<FoundLosses> {
   try {
     const options = { deadlineMs: DEADLINE_MS, ...(signal ? { signal } : {}) };
-    const losses = await pools.run('vector.losses', task, options);
-    return { notes: noteLosses(losses), properties: Object.keys(losses.notFinite) };
+    const { notFinite, geometries } = await pools.run('vector.losses', task, options);
+    const notes = noteLosses({ notFinite, geometries: parts === 'all' ? geometries : {} });
+    return { notes, properties: Object.keys(notFinite) };
   } catch {
     return { notes: [UNKNOWN], properties: [] };
   }

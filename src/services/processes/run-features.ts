@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { TaskFailure } from '../../core/failure.js';
 import type { FeatureProcessResult } from '../../core/feature-processes.js';
 import type { Pools, TaskUsage } from '../../core/tasks.js';
-import { noteLosses, noteRoundedNumbers } from '../../core/value-notes.js';
+import { noteRoundedNumbers } from '../../core/value-notes.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { findLosses } from '../losses.js';
 import type { FeaturesPlan, ProcessDefinition, ProcessWork } from './definition.js';
@@ -115,9 +115,9 @@ export async function processFeatures(
       throw error;
     });
   await tellMemory(context, memoryBytes);
-  const found = await finding;
-  for (const note of new Set(found.flatMap(({ notes }) => notes))) await context.warn(note);
-  await tellNewLosses(context, pools, output, new Set(found.flatMap(({ properties }) => properties)));
+  const losses = await finding;
+  for (const note of new Set(losses.flatMap(({ notes }) => notes))) await context.warn(note);
+  await tellNewLosses(context, pools, output, new Set(losses.flatMap(({ properties }) => properties)));
   const { pushDownFault: fault } = result;
   if (fault !== undefined) await context.log('info', `Computed here after all. ${fault}`);
   return { ...result, isPushedDown: pushDown && fault === undefined };
@@ -135,8 +135,8 @@ async function tellNewLosses(
   if (!layer) return;
   const { source } = layer;
   const fields = source.fields.map(({ name }) => name).filter((name) => !told.has(name));
-  const { notFinite } = await pools.run('vector.losses', { source, filter: undefined, fields }, { signal });
-  for (const note of noteLosses({ notFinite, geometries: {} })) await context.warn(note);
+  const { notes } = await findLosses(pools, { source, filter: undefined, fields }, signal, 'values');
+  for (const note of notes) await context.warn(note);
 }
 
 /** Whether the database computes it, which the log of the job says with the kind of the statement, or why not. */
