@@ -208,7 +208,7 @@ export const ConfigSchema = section({
   postgis: section({
     connections: whole('Connections to each PostGIS database, per gateway process.', 8, 1, 1000),
     startWaitMs: whole(
-      'Milliseconds for which the start waits until a database has listed its tables. Those of a slower one are published later.',
+      'Milliseconds that the start waits for the tables of a database. The tables of a slower database are published later.',
       3000,
       0,
       600_000,

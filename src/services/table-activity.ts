@@ -19,6 +19,11 @@ type Counts = [inserted: number, updated: number, deleted: number, rows: number]
 const FRESH_MS = 1000;
 const DEADLINE_MS = 2000;
 
+/** Whether the database of a collection counts the writes to its tables. */
+function isCounted(one: Collection): one is VectorCollection & { source: { database: string } } {
+  return hasFeatures(one) && one.activity !== undefined && one.source.database !== undefined;
+}
+
 interface DatabaseState {
   lookedAt: number;
   looking?: Promise<void> | undefined;
@@ -41,10 +46,7 @@ export class TableActivity {
   /** Resolves once the counts and extents of the collections are as fresh as they get; undefined if they are. Never rejects. */
   look(collections: readonly Collection[]): Promise<unknown> | undefined {
     const databases = new Set<string>();
-    for (const one of collections) {
-      const database = hasFeatures(one) && one.activity ? one.source.database : undefined;
-      if (database !== undefined) databases.add(database);
-    }
+    for (const one of collections) if (isCounted(one)) databases.add(one.source.database);
     const looks = [...databases].flatMap((database) => this.#look(database) ?? []);
     return looks.length === 0 ? undefined : Promise.all(looks);
   }
@@ -65,29 +67,27 @@ export class TableActivity {
   }
 
   #look(database: string): Promise<void> | undefined {
-    let state = this.#databases.get(database);
-    if (!state) this.#databases.set(database, (state = { lookedAt: Number.NEGATIVE_INFINITY }));
-    const known = state;
-    if (known.looking) return known.looking;
-    if (performance.now() - known.lookedAt < FRESH_MS) return undefined;
-    known.lookedAt = performance.now();
-    known.looking = this.#compare(database)
+    const state = this.#databases.get(database) ?? { lookedAt: Number.NEGATIVE_INFINITY };
+    this.#databases.set(database, state);
+    if (state.looking) return state.looking;
+    if (performance.now() - state.lookedAt < FRESH_MS) return undefined;
+    state.lookedAt = performance.now();
+    state.looking = this.#compare(database)
       .catch(() => undefined)
       .finally(() => {
-        known.looking = undefined;
+        state.looking = undefined;
       });
-    return known.looking;
+    return state.looking;
   }
 
   async #compare(database: string): Promise<void> {
     const { catalog, pools } = this.#options;
-    const collections = catalog.current.collections.filter(
-      (one): one is VectorCollection =>
-        hasFeatures(one) && one.activity !== undefined && one.source.database === database,
-    );
+    const collections = catalog.current.collections
+      .filter(isCounted)
+      .filter(({ source }) => source.database === database);
     const tables = [...new Set(collections.flatMap(({ source }) => tablesOf(source)))];
-    const found = await pools.run('vector.activity', { database, tables }, { deadlineMs: DEADLINE_MS });
-    const counters = new Map(tables.map((table, i) => [table, found[i] ?? null]));
+    const activities = await pools.run('vector.activity', { database, tables }, { deadlineMs: DEADLINE_MS });
+    const counters = new Map(tables.map((table, i) => [table, activities[i] ?? null]));
     const changed = collections.filter((collection) => {
       const parts = tablesOf(collection.source).map((table) => counters.get(table) ?? null);
       return this.#isChanged(collection, sumOfActivity(parts));

@@ -69,6 +69,10 @@ function difference(a: string, b: string): { most: number; mean: number } {
 
 describe('values agree with the utilities of GDAL', () => {
   const window = [290000, 9112000, 292000, 9113000] as const;
+  const [minx, miny, maxx, maxy] = window;
+  /** The window of a raster, by gdal_translate. */
+  const cutOut = (from: string, to: string) =>
+    gdalTool('gdal_translate', '-q', '-projwin', minx, maxy, maxx, miny, from, to);
   const methods = [
     ['nearest', 0],
     ['bilinear', 1],
@@ -80,32 +84,12 @@ describe('values agree with the utilities of GDAL', () => {
     const crs = await crsOf(source);
     const ours = await coverage(source, { bbox: window, bboxCrs: crs, crs });
     const reference = place('reference.tif');
-    gdalTool(
-      'gdal_translate',
-      '-q',
-      '-projwin',
-      window[0],
-      window[3],
-      window[2],
-      window[1],
-      source,
-      reference,
-    );
+    cutOut(source, reference);
     const [, dx, , y0, , dy] = gdalinfo(reference).geoTransform as number[];
     // gdal_translate leaves out what a window only touches; cut ours to the same pixels by place.
     expect(ours.bbox[3]).toBeGreaterThanOrEqual(y0! - 1e-6);
     const again = place('again.tif');
-    gdalTool(
-      'gdal_translate',
-      '-q',
-      '-projwin',
-      window[0],
-      window[3],
-      window[2],
-      window[1],
-      await written('ours.tif', ours),
-      again,
-    );
+    cutOut(await written('ours.tif', ours), again);
     expect(difference(again, reference).most).toBe(0);
     expect(gdalinfo(again).geoTransform[1]).toBeCloseTo(dx!, 9);
     expect(gdalinfo(again).geoTransform[5]).toBeCloseTo(dy!, 9);

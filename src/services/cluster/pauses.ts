@@ -23,7 +23,8 @@ const PATIENCE_MS = 5000;
 
 /**
  * Notices that the process stood still for longer than a change of the state waits for it (a stopped process, a frozen
- * machine), or that it has not reached the state for longer than its settings allow. What it remembers of keys and rules may be old then, so it reads the changes before it uses them again.
+ * machine), or that it has not reached the state for longer than its settings allow. What it remembers of keys and rules may
+ * be old then, so it reads the changes before it uses them again.
  */
 export class Pauses {
   readonly #options: PausesOptions;
