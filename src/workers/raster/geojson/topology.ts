@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 
 /** Geometries of TopoJSON that GDAL reads as empty, reads in part, or drops, which it reports nowhere. */
 
@@ -14,8 +14,15 @@ interface TopologyGeometry {
   readonly geometries?: unknown;
 }
 
+/** A larger file is not read a second time: it would need several times its size in memory. */
+const MAX_BYTES = 256 << 20;
+const UNCHECKED =
+  'The file is larger than 256 MiB: it was not searched for geometries that cannot be read. They are omitted.';
+
 /** Sentences on them; none for text that is not JSON, which GDAL refuses. */
 export async function noteTopology(path: string): Promise<string[]> {
+  const { size } = await stat(path);
+  if (size > MAX_BYTES) return [UNCHECKED];
   const { objects, arcs } = readTopology(await readFile(path, 'utf8'));
   const isArc = Array.isArray(arcs) ? arcs.map(isLine) : [];
   const broken: string[] = [];
