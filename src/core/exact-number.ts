@@ -150,3 +150,16 @@ function placedDigits(value: AnyNumber | bigint): { digits: bigint; places: numb
   const digits = BigInt(`${sign === '-' ? '-' : ''}${whole}${fraction}`);
   return places >= 0 ? { digits, places } : { digits: digits * 10n ** BigInt(-places), places: 0 };
 }
+/** Whether a decimal has no digits but those of its double, of which some programs print 17 and more. */
+export function isOfDouble(text: string): boolean {
+  const digits = text
+    .replace(/[eE].*/, '')
+    .replace(/\D/g, '')
+    .replace(/^0+/, '').length;
+  return (
+    digits <= MAX_PRECISION &&
+    canonicalDigits(Number(text).toPrecision(Math.max(1, digits))) === canonicalDigits(text)
+  );
+}
+/** Most digits that `toPrecision` writes. */
+const MAX_PRECISION = 100;

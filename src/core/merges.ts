@@ -103,3 +103,5 @@ export interface MergeTasks {
   /** All or nothing; it ends early only before it commits. */
   'vector.merge': { input: MergeTask; output: MergeResult };
 }
+/** Value types of a file: `json` has the types of JSON, `typed` has typed columns, `text` has only text. */
+export type FileForm = 'json' | 'typed' | 'text';

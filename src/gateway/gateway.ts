@@ -1,3 +1,4 @@
+import type { Note } from '../core/notes.js';
 import type { Operation } from '../core/operation.js';
 import type { FirstKey } from '../services/access/api-keys.js';
 import { permits } from '../services/access/permissions.js';
@@ -5,7 +6,6 @@ import { configuredBasemap } from '../services/basemap.js';
 import type { Catalog } from '../services/catalog.js';
 import { certificateFiles, certificateProblem, watchCertificate } from '../services/certificate.js';
 import { Idempotency } from '../services/idempotency.js';
-import type { Note } from '../services/notes.js';
 import { type DataSettings, dataSettings } from '../services/publish/settings.js';
 import { exception } from '../services/telemetry/log.js';
 import { watchStatements } from '../services/telemetry/store-metrics.js';

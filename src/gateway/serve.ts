@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { type Config, loadConfig, type Setting } from '../core/config.js';
+import type { Note } from '../core/notes.js';
 import { configuredBasemap } from '../services/basemap.js';
 import { DataFolder, DataLostError } from '../services/data-folder.js';
-import type { Note } from '../services/notes.js';
 import type { SourceChange } from '../services/publish/readings.js';
 import { dataSettings } from '../services/publish/settings.js';
 import { broadcast } from '../services/telemetry/event-metrics.js';

@@ -1,23 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { LIMITS } from '../core/limits.js';
+import type { Alert } from '../core/notes.js';
 import type { Principal, Socket, SocketEvents } from '../core/operation.js';
 import type { Held } from './access/held-keys.js';
 import type { Peers } from './peers.js';
 import { opsNotifications } from './telemetry/event-metrics.js';
-
-/** Something that an operator should know of now. */
-export interface Alert {
-  readonly kind:
-    | 'certificate-expiring'
-    | 'delivery-failing'
-    | 'layer-closed'
-    | 'source-quarantined'
-    | 'slow-consumer';
-  readonly severity: 'warning' | 'error';
-  /** What it is about: a store, a file, a session. */
-  readonly subject: string;
-  readonly message: string;
-}
 
 /** Where alerts are told. */
 export interface Alerts {

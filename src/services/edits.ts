@@ -3,22 +3,11 @@ import type { CollectionChange, EditResult, EditTask, FileWrites } from '../core
 import { TaskFailure } from '../core/failure.js';
 import { LIMITS } from '../core/limits.js';
 import type { MergeResult, MergeTask } from '../core/merges.js';
+import type { EditNote, RestedNote } from '../core/notes.js';
 import type { Hold, PresenceMark } from '../core/presence.js';
 import type { Pools } from '../core/tasks.js';
 import { hasIntegerIds } from '../core/vector-source.js';
 import { runTask, type TaskContext } from './run-task.js';
-
-/** What all processes of a server must know of a committed edit. */
-export interface EditNote {
-  readonly collection: string;
-  readonly change: CollectionChange;
-}
-
-/** Edits of a file were moved from its log into the file. */
-export interface RestedNote {
-  readonly rested: string;
-  readonly writes: FileWrites;
-}
 
 /** How often an edit is begun whose process was away meanwhile. */
 const MAX_ATTEMPTS = 5;

@@ -1,16 +1,5 @@
 import { randomUUID } from 'node:crypto';
-
-/** A question to the other gateways of the server. */
-export interface AskNote {
-  readonly ask: string;
-  readonly topic: string;
-  readonly about: unknown;
-}
-
-export interface AnswerNote {
-  readonly answerTo: string;
-  readonly answer: unknown;
-}
+import type { AnswerNote, AskNote } from '../core/notes.js';
 
 interface Question {
   readonly answers: unknown[];

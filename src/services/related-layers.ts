@@ -1,8 +1,8 @@
 import type { VectorCollection } from '../core/collection.js';
 import type { CollectionChange } from '../core/edits.js';
+import type { EditNote } from '../core/notes.js';
 import { rowImage } from '../core/row-image.js';
 import { tableNameOf, type VectorSource } from '../core/vector-source.js';
-import type { EditNote } from './edits.js';
 
 /** Layers of one store that show rows of the same tables: a table that is published twice, and views. */
 

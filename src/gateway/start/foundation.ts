@@ -1,13 +1,13 @@
 import { join, resolve } from 'node:path';
 import type { Config, Setting } from '../../core/config.js';
 import { serverMark } from '../../core/ingest.js';
+import type { Note } from '../../core/notes.js';
 import type { Pools } from '../../core/tasks.js';
 import { version } from '../../core/version.js';
 import { readIdentity } from '../../services/access/marker-file.js';
 import { AlertStream } from '../../services/alerts.js';
 import { Cluster } from '../../services/cluster/cluster.js';
 import { DataFolder } from '../../services/data-folder.js';
-import type { Note } from '../../services/notes.js';
 import type { Peers } from '../../services/peers.js';
 import type { SourceChange } from '../../services/publish/readings.js';
 import { remoteHosts } from '../../services/storage/hosts.js';

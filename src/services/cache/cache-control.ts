@@ -1,3 +1,4 @@
+import type { CacheScope } from '../../core/notes.js';
 import type { TileUses } from './effectiveness.js';
 import type { LevelStatus } from './levels.js';
 
@@ -30,12 +31,3 @@ export interface CacheStatus {
   /** Seconds for which an entry may be served; 0 when entries do not age. */
   ttlSeconds: number;
 }
-
-export type CacheScope =
-  | { kind: 'all' }
-  | { kind: 'metadata' }
-  | { kind: 'collection'; collectionId: string }
-  | { kind: 'layer'; layerId: number; serviceId?: string }
-  | { kind: 'service'; serviceId: string }
-  /** `*` stands for any characters. */
-  | { kind: 'pattern'; pattern: string };

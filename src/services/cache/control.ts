@@ -1,7 +1,8 @@
 import { SERVICE } from '../../core/access.js';
 import type { CatalogSnapshot, Collection } from '../../core/collection.js';
 import { ApiError } from '../../core/errors.js';
-import type { CacheControl, CacheScope } from './cache-control.js';
+import type { CacheScope } from '../../core/notes.js';
+import type { CacheControl } from './cache-control.js';
 import type { TileLevels } from './levels.js';
 import type { TileCache } from './tile-cache.js';
 

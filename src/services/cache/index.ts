@@ -1,13 +1,12 @@
 import { hostname } from 'node:os';
 import type { Config } from '../../core/config.js';
+import type { CacheNote, CacheScope, EditNote, RestedNote } from '../../core/notes.js';
 import type { AnnouncementStore } from '../../stores/announcements.js';
 import type { Catalog } from '../catalog.js';
 import type { CatalogChange } from '../catalog-change.js';
 import type { Cluster } from '../cluster/cluster.js';
-import type { EditNote, RestedNote } from '../edits.js';
-import type { CacheNote } from '../notes.js';
 import type { Log } from '../telemetry/log.js';
-import type { CacheControl, CacheScope } from './cache-control.js';
+import type { CacheControl } from './cache-control.js';
 import { cacheControl, drop } from './control.js';
 import { openLevels } from './open-levels.js';
 import { dropReplaced } from './replaced.js';

@@ -1,4 +1,4 @@
-import type { CacheNote } from '../notes.js';
+import type { CacheNote } from '../../core/notes.js';
 import { broadcast } from '../telemetry/event-metrics.js';
 import { redisClient } from './redis-level.js';
 

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import type { Config } from '../../core/config.js';
 import { LIMITS } from '../../core/limits.js';
+import type { ClusterNote, Note } from '../../core/notes.js';
 import { monotonicMs, Presence } from '../../core/presence.js';
 import { version } from '../../core/version.js';
 import { noteBehind } from '../../stores/audit-scope.js';
@@ -8,27 +9,10 @@ import { hasEnded, serverName } from '../../stores/instance.js';
 import { BEAT_MS, type Instance, SILENCE_MS } from '../../stores/instances.js';
 import type { PostgresChannel } from '../../stores/postgres-channel.js';
 import type { State } from '../../stores/state.js';
-import type { ClusterNote, Note } from '../notes.js';
 import { Peers } from '../peers.js';
 import { broadcast } from '../telemetry/event-metrics.js';
 import { Announcements } from './announcements.js';
 import { Pauses } from './pauses.js';
-
-/** A process has taken over all announcements up to a version. */
-export interface AppliedNote {
-  readonly applied: number;
-  readonly instance: string;
-}
-
-/** Something was announced. */
-export interface AnnouncedNote {
-  readonly announced: number;
-}
-
-/** A process has come, or is going. */
-export interface MembersNote {
-  readonly members: string;
-}
 
 export interface ClusterOptions {
   readonly state: State;

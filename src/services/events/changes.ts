@@ -2,7 +2,7 @@ import { changeOf } from '../../core/edit-areas.js';
 import type { FeatureEvent } from '../../core/edits.js';
 import type { FeedEntry, FeedGap } from '../../core/events.js';
 import { LIMITS } from '../../core/limits.js';
-import type { EditNote } from '../edits.js';
+import type { EditNote } from '../../core/notes.js';
 
 /**
  * Tells what events did to their collections, edit by edit, so that caches follow what other servers and other programs

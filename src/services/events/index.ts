@@ -1,14 +1,13 @@
 import { hasFeatures } from '../../core/abilities.js';
 import type { CatalogSnapshot } from '../../core/collection.js';
 import type { Retention } from '../../core/events.js';
+import type { EditNote, Note } from '../../core/notes.js';
 import type { Principal } from '../../core/operation.js';
 import type { Pools } from '../../core/tasks.js';
 import type { FeedStore } from '../../stores/feed.js';
 import type { Alerts } from '../alerts.js';
 import type { DataVersions } from '../cache/data-versions.js';
 import type { ChangedCollection } from '../catalog-change.js';
-import type { EditNote } from '../edits.js';
-import type { Note } from '../notes.js';
 import type { Log } from '../telemetry/log.js';
 import { exception } from '../telemetry/log.js';
 import { Changes } from './changes.js';

@@ -21,14 +21,9 @@ import { OBJECT } from '../remote-imports/objects.js';
 import { tableName } from '../table-name.js';
 import { READABLE, UNREAD_OBJECT } from './copy-checks.js';
 import { afterOpenJobs, copyError, isOpen, sayingConflict } from './copy-jobs.js';
+import { absentSource, type CopySource, type CopySourceDeps, copySource } from './copy-sources.js';
 import {
-  absentSource,
   type CopyChoice,
-  type CopySource,
-  type CopySourceDeps,
-  copySource,
-} from './copy-sources.js';
-import {
   type FoundCopy,
   type LayerCopy,
   type NewCopy,

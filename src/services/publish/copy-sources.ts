@@ -14,13 +14,7 @@ import type { GeoServicesSource } from '../remote-imports/geoservices-source.js'
 import { OBJECT, type ObjectSource } from '../remote-imports/objects.js';
 import { OGC_FEATURES, type OgcFeaturesSource } from '../remote-imports/ogc-features.js';
 import { WFS, type WfsSource } from '../remote-imports/wfs.js';
-
-/** What a copy is made of: a layer of a service, or an object of a bucket. */
-export interface CopyChoice {
-  /** As `tables` of the connection has them. */
-  readonly schema: string;
-  readonly table: string;
-}
+import type { CopyChoice } from './layer-copy.js';
 
 /** What a job imports it by. */
 export type CopySource =

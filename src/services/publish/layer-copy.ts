@@ -2,7 +2,6 @@ import { SERVICE } from '../../core/access.js';
 import type { VectorCollection } from '../../core/collection.js';
 import type { LayerAbout, LayerSettings } from '../../core/layer-settings.js';
 import type { StoredDocument } from '../../stores/documents.js';
-import type { CopyChoice } from './copy-sources.js';
 
 /** A layer that was copied from a service or a bucket, as it is kept: copies are made anew from there. */
 export interface LayerCopy extends CopyChoice {
@@ -64,4 +63,10 @@ export function settingsOf({ serviceName, enabled, description, about }: CopyWor
     description: description ?? undefined,
     about: Object.keys(about).length === 0 ? undefined : about,
   };
+}
+/** What a copy is made of: a layer of a service, or an object of a bucket. */
+export interface CopyChoice {
+  /** As `tables` of the connection has them. */
+  readonly schema: string;
+  readonly table: string;
 }

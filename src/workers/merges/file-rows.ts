@@ -6,7 +6,7 @@ import { featureTexts } from '../../core/feature-text.js';
 import type { PageKey } from '../../core/features.js';
 import { GEOJSON_GEOMETRIES } from '../../core/geojson-types.js';
 import { type JsonText, membersIn } from '../../core/json-text.js';
-import { FEATURE_COLUMN, JSON_MARK, PLACE_COLUMN, PROPERTY_TABLE } from '../../core/merges.js';
+import { FEATURE_COLUMN, type FileForm, JSON_MARK, PLACE_COLUMN, PROPERTY_TABLE } from '../../core/merges.js';
 import type { GeoPackageSource } from '../../core/vector-source.js';
 import { connect, quote } from '../providers/geopackage/connection.js';
 import { inspect } from '../providers/geopackage/inspect.js';
@@ -24,9 +24,6 @@ export interface FileRow {
   /** Why the row cannot be read. */
   problem?: FieldError;
 }
-
-/** Value types of a file: `json` has the types of JSON, `typed` has typed columns, `text` has only text. */
-export type FileForm = 'json' | 'typed' | 'text';
 
 export interface FileRows {
   /** Its CRS, with x before y. */

@@ -5,10 +5,9 @@ import type { FieldError } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { FieldValue } from '../../core/feature-values.js';
 import type { JsonText } from '../../core/json-text.js';
-import type { RejectedRow } from '../../core/merges.js';
+import type { FileForm, RejectedRow } from '../../core/merges.js';
 import Database from '../../native/sqlite.js';
 import type { NewEvent } from '../edits/session.js';
-import type { FileForm } from './file-rows.js';
 
 /** What a row writes, whichever feature it is. */
 export interface RowContent {

@@ -1,7 +1,7 @@
 import { compactJson, type JsonText, readJsonText } from '../../core/json-text.js';
+import type { FileForm } from '../../core/merges.js';
 import type { Field } from '../../core/vector-source.js';
 import { carryTime } from '../raster/staged-times.js';
-import type { FileForm } from './file-rows.js';
 
 const NUMBER = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/;
 const INTEGER = /^[+-]?\d+$/;

@@ -1,10 +1,11 @@
 import { setImmediate as others } from 'node:timers/promises';
 import { changeOf, isAroundEarth } from '../../core/edit-areas.js';
 import type { CollectionChange, FeatureInput } from '../../core/edits.js';
+import { isOfDouble } from '../../core/exact-number.js';
 import { fieldOf } from '../../core/features.js';
 import { type JsonText, membersIn, sameJson } from '../../core/json-text.js';
 import { LIMITS } from '../../core/limits.js';
-import type { MergeCounts, MergeResult, MergeTask } from '../../core/merges.js';
+import type { FileForm, MergeCounts, MergeResult, MergeTask } from '../../core/merges.js';
 import type { Field } from '../../core/vector-source.js';
 import { hasLongitudes } from '../../native/index.js';
 import type { Cancellation } from '../cancellation.js';
@@ -19,8 +20,6 @@ import {
   type StoredFeature,
 } from '../edits/session.js';
 import { eventsKept } from '../providers/retention.js';
-import { isOfDouble } from '../raster/geojson/values.js';
-import type { FileForm } from './file-rows.js';
 import type { MergeSession } from './session.js';
 import type { MatchedRow, RowContent, Spool } from './spool.js';
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { CatalogSnapshot } from '../../../src/core/collection.js';
 import { loadConfig, type Setting } from '../../../src/core/config.js';
+import type { CacheScope } from '../../../src/core/notes.js';
 import type { AdminDeps } from '../../../src/gateway/admin/deps.js';
 import { adminOperations, extensionOperations } from '../../../src/gateway/admin/index.js';
 import type { AdminOperation } from '../../../src/gateway/admin/kit.js';
@@ -23,7 +24,6 @@ import { SecretKeys } from '../../../src/services/access/secret-keys.js';
 import { SigningKeys } from '../../../src/services/access/signing-keys.js';
 import { Tenants } from '../../../src/services/access/tenants.js';
 import { AlertStream } from '../../../src/services/alerts.js';
-import type { CacheScope } from '../../../src/services/cache/cache-control.js';
 import { Connections } from '../../../src/services/connections/connections.js';
 import { Edits } from '../../../src/services/edits.js';
 import { SessionDirectory } from '../../../src/services/events/directory.js';

@@ -2,8 +2,9 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { VectorCollection } from '../../../src/core/collection.js';
 import type { CollectionChange, EditResult } from '../../../src/core/edits.js';
 import { LIMITS } from '../../../src/core/limits.js';
+import type { EditNote } from '../../../src/core/notes.js';
 import type { Pools } from '../../../src/core/tasks.js';
-import { type EditNote, Edits } from '../../../src/services/edits.js';
+import { Edits } from '../../../src/services/edits.js';
 import type { TaskContext } from '../../../src/services/run-task.js';
 
 const RESULT = { results: [] } as unknown as EditResult;

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors.js';
-import type { CacheScope } from '../../../services/cache/cache-control.js';
+import type { CacheScope } from '../../../core/notes.js';
 import { REDIS_PREFIX } from '../../../services/cache/stored-tile.js';
 import { healthOf, redisOf, ServerInfoSchema, serverInfoOf } from '../cache-views.js';
 import { OptionalStringSchema, TimestampSchema } from '../envelope.js';

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors.js';
-import type { CacheScope } from '../../../services/cache/cache-control.js';
+import type { CacheScope } from '../../../core/notes.js';
 import { healthOf } from '../cache-views.js';
 import { TimestampSchema } from '../envelope.js';
 import { action, group, jsonBody, report } from '../kit.js';

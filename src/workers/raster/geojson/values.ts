@@ -1,7 +1,7 @@
 /** Which properties of a JSON text GDAL would read as other values, and what takes their place. */
 
 import { readDate } from '../../../core/cql2/temporal.js';
-import { canonicalDigits, INT64_MAX, INT64_MIN, readNumber } from '../../../core/exact-number.js';
+import { canonicalDigits, INT64_MAX, INT64_MIN, isOfDouble, readNumber } from '../../../core/exact-number.js';
 import { compactJson } from '../../../core/json-text.js';
 import { JSON_MARK } from '../../../core/merges.js';
 import {
@@ -222,22 +222,6 @@ function factsOfNumber(text: string): number {
 
 const digitFact = (text: string) =>
   text.length > 16 && Number(Number(text).toPrecision(15)) !== Number(text) ? MANY_DIGITS : 0;
-
-/** Most digits that `toPrecision` writes. */
-const MAX_PRECISION = 100;
-
-/** Whether a decimal has no digits but those of its double, of which some programs print 17 and more. */
-export function isOfDouble(text: string): boolean {
-  const digits = text
-    .replace(/[eE].*/, '')
-    .replace(/\D/g, '')
-    .replace(/^0+/, '').length;
-  return (
-    digits <= MAX_PRECISION &&
-    canonicalDigits(Number(text).toPrecision(Math.max(1, digits))) === canonicalDigits(text)
-  );
-}
-
 /** Strings, and numbers. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
 
